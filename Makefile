@@ -1,0 +1,68 @@
+# Every target sets up what it needs in .venv by itself:
+# `make demo` and `make test` are the two to know, `make help` lists the rest.
+
+# The first interpreter that is new enough; set PYTHON=... to choose another.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo $$p && break; done)
+# Seeds of the random programs that `make fuzz` runs, START:STOP.
+SEEDS ?= 0:20000
+
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(VENV)/.installed-run
+DEV := $(VENV)/.installed-dev
+EXAMPLES := $(sort $(wildcard examples/*.yaml))
+CODE := tensorgen tests examples benchmarks
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint check format golden bench fuzz clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+demo: $(RUN)  ## generate logistic regression and fit a real data set with it
+	$(BIN)/python examples/logistic_regression_demo.py
+
+test: $(DEV)  ## run the tests
+	$(BIN)/python -m pytest -n auto
+
+lint: $(DEV)  ## formatting, lint and types, changing nothing
+	$(BIN)/black --check --quiet $(CODE) || $(BIN)/black --diff --quiet --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/mypy
+
+check: lint test  ## everything a change must pass
+
+format: $(DEV)  ## lay out the code and mend what ruff can mend
+	$(BIN)/ruff check --fix-only --quiet $(CODE)
+	$(BIN)/black --quiet $(CODE)
+
+golden: $(DEV)  ## rewrite the golden files; review the difference
+	$(BIN)/python -m tensorgen gen $(EXAMPLES) -o tests/golden -b numpy -b cupy
+
+bench: $(DEV)  ## measure, and rewrite benchmarks/results
+	$(BIN)/python benchmarks/generation.py
+	$(BIN)/python benchmarks/runtime.py
+
+fuzz: $(DEV)  ## random programs against the oracles, SEEDS=START:STOP
+	$(BIN)/python -m tests.random_programs --seeds $(SEEDS)
+
+clean:  ## remove what the targets made
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+# Some systems ship Python without ensurepip: their own pip then fills the
+# environment.
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; set PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { \
+	  $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	  $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
+
+$(RUN): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(RUN)

@@ -1,0 +1,44 @@
+"""What the benchmarks share: the machine's description, medians and the result file."""
+
+import os
+import platform
+import statistics
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def processor() -> str:
+    """Return the processor's name, where the system tells it."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def machine(*packages: str) -> list[str]:
+    """Return lines that say on what the figures were measured."""
+    versions = ", ".join(f"{name} {version(name)}" for name in packages)
+    return [
+        f"machine  {processor()}, {os.cpu_count()} CPUs, {platform.system()}",
+        f"python   {platform.python_version()}, {versions}",
+    ]
+
+
+def spread(seconds: Iterable[float]) -> tuple[float, float, float]:
+    """Return median, least and largest of some times."""
+    times = list(seconds)
+    return statistics.median(times), min(times), max(times)
+
+
+def write(name: str, lines: list[str]) -> None:
+    """Write a result file, and print it."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    text = "\n".join(lines) + "\n"
+    (RESULTS / name).write_text(text, encoding="utf-8")
+    print(text, end="")

@@ -1,0 +1,80 @@
+"""Tensor functions become readable NumPy and CuPy modules with exact derivatives.
+
+`generate` returns the source of a module, `load` the module itself. Everything
+else is the command line's, or private.
+"""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from pathlib import Path
+from types import ModuleType
+
+from tensorgen.errors import Source, SpecError
+
+__all__ = ["SpecError", "__version__", "generate", "load"]
+
+__version__ = "0.1.0"
+
+
+def generate(
+    text_or_path: str | PathLike[str],
+    backend: str = "numpy",
+    mode: str = "cross-country",
+) -> str:
+    """Return the source of the module that a spec describes.
+
+    `text_or_path` is the text of a spec if it is a string with a line break, else
+    the path of a spec file. Raises `SpecError` for a wrong spec.
+    """
+    _, text = _generate(text_or_path, backend, mode)
+    return text
+
+
+def load(
+    text_or_path: str | PathLike[str],
+    backend: str = "numpy",
+    mode: str = "cross-country",
+) -> ModuleType:
+    """Return the module that a spec describes, made in memory.
+
+    Takes what `generate` takes. Tracebacks and `inspect.getsource` show its lines.
+    """
+    import hashlib
+    import linecache
+    import sys
+
+    file_name, text = _generate(text_or_path, backend, mode)
+    # A name of its own, for dataclasses and pickle look classes up in sys.modules;
+    # the same spec loaded again is the same module, so that nothing piles up.
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    name = f"tensorgen_loaded_{Path(file_name).stem}_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    place = f"<tensorgen {file_name} {digest}>"
+    linecache.cache[place] = (len(text), None, text.splitlines(True), place)
+    module = ModuleType(name)
+    module.__file__ = place
+    sys.modules[name] = module
+    try:
+        exec(compile(text, place, "exec"), module.__dict__)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _generate(
+    text_or_path: str | PathLike[str], backend: str, mode: str
+) -> tuple[str, str]:
+    """Return the file name and the text of the one module."""
+    # Imported here: `tensorgen --help` needs neither NumPy nor templates.
+    from tensorgen.pipeline import compile_spec
+
+    if isinstance(text_or_path, str) and "\n" in text_or_path:
+        source = Source("<text>", text_or_path)
+    else:
+        path = Path(text_or_path)
+        source = Source.decode(fspath(path), path.read_bytes())
+    ((name, text),) = compile_spec(source, [backend], mode).items()
+    return name, text

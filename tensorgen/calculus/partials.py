@@ -1,0 +1,66 @@
+"""The derivative of a node by its operands: what both modes multiply by.
+
+The theorems for products, general functions and elementwise functions differ only in
+these factors; forward mode contracts them with tangents (Theorems 5, 6, 7), reverse
+mode with cotangents (Theorems 8, 9, 10).
+"""
+
+from __future__ import annotations
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, is_zero
+from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.scalar import partial
+from tensorgen.operators.table import Partial
+
+
+def partials(graph: Graph, node: Node) -> list[Partial]:
+    """All products in the derivative of `node`, one or more an operand.
+
+    The node's axes have the labels 0, 1, ... in each.
+    """
+    match node:
+        case Product():
+            return _product(node)
+        case Sum():
+            return [Partial(t.node, t.labels, t.coefficient) for t in node.terms]
+        case Map():
+            return _map(graph, node)
+        case Call():
+            return OPERATORS[node.operator].partials(graph, node)
+        case _:
+            return []
+
+
+def _product(node: Product) -> list[Partial]:
+    """Theorems 5 and 8: the derivative by a factor is the product of the others."""
+    constraints = tuple(
+        (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
+    )
+    return [
+        Partial(
+            factor.node,
+            factor.labels,
+            node.coefficient,
+            node.factors[:k] + node.factors[k + 1 :],
+            constraints,
+        )
+        for k, factor in enumerate(node.factors)
+    ]
+
+
+def _map(graph: Graph, node: Map) -> list[Partial]:
+    """Theorems 7 and 10: an elementwise factor, aligned with the result."""
+    found = []
+    for k, arg in enumerate(node.args):
+        slope = partial(graph, node, k)
+        if not is_zero(slope.node):
+            found.append(Partial(arg.node, arg.labels, factors=(slope,)))
+    return found
+
+
+def sizes_of(node: Node) -> dict[object, object]:
+    """The dims of the labels that partials of `node` may mention."""
+    if isinstance(node, Product):
+        return dict(enumerate(node.sizes))
+    return dict(enumerate(node.dims))

@@ -1,0 +1,65 @@
+"""Reverse mode: cotangents from outputs to inputs (Theorems 8, 9 and 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tensorgen.calculus.partials import partials, sizes_of
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node, children, is_zero, topological
+
+
+def pullback(
+    graph: Graph,
+    cotangents: Mapping[Node, Node],
+    inputs: Sequence[Node],
+    extra: Sequence[Dim],
+) -> list[Node]:
+    """Return the cotangents of `inputs`, of dims `extra + input.dims`.
+
+    `cotangents` gives those of the outputs, of dims `extra + output.dims`: the
+    constant 1 for a gradient, a unit tensor for a Jacobian, `ct` for a product.
+    """
+    rows = tuple(("row", k) for k in range(len(extra)))
+    pending: dict[Node, list[tuple[int, Node, Sequence[object]]]] = {}
+    order = topological(cotangents)
+    for output, seed in cotangents.items():
+        pending.setdefault(output, []).append(
+            (1, seed, (*rows, *range(output.order)))
+        )
+    relevant = _depending(order, inputs)
+    finished: dict[Node, Node] = {}
+    for node in reversed(order):
+        if node not in pending or node not in relevant:
+            continue
+        out = (*rows, *range(node.order))
+        sizes = {**dict(zip(rows, extra, strict=True)), **dict(enumerate(node.dims))}
+        cotangent = graph.sum(out, pending.pop(node), sizes)
+        finished[node] = cotangent
+        if is_zero(cotangent):
+            continue
+        for p in partials(graph, node):
+            if p.operand not in relevant:
+                continue
+            term = graph.product(
+                (*rows, *p.labels),
+                [(cotangent, out), *p.factors],
+                coefficient=p.coefficient,
+                constraints=p.constraints,
+                sizes={**sizes, **sizes_of(node)},
+            )
+            axes = (*rows, *range(p.operand.order))
+            pending.setdefault(p.operand, []).append((1, term, axes))
+    return [
+        finished.get(x, graph.zeros((*extra, *x.dims))) for x in inputs
+    ]
+
+
+def _depending(order: Sequence[Node], inputs: Sequence[Node]) -> set[Node]:
+    """The nodes of `order` (operands first) that depend on `inputs`."""
+    found = set(inputs)
+    for node in order:
+        if any(child in found for child in children(node)):
+            found.add(node)
+    return found

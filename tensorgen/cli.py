@@ -1,0 +1,270 @@
+"""The command line. What it says goes to stderr; code and diffs go to stdout."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from tensorgen import __version__
+from tensorgen.errors import Source, SpecError, suggest
+
+FINE, STALE, WRONG, BUG = 0, 1, 2, 3
+INTERRUPTED = 130  # as shells have it
+BACKENDS = ("numpy", "cupy")
+MODES = ("cross-country", "reverse", "forward")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="tensorgen")
+def cli() -> None:
+    """Compile tensor functions to NumPy and CuPy modules with exact derivatives."""
+
+
+@cli.command()
+@click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    help="Where to write; by default beside each spec.",
+)
+@click.option(
+    "-b",
+    "--backend",
+    "backends",
+    multiple=True,
+    type=click.Choice(BACKENDS),
+    help="What to generate for; by default what the spec says, or both.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if files are stale.")
+@click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
+@click.option("--stdout", is_flag=True, help="Write nothing; print the code.")
+@click.option("--force", is_flag=True, help="Overwrite files without our header too.")
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    help=f"The order of differentiation; by default {MODES[0]}.",
+)
+def gen(
+    specs: tuple[str, ...],
+    output: str | None,
+    backends: tuple[str, ...],
+    check: bool,
+    diff: bool,
+    stdout: bool,
+    force: bool,
+    mode: str | None,
+) -> None:
+    """Write the modules that the SPECs describe."""
+    if stdout and (check or diff):
+        raise click.UsageError("--stdout goes with neither --check nor --diff.")
+    texts = _generate_all(specs, output, backends, mode)
+    if stdout:
+        _print("".join(texts.values()))
+    elif check or diff:
+        _compare(texts, check, diff)
+    else:
+        _write(texts, force)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What stands under `[tool.tensorgen]` in the nearest pyproject.toml."""
+
+    output: Path | None = None
+    backends: tuple[str, ...] = ()
+    mode: str | None = None
+
+
+def read_settings(folder: Path) -> Settings:
+    """Return the settings that hold for the specs of a folder."""
+    import tomllib
+
+    for place in (folder, *folder.parents):
+        path = place / "pyproject.toml"
+        if path.is_file():
+            break
+    else:
+        return Settings()
+    try:
+        table = tomllib.loads(path.read_text("utf-8")).get("tool", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise click.UsageError(f"cannot read {path}: {error}") from error
+    found = table.get("tensorgen", {}) if isinstance(table, dict) else {}
+    try:
+        return _settings(found, place)
+    except ValueError as error:
+        raise click.UsageError(f"{path}, [tool.tensorgen]: {error}") from error
+
+
+def _settings(table: object, folder: Path) -> Settings:
+    if not isinstance(table, dict):
+        raise ValueError("a table is expected")
+    known = ("output", "backends", "mode")
+    for key in table:
+        if key not in known:
+            raise ValueError(_not_one_of(f"the key '{key}'", key, known))
+    output, mode = table.get("output"), table.get("mode")
+    if not isinstance(output, str | None) or not isinstance(mode, str | None):
+        raise ValueError("'output' and 'mode' are texts")
+    if mode is not None and mode not in MODES:
+        raise ValueError(_not_one_of(f"the mode '{mode}'", mode, MODES))
+    backends = table.get("backends", [])
+    if not isinstance(backends, list):
+        raise ValueError("'backends' is a list of names")
+    for backend in backends:
+        if backend not in BACKENDS:
+            wrong = f"the backend '{backend}'"
+            raise ValueError(_not_one_of(wrong, str(backend), BACKENDS))
+    place = None if output is None else folder / output
+    return Settings(place, tuple(backends), mode)
+
+
+def _not_one_of(what: str, name: str, known: tuple[str, ...]) -> str:
+    return f"{what} is unknown; {suggest(name, known) or 'known: ' + ', '.join(known)}"
+
+
+def _generate_all(
+    specs: tuple[str, ...],
+    output: str | None,
+    backends: tuple[str, ...],
+    mode: str | None,
+) -> dict[Path, str]:
+    """Return the text of every file to write, or exit with what is wrong."""
+    texts: dict[Path, str] = {}
+    makers: dict[Path, str] = {}
+    failed = False
+    for spec in dict.fromkeys(specs):
+        settings = read_settings(Path(spec).absolute().parent)
+        folder = Path(output) if output else settings.output or Path(spec).parent
+        source = _read(spec)
+        files = None
+        if source is not None:
+            wanted = backends or settings.backends
+            files = _compile(source, wanted, mode or settings.mode or MODES[0])
+        if files is None:
+            failed = True
+            continue
+        for name, text in files.items():
+            place = (folder / name).resolve()
+            if makers.setdefault(place, spec) != spec:
+                _say(f"error: {makers[place]} and {spec} would both write {name}")
+                failed = True
+            texts[folder / name] = text
+    if failed:
+        sys.exit(WRONG)
+    return texts
+
+
+def _read(spec: str) -> Source | None:
+    try:
+        return Source.decode(spec, Path(spec).read_bytes())
+    except SpecError as error:
+        _say(error.render(_color()))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        _say(f"error: cannot read {spec}: {reason or error}")
+    return None
+
+
+def _compile(
+    source: Source, backends: tuple[str, ...], mode: str
+) -> dict[str, str] | None:
+    """Return the files of one spec, or None after saying what is wrong with it."""
+    from tensorgen.pipeline import compile_spec
+
+    try:
+        return compile_spec(source, backends or None, mode)
+    except SpecError as error:
+        _say(error.render(_color()))
+        return None
+    except Exception:
+        _report_bug(source)
+
+
+def _report_bug(source: Source | None = None) -> NoReturn:
+    """Say that we failed, save what is needed to see why, and exit."""
+    trace = traceback.format_exc()
+    parts = [
+        f"tensorgen {__version__}, Python {sys.version}",
+        f"arguments: {sys.argv[1:]}",
+        trace,
+        *([f"--- {source.name}", source.text] if source else []),
+    ]
+    _say("error: this is a bug in tensorgen, not in your spec")
+    _say("   " + trace.strip().splitlines()[-1])
+    try:
+        handle, name = tempfile.mkstemp(prefix="tensorgen-bug-", suffix=".txt")
+        with open(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write("\n".join(parts))
+        _say(f"   please report it together with {name}")
+    except OSError:
+        _say("\n".join(parts))
+    sys.exit(BUG)
+
+
+def _compare(texts: dict[Path, str], check: bool, diff: bool) -> None:
+    from tensorgen.pipeline import write
+
+    stale = write.stale_files(texts)
+    for path in stale:
+        if diff:
+            _print(write.diff(path, texts[path]))
+        if check:
+            _say(f"{'stale' if path.exists() else 'missing'}: {path}")
+    sys.exit(STALE if check and stale else FINE)
+
+
+def _write(texts: dict[Path, str], force: bool) -> None:
+    from tensorgen.pipeline import write
+
+    try:
+        written = write.write_files(texts, force=force)
+    except write.ForeignFileError as error:
+        _say(f"error: {error}; --force overwrites it")
+        sys.exit(WRONG)
+    for path in texts:
+        _say(f"{'wrote' if path in written else 'unchanged'} {path}")
+
+
+def _print(text: str) -> None:
+    # As bytes: generated code is UTF-8 with plain line ends on every system.
+    try:
+        click.echo(text.encode(), nl=False)
+    except BrokenPipeError:
+        # The reader of our output has seen enough; nor can Python flush it later.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FINE)
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True, color=_color())
+
+
+def _color() -> bool:
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+
+
+def main() -> None:
+    """Run the command line; every way out is an exit code of the contract."""
+    try:
+        # Not standalone: there an interrupt exits with 1, which means "stale" here.
+        code = cli.main(prog_name="tensorgen", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = WRONG
+    except (click.Abort, KeyboardInterrupt):
+        code = INTERRUPTED
+    except OSError as error:
+        _say(f"error: {error.filename or 'the system'}: {error.strerror or error}")
+        code = WRONG
+    except Exception:
+        _report_bug()
+    sys.exit(code or FINE)

@@ -1,0 +1,1 @@
+"""Rendering of lowered functions as modules, and writing them."""

@@ -1,0 +1,223 @@
+"""The first lines of a generated function: conversion, checks, sizes.
+
+The module's helper `_arrays` converts the arguments and checks every axis whose size
+is a symbol or a number; it takes the text of any other size for a symbol of its own.
+What such a size means is checked here, by lines specialised to the function: sizes are
+read off axes that are plain symbols, then solved for, one unknown at a time, and what
+is left is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tensorgen.emit.model import Function, Parameter
+from tensorgen.ir.dims import Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis of an argument whose size is neither a number nor a plain symbol."""
+
+    parameter: Parameter
+    position: int
+
+    @property
+    def dim(self) -> Dim:
+        """The size as a polynomial."""
+        return self.parameter.dims[self.position]
+
+    @property
+    def size(self) -> str:
+        """The size as an expression of Python."""
+        return f"{self.parameter.name}.shape[{self.position}]"
+
+
+@dataclass(slots=True)
+class Plan:
+    """Where each dim symbol comes from, in the order in which they become known.
+
+    `sources` maps a symbol to the expression of its size and to the argument that
+    sets it; `solved` are the axes that were solved for a symbol, `compared` those of
+    which all symbols are known. Axes with two unknowns are in neither.
+    """
+
+    sources: dict[str, tuple[str, Parameter]] = field(default_factory=dict)
+    solved: dict[str, Axis] = field(default_factory=dict)
+    compared: list[Axis] = field(default_factory=list)
+
+
+def plan(parameters: Iterable[Parameter]) -> Plan:
+    """Find out how each dim symbol follows from the shapes of the arguments."""
+    result = Plan()
+    waiting: list[Axis] = []
+    for parameter in parameters:
+        for position, dim in enumerate(parameter.dims):
+            if (symbol := plain_symbol(dim)) is not None:
+                size = f"{parameter.name}.shape[{position}]"
+                result.sources.setdefault(symbol, (size, parameter))
+            elif dim.constant is None:
+                waiting.append(Axis(parameter, position))
+    while (found := _next_solvable(waiting, result)) is not None:
+        axis, symbol = found
+        waiting.remove(axis)
+        result.sources[symbol] = (_solution(axis, symbol), axis.parameter)
+        result.solved[symbol] = axis
+    result.compared = [a for a in waiting if not _unknown(a.dim, result)]
+    return result
+
+
+def plain_symbol(dim: Dim) -> str | None:
+    """Return the symbol that the dim is, or None."""
+    return str(dim) if dim.symbols == (str(dim),) else None
+
+
+def _unknown(dim: Dim, known: Plan) -> list[str]:
+    return [s for s in dim.symbols if s not in known.sources]
+
+
+def _next_solvable(axes: list[Axis], known: Plan) -> tuple[Axis, str] | None:
+    for axis in axes:
+        unknown = _unknown(axis.dim, known)
+        if len(unknown) == 1 and _coefficient(axis.dim, unknown[0]) is not None:
+            return axis, unknown[0]
+    return None
+
+
+def _coefficient(dim: Dim, symbol: str) -> int | None:
+    """Return c where the dim is `c*symbol + rest`, if it has that form."""
+    terms = [(m, c) for m, c in dim.terms if symbol in m]
+    return terms[0][1] if [m for m, _ in terms] == [(symbol,)] else None
+
+
+def _solution(axis: Axis, symbol: str) -> str:
+    coefficient = _coefficient(axis.dim, symbol)
+    assert coefficient is not None
+    rest = axis.dim - coefficient * Dim.symbol(symbol)
+    # The size of the axis stands in the polynomial like a symbol.
+    difference = Dim.symbol(axis.size) - rest
+    if coefficient < 0:
+        difference = -difference
+    if abs(coefficient) == 1:
+        return str(difference)
+    text = str(difference) if len(difference.terms) == 1 else f"({difference})"
+    return f"{text} // {abs(coefficient)}"
+
+
+def lines(function: Function) -> list[str]:
+    """Return the statements that convert and check the arguments and bind sizes."""
+    parameters = [p for group in function.signature for p in group]
+    if not parameters:
+        return []
+    known = plan(parameters)
+    indices = [p for p in parameters if p.index is not None]
+    axes = [*known.solved.values(), *known.compared]
+    needed = {
+        *function.body.dims,
+        *function.body.positive,
+        *(s for p in indices if p.index is not None for s in p.index.symbols),
+        *(s for axis in axes for s in axis.dim.symbols),
+    }
+    result = [_conversion(parameters)]
+    result += _bindings(known, [s for s in known.sources if s in needed])
+    for axis in axes:
+        result += _comparison(axis, known)
+    for parameter in indices:
+        result += _range_check(parameter, known)
+    for symbol in function.body.positive:
+        size = _set_by(known, (symbol,))
+        message = _f_string(f"{symbol}: expected a size of at least 1, got 0", size)
+        result += [f"if {symbol} < 1:", f"    raise ValueError({message})"]
+    return result
+
+
+def _conversion(parameters: list[Parameter]) -> str:
+    names = ", ".join(p.name for p in parameters)
+    indices = [f'"{p.name}"' for p in parameters if p.index is not None]
+    arguments = [f"{p.name}=({p.name}, {_dims(p)})" for p in parameters]
+    target = names if len(parameters) > 1 else f"({names},)"
+    return f"{target} = _arrays({', '.join(indices + arguments)})"
+
+
+def _dims(parameter: Parameter) -> str:
+    return ", ".join(
+        str(d) if d.constant is not None else f'"{d}"' for d in parameter.dims
+    )
+
+
+def _bindings(known: Plan, needed: list[str]) -> list[str]:
+    """Bind the needed symbols, several at once where an argument has just those."""
+    result: list[str] = []
+    bound: set[str] = set()
+    for symbol in needed:
+        size, parameter = known.sources[symbol]
+        symbols = [plain_symbol(d) for d in parameter.dims]
+        whole = len(symbols) > 1 and len(set(symbols)) == len(symbols)
+        if symbol in bound:
+            continue
+        if whole and all(s in needed and s not in bound for s in symbols):
+            bound.update(s for s in symbols if s is not None)
+            result.append(f"{', '.join(map(str, symbols))} = {parameter.name}.shape")
+        else:
+            bound.add(symbol)
+            result.append(f"{symbol} = {size}")
+    return result
+
+
+def _comparison(axis: Axis, known: Plan) -> list[str]:
+    dim, size = axis.dim, axis.size
+    solved = [s for s in known.solved if known.solved[s] is axis]
+    conditions = [f"{size} != {dim}"]
+    if solved:
+        (symbol,) = solved
+        coefficient = _coefficient(dim, symbol)
+        rest = dim - (coefficient or 0) * Dim.symbol(symbol)
+        exact = coefficient in (1, -1)
+        grows = coefficient == 1 and (rest.constant or 0) <= 0
+        negative = [] if grows and rest.constant is not None else [f"{symbol} < 0"]
+        conditions = negative + ([] if exact else conditions)
+    if not conditions:
+        return []
+    return [
+        f"if {' or '.join(conditions)}:",
+        f"    raise ValueError({_shape_message(axis, known, solved)})",
+    ]
+
+
+def _shape_message(axis: Axis, known: Plan, solved: list[str]) -> str:
+    parameter = axis.parameter
+    others = [s for d in parameter.dims for s in d.symbols if s not in solved]
+    resolved = [s for s in dict.fromkeys(others) if s in known.sources]
+    expected = shape_text(parameter.dims)
+    if solved:
+        expected += f" with {solved[0]} >= 0"
+    elif not [d for d in parameter.dims if _unknown(d, known)]:
+        sizes = ", ".join(f"{{{d}}}" for d in parameter.dims)
+        expected += f" = ({sizes}{',' * (len(parameter.dims) == 1)})"
+    text = f"{parameter.name}: expected shape {expected}, got {{{parameter.name}.shape}}"
+    return _f_string(text, _set_by(known, resolved))
+
+
+def _range_check(parameter: Parameter, known: Plan) -> list[str]:
+    index = parameter.index
+    if index is None or _unknown(index, known):
+        return []
+    by = _set_by(known, index.symbols)
+    name = parameter.name
+    return [f'_check_range("{name}", {name}, {index}, "{index}", {_f_string(by)})']
+
+
+def _set_by(known: Plan, symbols: Iterable[str]) -> str:
+    parts = [f"{s} = {{{s}}} was set by {known.sources[s][1].name}" for s in symbols]
+    return ", ".join(parts)
+
+
+def _f_string(*parts: str) -> str:
+    text = "; ".join(part for part in parts if part)
+    return f'f"{text}"' if "{" in text else f'"{text}"'
+
+
+def shape_text(dims: tuple[Dim, ...]) -> str:
+    """Return a shape as Python writes it: `()`, `(n,)`, `(m, n)`."""
+    return f"({', '.join(map(str, dims))}{',' * (len(dims) == 1)})"

@@ -1,0 +1,63 @@
+"""The backends as data: what a generated module for each of them says differently.
+
+CuPy is NumPy with a few rows swapped. A new backend is one row here and one folder of
+templates, in which every piece replaces the one of the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """One array library.
+
+    `folder` holds its templates and ends the names of its files; `convert` is the
+    expression that makes an array of a `{value}` that errors call `{name}`, itself an
+    expression; `renamed` are the packages that bear another name.
+    """
+
+    name: str
+    title: str
+    alias: str
+    folder: str
+    convert: str
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def file_name(self, module: str) -> str:
+        """Return the name of a module's file."""
+        return f"{module}_{self.folder}.py"
+
+    def spell(self, module: str) -> str:
+        """Return this backend's name of a module: cupyx.scipy.special."""
+        package, dot, rest = module.partition(".")
+        return self.renamed.get(package, package) + dot + rest
+
+    def import_line(self, module: str) -> str:
+        """Return the statement that binds a module to its last component."""
+        package, _, name = self.spell(module).rpartition(".")
+        return f"from {package} import {name}" if package else f"import {name}"
+
+
+BACKENDS: dict[str, Backend] = {
+    backend.name: backend
+    for backend in (
+        Backend(
+            name="numpy",
+            title="NumPy",
+            alias="np",
+            folder="numpy",
+            convert="np.asarray({value})",
+        ),
+        Backend(
+            name="cupy",
+            title="CuPy",
+            alias="cp",
+            folder="cupy",
+            convert="_on_device({name}, {value})",
+            renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
+        ),
+    )
+}

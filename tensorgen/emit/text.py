@@ -1,0 +1,76 @@
+"""Text of a spec inside generated code: docstrings and comments.
+
+Such text is untrusted. It must not end the string or comment that holds it, nor look
+to a reader like something else than what Python sees.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable
+
+WIDTH = 88
+
+# Controls, invisible and direction-changing characters, line separators, surrogates.
+# A fixed list: categories of characters change with the version of Python.
+_HIDDEN = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202f\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff"
+    "\uffa0\ufff0-\uffff\U000e0000-\U000e0fff]"
+)
+
+
+def escape(text: str) -> str:
+    r"""Return text for a docstring: hidden characters as escapes, no closing quotes.
+
+    Lines stay lines; a backslash becomes two, so that none escapes what follows.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4)
+    text = text.replace("\\", "\\\\").replace('"""', r"\"\"\"")
+    return _HIDDEN.sub(_as_escape, text)
+
+
+def _as_escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def file_name(text: str) -> str:
+    """Return a file's name for a comment, where anything unusual becomes `_`.
+
+    A colon or an equals sign could make the comment declare an encoding.
+    """
+    return re.sub(r"[^\w.+-]", "_", text)
+
+
+def paragraph(text: str, indent: str = "", hanging: str = "") -> list[str]:
+    """Return escaped text as lines that fit, its own line breaks kept."""
+    result: list[str] = []
+    for line in textwrap.dedent(escape(text)).strip("\n").split("\n"):
+        own = line[: len(line) - len(line.lstrip())]
+        result += textwrap.wrap(
+            line.strip(),
+            WIDTH - 8,
+            initial_indent=indent + own,
+            subsequent_indent=indent + own + hanging,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return result
+
+
+def docstring(summary: str, blocks: Iterable[Iterable[str]] = ()) -> str:
+    """Return a docstring, quotes included, of a summary and blocks of escaped lines.
+
+    Blocks that have no lines vanish; the others are set apart by an empty line.
+    """
+    filled = [lines for block in blocks if (lines := [*block])]
+    if not filled:
+        return f'"""{escape(summary)}"""'
+    lines = [f'"""{escape(summary)}']
+    for block in filled:
+        lines += ["", *(line.rstrip() for line in block)]
+    return "\n".join([*lines, '"""'])

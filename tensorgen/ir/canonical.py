@@ -1,0 +1,136 @@
+"""Canonical names for the summed labels of a product.
+
+Colours start from what is fixed (output labels) and are refined by incidence: which
+nodes, at which axes, beside which colours. Where labels stay alike, the first is
+singled out and refinement goes on; labels that are truly interchangeable then get
+either order with the same result. (A product where they are not, yet refinement
+cannot tell them apart, would only miss a share, never be wrong.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Ref
+
+
+def canonical_labels(
+    fixed: int,
+    summed: Sequence[Label],
+    factors: Sequence[Ref],
+    constraints: Sequence[Constraint],
+) -> dict[Label, Label]:
+    """Map summed labels to `fixed, fixed + 1, ...`; labels below `fixed` stay.
+
+    The order of `summed` breaks no ties that incidence can break.
+    """
+    colour: dict[Label, int] = {label: label for label in range(fixed)}
+    colour.update(dict.fromkeys(summed, fixed))
+    free = list(summed)
+    if len(free) > 1:
+        _refine(colour, fixed, free, factors, constraints)
+        while (tie := _first_tie(colour, free)) is not None:
+            colour[tie] -= 1
+            _refine(colour, fixed, free, factors, constraints)
+    ranked = sorted(free, key=colour.__getitem__)
+    names = {label: label for label in range(fixed)}
+    names.update({label: fixed + k for k, label in enumerate(ranked)})
+    return names
+
+
+def _first_tie(colour: dict[Label, int], free: list[Label]) -> Label | None:
+    """The first label of the lowest class with several members."""
+    seen: dict[int, Label] = {}
+    ties = []
+    for label in free:
+        if colour[label] in seen:
+            ties.append((colour[label], seen[colour[label]]))
+        seen.setdefault(colour[label], label)
+    return min(ties)[1] if ties else None
+
+
+def _refine(
+    colour: dict[Label, int],
+    fixed: int,
+    free: list[Label],
+    factors: Sequence[Ref],
+    constraints: Sequence[Constraint],
+) -> None:
+    """Split classes by incidence until nothing splits.
+
+    A class of c members is numbered by its largest rank, which leaves room below it
+    for the member that is singled out.
+    """
+    classes = len({colour[label] for label in free})
+    while True:
+        signature: dict[Label, list[tuple[object, ...]]] = {label: [] for label in free}
+        for node, labels in factors:
+            beside = tuple(colour[label] for label in labels)
+            for axis, label in enumerate(labels):
+                if label >= fixed:
+                    signature[label].append((0, node.serial, axis, beside))
+        for constraint in constraints:
+            _incidence(signature, colour, fixed, constraint)
+        keys = {
+            label: (colour[label], tuple(sorted(map(repr, signature[label]))))
+            for label in free
+        }
+        ranks: dict[object, int] = {}
+        for rank, label in enumerate(sorted(free, key=keys.__getitem__)):
+            ranks[keys[label]] = fixed + 1 + rank
+        for label in free:
+            colour[label] = ranks[keys[label]]
+        if len(ranks) == classes:
+            return
+        classes = len(ranks)
+
+
+def _incidence(
+    signature: dict[Label, list[tuple[object, ...]]],
+    colour: dict[Label, int],
+    fixed: int,
+    constraint: Constraint,
+) -> None:
+    form = constraint.form
+    content = tuple(
+        sorted(
+            (
+                (atom.node.serial, *(colour[x] for x in atom.labels), c)
+                if isinstance(atom, Lookup)
+                else (-1, colour[atom], c)
+            )
+            for atom, c in form.terms
+        )
+    )
+    for label in form.labels:
+        if label >= fixed:
+            key = (1, constraint.kind, form.coefficient(label), str(form.const))
+            signature[label].append((*key, content))
+
+
+def signed(constraint: Constraint, names: Mapping[int, int]) -> Affine:
+    """Rename a form, order its atoms, and give a delta a positive first one."""
+    form = constraint.form.renamed(names.__getitem__)
+    terms = sorted(form.terms, key=atom_key)
+    if constraint.kind == "eq" and terms and terms[0][1] < 0:
+        return Affine(tuple((a, -c) for a, c in terms), -form.const)
+    return Affine(tuple(terms), form.const)
+
+
+def atom_key(term: tuple[object, int]) -> tuple[int, ...]:
+    """The order of atoms in a form: labels, then lookups."""
+    atom = term[0]
+    if isinstance(atom, Lookup):
+        return (1, atom.node.serial, *atom.labels)
+    return (0, cast(int, atom))
+
+
+def constraint_key(constraint: Constraint) -> tuple[object, ...]:
+    """The order of constraints in a product."""
+    form = constraint.form
+    return (
+        constraint.kind,
+        tuple((atom_key(term), term[1]) for term in form.terms),
+        form.const.terms,
+    )

@@ -1,0 +1,148 @@
+"""Sizes of axes: polynomials with integer coefficients in dim symbols.
+
+A `Dim` is immutable, hashable and compares by value. Proofs assume that every
+symbol is at least one, which is what the language promises; where a proof rests
+on it, the caller checks the size at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+Monomial = tuple[str, ...]
+
+
+class Dim:
+    """An integer polynomial in dim symbols, e.g. `n + k - 1`.
+
+    Kept as a sorted tuple of `(monomial, coefficient)` pairs, where a monomial is
+    the sorted tuple of its symbols; equal polynomials are therefore equal values.
+    """
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    def __init__(self, terms: Iterable[tuple[Monomial, int]] = ()) -> None:
+        """Collect `terms`, adding the coefficients of equal monomials."""
+        total: dict[Monomial, int] = {}
+        for monomial, coefficient in terms:
+            key = tuple(sorted(monomial))
+            total[key] = total.get(key, 0) + coefficient
+        # Highest degree first, then alphabetical: the order in which sizes print.
+        self.terms = tuple(
+            sorted(
+                ((m, c) for m, c in total.items() if c),
+                key=lambda term: (-len(term[0]), term[0]),
+            )
+        )
+        self._hash = hash(self.terms)
+
+    @classmethod
+    def symbol(cls, name: str) -> Dim:
+        """Return the polynomial that is the symbol `name`."""
+        return cls([((name,), 1)])
+
+    @classmethod
+    def of(cls, value: int | str | Dim) -> Dim:
+        """Return `value` as a polynomial; a string is a symbol."""
+        match value:
+            case Dim():
+                return value
+            case str():
+                return cls.symbol(value)
+            case int():
+                return cls([((), value)])
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int):
+            other = Dim.of(other)
+        return isinstance(other, Dim) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __add__(self, other: int | Dim) -> Dim:
+        return Dim(self.terms + Dim.of(other).terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Dim:
+        return Dim((m, -c) for m, c in self.terms)
+
+    def __sub__(self, other: int | Dim) -> Dim:
+        return self + -Dim.of(other)
+
+    def __rsub__(self, other: int | Dim) -> Dim:
+        return Dim.of(other) - self
+
+    def __mul__(self, other: int | Dim) -> Dim:
+        return Dim(
+            (m + k, c * d) for m, c in self.terms for k, d in Dim.of(other).terms
+        )
+
+    __rmul__ = __mul__
+
+    @property
+    def constant(self) -> int | None:
+        """The value of a polynomial without symbols, else None."""
+        if not self.terms:
+            return 0
+        if len(self.terms) == 1 and not self.terms[0][0]:
+            return self.terms[0][1]
+        return None
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """The symbols that occur, in alphabetical order."""
+        return tuple(sorted({name for m, _ in self.terms for name in m}))
+
+    @property
+    def degree(self) -> int:
+        """The highest number of symbols in one monomial."""
+        return max((len(m) for m, _ in self.terms), default=0)
+
+    def value(self, sizes: Mapping[str, int]) -> int:
+        """Return the number that `sizes` gives."""
+        total = 0
+        for monomial, coefficient in self.terms:
+            for name in monomial:
+                coefficient *= sizes[name]
+            total += coefficient
+        return total
+
+    def is_nonnegative(self) -> bool:
+        """Whether the polynomial is provably >= 0 when every symbol is >= 1.
+
+        With n = 1 + n' every n' is >= 0, so nonnegative coefficients suffice.
+        """
+        return all(c >= 0 for _, c in self._shifted)
+
+    def is_positive(self) -> bool:
+        """Whether the polynomial is provably >= 1 when every symbol is >= 1."""
+        return (self - 1).is_nonnegative()
+
+    @cached_property
+    def _shifted(self) -> tuple[tuple[Monomial, int], ...]:
+        total = Dim()
+        for monomial, coefficient in self.terms:
+            product = Dim.of(coefficient)
+            for name in monomial:
+                product = product * Dim([((name,), 1), ((), 1)])
+            total = total + product
+        return total.terms
+
+    def __str__(self) -> str:
+        text = ""
+        for monomial, coefficient in self.terms:
+            sign = "-" if coefficient < 0 else "+"
+            size = abs(coefficient)
+            body = "*".join([str(size)] * (size != 1 or not monomial) + list(monomial))
+            text += f" {sign} {body}" if text else ("-" if sign == "-" else "") + body
+        return text or "0"
+
+    def __repr__(self) -> str:
+        return f"Dim({self})"
+
+
+ONE = Dim.of(1)
+ZERO = Dim()

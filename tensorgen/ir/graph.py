@@ -1,0 +1,323 @@
+"""The graph: interning constructors that keep a cheap normal form.
+
+What holds of every node made here:
+- a product carries no delta that only renames a summed label, no constraint that its
+  ranges imply, no label that nothing mentions, and no factor that merely scales,
+  transposes, slices or broadcasts another node;
+- what is not sparse about a product with deltas on its output is one factor;
+- a sum has no equal terms, no zero terms and no single term;
+- summed labels are canonical, so renamed copies are one node.
+Products of products and sums of sums are never flattened (repeated squaring would
+grow exponentially); the passes view them n-ary within bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Protocol, TypeVar, cast
+
+from tensorgen.ir.canonical import canonical_labels, constraint_key, signed
+from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.nodes import (
+    Call,
+    Constant,
+    Constraint,
+    Input,
+    Iota,
+    Map,
+    Node,
+    Product,
+    Ref,
+    Size,
+    Sum,
+    Term,
+    affine,
+    constant_value,
+    is_zero,
+)
+from tensorgen.ir.product import ProductBuilder
+
+Name = Hashable
+Number = int | Fraction
+N = TypeVar("N", bound=Node)
+
+
+class Rewrites(Protocol):
+    """Stable forms, recognised while nodes are built; None means: nothing to do."""
+
+    def map(self, graph: Graph, function: str, args: tuple[Ref, ...]) -> Node | None:
+        """Return a better node for a map whose labels are its axes."""
+
+    def product(self, graph: Graph, factors: tuple[Ref, ...]) -> list[Ref] | None:
+        """Return a better list of factors with the same product."""
+
+    def sum(self, graph: Graph, terms: list[Term]) -> list[Term] | None:
+        """Return a better list of terms with the same sum."""
+
+
+class Graph:
+    """Makes and interns nodes. Labels in its arguments are any hashable names."""
+
+    def __init__(self, rewrites: Rewrites | None = None) -> None:
+        """Start an empty graph that recognises `rewrites`."""
+        self.rewrites = rewrites
+        self.names: dict[Node, str] = {}
+        self._interned: dict[object, Node] = {}
+
+    # Leaves
+
+    def input(
+        self,
+        name: str,
+        dims: Sequence[Dim | int | str],
+        properties: Iterable[str] = (),
+        index: Dim | None = None,
+    ) -> Node:
+        """Return the argument `name`."""
+        shape = tuple(map(Dim.of, dims))
+        return self._intern(Input, shape, name, frozenset(properties), index)
+
+    def constant(self, value: Number, dims: Sequence[Dim] = ()) -> Node:
+        """Return the array whose entries all are the rational `value`."""
+        return self._intern(Product, tuple(dims), Fraction(value), (), (), ())
+
+    def named_constant(self, name: str) -> Node:
+        """Return `pi`, `e` or `inf`."""
+        return self._intern(Constant, (), name)
+
+    def size(self, value: Dim) -> Node:
+        """Return the value of a dim polynomial as a scalar."""
+        if value.constant is not None:
+            return self.constant(value.constant)
+        return self._intern(Size, (), value)
+
+    def iota(self, dim: Dim) -> Node:
+        """Return the vector 0, 1, ..., dim - 1."""
+        return self._intern(Iota, (dim,))
+
+    # Products
+
+    def product(
+        self,
+        out: Sequence[Name],
+        factors: Iterable[tuple[Node, Sequence[Name]]],
+        *,
+        coefficient: Number = 1,
+        constraints: Iterable[tuple[str, Mapping[Any, int], Dim | int]] = (),
+        sizes: Mapping[Any, Dim] | None = None,
+    ) -> Node:
+        """Return `out <- coefficient * sum(prod(factors) * prod(constraints))`.
+
+        `constraints` are triples `(kind, {label: coefficient}, const)`; a `Lookup`
+        with labels of the same kind may stand for a label. `sizes` gives the dims of
+        labels that stand in no factor. A label repeated in `out` gives a diagonal.
+        """
+        return ProductBuilder(self).build(
+            out, factors, Fraction(coefficient), constraints, sizes or {}
+        )
+
+    def einsum(self, subscripts: str, *nodes: Node, coefficient: Number = 1) -> Node:
+        """Return a product in the letters of `subscripts`, as in `ij,jk->ik`."""
+        inputs, _, out = subscripts.replace(" ", "").partition("->")
+        pairs = zip(nodes, inputs.split(","), strict=True)
+        return self.product(out, pairs, coefficient=coefficient)
+
+    def scale(self, node: Node, coefficient: Number) -> Node:
+        """Return `coefficient * node`."""
+        axes = range(node.order)
+        return self.product(axes, [(node, axes)], coefficient=coefficient)
+
+    def permute(self, node: Node, axes: Sequence[int]) -> Node:
+        """Return `node` with axes in the order `axes`, as `np.transpose` does."""
+        return self.product(axes, [(node, range(node.order))])
+
+    def unit(self, dims: Sequence[Dim]) -> Node:
+        """Return the unit tensor of dims + dims: one delta an axis."""
+        r = len(dims)
+        return self.product(
+            range(2 * r),
+            [],
+            constraints=[("eq", {a: 1, r + a: -1}, 0) for a in range(r)],
+            sizes={a: dims[a % r] for a in range(2 * r)} if r else {},
+        )
+
+    def zeros(self, dims: Sequence[Dim]) -> Node:
+        """Return the zero array."""
+        return self.constant(0, dims)
+
+    # Sums and maps
+
+    def sum(
+        self,
+        out: Sequence[Name],
+        terms: Iterable[tuple[Number, Node, Sequence[Name]]],
+        sizes: Mapping[Any, Dim] | None = None,
+    ) -> Node:
+        """Return `out <- sum(coefficient * node)`; terms broadcast over `out`.
+
+        `sizes` gives the dims of labels of `out` that no term has.
+        """
+        position = {label: axis for axis, label in enumerate(out)}
+        known: dict[int, Dim] = {position[k]: d for k, d in (sizes or {}).items()}
+        aligned = []
+        for coefficient, node, labels in terms:
+            axes = tuple(position[label] for label in labels)
+            known.update(zip(axes, node.dims, strict=True))
+            aligned.append(Term(Fraction(coefficient), node, axes))
+        kept = self._merged(aligned)
+        while (better := self.rewrites and self.rewrites.sum(self, kept)) is not None:
+            kept = self._merged(better)
+        kept.sort(key=lambda t: (t.node.serial, t.labels))
+        dims = tuple(known[axis] for axis in range(len(out)))
+        if len(kept) < 2:
+            parts = [(t.node, t.labels) for t in kept]
+            factor = kept[0].coefficient if kept else 0
+            everything = dict(enumerate(dims))
+            return self.product(
+                range(len(dims)), parts, coefficient=factor, sizes=everything
+            )
+        used = sorted({axis for term in kept for axis in term.labels})
+        narrow = {axis: k for k, axis in enumerate(used)}
+        # All terms broadcast along an axis: let one product broadcast their sum.
+        inner = self._intern(
+            Sum,
+            tuple(dims[axis] for axis in used),
+            tuple(t._replace(labels=tuple(narrow[a] for a in t.labels)) for t in kept),
+        )
+        return self._broadcast(inner, used, dims)
+
+    def add(self, *nodes: Node) -> Node:
+        """Return the sum of nodes of one shape."""
+        axes = range(nodes[0].order)
+        return self.sum(
+            axes, [(1, node, axes) for node in nodes], dict(enumerate(nodes[0].dims))
+        )
+
+    def map(
+        self,
+        function: str,
+        out: Sequence[Name],
+        args: Iterable[tuple[Node, Sequence[Name]]],
+        sizes: Mapping[Any, Dim] | None = None,
+    ) -> Node:
+        """Return `out <- function(*args)`, elementwise; arguments broadcast."""
+        position = {label: axis for axis, label in enumerate(out)}
+        known: dict[int, Dim] = {position[k]: d for k, d in (sizes or {}).items()}
+        refs = []
+        for node, labels in args:
+            axes = tuple(position[label] for label in labels)
+            known.update(zip(axes, node.dims, strict=True))
+            refs.append(self._narrow(Ref(node, axes)))
+        dims = tuple(known[axis] for axis in range(len(out)))
+        used = sorted({axis for ref in refs for axis in ref.labels})
+        narrow = {axis: k for k, axis in enumerate(used)}
+        compact = tuple(Ref(n, tuple(narrow[a] for a in axes)) for n, axes in refs)
+        better = self.rewrites and self.rewrites.map(self, function, compact)
+        inner = better or self._intern(
+            Map, tuple(dims[axis] for axis in used), function, compact
+        )
+        return self._broadcast(inner, used, dims)
+
+    def call(
+        self,
+        operator: str,
+        args: Sequence[Node],
+        dims: Sequence[Dim],
+        **params: object,
+    ) -> Node:
+        """Return a call; `operators` knows the shapes and makes the arguments."""
+        return self._intern(
+            Call, tuple(dims), operator, tuple(args), tuple(sorted(params.items()))
+        )
+
+    def name(self, node: Node, name: str) -> Node:
+        """Suggest a name for a value; the first suggestion stays."""
+        self.names.setdefault(node, name)
+        return node
+
+    # Interning
+
+    def intern_product(
+        self,
+        dims: tuple[Dim, ...],
+        coefficient: Fraction,
+        factors: Sequence[Ref],
+        constraints: Sequence[Constraint],
+        inner: Mapping[int, Dim],
+    ) -> Node:
+        """Intern a product that is in normal form but for the names of its labels."""
+        rank = len(dims)
+        names = canonical_labels(rank, list(inner), factors, constraints)
+        named = [Ref(n, tuple(names[x] for x in labels)) for n, labels in factors]
+        named.sort(key=lambda ref: (ref.node.serial, ref.labels))
+        deltas = sorted(
+            (Constraint(c.kind, signed(c, names)) for c in constraints),
+            key=constraint_key,
+        )
+        sizes = {names[label]: dim for label, dim in inner.items()}
+        return self._intern(
+            Product,
+            dims,
+            coefficient,
+            tuple(named),
+            tuple(deltas),
+            tuple(sizes[rank + k] for k in range(len(sizes))),
+        )
+
+    def _intern(self, kind: type[N], dims: tuple[Dim, ...], *fields: object) -> N:
+        key = (kind, dims, fields)
+        node = self._interned.get(key)
+        if node is None:
+            node = kind(len(self._interned), dims, *fields)
+            self._interned[key] = node
+        return cast(N, node)
+
+    def _broadcast(self, node: Node, axes: Sequence[int], dims: Sequence[Dim]) -> Node:
+        if len(axes) == len(dims):
+            return node
+        everything = dict(enumerate(dims))
+        return self.product(range(len(dims)), [(node, axes)], sizes=everything)
+
+    def _merged(self, terms: Iterable[Term]) -> list[Term]:
+        """Add up the coefficients of equal terms, and drop zeros."""
+        total: dict[Ref, Fraction] = {}
+        for coefficient, node, labels in terms:
+            scale, ref = self._split(coefficient, Ref(node, labels))
+            if scale:
+                total[ref] = total.get(ref, Fraction(0)) + scale
+        return [Term(c, *ref) for ref, c in total.items() if c]
+
+    def _narrow(self, ref: Ref) -> Ref:
+        """Look through a product that only transposes or broadcasts one node."""
+        node, labels = ref
+        if not isinstance(node, Product) or node.constraints or node.inner:
+            return ref
+        if not node.factors and labels:
+            return Ref(self.constant(node.coefficient), ())
+        if len(node.factors) == 1 and node.coefficient == 1:
+            inner, axes = node.factors[0]
+            if len(set(axes)) == len(axes):
+                return Ref(inner, tuple(labels[a] for a in axes))
+        return ref
+
+    def _split(self, coefficient: Fraction, ref: Ref) -> tuple[Fraction, Ref]:
+        """Take the coefficient out of a term, and its mere broadcasting."""
+        node, labels = ref
+        if isinstance(node, Product):
+            coefficient *= node.coefficient
+            if node.coefficient not in (0, 1):
+                node = self._intern(
+                    Product,
+                    node.dims,
+                    Fraction(1),
+                    node.factors,
+                    node.constraints,
+                    node.inner,
+                )
+            if is_zero(node):
+                return Fraction(0), ref
+        return coefficient, self._narrow(Ref(node, labels))
+
+
+__all__ = ["ONE", "Graph", "Rewrites", "affine", "constant_value"]

@@ -1,0 +1,141 @@
+"""Index expressions as text: `x[i + 1]`, `delta[p, row[e]]`, `[i < j]`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.nodes import Affine, Constraint, Input, Label, Lookup, Product
+
+LETTERS = "ijklmnpqrstuvwabcdefgh"
+
+
+class Index(NamedTuple):
+    """An affine form of letters, which may stand where one index stands."""
+
+    terms: tuple[tuple[str, int], ...]
+    const: Dim = ZERO
+
+    @classmethod
+    def letter(cls, name: str) -> Index:
+        """Return the index that is one letter."""
+        return cls(((name, 1),))
+
+    def __str__(self) -> str:
+        return _signed_text([*self.terms, *_dim_terms(self.const)])
+
+    @property
+    def is_atom(self) -> bool:
+        """Whether the text needs no parentheses anywhere."""
+        return len(self.terms) + len(self.const.terms) <= 1 and " " not in str(self)
+
+
+def letters(taken: Iterable[str]) -> Iterator[str]:
+    """Yield index names that are not taken: i, j, k, ..., then i1, j1, ..."""
+    avoid = set(taken)
+    number = 0
+    while True:
+        for letter in LETTERS:
+            name = letter + (str(number) if number else "")
+            if name not in avoid:
+                yield name
+        number += 1
+
+
+def combine(form: Affine, at: Mapping[Label, Index]) -> Index:
+    """Write a form of labels in the letters of `at`."""
+    total: dict[str, int] = {}
+    const = form.const
+    for atom, scale in form.terms:
+        if isinstance(atom, Lookup):
+            index = Index.letter(subscript(_name(atom), [at[x] for x in atom.labels]))
+        else:
+            index = at[atom]
+        for name, c in index.terms:
+            total[name] = total.get(name, 0) + scale * c
+        const = const + index.const * scale
+    return Index(tuple((name, c) for name, c in total.items() if c), const)
+
+
+def _name(lookup: Lookup) -> str:
+    return lookup.node.name if isinstance(lookup.node, Input) else "?"
+
+
+def subscript(name: str, indices: Sequence[Index]) -> str:
+    """Return `name[i, j]`, or the name alone for a scalar."""
+    return f"{name}[{', '.join(map(str, indices))}]" if indices else name
+
+
+def constraint_text(kind: str, index: Index) -> str:
+    """Return `delta[i, j]` for `i - j == 0` and `[j <= i]` for `i - j >= 0`."""
+    terms = [*index.terms, *_dim_terms(index.const)]
+    strict = kind == "ge" and terms[-1:] == [("", -1)] and len(terms) > 1
+    if strict:
+        del terms[-1]
+    plus = _signed_text([(name, c) for name, c in terms if c > 0])
+    minus = _signed_text([(name, -c) for name, c in terms if c < 0])
+    if kind == "eq":
+        return f"delta[{plus}, {minus}]"
+    return f"[{minus} {'<' if strict else '<='} {plus}]"
+
+
+def _dim_terms(dim: Dim) -> list[tuple[str, int]]:
+    return [("*".join(monomial), c) for monomial, c in dim.terms]
+
+
+def _signed_text(terms: Sequence[tuple[str, int]]) -> str:
+    """Add terms up as text, one with a positive coefficient first."""
+    text = ""
+    for name, c in sorted(terms, key=lambda term: term[1] < 0 or not term[0]):
+        size = str(abs(c)) if not name else name if abs(c) == 1 else f"{abs(c)}*{name}"
+        sign = "-" if c < 0 else "+"
+        text += f" {sign} {size}" if text else ("-" if c < 0 else "") + size
+    return text or "0"
+
+
+def solved_labels(node: Product) -> tuple[dict[Label, Affine], list[Constraint]]:
+    """Find the summed labels that deltas fix inside their range.
+
+    Return what fixes them, in terms of other labels, and the constraints that remain.
+    A form may mention labels that a later entry fixes.
+    """
+    sizes = dict(enumerate(node.sizes))
+    solved: dict[Label, Affine] = {}
+    rest: list[Constraint] = []
+    for constraint in node.constraints:
+        form = constraint.form
+        for label, reach in solved.items():
+            form = form.substituted(label, reach)
+        found = _solution(node, constraint._replace(form=form), sizes)
+        if found is None:
+            rest.append(constraint)
+        else:
+            solved[found[0]] = found[1]
+    return solved, rest
+
+
+def _solution(
+    node: Product, constraint: Constraint, sizes: Mapping[Label, Dim]
+) -> tuple[Label, Affine] | None:
+    kind, form = constraint
+    inside = {x for a, _ in form.terms if isinstance(a, Lookup) for x in a.labels}
+    for atom, c in form.terms if kind == "eq" else ():
+        if isinstance(atom, Lookup) or atom < node.order or abs(c) != 1:
+            continue
+        rest = tuple((a, -c * d) for a, d in form.terms if a != atom)
+        value = Affine(rest, form.const * -c)
+        if atom not in inside and _stays_inside(value, sizes[atom], sizes):
+            return atom, value
+    return None
+
+
+def _stays_inside(form: Affine, dim: Dim, sizes: Mapping[Label, Dim]) -> bool:
+    if len(form.terms) == 1 and form.const == 0 and form.terms[0][1] == 1:
+        atom = form.terms[0][0]
+        if isinstance(atom, Lookup):
+            return isinstance(atom.node, Input) and atom.node.index == dim
+    reach = form.bounds(sizes)
+    if reach is None:
+        return False
+    return reach[0].is_nonnegative() and (dim - 1 - reach[1]).is_nonnegative()

@@ -1,0 +1,210 @@
+"""The reference interpreter: what nodes mean, slowly and obviously.
+
+Tests hold every rewrite and every generated module against it, so it takes no
+shortcut: a product is spelled out over all values of all its labels before anything
+is summed. Complex arguments pass through, so that a complex step differentiates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tensorgen.errors import InternalError
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import (
+    Affine,
+    Call,
+    Constant,
+    Input,
+    Iota,
+    Lookup,
+    Map,
+    Node,
+    Product,
+    Size,
+    Sum,
+    topological,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Array = Any  # NumPy is imported when it is needed: the command line never is.
+Grid = Sequence[Array]
+
+
+def evaluate(
+    nodes: Iterable[Node],
+    arguments: Mapping[str, ArrayLike],
+    functions: Mapping[str, Callable[..., Array]],
+    operators: Mapping[str, Callable[..., Array]],
+    sizes: Mapping[str, int] | None = None,
+) -> list[Array]:
+    """Return the values of `nodes` for the named `arguments`.
+
+    `functions` gives the elementwise functions of maps, `operators` those of calls.
+    The dims follow from the shapes of the inputs below `nodes`; `sizes` gives those
+    that no such input bears. Raises `InternalError` where a dim stays unknown or a
+    value has not the shape that its node promises.
+    """
+    import numpy as np
+
+    roots = list(nodes)
+    order = topological(roots)
+    inputs = [node for node in order if isinstance(node, Input)]
+    given = {name: np.asarray(value) for name, value in arguments.items()}
+    known = dict(sizes or {})
+    known.update(bind(((node.dims, given[node.name].shape) for node in inputs), known))
+    machine = _Machine(np, given, functions, operators, known)
+    with np.errstate(all="ignore"):
+        for node in order:
+            machine.run(node)
+    return [machine.values[root] for root in roots]
+
+
+def bind(
+    shapes: Iterable[tuple[Sequence[Dim], Sequence[int]]],
+    known: Mapping[str, int] | None = None,
+) -> dict[str, int]:
+    """Return the dim symbols that make each pair of dims and lengths equal.
+
+    Solves one linear equation at a time, those with one unknown symbol first.
+    Raises `InternalError` where two lengths contradict each other.
+    """
+    sizes = dict(known or {})
+    open_ = [pair for dims, shape in shapes for pair in zip(dims, shape, strict=True)]
+    progress = True
+    while open_ and progress:
+        progress, later = False, []
+        for dim, length in open_:
+            unknown = [s for s in dim.symbols if s not in sizes]
+            if not unknown:
+                if dim.value(sizes) != length:
+                    raise InternalError(f"{dim} is {dim.value(sizes)}, not {length}")
+            elif len(unknown) == 1 and _is_linear(dim, unknown[0]):
+                sizes[unknown[0]] = _solve(dim, unknown[0], sizes, length)
+                later.append((dim, length))
+                progress = True
+            else:
+                later.append((dim, length))
+        progress = progress or len(later) < len(open_)
+        open_ = later
+    return sizes
+
+
+def _is_linear(dim: Dim, symbol: str) -> bool:
+    return all(monomial.count(symbol) <= 1 for monomial, _ in dim.terms)
+
+
+def _solve(dim: Dim, symbol: str, sizes: Mapping[str, int], length: int) -> int:
+    rest = dim.value({**sizes, symbol: 0})
+    slope = dim.value({**sizes, symbol: 1}) - rest
+    return (length - rest) // slope if slope else 0
+
+
+class _Machine:
+    """The values of the nodes seen so far."""
+
+    def __init__(
+        self,
+        np: Any,
+        arguments: Mapping[str, Array],
+        functions: Mapping[str, Callable[..., Array]],
+        operators: Mapping[str, Callable[..., Array]],
+        sizes: Mapping[str, int],
+    ) -> None:
+        self.np = np
+        self.arguments = arguments
+        self.functions = functions
+        self.operators = operators
+        self.sizes = sizes
+        self.values: dict[Node, Array] = {}
+
+    def run(self, node: Node) -> None:
+        """Evaluate a node whose operands have values."""
+        value = self.np.asarray(self.value(node))
+        shape = self.lengths(node.dims)
+        if value.shape != shape:
+            what = type(node).__name__
+            raise InternalError(f"a {what} of shape {shape} has value {value.shape}")
+        self.values[node] = value
+
+    def lengths(self, dims: Sequence[Dim]) -> tuple[int, ...]:
+        for symbol in (symbol for dim in dims for symbol in dim.symbols):
+            if symbol not in self.sizes:
+                raise InternalError(f"no argument gives the dim {symbol}")
+        return tuple(dim.value(self.sizes) for dim in dims)
+
+    def value(self, node: Node) -> Array:
+        match node:
+            case Input():
+                value = self.arguments[node.name]
+                return value if node.index is not None else value * 1.0
+            case Constant():
+                return self.np.float64(getattr(self.np, node.name))
+            case Size():
+                return self.np.float64(self.lengths([node.value])[0])
+            case Iota():
+                return self.np.arange(*self.lengths(node.dims)) * 1.0
+            case Product():
+                return self.product(node)
+            case Sum():
+                return self.sum(node)
+            case Map():
+                return self.map(node)
+            case Call():
+                args = [self.values[arg] for arg in node.args]
+                return self.operators[node.operator](*args, **dict(node.params))
+        raise InternalError(f"no value is defined for {type(node).__name__}")
+
+    def grid(self, lengths: Sequence[int]) -> Grid:
+        """For each label the array of its values, along an axis of its own."""
+        return [
+            self.np.arange(n).reshape(
+                [-1 if b == a else 1 for b in range(len(lengths))]
+            )
+            for a, n in enumerate(lengths)
+        ]
+
+    def aligned(self, node: Node, labels: Sequence[int], grid: Grid) -> Array:
+        """The entries of a node at the labels, broadcastable over the grid."""
+        return self.values[node][tuple(grid[label] for label in labels)]
+
+    def product(self, node: Product) -> Array:
+        np, lengths = self.np, self.lengths(node.sizes)
+        grid = self.grid(lengths)
+        total: Array = node.coefficient.numerator / node.coefficient.denominator
+        for factor, labels in node.factors:
+            total = total * self.aligned(factor, labels, grid)
+        for kind, form in node.constraints:
+            at = self.affine(form, grid)
+            # Selected, not multiplied: what is excluded may be infinite.
+            total = np.where(at == 0 if kind == "eq" else at >= 0, total, 0.0)
+        summed = tuple(range(node.order, len(lengths)))
+        return np.broadcast_to(total, lengths).sum(axis=summed)
+
+    def affine(self, form: Affine, grid: Grid) -> Array:
+        total = self.np.asarray(form.const.value(self.sizes))
+        for atom, coefficient in form.terms:
+            if isinstance(atom, Lookup):
+                total = total + coefficient * self.aligned(*atom, grid)
+            else:
+                total = total + coefficient * grid[atom]
+        return total
+
+    def sum(self, node: Sum) -> Array:
+        lengths = self.lengths(node.dims)
+        grid = self.grid(lengths)
+        total = self.np.zeros(lengths)
+        for coefficient, term, labels in node.terms:
+            scale = coefficient.numerator / coefficient.denominator
+            total = total + scale * self.aligned(term, labels, grid)
+        return total
+
+    def map(self, node: Map) -> Array:
+        lengths = self.lengths(node.dims)
+        grid = self.grid(lengths)
+        args = [self.aligned(arg, labels, grid) for arg, labels in node.args]
+        value = self.functions[node.function](*args)
+        return self.np.broadcast_to(value, lengths)

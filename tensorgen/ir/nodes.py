@@ -1,0 +1,251 @@
+"""The node kinds of the intermediate representation.
+
+Every node is an array with positional axes. Operands refer to nodes through
+labels, one a node's axis: equal labels are equal positions, whatever the order of
+the axes, so transposing never needs a node of its own. Nodes are made by a `Graph`
+alone, which interns them: equal means identical, and `==` is identity.
+
+A product's label is an output axis when it is below the node's order, and summed
+otherwise. Sums and maps know output labels only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from tensorgen.ir.dims import Dim
+
+Label = int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Node:
+    """An array with one `Dim` an axis; `serial` is the order of creation."""
+
+    serial: int
+    dims: tuple[Dim, ...]
+
+    @property
+    def order(self) -> int:
+        """The number of axes."""
+        return len(self.dims)
+
+
+class Ref(NamedTuple):
+    """A use of a node: `labels[a]` is the label of the node's axis `a`."""
+
+    node: Node
+    labels: tuple[Label, ...]
+
+
+class Lookup(NamedTuple):
+    """The entry of an index array, as an atom of an affine form."""
+
+    node: Node
+    labels: tuple[Label, ...]
+
+
+Atom = Label | Lookup
+
+
+class Affine(NamedTuple):
+    """The affine form `sum(coefficient * atom) + const` of labels."""
+
+    terms: tuple[tuple[Atom, int], ...]
+    const: Dim
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """All labels that the form mentions, those inside lookups included."""
+        found: dict[Label, None] = {}
+        for atom, _ in self.terms:
+            if isinstance(atom, Lookup):
+                found.update(dict.fromkeys(atom.labels))
+            else:
+                found[atom] = None
+        return tuple(found)
+
+    def renamed(self, name: Callable[[Label], Label]) -> Affine:
+        """Return the form with every label replaced, merging equal atoms."""
+        return affine(
+            (
+                (
+                    Lookup(atom.node, tuple(map(name, atom.labels)))
+                    if isinstance(atom, Lookup)
+                    else name(atom)
+                ),
+                coefficient,
+            )
+            for atom, coefficient in self.terms
+        )._replace(const=self.const)
+
+    def coefficient(self, label: Label) -> int:
+        """The coefficient of a label that stands outside lookups."""
+        return next((c for atom, c in self.terms if atom == label), 0)
+
+    def substituted(self, label: Label, form: Affine) -> Affine:
+        """Return the form with `label` replaced by `form`."""
+        scale = self.coefficient(label)
+        rest = [t for t in self.terms if t[0] != label]
+        merged = affine(rest + [(a, scale * c) for a, c in form.terms])
+        return merged._replace(const=self.const + form.const * scale)
+
+    def bounds(self, sizes: Mapping[Label, Dim]) -> tuple[Dim, Dim] | None:
+        """The least and greatest value over all labels in range, if known."""
+        low = high = self.const
+        for atom, coefficient in self.terms:
+            if isinstance(atom, Lookup):
+                return None
+            reach = (sizes[atom] - 1) * coefficient
+            low, high = (low, high + reach) if coefficient > 0 else (low + reach, high)
+        return low, high
+
+
+def affine(terms: Iterable[tuple[Atom, int]], const: Dim | int = 0) -> Affine:
+    """Return an affine form with equal atoms merged and zeros dropped."""
+    total: dict[Atom, int] = {}
+    for atom, coefficient in terms:
+        total[atom] = total.get(atom, 0) + coefficient
+    return Affine(tuple((a, c) for a, c in total.items() if c), Dim.of(const))
+
+
+class Constraint(NamedTuple):
+    """A 0/1 factor of a product: the delta `form == 0` or indicator `form >= 0`."""
+
+    kind: Literal["eq", "ge"]
+    form: Affine
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Input(Node):
+    """A named argument; `index` bounds the entries of an index array."""
+
+    name: str
+    properties: frozenset[str] = frozenset()
+    index: Dim | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Constant(Node):
+    """A named number that has no exact rational value: `pi`, `e` or `inf`."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Size(Node):
+    """The value of a dim polynomial, as a scalar."""
+
+    value: Dim
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Iota(Node):
+    """The vector `0, 1, ..., size - 1`: an index used as a number."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Product(Node):
+    """The n-ary Einstein product `coefficient * sum(prod(factors))`.
+
+    Labels from `order` on are summed, over `inner` dims. Labels below that stand in
+    no factor broadcast. A product without factors is a constant array.
+    """
+
+    coefficient: Fraction
+    factors: tuple[Ref, ...]
+    constraints: tuple[Constraint, ...]
+    inner: tuple[Dim, ...]
+
+    @property
+    def sizes(self) -> tuple[Dim, ...]:
+        """The dim of every label."""
+        return self.dims + self.inner
+
+
+class Term(NamedTuple):
+    """A term of a sum: `coefficient * node`, aligned by labels."""
+
+    coefficient: Fraction
+    node: Node
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sum(Node):
+    """The n-ary sum of aligned terms; a term may lack labels (it broadcasts)."""
+
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Map(Node):
+    """An elementwise function of aligned arguments; `function` names its row."""
+
+    function: str
+    args: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Call(Node):
+    """A general function of whole arrays; `operator` names its row."""
+
+    operator: str
+    args: tuple[Node, ...]
+    params: tuple[tuple[str, object], ...] = ()
+
+    def param(self, name: str) -> object:
+        """Return the parameter `name`."""
+        return dict(self.params)[name]
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The operands of a node, in order, with repeats; index arrays included."""
+    match node:
+        case Product():
+            looked_up = tuple(
+                atom.node
+                for constraint in node.constraints
+                for atom, _ in constraint.form.terms
+                if isinstance(atom, Lookup)
+            )
+            return tuple(ref.node for ref in node.factors) + looked_up
+        case Sum():
+            return tuple(term.node for term in node.terms)
+        case Map():
+            return tuple(ref.node for ref in node.args)
+        case Call():
+            return node.args
+        case _:
+            return ()
+
+
+def topological(roots: Iterable[Node]) -> list[Node]:
+    """All nodes below `roots`, operands before their users, without recursion."""
+    order: dict[Node, None] = {}
+    stack = [(root, False) for root in reversed(list(roots))]
+    while stack:
+        node, expanded = stack.pop()
+        if node in order:
+            continue
+        if expanded:
+            order[node] = None
+        else:
+            stack.append((node, True))
+            stack.extend((c, False) for c in reversed(children(node)) if c not in order)
+    return list(order)
+
+
+def is_zero(node: Node) -> bool:
+    """Whether a node is the zero array."""
+    return isinstance(node, Product) and not node.coefficient
+
+
+def constant_value(node: Node) -> Fraction | None:
+    """The value of an array whose entries all are one rational, else None."""
+    if isinstance(node, Product) and not (node.factors or node.constraints):
+        return node.coefficient
+    return None

@@ -1,0 +1,104 @@
+"""Axes as text: transposing, aligning for broadcasting, diagonals, summing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from tensorgen.ir.nodes import Label
+from tensorgen.lower.text import Expr, Level
+
+
+def transposed(expr: Expr, labels: Sequence[Label]) -> Expr:
+    """The array with its axes in the order `labels`, a permutation of its own."""
+    wanted = tuple(labels)
+    if wanted == expr.labels:
+        return expr
+    if wanted != expr.labels[::-1]:
+        axes = ", ".join(str(expr.labels.index(label)) for label in wanted)
+        text = f"{expr.at(Level.ATOM)}.transpose({axes})"
+        return replace(expr, text=text, level=Level.ATOM, labels=wanted, upright=None)
+    if expr.upright is not None:
+        text, level = expr.upright
+        return replace(expr, text=text, level=level, labels=wanted, upright=None)
+    return replace(
+        expr,
+        text=f"{expr.at(Level.ATOM)}.T",
+        level=Level.ATOM,
+        labels=wanted,
+        upright=(expr.text, expr.level),
+    )
+
+
+def ordered(expr: Expr, labels: Sequence[Label]) -> Expr:
+    """The array with its axes in the order in which `labels` names them."""
+    present = set(expr.labels)
+    return transposed(expr, [label for label in labels if label in present])
+
+
+def aligned(expr: Expr, target: Sequence[Label]) -> Expr:
+    """The array as an operand that broadcasts against axes `target`.
+
+    New axes are inserted only between and after its own: NumPy adds leading ones.
+    """
+    expr = ordered(expr, target)
+    present = set(expr.labels)
+    marks: list[str] = []
+    for label in target:
+        if label in present:
+            marks.append(":")
+        elif marks:
+            marks.append("None")
+    while marks and marks[-1] == ":":
+        marks.pop()
+    if not marks:
+        return expr
+    text = f"{expr.at(Level.ATOM)}[{', '.join(marks)}]"
+    labels = tuple(target[target.index(expr.labels[0]) :])
+    return replace(expr, text=text, level=Level.ATOM, labels=labels, upright=None)
+
+
+def transposes(expr: Expr, labels: Sequence[Label]) -> int:
+    """What the order `labels` costs a reader: 0, or 1 for a transpose; -1 undoes one."""
+    if tuple(labels) == expr.labels:
+        return 0
+    if expr.upright is not None and tuple(labels) == expr.labels[::-1]:
+        return -1
+    return 1 if tuple(labels) == expr.labels[::-1] else 2
+
+
+def natural_order(
+    exprs: Sequence[Expr], want: Sequence[Label] | None = None
+) -> tuple[Label, ...]:
+    """The order of axes in which operands combine with the fewest transposes."""
+    present = {label for expr in exprs for label in expr.labels}
+    if want is not None:
+        rest = sorted(present.difference(want))
+        return tuple([label for label in want if label in present] + rest)
+    order: list[Label] = []
+    for expr in sorted(exprs, key=lambda e: -len(e.labels)):
+        if not order:
+            order = list(expr.labels)
+    return (*order, *sorted(present.difference(order)))
+
+
+def axis_argument(axes: Sequence[int], order: int) -> str:
+    """The arguments of a reduction over `axes` of an array of `order` axes."""
+    if len(axes) == order:
+        return ""
+    return f"axis={axes[0] if len(axes) == 1 else tuple(axes)}"
+
+
+def summed(expr: Expr, gone: Collection[Label], method: str = "sum") -> Expr:
+    """The sum over the labels `gone`."""
+    axes = [axis for axis, label in enumerate(expr.labels) if label in gone]
+    if not axes:
+        return expr
+    arguments = axis_argument(axes, len(expr.labels))
+    labels = tuple(label for label in expr.labels if label not in gone)
+    return Expr(f"{expr.at(Level.ATOM)}.{method}({arguments})", labels=labels)
+
+
+def repeated(expr: Expr) -> bool:
+    """Whether a label stands at several axes, which asks for a diagonal."""
+    return len(set(expr.labels)) < len(expr.labels)

@@ -1,0 +1,210 @@
+"""The table of functions of whole arrays, with derivatives as products.
+
+Each rule gives `d out / d operand` in labels: the node's axes are 0, 1, ..., labels
+that both share are the batch (leading axes, or the axes that a reduction keeps).
+`solve` is no row: it is the product `inv(A)[i, k] * B[k, j]`, and lowering solves.
+Sources: Giles, Collected Matrix Derivative Results (2008), for inv, det and logdet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import cast
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Node
+from tensorgen.operators.scalar import apply as apply_map
+from tensorgen.operators.scalar import power, ref, times, total
+from tensorgen.operators.table import Operator, Partial
+
+Params = Mapping[str, object]
+
+
+def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -> Node:
+    """Return a call of a row of the table; its row gives the dims of the result."""
+    dims = OPERATORS[operator].dims(args, params)
+    return graph.call(operator, args, dims, **params)
+
+
+# Matrix functions, batched over leading axes
+
+
+def _matrix_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
+    return args[0].dims
+
+
+def _scalar_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
+    return args[0].dims[:-2]
+
+
+def _inv_partials(graph: Graph, node: Call) -> list[Partial]:
+    # d C = -C dA C: C[i, j] by A[k, l] is -C[i, k] C[l, j].
+    *batch, i, j = range(node.order)
+    left, right = (*batch, i, "k"), (*batch, "l", j)
+    return [
+        Partial(
+            node.args[0],
+            (*batch, "k", "l"),
+            Fraction(-1),
+            ((node, left), (node, right)),
+        )
+    ]
+
+
+def _logdet_partials(graph: Graph, node: Call) -> list[Partial]:
+    # log|det A| by A[k, l] is inv(A)[l, k].
+    batch = tuple(range(node.order))
+    inverse = apply(graph, "inv", node.args)
+    factors = ((inverse, (*batch, "l", "k")),)
+    return [Partial(node.args[0], (*batch, "k", "l"), factors=factors)]
+
+
+def _det_partials(graph: Graph, node: Call) -> list[Partial]:
+    (logdet,) = _logdet_partials(graph, node)
+    batch = tuple(range(node.order))
+    return [logdet._replace(factors=((node, batch), *logdet.factors))]
+
+
+# Reductions over the axes `axes`
+
+
+def _axes(params: Params) -> tuple[int, ...]:
+    return cast(tuple[int, ...], params["axes"])
+
+
+def _reduced_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
+    gone = _axes(params)
+    return tuple(d for axis, d in enumerate(args[0].dims) if axis not in gone)
+
+
+def kept_labels(node: Call) -> tuple[int, ...]:
+    """The axes of a reduction's argument that the result keeps."""
+    gone = _axes(dict(node.params))
+    return tuple(a for a in range(node.args[0].order) if a not in gone)
+
+
+def _operand_labels(node: Call) -> tuple[object, ...]:
+    """Labels of a reduction's argument where the result has 0, 1, ..."""
+    kept = {axis: k for k, axis in enumerate(kept_labels(node))}
+    return tuple(kept.get(a, ("reduced", a)) for a in range(node.args[0].order))
+
+
+def _weighted(graph: Graph, node: Call, weights: Node) -> list[Partial]:
+    labels = _operand_labels(node)
+    return [Partial(node.args[0], labels, factors=((weights, labels),))]
+
+
+def _logsumexp_partials(graph: Graph, node: Call) -> list[Partial]:
+    softmax = apply(graph, "softmax", node.args, **dict(node.params))
+    return _weighted(graph, node, softmax)
+
+
+def _softmax_partials(graph: Graph, node: Call) -> list[Partial]:
+    # p[i] by x[j] is p[i] delta(i, j) - p[i] p[j] along the reduced axes.
+    gone = _axes(dict(node.params))
+    axes = tuple(range(node.order))
+    other = tuple(("reduced", a) if a in gone else a for a in axes)
+    return [
+        Partial(node.args[0], axes, factors=((node, axes),)),
+        Partial(node.args[0], other, Fraction(-1), ((node, axes), (node, other))),
+    ]
+
+
+def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
+    # Ties share equally.
+    (x,) = node.args
+    kept = kept_labels(node)
+    hit = apply_map(graph, "equal", ref(x), ref(node)._replace(labels=kept))
+    count = graph.product(kept, [hit])
+    share = power(graph, ref(count)._replace(labels=kept), -1)
+    return _weighted(graph, node, times(graph, hit, share).node)
+
+
+def _prod_partials(graph: Graph, node: Call) -> list[Partial]:
+    others = apply(graph, "prod_others", node.args, **dict(node.params))
+    return _weighted(graph, node, others)
+
+
+def _prod_others_partials(graph: Graph, node: Call) -> list[Partial]:
+    # The product of all but i, by x[j] with j != i: exact away from zeros.
+    gone = _axes(dict(node.params))
+    axes = tuple(range(node.order))
+    other = tuple(("reduced", a) if a in gone else a for a in axes)
+    reciprocal = power(graph, ref(node.args[0]), -1)
+    quotient = (reciprocal.node, other)
+    diagonal = (reciprocal.node, axes)
+    return [
+        Partial(node.args[0], other, factors=((node, axes), quotient)),
+        Partial(node.args[0], axes, Fraction(-1), ((node, axes), diagonal)),
+    ]
+
+
+# Values in terms of others, for emission
+
+
+def _shifted(graph: Graph, node: Call) -> tuple[Node, Node, Node]:
+    """The largest entry, the shifted exponentials and their sum."""
+    (x,) = node.args
+    axes = _axes(dict(node.params))
+    kept = tuple(a for a in range(x.order) if a not in axes)
+    largest = apply(graph, "max", [x], axes=axes)
+    shift = ref(largest)._replace(labels=kept)
+    shifted = total(graph, [(1, ref(x)), (-1, shift)])
+    exps = apply_map(graph, "exp", shifted).node
+    return largest, exps, graph.product(kept, [(exps, range(x.order))])
+
+
+def _expand_logsumexp(graph: Graph, node: Call) -> Node:
+    largest, _, exp_sum = _shifted(graph, node)
+    return graph.add(largest, apply_map(graph, "log", ref(exp_sum)).node)
+
+
+def _expand_softmax(graph: Graph, node: Call) -> Node:
+    _, exps, exp_sum = _shifted(graph, node)
+    axes = _axes(dict(node.params))
+    kept = tuple(a for a in range(node.order) if a not in axes)
+    inverse = power(graph, ref(exp_sum)._replace(labels=kept), -1)
+    return times(graph, ref(exps), inverse).node
+
+
+# The templates of reductions take `axis={axis}`; the keyword is left out where the
+# argument is reduced whole.
+_ROWS = (
+    Operator("inv", _matrix_dims, _inv_partials, "np.linalg.inv({0})"),
+    Operator("det", _scalar_dims, _det_partials, "np.linalg.det({0})"),
+    Operator("logdet", _scalar_dims, _logdet_partials, "np.linalg.slogdet({0})[1]"),
+    Operator(
+        "logsumexp",
+        _reduced_dims,
+        _logsumexp_partials,
+        expand=_expand_logsumexp,
+        params=("axes",),
+    ),
+    Operator(
+        "softmax",
+        _matrix_dims,
+        _softmax_partials,
+        expand=_expand_softmax,
+        params=("axes",),
+    ),
+    Operator(
+        "max", _reduced_dims, _extremum_partials, "np.max({0}{axis})", params=("axes",)
+    ),
+    Operator(
+        "min", _reduced_dims, _extremum_partials, "np.min({0}{axis})", params=("axes",)
+    ),
+    Operator(
+        "prod", _reduced_dims, _prod_partials, "np.prod({0}{axis})", params=("axes",)
+    ),
+    Operator(
+        "prod_others",
+        _matrix_dims,
+        _prod_others_partials,
+        "_prod_others({0}{axis})",
+        params=("axes",),
+    ),
+)
+
+OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}

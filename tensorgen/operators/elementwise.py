@@ -1,0 +1,140 @@
+"""The table of elementwise functions: adding one is adding a row.
+
+Derivatives are written so that they keep their digits: in terms of functions of this
+table that do not cancel (`sigmoid' = sigmoid(x) * sigmoid(-x)`, never `s * (1 - s)`).
+"""
+
+from __future__ import annotations
+
+from tensorgen.operators.table import Elementwise as Row
+
+POSITIVE = (0.2, 0.7, 1.0, 1.9, 4.5)
+UNIT = (-0.9, -0.4, 0.1, 0.6, 0.85)
+WIDE = (-1000.0, -40.0, -1e-8, 1e-8, 40.0, 1000.0)
+
+_ROWS = (
+    # Exponentials and logarithms.
+    Row("exp", ("exp(x)",), "np.exp({0})"),
+    Row("expm1", ("exp(x)",), "np.expm1({0})", extreme=(-40.0, 1e-12)),
+    Row("log", ("1 / x",), "np.log({0})", POSITIVE),
+    Row("log1p", ("1 / (1 + x)",), "np.log1p({0})", POSITIVE, (1e-12,)),
+    Row("log2", ("1 / (x * log(2))",), "np.log2({0})", POSITIVE),
+    Row("log10", ("1 / (x * log(10))",), "np.log10({0})", POSITIVE),
+    Row("sqrt", ("1 / (2 * sqrt(x))",), "np.sqrt({0})", POSITIVE),
+    # The square root of a sum of squares: its derivative is taken as 0 at 0.
+    Row("root", ("rroot(x) / 2",), "np.sqrt({0})", POSITIVE),
+    Row("rroot", ("-rroot(x)**3 / 2",), "_rroot({0})", POSITIVE),
+    Row("cbrt", ("1 / (3 * cbrt(x)**2)",), "np.cbrt({0})", POSITIVE, complex=False),
+    Row("pow", ("y * x**(y - 1)", "xlogy(x**y, x)"), "{0}**{1}", POSITIVE),
+    Row("xlogx", ("log(x) + 1",), "_xlogy({0}, {0})", POSITIVE, complex=False),
+    Row(
+        "xlogy",
+        ("log(y)", "x / y"),
+        "_xlogy({0}, {1})",
+        POSITIVE,
+        complex=False,
+    ),
+    # Trigonometric and hyperbolic.
+    Row("sin", ("cos(x)",), "np.sin({0})"),
+    Row("cos", ("-sin(x)",), "np.cos({0})"),
+    Row("tan", ("1 / cos(x)**2",), "np.tan({0})", UNIT),
+    Row("asin", ("1 / sqrt((1 - x) * (1 + x))",), "np.arcsin({0})", UNIT),
+    Row("acos", ("-1 / sqrt((1 - x) * (1 + x))",), "np.arccos({0})", UNIT),
+    Row("atan", ("1 / (1 + x**2)",), "np.arctan({0})"),
+    Row(
+        "atan2",
+        ("y / (x**2 + y**2)", "-x / (x**2 + y**2)"),
+        "np.arctan2({0}, {1})",
+        complex=False,
+    ),
+    Row("sinh", ("cosh(x)",), "np.sinh({0})"),
+    Row("cosh", ("sinh(x)",), "np.cosh({0})"),
+    Row("tanh", ("sech2(x)",), "np.tanh({0})", extreme=WIDE),
+    Row("sech2", ("-2 * tanh(x) * sech2(x)",), "_sech2({0})", extreme=WIDE),
+    Row("asinh", ("1 / sqrt(1 + x**2)",), "np.arcsinh({0})"),
+    Row("acosh", ("1 / sqrt((x - 1) * (x + 1))",), "np.arccosh({0})", (1.1, 2.0, 9.0)),
+    Row("atanh", ("1 / ((1 - x) * (1 + x))",), "np.arctanh({0})", UNIT),
+    # Logistic functions.
+    Row("sigmoid", ("sigmoid(x) * sigmoid(-x)",), "_sigmoid({0})", extreme=WIDE),
+    Row("softplus", ("sigmoid(x)",), "np.logaddexp(0, {0})", extreme=WIDE),
+    Row("log_sigmoid", ("sigmoid(-x)",), "-np.logaddexp(0, -{0})", extreme=WIDE),
+    Row(
+        "logaddexp",
+        ("sigmoid(x - y)", "sigmoid(y - x)"),
+        "np.logaddexp({0}, {1})",
+        extreme=WIDE,
+    ),
+    # Kinks; the conventions at ties are part of the language.
+    Row("abs", ("sign(x)",), "np.abs({0})", complex=False),
+    Row("sign", ("0",), "np.sign({0})", complex=False),
+    Row("relu", ("greater(x, 0)",), "np.maximum({0}, 0)", complex=False),
+    Row(
+        "maximum",
+        ("step(x - y)", "step(y - x)"),
+        "np.maximum({0}, {1})",
+        complex=False,
+    ),
+    Row(
+        "minimum",
+        ("step(y - x)", "step(x - y)"),
+        "np.minimum({0}, {1})",
+        complex=False,
+    ),
+    Row("step", ("0",), "np.heaviside({0}, 0.5)", complex=False),
+    Row("floor", ("0",), "np.floor({0})", complex=False),
+    Row(
+        "hypot",
+        ("x * rroot(x**2 + y**2)", "y * rroot(x**2 + y**2)"),
+        "np.hypot({0}, {1})",
+        complex=False,
+    ),
+    # Conditions: 1 where they hold, 0 elsewhere. As factors they select.
+    *(
+        Row(name, ("0", "0"), f"{{0}} {sign} {{1}}", boolean=True, complex=False)
+        for name, sign in (
+            ("less", "<"),
+            ("less_equal", "<="),
+            ("greater", ">"),
+            ("greater_equal", ">="),
+            ("equal", "=="),
+            ("not_equal", "!="),
+            ("logical_and", "&"),
+            ("logical_or", "|"),
+        )
+    ),
+    Row("logical_not", ("0",), "~{0}", boolean=True, complex=False),
+    Row(
+        "where",
+        ("0", "x", "logical_not(x)"),
+        "np.where({0}, {1}, {2})",
+        complex=False,
+    ),
+    # Special functions.
+    Row("erf", ("2 / sqrt(pi) * exp(-x**2)",), "special.erf({0})"),
+    Row("erfc", ("-2 / sqrt(pi) * exp(-x**2)",), "special.erfc({0})"),
+    Row("lgamma", ("digamma(x)",), "special.gammaln({0})", POSITIVE, complex=False),
+    Row(
+        "digamma", ("polygamma(1, x)",), "special.digamma({0})", POSITIVE, complex=False
+    ),
+    Row(
+        "polygamma",
+        ("0", "polygamma(x + 1, y)"),
+        "special.polygamma({0}, {1})",
+        POSITIVE,
+        complex=False,
+    ),
+)
+
+_SPECIAL = "scipy.special"
+
+ELEMENTWISE: dict[str, Row] = {
+    row.name: (
+        Row(**{**row.__dict__, "requires": _SPECIAL})
+        if row.numpy.startswith("special.")
+        else row
+    )
+    for row in _ROWS
+}
+
+# Spellings of the language that are other rows.
+ALIASES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan"}

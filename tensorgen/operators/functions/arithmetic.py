@@ -1,0 +1,148 @@
+"""Elementwise arithmetic with NumPy's broadcasting, and the matrix product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from tensorgen.ir.nodes import Map, constant_value
+from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.functions.array import (
+    Array,
+    Build,
+    Misuse,
+    Place,
+    align,
+    by_axis,
+    number,
+    product,
+    show_shape,
+    union,
+)
+
+# Longer powers of rationals are left to floating point.
+_MOST_BITS = 256
+
+
+def total(
+    build: Build,
+    terms: Sequence[tuple[int | Fraction, Array]],
+    what: str = "'+'",
+    places: Sequence[Place] | None = None,
+) -> Array:
+    """Return `sum(coefficient * array)`, broadcasting."""
+    arrays = [array for _, array in terms]
+    shape, aligned = align(build, arrays, what, places or _numbered(len(arrays)))
+    batch = union(arrays)
+    out = (*batch, *range(len(shape)))
+    refs = [
+        (coefficient, array.node, array.labels(labels))
+        for (coefficient, _), (array, labels) in zip(terms, aligned, strict=True)
+    ]
+    return Array(build.graph.sum(out, refs, by_axis(shape)), batch)
+
+
+def times(
+    build: Build,
+    factors: Sequence[Array],
+    coefficient: int | Fraction = 1,
+    what: str = "'*'",
+    places: Sequence[Place] | None = None,
+) -> Array:
+    """Return `coefficient * prod(factors)`, elementwise and broadcasting."""
+    shape, aligned = align(build, factors, what, places or _numbered(len(factors)))
+    return product(
+        build,
+        range(len(shape)),
+        aligned,
+        coefficient=coefficient,
+        sizes=by_axis(shape),
+    )
+
+
+def elementwise(
+    build: Build,
+    name: str,
+    args: Sequence[Array],
+    what: str | None = None,
+    places: Sequence[Place] | None = None,
+) -> Array:
+    """Return a row of the table of elementwise functions, broadcasting."""
+    what, places = what or f"'{name}'", places or _numbered(len(args))
+    shape, aligned = align(build, args, what, places)
+    batch = union(args)
+    out = (*batch, *range(len(shape)))
+    refs = [(array.node, array.labels(labels)) for array, labels in aligned]
+    return Array(build.graph.map(name, out, refs, by_axis(shape)), batch)
+
+
+def power(
+    build: Build, base: Array, exponent: Array, places: Sequence[Place] | None = None
+) -> Array:
+    """Return `base ** exponent`; rational numbers to integers are exact."""
+    b, e = constant_value(base.node), constant_value(exponent.node)
+    if e is not None and not exponent.order:
+        if e == 1:
+            return base
+        if e.denominator == 1 and b is not None and (b or e >= 0):
+            bits = max(abs(b.numerator), b.denominator).bit_length() * abs(e)
+            if bits <= _MOST_BITS:
+                node = build.graph.constant(b ** int(e), base.node.dims)
+                return Array(node, base.batch)
+    return elementwise(build, "pow", [base, exponent], "'**'", places)
+
+
+def reciprocal(build: Build, x: Array) -> Array:
+    """Return `1 / x`; a rational number stays one."""
+    return power(build, x, number(build, -1))
+
+
+def matmul(
+    build: Build,
+    a: Array,
+    b: Array,
+    what: str = "'@'",
+    places: Sequence[Place] = ("a", "b"),
+) -> Array:
+    """Return `a @ b` as NumPy has it: vectors, matrices and stacks of matrices."""
+    shapes = list(zip(places, map(show_shape, (a.shape, b.shape)), strict=True))
+    if not a.order or not b.order:
+        raise Misuse(f"{what} needs an axis on both sides", shapes, "a scalar takes *")
+    columns = int(b.order > 1)
+    if a.shape[-1] != b.shape[-1 - columns]:
+        raise Misuse(f"shapes do not match in {what}", shapes, _transposed(a, b))
+    rows = int(a.order > 1)
+    lead, ((a, x), (b, y)) = align(build, (a, b), what, places, (rows + 1, columns + 1))
+    out = (*range(len(lead)), *("row",) * rows, *("column",) * columns)
+    return product(
+        build,
+        out,
+        [
+            (a, (*x, *("row",) * rows, "inner")),
+            (b, (*y, "inner", *("column",) * columns)),
+        ],
+        sizes=by_axis(lead),
+    )
+
+
+def _transposed(a: Array, b: Array) -> str | None:
+    """Suggest the transpose that would fit, if just one does."""
+    left = a.order == 2 and a.shape[0] == b.shape[max(b.order - 2, 0)]
+    right = b.order == 2 and a.shape[-1] == b.shape[1]
+    if left and not right:
+        return "the left side would fit transposed: .T"
+    if right and not left:
+        return "the right side would fit transposed: .T"
+    return None
+
+
+def is_condition(x: Array) -> bool:
+    """Whether the entries are 0 or 1 by construction."""
+    node = x.node
+    if isinstance(node, Map):
+        return ELEMENTWISE[node.function].boolean
+    return constant_value(node) in (0, 1)
+
+
+def _numbered(count: int) -> Sequence[Place]:
+    return [("operand", k) for k in range(count)]

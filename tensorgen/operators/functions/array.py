@@ -1,0 +1,213 @@
+"""What the builders of functions work on: arrays with named leading axes.
+
+The axes that carry an index of index notation come first and bear labels (`batch`);
+the positional axes that NumPy's rules are about follow. So `q[i, :]` has the batch
+`(i,)` and the shape of its second axis alone, and every builder serves both notations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node
+
+Label = Hashable
+Place = str | tuple[str, int]
+Constraint = tuple[str, Mapping[Any, int], Dim | int]
+Shape = tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A node whose first axes bear the labels `batch`."""
+
+    node: Node
+    batch: tuple[Label, ...] = ()
+
+    @property
+    def shape(self) -> Shape:
+        """The dims of the positional axes."""
+        return self.node.dims[len(self.batch) :]
+
+    @property
+    def order(self) -> int:
+        """The number of positional axes."""
+        return len(self.node.dims) - len(self.batch)
+
+    def labels(self, positional: Iterable[Label]) -> tuple[Label, ...]:
+        """The labels of all axes, given those of the positional ones."""
+        return (*self.batch, *positional)
+
+
+class Misuse(Exception):
+    """Arguments that a function cannot take; the caller knows where they stand.
+
+    `marks` pairs an argument (its parameter, or that and its number among several)
+    with what is said of it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        marks: Sequence[tuple[Place, str]] = (),
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.marks = tuple(marks)
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class SizeCheck:
+    """What a generated function checks when it runs: `size >= 0`."""
+
+    size: Dim
+    message: str
+
+
+def verdict(size: Dim) -> Literal["always", "check", "never"]:
+    """Whether `size >= 0` holds for all dims from 0 on, for none from 1 on, or else.
+
+    A proof that rests on dims being at least 1 asks for a check, since arrays of
+    length 0 are arguments like others.
+    """
+    if all(coefficient >= 0 for _, coefficient in size.terms):
+        return "always"
+    return "never" if (-size).is_positive() else "check"
+
+
+@dataclass(slots=True)
+class Build:
+    """A graph to build in, and the size conditions met on the way."""
+
+    graph: Graph
+    checks: dict[SizeCheck, None] = field(default_factory=dict)
+
+    def require(
+        self, low: Dim | int, high: Dim | int, what: str, at: Place | None = None
+    ) -> None:
+        """Demand `low <= high`: prove it, refute it, or note it to be checked."""
+        holds = verdict(Dim.of(high) - Dim.of(low))
+        if holds == "never":
+            marks = [] if at is None else [(at, f"{low} > {high}")]
+            raise Misuse(f"{what} needs {low} <= {high}", marks)
+        if holds == "check":
+            size = Dim.of(high) - Dim.of(low)
+            self.checks[SizeCheck(size, f"{what} needs {low} <= {high}")] = None
+
+
+def union(arrays: Iterable[Array]) -> tuple[Label, ...]:
+    """The labels of all batches, in the order in which they first occur."""
+    return tuple(dict.fromkeys(label for array in arrays for label in array.batch))
+
+
+def show_shape(shape: Sequence[Dim]) -> str:
+    """Return a shape as NumPy prints it, e.g. `(m, n)` or `(n,)`."""
+    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
+
+
+def number(build: Build, value: int | Fraction) -> Array:
+    """Return a rational number."""
+    return Array(build.graph.constant(value))
+
+
+def product(
+    build: Build,
+    out: Sequence[Label],
+    operands: Iterable[tuple[Array, Sequence[Label]]],
+    *,
+    coefficient: int | Fraction = 1,
+    constraints: Iterable[Constraint] = (),
+    sizes: Mapping[Label, Dim] | None = None,
+) -> Array:
+    """Return the product of operands by labels of their positional axes."""
+    pairs = list(operands)
+    batch = union(array for array, _ in pairs)
+    node = build.graph.product(
+        (*batch, *out),
+        [(array.node, array.labels(labels)) for array, labels in pairs],
+        coefficient=coefficient,
+        constraints=constraints,
+        sizes=sizes,
+    )
+    return Array(node, batch)
+
+
+def squeeze_axes(build: Build, x: Array, axes: Sequence[int]) -> Array:
+    """Drop axes of length 1."""
+    if not axes:
+        return x
+    kept = [a for a in range(x.order) if a not in axes]
+    # A delta rather than a sum over one entry: so nothing is added up.
+    return product(
+        build,
+        kept,
+        [(x, range(x.order))],
+        constraints=[("eq", {axis: 1}, 0) for axis in axes],
+    )
+
+
+def insert_axes(build: Build, x: Array, axes: Sequence[int], order: int) -> Array:
+    """Make an array of `order` axes whose `axes` are new, of length 1."""
+    if not axes:
+        return x
+    kept = [a for a in range(order) if a not in axes]
+    return product(build, range(order), [(x, kept)], sizes=dict.fromkeys(axes, ONE))
+
+
+def common_shape(shapes: Sequence[Shape]) -> Shape | None:
+    """The shape to which all broadcast, or None; only a literal 1 is stretched."""
+    result: list[Dim] = []
+    for back in range(max(map(len, shapes), default=0)):
+        dims = [shape[-1 - back] for shape in shapes if back < len(shape)]
+        wide = [dim for dim in dims if dim != 1] or [ONE]
+        if any(dim != wide[0] for dim in wide):
+            return None
+        result.insert(0, wide[0])
+    return tuple(result)
+
+
+def align(
+    build: Build,
+    arrays: Sequence[Array],
+    what: str,
+    places: Sequence[Place],
+    trailing: Sequence[int] | None = None,
+) -> tuple[Shape, list[tuple[Array, tuple[Label, ...]]]]:
+    """Broadcast the leading axes of arrays, all but the last `trailing` of each.
+
+    Returns the common shape and each array with the labels of those axes, which are
+    the numbers of the axes of the result. Axes that are stretched are dropped.
+    """
+    tails = trailing or [0] * len(arrays)
+    heads = [a.shape[: a.order - t] for a, t in zip(arrays, tails, strict=True)]
+    shape = common_shape(heads)
+    if shape is None:
+        marks = [
+            (place, show_shape(array.shape))
+            for place, array in zip(places, arrays, strict=True)
+        ]
+        raise Misuse(f"shapes do not match in {what}", marks)
+    aligned: list[tuple[Array, tuple[Label, ...]]] = []
+    for array, head in zip(arrays, heads, strict=True):
+        offset = len(shape) - len(head)
+        stretched = [k for k, d in enumerate(head) if d != shape[offset + k]]
+        labels = tuple(offset + k for k in range(len(head)) if k not in stretched)
+        aligned.append((squeeze_axes(build, array, stretched), labels))
+    return shape, aligned
+
+
+def spread(build: Build, x: Array, shape: Shape, labels: Sequence[Label]) -> Array:
+    """Broadcast `x`, whose axes have numbers of axes as labels, to `shape`."""
+    return product(build, range(len(shape)), [(x, labels)], sizes=by_axis(shape))
+
+
+def by_axis(shape: Shape) -> dict[Label, Dim]:
+    """The dims of the axes 0, 1, ..."""
+    return dict(enumerate(shape))

@@ -1,0 +1,40 @@
+"""Source of the small helpers that generated modules may hold, with `np` in place.
+
+Only those that a module uses are emitted; each is what an expert would write once
+at the top of a file.
+"""
+
+HELPERS: dict[str, str] = {
+    "_sigmoid": '''
+def _sigmoid(t):
+    """Return 1 / (1 + exp(-t)) without overflow or loss of digits."""
+    e = np.exp(-np.abs(t))
+    return np.where(t >= 0, 1, e) / (1 + e)
+''',
+    "_sech2": '''
+def _sech2(t):
+    """Return 1 - tanh(t)**2 without cancellation."""
+    e = np.exp(-2 * np.abs(t))
+    return 4 * e / (1 + e) ** 2
+''',
+    "_rroot": '''
+def _rroot(s):
+    """Return 1 / sqrt(s), and 0 where s is 0."""
+    return np.where(s > 0, 1 / np.sqrt(np.where(s > 0, s, 1)), 0)
+''',
+    "_xlogy": '''
+def _xlogy(x, y):
+    """Return x * log(y), and 0 where x is 0."""
+    return x * np.log(np.where(x == 0, 1, y))
+''',
+    "_prod_others": '''
+def _prod_others(x, axis=None):
+    """Return for each entry the product of all others along the axes."""
+    axes = tuple(range(x.ndim)) if axis is None else np.atleast_1d(axis)
+    zero = x == 0
+    zeros = zero.sum(axis=axis, keepdims=True)
+    rest = np.where(zero, 1, x).prod(axis=axis, keepdims=True)
+    others = np.where(zero, rest, rest / np.where(zero, 1, x))
+    return np.where(zeros - zero > 0, 0, others)
+''',
+}

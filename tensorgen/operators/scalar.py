@@ -1,0 +1,95 @@
+"""Scalar expressions over the rows of the table, as nodes: the derivatives of rows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Map, Node, Ref
+from tensorgen.operators.elementwise import ELEMENTWISE
+
+ARGUMENTS = ("x", "y", "z")
+
+
+def partial(graph: Graph, node: Map, argument: int) -> Ref:
+    """The derivative of an elementwise node by one argument, as an aligned array.
+
+    Its labels are axes of `node`; it may lack some, and then broadcasts.
+    """
+    text = ELEMENTWISE[node.function].partials[argument]
+    return evaluate(graph, text, node.args)
+
+
+def evaluate(graph: Graph, text: str, args: Sequence[Ref]) -> Ref:
+    """Evaluate a scalar expression in the names x, y, z of aligned arguments."""
+    return _build(graph, _parsed(text), dict(zip(ARGUMENTS, args, strict=False)))
+
+
+@cache
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def _build(graph: Graph, tree: ast.expr, args: Mapping[str, Ref]) -> Ref:
+    match tree:
+        case ast.Constant(value=int(number)):
+            return Ref(graph.constant(number), ())
+        case ast.Name(id="pi"):
+            return Ref(graph.named_constant("pi"), ())
+        case ast.Name(id=name):
+            return args[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return total(graph, [(-1, _build(graph, operand, args))])
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            terms = [(1, _build(graph, side, args)) for side in (left, right)]
+            return total(graph, terms)
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            plus, minus = _build(graph, left, args), _build(graph, right, args)
+            return total(graph, [(1, plus), (-1, minus)])
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return times(graph, _build(graph, left, args), _build(graph, right, args))
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            inverse = power(graph, _build(graph, right, args), -1)
+            return times(graph, _build(graph, left, args), inverse)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return apply(
+                graph, "pow", _build(graph, left, args), _build(graph, right, args)
+            )
+        case ast.Call(func=ast.Name(id=name), args=operands):
+            return apply(graph, name, *(_build(graph, a, args) for a in operands))
+    raise ValueError(f"not a scalar expression: {ast.unparse(tree)}")
+
+
+def _union(refs: Sequence[Ref]) -> tuple[int, ...]:
+    return tuple(sorted({label for ref in refs for label in ref.labels}))
+
+
+def apply(graph: Graph, function: str, *args: Ref) -> Ref:
+    """Apply a row to aligned arguments."""
+    labels = _union(args)
+    return Ref(graph.map(function, labels, args), labels)
+
+
+def power(graph: Graph, base: Ref, exponent: int | Fraction) -> Ref:
+    """Raise an array to a rational power."""
+    return apply(graph, "pow", base, Ref(graph.constant(exponent), ()))
+
+
+def times(graph: Graph, *factors: Ref, coefficient: int | Fraction = 1) -> Ref:
+    """Multiply aligned arrays elementwise."""
+    labels = _union(factors)
+    return Ref(graph.product(labels, factors, coefficient=coefficient), labels)
+
+
+def total(graph: Graph, terms: Sequence[tuple[int | Fraction, Ref]]) -> Ref:
+    """Add aligned arrays with coefficients."""
+    labels = _union([ref for _, ref in terms])
+    return Ref(graph.sum(labels, [(c, *ref) for c, ref in terms]), labels)
+
+
+def ref(node: Node) -> Ref:
+    """A use of a node along its own axes."""
+    return Ref(node, tuple(range(node.order)))

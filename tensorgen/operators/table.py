@@ -1,0 +1,77 @@
+"""The rows of the tables of functions, and what a row says.
+
+Two kinds of functions exist in the intermediate representation: elementwise ones
+(`Elementwise`, nodes of kind `Map`) and functions of whole arrays (`Operator`, nodes
+of kind `Call`). Everything else that the language knows is built from these and from
+products and sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Node
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """A scalar function of one or more arguments.
+
+    `partials[k]` is the derivative with respect to argument k, in the names `x`, `y`,
+    `z` of the arguments and the functions of this same table. `numpy` is the template
+    of a call with `{0}`, `{1}`: for arguments in parentheses where needed; `np` in it
+    becomes the array module of the backend. A template that starts with `_` calls a
+    helper of the generated module. `sample` are points inside the domain, `extreme`
+    ones where values and derivatives must keep their digits.
+    """
+
+    name: str
+    partials: tuple[str, ...]
+    numpy: str
+    sample: tuple[float, ...] = (-1.7, -0.4, 0.3, 0.9, 2.5)
+    extreme: tuple[float, ...] = ()
+    boolean: bool = False
+    complex: bool = True  # analytic, so that a complex step differentiates it
+    requires: str = ""  # a module imported lazily, e.g. scipy.special
+
+    @property
+    def arity(self) -> int:
+        """The number of arguments."""
+        return len(self.partials)
+
+
+class Partial(NamedTuple):
+    """One product that stands in the derivative of a node by one of its operands.
+
+    `d node[out] / d operand[labels] = coefficient * sum(prod(factors))`, where the
+    node's axes have the labels 0, 1, ...; labels in neither are summed. Theorems 5 to
+    10 of Laue et al. are this form for products, general and elementwise functions.
+    """
+
+    operand: Node
+    labels: tuple[Hashable, ...]
+    coefficient: Fraction = Fraction(1)
+    factors: tuple[tuple[Node, Sequence[Hashable]], ...] = ()
+    constraints: tuple[tuple[str, Mapping[Hashable, int], Dim | int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A function of whole arrays.
+
+    `dims` gives the result's dims from the arguments and parameters. `partials` gives
+    the derivative as products. `expand`, if given, writes a value in terms of other
+    nodes when code is emitted; otherwise `numpy` is the template of a call.
+    """
+
+    name: str
+    dims: Callable[[Sequence[Node], Mapping[str, object]], tuple[Dim, ...]]
+    partials: Callable[[Graph, Call], list[Partial]]
+    numpy: str = ""
+    expand: Callable[[Graph, Call], Node] | None = None
+    params: tuple[str, ...] = field(default=())

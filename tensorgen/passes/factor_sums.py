@@ -1,0 +1,173 @@
+"""Factor: terms of a sum that share a factor are added up beside it.
+
+`sum_t A_t * D` becomes `(sum_t A_t) * D`. This keeps a network's Hessian from ever
+holding a fourth-order tensor: `x_b * x_d` moves outside and `M_ac` stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node, Sum
+from tensorgen.passes.cost import CostModel
+from tensorgen.passes.order_contractions import order_contractions
+from tensorgen.passes.views import Name, View
+
+MARGIN = 0.99
+"""A factored form must cost at most this share of the sum, so that it stays."""
+
+TRIALS = 8
+"""How many candidates are priced a sum."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A factor that several terms share: its place in the view of each."""
+
+    places: tuple[tuple[int, int], ...]
+    saving: float
+    free: bool  # no rest shares a label with it, and every term has it
+
+
+def factor_sum(
+    graph: Graph, node: Node, cost: CostModel, opens: Callable[[Node], bool]
+) -> Node:
+    """Return a sum with common factors outside, the largest saving first.
+
+    Fires where the modelled cost falls; not where a rest would keep a delta that the
+    factor shares labels with, since `p[i] * (delta(i, j) - p[j])` would have to be
+    materialised. `opens` says which terms may be looked into. Ends: each step lowers
+    the number of factors over all terms.
+    """
+    if not isinstance(node, Sum):
+        return node
+    views = _views(node, opens)
+    found = sorted(_candidates(node, views, cost), key=lambda c: -c.saving)
+    for candidate in found[:TRIALS]:
+        better = _factored(graph, node, views, candidate, cost, opens)
+        if candidate.free or _pays(graph, node, better, cost):
+            return better
+    return node
+
+
+def _views(node: Sum, opens: Callable[[Node], bool]) -> list[View]:
+    views = []
+    for t, term in enumerate(node.terms):
+        view = View(term.coefficient)
+        tag = ("term", t) if opens(term.node) else None
+        view.add(term.node, term.labels, tag)
+        views.append(view)
+    return views
+
+
+def _is_axis(label: Name) -> bool:
+    return isinstance(label, int)
+
+
+def _candidates(
+    node: Sum, views: Sequence[View], cost: CostModel
+) -> Iterator[Candidate]:
+    places: dict[tuple[object, ...], dict[int, int]] = {}
+    for t, view in enumerate(views):
+        for k, (factor, labels) in enumerate(view.factors):
+            # A repeated summed label (a trace) would need matching of its own.
+            summed = [x for x in labels if not _is_axis(x)]
+            if len(set(summed)) == len(summed):
+                pattern = tuple(x if _is_axis(x) else None for x in labels)
+                places.setdefault((factor, pattern), {}).setdefault(t, k)
+    for at in places.values():
+        if len(at) < 2:
+            continue
+        mine: set[Name] = set()
+        rest: set[Name] = set()
+        for t, k in at.items():
+            mine.update(views[t].factors[k][1])
+            rest.update(_rest_labels(views[t], k))
+        free = len(at) == len(views) and not mine & rest
+        if free and not rest and not mine:
+            continue
+        if not free and any(views[t].constraints for t in at):
+            continue
+        first, k = next(iter(at.items()))
+        every = set(views[first].factors[k][1]) | {x for x in rest if _is_axis(x)}
+        sizes = {**views[first].sizes, **dict(enumerate(node.dims))}
+        saving = (len(at) - 1) * cost.size(sizes[x] for x in every)
+        yield Candidate(tuple(at.items()), saving, free)
+
+
+def _rest_labels(view: View, place: int) -> set[Name]:
+    found = {
+        x for k, (_, xs) in enumerate(view.factors) if k != place for x in xs
+    }
+    for _, terms, _ in view.constraints:
+        found.update(terms)
+    return found
+
+
+def _factored(
+    graph: Graph,
+    node: Sum,
+    views: Sequence[View],
+    candidate: Candidate,
+    cost: CostModel,
+    opens: Callable[[Node], bool],
+) -> Node:
+    """Pull the candidate's factor out of its terms."""
+    places = dict(candidate.places)
+    first, place = candidate.places[0]
+    factor, pattern = views[first].factors[place]
+    shared = tuple(x if _is_axis(x) else ("shared", a) for a, x in enumerate(pattern))
+    sizes = {
+        **dict(zip(shared, factor.dims, strict=True)),
+        **dict(enumerate(node.dims)),
+    }
+    rests: list[View] = []
+    axes: dict[Name, None] = {}
+    for t, k in places.items():
+        names = dict(zip(views[t].factors[k][1], shared, strict=True))
+        rest = _renamed_rest(views[t], k, names)
+        axes.update(dict.fromkeys(x for x in sizes if x in _rest_labels(rest, -1)))
+        rests.append(rest)
+    out = [x for x in sizes if x in axes]
+    for rest in rests:
+        rest.sizes.update({x: sizes[x] for x in out})
+    terms = [(1, rest.product(graph, out), out) for rest in rests]
+    residual = graph.sum(out, terms, {x: sizes[x] for x in out})
+    residual = factor_sum(graph, residual, cost, opens)
+    view = View(sizes=dict(enumerate(node.dims)))
+    view.add(factor, shared)
+    view.add(residual, out, "residual")
+    product = view.product(graph, range(node.order))
+    others = [t for k, t in enumerate(node.terms) if k not in places]
+    whole = graph.sum(range(node.order), [*others, (1, product, range(node.order))])
+    return factor_sum(graph, whole, cost, opens) if others else whole
+
+
+def _renamed_rest(view: View, place: int, names: dict[Name, Name]) -> View:
+    def name(label: Name) -> Name:
+        return names.get(label, label)
+
+    return View(
+        view.coefficient,
+        [
+            (n, tuple(map(name, xs)))
+            for k, (n, xs) in enumerate(view.factors)
+            if k != place
+        ],
+        [
+            (kind, {name(x): c for x, c in terms.items()}, const)
+            for kind, terms, const in view.constraints
+        ],
+    )
+
+
+def _pays(graph: Graph, before: Node, after: Node, cost: CostModel) -> bool:
+    """Whether the best order of the factored form costs less."""
+    ordered = order_contractions(graph, [before, after], cost)
+    only = [cost.total([root]) for root in ordered]
+    both = cost.total(ordered)
+    # What both need, their common factors, says nothing about either.
+    common = sum(only) - both
+    return only[1] - common < MARGIN * (only[0] - common)

@@ -1,0 +1,175 @@
+"""Flatten, distribute, factor: the shape in which the best order can be found.
+
+Derivatives come as products of products along every chain. Viewed as one n-ary
+product, their contraction order decides the mode of each chain (cross-country).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node, Product, Sum, children, topological
+from tensorgen.passes.cost import CostModel
+from tensorgen.passes.factor_sums import factor_sum
+from tensorgen.passes.rebuild import with_operands
+from tensorgen.passes.views import (
+    LIMIT,
+    View,
+    grows,
+    is_sparse,
+    opened,
+    renamed,
+    separated,
+)
+
+ROUNDS = 3
+"""Passes over the graph; a later one sees what an earlier one has uncovered."""
+
+TERMS = 64
+"""The most terms that distributing may give."""
+
+
+def flatten_products(
+    graph: Graph, roots: Sequence[Node], cost: CostModel
+) -> list[Node]:
+    """Return `roots` with chains of products flattened and sums rearranged."""
+    current = list(roots)
+    for _ in range(ROUNDS):
+        before, current = current, Flattening(graph, current, cost).run()
+        if before == current:
+            break
+    return current
+
+
+class Flattening:
+    """One round, operands first."""
+
+    def __init__(self, graph: Graph, roots: Sequence[Node], cost: CostModel) -> None:
+        """Count the uses of every node below `roots`."""
+        self.graph = graph
+        self.roots = roots
+        self.cost = cost
+        self.order = topological(roots)
+        self.uses: dict[Node, int] = dict.fromkeys(roots, 1)
+        for node in self.order:
+            for child in children(node):
+                self.uses[child] = self.uses.get(child, 0) + 1
+        self.new: dict[Node, Node] = {}
+        self.private: set[Node] = set()
+
+    def run(self) -> list[Node]:
+        """Return the new roots."""
+        for node in self.order:
+            self.new[node] = self.visit(node)
+            if node in self.graph.names:
+                self.graph.names.setdefault(self.new[node], self.graph.names[node])
+            elif self.uses[node] == 1:
+                self.private.add(self.new[node])
+        return [self.new[root] for root in self.roots]
+
+    def visit(self, node: Node) -> Node:
+        """Return a node over new operands, rearranged."""
+        fresh = with_operands(self.graph, node, self.new)
+        match fresh:
+            case Product():
+                return self.product(fresh)
+            case Sum():
+                return self.sum(fresh)
+            case _:
+                return fresh
+
+    def opens(self, node: Node) -> bool:
+        """Whether a product may be looked into where it is used.
+
+        One that is used once may, and one that is larger than its factors: what it
+        is made of is worth more than sharing it. So may a mere scaling.
+        """
+        if not isinstance(node, Product) or node in self.graph.names:
+            return False
+        if node in self.private or grows(node, self.cost):
+            return True
+        if node.inner or node.constraints:
+            return False
+        return any(set(ref.labels) != set(range(node.order)) for ref in node.factors)
+
+    def product(self, node: Product) -> Node:
+        """Open factors, then distribute over a sparse sum."""
+        count = len(node.factors)
+        chosen = []
+        for k, (factor, _) in enumerate(node.factors):
+            if self.opens(factor) and isinstance(factor, Product):
+                count += len(factor.factors) - 1
+                if count > LIMIT:
+                    break
+                chosen.append(k)
+        flat = opened(self.graph, node, chosen) if chosen else node
+        if not isinstance(flat, Product):
+            return flat
+        for k, (factor, _) in enumerate(flat.factors):
+            if isinstance(factor, Sum) and self.distributes(flat, factor):
+                return self.distributed(flat, k, factor)
+        return separated(self.graph, flat) if grows(flat, self.cost) else flat
+
+    def distributes(self, node: Product, factor: Sum) -> bool:
+        """Whether a product moves into a sum: one of deltas, or of broadcasts.
+
+        Must not fire on sums of plain arrays, which are cheaper added first.
+        """
+        if len(factor.terms) > TERMS or factor in self.graph.names:
+            return False
+        if is_sparse(factor):
+            return len(node.factors) > 1 or bool(node.inner)
+        return bool(node.inner) and grows(factor, self.cost)
+
+    def distributed(self, node: Product, place: int, factor: Sum) -> Node:
+        """Return the sum of the product with each term in the factor's place."""
+        labels = node.factors[place].labels
+        terms = []
+        axes = range(node.order)
+        for term in factor.terms:
+            view = View(node.coefficient * term.coefficient)
+            view.sizes.update(enumerate(node.sizes))
+            for k, (other, xs) in enumerate(node.factors):
+                if k != place:
+                    view.add(other, xs)
+            view.constraints += renamed(node, lambda label: label)
+            inside = [labels[a] for a in term.labels]
+            view.add(term.node, inside, "term" if self.opens(term.node) else None)
+            product = view.product(self.graph, axes)
+            if isinstance(product, Product):
+                product = self.product(product)
+            self.private.add(product)
+            terms.append((1, product, axes))
+        whole = self.graph.sum(axes, terms, dict(enumerate(node.dims)))
+        return self.sum(whole) if isinstance(whole, Sum) else whole
+
+    def sum(self, node: Sum) -> Node:
+        """Merge sums that are used here alone, then factor."""
+        axes = range(node.order)
+        terms = []
+        for term in node.terms:
+            inner = term.node
+            if isinstance(inner, Sum) and inner in self.private:
+                terms += [
+                    (
+                        term.coefficient * t.coefficient,
+                        t.node,
+                        [term.labels[a] for a in t.labels],
+                    )
+                    for t in inner.terms
+                ]
+            else:
+                terms.append((term.coefficient, inner, list(term.labels)))
+        flat = self.graph.sum(axes, terms, dict(enumerate(node.dims)))
+        factored = factor_sum(self.graph, flat, self.cost, self.opens_term)
+        if isinstance(factored, Product):
+            return separated(self.graph, factored)
+        return factored
+
+    def opens_term(self, node: Node) -> bool:
+        """Whether a sum may look into a term; one with a delta on one factor too."""
+        if not isinstance(node, Product) or len(node.factors) != 1 or node.inner:
+            return self.opens(node)
+        (core, _), *_ = node.factors
+        return not isinstance(core, Product) or self.opens(core)

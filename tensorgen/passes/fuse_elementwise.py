@@ -1,0 +1,50 @@
+"""Fuse: an elementwise product used in one elementwise product joins it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node, Product, Ref, children, topological
+from tensorgen.passes.rebuild import rebuild
+from tensorgen.passes.views import opened
+
+
+def fuse_elementwise(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with nested products of arrays of one shape as n-ary ones.
+
+    Only products without sums and deltas, of factors that have all labels, so that no
+    more is computed than before; a value with several uses or a name stays apart.
+    Ends: each fusion removes a node.
+    """
+    uses: dict[Node, int] = dict.fromkeys(roots, 1)
+    for node in topological(roots):
+        for child in children(node):
+            uses[child] = uses.get(child, 0) + 1
+
+    def fused(node: Node) -> Node:
+        if not isinstance(node, Product) or not _is_plain(node):
+            return node
+        chosen = [k for k, ref in enumerate(node.factors) if joins(node, ref)]
+        return opened(graph, node, chosen) if chosen else node
+
+    def joins(node: Product, ref: Ref) -> bool:
+        inner = ref.node
+        return (
+            isinstance(inner, Product)
+            and uses.get(inner, 1) == 1
+            and inner not in graph.names
+            and _is_plain(inner)
+            and set(ref.labels) == set(range(node.order))
+        )
+
+    return rebuild(graph, roots, fused)
+
+
+def _is_plain(node: Product) -> bool:
+    full = set(range(node.order))
+    return (
+        not node.inner
+        and not node.constraints
+        and all(set(labels) == full for _, labels in node.factors)
+    )

@@ -1,0 +1,58 @@
+"""Rebuilding a graph bottom-up: the frame that the passes share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, topological
+
+
+def rebuild(
+    graph: Graph, roots: Sequence[Node], visit: Callable[[Node], Node]
+) -> list[Node]:
+    """Return `roots` with every node replaced by `visit` of it, operands first.
+
+    `visit` sees nodes whose operands are replaced already. Names move along.
+    """
+    new: dict[Node, Node] = {}
+    for node in topological(roots):
+        new[node] = visit(with_operands(graph, node, new))
+        if node in graph.names:
+            graph.names.setdefault(new[node], graph.names[node])
+    return [new[root] for root in roots]
+
+
+def with_operands(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
+    """Return a node with its operands replaced; itself if none changed."""
+    match node:
+        case Product():
+            if all(new[ref.node] is ref.node for ref in node.factors):
+                return node
+            return graph.product(
+                range(node.order),
+                [(new[ref.node], ref.labels) for ref in node.factors],
+                coefficient=node.coefficient,
+                constraints=[
+                    (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
+                ],
+                sizes=dict(enumerate(node.sizes)),
+            )
+        case Sum():
+            if all(new[term.node] is term.node for term in node.terms):
+                return node
+            terms = [(t.coefficient, new[t.node], t.labels) for t in node.terms]
+            return graph.sum(range(node.order), terms)
+        case Map():
+            if all(new[ref.node] is ref.node for ref in node.args):
+                return node
+            args = [(new[ref.node], ref.labels) for ref in node.args]
+            return graph.map(node.function, range(node.order), args)
+        case Call():
+            if all(new[arg] is arg for arg in node.args):
+                return node
+            params = dict(node.params)
+            args_new = [new[arg] for arg in node.args]
+            return graph.call(node.operator, args_new, node.dims, **params)
+        case _:
+            return node

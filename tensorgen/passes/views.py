@@ -1,0 +1,153 @@
+"""Looking at products n-ary: opening factors that are products themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Label, Lookup, Node, Product, Ref, Sum
+from tensorgen.passes.cost import CostModel
+
+LIMIT = 12
+"""The most factors that a product may be viewed with."""
+
+Name = Hashable
+Factor = tuple[Node, tuple[Name, ...]]
+Triple = tuple[str, dict[Name, int], Dim]
+
+
+@dataclass
+class View:
+    """The inside of a product over labels of any names, to be rearranged."""
+
+    coefficient: Fraction = Fraction(1)
+    factors: list[Factor] = field(default_factory=list)
+    constraints: list[Triple] = field(default_factory=list)
+    sizes: dict[Name, Dim] = field(default_factory=dict)
+
+    def add(self, node: Node, labels: Sequence[Name], tag: Name = None) -> None:
+        """Add a factor; with a tag, its inside, summed labels named by the tag.
+
+        A delta's one factor, which the normal form keeps apart, is looked into too.
+        """
+        self.sizes.update(zip(labels, node.dims, strict=True))
+        if tag is None or not isinstance(node, Product):
+            self.factors.append((node, tuple(labels)))
+            return
+        if node.constraints and len(node.factors) == 1 and not node.inner:
+            self.coefficient *= node.coefficient
+            self.constraints += renamed(node, lambda label: labels[label])
+            inner, axes = node.factors[0]
+            self.add(inner, [labels[a] for a in axes], (tag, "core"))
+            return
+        names: dict[Label, Name] = dict(enumerate(labels))
+        for k, dim in enumerate(node.inner):
+            names[node.order + k] = (tag, k)
+            self.sizes[tag, k] = dim
+        self.coefficient *= node.coefficient
+        self.factors += [(n, tuple(names[x] for x in xs)) for n, xs in node.factors]
+        self.constraints += renamed(node, names.__getitem__)
+
+    def product(self, graph: Graph, out: Sequence[Name]) -> Node:
+        """Return the product with the labels `out` kept."""
+        return graph.product(
+            out,
+            self.factors,
+            coefficient=self.coefficient,
+            constraints=self.constraints,
+            sizes=self.sizes,
+        )
+
+
+def renamed(node: Product, name: Callable[[Label], Name]) -> list[Triple]:
+    """The constraints of a product with labels of other names."""
+    found = []
+    for kind, form in node.constraints:
+        terms: dict[Name, int] = {}
+        for atom, c in form.terms:
+            key = (
+                Lookup(atom.node, tuple(name(x) for x in atom.labels))  # type: ignore[misc]
+                if isinstance(atom, Lookup)
+                else name(atom)
+            )
+            terms[key] = terms.get(key, 0) + c
+        found.append((kind, terms, form.const))
+    return found
+
+
+def opened(graph: Graph, node: Product, chosen: Collection[int]) -> Node:
+    """Return `node` with the chosen factors, where they are products, inlined."""
+    view = View(node.coefficient)
+    view.sizes.update({("", k): dim for k, dim in enumerate(node.sizes)})
+    for k, (inner, labels) in enumerate(node.factors):
+        view.add(inner, [("", x) for x in labels], k if k in chosen else None)
+    view.constraints += renamed(node, lambda label: ("", label))
+    return view.product(graph, [("", axis) for axis in range(node.order)])
+
+
+def grows(node: Node, cost: CostModel) -> bool:
+    """Whether a product or sum is larger than what it is made of.
+
+    Either it has more dims than its largest operand, as an outer product has, or
+    more entries than all operands together.
+    """
+    match node:
+        case Product(factors=refs) if len(refs) > 1:
+            dims = [ref.node.dims for ref in refs]
+        case Sum(terms=terms):
+            dims = [term.node.dims for term in terms]
+        case _:
+            return False
+    if degree(node.dims) > max(map(degree, dims)):
+        return True
+    return cost.size(node.dims) > sum(map(cost.size, dims))
+
+
+def degree(dims: Iterable[Dim]) -> int:
+    """The degree of the number of entries as a polynomial in dim symbols."""
+    return sum(dim.degree for dim in dims)
+
+
+def is_sparse(node: Node) -> bool:
+    """Whether a node is a product with a delta, or a sum with such a term."""
+    match node:
+        case Product():
+            return any(
+                c.kind == "eq" and max(c.form.labels, default=0) < node.order
+                for c in node.constraints
+            )
+        case Sum():
+            return any(is_sparse(term.node) for term in node.terms)
+        case _:
+            return False
+
+
+def separated(graph: Graph, node: Node) -> Node:
+    """Return a product with each connected group of factors as one factor.
+
+    `A[i, k] * B[k, j] * x[l]` becomes `C[i, j] * x[l]`, which is light to look
+    through though the contraction inside stays shared. Summed labels connect.
+    """
+    if not isinstance(node, Product) or node.constraints:
+        return node
+    groups: list[tuple[set[Label], list[Ref]]] = []
+    for ref in node.factors:
+        labels = {x for x in ref.labels if x >= node.order}
+        touched = [group for group in groups if group[0] & labels]
+        groups = [group for group in groups if not group[0] & labels]
+        merged = labels.union(*(group[0] for group in touched))
+        groups.append((merged, [r for group in touched for r in group[1]] + [ref]))
+    if len(groups) < 2 or not node.inner:
+        return node
+    view = View(node.coefficient)
+    view.sizes.update(enumerate(node.dims))
+    for summed, refs in groups:
+        if not summed:
+            view.factors.append(refs[0])
+            continue
+        kept = sorted({x for _, xs in refs for x in xs if x < node.order})
+        view.factors.append((graph.product(kept, refs), tuple(kept)))
+    return view.product(graph, range(node.order))

@@ -1,0 +1,1 @@
+"""YAML with positions becomes checked, frozen dataclasses (`Spec`)."""

@@ -1,0 +1,185 @@
+"""Definitions: `z = X @ w`, `t[i] = y[i]*z[i]`, `huber(t, d) = ...`.
+
+They stand in a text block, a statement a line, or in a YAML mapping, where the
+left sides are the keys.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tensorgen.errors import Faults, Span, Text
+from tensorgen.spec.expressions import read_expression, tidy
+from tensorgen.spec.model import Definition
+from tensorgen.spec.names import check_name
+from tensorgen.spec.nodes import Mapping, Node, Scalar, describe, shorten
+
+_LEFT_SIDE = re.compile(
+    r"(?P<name>[^\[\](),\s]+)\s*"
+    r"(?:\[(?P<indices>[^\[\]()]*)\]|\((?P<parameters>[^\[\]()]*)\))?"
+)
+_EQUALS = re.compile(r"(?<![=<>!:])=(?!=)")
+
+
+@dataclass(frozen=True, slots=True)
+class LeftSide:
+    """`name`, `name[i, k]` or `name(t, d)`."""
+
+    name: Text
+    indices: tuple[Text, ...] | None
+    parameters: tuple[Text, ...] | None
+
+
+def read_left_side(
+    text: Text, what: str, faults: Faults, *, macro: bool = False
+) -> LeftSide | None:
+    """Return the parts of a left side; reports what is wrong with it."""
+    text = text.strip()
+    match = _LEFT_SIDE.fullmatch(text.value)
+    if match is None:
+        forms = "'name', 'name[i, k]'" + (" or 'name(x, y)'" if macro else "")
+        message = f"'{shorten(text.value)}' cannot be the left side of {what}"
+        faults.add(message, text.span(), hint=f"write {forms}")
+        return None
+    name = text.slice(*match.span("name"))
+    good = check_name(name, what, faults)
+    groups: dict[str, tuple[Text, ...] | None] = {}
+    for group, each in (("indices", "an index"), ("parameters", "a parameter")):
+        start, end = match.span(group)
+        groups[group] = None
+        if start >= 0:
+            groups[group] = _names(text.slice(start, end), each, faults)
+            good = good and bool(groups[group])
+    if groups["parameters"] is not None and not macro:
+        hint = "macros with parameters stand under 'definitions'"
+        if what == "a function":
+            hint = "its arguments are the inputs that it mentions; " + hint
+        faults.add(f"'{name}' cannot have parameters here", text.span(), hint=hint)
+        return None
+    return LeftSide(name, **groups) if good else None
+
+
+def _names(text: Text, what: str, faults: Faults) -> tuple[Text, ...]:
+    """Return the names between brackets; an empty tuple where one is wrong."""
+    if not text.value.strip():
+        at = text.positions[0]
+        place = Span(text.source, at - 1, at)
+        hint = "leave the brackets out"
+        faults.add("there is nothing between the brackets", place, hint=hint)
+        return ()
+    names: list[Text] = []
+    start = 0
+    for piece in text.value.split(","):
+        name = text.slice(start, start + len(piece)).strip()
+        start += len(piece) + 1
+        if not check_name(name, what, faults):
+            return ()
+        if name.value in [n.value for n in names]:
+            faults.add(f"'{name}' stands twice between the brackets", name.span())
+            return ()
+        names.append(name)
+    return tuple(names)
+
+
+def read_clauses(
+    node: Node, key: Text, faults: Faults, *, macro: bool
+) -> tuple[Definition, ...]:
+    """Return the definitions under `where` (or, with `macro`, `definitions`)."""
+    if isinstance(node, Mapping):
+        found = _from_mapping(node, faults, macro)
+    elif isinstance(node, Scalar) and not node.empty:
+        found = _from_block(node, key, faults, macro)
+    else:
+        hint = f"write '{key}: |' and below it lines of 'name = expression'"
+        message = f"'{key}' must hold definitions, not {describe(node)}"
+        faults.add(message, key.span(), hint=hint)
+        return ()
+    return tuple(d for d in found if d is not None)
+
+
+def _from_mapping(
+    node: Mapping, faults: Faults, macro: bool
+) -> Iterator[Definition | None]:
+    for key, value in node.pairs:
+        if isinstance(key, Scalar):
+            body = read_expression(value, f"'{key.text}'", key.span, faults)
+            yield _definition(key.text, body, faults, macro)
+        else:
+            faults.add(f"a name is expected, not {describe(key)}", key.span)
+
+
+def _from_block(
+    node: Scalar, key: Text, faults: Faults, macro: bool
+) -> Iterator[Definition | None]:
+    text = node.text
+    many_lines = "\n" in node.span.source.text[node.span.start : node.span.end].strip()
+    if many_lines and node.style != "|":
+        hint = f"write '{key}: |', which keeps lines apart"
+        span = Span(node.span.source, node.span.start, node.span.start + 1)
+        faults.add(f"YAML joins the lines of this '{key}' into one", span, hint=hint)
+        return
+    for statement in split_statements(text):
+        equals = _top_level_equals(statement.value)
+        if equals is None:
+            message = f"expected 'name = expression' under '{key}'"
+            faults.add(message, statement.span())
+            continue
+        body: Text | None = statement.slice(equals + 1).strip()
+        left = statement.slice(0, equals)
+        if body is not None and not body.value:
+            name = shorten(left.strip().value)
+            faults.add(f"'{name}' has no expression", left.strip().span())
+            body = None
+        yield _definition(left, body, faults, macro)
+
+
+def _definition(
+    left: Text, body: Text | None, faults: Faults, macro: bool
+) -> Definition | None:
+    side = read_left_side(left, "a definition", faults, macro=macro)
+    if side is None or body is None:
+        return None
+    name = side.name
+    return Definition(name.value, side.indices, side.parameters, body, name)
+
+
+def split_statements(text: Text) -> Iterator[Text]:
+    """Yield the statements of a block, each tidied to one line.
+
+    A statement goes on over a line break inside of brackets, and onto lines that
+    are indented more than its first one.
+    """
+    begin: int | None = None
+    indent = depth = at = 0
+    plain = Text("".join(_keep_lines(text)), text.source, text.positions)
+    for line in plain.value.splitlines(keepends=True):
+        own = len(line) - len(line.lstrip())
+        if line.strip():
+            if begin is not None and depth <= 0 and own <= indent:
+                yield tidy(plain.slice(begin, at))
+                begin = None
+            if begin is None:
+                begin, indent, depth = at, own, 0
+            depth += sum((c in "([{") - (c in ")]}") for c in line)
+        at += len(line)
+    if begin is not None:
+        yield tidy(plain.slice(begin))
+
+
+def _keep_lines(text: Text) -> Iterator[str]:
+    """Yield the characters with comments blanked out but line breaks kept."""
+    comment = False
+    for char in text.value:
+        comment = char != "\n" and (comment or char == "#")
+        yield "\n" if char == "\n" else " " if comment or char.isspace() else char
+
+
+def _top_level_equals(statement: str) -> int | None:
+    """Return where the `=` is that is no comparison and not inside of brackets."""
+    for match in _EQUALS.finditer(statement):
+        before = statement[: match.start()]
+        if sum((c in "([{") - (c in ")]}") for c in before) == 0:
+            return match.start()
+    return None

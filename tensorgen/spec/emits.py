@@ -1,0 +1,143 @@
+"""What a function is differentiated by, and what is emitted for it."""
+
+from __future__ import annotations
+
+from tensorgen.errors import Faults, Text, suggest
+from tensorgen.spec.fields import Field, read_items
+from tensorgen.spec.model import EMIT_NAMES, Emit, InputSpec, Wrt
+from tensorgen.spec.nodes import Listing, Node, Scalar, describe
+
+_HIGHEST_ORDER = 9
+_LOW_ORDERS = {
+    "1": "the first derivative is 'gradient' or 'jacobian'",
+    "2": "the second derivative is 'hessian' or 'dense_hessian'",
+}
+
+
+def read_wrt(
+    field: Field | None, inputs: dict[str, InputSpec], faults: Faults
+) -> tuple[Wrt, ...]:
+    """Return the inputs to differentiate by, in the order in which they stand."""
+    found: dict[str, Wrt] = {}
+    for text in _names(field, faults):
+        name = text.value
+        if name in found:
+            faults.add(f"'{name}' stands twice in 'wrt'", text.span())
+        elif _is_real_input(text, inputs, faults):
+            symmetric = "symmetric" in inputs[name].properties
+            found[name] = Wrt(name, symmetric, text)
+    return tuple(found.values())
+
+
+def _names(field: Field | None, faults: Faults) -> list[Text]:
+    texts: list[Text] = []
+    for node in read_items(field, faults) if field is not None else ():
+        if isinstance(node, Scalar):
+            texts.append(node.text.strip())
+        else:
+            faults.add(f"a name is expected, not {describe(node)}", node.span)
+    return texts
+
+
+def _is_real_input(text: Text, inputs: dict[str, InputSpec], faults: Faults) -> bool:
+    name = text.value
+    if name not in inputs:
+        hint = suggest(name, inputs)
+        if hint is None and inputs:
+            hint = "the inputs are " + ", ".join(inputs)
+        faults.add(f"'{name}' is not an input", text.span(), hint=hint)
+        return False
+    if inputs[name].index is not None:
+        message = f"'{name}' is an index array, and integers have no derivative"
+        faults.add(message, text.span())
+        return False
+    return True
+
+
+def read_emit(
+    field: Field | None, wrt: tuple[Wrt, ...] | None, faults: Faults
+) -> tuple[Emit, ...]:
+    """Return what is to be emitted, without repetitions.
+
+    `wrt` is None where it is wrong, which has been said: then no entry is said to
+    be wrong for lack of an input.
+    """
+    names = None if wrt is None else [w.name for w in wrt]
+    found: dict[tuple[str, int | None, tuple[str, ...] | None], Emit] = {}
+    for node in read_items(field, faults) if field is not None else ():
+        emit = _emit(node, names, faults)
+        if emit is None:
+            continue
+        key = (emit.kind, emit.order, emit.inputs)
+        if key in found:
+            faults.add("this stands twice in 'emit'", node.span)
+        found.setdefault(key, emit)
+    return tuple(found.values())
+
+
+def _emit(node: Node, wrt: list[str] | None, faults: Faults) -> Emit | None:
+    match node:
+        case Scalar():
+            text = node.text.strip()
+            if text.value.lstrip("+-").isdecimal():
+                return _order(text, wrt, faults)
+            return _named(text, wrt, faults)
+        case Listing():
+            return _mixed(node, wrt, faults)
+    faults.add(f"'emit' takes names and numbers, not {describe(node)}", node.span)
+    return None
+
+
+def _named(text: Text, wrt: list[str] | None, faults: Faults) -> Emit | None:
+    kind = text.value
+    if kind not in EMIT_NAMES:
+        hint = suggest(kind, EMIT_NAMES) or "it takes " + ", ".join(EMIT_NAMES)
+        if kind in (wrt or ()):
+            hint = f"a mixed derivative is a list inside the list: [[{kind}, {kind}]]"
+        faults.add(f"'{kind}' cannot be emitted", text.span(), hint=hint)
+        return None
+    if kind != "value" and wrt == []:
+        _report_no_wrt(text, faults)
+        return None
+    return Emit(kind, None, None, text)
+
+
+def _order(text: Text, wrt: list[str] | None, faults: Faults) -> Emit | None:
+    short = len(text.value) <= 3  # int() refuses thousands of digits
+    order = int(text.value) if short else _HIGHEST_ORDER + 1
+    if not 3 <= order <= _HIGHEST_ORDER:
+        message = f"an order in 'emit' is an integer from 3 to {_HIGHEST_ORDER}"
+        faults.add(message, text.span(), hint=_LOW_ORDERS.get(text.value))
+        return None
+    if wrt == []:
+        _report_no_wrt(text, faults)
+        return None
+    if wrt is not None and len(wrt) > 1:
+        hint = f"name the inputs: [{', '.join((wrt * order)[:order])}]"
+        message = f"an order needs one 'wrt' input, and there are {len(wrt)}"
+        faults.add(message, text.span(), hint=hint)
+        return None
+    return Emit("order", order, None, text)
+
+
+def _mixed(node: Listing, wrt: list[str] | None, faults: Faults) -> Emit | None:
+    names = [item.text.strip() for item in node.items if isinstance(item, Scalar)]
+    if len(names) != len(node.items) or not 2 <= len(names) <= _HIGHEST_ORDER:
+        message = f"a mixed derivative is a list of 2 to {_HIGHEST_ORDER} inputs"
+        faults.add(message, node.span)
+        return None
+    strangers = [n for n in names if wrt is not None and n.value not in wrt]
+    for name in strangers:
+        hint = suggest(name.value, wrt or ()) or f"add {name} to 'wrt'"
+        faults.add(f"'{name}' does not stand in 'wrt'", name.span(), hint=hint)
+    if strangers:
+        return None
+    first, last = names[0].positions[0], names[-1].positions[-1]
+    source = names[0].source
+    text = Text(source.text[first:last], source, tuple(range(first, last + 1)))
+    return Emit("mixed", None, tuple(n.value for n in names), text)
+
+
+def _report_no_wrt(text: Text, faults: Faults) -> None:
+    hint = "add 'wrt: ' and the inputs to differentiate by"
+    faults.add(f"'{text}' needs a 'wrt'", text.span(), hint=hint)

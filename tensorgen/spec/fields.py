@@ -1,0 +1,96 @@
+"""Mappings as the reader meets them: known keys, or names that the user chose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tensorgen.errors import Faults, Text, suggest
+from tensorgen.spec.flow import is_bare
+from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe, shorten
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A key and what stands under it."""
+
+    key: Text
+    node: Node
+
+
+def read_fields(
+    node: Mapping, known: Sequence[str], what: str, faults: Faults
+) -> dict[str, Field]:
+    """Return the fields by key; reports unknown keys and keys given twice."""
+    fields: dict[str, Field] = {}
+    for entry in read_entries(node, faults):
+        key = entry.key.value
+        if key not in known:
+            faults.add(
+                f"'{shorten(key)}' is not a key of {what}",
+                entry.key.span(),
+                hint=_unknown_hint(entry, known, node),
+            )
+        elif key in fields:
+            faults.add(
+                f"the key '{key}' is given twice",
+                entry.key.span(),
+                marks=((fields[key].key.span(), "first here"), (entry.key.span(), "")),
+            )
+        else:
+            fields[key] = entry
+    return fields
+
+
+def _unknown_hint(entry: Field, known: Sequence[str], node: Mapping) -> str:
+    key = entry.key.value
+    if key == "<<":
+        return "a spec has no YAML merge keys"
+    guess = suggest(key, known)
+    after = entry.node.span.source.text[entry.key.span().end :].lstrip()
+    if guess is None and node.flow and not after.startswith(":"):
+        return "inside {...}, YAML cuts a text without quotes at ','"
+    return guess or "its keys are " + ", ".join(known)
+
+
+def read_entries(node: Mapping, faults: Faults) -> Iterator[Field]:
+    """Yield the entries of a mapping, in order, whose keys are texts."""
+    for key, value in node.pairs:
+        if isinstance(key, Scalar):
+            yield Field(key.text, value)
+        else:
+            faults.add(f"a name is expected, not {describe(key)}", key.span)
+
+
+def read_text(field: Field, faults: Faults) -> Text | None:
+    """Return the text under a key that takes one word."""
+    if isinstance(field.node, Scalar) and not field.node.empty:
+        return field.node.text.strip()
+    message = f"'{field.key}' must be a text, not {describe(field.node)}"
+    faults.add(message, field.key.span())
+    return None
+
+
+def read_doc(field: Field | None, faults: Faults) -> str | None:
+    """Return the doc, as written but for white space around it."""
+    if field is None or (isinstance(field.node, Scalar) and field.node.empty):
+        return None
+    text = read_text(field, faults)
+    return text.value if text is not None and text.value else None
+
+
+def read_items(field: Field, faults: Faults) -> tuple[Node, ...]:
+    """Return the items under a key that takes one thing or a list of them."""
+    match field.node:
+        case Listing():
+            return field.node.items
+        case Scalar() if not field.node.empty:
+            return (field.node,)
+    message = f"'{field.key}' must be a name or a list, not {describe(field.node)}"
+    faults.add(message, field.key.span())
+    return ()
+
+
+def is_listed(key: Node, value: Node, mapping: Mapping) -> bool:
+    """Whether an entry is `n` alone in `{m, n}`."""
+    return mapping.flow and is_bare(key, value)

@@ -1,0 +1,85 @@
+"""The section `functions`."""
+
+from __future__ import annotations
+
+from tensorgen.errors import Faults, Text
+from tensorgen.spec.clauses import LeftSide, read_clauses, read_left_side
+from tensorgen.spec.emits import read_emit, read_wrt
+from tensorgen.spec.expressions import read_expression
+from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields
+from tensorgen.spec.model import Definition, FunctionSpec, InputSpec
+from tensorgen.spec.names import Namespace
+from tensorgen.spec.nodes import Listing, Mapping, Scalar, describe
+
+_KEYS = ("doc", "where", "expr", "wrt", "emit")
+_PLANNED = ("unknown", "root", "fixed_point")
+
+
+def read_functions(
+    field: Field | None, inputs: dict[str, InputSpec], names: Namespace, faults: Faults
+) -> tuple[FunctionSpec, ...]:
+    """Return the functions in order."""
+    if field is None:
+        return ()
+    if not isinstance(field.node, Mapping):
+        message = f"'functions' must be a mapping, not {describe(field.node)}"
+        faults.add(message, field.key.span(), hint="write name: expression")
+        return ()
+    functions: list[FunctionSpec] = []
+    for entry in read_entries(field.node, faults):
+        side = read_left_side(entry.key, "a function", faults)
+        if side is not None:
+            names.claim(side.name, "a function")
+        function = _function(entry, side, inputs, faults)
+        if function is not None:
+            functions.append(function)
+    return tuple(functions)
+
+
+def _function(
+    entry: Field, side: LeftSide | None, inputs: dict[str, InputSpec], faults: Faults
+) -> FunctionSpec | None:
+    """Return one function, or None where it has no name or no expression."""
+    if not isinstance(entry.node, Mapping):
+        what = f"'{entry.key.strip()}'"
+        expr = read_expression(entry.node, what, entry.key.span(), faults)
+        if side is None or expr is None:
+            return None
+        name = side.name
+        return FunctionSpec(name.value, name, side.indices, None, (), expr, (), ())
+    known = (*_KEYS, *_PLANNED)
+    fields = read_fields(entry.node, known, "a function", faults)
+    expr = _expr(entry.key, fields, faults)
+    where: tuple[Definition, ...] = ()
+    if "where" in fields and not _empty(fields["where"]):
+        field = fields["where"]
+        where = read_clauses(field.node, field.key, faults, macro=False)
+    doc = read_doc(fields.get("doc"), faults)
+    wrt = read_wrt(fields.get("wrt"), inputs, faults)
+    sound = "wrt" not in fields or _count(fields["wrt"]) == len(wrt)
+    emit = read_emit(fields.get("emit"), wrt if sound else None, faults)
+    if side is None or expr is None:
+        return None
+    name = side.name
+    return FunctionSpec(name.value, name, side.indices, doc, where, expr, wrt, emit)
+
+
+def _expr(name: Text, fields: dict[str, Field], faults: Faults) -> Text | None:
+    planned = [fields[key].key for key in _PLANNED if key in fields]
+    for key in planned:
+        faults.add("implicit functions are not supported yet", key.span())
+    if "expr" in fields:
+        return read_expression(fields["expr"].node, "'expr'", name.span(), faults)
+    if not planned:
+        hint = "add 'expr: ' and its expression"
+        message = f"the function '{name.strip()}' has no 'expr'"
+        faults.add(message, name.span(), hint=hint)
+    return None
+
+
+def _count(field: Field) -> int:
+    return len(field.node.items) if isinstance(field.node, Listing) else 1
+
+
+def _empty(field: Field) -> bool:
+    return isinstance(field.node, Scalar) and field.node.empty

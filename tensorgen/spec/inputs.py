@@ -1,0 +1,160 @@
+"""The sections `dims` and `inputs`."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from tensorgen.errors import Faults, Text, suggest
+from tensorgen.ir.dims import Dim
+from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields, read_text
+from tensorgen.spec.model import PROPERTIES, InputSpec
+from tensorgen.spec.names import Namespace, check_name
+from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
+from tensorgen.spec.numbers import read_number
+from tensorgen.spec.shapes import Dims, read_shape, read_size
+
+_KEYS = ("shape", "doc", "default", "index", *PROPERTIES)
+_YES = ("true", "True", "yes", "on")
+_NO = ("false", "False", "no", "off")
+_IMPLIED = {"spd": "symmetric", "positive": "nonnegative"}
+
+
+def read_dims(
+    field: Field | None, names: Namespace, faults: Faults
+) -> tuple[Dims, dict[str, int | None]]:
+    """Return the dims that are listed, and their size hints."""
+    dims: Dims = {}
+    hints: dict[str, int | None] = {}
+    if field is None:
+        return dims, hints
+    for key, node in _dim_entries(field, faults):
+        if not check_name(key, "a dim", faults):
+            continue
+        names.claim(key, "a dim")
+        dims.setdefault(key.value, key)
+        hints[key.value] = _hint(key, node, faults)
+    return dims, hints
+
+
+def _dim_entries(field: Field, faults: Faults) -> list[tuple[Text, Node | None]]:
+    match field.node:
+        case Mapping():
+            return [(e.key, e.node) for e in read_entries(field.node, faults)]
+        case Listing():
+            bad = [i for i in field.node.items if not isinstance(i, Scalar)]
+            for item in bad:
+                faults.add(f"a name is expected, not {describe(item)}", item.span)
+            names = [i.text for i in field.node.items if isinstance(i, Scalar)]
+            return [(name, None) for name in names]
+    message = f"'dims' must be a mapping or a list, not {describe(field.node)}"
+    hint = "write {m: 2000, n: 1000}, or [m, n] without size hints"
+    faults.add(message, field.key.span(), hint=hint)
+    return []
+
+
+def _hint(name: Text, node: Node | None, faults: Faults) -> int | None:
+    if node is None or (isinstance(node, Scalar) and node.empty):
+        return None
+    if isinstance(node, Scalar):
+        if node.text.value in ("null", "~"):
+            return None
+        number = read_number(node.text.value)
+        if number is not None and number.denominator == 1 and number >= 1:
+            return int(number)
+    message = f"the size hint of '{name}' must be a positive integer"
+    place = node.span if isinstance(node, Scalar) else name.span()
+    faults.add(f"{message}, not {describe(node)}", place)
+    return None
+
+
+def read_inputs(
+    field: Field | None, dims: Dims, names: Namespace, faults: Faults
+) -> tuple[InputSpec, ...]:
+    """Return the inputs in order; `dims` grows by those that shapes mention."""
+    if field is None:
+        return ()
+    if not isinstance(field.node, Mapping):
+        if not (isinstance(field.node, Scalar) and field.node.empty):
+            message = f"'inputs' must be a mapping, not {describe(field.node)}"
+            faults.add(message, field.key.span(), hint="write name: shape")
+        return ()
+    inputs: list[InputSpec] = []
+    for entry in read_entries(field.node, faults):
+        good = check_name(entry.key, "an input", faults)
+        if good:
+            names.claim(entry.key, "an input")
+        found = _input(entry, dims, faults)
+        if good:
+            inputs.append(found)
+    return tuple(inputs)
+
+
+def _input(entry: Field, dims: Dims, faults: Faults) -> InputSpec:
+    """Return one input; where its shape is wrong, with a scalar's in its place."""
+    name, node = entry.key, entry.node
+    if not isinstance(node, Mapping):
+        return InputSpec(name.value, name, read_shape(node, name, dims, faults) or ())
+    fields = read_fields(node, _KEYS, "an input", faults)
+    shape = None
+    if "shape" in fields:
+        shape = read_shape(fields["shape"].node, name, dims, faults)
+    else:
+        hint = "write shape: [m, n], or shape: scalar"
+        faults.add(f"the input '{name}' has no shape", name.span(), hint=hint)
+    index = None
+    if "index" in fields:
+        index = read_size(fields["index"].node, dims, faults)
+        _check_index_array(fields, faults)
+    properties = _properties(fields, shape, faults)
+    default = _default(fields, name, shape, faults)
+    doc = read_doc(fields.get("doc"), faults)
+    return InputSpec(name.value, name, shape or (), doc, default, properties, index)
+
+
+def _check_index_array(fields: dict[str, Field], faults: Faults) -> None:
+    for key in ("default", *PROPERTIES):
+        if key in fields:
+            message = f"an index array cannot have '{key}'"
+            faults.add(message, fields[key].key.span())
+
+
+def _default(
+    fields: dict[str, Field], name: Text, shape: tuple[Dim, ...] | None, faults: Faults
+) -> Fraction | None:
+    field = fields.get("default")
+    if field is None or (text := read_text(field, faults)) is None:
+        return None
+    if shape:
+        message = f"only a scalar can have a default, and '{name}' is an array"
+        faults.add(message, field.key.span())
+        return None
+    number = read_number(text.value)
+    if number is None:
+        message = f"the default of '{name}' must be a number, not '{text}'"
+        faults.add(message, text.span())
+    return number
+
+
+def _properties(
+    fields: dict[str, Field], shape: tuple[Dim, ...] | None, faults: Faults
+) -> frozenset[str]:
+    found: list[str] = []
+    for name in PROPERTIES:
+        if name not in fields or not _is_true(fields[name], faults):
+            continue
+        found += [name, _IMPLIED.get(name, name)]
+        square = shape is None or (len(shape) >= 2 and shape[-1] == shape[-2])
+        if name in ("symmetric", "spd") and not square:
+            message = f"only a square matrix can be '{name}'"
+            faults.add(message, fields[name].key.span())
+    return frozenset(found)
+
+
+def _is_true(field: Field, faults: Faults) -> bool:
+    value = field.node.text.value if isinstance(field.node, Scalar) else None
+    if value in _YES or value in _NO:
+        return value in _YES
+    guess = suggest(value, ["true", "false"]) if value else None
+    message = f"'{field.key}' must be true or false, not {describe(field.node)}"
+    faults.add(message, field.key.span(), hint=guess or f"write {field.key}: true")
+    return False

@@ -1,0 +1,109 @@
+"""What a spec file says, once it has been read and checked.
+
+Expressions are still text here: `lang` reads them. Everything that a later stage
+may want to point at keeps its `Text`, hence its place in the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tensorgen.errors import Source, Text
+from tensorgen.ir.dims import Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """`name = body`, `name[i, k] = body` or the macro `name(t, d) = body`.
+
+    At most one of `indices` and `parameters` is given; None means that the
+    brackets are absent, which differs from empty ones.
+    """
+
+    name: str
+    indices: tuple[Text, ...] | None
+    parameters: tuple[Text, ...] | None
+    body: Text
+    name_text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class InputSpec:
+    """An argument of the functions; a scalar has the shape ()."""
+
+    name: str
+    name_text: Text
+    shape: tuple[Dim, ...]
+    doc: str | None = None
+    default: Fraction | None = None
+    properties: frozenset[str] = frozenset()
+    index: Dim | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """One entry of `emit`.
+
+    `kind` is one of `EMIT_KINDS`; `order` is given for the kind `order` (an
+    integer, 3 or more), `inputs` for the kind `mixed` (a list of inputs).
+    """
+
+    kind: str
+    order: int | None
+    inputs: tuple[str, ...] | None
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Wrt:
+    """An input to differentiate by, and whether it was promised symmetric."""
+
+    name: str
+    symmetric: bool
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSpec:
+    """A function; `emit` is empty where the file leaves it to the default."""
+
+    name: str
+    name_text: Text
+    indices: tuple[Text, ...] | None
+    doc: str | None
+    where: tuple[Definition, ...]
+    expr: Text
+    wrt: tuple[Wrt, ...]
+    emit: tuple[Emit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A whole file. `hints` pairs each dim that is listed with its size, if any."""
+
+    source: Source
+    module: str
+    doc: str | None
+    hints: tuple[tuple[str, int | None], ...]
+    inputs: tuple[InputSpec, ...]
+    definitions: tuple[Definition, ...]
+    functions: tuple[FunctionSpec, ...]
+    backends: tuple[str, ...]
+
+
+EMIT_NAMES = (
+    "value",
+    "gradient",
+    "jacobian",
+    "hessian",
+    "dense_jacobian",
+    "dense_hessian",
+    "hvp",
+    "jvp",
+    "vjp",
+    "problem",
+)
+EMIT_KINDS = (*EMIT_NAMES, "order", "mixed")
+PROPERTIES = ("symmetric", "spd", "positive", "nonnegative")
+BACKENDS = ("numpy", "cupy")

@@ -1,0 +1,81 @@
+"""Which names a spec may use, and that no two things bear the same.
+
+A spec is untrusted text and its names become identifiers of the generated code,
+so what is allowed is listed rather than what is forbidden.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from dataclasses import dataclass, field
+
+from tensorgen.errors import Faults, Text
+from tensorgen.spec.nodes import shorten
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_LONGEST = 60
+
+# What generated modules refer to. A fixed list: `dir(builtins)` varies with the
+# version of Python, and what a spec may say must not.
+_TAKEN = """
+np cp numpy cupy cupyx scipy annotations self cls
+abs all any bool callable dict enumerate float frozenset getattr int isinstance
+issubclass len list map max min object print property range repr reversed set
+slice sorted staticmethod classmethod str sum super tuple type zip
+Exception ArithmeticError AttributeError ImportError IndexError KeyError
+LinAlgError MemoryError NotImplementedError OverflowError RuntimeError TypeError
+ValueError ZeroDivisionError NotImplemented Ellipsis
+Any Callable ClassVar Final Literal Mapping NamedTuple Sequence dataclass
+ArrayLike NDArray ndarray DTypeLike dtype
+"""
+
+
+def check_name(text: Text, what: str, faults: Faults) -> bool:
+    """Whether `text` can name `what` ("an input"); reports it where it cannot."""
+    name = text.value
+    fault = hint = None
+    if not _NAME.fullmatch(name):
+        fault = f"'{shorten(name)}' cannot be the name of {what}"
+        hint = "a name is an ASCII letter, then letters, digits and underscores"
+    elif keyword.iskeyword(name):
+        fault = f"'{name}' cannot be the name of {what}"
+        hint = f"'{name}' is a keyword of Python, in which the result is written"
+    elif name in _TAKEN.split():
+        fault = f"'{name}' cannot be the name of {what}"
+        hint = f"the generated code uses '{name}' itself; try '{name}_'"
+    elif len(name) > _LONGEST:
+        fault = f"the name of {what} is longer than {_LONGEST} characters"
+    if fault is None:
+        return True
+    faults.add(fault, text.span(), hint=hint)
+    return False
+
+
+@dataclass(slots=True)
+class Namespace:
+    """The one namespace of inputs, dims, functions and definitions of a file."""
+
+    faults: Faults
+    owners: dict[str, tuple[str, Text]] = field(default_factory=dict)
+
+    def claim(self, text: Text, what: str) -> None:
+        """Give the name to `what`, or report who has it already."""
+        owner, first = self.owners.setdefault(text.value, (what, text))
+        if first is not text:
+            self.clash(text, what, owner, first)
+
+    def clash(self, text: Text, what: str, owner: str, first: Text) -> None:
+        """Report one name for two things, at the later place of the two."""
+        if first.positions[0] > text.positions[0]:
+            text, what, owner, first = first, owner, what, text
+        message = f"'{text}' is the name of {owner} and of {what}"
+        if what == owner:
+            message = f"'{text}' is the name of {what} twice"
+        marks = ((first.span(), f"{owner}, first here"), (text.span(), what))
+        self.faults.add(message, text.span(), marks=marks)
+
+    def check_index(self, text: Text) -> None:
+        """Report an index on a left side that bears the name of something else."""
+        if text.value in self.owners:
+            self.clash(text, "an index", *self.owners[text.value])

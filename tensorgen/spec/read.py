@@ -1,0 +1,134 @@
+"""Reading a spec file: from text to a checked `Spec`, or all that is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from tensorgen.errors import Faults, InternalError, Source, Span, Text, fail, suggest
+from tensorgen.spec.check import check_names
+from tensorgen.spec.clauses import read_clauses
+from tensorgen.spec.fields import Field, read_doc, read_fields, read_items, read_text
+from tensorgen.spec.functions import read_functions
+from tensorgen.spec.inputs import read_dims, read_inputs
+from tensorgen.spec.model import BACKENDS, Definition, Spec
+from tensorgen.spec.names import Namespace, check_name
+from tensorgen.spec.nodes import Mapping, Scalar, describe
+from tensorgen.spec.tree import read_tree
+
+VERSION = "1"
+_KEYS = (
+    "tensorgen",
+    "module",
+    "doc",
+    "dims",
+    "inputs",
+    "definitions",
+    "functions",
+    "backends",
+)
+
+
+def read_spec(source: Source) -> Spec:
+    """Return what the file says; raises a `SpecError` with all of its faults."""
+    faults = Faults()
+    root = read_tree(source, faults)
+    if not isinstance(root, Mapping):
+        hint = "a spec is a YAML mapping that starts with 'tensorgen: 1'"
+        start = root.span.start
+        span = Span(source, start, start + 1)
+        fail(f"a mapping is expected, not {describe(root)}", span, hint=hint)
+    fields = read_fields(root, _KEYS, "a spec", faults)
+    _check_version(fields.get("tensorgen"), root, faults)
+    spec = _read_sections(source, fields, faults)
+    faults.raise_if_any()
+    if spec is None:
+        raise InternalError("a spec without faults has no module name")
+    return spec
+
+
+def _read_sections(
+    source: Source, fields: dict[str, Field], faults: Faults
+) -> Spec | None:
+    names = Namespace(faults)
+    module = _module(fields.get("module"), source, faults)
+    doc = read_doc(fields.get("doc"), faults)
+    dims, hints = read_dims(fields.get("dims"), names, faults)
+    inputs = read_inputs(fields.get("inputs"), dims, names, faults)
+    for name, text in dims.items():
+        if name not in hints:
+            names.claim(text, "a dim")
+    definitions = _definitions(fields.get("definitions"), names, faults)
+    by_name = {i.name: i for i in inputs}
+    functions = read_functions(fields.get("functions"), by_name, names, faults)
+    if "functions" not in fields:
+        faults.add("the file has no 'functions'", Span(source, 0, 0))
+    backends = _backends(fields.get("backends"), faults)
+    check_names(by_name, definitions, functions, names)
+    if module is None:
+        return None
+    all_hints = tuple((name, hints.get(name)) for name in dims)
+    return Spec(
+        source, module, doc, all_hints, inputs, definitions, functions, backends
+    )
+
+
+def _check_version(field: Field | None, root: Mapping, faults: Faults) -> None:
+    if field is None:
+        start = root.span.start
+        message = f"the file does not say 'tensorgen: {VERSION}'"
+        hint = f"add the line 'tensorgen: {VERSION}' at the top"
+        faults.add(message, Span(root.span.source, start, start), hint=hint)
+        return
+    text = read_text(field, faults)
+    if text is not None and text.value != VERSION:
+        message = f"the format version '{text}' is unknown"
+        faults.add(message, text.span(), hint=f"this tensorgen reads version {VERSION}")
+
+
+def _module(field: Field | None, source: Source, faults: Faults) -> str | None:
+    if field is not None:
+        text = read_text(field, faults)
+        good = text is not None and check_name(text, "a module", faults)
+        return text.value if text is not None and good else None
+    if source.name.startswith("<"):
+        return "spec"
+    stem = PurePath(source.name).stem
+    # The usual separators of file names; anything else is for the user to name.
+    module = re.sub(r"[-. ]", "_", stem)
+    scratch = Faults()
+    place = Text.plain(module)
+    if check_name(place, "a module", scratch):
+        return module
+    message = f"the file's name, '{stem}', cannot be the name of a module"
+    faults.add(message, Span(source, 0, 0), hint="add 'module: ' and a name")
+    return None
+
+
+def _definitions(
+    field: Field | None, names: Namespace, faults: Faults
+) -> tuple[Definition, ...]:
+    if field is None or (isinstance(field.node, Scalar) and field.node.empty):
+        return ()
+    found = read_clauses(field.node, field.key, faults, macro=True)
+    for definition in found:
+        names.claim(definition.name_text, "a definition")
+    return found
+
+
+def _backends(field: Field | None, faults: Faults) -> tuple[str, ...]:
+    if field is None:
+        return BACKENDS
+    found: list[str] = []
+    items = read_items(field, faults)
+    for node in items:
+        name = node.text.value if isinstance(node, Scalar) else ""
+        if name not in BACKENDS:
+            hint = suggest(name, BACKENDS) or "the backends are " + ", ".join(BACKENDS)
+            faults.add(f"{describe(node)} is not a backend", node.span, hint=hint)
+        elif name in found:
+            faults.add(f"the backend '{name}' stands twice", node.span)
+        found.append(name)
+    if not items:
+        faults.add("'backends' names none", field.key.span())
+    return tuple(name for name in BACKENDS if name in found)

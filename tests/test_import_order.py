@@ -1,0 +1,180 @@
+"""The layout of the package: imports point one way, files are short, start is quick."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "tensorgen"
+
+# A stage may import itself and what stands before it.
+STAGES = (
+    "errors",
+    "ir",
+    "operators",
+    "calculus",
+    "spec",
+    "lang",
+    "passes",
+    "lower",
+    "emit",
+)
+# What the modules beside the stages may import; "" is the package's own `__init__`.
+OUTSIDE = {
+    "pipeline": ("", "pipeline", *STAGES),
+    "cli": ("", "cli", "pipeline", "errors"),
+    "__main__": ("cli",),
+    "": ("pipeline", "errors"),
+}
+MOST_LINES = 450
+
+
+def part(module: tuple[str, ...]) -> str:
+    """Return the stage, or the module beside the stages, to which a module belongs."""
+    return module[0] if module else ""
+
+
+def allowed(importer: str) -> tuple[str, ...]:
+    """Return the parts that a part may import."""
+    if importer in STAGES:
+        # The package's `__init__` holds the version, which the emitted header names.
+        return ("", *STAGES[: STAGES.index(importer) + 1])
+    return OUTSIDE.get(importer, ())
+
+
+def module_name(path: Path, package: Path) -> tuple[str, ...]:
+    """Return a file's dotted name below the package, as a tuple."""
+    parts = path.relative_to(package).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def imports(path: Path, package: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield line and target, below the package, of each import of the package.
+
+    Imports inside functions and under `TYPE_CHECKING` count like all others.
+    """
+    here = module_name(path, package)
+    inside = here if path.name == "__init__.py" else here[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top, *below = alias.name.split(".")
+                if top == package.name:
+                    yield node.lineno, tuple(below)
+        elif isinstance(node, ast.ImportFrom):
+            dotted = tuple(node.module.split(".")) if node.module else ()
+            if node.level:
+                target = (*inside[: len(inside) - node.level + 1], *dotted)
+            elif dotted[:1] == (package.name,):
+                target = dotted[1:]
+            else:
+                continue
+            if target:
+                yield node.lineno, target
+                continue
+            for alias in node.names:
+                # `from tensorgen import ir` names a module, `__version__` a value.
+                is_module = (package / alias.name).is_dir() or (
+                    package / f"{alias.name}.py"
+                ).is_file()
+                yield node.lineno, (alias.name,) if is_module else ()
+
+
+def faults(package: Path) -> list[str]:
+    """Return one line for each import that points the wrong way."""
+    return [
+        f"{path.relative_to(package)}:{line}: {importer or package.name} imports {what}"
+        for path in sorted(package.rglob("*.py"))
+        for importer in [part(module_name(path, package))]
+        for line, target in imports(path, package)
+        for what in [part(target)]
+        if what not in allowed(importer)
+    ]
+
+
+def test_imports_point_one_way() -> None:
+    assert faults(PACKAGE) == []
+
+
+def test_every_module_belongs_to_a_stage_or_is_known() -> None:
+    found = {part(module_name(path, PACKAGE)) for path in PACKAGE.rglob("*.py")}
+    assert found - {*STAGES, *OUTSIDE} == set()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "fault"),
+    [
+        ("ir/graph.py", "from tensorgen.calculus import x", "ir imports calculus"),
+        ("ir/graph.py", "from ..calculus import x", "ir imports calculus"),
+        ("ir/graph.py", "from tensorgen import emit", "ir imports emit"),
+        ("spec/__init__.py", "from ..lang.parse import x", "spec imports lang"),
+        ("spec/read.py", "def f():\n    import tensorgen.pipeline", "imports pipeline"),
+        ("cli.py", "from tensorgen import emit", "cli imports emit"),
+        ("__init__.py", "from .ir import graph", "tensorgen imports ir"),
+        ("helpers.py", "from tensorgen import errors", "helpers imports errors"),
+    ],
+)
+def test_an_import_of_a_later_stage_is_found(
+    tmp_path: Path, file: str, text: str, fault: str
+) -> None:
+    package = tmp_path / "tensorgen"
+    for stage in STAGES:
+        (package / stage).mkdir(parents=True)
+    (package / file).write_text(text, encoding="utf-8")
+    (line,) = faults(package)
+    assert fault in line
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("calculus/reverse.py", "from ..ir.graph import x\nfrom .rules import y"),
+        ("emit/write.py", "from tensorgen import __version__"),
+        ("pipeline.py", "from tensorgen import emit, spec"),
+        ("cli.py", "def f():\n    from .pipeline import gen"),
+        ("ir/graph.py", "import numpy\nfrom numpy.linalg import inv"),
+    ],
+)
+def test_an_import_of_an_earlier_stage_is_allowed(
+    tmp_path: Path, file: str, text: str
+) -> None:
+    package = tmp_path / "tensorgen"
+    for stage in STAGES:
+        (package / stage).mkdir(parents=True)
+    (package / file).write_text(text, encoding="utf-8")
+    assert faults(package) == []
+
+
+def test_no_file_is_too_long_to_hold() -> None:
+    sources = [
+        path
+        for folder in ("tensorgen", "tests", "examples", "benchmarks")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if not path.is_relative_to(ROOT / "tests" / "golden")
+    ]
+    assert len(sources) > 20
+    lines = {
+        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in sources
+    }
+    assert {name: n for name, n in lines.items() if n > MOST_LINES} == {}
+
+
+def test_the_command_line_starts_without_the_heavy_modules() -> None:
+    program = (
+        "import sys; import tensorgen.cli;"
+        "print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    heavy = {"numpy", "sympy", "scipy", "jinja2", "black", "yaml"}
+    assert heavy & set(run.stdout.split()) == set()
