@@ -195,7 +195,9 @@ def _shape_message(axis: Axis, known: Plan, solved: list[str]) -> str:
     elif not [d for d in parameter.dims if _unknown(d, known)]:
         sizes = ", ".join(f"{{{d}}}" for d in parameter.dims)
         expected += f" = ({sizes}{',' * (len(parameter.dims) == 1)})"
-    text = f"{parameter.name}: expected shape {expected}, got {{{parameter.name}.shape}}"
+    text = (
+        f"{parameter.name}: expected shape {expected}, got {{{parameter.name}.shape}}"
+    )
     return _f_string(text, _set_by(known, resolved))
 
 

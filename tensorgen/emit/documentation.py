@@ -38,17 +38,15 @@ def function_docstring(function: Function) -> str:
     )
     formulas = (*function.formula, *function.derivatives)
     return docstring(
-        summary,
-        (
-            paragraph(function.doc) if function.doc else [],
-            [row for f in formulas for row in paragraph(f, "    ", "    ")],
-            [
-                *_arguments(function),
-                *_section("Returns", _result(function)),
-                *_section("Structure", function.structure),
-                *_section("Raises", _errors(function)),
-            ],
-        ),
+        [summary],
+        paragraph(function.doc) if function.doc else [],
+        [row for f in formulas for row in paragraph(f, "    ", "    ")],
+        [
+            *_arguments(function),
+            *_section("Returns", _result(function)),
+            *_section("Structure", function.structure),
+            *_section("Raises", _errors(function)),
+        ],
     )
 
 

@@ -6,7 +6,6 @@ the module is computed here and in the modules beside this one, as text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -34,20 +33,24 @@ class FunctionView:
 def render(module: Module) -> str:
     """Return the source of a generated module, laid out."""
     backend = BACKENDS[module.backend]
-    source = environment(backend.folder).get_template("module.py.j2").render(
-        module=module,
-        backend=backend,
-        np=backend.alias,
-        header=_header(module, backend),
-        docstring=_module_docstring(module),
-        functions=[_view(f, backend) for f in module.functions],
-        fields=results.all_fields(module),
-        helpers=_helpers(module),
-        problems=_problems(module),
-        literals=_literals(module),
-        convert=lambda name, value: backend.convert.format(name=name, value=value),
-        exported=_exported(module),
-        **_uses(module),
+    source = (
+        environment(backend.folder)
+        .get_template("module.py.j2")
+        .render(
+            module=module,
+            backend=backend,
+            np=backend.alias,
+            header=_header(module, backend),
+            docstring=_module_docstring(module),
+            functions=[_view(f, backend) for f in module.functions],
+            fields=results.all_fields(module),
+            helpers=_helpers(module),
+            problems=_problems(module),
+            literals=_literals(module),
+            convert=lambda name, value: backend.convert.format(name=name, value=value),
+            exported=_exported(module),
+            **_uses(module),
+        )
     )
     return layout(source)
 
@@ -58,7 +61,7 @@ def layout(source: str) -> str:
 
     try:
         return black.format_str(source, mode=black.Mode(line_length=WIDTH))
-    except black.InvalidInput as error:
+    except ValueError as error:
         raise InternalError(f"a generated module is no Python: {error}") from error
 
 
@@ -82,8 +85,9 @@ def signature(function: Function) -> str:
     """Return the text of a function's parameters."""
     plain, keyword = function.signature
     parts = [_annotated(p) for p in plain]
-    return ", ".join([*parts, "*"] + [_annotated(p) for p in keyword]
-                     if keyword else parts)
+    return ", ".join(
+        [*parts, "*"] + [_annotated(p) for p in keyword] if keyword else parts
+    )
 
 
 def _annotated(parameter: Parameter) -> str:
@@ -102,7 +106,7 @@ def _header(module: Module, backend: Backend) -> list[str]:
     if not lazy:
         return [*rows, needs + " alone."]
     names = ", ".join(backend.spell(name) for name in lazy)
-    return [*rows, needs + f"; {names} where a function that uses it is called."]
+    return [*rows, f"{needs} alone; imported where used: {names}."]
 
 
 def _lazy_modules(module: Module) -> Iterable[str]:
@@ -116,11 +120,8 @@ def _lazy_modules(module: Module) -> Iterable[str]:
 
 
 def _module_docstring(module: Module) -> str:
-    if not module.doc:
-        return f'"""Generated functions of {file_name(module.name)}."""'
-    rows = paragraph(module.doc)
-    head = docstring("", ()) if not rows else None
-    return head or "\n".join(['"""' + rows[0], *rows[1:], '"""'])
+    rows = paragraph(module.doc or "")
+    return docstring(rows if any(rows) else [f"Functions of {module.name}."])
 
 
 def _helpers(module: Module) -> list[Helper]:

@@ -137,8 +137,12 @@ def return_lines(function: Function) -> list[str]:
         case "dense_hessian" if len(wrt) > 1:
             return _dense_blocks(function, values)
         case "order" | "mixed":
-            axes = ", ".join(str(len(function.parameter(x).dims)) for x in function.order)
-            return _return([f"{HIGHER}({values[0]}, ({axes},), {_structure(function)})"])
+            axes = ", ".join(
+                str(len(function.parameter(x).dims)) for x in function.order
+            )
+            return _return(
+                [f"{HIGHER}({values[0]}, ({axes},), {_structure(function)})"]
+            )
         case "jacobian":
             values = [
                 f"{JACOBIAN}({v}, {len(function.parameter(x).dims)}, "
@@ -176,12 +180,13 @@ def _hessian(function: Function, values: list[str]) -> str:
         axes = len(function.parameter(function.wrt[0]).dims)
         return f"{HESSIAN}({value}, {axes}, {_structure(function)})"
     blocks = ", ".join(
-        f'("{a}", "{b}"): {value}'
-        for (a, b), value in zip(pairs(function.wrt), values, strict=True)
+        f'("{a}", "{b}"): {HESSIAN if a == b else JACOBIAN}'
+        f"({value}, {len(function.parameter(b).dims)}, {_structure(function, k)})"
+        for k, ((a, b), value) in enumerate(
+            zip(pairs(function.wrt), values, strict=True)
+        )
     )
-    texts = function.structure
-    structure = _literal("; ".join(texts) or "dense blocks")
-    return f"{JOINT}({{{blocks}}}, {structure})"
+    return f"{JOINT}({{{blocks}}})"
 
 
 def _dense_blocks(function: Function, values: list[str]) -> list[str]:

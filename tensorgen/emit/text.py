@@ -62,15 +62,15 @@ def paragraph(text: str, indent: str = "", hanging: str = "") -> list[str]:
     return result
 
 
-def docstring(summary: str, blocks: Iterable[Iterable[str]] = ()) -> str:
-    """Return a docstring, quotes included, of a summary and blocks of escaped lines.
+def docstring(*blocks: Iterable[str]) -> str:
+    """Return a docstring, quotes included, of blocks of escaped lines.
 
-    Blocks that have no lines vanish; the others are set apart by an empty line.
+    Blocks without lines vanish; the others are set apart by an empty line.
     """
-    filled = [lines for block in blocks if (lines := [*block])]
-    if not filled:
-        return f'"""{escape(summary)}"""'
-    lines = [f'"""{escape(summary)}']
-    for block in filled:
-        lines += ["", *(line.rstrip() for line in block)]
-    return "\n".join([*lines, '"""'])
+    lines: list[str] = []
+    for block in blocks:
+        rows = [row.rstrip() for row in block]
+        lines += ["", *rows] if lines and rows else rows
+    if len(lines) == 1 and not lines[0].endswith('"'):
+        return f'"""{lines[0]}"""'
+    return "\n".join(['"""' + lines[0], *lines[1:], '"""'])

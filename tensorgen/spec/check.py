@@ -79,16 +79,19 @@ def _check_emitted_names(functions: tuple[FunctionSpec, ...], names: Namespace) 
 
     Where `emit` is left to its default, what is emitted is known only later.
     """
-    own = {f.name: f.name_text for f in functions}
+    owners = {f.name: f for f in functions}
     for function in functions:
         for name in emitted_names(function):
-            if name in own and name != function.name:
-                names.faults.add(
-                    f"'{name}' is a function, and what '{function.name}' emits",
-                    own[name].span(),
-                    marks=((function.name_text.span(), f"emits '{name}'"),),
-                    hint=f"rename the function '{name}'",
-                )
+            owner = owners.setdefault(name, function)
+            if owner is function:
+                continue
+            places = (owner.name_text.span(), function.name_text.span())
+            names.faults.add(
+                f"the generated name '{name}' would stand for two things",
+                places[1],
+                marks=tuple((place, f"gives '{name}'") for place in places),
+                hint="rename one of the functions",
+            )
 
 
 def emitted_names(function: FunctionSpec) -> tuple[str, ...]:

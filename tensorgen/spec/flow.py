@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 
-from tensorgen.errors import Diagnostic, Faults, Source, Span, Text
+from tensorgen.errors import Diagnostic, Faults, Source, Span
 from tensorgen.spec.nodes import Mapping, Node, Scalar
+from tensorgen.spec.positions import locate
 
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _COMMENT = re.compile(r"\s#[^\n]*")
@@ -72,7 +73,8 @@ def _whole_expression(value: Scalar, mapping: Mapping, faults: Faults) -> Scalar
 def _raw(source: Source, begin: Node, end: int) -> Scalar:
     """Return the source from the start of a node up to `end` as a plain scalar."""
     start = begin.span.start
-    text = Text(source.text[start:end], source, tuple(range(start, end + 1)))
+    folded = " ".join(source.text[start:end].split())
+    text = locate(folded, source, start, end, "")
     return Scalar(Span(source, start, end), text, "")
 
 
@@ -107,11 +109,15 @@ def _cut(source: Source, at: int, whole: Span, start: int) -> Diagnostic:
 
 
 def _block_form(text: str, start: int) -> list[str]:
-    """Return the entries of the flow mapping at `start`, a line each, no comments."""
-    entries = [
-        _COMMENT.sub("", text[begin:end]) for begin, end in _entries(text, start)
-    ]
-    return [" ".join(entry.split()) for entry in entries]
+    """Return the lines of the flow mapping at `start` as a block, without comments."""
+    lines: list[str] = []
+    for begin, end in _entries(text, start):
+        entry = " ".join(_COMMENT.sub("", text[begin:end]).split())
+        key, _, value = entry.partition(": ")
+        # In a block it is ': ' alone that still needs a text of its own lines.
+        cut = ": " in value and value[0] not in "{['\""
+        lines += [f"{key}: |", f"  {value}"] if cut else [entry]
+    return lines
 
 
 def _entries(text: str, start: int) -> list[tuple[int, int]]:

@@ -145,6 +145,8 @@ def _translate(error: yaml.YAMLError, builder: _Builder) -> NoReturn:
     if mapping and (cut := cut_by_error(source, mapping.start, at)):
         raise SpecError(cut)
     problem = str(error.problem)
+    if problem.startswith("mapping values") and not _inside_value(source, at):
+        problem = "expected <block end>, but found"
     for beginning, message, hint in _SYNTAX:
         if problem.startswith(beginning):
             fail(message, Span(source, at, at + 1), hint=hint or _block(source, at))
@@ -169,18 +171,27 @@ _SYNTAX: tuple[tuple[str, str, str | None], ...] = (
     (
         "expected <block end>, but found",
         "this line does not continue what stands above it",
-        "the keys of one mapping are indented alike; a text that goes on behind a "
-        "closing quote or ']' needs quotes around all of it",
+        "the keys of one mapping are indented alike; an expression that starts with a "
+        "quote or '[' and goes on behind it needs quotes around all of it",
     ),
 )
 _ENTRY = re.compile(r"(?P<indent>\s*)(?P<key>[^\s:][^:\n]*):[ \t]+(?P<value>\S.*)")
 
 
+def _entry(source: Source, at: int) -> re.Match[str] | None:
+    """Return the key and the value on the line of `at`."""
+    return _ENTRY.match(source.text, source.text.rfind("\n", 0, at) + 1)
+
+
+def _inside_value(source: Source, at: int) -> bool:
+    entry = _entry(source, at)
+    return entry is not None and at >= entry.start("value")
+
+
 def _block(source: Source, at: int) -> str | None:
     """Show the line at `at` as a block scalar, where nothing needs quoting."""
-    begin = source.text.rfind("\n", 0, at) + 1
-    entry = _ENTRY.match(source.text, begin)
-    if entry is None or len(entry["value"]) > 200:
+    entry = _entry(source, at)
+    if entry is None or len(entry["value"]) > 200 or entry["value"][0] in "{|>":
         return None
     lines = [f"{entry['key']}: |", f"  {entry['value'].strip()}"]
     shown = "\n".join("      " + line for line in lines)

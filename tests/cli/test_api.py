@@ -3,7 +3,7 @@
 import inspect
 import pickle
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,8 @@ import pytest
 import tensorgen
 from tensorgen.errors import Source
 from tensorgen.spec.read import read_spec
+
+Compile = Callable[[Source, Sequence[str] | None, str], dict[str, str]]
 
 SPEC = "tensorgen: 1\nmodule: demo\nfunctions: {f: x2}\n"
 MODULE = """\
@@ -33,7 +35,9 @@ def fail():
 
 
 @pytest.fixture(autouse=True)
-def stand_in(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, object, str]]:
+def stand_in(
+    use_pipeline: Callable[[Compile], None],
+) -> list[tuple[str, object, str]]:
     calls: list[tuple[str, object, str]] = []
 
     def compile_spec(
@@ -43,7 +47,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, object, str]]:
         spec = read_spec(source)
         return {f"{spec.module}_{b}.py": MODULE for b in backends or ()}
 
-    monkeypatch.setattr("tensorgen.pipeline.compile_spec", compile_spec)
+    use_pipeline(compile_spec)
     return calls
 
 

@@ -70,7 +70,9 @@ def test_what_is_wrong_with_the_file_as_a_whole_is_said(
         ("a: f(x: y)\n", ["1:7:", "cuts this text at ': '", "a: |", "  f(x: y)"]),
         ("a: [x[0], 1]\n", ["1:6:", "a: |", "[x[0], 1]"]),
         ("a: 'b' + c\n", ["1:8:", "does not continue"]),
-        ("a: 1\n  b: 2\n", ["2:4:", "': '"]),
+        ("a: 1\n  b: 2\n", ["2:4:", "does not continue", "indented alike"]),
+        ("a: {b: ]}\n", ["1:8:", "found ']'"]),
+        ("a: {doc: b: c, d: e}\n", ["1:11:", "doc: |", "  b: c"]),
         ("a: 'b\n", ["2:1:", "unexpected end"]),
         ("a: &x 1\n", ["1:4:", "no YAML anchors"]),
         ("a: *x\n", ["1:4:", "no YAML aliases", "quote"]),
@@ -93,7 +95,7 @@ def test_broken_yaml_is_reported_with_the_place(text: str, parts: list[str]) -> 
             "[",
             "      expr: sum(X[i, j], i, j)",
         ),
-        ("f: {wrt: w, expr: g(w: 2)}", ":", "      expr: g(w: 2)"),
+        ("f: {wrt: w, expr: g(w: 2)}", ":", "        g(w: 2)"),
         ("f: {expr: sum(w #x\n    ), wrt: w}", "#", "      expr: sum(w )"),
         ("f: {expr: w[0], wrt: w}", "[", "      wrt: w"),
     ],
@@ -169,15 +171,11 @@ def test_a_name_that_cannot_be_an_identifier_is_refused(name: str, why: str) -> 
         ("['']", ["3:8:", "this is not a size"]),
         ("[9999999999999999]", ["3:7:", "too large"]),
         ("[" + "(a+b)*" * 30 + "c]", ["affine"]),
-        ("[" + "-" * 190 + "n]", ["this is not a size"]),
         ("[" + "a+" * 3000 + "a]", ["this is not a size"]),
     ],
 )
 def test_a_wrong_shape_is_reported(shape: str, parts: list[str]) -> None:
     text = f"tensorgen: 1\ninputs:\n  x: {shape}\nfunctions: {{f: 1}}\n"
-    if shape.startswith("[---"):
-        read_spec(Source("a.yaml", text))  # deep, but right: minus minus n
-        return
     only(text, *parts)
 
 
@@ -303,8 +301,10 @@ def test_a_direction_must_not_meet_an_input(inputs: str, emit: str, clash: str) 
 def test_a_function_must_not_meet_what_another_emits() -> None:
     text = HEAD + "  f: {expr: 1, wrt: w, emit: [value, gradient]}\n  {}: 1\n"
     for name in ("f_grad", "f_value_and_grad"):
-        only(text.replace("{}", name), f"5:3: '{name}' is a function")
+        only(text.replace("{}", name), f"4:3: the generated name '{name}'", "rename")
     read_spec(Source("a.yaml", text.replace("{}", "f_hess")))
+    text = HEAD + "  my_f: {expr: 1, wrt: w, emit: problem}\n"
+    only(text + text.splitlines()[-1].replace("my_f", "myF"), "5:3:", "'MyFProblem'")
 
 
 def test_all_faults_of_a_file_are_reported_at_once_in_order() -> None:

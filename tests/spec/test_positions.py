@@ -76,8 +76,6 @@ def test_whatever_yaml_writes_is_found_again(
     value: str, style: str | None, width: int
 ) -> None:
     raw = yaml.safe_dump({"k": value}, default_style=style, width=width)
-    if style is not None:
-        raw = yaml.safe_dump({"k": value}, width=width)
     text = scalar(raw)
     assert text.value == value
     assert len(text.positions) == len(value) + 1

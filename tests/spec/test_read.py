@@ -110,6 +110,7 @@ def test_every_text_knows_its_place_in_the_file() -> None:
         ("\n    - n\n    - m + 1", ("n", "m + 1")),
         ("[-1 + n]", ("n - 1",)),
         ("[yes]", ("yes",)),
+        ("[" + "-" * 190 + "n]", ("n",)),
     ],
 )
 def test_shapes_are_affine_in_dims(written: str, shape: tuple[str, ...]) -> None:
@@ -315,6 +316,12 @@ def test_empty_sections_are_as_good_as_none() -> None:
 def test_a_doc_may_be_a_block_of_any_text() -> None:
     spec = read('doc: |\n  Line """one""".\n\n  Line: {two} # three\nfunctions: {f: 1}')
     assert spec.doc == 'Line """one""".\n\nLine: {two} # three'
+
+
+def test_the_commas_of_a_doc_cut_it_nowhere() -> None:
+    found = given("{shape: [n, n], doc: one, two (a,\n   b), three, spd: yes}")
+    assert found.doc == "one, two (a, b), three"
+    assert "spd" in found.properties
 
 
 def test_a_byte_order_mark_and_a_document_start_do_no_harm() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tensorgen.ir.nodes import Map, constant_value
+from tensorgen.ir.nodes import Map, Node, Product, constant_value
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.functions.array import (
     Array,
@@ -138,10 +138,18 @@ def _transposed(a: Array, b: Array) -> str | None:
 
 def is_condition(x: Array) -> bool:
     """Whether the entries are 0 or 1 by construction."""
-    node = x.node
+    return _is_zero_or_one(x.node)
+
+
+def _is_zero_or_one(node: Node) -> bool:
     if isinstance(node, Map):
         return ELEMENTWISE[node.function].boolean
-    return constant_value(node) in (0, 1)
+    return (
+        isinstance(node, Product)
+        and node.coefficient in (0, 1)
+        and len(node.inner) <= sum(c.kind == "eq" for c in node.constraints)
+        and all(_is_zero_or_one(factor.node) for factor in node.factors)
+    )
 
 
 def _numbered(count: int) -> Sequence[Place]:

@@ -1,0 +1,294 @@
+"""Contractions as the plain call that an expert would write.
+
+Labels of two operands are classified as batch (in both and kept), contracted (in
+both and summed), left and right. The call and the orientation of its operands are
+those with the fewest transposes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import Label
+from tensorgen.lower.elementwise import Factor, multiply, raised, select
+from tensorgen.lower.layout import natural_order, ordered, summed, transposes
+from tensorgen.lower.text import Expr, Level, matmul
+from tensorgen.lower.writer import Writer
+
+Candidate = tuple[float, Callable[[], Expr]]
+
+
+def contract(
+    writer: Writer,
+    factors: Sequence[Factor],
+    coefficient: Fraction,
+    keep: Collection[Label],
+    sizes: Mapping[Label, Dim],
+    want: Sequence[Label] | None = None,
+) -> Expr:
+    """The product of `factors`, summed over all labels of `sizes` not in `keep`."""
+    gone = [label for label in sizes if label not in keep]
+    present = {label for factor in factors for label in factor.expr.labels}
+    outer = [f for f in factors if not set(f.expr.labels) & set(gone)]
+    inner = [f for f in factors if set(f.expr.labels) & set(gone)]
+    # A summed label that nothing bears counts.
+    outer += [Factor(writer.size(sizes[x])) for x in gone if x not in present]
+    if not inner:
+        return multiply(writer, outer, coefficient, want)
+    if _divides_one_out(inner):
+        core = summed(multiply(writer, inner, want=want), set(gone))
+    else:
+        operands = _gathered(_operands(writer, inner), writer)
+        core = _reduce(writer, operands, set(keep), want)
+    if not outer and coefficient == 1:
+        return core
+    return multiply(writer, [*outer, Factor(core)], coefficient, want)
+
+
+def _divides_one_out(inner: Sequence[Factor]) -> bool:
+    """Whether a quotient is plainer than a product with a reciprocal."""
+    alike = len({frozenset(f.expr.labels) for f in inner}) == 1
+    return alike and len(inner) > 1 and any(f.exponent < 0 for f in inner)
+
+
+def _operands(writer: Writer, inner: Sequence[Factor]) -> list[Expr]:
+    """Powers spelled out, masks applied to what they select from."""
+    if len(inner) == 1 and inner[0].exponent == 2 and inner[0].expr.is_name:
+        return [inner[0].expr] * 2
+    operands = [
+        (
+            raised(writer, f.expr, f.exponent)
+            if f.exponent > 0
+            else multiply(writer, [f])
+        )
+        for f in inner
+        if not f.is_mask
+    ]
+    for factor in inner:
+        if factor.is_mask:
+            _apply_mask(writer, factor.expr, operands)
+    return [writer.as_float(operand) for operand in operands]
+
+
+def _apply_mask(writer: Writer, mask: Expr, operands: list[Expr]) -> None:
+    """Select in the smallest operand that has the mask's labels, or in their span."""
+    span = set(mask.labels)
+    over = [k for k, x in enumerate(operands) if span <= set(x.labels)]
+    under = [k for k, x in enumerate(operands) if span >= set(x.labels)]
+    if over or under:
+        best = min(over, key=lambda k: len(operands[k].labels)) if over else under[0]
+        if operands[best].kind == "bool":
+            both = [Factor(operands[best]), Factor(mask)]
+            operands[best] = multiply(writer, both)
+        else:
+            operands[best] = select(writer, mask, operands[best])
+    else:
+        operands.append(mask)
+
+
+def _gathered(operands: list[Expr], writer: Writer) -> list[Expr]:
+    """At most two operands where scaling one by another leads there."""
+    while len(operands) > 2:
+        pair = next(
+            (
+                (k, j)
+                for k, x in enumerate(operands)
+                for j, y in sorted(
+                    enumerate(operands), key=lambda item: len(item[1].labels)
+                )
+                if j != k and set(x.labels) <= set(y.labels)
+            ),
+            None,
+        )
+        if pair is None:
+            break
+        k, j = pair
+        joint = multiply(writer, [Factor(operands[k]), Factor(operands[j])])
+        operands = [x for i, x in enumerate(operands) if i not in pair]
+        operands.append(joint)
+    return operands
+
+
+def _reduce(
+    writer: Writer,
+    operands: list[Expr],
+    keep: set[Label],
+    want: Sequence[Label] | None,
+) -> Expr:
+    if len(operands) == 1:
+        return summed(operands[0], set(operands[0].labels) - keep)
+    if len(operands) == 2:
+        return pair(writer, operands[0], operands[1], keep, want)
+    return einsum(writer, operands, keep, want)
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """The labels of a pair by their part in the contraction."""
+
+    batch: list[Label]
+    contracted: list[Label]
+    left: list[Label]
+    right: list[Label]
+
+
+def pair(
+    writer: Writer,
+    a: Expr,
+    b: Expr,
+    keep: Collection[Label],
+    want: Sequence[Label] | None = None,
+) -> Expr:
+    """The product of two arrays, summed over the labels not in `keep`."""
+    a = summed(a, set(a.labels) - set(b.labels) - set(keep))
+    b = summed(b, set(b.labels) - set(a.labels) - set(keep))
+    both = [label for label in a.labels if label in b.labels]
+    sides = _Sides(
+        [label for label in both if label in keep],
+        [label for label in both if label not in keep],
+        [label for label in a.labels if label not in both],
+        [label for label in b.labels if label not in both],
+    )
+    if not sides.contracted:
+        return multiply(writer, [Factor(a), Factor(b)], want=want)
+    if sides.batch and not (sides.left or sides.right):
+        joint = multiply(writer, [Factor(a), Factor(b)], want=want)
+        return summed(joint, set(sides.contracted))
+    if not (sides.batch or sides.left or sides.right):
+        return _scalar(writer, a, b)
+    if sides.batch:
+        candidates = _batched(a, b, sides, want)
+    else:
+        candidates = [*_plain(a, b, sides, want), *_general(writer, a, b, sides, want)]
+    if not candidates:
+        return einsum(writer, [a, b], keep, want)
+    return min(candidates, key=lambda candidate: candidate[0])[1]()
+
+
+def _scalar(writer: Writer, a: Expr, b: Expr) -> Expr:
+    if len(a.labels) == 1:
+        return matmul(a, b, ())
+    if transposes(a, b.labels) < transposes(b, a.labels):
+        return Expr(writer.np("vdot", ordered(a, b.labels).text, b.text))
+    return Expr(writer.np("vdot", a.text, ordered(b, a.labels).text))
+
+
+def _turn(expr: Expr, labels: Sequence[Label]) -> float:
+    """What it costs a reader to see `expr` with its axes in another order."""
+    cost = transposes(expr, labels)
+    return cost + (cost > 0 and expr.level < Level.ATOM)
+
+
+def _mismatch(labels: Sequence[Label], want: Sequence[Label] | None) -> float:
+    if want is None:
+        return 0
+    wanted = [label for label in want if label in labels]
+    return 0 if wanted == list(labels) else 1.25
+
+
+def _plain(
+    a: Expr, b: Expr, sides: _Sides, want: Sequence[Label] | None
+) -> list[Candidate]:
+    """`@` without a batch, over one label."""
+    if len(sides.contracted) != 1:
+        return []
+    found: list[Candidate] = []
+    c = sides.contracted[0]
+    for x, y in ((a, b), (b, a)):
+        left = [label for label in x.labels if label != c]
+        right = [label for label in y.labels if label != c]
+        if len(left) <= 1 or x.labels[-1] == c:
+            if len(right) <= 1:
+                _offer(found, x, (*left, c), y, (c, *right), (*left, *right), want)
+        if len(left) <= 1 < len(right) and y.labels[-2] == c:
+            *lead, last = right
+            labels = (*lead, *left, last)
+            _offer(found, x, (*left, c), y, y.labels, labels, want)
+    return found
+
+
+def _offer(
+    found: list[Candidate],
+    x: Expr,
+    x_labels: tuple[Label, ...],
+    y: Expr,
+    y_labels: tuple[Label, ...],
+    labels: tuple[Label, ...],
+    want: Sequence[Label] | None,
+) -> None:
+    cost = _turn(x, x_labels) + _turn(y, y_labels) + _mismatch(labels, want)
+    # `A.T @ x` is what people write, though `x @ A` saves the transpose.
+    cost += 1.5 * (len(x_labels) == 1 and len(y_labels) == 2)
+    found.append(
+        (cost, lambda: matmul(ordered(x, x_labels), ordered(y, y_labels), labels))
+    )
+
+
+def _general(
+    writer: Writer, a: Expr, b: Expr, sides: _Sides, want: Sequence[Label] | None
+) -> list[Candidate]:
+    """`np.tensordot`, in the order of operands that gives the wanted axes."""
+    found: list[Candidate] = []
+    for x, y in ((a, b), (b, a)):
+        labels = tuple(
+            label for label in x.labels + y.labels if label not in sides.contracted
+        )
+        found.append((4 + _mismatch(labels, want), _tensordot(writer, x, y, labels)))
+    return found
+
+
+def _tensordot(
+    writer: Writer, x: Expr, y: Expr, labels: tuple[Label, ...]
+) -> Callable[[], Expr]:
+    both = [label for label in x.labels if label not in labels]
+    k = len(both)
+    if list(x.labels[-k:]) == list(y.labels[:k]):
+        axes = str(k)
+    else:
+        pairs = [(x.labels.index(c), y.labels.index(c)) for c in both]
+        firsts, seconds = zip(*pairs, strict=True)
+        axes = str((firsts[0], seconds[0]) if k == 1 else (firsts, seconds))
+    return lambda: Expr(
+        writer.np("tensordot", x.text, y.text, f"axes={axes}"), labels=labels
+    )
+
+
+def _batched(
+    a: Expr, b: Expr, sides: _Sides, want: Sequence[Label] | None
+) -> list[Candidate]:
+    """`@` over leading axes."""
+    if not len(sides.contracted) == len(sides.left) == len(sides.right) == 1:
+        return []
+    found: list[Candidate] = []
+    (c,) = sides.contracted
+    for x, y in ((a, b), (b, a)):
+        lead = [label for label in x.labels if label in sides.batch]
+        if want is not None:
+            lead = [label for label in want if label in sides.batch]
+        (left,) = (x for x in x.labels if x not in lead and x != c)
+        (right,) = (x for x in y.labels if x not in lead and x != c)
+        labels = (*lead, left, right)
+        _offer(found, x, (*lead, left, c), y, (*lead, c, right), labels, want)
+    return found
+
+
+def einsum(
+    writer: Writer,
+    operands: Sequence[Expr],
+    keep: Collection[Label],
+    want: Sequence[Label] | None = None,
+) -> Expr:
+    """The product of any operands, summed over the labels not in `keep`."""
+    order = list(dict.fromkeys(label for x in operands for label in x.labels))
+    alphabet = "ijklmnpqrstuvwxyzabcdefghoIJKLMNPQRSTUVWXYZABCDEFGHO"
+    letter = dict(zip(order, alphabet, strict=False))
+    kept = [label for label in natural_order(operands, want) if label in keep]
+    inputs = ",".join("".join(letter[x] for x in e.labels) for e in operands)
+    subscripts = f'"{inputs}->{"".join(letter[x] for x in kept)}"'
+    arguments = [subscripts, *(operand.text for operand in operands)]
+    if len(operands) > 2:
+        arguments.append("optimize=True")
+    return Expr(writer.np("einsum", *arguments), labels=tuple(kept))

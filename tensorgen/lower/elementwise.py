@@ -1,0 +1,152 @@
+"""Elementwise products: coefficients, quotients, powers, masks, broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+from tensorgen.ir.nodes import Label
+from tensorgen.lower.layout import aligned, natural_order, ordered
+from tensorgen.lower.text import Expr, Level, literal, power, product
+from tensorgen.lower.writer import Writer
+
+
+class Factor(NamedTuple):
+    """An operand of a product, to a rational power."""
+
+    expr: Expr
+    exponent: Fraction = Fraction(1)
+
+    @property
+    def is_mask(self) -> bool:
+        """Whether the factor selects rather than scales."""
+        return self.expr.kind == "bool" and self.exponent > 0
+
+
+def raised(writer: Writer, base: Expr, exponent: Fraction) -> Expr:
+    """`base` to a positive power, by a square root where that is what it is."""
+    if exponent == Fraction(1, 2) and not base.weak:
+        return Expr(writer.np("sqrt", base.text), labels=base.labels)
+    return power(base, exponent)
+
+
+def multiply(
+    writer: Writer,
+    factors: Sequence[Factor],
+    coefficient: Fraction = Fraction(1),
+    want: Sequence[Label] | None = None,
+) -> Expr:
+    """The elementwise product of `factors`, aligned by labels.
+
+    What masks exclude never reaches the result, so it may be infinite or NaN.
+    """
+    masks = [factor.expr for factor in factors if factor.is_mask]
+    rest = [factor for factor in factors if not factor.is_mask]
+    if not masks:
+        return _scaled(writer, _merged(writer, rest), coefficient, want)
+    mask = conjunction(masks, want)
+    if not rest and coefficient == 1:
+        return mask
+    body = _scaled(writer, _merged(writer, rest), coefficient, want)
+    if literal(body) is not None:
+        return product(coefficient, [writer.as_float(mask)])
+    return select(writer, mask, body, want)
+
+
+def select(
+    writer: Writer, mask: Expr, body: Expr, want: Sequence[Label] | None = None
+) -> Expr:
+    """`body` where the mask holds, else 0."""
+    target = natural_order([body, mask], want)
+    parts = [aligned(part, target).text for part in (mask, body)]
+    chosen = Expr(writer.np("where", *parts, "0"), labels=target)
+    if body.weak:
+        return writer.as_float(Expr(chosen.text, labels=target, kind="int"))
+    return chosen
+
+
+def conjunction(masks: Sequence[Expr], want: Sequence[Label] | None = None) -> Expr:
+    """The mask that holds where all of `masks` do."""
+    unique = list(dict.fromkeys(masks))
+    if len(unique) == 1:
+        return unique[0]
+    target = natural_order(unique, want)
+    text = " & ".join(aligned(mask, target).at(Level.SUM) for mask in unique)
+    return Expr(text, Level.BIT, target, kind="bool")
+
+
+def _merged(writer: Writer, factors: Sequence[Factor]) -> list[Factor]:
+    """Equal factors as powers; masks below a fraction line as numbers."""
+    total: dict[tuple[Expr, bool], Fraction] = {}
+    for expr, exponent in factors:
+        key = (writer.as_float(expr), exponent > 0)
+        total[key] = total.get(key, Fraction(0)) + exponent
+    return [Factor(expr, exponent) for (expr, _), exponent in total.items()]
+
+
+class _Group:
+    """Factors with the same labels, which are multiplied before they broadcast."""
+
+    def __init__(self) -> None:
+        self.above: list[Expr] = []
+        self.below: list[Expr] = []
+
+
+def _scaled(
+    writer: Writer,
+    factors: Sequence[Factor],
+    coefficient: Fraction,
+    want: Sequence[Label] | None,
+) -> Expr:
+    target = natural_order([factor.expr for factor in factors], want)
+    groups: dict[frozenset[Label], _Group] = {frozenset(): _Group()}
+    for expr, exponent in factors:
+        group = groups.setdefault(frozenset(expr.labels), _Group())
+        part = raised(writer, ordered(expr, target), abs(exponent))
+        (group.above if exponent > 0 else group.below).append(part)
+    scalars = groups.pop(frozenset())
+    wide = sorted(groups.values(), key=lambda g: len((g.above + g.below)[0].labels))
+    coefficient, above, below = _scalars(scalars, coefficient, bool(wide))
+    if len(wide) == 1:
+        return product(coefficient, above + wide[0].above, below + wide[0].below)
+    if outer := _outer(writer, wide, target):
+        return product(coefficient, [*above, outer], below)
+    for group in wide:
+        if group.above:
+            joint = product(Fraction(1), group.above, group.below)
+            above.append(aligned(joint, target))
+        else:
+            below += [aligned(part, target) for part in group.below]
+    return replace(product(coefficient, above, below), labels=target)
+
+
+def _scalars(
+    scalars: _Group, coefficient: Fraction, followed: bool
+) -> tuple[Fraction, list[Expr], list[Expr]]:
+    """What stands before and below the arrays.
+
+    A quotient of scalars is taken first, at the cost of one number, unless it may
+    be a Python division by a size that is zero.
+    """
+    above, below = scalars.above, scalars.below
+    strong = any(not part.weak for part in above)
+    safe = all(not part.weak for part in below)
+    if followed and below and (strong or (safe and coefficient not in (1, -1))):
+        return Fraction(1), [product(coefficient, above, below)], []
+    return coefficient, list(above), list(below)
+
+
+def _outer(
+    writer: Writer, wide: Sequence[_Group], target: Sequence[Label]
+) -> Expr | None:
+    """`np.outer` for two vectors."""
+    if len(wide) != 2 or len(target) != 2 or not all(g.above for g in wide):
+        return None
+    sides = [product(Fraction(1), g.above, g.below) for g in wide]
+    if any(len(side.labels) != 1 for side in sides):
+        return None
+    sides.sort(key=lambda side: target.index(side.labels[0]))
+    text = writer.np("outer", *(side.text for side in sides))
+    return Expr(text, labels=tuple(target))

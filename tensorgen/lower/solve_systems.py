@@ -1,0 +1,72 @@
+"""Contractions with an inverse as solves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tensorgen.ir.nodes import Label
+from tensorgen.lower.layout import aligned, ordered, transposed
+from tensorgen.lower.text import Expr, Level
+from tensorgen.lower.writer import Writer
+
+
+def solvable(
+    inverse: tuple[Label, ...], other: tuple[Label, ...], keep: Collection[Label]
+) -> bool:
+    """Whether `inv(A)[inverse] * B[other]`, summed but for `keep`, is one solve."""
+    if len(set(inverse)) < len(inverse) or len(set(other)) < len(other):
+        return False
+    *batch, i, k = inverse
+    if any(label not in keep for label in batch):
+        return False
+    contracted = [label for label in (i, k) if label in other and label not in keep]
+    free = [label for label in other if label not in (*batch, i, k)]
+    if any(label not in keep for label in free):
+        return False
+    if len(contracted) == 2:
+        return not batch and not free
+    if len(contracted) != 1:
+        return False
+    rest = k if contracted == [i] else i
+    return rest in keep and rest not in other and len(free) <= 1
+
+
+def solve(
+    writer: Writer,
+    matrix: Expr,
+    inverse: tuple[Label, ...],
+    other: Expr,
+    keep: Collection[Label],
+) -> Expr:
+    """`inv(matrix) @ other` under the labels of the inverse.
+
+    `matrix` bears `inverse` as labels: where the last but one of these is summed,
+    the system is the transposed one. Both are: the trace of a solution.
+    """
+    *batch, i, k = inverse
+    if i not in keep and k not in keep:
+        right = ordered(other, (k, i))
+        solution = writer.np("linalg.solve", matrix.text, right.text)
+        return Expr(writer.np("trace", solution))
+    result, contracted = (i, k) if k not in keep else (k, i)
+    # The axes of A are those of its inverse, swapped: A[contracted, result].
+    system = transposed(
+        matrix.renamed({i: k, k: i}.get if False else lambda x: _swap(x, i, k)),
+        (*batch, contracted, result),
+    )
+    free = [label for label in other.labels if label not in (*batch, contracted)]
+    lead = [label for label in batch if label in other.labels]
+    right = ordered(other, (*lead, contracted, *free))
+    if not free and batch:
+        # NumPy 2 takes only a plain vector as one right-hand side.
+        column = Expr(f"{right.at(Level.ATOM)}[..., None]")
+        text = writer.np("linalg.solve", system.text, column.text)
+        return Expr(f"{text}[..., 0]", labels=(*batch, result))
+    if free and lead and len(lead) < len(batch):
+        right = aligned(right, (*batch, contracted, *free))
+    text = writer.np("linalg.solve", system.text, right.text)
+    return Expr(text, labels=(*batch, result, *free))
+
+
+def _swap(label: Label, i: Label, k: Label) -> Label:
+    return k if label == i else i if label == k else label

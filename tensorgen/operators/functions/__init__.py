@@ -1,0 +1,300 @@
+"""The functions of the language: one row each, from which calls are checked and built.
+
+Elementwise rows come from the table of elementwise functions; all others build
+products, sums and calls of the table of operators.
+"""
+
+from __future__ import annotations
+
+from tensorgen.operators.elementwise import ALIASES, ELEMENTWISE
+from tensorgen.operators.functions import einsum, linalg, making, reductions
+from tensorgen.operators.functions.arithmetic import elementwise, power
+from tensorgen.operators.functions.array import Array, Build
+from tensorgen.operators.functions.rows import Function, Parameter
+
+_SAME = "shape of x"
+_REDUCED = "shape of x without the axes"
+
+_ROWS = (
+    # Reductions: over axes, or over indices that they bind.
+    Function(
+        "sum",
+        "x, axis=None, keepdims=False",
+        "Sum of the entries.",
+        _REDUCED,
+        reductions.sum_,
+        reduces=True,
+    ),
+    Function(
+        "mean",
+        "x, axis=None, keepdims=False",
+        "Mean of the entries.",
+        _REDUCED,
+        reductions.mean,
+        reduces=True,
+    ),
+    Function(
+        "var",
+        "x, axis=None, keepdims=False",
+        "Mean squared deviation from the mean.",
+        _REDUCED,
+        reductions.var,
+        reduces=True,
+    ),
+    Function(
+        "prod",
+        "x, axis=None, keepdims=False",
+        "Product of the entries.",
+        _REDUCED,
+        reductions.prod,
+        reduces=True,
+    ),
+    Function(
+        "max",
+        "x, axis=None, keepdims=False",
+        "Largest entry; the derivative is shared among equals.",
+        _REDUCED,
+        reductions.max_,
+        reduces=True,
+    ),
+    Function(
+        "min",
+        "x, axis=None, keepdims=False",
+        "Smallest entry; the derivative is shared among equals.",
+        _REDUCED,
+        reductions.min_,
+        reduces=True,
+    ),
+    Function(
+        "norm",
+        "x, ord=None, axis=None, keepdims=False",
+        "Entrywise norm: Euclidean, or of order 1 or inf.",
+        _REDUCED,
+        reductions.norm,
+        reduces=True,
+    ),
+    Function(
+        "logsumexp",
+        "x, axis=None, keepdims=False",
+        "Logarithm of the sum of exponentials.",
+        _REDUCED,
+        reductions.logsumexp,
+        reduces=True,
+    ),
+    # Along axes, which stay.
+    Function(
+        "softmax",
+        "x, axis=None",
+        "Exponentials, scaled to sum to 1.",
+        _SAME,
+        reductions.softmax,
+        along=True,
+    ),
+    Function(
+        "log_softmax",
+        "x, axis=None",
+        "Logarithm of the softmax.",
+        _SAME,
+        reductions.log_softmax,
+        along=True,
+    ),
+    Function(
+        "cumsum", "x, axis=None", "Running sums.", _SAME, reductions.cumsum, along=True
+    ),
+    # Linear algebra.
+    Function(
+        "dot",
+        "a, b",
+        "Inner or matrix product, as np.dot.",
+        "a.shape[:-1] + the rest of b",
+        linalg.dot,
+    ),
+    Function("vdot", "a, b", "Sum of the products of all entries.", "()", linalg.vdot),
+    Function(
+        "outer",
+        "a, b",
+        "Products of all pairs: a[i] * b[j].",
+        "(len(a), len(b))",
+        linalg.outer,
+    ),
+    Function(
+        "cross", "a, b", "Cross product of vectors of length 3.", "(3,)", linalg.cross
+    ),
+    Function("matmul", "a, b", "The same as a @ b.", "as of a @ b", linalg.matmul_),
+    Function(
+        "einsum",
+        "subscripts, *operands",
+        "Product by labels, as np.einsum.",
+        "as the labels say",
+        einsum.einsum,
+    ),
+    Function(
+        "tensordot",
+        "a, b, axes=2",
+        "Product summed over pairs of axes.",
+        "the axes left of a, then of b",
+        einsum.tensordot,
+    ),
+    Function("trace", "A", "Sum of the diagonal.", "A.shape[2:]", linalg.trace),
+    Function("tr", "A", "The same as trace.", "A.shape[2:]", linalg.trace),
+    Function(
+        "diag",
+        "v, k=0",
+        "Matrix with the diagonal v; of a matrix, its diagonal.",
+        "(n, n) or (n,)",
+        linalg.diag,
+    ),
+    Function(
+        "diagonal",
+        "A, offset=0, axis1=0, axis2=1",
+        "Diagonal of two axes, as a last axis.",
+        "the other axes, then the diagonal",
+        linalg.diagonal,
+    ),
+    Function(
+        "tril",
+        "A, k=0",
+        "Lower triangle, zero above diagonal k.",
+        "shape of A",
+        linalg.tril,
+    ),
+    Function(
+        "triu",
+        "A, k=0",
+        "Upper triangle, zero below diagonal k.",
+        "shape of A",
+        linalg.triu,
+    ),
+    Function(
+        "transpose",
+        "A, axes=None",
+        "Axes reversed, or in the order given.",
+        "A.shape in that order",
+        linalg.transpose,
+    ),
+    Function("inv", "A", "Inverse of matrices.", "shape of A", linalg.inv),
+    Function("solve", "A, b", "The x with A @ x = b.", "as of A @ b", linalg.solve),
+    Function("det", "A", "Determinant of matrices.", "A.shape[:-2]", linalg.det),
+    Function(
+        "logdet",
+        "A",
+        "Logarithm of the absolute value of the determinant.",
+        "A.shape[:-2]",
+        linalg.logdet,
+    ),
+    # Making arrays from sizes.
+    Function(
+        "eye", "n, m=None", "Ones on the diagonal.", "(n, n) or (n, m)", making.eye
+    ),
+    Function("ones", "*shape", "Ones.", "the shape given", making.ones),
+    Function("zeros", "*shape", "Zeros.", "the shape given", making.zeros),
+    Function(
+        "full", "shape, value", "One value everywhere.", "the shape given", making.full
+    ),
+    Function(
+        "arange",
+        "start, stop=None",
+        "Whole numbers from start (0 if only stop is given) up to stop.",
+        "(stop - start,)",
+        making.arange,
+    ),
+    # Moving entries.
+    Function(
+        "reshape",
+        "x, *shape",
+        "Another shape, of the same entries in the same order.",
+        "the shape given",
+        making.reshape,
+    ),
+    Function("ravel", "x", "All entries in a row.", "(size of x,)", making.ravel),
+    Function(
+        "concatenate",
+        "arrays, axis=0",
+        "Arrays joined along an axis.",
+        "lengths added along the axis",
+        making.concatenate,
+    ),
+    Function(
+        "stack",
+        "arrays, axis=0",
+        "Arrays of one shape along a new axis.",
+        "a new axis",
+        making.stack,
+    ),
+    Function(
+        "expand_dims",
+        "x, axis",
+        "New axes of length 1.",
+        "with the new axes",
+        making.expand_dims,
+    ),
+    Function(
+        "squeeze",
+        "x, axis=None",
+        "Without axes of length 1.",
+        "without them",
+        making.squeeze,
+    ),
+    Function(
+        "broadcast_to",
+        "x, shape",
+        "Repeated to a shape.",
+        "the shape given",
+        making.broadcast_to,
+    ),
+    Function("flip", "x, axis=None", "In reverse order.", _SAME, making.flip),
+    Function(
+        "roll",
+        "x, shift, axis=None",
+        "Moved round by a whole number.",
+        _SAME,
+        making.roll,
+    ),
+)
+
+# Rows of the elementwise table that only derivatives and stable forms use.
+_HIDDEN = ("root", "rroot", "xlogx", "sech2", "step", "polygamma")
+_ARGUMENTS = {
+    "where": ("condition", "x", "y"),
+    "pow": ("x", "y"),
+    "atan2": ("y", "x"),
+}
+_SAYS = {
+    "where": "x where the condition holds, y elsewhere.",
+    "relu": "The positive part; its derivative at 0 is 0.",
+    "maximum": "The larger one; equals share the derivative.",
+    "minimum": "The smaller one; equals share the derivative.",
+    "abs": "Absolute value; its derivative at 0 is 0.",
+    "softplus": "log(1 + exp(x)), without overflow.",
+    "xlogy": "x * log(y), and 0 where x is 0.",
+    "hypot": "sqrt(x**2 + y**2); its gradient at 0 is 0.",
+}
+
+
+def _elementwise(name: str, row: str) -> Function:
+    names = _ARGUMENTS.get(row, ("x", "y", "z")[: ELEMENTWISE[row].arity])
+
+    def build(build: Build, **arguments: Array) -> Array:
+        operands = [arguments[argument] for argument in names]
+        if row == "pow":
+            return power(build, operands[0], operands[1], names)
+        return elementwise(build, row, operands, f"'{name}'", names)
+
+    says = _SAYS.get(row, f"Elementwise {row}.")
+    return Function(name, ", ".join(names), says, "broadcast", build)
+
+
+FUNCTIONS: dict[str, Function] = {
+    **{row.name: row for row in _ROWS},
+    **{
+        name: _elementwise(name, name)
+        for name, row in ELEMENTWISE.items()
+        if not row.boolean and name not in _HIDDEN
+    },
+    **{name: _elementwise(name, row) for name, row in ALIASES.items()},
+}
+
+# Known to the language but not to this version.
+NOT_YET = ("cholesky", "expm", "kron")
+
+__all__ = ["FUNCTIONS", "NOT_YET", "Array", "Build", "Function", "Parameter"]

@@ -1,0 +1,208 @@
+"""Linear algebra: products by labels, and calls of the table of operators."""
+
+from __future__ import annotations
+
+from tensorgen.ir.dims import Dim
+from tensorgen.operators.calls import apply
+from tensorgen.operators.functions.arithmetic import matmul, times, total
+from tensorgen.operators.functions.array import (
+    Array,
+    Build,
+    Label,
+    Misuse,
+    product,
+    show_shape,
+)
+from tensorgen.operators.functions.reductions import normal_axis
+
+
+def _square(x: Array, name: str) -> None:
+    if x.order < 2 or x.shape[-1] != x.shape[-2]:
+        raise Misuse(f"'{name}' needs a square matrix", [("A", show_shape(x.shape))])
+
+
+def _vectors(name: str, **arrays: Array) -> None:
+    for at, x in arrays.items():
+        if x.order != 1:
+            raise Misuse(f"'{name}' needs vectors", [(at, show_shape(x.shape))])
+
+
+def _mismatch(name: str, **arrays: Array) -> Misuse:
+    marks = [(at, show_shape(x.shape)) for at, x in arrays.items()]
+    return Misuse(f"shapes do not match in '{name}'", marks)
+
+
+def dot(build: Build, a: Array, b: Array) -> Array:
+    """Build NumPy's dot: over the last axis of a and the last but one of b."""
+    if not a.order or not b.order:
+        return times(build, [a, b], what="'dot'", places=["a", "b"])
+    inner = max(b.order - 2, 0)
+    if a.shape[-1] != b.shape[inner]:
+        raise _mismatch("dot", a=a, b=b)
+    left: list[Label] = [("a", k) for k in range(a.order)]
+    right: list[Label] = [("b", k) for k in range(b.order)]
+    left[-1] = right[inner] = "inner"
+    out = [x for x in (*left, *right) if x != "inner"]
+    return product(build, out, [(a, left), (b, right)])
+
+
+def vdot(build: Build, a: Array, b: Array) -> Array:
+    """Build the sum of the elementwise product of arrays of one shape."""
+    if a.shape != b.shape:
+        raise _mismatch("vdot", a=a, b=b)
+    return product(build, (), [(a, range(a.order)), (b, range(b.order))])
+
+
+def outer(build: Build, a: Array, b: Array) -> Array:
+    """Build `a[i] * b[j]`."""
+    _vectors("outer", a=a, b=b)
+    return product(build, (0, 1), [(a, (0,)), (b, (1,))])
+
+
+def cross(build: Build, a: Array, b: Array) -> Array:
+    """Build the cross product of vectors of length 3."""
+    _vectors("cross", a=a, b=b)
+    if a.shape != (Dim.of(3),) or b.shape != a.shape:
+        raise _mismatch("cross", a=a, b=b)
+    terms = []
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        for sign, p, q in ((1, i, j), (-1, j, i)):
+            at = {"out": k, "p": p, "q": q}
+            term = product(
+                build,
+                ("out",),
+                [(a, ("p",)), (b, ("q",))],
+                constraints=[("eq", {label: 1}, -n) for label, n in at.items()],
+                sizes={"out": Dim.of(3)},
+            )
+            terms.append((sign, term))
+    return total(build, terms)
+
+
+def matmul_(build: Build, a: Array, b: Array) -> Array:
+    """Build `a @ b`."""
+    return matmul(build, a, b, "'matmul'")
+
+
+def inv(build: Build, A: Array) -> Array:
+    """Build the inverse of the matrices in the last two axes."""
+    _square(A, "inv")
+    return Array(apply(build.graph, "inv", [A.node]), A.batch)
+
+
+def det(build: Build, A: Array) -> Array:
+    """Build the determinant of the matrices in the last two axes."""
+    _square(A, "det")
+    return Array(apply(build.graph, "det", [A.node]), A.batch)
+
+
+def logdet(build: Build, A: Array) -> Array:
+    """Build log|det A| of the matrices in the last two axes."""
+    _square(A, "logdet")
+    return Array(apply(build.graph, "logdet", [A.node]), A.batch)
+
+
+def solve(build: Build, A: Array, b: Array) -> Array:
+    """Build the solution x of `A @ x = b`: inv(A) @ b, which lowering solves."""
+    _square(A, "solve")
+    return matmul(build, inv(build, A), b, "'solve'", ("A", "b"))
+
+
+# Diagonals
+
+
+def _shorter(m: Dim, n: Dim) -> Dim:
+    if (m - n).is_nonnegative():
+        return n
+    if (n - m).is_nonnegative():
+        return m
+    hint = "index notation with a range does it: A[i, i]"
+    raise Misuse(f"which of {m} and {n} is shorter is not known", [("A", "")], hint)
+
+
+def diagonal(
+    build: Build, A: Array, offset: int = 0, axis1: int = 0, axis2: int = 1
+) -> Array:
+    """Build the diagonal of two axes, which becomes the last axis."""
+    if A.order < 2:
+        message = "'diagonal' needs two axes; diag makes a matrix"
+        raise Misuse(message, [("A", show_shape(A.shape))])
+    first, second = (normal_axis(axis, A.order) for axis in (axis1, axis2))
+    if first == second:
+        raise Misuse("'diagonal' needs two different axes", [("axis2", "")])
+    down, right = max(-offset, 0), max(offset, 0)
+    m, n = A.shape[first], A.shape[second]
+    length = _shorter(m - down, n - right)
+    build.require(0, length, "the diagonal", "A")
+    labels: list[Label] = list(range(A.order))
+    kept = [axis for axis in range(A.order) if axis not in (first, second)]
+    constraints = [
+        ("eq", {axis: 1, "out": -1}, -shift)
+        for axis, shift in ((first, down), (second, right))
+    ]
+    return product(
+        build,
+        (*kept, "out"),
+        [(A, labels)],
+        constraints=constraints,
+        sizes={"out": length},
+    )
+
+
+def trace(build: Build, A: Array) -> Array:
+    """Build the sum of the diagonal of the first two axes."""
+    if A.order < 2:
+        raise Misuse("'trace' needs a matrix", [("A", show_shape(A.shape))])
+    if A.shape[0] == A.shape[1]:
+        labels = ("i", "i", *range(2, A.order))
+        return product(build, labels[2:], [(A, labels)])
+    along = diagonal(build, A)
+    return product(build, range(along.order - 1), [(along, range(along.order))])
+
+
+def diag(build: Build, v: Array, k: int = 0) -> Array:
+    """Build the matrix with the diagonal v, or take the diagonal of a matrix."""
+    if v.order == 2:
+        return diagonal(build, v, k)
+    if v.order != 1:
+        message = "'diag' needs a vector or a matrix"
+        raise Misuse(message, [("v", show_shape(v.shape))])
+    size = v.shape[0] + abs(k)
+    shifts = ((0, max(-k, 0)), (1, max(k, 0)))
+    return product(
+        build,
+        (0, 1),
+        [(v, ("p",))],
+        constraints=[("eq", {axis: 1, "p": -1}, -shift) for axis, shift in shifts],
+        sizes={0: size, 1: size},
+    )
+
+
+def tril(build: Build, A: Array, k: int = 0) -> Array:
+    """Build the lower triangle of the last two axes, zero above."""
+    return _triangle(build, A, "tril", 1, k)
+
+
+def triu(build: Build, A: Array, k: int = 0) -> Array:
+    """Build the upper triangle of the last two axes, zero below."""
+    return _triangle(build, A, "triu", -1, k)
+
+
+def _triangle(build: Build, A: Array, name: str, sign: int, k: int) -> Array:
+    if A.order < 2:
+        raise Misuse(f"'{name}' needs a matrix", [("A", show_shape(A.shape))])
+    axes = range(A.order)
+    form = {A.order - 2: sign, A.order - 1: -sign}
+    return product(build, axes, [(A, axes)], constraints=[("ge", form, sign * k)])
+
+
+def transpose(build: Build, A: Array, axes: tuple[int, ...] | None = None) -> Array:
+    """Build the array with axes in the order `axes`, reversed by default."""
+    order = tuple(reversed(range(A.order)))
+    if axes is not None:
+        order = tuple(normal_axis(axis, A.order, "axes") for axis in axes)
+        if sorted(order) != list(range(A.order)):
+            message = f"'axes' must name each of the {A.order} axes once"
+            raise Misuse(message, [("axes", "")])
+    return product(build, order, [(A, range(A.order))])

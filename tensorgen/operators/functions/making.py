@@ -1,0 +1,243 @@
+"""Arrays made from sizes, and arrays made from others by moving entries.
+
+Moving entries is a product with affine deltas: a flip is `p = n - 1 - i`, a roll two
+of them, a concatenation one a part. So none needs a derivative rule of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorgen.ir.dims import ONE, Dim
+from tensorgen.operators.functions.arithmetic import total
+from tensorgen.operators.functions.array import (
+    Array,
+    Build,
+    Label,
+    Misuse,
+    Place,
+    Shape,
+    align,
+    common_shape,
+    insert_axes,
+    product,
+    show_shape,
+    spread,
+    squeeze_axes,
+)
+from tensorgen.operators.functions.reductions import normal_axes, normal_axis
+
+
+def eye(build: Build, n: Dim, m: Dim | None = None) -> Array:
+    """Build the matrix with ones on the diagonal."""
+    columns = n if m is None else m
+    constraints = [("eq", {0: 1, 1: -1}, 0)]
+    return product(build, (0, 1), [], constraints=constraints, sizes={0: n, 1: columns})
+
+
+def ones(build: Build, shape: Shape) -> Array:
+    """Build an array of ones."""
+    return Array(build.graph.constant(1, shape))
+
+
+def zeros(build: Build, shape: Shape) -> Array:
+    """Build an array of zeros."""
+    return Array(build.graph.zeros(shape))
+
+
+def full(build: Build, shape: Shape, value: Array) -> Array:
+    """Build an array whose entries all are `value`."""
+    return broadcast_to(build, value, shape)
+
+
+def arange(build: Build, start: Dim, stop: Dim | None = None) -> Array:
+    """Build the numbers from start (or 0) to stop, exclusive."""
+    if stop is None:
+        return Array(build.graph.iota(start))
+    build.require(start, stop, "arange", "stop")
+    numbers = Array(build.graph.iota(stop - start))
+    return total(build, [(1, numbers), (1, Array(build.graph.size(start)))])
+
+
+def broadcast_to(build: Build, x: Array, shape: Shape) -> Array:
+    """Build `x` repeated to a shape."""
+    if common_shape([x.shape, shape]) != shape:
+        message = (
+            f"shape {show_shape(x.shape)} does not broadcast to {show_shape(shape)}"
+        )
+        raise Misuse(message, [("x", show_shape(x.shape))])
+    ghost = Array(build.graph.constant(1, shape))
+    _, ((x, labels), _) = align(build, [x, ghost], "'broadcast_to'", ["x", "shape"])
+    return spread(build, x, shape, labels)
+
+
+def expand_dims(build: Build, x: Array, axis: int | tuple[int, ...]) -> Array:
+    """Build `x` with new axes of length 1."""
+    count = len(axis) if isinstance(axis, tuple) else 1
+    order = x.order + count
+    return insert_axes(build, x, normal_axes(axis, order), order)
+
+
+def squeeze(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
+    """Build `x` without axes of length 1."""
+    axes = normal_axes(axis, x.order)
+    if axis is None:
+        axes = tuple(a for a in axes if x.shape[a] == 1)
+    for a in axes:
+        if x.shape[a] != 1:
+            message = f"axis {a} has length {x.shape[a]}, not 1"
+            raise Misuse(message, [("x", show_shape(x.shape))])
+    return squeeze_axes(build, x, axes)
+
+
+def reshape(build: Build, x: Array, shape: Shape) -> Array:
+    """Build `x` in another shape, where only axes of length 1 come or go."""
+    source = [dim for dim in x.shape if dim != 1]
+    if source != [dim for dim in shape if dim != 1]:
+        _same_size(x, shape)
+        raise Misuse("'reshape' that merges or splits axes is not supported yet")
+    thin = [a for a, dim in enumerate(x.shape) if dim == 1]
+    new = [a for a, dim in enumerate(shape) if dim == 1]
+    return insert_axes(build, squeeze_axes(build, x, thin), new, len(shape))
+
+
+def _same_size(x: Array, shape: Shape) -> None:
+    sizes = [ONE, ONE]
+    for k, dims in enumerate((x.shape, shape)):
+        for dim in dims:
+            sizes[k] = sizes[k] * dim
+    if sizes[0] != sizes[1]:
+        message = (
+            f"an array of {sizes[0]} entries cannot have shape {show_shape(shape)}"
+        )
+        raise Misuse(message, [("x", show_shape(x.shape))])
+
+
+def ravel(build: Build, x: Array) -> Array:
+    """Build `x` as a vector, where it is one but for axes of length 1."""
+    size = ONE
+    for dim in x.shape:
+        size = size * dim
+    return reshape(build, x, (size,))
+
+
+def flip(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
+    """Build `x` with the entries along axes in reverse order."""
+    labels: list[Label] = list(range(x.order))
+    constraints = []
+    for a in normal_axes(axis, x.order):
+        labels[a] = ("old", a)
+        constraints.append(("eq", {("old", a): 1, a: 1}, 1 - x.shape[a]))
+    return product(
+        build,
+        range(x.order),
+        [(x, labels)],
+        constraints=constraints,
+        sizes=dict(enumerate(x.shape)),
+    )
+
+
+def roll(build: Build, x: Array, shift: int, axis: int | None = None) -> Array:
+    """Build `x` with the entries along an axis moved round by `shift`."""
+    if axis is None and x.order != 1:
+        raise Misuse("'roll' of more than one axis needs axis=", [("x", "")])
+    along = normal_axis(axis or 0, x.order)
+    length = x.shape[along]
+    fixed = length.constant
+    if fixed:
+        shift %= fixed
+    build.require(abs(shift), length, f"'roll' by {shift}", "x")
+    labels: list[Label] = list(range(x.order))
+    labels[along] = "old"
+    round_trip = length if shift > 0 else -length
+    parts = [
+        product(
+            build,
+            range(x.order),
+            [(x, labels)],
+            constraints=[("eq", {"old": 1, along: -1}, shift - turn)],
+            sizes={along: length},
+        )
+        for turn in (Dim(), round_trip)
+    ]
+    return total(build, [(1, part) for part in (parts if shift else parts[:1])])
+
+
+def concatenate(build: Build, arrays: Sequence[Array], axis: int = 0) -> Array:
+    """Build one array from arrays joined along an axis."""
+    places = _places(arrays)
+    along = _common_axis(arrays, axis, places)
+    whole = Dim()
+    for x in arrays:
+        whole = whole + x.shape[along]
+    start = Dim()
+    terms = []
+    for x in arrays:
+        labels: list[Label] = list(range(x.order))
+        labels[along] = "old"
+        term = product(
+            build,
+            range(x.order),
+            [(x, labels)],
+            constraints=[("eq", {"old": 1, along: -1}, start)],
+            sizes={along: whole},
+        )
+        terms.append((1, term))
+        start = start + x.shape[along]
+    return total(build, terms)
+
+
+def _places(arrays: Sequence[Array]) -> list[Place]:
+    return [("arrays", k) for k in range(len(arrays))]
+
+
+def _marks(places: Sequence[Place], arrays: Sequence[Array]) -> list[tuple[Place, str]]:
+    return [(p, show_shape(x.shape)) for p, x in zip(places, arrays, strict=True)]
+
+
+def _common_axis(arrays: Sequence[Array], axis: int, places: list[Place]) -> int:
+    """Check that arrays differ in the length of one axis at most; return it."""
+    shapes = [x.shape for x in arrays]
+    marks = _marks(places, arrays)
+    if not shapes:
+        raise Misuse("'concatenate' needs at least one array", [("arrays", "")])
+    if len({len(s) for s in shapes}) > 1 or not shapes[0]:
+        message = "'concatenate' needs arrays with the same number of axes"
+        raise Misuse(message, marks)
+    along = normal_axis(axis, len(shapes[0]))
+    if len({s[:along] + s[along + 1 :] for s in shapes}) > 1:
+        raise Misuse("shapes do not match in 'concatenate'", marks)
+    return along
+
+
+def stack(build: Build, arrays: Sequence[Array], axis: int = 0) -> Array:
+    """Build one array from arrays of one shape along a new axis."""
+    shapes = {x.shape for x in arrays}
+    if len(shapes) != 1:
+        marks = _marks(_places(arrays), arrays)
+        raise Misuse("'stack' needs arrays of one shape", marks)
+    order = arrays[0].order + 1
+    along = normal_axis(axis, order)
+    kept = [a for a in range(order) if a != along]
+    terms = []
+    for k, x in enumerate(arrays):
+        term = product(
+            build,
+            range(order),
+            [(x, kept)],
+            constraints=[("eq", {along: 1}, -k)],
+            sizes={along: Dim.of(len(arrays))},
+        )
+        terms.append((1, term))
+    return total(build, terms)
+
+
+def literal(build: Build, entries: Sequence[Array]) -> Array:
+    """Build the array that a list in brackets spells."""
+    if not entries:
+        return Array(build.graph.zeros((Dim(),)))
+    shape = common_shape([x.shape for x in entries])
+    if shape is None or any(x.shape != shape for x in entries):
+        marks = _marks([("operand", k) for k in range(len(entries))], entries)
+        raise Misuse("the entries of a list must have one shape", marks)
+    return stack(build, entries)

@@ -1,0 +1,219 @@
+"""From an elaborated function to the plans of all that is emitted for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tensorgen.calculus.requests import (
+    Mode,
+    Request,
+    gradient,
+    hessians,
+    higher,
+    jacobians,
+    products,
+)
+from tensorgen.emit.model import Function, Kind, Parameter, public_name
+from tensorgen.errors import Faults
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node
+from tensorgen.lang.program import ElaboratedFunction, Program
+from tensorgen.passes.optimise import Plan, optimise
+from tensorgen.spec.model import Spec
+
+SCALAR_KINDS = ("gradient", "hessian", "hvp", "problem")
+
+
+@dataclass(frozen=True)
+class PlannedFunction:
+    """One public function: what it computes, from which arguments."""
+
+    source: ElaboratedFunction
+    kind: Kind
+    wrt: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    plan: Plan
+    root_names: tuple[str, ...]
+    order: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name in Python."""
+        return public_name(self.source.spec.name, self.kind, self.order)
+
+
+def requested(function: ElaboratedFunction) -> list[tuple[Kind, tuple[str, ...]]]:
+    """The kinds to emit, in a fixed order, with the inputs of an order or mixed one."""
+    spec = function.spec
+    kinds = [emit.kind for emit in spec.emit]
+    if not kinds:
+        first = "jacobian" if function.node.order else "gradient"
+        kinds = ["value", first] if spec.wrt else ["value"]
+    found: list[tuple[Kind, tuple[str, ...]]] = []
+    plain: tuple[Kind, ...] = (
+        "value",
+        "gradient",
+        "value_and_gradient",
+        "jacobian",
+        "dense_jacobian",
+        "hessian",
+        "dense_hessian",
+        "value_gradient_hessian",
+        "hvp",
+        "jvp",
+        "vjp",
+    )
+    together: dict[Kind, tuple[str, ...]] = {
+        "value_and_gradient": ("value", "gradient"),
+        "value_gradient_hessian": ("value", "gradient", "hessian"),
+    }
+    for kind in plain:
+        if all(k in kinds for k in together.get(kind, (kind,))):
+            found.append((kind, ()))
+    for emit in spec.emit:
+        if emit.kind == "order" and emit.order is not None:
+            found.append(("order", (spec.wrt[0].name,) * emit.order))
+        elif emit.kind == "mixed" and emit.inputs is not None:
+            found.append(("mixed", emit.inputs))
+    return found
+
+
+def check_requests(program: Program) -> None:
+    """Raise `SpecError` where a function cannot have what `emit` asks for."""
+    faults = Faults()
+    for function in program.functions:
+        spec = function.spec
+        for emit in spec.emit:
+            if emit.kind in SCALAR_KINDS and function.node.order:
+                shape = ", ".join(map(str, function.node.dims))
+                faults.add(
+                    f"'{emit.kind}' needs a scalar function, and {spec.name} has the "
+                    f"shape ({shape})",
+                    emit.text.span(),
+                    hint="emit jacobian or dense_hessian instead, or reduce with sum",
+                )
+        for wrt in spec.wrt:
+            if wrt.symmetric:
+                faults.add(
+                    "derivatives on the symmetric subspace are not supported yet",
+                    wrt.text.span(),
+                    hint=f"write wrt: {wrt.name}; entries are then independent",
+                )
+    faults.raise_if_any()
+
+
+class Planner:
+    """Plans every public function of one function of the spec."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        spec: Spec,
+        program: Program,
+        function: ElaboratedFunction,
+        mode: Mode,
+    ) -> None:
+        """Make the inputs that derivatives are multiplied by."""
+        self.graph = graph
+        self.function = function
+        self.mode: Mode = mode
+        self.hints = {name: size for name, size in spec.hints if size is not None}
+        self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
+        self.inputs = program.inputs
+        node = function.node
+        variables = tuple(self.inputs[name] for name in self.wrt)
+        self.request = Request(
+            node,
+            variables,
+            {x: graph.input("d" + n, x.dims) for n, x in zip(self.wrt, variables)},
+            graph.input("ct", node.dims),
+        )
+
+    def plans(self) -> list[PlannedFunction]:
+        """Return the plans, in the order in which they are emitted."""
+        return [self._planned(*request) for request in requested(self.function)]
+
+    def _planned(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
+        ways, names = self._ways(kind, order)
+        cross_country = self.mode == "cross-country"
+        plan = optimise(self.graph, ways, self.hints, cross_country)
+        parameters = [
+            Parameter(
+                spec.name,
+                spec.shape,
+                spec.doc,
+                None if spec.default is None else decimal(spec.default),
+                "input",
+                spec.index,
+            )
+            for spec in self.function.arguments
+        ]
+        if kind in ("hvp", "jvp"):
+            parameters += [
+                Parameter("d" + n, x.dims, f"direction in {n}", role="direction")
+                for n, x in zip(self.wrt, self.request.variables, strict=True)
+            ]
+        if kind == "vjp":
+            dims = self.function.node.dims
+            doc = f"cotangent of {self.function.spec.name}"
+            parameters.append(Parameter("ct", dims, doc, role="cotangent"))
+        return PlannedFunction(
+            self.function, kind, self.wrt, tuple(parameters), plan, names, order
+        )
+
+    def _ways(
+        self, kind: Kind, order: tuple[str, ...]
+    ) -> tuple[Sequence[Sequence[Node]], tuple[str, ...]]:
+        """The equivalent lists of roots of a kind, and what to call the roots."""
+        graph, request, mode = self.graph, self.request, self.mode
+        value = [self.function.node]
+        f = self.function.spec.name
+        grads = tuple(self._suffixed("grad", n) for n in self.wrt)
+        pairs = [
+            "hess" if len(self.wrt) == 1 else f"hess_{a}_{b}"
+            for k, a in enumerate(self.wrt)
+            for b in self.wrt[k:]
+        ]
+        match kind:
+            case "value":
+                return [value], (f,)
+            case "gradient":
+                return gradient(graph, request, mode), grads
+            case "value_and_gradient":
+                ways = gradient(graph, request, mode)
+                return [value + way for way in ways], (f, *grads)
+            case "jacobian" | "dense_jacobian":
+                names = tuple(self._suffixed("jac", n) for n in self.wrt)
+                return jacobians(graph, request, mode), names
+            case "hessian" | "dense_hessian":
+                return hessians(graph, request, mode), tuple(pairs)
+            case "value_gradient_hessian":
+                first = gradient(graph, request, mode)[0]
+                ways = hessians(graph, request, mode)
+                return [value + first + way for way in ways], (f, *grads, *pairs)
+            case "hvp":
+                names = tuple(self._suffixed("hvp", n) for n in self.wrt)
+                return products(graph, request, kind, mode), names
+            case "jvp":
+                ways = products(graph, request, kind, mode)
+                return [value + way for way in ways], (f, "tangent")
+            case "vjp":
+                ways = products(graph, request, kind, mode)
+                names = tuple(self._suffixed("ct", n, always=True) for n in self.wrt)
+                return [value + way for way in ways], (f, *names)
+            case "order" | "mixed":
+                inputs = [self.inputs[name] for name in order]
+                return higher(graph, request, inputs, mode), (f"d{len(order)}",)
+
+    def _suffixed(self, name: str, variable: str, always: bool = False) -> str:
+        """`grad` for one variable, `grad_U` and `grad_V` for several."""
+        return f"{name}_{variable}" if always or len(self.wrt) > 1 else name
+
+
+def decimal(value: object) -> str:
+    """A rational as the Python literal nearest to it."""
+    from fractions import Fraction
+
+    assert isinstance(value, Fraction)
+    return repr(float(value)) if value.denominator != 1 else str(value.numerator)

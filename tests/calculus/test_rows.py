@@ -1,0 +1,137 @@
+"""Every row of the table of functions: derivatives against SymPy and differences."""
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.interpret import evaluate
+from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.scalar import evaluate as scalar
+from tensorgen.operators.scalar import ref
+from tensorgen.operators.stable import StableForms
+
+X, Y = sympy.symbols("x y", real=True)
+LOGISTIC = 1 / (1 + sympy.exp(-X))
+
+# The functions as SymPy knows them: written here, apart from the table.
+FORMS = {
+    "exp": sympy.exp(X),
+    "expm1": sympy.exp(X) - 1,
+    "log": sympy.log(X),
+    "log1p": sympy.log(1 + X),
+    "log2": sympy.log(X) / sympy.log(2),
+    "log10": sympy.log(X) / sympy.log(10),
+    "sqrt": sympy.sqrt(X),
+    "root": sympy.sqrt(X),
+    "rroot": 1 / sympy.sqrt(X),
+    "cbrt": X ** sympy.Rational(1, 3),
+    "pow": X**Y,
+    "xlogx": X * sympy.log(X),
+    "xlogy": X * sympy.log(Y),
+    "sin": sympy.sin(X),
+    "cos": sympy.cos(X),
+    "tan": sympy.tan(X),
+    "asin": sympy.asin(X),
+    "acos": sympy.acos(X),
+    "atan": sympy.atan(X),
+    "atan2": sympy.atan2(X, Y),
+    "sinh": sympy.sinh(X),
+    "cosh": sympy.cosh(X),
+    "tanh": sympy.tanh(X),
+    "sech2": 1 / sympy.cosh(X) ** 2,
+    "asinh": sympy.asinh(X),
+    "acosh": sympy.acosh(X),
+    "atanh": sympy.atanh(X),
+    "sigmoid": LOGISTIC,
+    "softplus": sympy.log(1 + sympy.exp(X)),
+    "log_sigmoid": -sympy.log(1 + sympy.exp(-X)),
+    "logaddexp": sympy.log(sympy.exp(X) + sympy.exp(Y)),
+    "hypot": sympy.sqrt(X**2 + Y**2),
+    "abs": sympy.Abs(X),
+    "erf": sympy.erf(X),
+    "erfc": sympy.erfc(X),
+    "lgamma": sympy.loggamma(X),
+    "digamma": sympy.digamma(X),
+}
+# Piecewise constant, piecewise linear or of integer order: tested in other ways.
+OTHERS = {
+    "sign",
+    "relu",
+    "maximum",
+    "minimum",
+    "step",
+    "floor",
+    "where",
+    "polygamma",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "equal",
+    "not_equal",
+}
+SECOND = 1.3  # the second argument of binary functions
+
+
+def test_every_row_is_tested() -> None:
+    assert set(FORMS) | OTHERS == set(ELEMENTWISE)
+    assert not set(FORMS) & OTHERS
+
+
+def derivative(name: str, argument: int, x: np.ndarray) -> np.ndarray:
+    """The table's partial derivative at points, through the reference interpreter."""
+    graph = Graph(StableForms())
+    args = [ref(graph.input("x", [Dim.of("n")])), ref(graph.input("y", [Dim.of("n")]))]
+    row = ELEMENTWISE[name]
+    found = scalar(graph, row.partials[argument], args[: row.arity])
+    y = np.full_like(x, SECOND)
+    (value,) = evaluate([found.node], {"x": x, "y": y}, FUNCTIONS, OPERATORS, {"n": len(x)})
+    return np.broadcast_to(value, x.shape)
+
+
+@pytest.mark.parametrize("name", sorted(FORMS))
+def test_the_derivative_is_that_of_sympy_at_sample_and_extreme_points(name: str) -> None:
+    row = ELEMENTWISE[name]
+    points = [p for p in row.sample + row.extreme if name != "abs" or p]
+    for argument, symbol in enumerate((X, Y)[: row.arity]):
+        exact = sympy.diff(FORMS[name], symbol)
+        with mpmath.workdps(900):
+            evaluated = sympy.lambdify((X, Y), exact, "mpmath")
+            expected = [
+                float(mpmath.re(evaluated(mpmath.mpf(p), mpmath.mpf(SECOND))))
+                for p in points
+            ]
+        with np.errstate(all="ignore"):
+            got = derivative(name, argument, np.array(points))
+        # Relative: no digits may be lost where the derivative is tiny.
+        np.testing.assert_allclose(got, expected, rtol=2e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "point", "expected"),
+    [
+        ("relu", 0, 0.0, 0.0),
+        ("relu", 0, 2.0, 1.0),
+        ("abs", 0, 0.0, 0.0),
+        ("sign", 0, 2.0, 0.0),
+        ("root", 0, 0.0, 0.0),
+        ("maximum", 0, SECOND, 0.5),
+        ("maximum", 1, SECOND, 0.5),
+        ("maximum", 0, 2.0, 1.0),
+        ("minimum", 0, 2.0, 0.0),
+        ("minimum", 1, 2.0, 1.0),
+        ("step", 0, 2.0, 0.0),
+        ("floor", 0, 2.5, 0.0),
+    ],
+)
+def test_kinks_follow_the_conventions(
+    name: str, argument: int, point: float, expected: float
+) -> None:
+    assert derivative(name, argument, np.array([point]))[0] == expected

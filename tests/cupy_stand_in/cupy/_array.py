@@ -1,0 +1,137 @@
+"""The stand-in's device array, and how functions of NumPy are lifted to it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+Function = Callable[..., Any]
+NUMBERS = (bool, int, float, complex, numpy.generic)
+
+
+class ndarray:
+    """An array that NumPy cannot see into, as if it were in another memory."""
+
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+
+    _data: Any
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError(
+            "Implicit conversion to a NumPy array is not allowed. "
+            "Please use `.get()` to construct a NumPy array explicitly."
+        )
+
+    def get(self) -> Any:
+        """Return a copy on the host."""
+        return self._data.copy()
+
+    def __getitem__(self, key: Any) -> Any:
+        return wrap(self._data[unwrap(key)])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not isinstance(value, (ndarray, *NUMBERS)):
+            raise TypeError(f"cannot assign {type(value)} to a part of a device array")
+        self._data[unwrap(key)] = unwrap(value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (wrap(row) for row in self._data)
+
+    def __repr__(self) -> str:
+        return f"device {self._data!r}"
+
+
+def wrap(value: Any) -> Any:
+    """Return arrays and NumPy's scalars as device arrays, also within tuples."""
+    if isinstance(value, numpy.ndarray | numpy.generic):
+        result = ndarray()
+        # CuPy has no scalars: what NumPy makes one has shape ().
+        result._data = numpy.asarray(value)
+        return result
+    if isinstance(value, tuple):
+        return tuple(map(wrap, value))
+    if isinstance(value, list):
+        return [*map(wrap, value)]
+    return value
+
+
+def unwrap(value: Any, host: bool = False) -> Any:
+    """Return the data of device arrays; arrays of the host pass only with `host`."""
+    if isinstance(value, ndarray):
+        return value._data
+    if isinstance(value, numpy.ndarray) and not host:
+        raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+    if isinstance(value, tuple | list):
+        return type(value)(unwrap(item, host) for item in value)
+    if isinstance(value, dict):
+        return {key: unwrap(item, host) for key, item in value.items()}
+    return value
+
+
+def lifted(function: Function, name: str) -> Function:
+    """Return a function of NumPy arrays as one of device arrays."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return wrap(function(*unwrap(args), **unwrap(kwargs)))
+
+    if isinstance(function, numpy.ufunc) and name in ("add", "maximum", "minimum"):
+        call.at = lifted(function.at, "at")  # type: ignore[attr-defined]
+    return call
+
+
+def _method(name: str) -> Function:
+    def call(self: ndarray, *args: Any, **kwargs: Any) -> Any:
+        return wrap(getattr(self._data, name)(*unwrap(args), **unwrap(kwargs)))
+
+    return call
+
+
+def _operator(name: str) -> Function:
+    def call(self: ndarray, *others: Any) -> Any:
+        if any(isinstance(other, numpy.ndarray) for other in others):
+            raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+        if not all(isinstance(other, (ndarray, *NUMBERS)) for other in others):
+            return NotImplemented
+        result = getattr(self._data, name)(*unwrap(others))
+        if result is self._data:
+            return self
+        return wrap(result)
+
+    return call
+
+
+def _conversion(name: str) -> Function:
+    return lambda self: getattr(self._data, name)()
+
+
+def _attribute(name: str) -> property:
+    return property(lambda self: wrap(getattr(self._data, name)))
+
+
+_METHODS = """
+    all any argmax argmin argsort astype clip conj copy cumprod cumsum diagonal dot fill
+    flatten max mean min nonzero prod put ravel repeat reshape round squeeze std sum
+    swapaxes take trace transpose var view
+"""
+_BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
+_OTHER = "neg pos abs invert eq ne lt le gt ge"
+_CONVERSIONS = "__bool__ __int__ __float__ __index__ __len__ item"
+_ATTRIBUTES = "T dtype imag itemsize nbytes ndim real shape size strides"
+_OPERATORS = [
+    *(f"__{side}{name}__" for side in ("", "r", "i") for name in _BINARY.split()),
+    *(f"__{name}__" for name in _OTHER.split()),
+]
+
+for _names, _make in (
+    (_METHODS.split(), _method),
+    (_OPERATORS, _operator),
+    (_CONVERSIONS.split(), _conversion),
+    (_ATTRIBUTES.split(), _attribute),
+):
+    for _name in _names:
+        setattr(ndarray, _name, _make(_name))

@@ -1,0 +1,5 @@
+"""The stand-in's `cupy.lib`."""
+
+from . import stride_tricks
+
+__all__ = ["stride_tricks"]

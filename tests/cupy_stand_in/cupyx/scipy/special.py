@@ -1,0 +1,19 @@
+"""The stand-in's special functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import scipy.special
+from cupy._array import lifted
+
+_FUNCTIONS = """
+    betaln digamma entr erf erfc erfcx erfinv expit gamma gammaln log_expit log_ndtr
+    logit loggamma ndtr polygamma psi rgamma xlog1py xlogy zeta
+"""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FUNCTIONS.split():
+        return lifted(getattr(scipy.special, name), name)
+    raise AttributeError(f"module 'cupyx.scipy.special' has no attribute {name!r}")

@@ -1,0 +1,133 @@
+"""Flattening, distributing and factoring: what they find, and that values stay."""
+
+import time
+
+import numpy as np
+import pytest
+
+from tensorgen.calculus.derive import hessian, vjp
+from tensorgen.calculus.requests import MODES, Mode, Request, hessians, jacobians
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.interpret import evaluate
+from tensorgen.ir.nodes import Product, Sum, topological
+from tensorgen.ir.verify import verify
+from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.stable import StableForms
+from tensorgen.passes.cost import CostModel
+from tensorgen.passes.flatten_products import flatten_products
+from tensorgen.passes.optimise import optimise
+from tests.passes.programs import chain, network
+
+COST = CostModel({})
+
+
+def test_a_networks_hessian_holds_no_fourth_order_tensor_but_the_result() -> None:
+    net = network(10)
+    first = net.weights[0]
+    block = hessian(net.graph, net.loss, [first], "reverse", "forward")[first, first]
+    start = time.perf_counter()
+    (flat,) = flatten_products(net.graph, [block], COST)
+    assert time.perf_counter() - start < 4
+    verify([flat])
+    assert isinstance(flat, Product)
+    # x_j x_l stands outside, and what is beside it is a matrix.
+    assert sorted(ref.node.order for ref in flat.factors) == [1, 1, 2]
+    assert max(n.order for n in topological([flat]) if n is not flat) == 2
+
+
+def test_the_hessian_of_logsumexp_stays_diagonal_plus_rank_one() -> None:
+    graph = Graph(StableForms())
+    x = graph.input("x", ["n"])
+    exps = graph.map("exp", "i", [(x, "i")])
+    f = graph.map("log", (), [(graph.einsum("i->", exps), ())])
+    block = hessian(graph, f, [x], "reverse", "forward")[x, x]
+    (flat,) = flatten_products(graph, [block], COST)
+    assert isinstance(flat, Sum)
+    products = [t.node for t in flat.terms if isinstance(t.node, Product)]
+    assert [bool(p.constraints) for p in products] == [True, False]
+    assert all(ref.node.order == 1 for p in products for ref in p.factors)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_all_modes_agree_in_value_for_a_network(mode: Mode) -> None:
+    net = network(3)
+    graph, rng = net.graph, np.random.default_rng(0)
+    request = Request(net.loss, (net.weights[0],), {})
+    arguments = {"x": rng.normal(size=3), "y": rng.normal(size=3)}
+    arguments.update({f"W{k}": rng.normal(size=(3, 3)) for k in range(3)})
+    w = net.weights[0]
+    plain = hessian(graph, net.loss, [w], "reverse", "forward")[w, w]
+    (expected,) = evaluate([plain], arguments, FUNCTIONS, OPERATORS)
+    plan = optimise(
+        graph, hessians(graph, request, mode), {}, mode == "cross-country"
+    )
+    verify(plan.roots)
+    (got,) = evaluate(plan.roots, arguments, FUNCTIONS, OPERATORS)
+    np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-12)
+
+
+def test_the_modes_differ_in_flops_for_a_chain() -> None:
+    # With p < n, reverse scales rows of B and forward rows of A; cross-country
+    # multiplies the two vectors first.
+    hints = {"p": 100, "q": 200, "n": 300}
+    flops = {}
+    for mode in MODES:
+        graph, f, x = chain()
+        ways = jacobians(graph, Request(f, (x,), {}), mode)
+        plan = optimise(graph, ways, hints, mode == "cross-country")
+        flops[mode] = CostModel(hints).total_flops(plan.roots)
+    assert flops["cross-country"] < flops["reverse"] < flops["forward"]
+
+
+def test_the_modes_differ_in_flops_for_a_networks_hessian() -> None:
+    flops = {}
+    for mode in MODES:
+        net = network(4)
+        request = Request(net.loss, (net.weights[0],), {})
+        ways = hessians(net.graph, request, mode)
+        plan = optimise(net.graph, ways, {"n": 50}, mode == "cross-country")
+        flops[mode] = CostModel({"n": 50}).total_flops(plan.roots)
+    assert flops["cross-country"] < flops["reverse"] < flops["forward"]
+
+
+def test_repeated_squaring_stays_small() -> None:
+    graph = Graph(StableForms())
+    x = graph.input("x", ["n", "n"])
+    node = x
+    for _ in range(20):
+        node = graph.einsum("ij,jk->ik", node, node)
+    f = graph.einsum("ii->", node)
+    start = time.perf_counter()
+    (gradient,) = vjp(graph, f, graph.constant(1), [x])
+    plan = optimise(graph, [[gradient]], {}, True)
+    assert time.perf_counter() - start < 10
+    assert len(topological(plan.roots)) < 200
+
+
+def test_a_deep_network_takes_time_linear_in_depth() -> None:
+    sizes = {}
+    for depth in (50, 200):
+        net = network(depth)
+        gradients = vjp(net.graph, net.loss, net.graph.constant(1), net.weights)
+        plan = optimise(net.graph, [[net.loss, *gradients]], {}, True)
+        sizes[depth] = len(topological(plan.roots))
+    assert sizes[200] < 4.2 * sizes[50]
+
+
+def test_common_factors_move_outside_when_that_is_cheaper() -> None:
+    graph = Graph()
+    a, b, c = (graph.input(n, ["n", "n"]) for n in "abc")
+    left, right = graph.einsum("ij,jk->ik", a, c), graph.einsum("ij,jk->ik", b, c)
+    (flat,) = flatten_products(graph, [graph.add(left, right)], COST)
+    assert isinstance(flat, Product)
+    assert sorted(type(ref.node).__name__ for ref in flat.factors) == ["Input", "Sum"]
+
+
+def test_common_factors_stay_inside_when_that_is_cheaper() -> None:
+    # u v' C + w z' C: two outer products, cheaper than (u v' + w z') @ C.
+    graph = Graph()
+    u, v, w, z = (graph.input(n, ["n"]) for n in "uvwz")
+    c = graph.input("c", ["n", "n"])
+    terms = [graph.einsum("i,j,jk->ik", p, q, c) for p, q in ((u, v), (w, z))]
+    (flat,) = flatten_products(graph, [graph.add(*terms)], COST)
+    assert isinstance(flat, Sum)

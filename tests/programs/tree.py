@@ -1,0 +1,135 @@
+"""Programs as trees of text: what the random programs are made of.
+
+A tree renders to the text of a spec, and the same text, read by Python with NumPy's
+functions in reach, is its meaning (`tests.programs.meaning`). Nothing here knows of
+the compiler.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+ADD, MUL, NEG, POW, ATOM = range(1, 6)  # how tightly a text binds
+Shape = tuple[str, ...]
+Array = Any
+
+
+@dataclass(frozen=True)
+class Expr:
+    """A template with its arguments; parentheses come from binding strengths."""
+
+    template: str
+    args: tuple[Expr, ...] = ()
+    shape: Shape = ()
+    level: int = ATOM
+    needs: tuple[int, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The expression as a spec says it."""
+        needs = self.needs or (0,) * len(self.args)
+        parts = (
+            f"({arg.text})" if arg.level < need else arg.text
+            for arg, need in zip(self.args, needs, strict=True)
+        )
+        return self.template.format(*parts)
+
+    def subtrees(self, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Expr]]:
+        """All subtrees with their paths, the root first."""
+        yield path, self
+        for k, arg in enumerate(self.args):
+            yield from arg.subtrees((*path, k))
+
+    def replaced(self, path: tuple[int, ...], new: Expr) -> Expr:
+        """The tree with the subtree at `path` replaced."""
+        if not path:
+            return new
+        args = list(self.args)
+        args[path[0]] = args[path[0]].replaced(path[1:], new)
+        return replace(self, args=tuple(args))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """`name[i, j] = body`; without indices the body is in array notation."""
+
+    name: str
+    body: Expr
+    shape: Shape
+    indices: tuple[str, ...] = ()
+    letters: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def left(self) -> str:
+        """What stands left of the sign of equality."""
+        return self.name + (f"[{', '.join(self.indices)}]" if self.indices else "")
+
+    def __str__(self) -> str:
+        return f"{self.left} = {self.body.text}"
+
+
+@dataclass(frozen=True)
+class RandomProgram:
+    """A spec with one function to test, arguments for it, and its tree."""
+
+    seed: int
+    sizes: Mapping[str, int]
+    inputs: Mapping[str, Shape]
+    positive: frozenset[str]
+    arguments: Mapping[str, Array]
+    shared: tuple[Statement, ...]  # other functions of the file, used by name
+    where: tuple[Statement, ...]
+    result: Statement
+    wrt: tuple[str, ...]
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """All statements in an order in which they can be evaluated."""
+        return (*self.shared, *self.where, self.result)
+
+    @property
+    def emit(self) -> list[str]:
+        """All that the function can be asked for."""
+        if self.result.shape:
+            return ["value", "jacobian", "dense_jacobian", "jvp", "vjp"]
+        kinds = ["value", "gradient", "hessian", "hvp", "dense_hessian"]
+        return [*kinds, "jvp", "vjp"]
+
+    @property
+    def used(self) -> list[str]:
+        """The inputs that the text mentions and those differentiated by, in order."""
+        import re
+
+        live = {self.result.name}
+        words: set[str] = set(self.wrt)
+        for statement in reversed(self.statements):
+            if statement.name in live:
+                found = set(re.findall(r"[A-Za-z_]\w*", statement.body.text))
+                live |= found
+                words |= found
+        return [name for name in self.inputs if name in words]
+
+    @property
+    def text(self) -> str:
+        """The spec."""
+        lines = ["tensorgen: 1", "module: program"]
+        lines += [f"dims: [{', '.join(self.sizes)}]", "inputs:"]
+        for name, shape in self.inputs.items():
+            dims = f"[{', '.join(shape)}]"
+            promise = ", positive: true" if name in self.positive else ""
+            entry = f"{{shape: {dims}{promise}}}" if promise else dims
+            lines.append(f"  {name}: {entry}")
+        lines += ["definitions: |", "  bump(t) = t / (1 + t**2)", "functions:"]
+        for statement in self.shared:
+            lines += [f"  {statement.left}: |", f"    {statement.body.text}"]
+        lines.append(f"  {self.result.left}:")
+        if self.where:
+            lines.append("    where: |")
+            lines += [f"      {statement}" for statement in self.where]
+        lines += ["    expr: |", textwrap.indent(self.result.body.text, "      ")]
+        lines.append(f"    wrt: [{', '.join(self.wrt)}]")
+        lines.append(f"    emit: [{', '.join(self.emit)}]")
+        return "\n".join(lines) + "\n"
