@@ -26,7 +26,7 @@ from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.printer import equation
 from tensorgen.lang.elaborate import elaborate
-from tensorgen.lower.lower import lower
+from tensorgen.lower import lower
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.stable import StableForms
 from tensorgen.planner import PlannedFunction, Planner, check_requests
@@ -98,8 +98,13 @@ def _function(graph: Graph, planned: PlannedFunction, backend: Backend) -> Funct
         root_names=planned.root_names,
         alias=backend.alias,
     )
+    lines = code.lines
+    if code.needs_dtype:
+        floating = [p.name for p in planned.parameters if p.index is None]
+        dtype = f"{floating[0]}.dtype" if floating else "float"
+        lines = (f"dtype = {dtype}", *lines)
     body = Body(
-        code.lines,
+        lines,
         code.returns,
         code.dims,
         helpers=code.helpers,

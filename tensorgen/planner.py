@@ -14,7 +14,7 @@ from tensorgen.calculus.requests import (
     jacobians,
     products,
 )
-from tensorgen.emit.model import Function, Kind, Parameter, public_name
+from tensorgen.emit.model import Kind, Parameter, public_name
 from tensorgen.errors import Faults
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node

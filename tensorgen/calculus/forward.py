@@ -27,7 +27,8 @@ def pushforward(
         if node in stored:
             continue
         out = (*range(node.order), *directions)
-        sizes = {**sizes_of(node), **dict(zip(directions, extra, strict=True))}
+        sizes = sizes_of(node)
+        sizes.update(zip(directions, extra, strict=True))
         terms = []
         for p in partials(graph, node):
             tangent = stored.get(p.operand)
@@ -44,6 +45,4 @@ def pushforward(
                 terms.append((1, term, out))
         if terms:
             stored[node] = graph.sum(out, terms, {k: sizes[k] for k in out})
-    return [
-        stored.get(root, graph.zeros((*root.dims, *extra))) for root in roots
-    ]
+    return [stored.get(root, graph.zeros((*root.dims, *extra))) for root in roots]

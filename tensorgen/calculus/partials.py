@@ -7,6 +7,9 @@ mode with cotangents (Theorems 8, 9, 10).
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
+
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, is_zero
 from tensorgen.operators.calls import OPERATORS
@@ -34,16 +37,16 @@ def partials(graph: Graph, node: Node) -> list[Partial]:
 
 def _product(node: Product) -> list[Partial]:
     """Theorems 5 and 8: the derivative by a factor is the product of the others."""
-    constraints = tuple(
+    constraints: list[tuple[str, Mapping[Hashable, int], Dim | int]] = [
         (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
-    )
+    ]
     return [
         Partial(
             factor.node,
             factor.labels,
             node.coefficient,
             node.factors[:k] + node.factors[k + 1 :],
-            constraints,
+            tuple(constraints),
         )
         for k, factor in enumerate(node.factors)
     ]
@@ -59,8 +62,8 @@ def _map(graph: Graph, node: Map) -> list[Partial]:
     return found
 
 
-def sizes_of(node: Node) -> dict[object, object]:
+def sizes_of(node: Node) -> dict[Hashable, Dim]:
     """The dims of the labels that partials of `node` may mention."""
-    if isinstance(node, Product):
-        return dict(enumerate(node.sizes))
-    return dict(enumerate(node.dims))
+    found: dict[Hashable, Dim] = {}
+    found.update(enumerate(node.sizes if isinstance(node, Product) else node.dims))
+    return found

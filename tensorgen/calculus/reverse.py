@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from tensorgen.calculus.partials import partials, sizes_of
 from tensorgen.ir.dims import Dim
@@ -22,19 +22,18 @@ def pullback(
     constant 1 for a gradient, a unit tensor for a Jacobian, `ct` for a product.
     """
     rows = tuple(("row", k) for k in range(len(extra)))
-    pending: dict[Node, list[tuple[int, Node, Sequence[object]]]] = {}
+    pending: dict[Node, list[tuple[int, Node, Sequence[Hashable]]]] = {}
     order = topological(cotangents)
     for output, seed in cotangents.items():
-        pending.setdefault(output, []).append(
-            (1, seed, (*rows, *range(output.order)))
-        )
+        pending.setdefault(output, []).append((1, seed, (*rows, *range(output.order))))
     relevant = _depending(order, inputs)
     finished: dict[Node, Node] = {}
     for node in reversed(order):
         if node not in pending or node not in relevant:
             continue
         out = (*rows, *range(node.order))
-        sizes = {**dict(zip(rows, extra, strict=True)), **dict(enumerate(node.dims))}
+        sizes: dict[Hashable, Dim] = dict(zip(rows, extra, strict=True))
+        sizes.update(enumerate(node.dims))
         cotangent = graph.sum(out, pending.pop(node), sizes)
         finished[node] = cotangent
         if is_zero(cotangent):
@@ -51,9 +50,7 @@ def pullback(
             )
             axes = (*rows, *range(p.operand.order))
             pending.setdefault(p.operand, []).append((1, term, axes))
-    return [
-        finished.get(x, graph.zeros((*extra, *x.dims))) for x in inputs
-    ]
+    return [finished.get(x, graph.zeros((*extra, *x.dims))) for x in inputs]
 
 
 def _depending(order: Sequence[Node], inputs: Sequence[Node]) -> set[Node]:

@@ -108,8 +108,10 @@ def _solution(axis: Axis, symbol: str) -> str:
 def lines(function: Function) -> list[str]:
     """Return the statements that convert and check the arguments and bind sizes."""
     parameters = [p for group in function.signature for p in group]
+    floating = [p.name for p in parameters if p.index is None]
+    dtype = [f"dtype = {floating[0]}.dtype" if floating else "dtype = float"]
     if not parameters:
-        return []
+        return dtype * function.body.needs_dtype
     known = plan(parameters)
     indices = [p for p in parameters if p.index is not None]
     axes = [*known.solved.values(), *known.compared]
@@ -120,7 +122,7 @@ def lines(function: Function) -> list[str]:
         *(s for axis in axes for s in axis.dim.symbols),
     }
     result = [_conversion(parameters)]
-    result += _bindings(known, [s for s in known.sources if s in needed])
+    result += _bindings(parameters, known, [s for s in known.sources if s in needed])
     for axis in axes:
         result += _comparison(axis, known)
     for parameter in indices:
@@ -129,7 +131,7 @@ def lines(function: Function) -> list[str]:
         size = _set_by(known, (symbol,))
         message = _f_string(f"{symbol}: expected a size of at least 1, got 0", size)
         result += [f"if {symbol} < 1:", f"    raise ValueError({message})"]
-    return result
+    return result + dtype * function.body.needs_dtype
 
 
 def _conversion(parameters: list[Parameter]) -> str:
@@ -146,23 +148,17 @@ def _dims(parameter: Parameter) -> str:
     )
 
 
-def _bindings(known: Plan, needed: list[str]) -> list[str]:
+def _bindings(parameters: list[Parameter], known: Plan, needed: list[str]) -> list[str]:
     """Bind the needed symbols, several at once where an argument has just those."""
     result: list[str] = []
-    bound: set[str] = set()
-    for symbol in needed:
-        size, parameter = known.sources[symbol]
-        symbols = [plain_symbol(d) for d in parameter.dims]
-        whole = len(symbols) > 1 and len(set(symbols)) == len(symbols)
-        if symbol in bound:
-            continue
-        if whole and all(s in needed and s not in bound for s in symbols):
-            bound.update(s for s in symbols if s is not None)
+    unbound = list(needed)
+    for parameter in parameters:
+        symbols = [plain_symbol(dim) for dim in parameter.dims]
+        several = len(symbols) > 1 and len(set(symbols)) == len(symbols)
+        if several and all(symbol in unbound for symbol in symbols):
+            unbound = [symbol for symbol in unbound if symbol not in symbols]
             result.append(f"{', '.join(map(str, symbols))} = {parameter.name}.shape")
-        else:
-            bound.add(symbol)
-            result.append(f"{symbol} = {size}")
-    return result
+    return result + [f"{symbol} = {known.sources[symbol][0]}" for symbol in unbound]
 
 
 def _comparison(axis: Axis, known: Plan) -> list[str]:
@@ -207,7 +203,7 @@ def _range_check(parameter: Parameter, known: Plan) -> list[str]:
         return []
     by = _set_by(known, index.symbols)
     name = parameter.name
-    return [f'_check_range("{name}", {name}, {index}, "{index}", {_f_string(by)})']
+    return [f'_check_range("{name}", {name}, {index}, {_f_string(by)})']
 
 
 def _set_by(known: Plan, symbols: Iterable[str]) -> str:

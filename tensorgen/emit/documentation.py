@@ -44,7 +44,7 @@ def function_docstring(function: Function) -> str:
         [
             *_arguments(function),
             *_section("Returns", _result(function)),
-            *_section("Structure", function.structure),
+            *_section("Structure", _structure(function)),
             *_section("Raises", _errors(function)),
         ],
     )
@@ -137,6 +137,10 @@ def _tensor(function: Function) -> str:
     shapes = (function.parameter(x).dims for x in function.order)
     dims = function.dims + tuple(d for dims in shapes for d in dims)
     return f"an object with dense() of {shape_phrase(dims)}, and contract()"
+
+
+def _structure(function: Function) -> list[str]:
+    return [text for text in function.structure if text not in function.derivatives]
 
 
 def _errors(function: Function) -> list[str]:

@@ -90,10 +90,10 @@ class Body:
     """The statements of a function, and what they need.
 
     `dims` are the dim symbols that the lines use as Python integers, `positive` those
-    that a proof took to be at least 1. `helpers` are names of module-level functions;
-    `modules` are imported where the function starts, and used by their last component
-    (`scipy.special` as `special`). No expression of `returns` may be an argument
-    itself or a view of one.
+    that a proof took to be at least 1, `needs_dtype` that they use the common dtype as
+    `dtype`. `helpers` are names of module-level functions; `modules` are imported where
+    the function starts, and used by their last component (`scipy.special` as
+    `special`). No expression of `returns` may be an argument itself or a view of one.
     """
 
     lines: tuple[str, ...]
@@ -102,6 +102,7 @@ class Body:
     positive: tuple[str, ...] = ()
     helpers: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    needs_dtype: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +110,7 @@ class Function:
     """A public function: one kind of derivative of one function of the spec.
 
     `formula` is the text of the function, `derivatives` texts of what is returned
-    (`loss_grad[j] = ...`), `structure` one text a Jacobian, Hessian block or
-    higher-order object, in the order of `Body.returns`.
+    (`loss_grad[j] = ...`); `structure` has one text an expression of `Body.returns`.
     """
 
     function: str

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tensorgen.emit.model import Function, Module, pairs
+from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
 
 
@@ -120,43 +121,38 @@ def _single(function: Function) -> str:
 
 def return_lines(function: Function) -> list[str]:
     """Return the last statements of a function, from the expressions of its body."""
-    values = list(function.body.returns)
+    values = function.body.returns
     kind, wrt = function.kind, function.wrt
-    lead: list[str] = []
+    lead: tuple[str, ...] = ()
     if kind in ("value_and_gradient", "value_gradient_hessian", "jvp", "vjp"):
         lead, values = values[:1], values[1:]
-    if kind == "value_gradient_hessian":
-        count = len(wrt)
-        gradients = [_bundle(function, values[:count])]
-        return _return([*lead, *gradients, _hessian(function, values[count:])])
     match kind:
+        case "value_gradient_hessian":
+            gradient = _bundle(function, values[: len(wrt)])
+            return _return(*lead, gradient, _hessian(function))
         case "jvp":
-            return _return([*lead, *values])
+            return _return(*lead, *values)
         case "hessian":
-            return _return([_hessian(function, values)])
+            return _return(_hessian(function))
         case "dense_hessian" if len(wrt) > 1:
-            return _dense_blocks(function, values)
+            return _dense_blocks(function)
         case "order" | "mixed":
-            axes = ", ".join(
-                str(len(function.parameter(x).dims)) for x in function.order
-            )
-            return _return(
-                [f"{HIGHER}({values[0]}, ({axes},), {_structure(function)})"]
-            )
+            axes = (len(function.parameter(x).dims) for x in function.order)
+            inputs = "".join(f"{count}, " for count in axes)
+            return _return(_derivative(HIGHER, function, 0, f"({inputs})"))
         case "jacobian":
-            values = [
-                f"{JACOBIAN}({v}, {len(function.parameter(x).dims)}, "
-                f"{_structure(function, k)})"
-                for k, (v, x) in enumerate(zip(values, wrt, strict=True))
-            ]
-    return _return([*lead, _bundle(function, values)])
+            values = tuple(
+                _derivative(JACOBIAN, function, k, len(function.parameter(x).dims))
+                for k, x in enumerate(wrt)
+            )
+    return _return(*lead, _bundle(function, values))
 
 
-def _return(values: Iterable[str]) -> list[str]:
+def _return(*values: str) -> list[str]:
     return ["return " + ", ".join(values)]
 
 
-def _bundle(function: Function, values: list[str]) -> str:
+def _bundle(function: Function, values: Iterable[str]) -> str:
     tuple_type = fields(function)
     if tuple_type is None:
         (value,) = values
@@ -165,35 +161,37 @@ def _bundle(function: Function, values: list[str]) -> str:
     return f"{tuple_type.name}({', '.join(given)})"
 
 
-def _structure(function: Function, position: int = 0) -> str:
+def _derivative(name: str, function: Function, position: int, axes: object) -> str:
+    """Return the call that makes an object of one of the returned expressions."""
+    value = function.body.returns[position]
     texts = function.structure
-    return _literal(texts[position] if position < len(texts) else "dense")
+    structure = texts[position] if position < len(texts) else "dense"
+    return f"{name}({value}, {axes}, {literal(structure)})"
 
 
-def _literal(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _hessian(function: Function, values: list[str]) -> str:
-    if len(function.wrt) == 1:
-        (value,) = values
-        axes = len(function.parameter(function.wrt[0]).dims)
-        return f"{HESSIAN}({value}, {axes}, {_structure(function)})"
-    blocks = ", ".join(
-        f'("{a}", "{b}"): {HESSIAN if a == b else JACOBIAN}'
-        f"({value}, {len(function.parameter(b).dims)}, {_structure(function, k)})"
-        for k, ((a, b), value) in enumerate(
-            zip(pairs(function.wrt), values, strict=True)
+def _hessian(function: Function) -> str:
+    found = pairs(function.wrt)
+    first = len(function.body.returns) - len(found)
+    blocks = [
+        _derivative(
+            HESSIAN if a == b else JACOBIAN,
+            function,
+            first + k,
+            len(function.parameter(b).dims),
         )
-    )
-    return f"{JOINT}({{{blocks}}})"
+        for k, (a, b) in enumerate(found)
+    ]
+    if len(found) == 1:
+        return blocks[0]
+    items = (f'("{a}", "{b}"): {h}' for (a, b), h in zip(found, blocks, strict=True))
+    return f"{JOINT}({{{', '.join(items)}}})"
 
 
-def _dense_blocks(function: Function, values: list[str]) -> list[str]:
+def _dense_blocks(function: Function) -> list[str]:
     """Return all ordered pairs, those below the diagonal transposed from above."""
     lines: list[str] = []
     entries = {}
-    for (a, b), value in zip(pairs(function.wrt), values, strict=True):
+    for (a, b), value in zip(pairs(function.wrt), function.body.returns, strict=True):
         turned = _transposition(function, a, b)
         if a != b and not value.isidentifier():
             name = _fresh(f"{function.function}_{a}_{b}", function)

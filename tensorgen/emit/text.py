@@ -6,6 +6,7 @@ to a reader like something else than what Python sees.
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from collections.abc import Iterable
@@ -36,6 +37,11 @@ def _as_escape(match: re.Match[str]) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def literal(text: str) -> str:
+    """Return text as a string of Python on one line."""
+    return _HIDDEN.sub(_as_escape, json.dumps(text, ensure_ascii=False))
 
 
 def file_name(text: str) -> str:

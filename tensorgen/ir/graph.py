@@ -166,8 +166,9 @@ class Graph:
             known.update(zip(axes, node.dims, strict=True))
             aligned.append(Term(Fraction(coefficient), node, axes))
         kept = self._merged(aligned)
-        while (better := self.rewrites and self.rewrites.sum(self, kept)) is not None:
-            kept = self._merged(better)
+        if self.rewrites is not None:
+            while (better := self.rewrites.sum(self, kept)) is not None:
+                kept = self._merged(better)
         kept.sort(key=lambda t: (t.node.serial, t.labels))
         dims = tuple(known[axis] for axis in range(len(out)))
         if len(kept) < 2:

@@ -209,7 +209,9 @@ class ProductBuilder:
             if reduced is not None:
                 kept[reduced] = None
         self.constraints = list(kept)
-        return any(self._rename(c) or self._eliminate(c) for c in kept)
+        if any(self._rename(c) or self._eliminate(c) for c in kept):
+            return True
+        return self._solve()
 
     def _reduced(self, constraint: Constraint) -> Constraint | Literal[False] | None:
         """None where ranges imply the constraint, False where they refute it."""
@@ -318,6 +320,38 @@ class ProductBuilder:
             self.constraints = others + bounds
             return True
         return False
+
+    def _solve(self) -> bool:
+        """Let every summed label stand in one delta at most (Gauss and Jordan).
+
+        `delta(i, k) * delta(j, k)` becomes `delta(i, j) * delta(i, k)`, so that what a
+        product says of the axes of its result stands in deltas of their own. Each
+        delta is solved for one label at most, so a second round changes nothing.
+        """
+        before = list(self.constraints)
+        pivots: set[int] = set()
+        for label in sorted(set(self.sizes) - set(self.out)):
+            places = [
+                k
+                for k, c in enumerate(self.constraints)
+                if k not in pivots
+                and c.kind == "eq"
+                and abs(c.form.coefficient(label)) == 1
+            ]
+            if not places:
+                continue
+            pivot = places[0]
+            pivots.add(pivot)
+            solved = _solved(self.constraints[pivot].form, label)
+            self.constraints = [
+                (
+                    c
+                    if k == pivot or not c.form.coefficient(label)
+                    else Constraint(c.kind, c.form.substituted(label, solved))
+                )
+                for k, c in enumerate(self.constraints)
+            ]
+        return self.constraints != before
 
     # Separation
 

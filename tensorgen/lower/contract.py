@@ -200,9 +200,8 @@ def _plain(
     for x, y in ((a, b), (b, a)):
         left = [label for label in x.labels if label != c]
         right = [label for label in y.labels if label != c]
-        if len(left) <= 1 or x.labels[-1] == c:
-            if len(right) <= 1:
-                _offer(found, x, (*left, c), y, (c, *right), (*left, *right), want)
+        if (len(left) <= 1 or x.labels[-1] == c) and len(right) <= 1:
+            _offer(found, x, (*left, c), y, (c, *right), (*left, *right), want)
         if len(left) <= 1 < len(right) and y.labels[-2] == c:
             *lead, last = right
             labels = (*lead, *left, last)

@@ -59,7 +59,7 @@ def aligned(expr: Expr, target: Sequence[Label]) -> Expr:
 
 
 def transposes(expr: Expr, labels: Sequence[Label]) -> int:
-    """What the order `labels` costs a reader: 0, or 1 for a transpose; -1 undoes one."""
+    """What the order `labels` costs a reader; -1 where it undoes a transpose."""
     if tuple(labels) == expr.labels:
         return 0
     if expr.upright is not None and tuple(labels) == expr.labels[::-1]:

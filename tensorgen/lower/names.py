@@ -39,9 +39,7 @@ class Names:
                 break
         else:
             name = next(
-                numbered
-                for k in count(2)
-                if self._free(numbered := f"{known[0]}_{k}")
+                numbered for k in count(2) if self._free(numbered := f"{known[0]}_{k}")
             )
         self._taken.add(name)
         return name

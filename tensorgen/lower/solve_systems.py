@@ -38,35 +38,24 @@ def solve(
     other: Expr,
     keep: Collection[Label],
 ) -> Expr:
-    """`inv(matrix) @ other` under the labels of the inverse.
+    """`inv(matrix) @ other` where the inverse has the labels `inverse`.
 
-    `matrix` bears `inverse` as labels: where the last but one of these is summed,
-    the system is the transposed one. Both are: the trace of a solution.
+    The matrix bears the same labels, its last two swapped. Where the inverse is
+    summed over the last label but one, the system is the transposed one; where it
+    is summed over both, the value is the trace of a solution.
     """
     *batch, i, k = inverse
     if i not in keep and k not in keep:
-        right = ordered(other, (k, i))
-        solution = writer.np("linalg.solve", matrix.text, right.text)
+        solution = writer.np("linalg.solve", matrix.text, ordered(other, (k, i)).text)
         return Expr(writer.np("trace", solution))
     result, contracted = (i, k) if k not in keep else (k, i)
-    # The axes of A are those of its inverse, swapped: A[contracted, result].
-    system = transposed(
-        matrix.renamed({i: k, k: i}.get if False else lambda x: _swap(x, i, k)),
-        (*batch, contracted, result),
-    )
+    system = transposed(matrix, (*batch, contracted, result))
     free = [label for label in other.labels if label not in (*batch, contracted)]
-    lead = [label for label in batch if label in other.labels]
-    right = ordered(other, (*lead, contracted, *free))
-    if not free and batch:
-        # NumPy 2 takes only a plain vector as one right-hand side.
-        column = Expr(f"{right.at(Level.ATOM)}[..., None]")
-        text = writer.np("linalg.solve", system.text, column.text)
-        return Expr(f"{text}[..., 0]", labels=(*batch, result))
-    if free and lead and len(lead) < len(batch):
-        right = aligned(right, (*batch, contracted, *free))
-    text = writer.np("linalg.solve", system.text, right.text)
-    return Expr(text, labels=(*batch, result, *free))
-
-
-def _swap(label: Label, i: Label, k: Label) -> Label:
-    return k if label == i else i if label == k else label
+    right = aligned(other, (*batch, contracted, *free))
+    if free or not batch:
+        text = writer.np("linalg.solve", system.text, right.text)
+        return Expr(text, labels=(*batch, result, *free))
+    # NumPy 2 takes only a plain vector as one right-hand side.
+    column = f"{right.at(Level.ATOM)}[..., None]"
+    text = writer.np("linalg.solve", system.text, column)
+    return Expr(f"{text}[..., 0]", labels=(*batch, result))

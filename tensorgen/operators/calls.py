@@ -79,7 +79,7 @@ def _reduced_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
     return tuple(d for axis, d in enumerate(args[0].dims) if axis not in gone)
 
 
-def kept_labels(node: Call) -> tuple[int, ...]:
+def kept_axes(node: Call) -> tuple[int, ...]:
     """The axes of a reduction's argument that the result keeps."""
     gone = _axes(dict(node.params))
     return tuple(a for a in range(node.args[0].order) if a not in gone)
@@ -87,7 +87,7 @@ def kept_labels(node: Call) -> tuple[int, ...]:
 
 def _operand_labels(node: Call) -> tuple[object, ...]:
     """Labels of a reduction's argument where the result has 0, 1, ..."""
-    kept = {axis: k for k, axis in enumerate(kept_labels(node))}
+    kept = {axis: k for k, axis in enumerate(kept_axes(node))}
     return tuple(kept.get(a, ("reduced", a)) for a in range(node.args[0].order))
 
 
@@ -115,7 +115,7 @@ def _softmax_partials(graph: Graph, node: Call) -> list[Partial]:
 def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
     # Ties share equally.
     (x,) = node.args
-    kept = kept_labels(node)
+    kept = kept_axes(node)
     hit = apply_map(graph, "equal", ref(x), ref(node)._replace(labels=kept))
     count = graph.product(kept, [hit])
     share = power(graph, ref(count)._replace(labels=kept), -1)

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
+    Call,
     Map,
     Node,
     Product,
@@ -22,6 +23,7 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 from tensorgen.operators.calls import apply as call
+from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.scalar import apply, power, times, total
 
 Args = tuple[Ref, ...]
@@ -164,13 +166,11 @@ def _log(graph: Graph, args: Args) -> Ref | None:
         rest = [f for f in product.factors if not _is(f, "exp")]
         scale = times(graph, *rest, coefficient=product.coefficient)
         return total(graph, [(1, value), (1, apply(graph, "log", scale))])
-    if _is_call(node, "softmax"):
-        (z_node,) = node.args
-        kept = tuple(
-            label for a, label in enumerate(labels) if a not in node.param("axes")
-        )
-        value = call(graph, "logsumexp", [z_node], **dict(node.params))
-        return total(graph, [(1, Ref(z_node, labels)), (-1, Ref(value, kept))])
+    if isinstance(node, Call) and node.operator == "softmax":
+        (inside,) = node.args
+        kept = tuple(labels[a] for a in kept_axes(node))
+        log_sum = call(graph, "logsumexp", [inside], **dict(node.params))
+        return total(graph, [(1, Ref(inside, labels)), (-1, Ref(log_sum, kept))])
     return None
 
 
@@ -319,7 +319,3 @@ def _beside_one(graph: Graph, one: Term, term: Term) -> Term | None:
         inner = arguments(arguments(ref)[0])
         return Term(one.coefficient, *apply(graph, "sech2", *inner))
     return None
-
-
-def _is_call(node: Node, operator: str) -> bool:
-    return getattr(node, "operator", None) == operator

@@ -77,8 +77,10 @@ class CostModel:
             case Map():
                 return STATEMENT + FUNCTION * self.size(node.dims)
             case Call():
-                return STATEMENT + FUNCTION * self.size(node.args[0].dims) + (
-                    self.flops(node)
+                return (
+                    STATEMENT
+                    + FUNCTION * self.size(node.args[0].dims)
+                    + (self.flops(node))
                 )
             case _:
                 return 0.0

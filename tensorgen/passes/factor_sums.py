@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Sum
 from tensorgen.passes.cost import CostModel
@@ -92,15 +93,14 @@ def _candidates(
             continue
         first, k = next(iter(at.items()))
         every = set(views[first].factors[k][1]) | {x for x in rest if _is_axis(x)}
-        sizes = {**views[first].sizes, **dict(enumerate(node.dims))}
+        sizes: dict[Name, Dim] = dict(views[first].sizes)
+        sizes.update(enumerate(node.dims))
         saving = (len(at) - 1) * cost.size(sizes[x] for x in every)
         yield Candidate(tuple(at.items()), saving, free)
 
 
 def _rest_labels(view: View, place: int) -> set[Name]:
-    found = {
-        x for k, (_, xs) in enumerate(view.factors) if k != place for x in xs
-    }
+    found = {x for k, (_, xs) in enumerate(view.factors) if k != place for x in xs}
     for _, terms, _ in view.constraints:
         found.update(terms)
     return found
@@ -119,10 +119,8 @@ def _factored(
     first, place = candidate.places[0]
     factor, pattern = views[first].factors[place]
     shared = tuple(x if _is_axis(x) else ("shared", a) for a, x in enumerate(pattern))
-    sizes = {
-        **dict(zip(shared, factor.dims, strict=True)),
-        **dict(enumerate(node.dims)),
-    }
+    sizes: dict[Name, Dim] = dict(zip(shared, factor.dims, strict=True))
+    sizes.update(enumerate(node.dims))
     rests: list[View] = []
     axes: dict[Name, None] = {}
     for t, k in places.items():

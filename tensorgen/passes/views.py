@@ -64,7 +64,7 @@ class View:
 
 def renamed(node: Product, name: Callable[[Label], Name]) -> list[Triple]:
     """The constraints of a product with labels of other names."""
-    found = []
+    found: list[Triple] = []
     for kind, form in node.constraints:
         terms: dict[Name, int] = {}
         for atom, c in form.terms:

@@ -92,12 +92,16 @@ def derivative(name: str, argument: int, x: np.ndarray) -> np.ndarray:
     row = ELEMENTWISE[name]
     found = scalar(graph, row.partials[argument], args[: row.arity])
     y = np.full_like(x, SECOND)
-    (value,) = evaluate([found.node], {"x": x, "y": y}, FUNCTIONS, OPERATORS, {"n": len(x)})
+    (value,) = evaluate(
+        [found.node], {"x": x, "y": y}, FUNCTIONS, OPERATORS, {"n": len(x)}
+    )
     return np.broadcast_to(value, x.shape)
 
 
 @pytest.mark.parametrize("name", sorted(FORMS))
-def test_the_derivative_is_that_of_sympy_at_sample_and_extreme_points(name: str) -> None:
+def test_the_derivative_is_that_of_sympy_at_sample_and_extreme_points(
+    name: str,
+) -> None:
     row = ELEMENTWISE[name]
     points = [p for p in row.sample + row.extreme if name != "abs" or p]
     for argument, symbol in enumerate((X, Y)[: row.arity]):

@@ -37,7 +37,9 @@ def tensor(graph: Graph, name: str, indices: str) -> Node:
     return graph.input(name, [Dim.of(SIZES[i]) for i in indices])
 
 
-def values(graph: Graph, nodes: list[Node], **arguments: np.ndarray) -> list[np.ndarray]:
+def values(
+    graph: Graph, nodes: list[Node], **arguments: np.ndarray
+) -> list[np.ndarray]:
     return evaluate(nodes, arguments, FUNCTIONS, OPERATORS)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from types import ModuleType
 
-from tensorgen.emit.model import Body, Function, Kind, Module, Parameter
+from tensorgen.emit.model import Body, Function, Helper, Kind, Module, Parameter
 from tensorgen.emit.render import render
 from tensorgen.ir.dims import Dim
 
@@ -22,18 +23,35 @@ def body(*lines: str, returns: str | Sequence[str], dims: str = "") -> Body:
 
 
 def module(
-    *functions: Function, backend: str = "numpy", problems: Sequence[str] = ()
+    *functions: Function,
+    backend: str = "numpy",
+    problems: Sequence[str] = (),
+    helpers: Sequence[Helper] = (),
+    doc: str | None = None,
+    spec_name: str = "sample.yaml",
 ) -> Module:
-    """Make a module of functions."""
+    """Make a module of functions, whose bodies are spelled for the backend here."""
     return Module(
         name="sample",
-        spec_name="sample.yaml",
+        spec_name=spec_name,
         spec_hash="0123456789abcdef",
         version="0.0",
         backend=backend,
-        functions=functions,
+        functions=tuple(_spelled(f, backend) for f in functions),
+        doc=doc,
+        helpers=tuple(helpers),
         problems=tuple(problems),
     )
+
+
+def _spelled(function: Function, backend: str) -> Function:
+    if backend == "numpy":
+        return function
+    rows, values = (
+        tuple(text.replace("np.", "cp.") for text in texts)
+        for texts in (function.body.lines, function.body.returns)
+    )
+    return replace(function, body=replace(function.body, lines=rows, returns=values))
 
 
 def load(model: Module) -> ModuleType:
@@ -93,5 +111,71 @@ def logistic_module(backend: str = "numpy", problems: Sequence[str] = ()) -> Mod
             body(_T, _P, returns="X.T @ (p * (1 - p) * (X @ dw)) + 2 * lam * dw"),
             Parameter("dw", (N,), role="direction"),
         ),
+    ]
+    return module(*functions, backend=backend, problems=problems)
+
+
+# Matrix factorisation: two inputs, sum((T - U V')**2).
+
+_FACTORS = (
+    Parameter("T", (M, N)),
+    Parameter("U", (M, K)),
+    Parameter("V", (N, K)),
+)
+_R = "R = T - U @ V.T"
+_R_U, _R_V = "-2 * R @ V", "-2 * R.T @ U"
+_H_UU = "2 * np.einsum('jk,jl,ac->akcl', V, V, np.eye(m))"
+_H_UV = (
+    "2 * np.einsum('jk,il->ikjl', V, U) - 2 * np.einsum('ij,kl->ikjl', R, np.eye(k))"
+)
+_H_VV = "2 * np.einsum('ik,il,ac->akcl', U, U, np.eye(n))"
+
+
+def factorization(kind: Kind, a_body: Body, *extra: Parameter) -> Function:
+    """Make a function of the matrix factorisation module."""
+    return Function(
+        function="fit",
+        kind=kind,
+        parameters=(*_FACTORS, *extra),
+        wrt=("U", "V"),
+        dims=(),
+        body=a_body,
+    )
+
+
+def factorization_module(
+    backend: str = "numpy", problems: Sequence[str] = ()
+) -> Module:
+    """Make the module of matrix factorisation with respect to both factors."""
+    value, gradient = "np.vdot(R, R)", (_R_U, _R_V)
+    blocks = ("H", _H_UV, _H_VV)
+    lines = (_R, f"H = {_H_UU}")
+    d_r = "dR = -(dU @ V.T) - U @ dV.T"
+    along = ("-2 * dR @ V - 2 * R @ dV", "-2 * dR.T @ U - 2 * R.T @ dU")
+    directions = (
+        Parameter("dU", (M, K), role="direction"),
+        Parameter("dV", (N, K), role="direction"),
+    )
+    cotangent = Parameter("ct", (), role="cotangent")
+    pulled = tuple(f"ct * ({g})" for g in gradient)
+    functions = [
+        factorization("value", body(_R, returns=value)),
+        factorization("gradient", body(_R, returns=gradient)),
+        factorization("value_and_gradient", body(_R, returns=(value, *gradient))),
+        factorization("hessian", body(*lines, returns=blocks, dims="m n k")),
+        factorization(
+            "value_gradient_hessian",
+            body(*lines, returns=(value, *gradient, *blocks), dims="m n k"),
+        ),
+        factorization("dense_hessian", body(*lines, returns=blocks, dims="m n k")),
+        factorization("hvp", body(_R, d_r, returns=along), *directions),
+        factorization(
+            "jvp",
+            body(_R, d_r, returns=(value, "2 * np.vdot(R, dR)")),
+            *directions,
+        ),
+        factorization("vjp", body(_R, returns=(value, *pulled)), cotangent),
+        factorization("jacobian", body(_R, returns=gradient)),
+        factorization("dense_jacobian", body(_R, returns=gradient)),
     ]
     return module(*functions, backend=backend, problems=problems)

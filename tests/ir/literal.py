@@ -75,5 +75,3 @@ def integers(dims: Sequence[Dim], seed: int) -> Array:
     """Return small integers, so that sums of products are exact."""
     random = np.random.default_rng(seed)
     return random.integers(-3, 4, [dim.value(SIZES) for dim in dims]) * 1.0
-
-

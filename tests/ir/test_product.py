@@ -117,7 +117,10 @@ def test_a_contraction_sees_through_a_slice_and_a_scale() -> None:
     graph = Graph()
     x, y = inputs(graph, x=(n,), y=(n - 1,))
     tail = graph.product(
-        ["i"], [(x, "p")], constraints=[("eq", {"p": 1, "i": -1}, -1)], sizes={"i": n - 1}
+        ["i"],
+        [(x, "p")],
+        constraints=[("eq", {"p": 1, "i": -1}, -1)],
+        sizes={"i": n - 1},
     )
     dot = graph.einsum("i,i->", graph.scale(tail, 2), y)
     assert isinstance(dot, Product)

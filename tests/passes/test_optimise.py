@@ -58,9 +58,7 @@ def test_all_modes_agree_in_value_for_a_network(mode: Mode) -> None:
     w = net.weights[0]
     plain = hessian(graph, net.loss, [w], "reverse", "forward")[w, w]
     (expected,) = evaluate([plain], arguments, FUNCTIONS, OPERATORS)
-    plan = optimise(
-        graph, hessians(graph, request, mode), {}, mode == "cross-country"
-    )
+    plan = optimise(graph, hessians(graph, request, mode), {}, mode == "cross-country")
     verify(plan.roots)
     (got,) = evaluate(plan.roots, arguments, FUNCTIONS, OPERATORS)
     np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-12)

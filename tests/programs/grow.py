@@ -15,7 +15,17 @@ import numpy as np
 from tests.programs import meaning
 from tests.programs.elementwise import BINARY, KINKS, UNARY
 from tests.programs.indexed import IndexGrower
-from tests.programs.tree import ADD, ATOM, MUL, NEG, POW, Expr, Shape, Statement
+from tests.programs.tree import (
+    ADD,
+    ATOM,
+    MUL,
+    NEG,
+    POW,
+    Expr,
+    Shape,
+    Statement,
+    needs_of,
+)
 
 Array = Any
 LARGEST = 20.0  # values beyond this are thrown away
@@ -28,7 +38,9 @@ class Grower:
     def __init__(self, rng: random.Random, sizes: Mapping[str, int]) -> None:
         self.rng = rng
         self.sizes = sizes
+        self.long = [dim for dim, size in sizes.items() if size > 1]
         self.names: dict[str, Shape] = {}
+        self.positive: set[str] = set()
         self.scope: dict[str, Array] = {
             **meaning.NUMPY,
             **sizes,
@@ -41,16 +53,18 @@ class Grower:
         self.names[name] = shape
         self.scope[name] = value
 
-    def value(self, expr: Expr, letters: Mapping[str, str] | None = None) -> Array:
+    def value(self, expr: Expr) -> Array:
         """The value of an expression; None where it should not be used."""
-        statement = Statement("_", expr, expr.shape, (), letters or {})
-        return self.checked(statement)
+        letters = dict(self.indexed.letters)
+        return self.checked(Statement("_", expr, expr.shape, (), letters))
 
     def checked(self, statement: Statement) -> Array:
         """The value of a statement; None where it should not be used."""
         with np.errstate(all="ignore"):
             value = meaning.evaluate(statement, self.scope, self.sizes, np)
-        sound = np.all(np.isfinite(value)) and np.max(np.abs(value), initial=0) < LARGEST
+        sound = (
+            np.all(np.isfinite(value)) and np.max(np.abs(value), initial=0) < LARGEST
+        )
         return value if sound else None
 
     # The ways to grow an expression of a shape
@@ -64,7 +78,9 @@ class Grower:
                 self.from_scalar,
                 self.from_vector,
                 self.from_matrix,
-            ][min(len(shape), 2) :][:1] * 4
+            ][
+                min(len(shape), 2) :
+            ][:1] * 4
             ways += [self.reduced] * 2
         for _ in range(6):
             expr = self.rng.choice(ways)(shape, depth)
@@ -77,6 +93,11 @@ class Grower:
         pick = self.rng.choice
         found = [Expr(name, (), s) for name, s in self.names.items() if s == shape]
         found *= 3
+        for name in sorted(self.positive):
+            if self.names[name] == shape:
+                found.append(Expr(f"log({name})", (), shape))
+                found.append(Expr(f"sqrt({name})", (), shape))
+                found.append(Expr(f"{name}**0.7", (), shape, POW))
         for name, s in self.names.items():
             if len(s) > 1 and s[::-1] == shape:
                 found.append(Expr(f"{name}.T", (), shape))
@@ -102,23 +123,25 @@ class Grower:
             at = self.rng.choice(("0", "-1"))
             subscripts.append((at, shape[1:]))
             short = f"{shape[0]} - 1"
-            if shape[0] in self.sizes:
+            if shape[0] in self.long:
                 subscripts.append(("1:", (short, *shape[1:])))
                 subscripts.append((f":{short}", (short, *shape[1:])))
         if len(shape) == 2:
             subscripts.append((f":, {at}", shape[:1]))
             subscripts.append((f"{at}, 0", ()))
-            if shape[1] in self.sizes:
+            if shape[1] in self.long:
                 subscripts.append((":, 1:", (shape[0], f"{shape[1]} - 1")))
         if len(shape) == 3:
             subscripts.append((f":, :, {at}", shape[:2]))
             subscripts.append((f":, {at}", (shape[0], shape[2])))
-        return [Expr(f"{name}[{s}]", (), wanted) for s, new in subscripts if new == wanted]
+        return [
+            Expr(f"{name}[{s}]", (), wanted) for s, new in subscripts if new == wanted
+        ]
 
     def unary(self, shape: Shape, depth: int) -> Expr | None:
         template, need, level = self.rng.choice(UNARY)
         arg = self.grow(shape, depth - 1)
-        return Expr(template, (arg,), shape, level, (need,) * template.count("{"))._same()
+        return Expr(template, (arg,), shape, level, (need,))
 
     def kinked(self, shape: Shape, depth: int) -> Expr | None:
         """A function with a kink, away from it."""
@@ -128,7 +151,9 @@ class Grower:
         gap = self.value(Expr(distance, (left, right), shape, ADD, (MUL, MUL)))
         if gap is None or np.min(np.abs(gap)) < CLOSEST:
             return None
-        args = (left, right, *others)[: 1 + max(k for k in range(4) if f"{{{k}}}" in template)]
+        args = (left, right, *others)[
+            : 1 + max(k for k in range(4) if f"{{{k}}}" in template)
+        ]
         return Expr(template, args, shape, ATOM, (ADD + 1,) * len(args))
 
     def narrower(self, shape: Shape) -> Shape:
@@ -156,7 +181,9 @@ class Grower:
             return Expr(f"{name}({{0}}, axis={axis})", (arg,), shape)
         axis = self.rng.randrange(len(shape) + 1)
         longer = (*shape[:axis], self.some_dim(), *shape[axis:])
-        name = self.rng.choice(("sum", "sum", "mean", "norm", "logsumexp", "var", "max"))
+        name = self.rng.choice(
+            ("sum", "sum", "mean", "norm", "logsumexp", "var", "max")
+        )
         arg = self.grow(longer, depth - 1)
         if name == "norm":
             arg = Expr("2 + {0}", (arg,), longer, ADD, (MUL,))
@@ -261,19 +288,23 @@ class Grower:
         """A template with operands grown for it."""
         template, shapes = way
         args = tuple(
-            self.well_conditioned(s[1], depth) if s[:1] == ("spd",) else self.grow(s, depth - 1)
+            (
+                self.well_conditioned(s[1], depth)
+                if s[:1] == ("spd",)
+                else self.grow(s, depth - 1)
+            )
             for s in shapes
         )
-        level = ATOM if template.endswith((")", ".T")) and template[0] != "{" else MUL
-        level = ADD if " + " in template else POW if template.endswith("**2") else level
-        return Expr(template, args, shape, level, (ATOM,) * len(args))
+        level = ATOM if template.endswith(")") and template[0] != "{" else MUL
+        level = ADD if template.startswith("{0} + ") else level
+        return Expr(template, args, shape, level, needs_of(template))
 
     def well_conditioned(self, n: str, depth: int) -> Expr:
         """A positive definite matrix, mostly symmetric."""
         arg = self.grow((n, n), min(depth - 1, 1))
         arg = Expr("tanh({0})", (arg,), (n, n))
         template = self.rng.choice(("{0} @ {0}.T + 3*eye(%s)", "{0} + 4*eye(%s)")) % n
-        return Expr(template, (arg,), (n, n), ADD, (MUL,))
+        return Expr(template, (arg,), (n, n), ADD, (ATOM,))
 
 
 def _gap(value: Array, axis: int) -> Array:
@@ -282,7 +313,3 @@ def _gap(value: Array, axis: int) -> Array:
         return np.full(1, np.inf)
     top = np.sort(value, axis=axis)
     return np.take(top, -1, axis=axis) - np.take(top, -2, axis=axis)
-
-
-__all__ = ["Grower"]
-assert POW and NEG

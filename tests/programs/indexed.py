@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.programs.elementwise import UNARY
-from tests.programs.tree import ADD, ATOM, MUL, NEG, Expr, Shape, Statement
+from tests.programs.tree import ADD, MUL, NEG, Expr, Statement
 
 if TYPE_CHECKING:
     from tests.programs.grow import Grower
 
-LETTERS = ("i", "j", "k", "l", "q", "r", "s", "t")
+LETTERS = tuple("ijklqrst") + tuple(f"i{k}" for k in range(1, 9))
 Letters = dict[str, str]  # a letter and the dim that its range has
 
 
@@ -37,16 +37,13 @@ class IndexGrower:
 
     def scalar(self, depth: int) -> Expr | None:
         """A sum over indices that stands in an array expression."""
-        mark = dict(self.letters)
         expr = self.sum({}, depth)
-        if self.grower.value(expr, self.letters) is None:
-            self.letters = mark
-            return None
-        return expr
+        return expr if self.grower.value(expr) is not None else None
 
     def some_range(self) -> str:
         dim = self.grower.some_dim()
-        return f"{dim} - 1" if self.rng.random() < 0.2 else dim
+        shorten = dim in self.grower.long and self.rng.random() < 0.2
+        return f"{dim} - 1" if shorten else dim
 
     def body(self, free: Letters, depth: int) -> Expr:
         """An expression in which every free letter stands alone somewhere."""
@@ -56,7 +53,9 @@ class IndexGrower:
             if anchor.template not in _leaves(expr):
                 sign = self.rng.choice((" * ", " + "))
                 level = MUL if sign == " * " else ADD
-                expr = Expr(f"{{0}}{sign}{{1}}", (expr, anchor), (), level, (level, NEG))
+                expr = Expr(
+                    f"{{0}}{sign}{{1}}", (expr, anchor), (), level, (level, NEG)
+                )
         return expr
 
     def anchor(self, letter: str, free: Letters) -> Expr:
@@ -79,7 +78,7 @@ class IndexGrower:
         roll = self.rng.random()
         if depth <= 0 or roll < 0.2:
             return self.leaf(free)
-        if roll < 0.4 and len(self.letters) < len(LETTERS):
+        if roll < 0.4:
             return self.sum(free, depth)
         if roll < 0.6:
             template, need, level = self.rng.choice(UNARY)
@@ -118,9 +117,13 @@ class IndexGrower:
 
     def sum(self, free: Letters, depth: int) -> Expr:
         """A sum over one or two new letters, or over a range."""
-        fresh = [x for x in LETTERS if x not in self.letters]
-        count = min(len(fresh), 1 if free else self.rng.choice((1, 2, 2, 3)))
-        bound = {x: self.some_range() for x in fresh[:count]}
+        bound: Letters = {}
+        count = 1 if free else self.rng.choice((1, 2, 2, 3))
+        for _ in range(count):
+            dim = self.some_range()
+            taken = {x for x, other in self.letters.items() if other != dim}
+            taken.update(free, bound)
+            bound[next(x for x in LETTERS if x not in taken)] = dim
         self.letters.update(bound)
         ranged = self.range(bound, free) if count == 1 else ""
         body = self.body({**free, **bound}, depth - 1)
@@ -131,7 +134,9 @@ class IndexGrower:
         """Bounds for the one letter of `bound` that stay inside its range."""
         ((letter, dim),) = bound.items()
         same = [x for x, length in free.items() if length == dim]
-        choices = ["", "", f"range({dim})", f"range(1, {dim})"]
+        choices = ["", "", f"range({dim})"]
+        if dim in self.grower.sizes:
+            choices.append(f"range(1, {dim})")
         choices += [t for x in same for t in (f"range({x}, {dim})", f"range({x} + 1)")]
         chosen = self.rng.choice(choices)
         return f"{letter}={chosen}" if chosen else ""
@@ -139,6 +144,3 @@ class IndexGrower:
 
 def _leaves(expr: Expr) -> set[str]:
     return {tree.template for _, tree in expr.subtrees() if not tree.args}
-
-
-__all__ = ["ATOM", "IndexGrower", "Shape"]

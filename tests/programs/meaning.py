@@ -32,7 +32,10 @@ def value(program: RandomProgram, arguments: Mapping[str, Array]) -> Array:
 
 
 def run(
-    program: RandomProgram, arguments: Mapping[str, Array], xp: Any, functions: Functions
+    program: RandomProgram,
+    arguments: Mapping[str, Array],
+    xp: Any,
+    functions: Functions,
 ) -> Array:
     """Return the value that an array library gives."""
     scope: dict[str, Array] = {**functions, **program.sizes, **arguments}
@@ -63,9 +66,7 @@ def evaluate(
         return xp.reshape(xp.asarray(body), shape)
     free = [lengths[x] if x in statement.indices else 1 for x in names]
     order = [statement.indices.index(x) for x in names if x in statement.indices]
-    flat = xp.reshape(
-        xp.broadcast_to(body, free), [shape[k] for k in order]
-    )
+    flat = xp.reshape(xp.broadcast_to(body, free), [shape[k] for k in order])
     return xp.transpose(flat, np.argsort(order))
 
 
@@ -88,7 +89,13 @@ def _sum(
 ) -> Callable[..., Array]:
     """Return the sum of both notations: over axes, or over indices and ranges."""
 
-    def total(body: Array, *over: Array, axis: Any = None, keepdims: bool = False, **ranges: Any) -> Array:
+    def total(
+        body: Array,
+        *over: Array,
+        axis: Any = None,
+        keepdims: bool = False,
+        **ranges: Any,
+    ) -> Array:
         if not over and not ranges:
             return plain(body, axis=axis, keepdims=keepdims)
         bound = [axes[id(index)] for index in over]
@@ -136,6 +143,9 @@ def namespace(xp: Any, elementwise: Functions, linear: Functions) -> dict[str, A
     def log_softmax(x: Array, axis: Any = None) -> Array:
         return x - logsumexp(x, axis, keepdims=True)
 
+    def largest(x: Array, axis: Any = None) -> Array:
+        return xp.max(x, axis=axis)
+
     def power(x: Array, y: Array) -> Array:
         return x**y
 
@@ -162,6 +172,7 @@ def namespace(xp: Any, elementwise: Functions, linear: Functions) -> dict[str, A
         "mean": mean,
         "var": var,
         "norm": norm,
+        "max": largest,
         "logsumexp": logsumexp,
         "softmax": softmax,
         "log_softmax": log_softmax,

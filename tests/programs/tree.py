@@ -7,6 +7,7 @@ the compiler.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -37,7 +38,9 @@ class Expr:
         )
         return self.template.format(*parts)
 
-    def subtrees(self, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Expr]]:
+    def subtrees(
+        self, path: tuple[int, ...] = ()
+    ) -> Iterator[tuple[tuple[int, ...], Expr]]:
         """All subtrees with their paths, the root first."""
         yield path, self
         for k, arg in enumerate(self.args):
@@ -50,6 +53,18 @@ class Expr:
         args = list(self.args)
         args[path[0]] = args[path[0]].replaced(path[1:], new)
         return replace(self, args=tuple(args))
+
+
+def _between_commas(template: str, slot: str) -> int:
+    return len(re.findall(rf"[(,] ?{re.escape(slot)}[,)]", template))
+
+
+def needs_of(template: str) -> tuple[int, ...]:
+    """How tightly the arguments of a template must bind: not at all between commas."""
+    count = 1 + max(int(digit) for digit in re.findall(r"{(\d)}", template))
+    loose = [_between_commas(template, f"{{{k}}}") for k in range(count)]
+    all_ = [template.count(f"{{{k}}}") for k in range(count)]
+    return tuple(0 if a == b else ATOM for a, b in zip(loose, all_, strict=True))
 
 
 @dataclass(frozen=True)
@@ -69,6 +84,10 @@ class Statement:
 
     def __str__(self) -> str:
         return f"{self.left} = {self.body.text}"
+
+
+def _words(statement: Statement) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", statement.body.text))
 
 
 @dataclass(frozen=True)
@@ -99,18 +118,40 @@ class RandomProgram:
         return [*kinds, "jvp", "vjp"]
 
     @property
-    def used(self) -> list[str]:
-        """The inputs that the text mentions and those differentiated by, in order."""
-        import re
-
-        live = {self.result.name}
-        words: set[str] = set(self.wrt)
+    def live(self) -> tuple[Statement, ...]:
+        """The statements that the result rests on, itself last."""
+        words = {self.result.name}
+        found: list[Statement] = []
         for statement in reversed(self.statements):
-            if statement.name in live:
-                found = set(re.findall(r"[A-Za-z_]\w*", statement.body.text))
-                live |= found
-                words |= found
+            if statement.name in words:
+                found.append(statement)
+                words |= _words(statement)
+        return tuple(reversed(found))
+
+    @property
+    def words(self) -> set[str]:
+        """All names that the live statements mention."""
+        return {word for statement in self.live for word in _words(statement)}
+
+    @property
+    def used(self) -> list[str]:
+        """The function's arguments: inputs in its text or its `wrt`, in order."""
+        words = self.words | set(self.wrt)
         return [name for name in self.inputs if name in words]
+
+    @property
+    def binds_its_dims(self) -> bool:
+        """Whether the arguments have all dims that the text mentions."""
+        bound = {dim for name in self.used for dim in self.inputs[name]}
+        return all(dim in bound for dim in self.sizes if dim in self.words)
+
+    def pruned(self) -> RandomProgram:
+        """The program without the statements that the result does not need."""
+        live = self.live
+        shared = tuple(s for s in self.shared if s in live)
+        return replace(
+            self, shared=shared, where=tuple(s for s in self.where if s in live)
+        )
 
     @property
     def text(self) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import scipy.special
-from cupy._array import lifted
 
 _FUNCTIONS = """
     betaln digamma entr erf erfc erfcx erfinv expit gamma gammaln log_expit log_ndtr
@@ -15,5 +15,6 @@ _FUNCTIONS = """
 
 def __getattr__(name: str) -> Any:
     if name in _FUNCTIONS.split():
+        lifted = importlib.import_module("cupy._array").lifted
         return lifted(getattr(scipy.special, name), name)
     raise AttributeError(f"module 'cupyx.scipy.special' has no attribute {name!r}")

@@ -1,0 +1,70 @@
+"""What the names of a spec stand for, and what using them entails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tensorgen.errors import Span
+from tensorgen.ir.dims import Dim
+from tensorgen.lang.syntax import Expression
+from tensorgen.operators.functions.array import Array, SizeCheck
+
+
+@dataclass(slots=True)
+class Record:
+    """What a text uses: inputs, dims as numbers or sizes, and size conditions.
+
+    Dicts without values or with places, not sets: their order reaches the output.
+    """
+
+    inputs: dict[str, None] = field(default_factory=dict)
+    sizes: dict[str, Span] = field(default_factory=dict)
+    checks: dict[SizeCheck, None] = field(default_factory=dict)
+
+    def merge(self, other: Record) -> None:
+        """Take over what another text uses."""
+        self.inputs.update(other.inputs)
+        self.checks.update(other.checks)
+        for name, span in other.sizes.items():
+            self.sizes.setdefault(name, span)
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A definition with parameters: its text is elaborated at each call."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: Expression | None
+    shipped: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(self.parameters)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What one name stands for; a `value` of None has a fault that is reported."""
+
+    what: str
+    value: Array | None = None
+    record: Record = field(default_factory=Record)
+    dim: Dim | None = None
+    macro: Macro | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Local names before those of the file."""
+
+    file: Mapping[str, Thing]
+    local: dict[str, Thing] = field(default_factory=dict)
+
+    def get(self, name: str) -> Thing | None:
+        """What a name stands for, if anything."""
+        return self.local.get(name) or self.file.get(name)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.local
+        yield from self.file

@@ -1,0 +1,282 @@
+"""Which values indices take: from bounds, positions and conditions.
+
+The rules are SPEC's (docs/language.md): a range that is given holds; otherwise an
+index takes the largest interval in which every position that mentions it alone stays
+inside its axis; failing that a position whose other indices have ranges; failing that
+the bounds of others in which it occurs; failing that an index array that it is
+compared with. All indices of one statement are solved together, in rounds: each round
+applies the first rule that finds anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tensorgen.errors import Faults, Mark, Span
+from tensorgen.ir.dims import Dim
+from tensorgen.lang.facts import Facts, Interval, Known, Position
+from tensorgen.lang.forms import Form, Index
+
+
+class Ranges(Facts):
+    """All that one statement says of its indices; `solve` finds their intervals."""
+
+    def solve(self, faults: Faults) -> Known | None:
+        """Return an interval for each index, or None with faults reported."""
+        known: Known = {}
+        failed: set[Index] = set()
+        rules: tuple[Callable[[Index, Known], Interval | _Failure | None], ...] = (
+            self._given,
+            self._alone,
+            self._beside,
+            self._bounding,
+            self._against,
+        )
+        while True:
+            for rule in rules:
+                found = [
+                    (index, interval)
+                    for index in self.indices
+                    if index not in known and index not in failed
+                    if (interval := rule(index, known)) is not None
+                ]
+                if found:
+                    break
+            else:
+                break
+            for index, interval in found:
+                if isinstance(interval, Interval):
+                    interval = self._narrowed(index, _cut(index, interval))
+                if isinstance(interval, Interval):
+                    known[index] = interval
+                else:
+                    failed.add(index)
+                    interval.report(faults)
+        open_ = [i for i in self.indices if i not in known and i not in failed]
+        if open_ and not failed:
+            self._unsolved(open_, known, faults)
+        if failed or open_:
+            return None
+        return known if self.verified(known, faults) else None
+
+    # The rules
+
+    def _given(self, index: Index, known: Known) -> Interval | _Failure | None:
+        if index not in self.bounds:
+            return None
+        low, high = self.bounds[index]
+        if not all(i in known for form in (low, high) for i in form.mentioned):
+            return None
+        return Interval(self.least(low, known), -self.least(-high, known))
+
+    def _alone(self, index: Index, known: Known) -> Interval | _Failure | None:
+        return self._within(index, {}, False)
+
+    def _beside(self, index: Index, known: Known) -> Interval | _Failure | None:
+        return self._within(index, known, True)
+
+    def _within(
+        self, index: Index, known: Known, entries: bool
+    ) -> Interval | _Failure | None:
+        """The interval in which positions stay inside for all of `known`."""
+        if index in self.bounds:
+            return None
+        limits: list[tuple[Form, Position]] = []
+        for position in self.positions:
+            form = position.low
+            others = [i for i in form.indices if i != index]
+            ready = all(i in known for i in others)
+            if not entries and len(form.terms) != 1:
+                ready = False
+            if form.coefficient(index) and ready:
+                limits += [(limit, position) for limit in position.limits]
+        return self._interval(index, limits, known) if limits else None
+
+    def _bounding(self, index: Index, known: Known) -> Interval | _Failure | None:
+        """Rule: an index that occurs only in the bounds of others starts at 0."""
+        if index in self.bounds or any(
+            index in p.low.mentioned for p in self.positions
+        ):
+            return None
+        limits: list[tuple[Form, Position]] = []
+        for position in self.positions:
+            for limit in position.limits:
+                form = self.independent(limit)
+                others = [i for i in form.indices if i != index]
+                if form.coefficient(index) and all(i in known for i in others):
+                    limits.append((form, position))
+        if not limits:
+            return None
+        return self._interval(index, limits, known, floor=True)
+
+    def _against(self, index: Index, known: Known) -> Interval | _Failure | None:
+        if index in self.bounds or any(index in p.low.indices for p in self.positions):
+            return None
+        found = [c for c in self.compared if c.subject == index]
+        lows = [(-c.shift, None) for c in found]
+        highs = [(c.bound - c.shift, None) for c in found]
+        return _intersection(index, lows, highs) if found else None
+
+    def _interval(
+        self,
+        index: Index,
+        limits: Sequence[tuple[Form, Position]],
+        known: Known,
+        floor: bool = False,
+    ) -> Interval | _Failure | None:
+        """Solve `limit >= 0` for an index, for all values of the others."""
+        lows: list[tuple[Dim, Position | None]] = [(Dim(), None)] if floor else []
+        highs: list[tuple[Dim, Position | None]] = []
+        for limit, position in limits:
+            scale = limit.coefficient(index)
+            rest = Form.of(((a, c) for a, c in limit.terms if a != index), limit.const)
+            least = self.least(rest, known)
+            # scale * index + least >= 0
+            quotient = _floor_divided(least, abs(scale))
+            if quotient is None:
+                return _Failure(
+                    f"the range of '{index.name}' is not affine in the dims",
+                    index.span or position.span,
+                    ((position.span, f"an axis of length {position.length}"),),
+                    _hint(index),
+                )
+            if scale > 0:
+                lows.append((-quotient, position))
+            else:
+                highs.append((quotient + 1, position))
+        return _intersection(index, lows, highs) if highs else None
+
+    def _narrowed(
+        self, index: Index, interval: Interval | _Failure
+    ) -> Interval | _Failure:
+        """Cut an interval by conditions on the index alone, where that is safe."""
+        if not isinstance(interval, Interval):
+            return interval
+        for owner, form in self.conditions:
+            if owner != index or form.indices != (index,) or len(form.terms) != 1:
+                continue
+            low, high = interval
+            match form.coefficient(index):
+                case 1 if (-form.const - low).is_nonnegative():
+                    low = -form.const
+                case -1 if (high - form.const - 1).is_nonnegative():
+                    high = form.const + 1
+            # A condition may hold nowhere: that is no fault, so it must not become one.
+            if (high - low).is_nonnegative():
+                interval = Interval(low, high)
+        return interval
+
+    def _unsolved(self, open_: list[Index], known: Known, faults: Faults) -> None:
+        """Report indices that no rule reaches, together where they meet."""
+        cyclic = [i for i in open_ if i in self.bounds]
+        if len(cyclic) == len(open_):
+            names = _listed(cyclic)
+            faults.add(f"the bounds of {names} depend on each other", cyclic[0].span)
+            return
+        for index in open_:
+            if index in self.bounds:
+                continue
+            meets = next(
+                (
+                    (p, other)
+                    for p in self.positions
+                    for other in p.low.indices
+                    if index in p.low.indices and other in open_ and other != index
+                ),
+                None,
+            )
+            if meets is None:
+                message = f"nothing gives the range of '{index.name}'"
+                faults.add(message, index.span, hint=_hint(index))
+            elif open_.index(meets[1]) > open_.index(index):
+                names = _listed([index, meets[1]])
+                message = f"the ranges of {names} do not follow: neither stands alone"
+                mark = (meets[0].span, f"an axis of length {meets[0].length}")
+                faults.add(message, index.span, marks=[mark], hint=_hint(meets[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Why a rule that applies gives no interval."""
+
+    message: str
+    span: Span | None
+    marks: tuple[Mark, ...]
+    hint: str | None
+
+    def report(self, faults: Faults) -> None:
+        faults.add(self.message, self.span, marks=self.marks, hint=self.hint)
+
+
+def _listed(indices: Sequence[Index]) -> str:
+    return " and ".join(f"'{index.name}'" for index in indices)
+
+
+def _hint(index: Index) -> str:
+    if index.left:
+        return "let it stand alone in a position, as in x[i]"
+    return f"give it one: {index.name}=range(...)"
+
+
+def _floor_divided(size: Dim, divisor: int) -> Dim | None:
+    """Return floor(size / divisor) where that is a polynomial."""
+    terms = []
+    for monomial, c in size.terms:
+        if monomial and c % divisor:
+            return None
+        terms.append((monomial, c // divisor))
+    return Dim(terms)
+
+
+def _intersection(
+    index: Index,
+    lows: Sequence[tuple[Dim, Position | None]],
+    highs: Sequence[tuple[Dim, Position | None]],
+) -> Interval | _Failure:
+    """The largest low and the least high, if all can be compared."""
+    ends: list[Dim] = []
+    for limits, sign in ((lows, 1), (highs, -1)):
+        best, place = limits[0]
+        for limit, position in limits[1:]:
+            if ((best - limit) * sign).is_nonnegative():
+                continue
+            if not ((limit - best) * sign).is_nonnegative():
+                marks = tuple(
+                    (p.span, f"{index.name} {'>=' if sign > 0 else '<'} {at}")
+                    for at, p in ((best, place), (limit, position))
+                    if p is not None
+                )
+                return _Failure(
+                    f"the range of '{index.name}' does not follow: "
+                    f"{best} and {limit} cannot be compared",
+                    index.span,
+                    marks,
+                    _hint(index),
+                )
+            best, place = limit, position
+        ends.append(best)
+    return Interval(*ends)
+
+
+def _cut(index: Index, interval: Interval) -> Interval | _Failure:
+    """Cut the interval of an index on the left side at 0."""
+    if not index.left:
+        return interval
+    low, high = interval
+    if low.is_positive() or (-high).is_positive():
+        return _Failure(
+            f"0 is outside of the range of '{index.name}': {low} to {high - 1}",
+            index.span,
+            (),
+            "the first entry along an index on the left side is at 0",
+        )
+    if low != 0 and not (-low).is_nonnegative():
+        return _Failure(
+            f"whether 0 is in the range of '{index.name}' is not known: it starts "
+            f"at {low}",
+            index.span,
+            (),
+            None,
+        )
+    return Interval(Dim(), high)

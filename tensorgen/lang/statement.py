@@ -1,0 +1,284 @@
+"""The elaboration of one statement: a syntax tree becomes an array of the graph.
+
+A statement with indices is read twice by the same code. The first time the ranges of
+its indices are unknown: their axes get provisional sizes, and every position, bound
+and condition is noted. Then all ranges are solved together (`ranges`), and the second
+reading builds the nodes. What the first one built is left to be forgotten.
+
+Faults are noted as they are met and stand as None in place of a value, so that one
+reading finds all that do not depend on each other.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from tensorgen.errors import Faults, Mark, Span, suggest
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node
+from tensorgen.lang import calls, operations, subscripts
+from tensorgen.lang.facts import Known, Position
+from tensorgen.lang.forms import Form, Index
+from tensorgen.lang.names import Macro, Names, Record, Thing
+from tensorgen.lang.protocol import Differentiator
+from tensorgen.lang.ranges import Ranges
+from tensorgen.lang.syntax import DEEPEST, Expression
+from tensorgen.operators.functions import FUNCTIONS
+from tensorgen.operators.functions.array import Array, Build, Misuse, Place
+
+CONSTANTS = ("pi", "e", "inf")
+
+
+@dataclass
+class Session:
+    """What all statements of one file share."""
+
+    graph: Graph
+    differentiate: Differentiator
+    faults: Faults
+    prelude: dict[str, Macro]
+    expanded: dict[object, tuple[Array | None, Record]] = field(default_factory=dict)
+
+
+class Statement:
+    """One reading of one expression."""
+
+    def __init__(
+        self,
+        session: Session,
+        expression: Expression,
+        names: Names,
+        callers: tuple[tuple[Macro, Span], ...] = (),
+        depth: int = 0,
+    ) -> None:
+        self.session = session
+        self.expression = expression
+        self.names = names
+        self.callers = callers
+        self.depth = depth
+        self.scope: dict[str, Index] = {}
+        self.guards: list[Form] = []
+        self.ranges = Ranges()
+        self.known: Known | None = None
+        self._bound: dict[int, Index] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self.record = Record()
+        self.build = Build(self.session.graph, self.record.checks)
+
+    # The two readings
+
+    def elaborate(self, left: Sequence[Index]) -> Array | None:
+        """Return the value, its first axes those of the indices on the left."""
+        for index in left:
+            self.check_index(index)
+            self.scope[index.name] = index
+        self.ranges.indices += left
+        value = self.value(self.expression.tree)
+        if value is None:
+            return None
+        if self.ranges.indices:
+            self.known = self.ranges.solve(self.session.faults)
+            if self.known is None:
+                return None
+            self._begin()
+            value = self.value(self.expression.tree)
+            if value is None:
+                return None
+        self.record.checks.update(self.ranges.checks)
+        if not left:
+            return value
+        return self.arranged(value, left, ())
+
+    def arranged(
+        self, x: Array, front: Sequence[Index], back: Sequence[Index]
+    ) -> Array:
+        """Make indices into positional axes: some before all others, some behind."""
+        gone = (*front, *back)
+        batch = tuple(index for index in x.batch if index not in gone)
+        axes = [("axis", k) for k in range(x.order)]
+        node = self.build.graph.product(
+            (*batch, *front, *axes, *back),
+            [(x.node, x.labels(axes))],
+            sizes={index: self.size(index) for index in gone},
+        )
+        return Array(node, batch)
+
+    # Indices
+
+    def low(self, index: Index) -> Dim:
+        """The least value of an index."""
+        return Dim() if self.known is None else self.known[index].low
+
+    def size(self, index: Index) -> Dim:
+        """How many values an index takes; a symbol of its own while unknown."""
+        if self.known is None:
+            return Dim.symbol(f"#{self.ranges.indices.index(index)}")
+        return self.known[index].size
+
+    def bind(self, tree: ast.expr | ast.keyword, name: str) -> Index | None:
+        """Bind an index at a place of the tree, the same one in both readings."""
+        index = self._bound.get(id(tree))
+        if index is None:
+            index = Index(name, self.expression.span(tree))
+            if not self.check_index(index):
+                return None
+            self._bound[id(tree)] = index
+            self.ranges.indices.append(index)
+        self.scope[name] = index
+        return index
+
+    def check_index(self, index: Index) -> bool:
+        """Report an index that bears a name which is in use."""
+        thing = self.names.get(index.name)
+        if thing is not None:
+            message = f"'{index.name}' is {thing.what}, so no index can bear its name"
+            self.fault(message, index.span)
+        elif index.name in self.scope:
+            message = f"the index '{index.name}' is bound already"
+            first = self.scope[index.name].span
+            marks = [] if first is None else [(first, "here")]
+            self.fault(message, index.span, marks, "give the inner one another name")
+        else:
+            return True
+        return False
+
+    def position(
+        self, low: Form, high: Form, length: Dim, tree: ast.expr
+    ) -> None:
+        """Note that `low >= 0` and `high >= 0` must hold at a place."""
+        if self.known is None:
+            text, span = self.expression.source(tree), self.expression.span(tree)
+            guards = tuple(self.guards)
+            position = Position(low, high, length, text, span, guards)
+            self.ranges.positions.append(position)
+
+    # Faults
+
+    def fault(
+        self,
+        message: str,
+        place: ast.expr | ast.keyword | Span | None,
+        marks: Iterable[Mark] = (),
+        hint: str | None = None,
+    ) -> None:
+        """Note a fault; inside of a macro also where it was called."""
+        span = self.expression.span(place) if isinstance(place, ast.AST) else place
+        for macro, call in reversed(self.callers):
+            if macro.shipped:
+                # A reader looks for the fault in the spec, not in the prelude.
+                message, span, marks = f"in '{macro.name}': {message}", call, ()
+            else:
+                marks = [*marks, (call, f"'{macro.name}' is used here")]
+        self.session.faults.add(message, span, marks=marks, hint=hint)
+
+    def misused(
+        self,
+        misuse: Misuse,
+        place: ast.expr | Span,
+        places: dict[Place, ast.expr],
+    ) -> None:
+        """Note that a builder cannot take its arguments."""
+        marks = [
+            (self.expression.span(places[at]), label)
+            for at, label in misuse.marks
+            if at in places
+        ]
+        self.fault(misuse.message, place, marks, misuse.hint)
+
+    # Values
+
+    def value(self, tree: ast.expr) -> Array | None:
+        """Return the value of a part, or None where a fault was noted."""
+        if self.depth >= DEEPEST:
+            self.fault("the expression is nested too deeply", tree)
+            return None
+        self.depth += 1
+        try:
+            return self._value(tree)
+        finally:
+            self.depth -= 1
+
+    def values(self, trees: Iterable[ast.expr]) -> list[Array] | None:
+        """Return the values of parts, all of which are read whatever happens."""
+        found = [self.value(tree) for tree in trees]
+        good = [value for value in found if value is not None]
+        return good if len(good) == len(found) else None
+
+    def _value(self, tree: ast.expr) -> Array | None:
+        match tree:
+            case ast.Name():
+                return self._name(tree)
+            case ast.Call():
+                return calls.call(self, tree)
+            case ast.Subscript():
+                return subscripts.subscript(self, tree)
+            case _:
+                return operations.operation(self, tree)
+
+    def _name(self, tree: ast.Name) -> Array | None:
+        name = tree.id
+        if name in self.scope:
+            return self._index_number(self.scope[name])
+        thing = self.use(name, tree)
+        if thing is not None:
+            if thing.macro is None:
+                return thing.value
+            hint = f"call it: {thing.macro}"
+            self.fault(f"'{name}' is a definition with parameters", tree, hint=hint)
+        elif name in CONSTANTS:
+            return Array(self.build.graph.named_constant(name))
+        elif name in FUNCTIONS or name in self.session.prelude:
+            shown = FUNCTIONS.get(name) or self.session.prelude[name]
+            self.fault(f"'{name}' is a function", tree, hint=f"call it: {shown}")
+        else:
+            self.unknown(name, tree)
+        return None
+
+    def _index_number(self, index: Index) -> Array:
+        graph = self.build.graph
+        numbers, low = graph.iota(self.size(index)), self.low(index)
+        out = (index,)
+        terms: list[tuple[int, Node, tuple[Index, ...]]] = [(1, numbers, out)]
+        if low != 0:
+            terms.append((1, graph.size(low), ()))
+        return Array(graph.sum(out, terms), out)
+
+    def use(self, name: str, tree: ast.expr) -> Thing | None:
+        """Return what a name stands for, noting that the text mentions it."""
+        thing = self.names.get(name)
+        if thing is not None:
+            self.record.merge(thing.record)
+            if thing.dim is not None:
+                self.record.sizes.setdefault(name, self.expression.span(tree))
+        return thing
+
+    def unknown(self, name: str, tree: ast.expr) -> None:
+        """Report a name that stands for nothing."""
+        known = [*self.scope, *self.names, *CONSTANTS]
+        self.fault(f"unknown name '{name}'", tree, hint=suggest(name, known))
+
+    def unbound(self, tree: ast.expr) -> bool:
+        """Report the names in a position that could only be indices, if any."""
+        found = False
+        for part in ast.walk(tree):
+            if isinstance(part, ast.Name) and self._is_free(part.id):
+                message = f"the index '{part.id}' is neither on the left side nor bound"
+                hint = f"bind it by a reduction, as in sum(..., {part.id})"
+                close = suggest(part.id, [*self.names])
+                self.fault(message, part, hint=close or hint)
+                found = True
+        return found
+
+    def _is_free(self, name: str) -> bool:
+        return not (
+            name in self.scope
+            or self.names.get(name)
+            or name in FUNCTIONS
+            or name in self.session.prelude
+        )
+

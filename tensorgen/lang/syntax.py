@@ -1,0 +1,208 @@
+"""The text of an expression as a Python syntax tree that keeps its places.
+
+Python's parser reads the text and nothing ever runs it. What Python's grammar allows
+and the language does not is left to the elaboration, which accepts a list of node
+kinds; what Python's parser cannot read is explained here.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tensorgen.errors import Faults, Span, Text
+
+LONGEST = 100_000
+DEEPEST = 80
+# float64 ends near 1e308; beyond that a decimal would only fill memory.
+_LARGEST_EXPONENT = 400
+_EXPONENT = re.compile(r"[eE]([+-]?\d+)$")
+_CLOSING = {")": "(", "]": "[", "}": "{"}
+_LOOKALIKES = {
+    "\N{MINUS SIGN}": "-",
+    "\N{EN DASH}": "-",
+    "\N{EM DASH}": "-",
+    "\N{MULTIPLICATION SIGN}": "*",
+    "\N{MIDDLE DOT}": "*",
+    "\N{DOT OPERATOR}": "*",
+    "\N{ASTERISK OPERATOR}": "*",
+    "\N{DIVISION SIGN}": "/",
+    "\N{DIVISION SLASH}": "/",
+    "\N{LESS-THAN OR EQUAL TO}": "<=",
+    "\N{GREATER-THAN OR EQUAL TO}": ">=",
+    "\N{NOT EQUAL TO}": "!=",
+    "\N{SUPERSCRIPT TWO}": "**2",
+    "\N{SUPERSCRIPT THREE}": "**3",
+    "\N{GREEK SMALL LETTER PI}": "pi",
+    "\N{INFINITY}": "inf",
+    "\N{SQUARE ROOT}": "sqrt",
+    "\N{NO-BREAK SPACE}": "a plain space",
+    "\N{RIGHT SINGLE QUOTATION MARK}": ".T",
+}
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A parsed text."""
+
+    text: Text
+    tree: ast.expr
+
+    def _offsets(self, tree: ast.AST) -> tuple[int, int]:
+        return _range(self.text.value, tree)
+
+    def span(self, tree: ast.AST) -> Span:
+        """Where a part of the expression stands in the file."""
+        return self.text.span(*self._offsets(tree))
+
+    def source(self, tree: ast.AST) -> str:
+        """The text of a part, in one line and shortened."""
+        start, end = self._offsets(tree)
+        text = " ".join(self.text.value[start:end].split())
+        return text if len(text) <= 40 else text[:37] + "..."
+
+    def operator(self, left: ast.AST, right: ast.AST, sign: str) -> Span:
+        """Where the operator between two operands stands."""
+        begin, end = self._offsets(left)[1], self._offsets(right)[0]
+        at = self.text.value.find(sign, begin, end)
+        return self.text.span(at, at + len(sign)) if at >= 0 else self.span(right)
+
+    def prefix(self, tree: ast.AST) -> Span:
+        """The first character of a part."""
+        start, _ = self._offsets(tree)
+        return self.text.span(start, start + 1)
+
+    def number(self, tree: ast.Constant) -> Fraction | None:
+        """The exact value of a number as it is written, None if it is out of range."""
+        start, end = self._offsets(tree)
+        written = self.text.value[start:end].replace("_", "")
+        if isinstance(tree.value, int):
+            return Fraction(tree.value)
+        exponent = _EXPONENT.search(written)
+        if exponent and abs(int(exponent[1])) > _LARGEST_EXPONENT:
+            return None
+        return Fraction(written)
+
+
+def _range(text: str, tree: ast.AST) -> tuple[int, int]:
+    """The first and last offset of a node in the text that `parse` wrapped."""
+    lines = text.split("\n")
+
+    def offset(line: int, column: int) -> int:
+        # Line 1 is the parenthesis that `parse` adds; columns count UTF-8 bytes.
+        row = min(max(line - 2, 0), len(lines) - 1)
+        before = sum(len(earlier) + 1 for earlier in lines[:row])
+        if lines[row].isascii():
+            return before + min(column, len(lines[row]))
+        encoded = lines[row].encode("utf-8", "replace")[:column]
+        return before + len(encoded.decode("utf-8", "replace"))
+
+    assert isinstance(tree, ast.expr | ast.keyword)
+    end_line, end_column = tree.end_lineno, tree.end_col_offset
+    start = offset(tree.lineno, tree.col_offset)
+    if end_line is None or end_column is None:
+        return start, start
+    return start, offset(end_line, end_column)
+
+
+def parse(text: Text, faults: Faults) -> Expression | None:
+    """Return the syntax tree of an expression, or None with faults reported."""
+    value = text.value
+    if not value.strip():
+        faults.add("an expression is missing", text.span())
+        return None
+    if len(value) > LONGEST:
+        faults.add(
+            f"an expression is longer than {LONGEST} characters", text.span(0, 1)
+        )
+        return None
+    if not _scanned(text, faults):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # Inside parentheses an expression may go on over line breaks.
+            tree = ast.parse(f"(\n{value}\n)", mode="eval").body
+    except SyntaxError as error:
+        _explain(text, error, faults)
+        return None
+    except (RecursionError, MemoryError, ValueError):
+        faults.add("the expression is nested too deeply", text.span(0, 1))
+        return None
+    return Expression(text, tree)
+
+
+def _scanned(text: Text, faults: Faults) -> bool:
+    """Look for what has an explanation of its own: characters, brackets, `=`."""
+    opened: list[tuple[str, int]] = []
+    quote = ""
+    value = text.value
+    for at, char in enumerate(value):
+        place = text.span(at, at + 1)
+        if quote:
+            quote = "" if char == quote or (char, quote) == ("\n", "#") else quote
+        elif char == "#":
+            quote = char
+        elif char in "\"'":
+            quote = char
+        elif char in "([{":
+            opened.append((char, at))
+            if len(opened) > DEEPEST:
+                faults.add("the expression is nested too deeply", place)
+                return False
+        elif char in _CLOSING:
+            if not opened or opened[-1][0] != _CLOSING[char]:
+                marks = [(place, "")]
+                if opened:
+                    first = text.span(opened[-1][1], opened[-1][1] + 1)
+                    marks.append((first, "opened here"))
+                faults.add(f"'{char}' closes nothing", place, marks=marks)
+                return False
+            opened.pop()
+        elif char == "=" and not opened and _is_assignment(value, at):
+            hint = "'==' compares; a name is defined on a line of its own under 'where'"
+            faults.add("'=' cannot stand in an expression", place, hint=hint)
+            return False
+        elif not (char.isascii() and (char.isprintable() or char in "\n\t")):
+            meant = _LOOKALIKES.get(char)
+            hint = f"write {meant}" if meant else "an expression is written in ASCII"
+            faults.add(f"'{char}' cannot stand in an expression", place, hint=hint)
+            return False
+    if opened or quote not in ("", "#"):
+        at = opened[-1][1] if opened else value.rindex(quote)
+        faults.add(f"'{value[at]}' is never closed", text.span(at, at + 1))
+        return False
+    return True
+
+
+def _is_assignment(value: str, at: int) -> bool:
+    before = value[at - 1] if at else " "
+    return before not in "=<>!:" and value[at + 1 : at + 2] != "="
+
+
+def _explain(text: Text, error: SyntaxError, faults: Faults) -> None:
+    """Report what Python's parser stumbled over."""
+    lines = text.value.split("\n")
+    row = (error.lineno or 2) - 2
+    place = len(text.value.rstrip())
+    if 0 <= row < len(lines):
+        before = sum(len(line) + 1 for line in lines[:row])
+        place = min(before + max((error.offset or 1) - 1, 0), place)
+    said = error.msg or ""
+    hint = None
+    message = "the expression cannot be read from here on"
+    if place >= len(text.value.rstrip()):
+        message = "the expression ends too early"
+    elif "positional argument follows keyword" in said:
+        message = "an argument without a name stands behind one with a name"
+        hint = "named arguments such as axis=0 and k=range(5) come last"
+    elif "comma" in said:
+        hint = "is an operator or a comma missing?"
+    elif "leading zeros" in said or "decimal literal" in said:
+        message = "this number cannot be read"
+    elif "too many" in said or "Exceeds the limit" in said:
+        message = "the expression is nested too deeply or a number is too long"
+    faults.add(message, text.span(place, place + 1), hint=hint)

@@ -1,0 +1,234 @@
+"""Solving deltas and indicators: what is read where, written where, and masked.
+
+A delta is solved for one of its labels with coefficient 1 or -1, which vanishes: the
+axes that bore it are indexed by an affine form of the labels that stay. Solving for
+a summed label reads (`x[i + 1]`), solving for an axis of the result writes
+(`out[1:] = ...`, `out[i, i] = ...`). That the form stays within the range of the
+label solved for is a new pair of indicators: mostly implied, else a narrower
+interval for one label. What is left are masks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.nodes import (
+    Affine,
+    Constraint,
+    Input,
+    Label,
+    Lookup,
+    Product,
+    affine,
+)
+
+Interval = tuple[Dim, Dim]  # half-open, like a range
+Domains = Mapping[Label, Interval]
+
+
+@dataclass
+class Solution:
+    """A product without deltas: index forms for every axis, intervals, masks."""
+
+    reads: list[list[Affine]]
+    writes: list[Affine]
+    domains: dict[Label, Interval]
+    masks: list[Constraint] = field(default_factory=list)
+
+    def axes(self, dims: tuple[Dim, ...]) -> list[Label] | None:
+        """The label of each axis of the result, if nothing needs to be written."""
+        labels = [plain_label(form) for form in self.writes]
+        known = [label for label in labels if label is not None]
+        if len(set(known)) < len(labels):
+            return None
+        whole = all(
+            self.domains[label] == (ZERO, dim)
+            for label, dim in zip(known, dims, strict=True)
+        )
+        return known if whole else None
+
+    def is_view(self) -> bool:
+        """Whether every read is a basic slice, and nothing is masked."""
+        return not self.masks and all(
+            is_basic(forms, axis) for forms in self.reads for axis in range(len(forms))
+        )
+
+
+def plain_label(form: Affine) -> Label | None:
+    """The label that a form merely is."""
+    if len(form.terms) == 1 and form.const == 0:
+        atom, c = form.terms[0]
+        if c == 1 and not isinstance(atom, Lookup):
+            return atom
+    return None
+
+
+def single_label(form: Affine) -> tuple[Label, int] | None:
+    """The one label that a form has, with its coefficient."""
+    if len(form.terms) != 1 or isinstance(form.terms[0][0], Lookup):
+        return None
+    return form.terms[0][0], form.terms[0][1]
+
+
+def is_basic(forms: list[Affine], axis: int) -> bool:
+    """Whether an axis is indexed by a number or a slice."""
+    form = forms[axis]
+    if not form.terms:
+        return True
+    one = single_label(form)
+    others = (f for a, f in enumerate(forms) if a != axis)
+    return one is not None and all(one[0] not in f.labels for f in others)
+
+
+def bounds(form: Affine, domains: Domains) -> tuple[Dim, Dim] | None:
+    """The least and greatest value of a form, where index arrays state theirs."""
+    low = high = form.const
+    for atom, c in form.terms:
+        if isinstance(atom, Lookup):
+            if not isinstance(atom.node, Input) or atom.node.index is None:
+                return None
+            first, last = ZERO, atom.node.index - 1
+        else:
+            start, stop = domains[atom]
+            first, last = start, stop - 1
+        if c < 0:
+            first, last = last, first
+        low, high = low + first * c, high + last * c
+    return low, high
+
+
+def stays_within(form: Affine, domains: Domains, interval: Interval) -> bool:
+    """Whether a form provably keeps to an interval."""
+    reach = bounds(form, domains)
+    if reach is None:
+        return False
+    above = (reach[0] - interval[0]).is_nonnegative()
+    return above and (interval[1] - 1 - reach[1]).is_nonnegative()
+
+
+def solve_constraints(product: Product) -> Solution:
+    """Solve all constraints of a product."""
+    return _Solver(product).run()
+
+
+class _Solver:
+    def __init__(self, product: Product) -> None:
+        self.order = product.order
+        self.pending = list(product.constraints)
+        self.solution = Solution(
+            [[affine([(x, 1)]) for x in labels] for _, labels in product.factors],
+            [affine([(axis, 1)]) for axis in range(product.order)],
+            {label: (ZERO, dim) for label, dim in enumerate(product.sizes)},
+        )
+
+    @property
+    def domains(self) -> dict[Label, Interval]:
+        return self.solution.domains
+
+    def run(self) -> Solution:
+        """Narrow intervals and solve deltas until only masks are left.
+
+        Each round removes a constraint or a label, and adds indicators only when it
+        removes a label.
+        """
+        while True:
+            self.pending = [c for c in self.pending if not self._settled(c)]
+            best = self._best()
+            if best is None:
+                self.solution.masks = self.pending
+                return self.solution
+            self._solve_for(*best)
+
+    def _settled(self, constraint: Constraint) -> bool:
+        """Whether an indicator holds anyway, or could be made an interval."""
+        kind, form = constraint
+        if kind == "eq":
+            return not form.terms and form.const == 0
+        reach = bounds(form, self.domains)
+        if reach is not None and reach[0].is_nonnegative():
+            return True
+        return self._narrow(form)
+
+    def _narrow(self, form: Affine) -> bool:
+        """Apply `t + c >= 0` or `c - t >= 0` to the interval of `t`."""
+        one = single_label(form)
+        if one is None or abs(one[1]) != 1:
+            return False
+        label, c = one
+        low, high = self.domains[label]
+        if c > 0 and (-form.const - low).is_nonnegative():
+            self.domains[label] = (-form.const, high)
+            return True
+        if c < 0 and (high - form.const - 1).is_nonnegative():
+            self.domains[label] = (low, form.const + 1)
+            return True
+        return False
+
+    def _best(self) -> tuple[Constraint, Label, Affine] | None:
+        """The delta and label to solve for next: reads first, then what is implied."""
+        best: tuple[tuple[int, int], tuple[Constraint, Label, Affine]] | None = None
+        for k, constraint in enumerate(self.pending):
+            if constraint.kind != "eq":
+                continue
+            for atom, c in constraint.form.terms:
+                if isinstance(atom, Lookup) or abs(c) != 1:
+                    continue
+                form = _solved(constraint.form, atom, c)
+                if self._looked_up(atom) and plain_label(form) is None:
+                    continue
+                rank = (self._rank(atom, form), k)
+                if best is None or rank < best[0]:
+                    best = (rank, (constraint, atom, form))
+        return best[1] if best else None
+
+    def _looked_up(self, label: Label) -> bool:
+        """Whether a label is the argument of an index array somewhere."""
+        forms = [c.form for c in self.pending]
+        forms += [form for reads in self.solution.reads for form in reads]
+        forms += self.solution.writes
+        return any(
+            isinstance(atom, Lookup) and label in atom.labels
+            for form in forms
+            for atom, _ in form.terms
+        )
+
+    def _rank(self, label: Label, form: Affine) -> int:
+        written = any(label in f.labels for f in self.solution.writes)
+        if stays_within(form, self.domains, self.domains[label]):
+            return int(written)
+        one = single_label(form)
+        narrows = one is not None and abs(one[1]) == 1
+        return (2 if narrows else 4) + written
+
+    def _solve_for(self, constraint: Constraint, label: Label, form: Affine) -> None:
+        low, high = self.domains.pop(label)
+        rest = [c for c in self.pending if c is not constraint]
+        self.pending = [
+            Constraint(c.kind, _substituted(c.form, label, form)) for c in rest
+        ]
+        minus = Affine(tuple((a, -c) for a, c in form.terms), high - 1 - form.const)
+        above = form._replace(const=form.const - low)
+        self.pending += [Constraint("ge", above), Constraint("ge", minus)]
+        solution = self.solution
+        solution.reads = [
+            [_substituted(f, label, form) for f in forms] for forms in solution.reads
+        ]
+        solution.writes = [_substituted(f, label, form) for f in solution.writes]
+
+
+def _solved(form: Affine, label: Label, c: int) -> Affine:
+    """What `form == 0` says of a label whose coefficient is 1 or -1."""
+    rest = tuple((a, -c * d) for a, d in form.terms if a != label)
+    return Affine(rest, form.const * -c)
+
+
+def _substituted(form: Affine, label: Label, by: Affine) -> Affine:
+    """Replace a label, inside index arrays too if it is only renamed."""
+    if label not in form.labels:
+        return form
+    twin = plain_label(by)
+    if twin is not None:
+        return form.renamed(lambda x: twin if x == label else x)
+    return form.substituted(label, by)

@@ -1,0 +1,184 @@
+"""Index expressions: slices where they do, index arrays where they must."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Ref
+from tensorgen.lower.constraints import (
+    Domains,
+    is_basic,
+    single_label,
+    stays_within,
+)
+from tensorgen.lower.layout import aligned
+from tensorgen.lower.text import Expr, Level, product, total
+from tensorgen.lower.writer import Writer
+
+Looked = Callable[[Ref], Expr]
+
+
+@dataclass(frozen=True)
+class Subscript:
+    """The positions of an array, one text an axis, and the axes that they make."""
+
+    parts: tuple[str, ...]
+    labels: tuple[Label, ...]
+    fancy: bool  # by index arrays: a copy when read
+    safe: bool  # no position had to be clipped
+
+    @property
+    def text(self) -> str:
+        """What stands in brackets; nothing where all axes are whole."""
+        parts = list(self.parts)
+        while parts and parts[-1] == ":":
+            parts.pop()
+        return ", ".join(parts)
+
+
+class Indexer:
+    """Writes index expressions over the intervals of one product's labels."""
+
+    def __init__(self, writer: Writer, domains: Domains, looked: Looked) -> None:
+        """`looked` gives the expression of an index array under its labels."""
+        self.writer = writer
+        self.domains = domains
+        self.looked = looked
+
+    def read(self, array: Expr, forms: list[Affine], dims: Sequence[Dim]) -> Expr:
+        """The entries of `array` at `forms`, one for each of its axes."""
+        at = self.subscript(forms, dims)
+        if not at.text and not at.fancy:
+            return replace(array, labels=at.labels)
+        text = f"{array.at(Level.ATOM)}[{at.text}]"
+        base = None if at.fancy else array.base
+        return Expr(text, labels=at.labels, kind=array.kind, base=base)
+
+    def subscript(self, forms: list[Affine], dims: Sequence[Dim]) -> Subscript:
+        """The positions `forms` of an array with axes of size `dims`."""
+        basic = [
+            is_basic(forms, axis) and self._sliceable(forms[axis])
+            for axis in range(len(forms))
+        ]
+        fancy = [axis for axis, plain in enumerate(basic) if not plain]
+        block = sorted({x for axis in fancy for x in forms[axis].labels})
+        parts: list[str] = []
+        labels: list[Label] = []
+        safe = True
+        # Numbers count as index arrays where there are any.
+        joined = [a for a, f in enumerate(forms) if not basic[a] or not f.terms]
+        first = joined[0] if fancy and joined[-1] - joined[0] < len(joined) else -1
+        if fancy and first < 0:
+            labels += block
+        for axis, (form, dim) in enumerate(zip(forms, dims, strict=True)):
+            if axis == first:
+                labels += block
+            if not basic[axis]:
+                inside = stays_within(form, self.domains, (ZERO, dim))
+                parts.append(self._positions(form, block, dim, inside))
+                safe = safe and inside
+            elif not form.terms:
+                parts.append(self._number(form.const, dim))
+            else:
+                parts.append(self._slice(form, dim))
+                labels += [label for label in form.labels]
+        return Subscript(tuple(parts), tuple(labels), bool(fancy), safe)
+
+    def mask(self, constraint: Constraint) -> Expr:
+        """A constraint as an array of booleans over its labels."""
+        kind, form = constraint
+        block = sorted(form.labels)
+        left = [(a, c) for a, c in form.terms if c > 0]
+        right = [(a, -c) for a, c in form.terms if c < 0]
+        # The constant stands on the side where it is positive.
+        const = form.const
+        negative = all(c <= 0 for _, c in const.terms)
+        low = Affine(tuple(left), ZERO if negative else const)
+        high = Affine(tuple(right), -const if negative else ZERO)
+        sign = "==" if kind == "eq" else ">="
+        sides = [self._sum(side, block).at(Level.SUM) for side in (low, high)]
+        text = f"{sides[0]} {sign} {sides[1]}"
+        return Expr(text, Level.COMPARE, tuple(block), kind="bool")
+
+    # Positions by index arrays
+
+    def _positions(
+        self, form: Affine, block: Sequence[Label], dim: Dim, inside: bool
+    ) -> str:
+        positions = self._sum(form, block).text
+        if inside:
+            return positions
+        last = self.writer.size(dim - 1).text
+        return self.writer.np("clip", positions, "0", last)
+
+    def _sum(self, form: Affine, block: Sequence[Label]) -> Expr:
+        terms: list[tuple[int, Expr]] = []
+        for atom, c in form.terms:
+            array = aligned(self._atom(atom), block)
+            body = product(Fraction(abs(c)), [array])
+            terms.append((1 if c > 0 else -1, body))
+        for monomial, c in form.const.terms:
+            size = self.writer.size(Dim([(monomial, abs(c))]))
+            terms.append((1 if c > 0 else -1, size))
+        terms.sort(key=lambda term: -term[0])
+        return replace(total(terms), kind="int")
+
+    def _atom(self, atom: Label | Lookup) -> Expr:
+        if isinstance(atom, Lookup):
+            return self.looked(Ref(*atom))
+        low, high = self.domains[atom]
+        return Expr(self.writer.vector(low, high), labels=(atom,), kind="int")
+
+    # Numbers and slices
+
+    def _sliceable(self, form: Affine) -> bool:
+        """Whether a form is a number inside, or a slice whose limits can be stated."""
+        one = single_label(form)
+        if one is None or one[1] > 0:
+            return True
+        last = self._at_end(form)
+        return last == 0 or last.is_positive()
+
+    def _at_end(self, form: Affine) -> Dim:
+        ((label, c),) = _labels(form)
+        return (self.domains[label][1] - 1) * c + form.const
+
+    def _number(self, position: Dim, dim: Dim) -> str:
+        return self._limit(position, dim)
+
+    def _slice(self, form: Affine, dim: Dim) -> str:
+        ((label, c),) = _labels(form)
+        low, _ = self.domains[label]
+        first, last = low * c + form.const, self._at_end(form)
+        if c > 0:
+            start = "" if first == 0 else self._limit(first, dim)
+            stop = self._stop(last + 1, dim, c)
+        else:
+            start = "" if first == dim - 1 else self._limit(first, dim)
+            stop = "" if last == 0 else self._limit(last - 1, dim)
+        step = "" if c == 1 else f":{c}"
+        return f"{start}:{stop}{step}"
+
+    def _stop(self, stop: Dim, dim: Dim, step: int) -> str:
+        slack = (dim - stop).constant
+        if slack is not None and 0 <= slack < step:
+            return ""
+        return self._limit(stop, dim)
+
+    def _limit(self, position: Dim, dim: Dim) -> str:
+        """A position as text; from the end where that is a plain number."""
+        from_end = (position - dim).constant
+        if position.constant is None and from_end is not None and from_end < 0:
+            return str(from_end)
+        size = self.writer.size(position)
+        if position.is_nonnegative():
+            return size.text
+        # An empty interval must not turn into positions from the end.
+        return f"max({size.text}, 0)"
+
+
+def _labels(form: Affine) -> Iterator[tuple[Label, int]]:
+    return ((a, c) for a, c in form.terms if not isinstance(a, Lookup))

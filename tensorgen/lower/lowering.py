@@ -1,0 +1,261 @@
+"""From nodes to statements: one pass in reading order.
+
+A node gets a statement of its own if the user named it, if it is used more than once
+or if the text around it would become too long; else it stands where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from tensorgen.errors import InternalError
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Call,
+    Constant,
+    Input,
+    Iota,
+    Map,
+    Node,
+    Product,
+    Ref,
+    Size,
+    Sum,
+    constant_value,
+)
+from tensorgen.lower.code import Code
+from tensorgen.lower.layout import ordered
+from tensorgen.lower.maps import lower_call, lower_map
+from tensorgen.lower.names import Names, describe
+from tensorgen.lower.plan import Plan
+from tensorgen.lower.products import ProductLowering
+from tensorgen.lower.results import full, result
+from tensorgen.lower.scatter import Write
+from tensorgen.lower.sums import lower_sum
+from tensorgen.lower.text import Expr, Kind, Level, number
+from tensorgen.lower.writer import Writer
+
+# A longer text is broken up by naming its longest part, if that part is worth it.
+LONGEST = 66
+DEEPEST = 3
+WORTH_A_NAME = 10
+
+
+def lower(
+    graph: Graph,
+    roots: Sequence[Node],
+    *,
+    reserved: Collection[str] = (),
+    root_names: Sequence[str | None] = (),
+    fresh: bool | Sequence[bool] = True,
+    alias: str = "np",
+) -> Code:
+    """Return statements that compute `roots`, one expression for each.
+
+    Inputs are variables under their own names. `reserved` are further names not to
+    use, `root_names` suggestions for the roots that get a statement. Roots that are
+    `fresh` share no memory with inputs or with each other. The array module is
+    called `alias`.
+    """
+    lowering = Lowering(graph, roots, reserved, root_names, alias)
+    flags = [fresh] * len(roots) if isinstance(fresh, bool) else list(fresh)
+    return lowering.run(flags)
+
+
+class Lowering:
+    """The function under construction, node by node."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        roots: Sequence[Node],
+        reserved: Collection[str],
+        root_names: Sequence[str | None],
+        alias: str,
+    ) -> None:
+        """Plan the statements of `roots`."""
+        self.plan = Plan(graph, roots)
+        self.roots = list(roots)
+        self.root_names = list(root_names) + [None] * (len(roots) - len(root_names))
+        inputs = [node.name for node in self.plan.order if isinstance(node, Input)]
+        symbols = {
+            s: None for node in self.plan.order for d in node.dims for s in d.symbols
+        }
+        taken = [*reserved, *inputs, *symbols, alias, "dtype", "special", "np"]
+        self.writer = Writer(alias, Names(taken))
+        self.values: dict[Node, Expr] = {}
+        self.writes: dict[Node, Write] = {}
+
+    def run(self, fresh: Sequence[bool]) -> Code:
+        """Write all statements and return them with the roots' expressions."""
+        for node in self.plan.order:
+            self._visit(node)
+        shared: dict[str, None] = {
+            node.name: None for node in self.plan.order if isinstance(node, Input)
+        }
+        returns: list[str] = []
+        for k, root in enumerate(self.roots):
+            expr = result(self.writer, self.values[root], root.dims, shared, fresh[k])
+            # Several results read better by name.
+            if len(self.roots) > 1 and not expr.is_name and not self._is_short(expr):
+                expr = self._statement(root, expr, self.root_names[k])
+            if expr.base is not None:
+                shared[expr.base] = None
+            returns.append(expr.text)
+        return self.writer.code(returns)
+
+    # What products, sums, maps and calls see
+
+    def operand(self, ref: Ref) -> Expr:
+        """A use of a node as an expression under the labels of the use."""
+        return self.values[ref.node].renamed(ref.labels.__getitem__)
+
+    def whole(self, node: Node) -> Expr:
+        """A node's array with all of its axes, in their order."""
+        return full(self.writer, self.values[node], node.dims)
+
+    def is_inline(self, node: Node) -> bool:
+        """Whether a node's text is not the name of a variable."""
+        return not self.values[node].is_name
+
+    def new_array(self, node: Node, text: str) -> str:
+        """Start a new array for `node` that further statements change."""
+        name = self.writer.names.pick(self._candidates(node, None))
+        self.writer.assign(name, text)
+        return name
+
+    # One node
+
+    def _visit(self, node: Node) -> None:
+        plan = self.plan
+        named = node in plan.named
+        often = plan.uses[node] > 1 and not plan.is_transparent(node)
+        if plan.is_write(node) and not named and plan.uses[node] == 1:
+            user = plan.user.get(node)
+            if isinstance(user, Sum) and isinstance(node, Product):
+                self.writes[node] = ProductLowering(self, node).write()
+                return
+        own = (named or often) and not plan.is_leaf(node)
+        axes = tuple(range(node.order))
+        self._render(node, axes if own or node in self.roots else None)
+        if own and not self.values[node].weak and not isinstance(node, Input):
+            self._store(node)
+
+    def _render(self, node: Node, want: tuple[int, ...] | None) -> None:
+        """Find the text of a node, naming parts of it while it is too long."""
+        self.values[node] = self._expression(node, want)
+        if self.values[node].is_name or self.plan.is_write(node):
+            return
+        while _is_long(self.values[node].text):
+            part = self._longest_part(node)
+            if part is None:
+                return
+            self._store(part)
+            self._refresh(node)
+            self.values[node] = self._expression(node, want)
+
+    def _parts(self, node: Node) -> list[Node]:
+        """The operands written inline, seen through those that are always."""
+        parts: dict[Node, None] = {}
+        for operand in self.plan.operands(node):
+            if operand in self.writes:
+                continue
+            if self.plan.is_transparent(operand):
+                parts.update(dict.fromkeys(self._parts(operand)))
+            elif self.is_inline(operand) and not self.plan.is_leaf(operand):
+                parts[operand] = None
+        return list(parts)
+
+    def _longest_part(self, node: Node) -> Node | None:
+        parts = [
+            part
+            for part in self._parts(node)
+            if len(self.values[part].text) >= WORTH_A_NAME
+            and not self.values[part].weak
+        ]
+        return max(parts, key=lambda p: len(self.values[p].text), default=None)
+
+    def _refresh(self, node: Node) -> None:
+        """Write the transparent operands anew, now that a part has a name."""
+        for operand in self.plan.operands(node):
+            if self.plan.is_transparent(operand) and self.is_inline(operand):
+                self._refresh(operand)
+                self.values[operand] = self._expression(operand, None)
+
+    def _expression(self, node: Node, want: tuple[int, ...] | None) -> Expr:
+        writer = self.writer
+        value = constant_value(node)
+        if value is not None:
+            return number(value)
+        match node:
+            case Input():
+                kind: Kind = "float" if node.index is None else "int"
+                labels = tuple(range(node.order))
+                return Expr(node.name, labels=labels, kind=kind, base=node.name)
+            case Constant():
+                return Expr(f"{writer.alias}.{node.name}", weak=True)
+            case Size():
+                return writer.size(node.value)
+            case Iota():
+                arguments = [writer.size(node.dims[0]).text, f"dtype={writer.dtype()}"]
+                return Expr(writer.np("arange", *arguments), labels=(0,))
+            case Product():
+                return ProductLowering(self, node).expression(want)
+            case Sum():
+                return lower_sum(self, node, want)
+            case Map():
+                return lower_map(self, node, want)
+            case Call():
+                expansion = self.plan.expansions.get(node)
+                if expansion is not None:
+                    return self.values[expansion]
+                return lower_call(self, node)
+        raise InternalError(f"no statement is known for {type(node).__name__}")
+
+    # Statements
+
+    def _store(self, node: Node) -> None:
+        """Give a node a statement of its own."""
+        expr = self.values[node]
+        if expr.is_name:
+            return
+        if set(expr.labels) == set(range(node.order)):
+            expr = ordered(expr, range(node.order))
+        self.values[node] = self._statement(node, expr, None)
+
+    def _statement(self, node: Node, expr: Expr, suggestion: str | None) -> Expr:
+        name = self.writer.names.pick(self._candidates(node, suggestion))
+        self.writer.assign(name, expr.text)
+        base = name if expr.base is None else expr.base
+        return replace(expr, text=name, level=Level.ATOM, base=base, upright=None)
+
+    def _candidates(self, node: Node, suggestion: str | None) -> list[str]:
+        """Names for a node: the user's, the caller's, or what the value is."""
+        names = [self.plan.named.get(node), suggestion]
+        if node in self.roots:
+            names.append(self.root_names[self.roots.index(node)])
+        wanted = [name for name in names if name]
+        if wanted:
+            return wanted
+        call = self.plan.origin.get(node, node)
+        return [describe(call, self._name_of)]
+
+    def _name_of(self, node: Node) -> str | None:
+        if isinstance(node, Input):
+            return node.name
+        if self.plan.is_transparent(node) and isinstance(node, Product):
+            return self._name_of(node.factors[0].node)
+        expr = self.values.get(node)
+        return expr.text if expr is not None and expr.is_name else None
+
+    def _is_short(self, expr: Expr) -> bool:
+        return expr.level == Level.ATOM and expr.text.endswith(".copy()")
+
+
+def _is_long(text: str) -> bool:
+    depth = deepest = 0
+    for character in text:
+        depth += (character in "([") - (character in ")]")
+        deepest = max(deepest, depth)
+    return len(text) > LONGEST or (deepest > DEEPEST and len(text) > LONGEST // 2)

@@ -1,0 +1,84 @@
+"""Elementwise functions and calls: the rows of the operator table as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tensorgen.ir.nodes import Call, Label, Map, constant_value
+from tensorgen.lower.elementwise import Factor, multiply
+from tensorgen.lower.layout import aligned, axis_argument, natural_order
+from tensorgen.lower.templates import template
+from tensorgen.lower.text import Expr, Level, literal
+from tensorgen.lower.writer import Writer
+from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.elementwise import ELEMENTWISE
+
+if TYPE_CHECKING:
+    from tensorgen.lower.lowering import Lowering
+
+_LOGICAL = ("logical_and", "logical_or", "logical_not")
+
+
+def lower_map(
+    lowering: Lowering, node: Map, want: Sequence[Label] | None = None
+) -> Expr:
+    """The text of an elementwise function of aligned arguments."""
+    writer = lowering.writer
+    row = ELEMENTWISE[node.function]
+    arguments = [
+        _argument(writer, node.function, k, lowering.operand(ref))
+        for k, ref in enumerate(node.args)
+    ]
+    exponent = constant_value(node.args[-1].node)
+    if node.function == "pow" and exponent is not None:
+        return multiply(writer, [Factor(arguments[0], exponent)], want=want)
+    target = natural_order(arguments, want)
+    placed = [aligned(argument, target) for argument in arguments]
+    if row.requires:
+        writer.modules[row.requires] = None
+    if node.function == "pow":
+        text = f"{placed[0].at(Level.ATOM)} ** {placed[1].at(Level.ATOM)}"
+        expr = Expr(text, Level.POWER, target)
+    else:
+        expr = template(row.numpy).fill(writer, placed, target)
+    if row.boolean:
+        return replace(expr, kind="bool")
+    if all(argument.weak for argument in arguments):
+        # NumPy's own scalars are not weak: they would widen a float32 array.
+        plain = node.function == "pow"
+        return (
+            replace(expr, weak=True)
+            if plain
+            else Expr(f"float({expr.text})", weak=True)
+        )
+    values = arguments[1:] if node.function == "where" else arguments
+    if all(value.weak for value in values):
+        return writer.as_float(replace(expr, kind="int"))
+    return expr
+
+
+def _argument(writer: Writer, function: str, position: int, expr: Expr) -> Expr:
+    """An argument as the function wants it: a condition or a number."""
+    condition = function in _LOGICAL or (function == "where" and position == 0)
+    if not condition:
+        return writer.as_float(expr)
+    if expr.kind == "bool":
+        return expr
+    value = literal(expr)
+    if value is not None:
+        return Expr(str(value != 0), kind="bool", weak=True)
+    return Expr(f"{expr.at(Level.SUM)} != 0", Level.COMPARE, expr.labels, kind="bool")
+
+
+def lower_call(lowering: Lowering, node: Call) -> Expr:
+    """The text of a function of whole arrays."""
+    writer = lowering.writer
+    arguments = [lowering.whole(arg) for arg in node.args]
+    text = OPERATORS[node.operator].numpy
+    axes = dict(node.params).get("axes")
+    if isinstance(axes, tuple):
+        argument = axis_argument(axes, node.args[0].order)
+        text = text.replace("{axis}", f", {argument}" if argument else "")
+    return template(text).fill(writer, arguments, tuple(range(node.order)))

@@ -1,0 +1,212 @@
+"""What a function computes: which nodes, how often each is used, what is inlined.
+
+A node that costs nothing (a view, a negation, a reciprocal that becomes a division,
+an inverse that becomes a solve) is written where it is used, so its uses count for
+its operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Call,
+    Constant,
+    Input,
+    Map,
+    Node,
+    Product,
+    Ref,
+    Size,
+    children,
+    constant_value,
+)
+from tensorgen.lower.constraints import Solution, solve_constraints
+from tensorgen.lower.solve_systems import solvable
+from tensorgen.lower.templates import template
+from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.elementwise import ELEMENTWISE
+
+# So many systems are solved one by one before the inverse is computed instead:
+# an inverse costs about as much as three factorisations.
+_MOST_SOLVES = 3
+
+
+class Plan:
+    """The nodes below some roots, in the order of their statements."""
+
+    def __init__(self, graph: Graph, roots: Sequence[Node]) -> None:
+        """Expand calls that are written in terms of other nodes; count uses."""
+        self.graph = graph
+        self.roots = list(roots)
+        self.expansions: dict[Node, Node] = {}
+        self._solutions: dict[Product, Solution] = {}
+        self.order = self._ordered()
+        self.solved = self._solved_inverses()
+        self.uses, self.user = self._count()
+
+    def operands(self, node: Node) -> Iterable[Node]:
+        """The nodes that the text of `node` mentions, once for each mention."""
+        match node:
+            case Call(operator=name) if OPERATORS[name].expand is not None:
+                return (self._expansion(node),)
+            case Map(function=function, args=args) if function != "pow":
+                counts = template(ELEMENTWISE[function].numpy).counts
+                return [
+                    ref.node for k, ref in enumerate(args) for _ in range(counts[k])
+                ]
+            case Product() if not node.inner:
+                looked_up = children(node)[len(node.factors) :]
+                return [*(ref.node for ref in dict.fromkeys(node.factors)), *looked_up]
+            case _:
+                return children(node)
+
+    def solution(self, node: Product) -> Solution:
+        """What the constraints of a product come to."""
+        if node not in self._solutions:
+            self._solutions[node] = solve_constraints(node)
+        return self._solutions[node]
+
+    def is_write(self, node: Node) -> bool:
+        """Whether a product is written into an array of zeros."""
+        if not isinstance(node, Product) or not node.constraints:
+            return False
+        return self.solution(node).axes(node.dims) is None
+
+    def is_leaf(self, node: Node) -> bool:
+        """Whether a node never needs a statement: an argument or a number."""
+        if isinstance(node, Input | Constant | Size):
+            return True
+        return constant_value(node) is not None
+
+    def is_transparent(self, node: Node) -> bool:
+        """Whether a node is written anew wherever it is used, at no cost."""
+        if node in self.solved:
+            return True
+        match node:
+            case Map(function="pow", args=(_, exponent)):
+                return constant_value(exponent.node) == -1
+            case Product(factors=((_, labels),)) if abs(node.coefficient) == 1:
+                if node.constraints:
+                    return not self.is_write(node) and self.solution(node).is_view()
+                return not node.inner and len(set(labels)) == len(labels)
+            case Call():
+                return OPERATORS[node.operator].expand is not None
+            case _:
+                return False
+
+    @cached_property
+    def origin(self) -> dict[Node, Node]:
+        """The calls that nodes were expanded from, which tell what they are."""
+        return {target: call for call, target in self.expansions.items()}
+
+    @cached_property
+    def named(self) -> dict[Node, str]:
+        """The names that the user gave, passed on to what calls expand to."""
+        names = {}
+        for node in self.order:
+            if node in self.graph.names and not self.is_leaf(node):
+                names[node] = self.graph.names[node]
+        for node in reversed(self.order):
+            target = self.expansions.get(node)
+            if target is not None and node in names:
+                names.setdefault(target, names.pop(node))
+        return names
+
+    def _squared(self, node: Node) -> Node | None:
+        """The operand of a sum of squares, which becomes `x @ x`."""
+        if not isinstance(node, Product) or node.order or node.constraints:
+            return None
+        if len(node.factors) != 1:
+            return None
+        square = node.factors[0].node
+        if isinstance(square, Map) and square.function == "pow":
+            base, exponent = square.args
+            if constant_value(exponent.node) == 2:
+                return base.node
+        return None
+
+    def _expansion(self, node: Call) -> Node:
+        if node not in self.expansions:
+            expand = OPERATORS[node.operator].expand
+            assert expand is not None
+            # What stable forms would recognise here is what is being expanded.
+            rewrites, self.graph.rewrites = self.graph.rewrites, None
+            try:
+                self.expansions[node] = expand(self.graph, node)
+            finally:
+                self.graph.rewrites = rewrites
+        return self.expansions[node]
+
+    def _ordered(self) -> list[Node]:
+        order: dict[Node, None] = {}
+        stack = [(root, False) for root in reversed(self.roots)]
+        while stack:
+            node, expanded = stack.pop()
+            if node in order:
+                continue
+            if expanded:
+                order[node] = None
+                continue
+            stack.append((node, True))
+            below = list(dict.fromkeys(self.operands(node)))
+            stack.extend((n, False) for n in reversed(below) if n not in order)
+        return list(order)
+
+    def _solved_inverses(self) -> dict[Node, None]:
+        """Inverses that are only ever applied to something, and not too often."""
+        applied: dict[Node, int] = {}
+        alone = dict.fromkeys([*self.roots, *self.graph.names])
+        for node in self.order:
+            for k, operand in enumerate(children(node)):
+                if isinstance(operand, Call) and operand.operator == "inv":
+                    if solve_partner(node, k) is None:
+                        alone[operand] = None
+                    applied[operand] = applied.get(operand, 0) + 1
+        return {
+            node: None
+            for node, count in applied.items()
+            if node not in alone and count <= _MOST_SOLVES
+        }
+
+    def _count(self) -> tuple[dict[Node, int], dict[Node, Node]]:
+        uses = dict.fromkeys(self.order, 0)
+        user: dict[Node, Node] = {}
+        for root in self.roots:
+            uses[root] += 1
+        for node in reversed(self.order):
+            weight = uses[node] if self.is_transparent(node) else 1
+            for operand in self.operands(node):
+                uses[operand] += weight
+                user[operand] = node
+            base = self._squared(node)
+            if base is not None:
+                # `x @ x` mentions x twice, so x shall be a variable.
+                uses[base] += 1
+        return uses, user
+
+
+def solve_partner(node: Node, position: int) -> Ref | None:
+    """The factor that an inverse, factor `position` of a product, is applied to."""
+    if (
+        not isinstance(node, Product)
+        or node.constraints
+        or position >= len(node.factors)
+    ):
+        return None
+    others = [
+        ref
+        for k, ref in enumerate(node.factors)
+        if k != position and set(ref.labels) & set(node.factors[position].labels)
+    ]
+    rest = [ref for k, ref in enumerate(node.factors) if k != position]
+    if len(others) != 1 or any(ref.labels for ref in rest if ref not in others):
+        return None
+    (other,) = others
+    keep = range(node.order)
+    if isinstance(other.node, Call) and other.node is node.factors[position].node:
+        return None
+    inverse = node.factors[position].labels
+    return other if solvable(inverse, other.labels, keep) else None

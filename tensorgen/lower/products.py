@@ -1,0 +1,235 @@
+"""Products: factors read, masked, contracted; entries written where deltas say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.nodes import (
+    Affine,
+    Call,
+    Constraint,
+    Label,
+    Map,
+    Node,
+    Product,
+    Ref,
+    constant_value,
+)
+from tensorgen.lower.constraints import Solution
+from tensorgen.lower.contract import contract, einsum
+from tensorgen.lower.elementwise import Factor, multiply
+from tensorgen.lower.indexing import Indexer
+from tensorgen.lower.layout import repeated
+from tensorgen.lower.plan import solve_partner
+from tensorgen.lower.scatter import Write
+from tensorgen.lower.solve_systems import solve
+from tensorgen.lower.text import Expr
+
+if TYPE_CHECKING:
+    from tensorgen.lower.lowering import Lowering
+
+
+class ProductLowering:
+    """One product on its way to text."""
+
+    def __init__(self, lowering: Lowering, node: Product) -> None:
+        """Lower `node`, whose operands have expressions."""
+        self.lowering = lowering
+        self.writer = lowering.writer
+        self.node = node
+
+    def expression(self, want: Sequence[Label] | None = None) -> Expr:
+        """The text of the product; the name of a new array if it is written."""
+        if self.lowering.plan.is_write(self.node):
+            return self._written()
+        if self.node.constraints:
+            return self._read(want)
+        if solved := self._solved(want):
+            return solved
+        if traced := self._traced():
+            return traced
+        factors = [self._factor(ref) for ref in self.node.factors]
+        return self._contracted(factors, range(self.node.order), want)
+
+    def _contracted(
+        self,
+        factors: Sequence[Factor],
+        keep: Sequence[Label],
+        want: Sequence[Label] | None,
+    ) -> Expr:
+        sizes = dict(enumerate(self.node.sizes))
+        axes = range(self.node.order)
+        inner = {k: dim for k, dim in sizes.items() if k not in axes}
+        return contract(self.writer, factors, self.node.coefficient, keep, inner, want)
+
+    # Factors
+
+    def _factor(self, ref: Ref) -> Factor:
+        """A factor as an operand, a power of one where it is written in place."""
+        base, labels, exponent = self._power(ref)
+        operand = self.lowering.operand(Ref(base, labels))
+        return Factor(self._distinct(operand), exponent)
+
+    def _power(self, ref: Ref) -> tuple[Node, tuple[Label, ...], Fraction]:
+        node, labels = ref
+        if isinstance(node, Map) and node.function == "pow":
+            exponent = constant_value(node.args[1].node)
+            if exponent is not None and self.lowering.is_inline(node):
+                base, axes = node.args[0]
+                return base, tuple(labels[axis] for axis in axes), exponent
+        return node, labels, Fraction(1)
+
+    def _distinct(self, operand: Expr) -> Expr:
+        """The diagonal of an array that bears a label twice."""
+        if not repeated(operand):
+            return operand
+        if len(operand.labels) == 2:
+            text = self.writer.np("diagonal", operand.text)
+            return replace(operand, text=text, labels=operand.labels[:1])
+        plain = self.writer.as_float(operand)
+        return einsum(self.writer, [plain], operand.labels)
+
+    def _traced(self) -> Expr | None:
+        """The sum of a matrix's diagonal."""
+        node = self.node
+        if len(node.factors) != 1 or len(node.inner) != 1 or node.order:
+            return None
+        operand = self.writer.as_float(self.lowering.operand(node.factors[0]))
+        if len(operand.labels) != 2:
+            return None
+        trace = Expr(self.writer.np("trace", operand.text))
+        return multiply(self.writer, [Factor(trace)], node.coefficient)
+
+    # Inverses
+
+    def _solved(self, want: Sequence[Label] | None) -> Expr | None:
+        """A contraction with an inverse as a solve."""
+        node, plan = self.node, self.lowering.plan
+        for k, (inverse, labels) in enumerate(node.factors):
+            other = solve_partner(node, k) if inverse in plan.solved else None
+            if other is None or not isinstance(inverse, Call):
+                continue
+            *batch, row, column = labels
+            matrix = self.lowering.whole(inverse.args[0])
+            matrix = matrix.renamed((*batch, column, row).__getitem__)
+            right = self.lowering.whole(other.node).renamed(other.labels.__getitem__)
+            keep = range(node.order)
+            solution = solve(self.writer, matrix, labels, right, keep)
+            rest = [
+                ref for j, ref in enumerate(node.factors) if j != k and ref != other
+            ]
+            factors = [*(self._factor(ref) for ref in rest), Factor(solution)]
+            return multiply(self.writer, factors, node.coefficient, want)
+        return None
+
+    # Constraints
+
+    def _read(self, want: Sequence[Label] | None) -> Expr:
+        solution = self.lowering.plan.solution(self.node)
+        axes = solution.axes(self.node.dims)
+        assert axes is not None
+        _, core = self._core(solution, axes, want)
+        return core.renamed(
+            {label: axis for axis, label in enumerate(axes)}.__getitem__
+        )
+
+    def write(self) -> Write:
+        """The product as entries to be written into an array of zeros."""
+        solution = self.lowering.plan.solution(self.node)
+        keep = sorted({x for form in solution.writes for x in form.labels})
+        indexer, core = self._core(solution, keep, None)
+        return Write(self.node.dims, tuple(solution.writes), core, indexer)
+
+    def _written(self) -> Expr:
+        write = self.write()
+        if plain := write.diagonal():
+            return plain
+        name = self.lowering.new_array(self.node, write.zeros())
+        write.onto(name, fresh=True)
+        return Expr(name, labels=tuple(range(self.node.order)), base=name)
+
+    def _core(
+        self, solution: Solution, keep: Sequence[Label], want: Sequence[Label] | None
+    ) -> tuple[Indexer, Expr]:
+        """The entries over the labels `keep`; `want` are axes of the product."""
+        indexer = Indexer(self.writer, solution.domains, self._looked)
+        factors = []
+        for ref, forms in zip(self.node.factors, solution.reads, strict=True):
+            factors.append(self._selected(indexer, ref, forms))
+        masks = [m for m in solution.masks if not self._trimmed(m, indexer, factors)]
+        factors += [Factor(self._mask(mask, indexer)) for mask in masks]
+        order = None if want is None else [keep[axis] for axis in want]
+        sizes = {
+            label: high - low
+            for label, (low, high) in solution.domains.items()
+            if label not in keep
+        }
+        core = contract(self.writer, factors, self.node.coefficient, keep, sizes, order)
+        return indexer, core
+
+    def _looked(self, ref: Ref) -> Expr:
+        return self.lowering.operand(ref)
+
+    def _selected(self, indexer: Indexer, ref: Ref, forms: list[Affine]) -> Factor:
+        """The entries of a factor at index forms."""
+        base, axes, exponent = self._power(Ref(ref.node, tuple(range(len(forms)))))
+        array = self.lowering.operand(Ref(base, axes))
+        if not repeated(array):
+            mine = [forms[axis] for axis in array.labels]
+            dims: list[Dim] = [ref.node.dims[axis] for axis in array.labels]
+            return Factor(indexer.read(array, mine, dims), exponent)
+        array = self._distinct(array)
+        mine = [forms[axis] for axis in array.labels]
+        dims = [ref.node.dims[axis] for axis in array.labels]
+        return Factor(indexer.read(array, mine, dims), exponent)
+
+    def _mask(self, mask: Constraint, indexer: Indexer) -> Expr:
+        band = _band(mask, indexer)
+        if band is None:
+            return indexer.mask(mask)
+        row, column, offset = band
+        sizes = [self.writer.size(indexer.domains[x][1]).text for x in (row, column)]
+        if offset != 0:
+            sizes.append(self.writer.size(offset).text)
+        elif sizes[0] == sizes[1]:
+            sizes.pop()
+        text = self.writer.np("tri", *sizes, "dtype=bool")
+        return Expr(text, labels=(row, column), kind="bool")
+
+    def _trimmed(
+        self, mask: Constraint, indexer: Indexer, factors: list[Factor]
+    ) -> bool:
+        """Apply a triangular mask to a matrix among the factors."""
+        band = _band(mask, indexer)
+        if band is None:
+            return False
+        row, column, offset = band
+        for k, (expr, exponent) in enumerate(factors):
+            last = expr.labels[-2:]
+            if expr.kind != "float" or exponent != 1:
+                continue
+            if last not in ((row, column), (column, row)):
+                continue
+            lower = last == (row, column)
+            shift = offset if lower else -offset
+            arguments = [expr.text, *([self.writer.size(shift).text] * (shift != 0))]
+            text = self.writer.np("tril" if lower else "triu", *arguments)
+            factors[k] = Factor(Expr(text, labels=expr.labels))
+            return True
+        return False
+
+
+def _band(mask: Constraint, indexer: Indexer) -> tuple[Label, Label, Dim] | None:
+    """`(i, j, k)` of an indicator `j <= i + k` over whole axes."""
+    kind, form = mask
+    labels = {c: atom for atom, c in form.terms if isinstance(atom, int)}
+    if kind != "ge" or len(form.terms) != 2 or set(labels) != {1, -1}:
+        return None
+    row, column = labels[1], labels[-1]
+    if any(indexer.domains[x][0] != ZERO for x in (row, column)):
+        return None
+    return row, column, form.const

@@ -1,0 +1,76 @@
+"""Sums: signs, common coefficients, and entries added in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from tensorgen.ir.nodes import Input, Label, Ref, Sum, Term
+from tensorgen.lower.elementwise import Factor, multiply
+from tensorgen.lower.layout import aligned, natural_order
+from tensorgen.lower.results import full
+from tensorgen.lower.text import Expr, product, total
+
+if TYPE_CHECKING:
+    from tensorgen.lower.lowering import Lowering
+
+
+def lower_sum(
+    lowering: Lowering, node: Sum, want: Sequence[Label] | None = None
+) -> Expr:
+    """The text of a sum; the name of a new array if entries are added in place."""
+    spread = [term for term in node.terms if term.node in lowering.writes]
+    dense = [term for term in node.terms if term.node not in lowering.writes]
+    if not spread:
+        return add(lowering, dense, want)
+    axes = tuple(range(node.order))
+    if dense:
+        start = full(lowering.writer, add(lowering, dense, axes), node.dims)
+        # What another variable holds must not be changed.
+        text = start.text if start.base is None else f"{start.text}.copy()"
+    else:
+        first = lowering.writes[spread[0].node].permuted(spread[0].labels, node.dims)
+        text = first.zeros()
+    name = lowering.new_array(node, text)
+    for k, (coefficient, inner, labels) in enumerate(spread):
+        write = lowering.writes[inner].permuted(labels, node.dims)
+        write.onto(name, coefficient, fresh=not dense and k == 0)
+    return Expr(name, labels=axes, base=name)
+
+
+def add(
+    lowering: Lowering, terms: Sequence[Term], want: Sequence[Label] | None
+) -> Expr:
+    """The sum of terms: what is positive and large first, numbers last."""
+    operands = [
+        lowering.writer.as_float(lowering.operand(Ref(term.node, term.labels)))
+        for term in terms
+    ]
+    target = natural_order(operands, want)
+    entries = sorted(zip(terms, operands, strict=True), key=lambda entry: _rank(*entry))
+    sizes = {abs(term.coefficient) for term, _ in entries}
+    common = sizes.pop() if len(sizes) == 1 and len(entries) > 1 else Fraction(1)
+    positive = any(term.coefficient > 0 for term, _ in entries)
+    if not positive and common != 1:
+        common = -common
+    parts: list[tuple[int, Expr]] = []
+    for term, operand in entries:
+        coefficient = term.coefficient / common
+        sign = 1 if coefficient > 0 else -1
+        scaled = multiply(lowering.writer, [Factor(operand)], abs(coefficient), target)
+        parts.append((sign, aligned(scaled, target)))
+    joint = total(parts)
+    if common != 1:
+        joint = product(common, [joint])
+    labels = tuple(
+        label for label in target if any(label in e.labels for e in operands)
+    )
+    return Expr(joint.text, joint.level, labels, weak=joint.weak)
+
+
+def _rank(term: Term, operand: Expr) -> tuple[object, ...]:
+    """Positive before negative, arrays before numbers, computed before given."""
+    given = isinstance(term.node, Input)
+    size = -len(operand.labels)
+    return (term.coefficient < 0, operand.weak, size, given, term.node.serial)

@@ -1,0 +1,163 @@
+"""Checking one generated module against the oracle and against itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from tests.programs import oracle
+from tests.programs.tree import RandomProgram
+
+Array = Any
+TOLERANCE = 1e-9
+
+
+class Expected:
+    """What the oracle says of a program, each thing computed at most once."""
+
+    def __init__(self, program: RandomProgram) -> None:
+        self.program = program
+        random = np.random.default_rng(program.seed)
+        self.value = oracle.value(program, program.arguments)
+        self.jacobian = oracle.jacobian(program, program.arguments)
+        entries = self.jacobian.shape[-1]
+        signs = random.choice((-1.0, 1.0), entries)
+        self.flat = signs * random.uniform(0.5, 1.5, entries)
+        self.direction = oracle.split(program, self.flat)
+        self.cotangent = random.uniform(-1, 1, np.shape(self.value))
+
+    @cached_property
+    def second(self) -> Array:
+        """The Hessian times the direction."""
+        return oracle.second(self.program, self.direction)
+
+    def second_again(self) -> Array | None:
+        """The same with another step; None where they disagree: a kink is near."""
+        other = oracle.second(self.program, self.direction, 2e-4)
+        return other if _error(other, self.second) < TOLERANCE else None
+
+
+def check(expected: Expected, module: ModuleType) -> Iterator[str]:
+    """Yield what is wrong with a module."""
+    program = expected.program
+    arguments = {name: program.arguments[name] for name in program.used}
+    copies = {name: array.copy() for name, array in arguments.items()}
+    yield from _first_order(expected, module, arguments)
+    if program.result.shape:
+        yield from _jacobian_object(expected, module, arguments)
+    else:
+        yield from _hessian(expected, module, arguments)
+    for name, copy in copies.items():
+        if not np.array_equal(copy, arguments[name]):
+            yield f"the argument {name} was written to"
+
+
+def _error(got: Array, want: Array) -> float:
+    """The largest difference relative to the largest entry."""
+    got, want = np.asarray(got), np.asarray(want)
+    if got.shape != want.shape:
+        return np.inf
+    # Below 1e-3 the sums that cancel decide, not the derivative.
+    scale = max(np.max(np.abs(want), initial=0.0), 1e-3)
+    error = float(np.max(np.abs(got - want), initial=0.0) / scale)
+    return error if np.isfinite(error) else np.inf
+
+
+def _compare(what: str, got: Array, want: Array) -> Iterator[str]:
+    if _error(got, want) > TOLERANCE:
+        yield f"{what} is\n{np.asarray(got)!r}\ninstead of\n{np.asarray(want)!r}"
+
+
+def _parts(program: RandomProgram, result: Array) -> list[Array]:
+    """The parts of a result by variable: a NamedTuple where there are several."""
+    if len(program.wrt) == 1:
+        return [result]
+    return [getattr(result, name) for name in program.wrt]
+
+
+def _first_order(
+    expected: Expected, module: Any, arguments: Mapping[str, Array]
+) -> Iterator[str]:
+    program = expected.program
+    order = len(program.result.shape)
+    steps = {f"d{name}": array for name, array in expected.direction.items()}
+    tangent = expected.jacobian @ expected.flat
+    cotangent = np.tensordot(expected.cotangent, expected.jacobian, order)
+    yield from _compare("f", module.f(**arguments), expected.value)
+    value, got = module.f_jvp(**arguments, **steps)
+    yield from _compare("the value of f_jvp", value, expected.value)
+    yield from _compare("the tangent of f_jvp", got, tangent)
+    value, got = module.f_vjp(**arguments, ct=expected.cotangent)
+    pulled = oracle.joined(_parts(program, got))
+    yield from _compare("the value of f_vjp", value, expected.value)
+    yield from _compare("the cotangent of f_vjp", pulled, cotangent)
+    left = np.sum(expected.cotangent * tangent)
+    yield from _compare("ct . jvp", pulled @ expected.flat, left)
+    if order == 0:
+        for name in ("f_grad", "f_value_and_grad"):
+            got = getattr(module, name)(**arguments)
+            got = got if name == "f_grad" else got[1]
+            gradient = oracle.joined(_parts(program, got))
+            yield from _compare(name, gradient, expected.jacobian)
+
+
+def _jacobian_object(
+    expected: Expected, module: Any, arguments: Mapping[str, Array]
+) -> Iterator[str]:
+    program = expected.program
+    order = len(program.result.shape)
+    dense = _parts(program, module.f_jac_dense(**arguments))
+    yield from _compare("f_jac_dense", oracle.joined(dense, order), expected.jacobian)
+    objects = _parts(program, module.f_jac(**arguments))
+    wanted = oracle.split(program, expected.jacobian)
+    for name, jac in zip(program.wrt, objects, strict=True):
+        yield from _compare(f"f_jac.dense() by {name}", jac.dense(), wanted[name])
+        if jac.tensor_shape != wanted[name].shape:
+            yield f"f_jac.tensor_shape by {name} is {jac.tensor_shape}"
+        flat = wanted[name].reshape(expected.value.size, -1)
+        step = expected.direction[name].ravel()
+        pull = expected.cotangent.ravel()
+        yield from _compare(f"f_jac.matvec by {name}", jac.matvec(step), flat @ step)
+        yield from _compare(f"f_jac @ by {name}", jac @ step, flat @ step)
+        yield from _compare(f"f_jac.rmatvec by {name}", jac.rmatvec(pull), pull @ flat)
+
+
+def _hessian(
+    expected: Expected, module: Any, arguments: Mapping[str, Array]
+) -> Iterator[str]:
+    program = expected.program
+    steps = {f"d{name}": array for name, array in expected.direction.items()}
+    hvp = oracle.joined(_parts(program, module.f_hvp(**arguments, **steps)))
+    hess = module.f_hess(**arguments)
+    size = expected.flat.size
+    dense = np.reshape(hess.dense(), (size, size))
+    wrong = _error(hvp, expected.second) > TOLERANCE
+    if wrong and expected.second_again() is not None:
+        yield from _compare("f_hvp", hvp, expected.second)
+    yield from _compare("the Hessian's transpose", dense.T, dense)
+    yield from _compare("the Hessian times the direction", dense @ expected.flat, hvp)
+    yield from _compare("f_hess.matvec", hess.matvec(expected.flat), hvp)
+    yield from _compare("f_hess @", hess @ expected.flat, hvp)
+    yield from _compare("f_hess.rmatvec", hess.rmatvec(expected.flat), hvp)
+    diagonal = oracle.joined([hess.diagonal()])
+    yield from _compare("f_hess.diagonal()", diagonal, np.diagonal(dense))
+    blocks = module.f_hess_dense(**arguments)
+    if len(program.wrt) > 1:
+        rows = [[blocks[a, b] for b in program.wrt] for a in program.wrt]
+        orders = [np.ndim(program.arguments[a]) for a in program.wrt]
+        flat_rows = [
+            oracle.joined(row, order).reshape(-1, size)
+            for row, order in zip(rows, orders, strict=True)
+        ]
+        blocks = np.concatenate(flat_rows)
+    yield from _compare("f_hess_dense", np.reshape(blocks, (size, size)), dense)
+    value, gradient, hessian = module.f_value_grad_hess(**arguments)
+    got = oracle.joined(_parts(program, gradient))
+    yield from _compare("the value of f_value_grad_hess", value, expected.value)
+    yield from _compare("the gradient of f_value_grad_hess", got, expected.jacobian)
+    together = np.reshape(hessian.dense(), (size, size))
+    yield from _compare("the Hessian of f_value_grad_hess", together, dense)
