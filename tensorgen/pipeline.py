@@ -17,6 +17,7 @@ import re
 from collections.abc import Sequence
 
 from tensorgen import __version__
+from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.emit import write as write  # the command line's way to it
 from tensorgen.emit.backends import BACKENDS, Backend
@@ -25,7 +26,7 @@ from tensorgen.emit.render import render
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.printer import equation
-from tensorgen.lang.elaborate import elaborate
+from tensorgen.lang import elaborate
 from tensorgen.lower import lower
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.stable import StableForms
@@ -44,7 +45,7 @@ def compile_spec(
     chosen = _mode(mode)
     spec = read_spec(source)
     graph = Graph(StableForms())
-    program = elaborate(spec, graph)
+    program = elaborate(spec, graph, Differentiate(graph))
     check_requests(program)
     plans = [
         plan
@@ -122,8 +123,17 @@ def _function(graph: Graph, planned: PlannedFunction, backend: Backend) -> Funct
         function.node.dims,
         body,
         function.spec.doc,
-        function.formula,
+        _formula(planned),
         formulas,
         formulas,
         planned.order,
     )
+
+
+def _formula(planned: PlannedFunction) -> tuple[str, ...]:
+    """The text of the function: its local values, then itself."""
+    spec = planned.source.spec
+    indices = ", ".join(map(str, spec.indices or ()))
+    left = f"{spec.name}[{indices}]" if indices else spec.name
+    rows = [f"{local.left} = {local.formula}" for local in planned.source.locals]
+    return (*rows, f"{left} = {spec.expr}")

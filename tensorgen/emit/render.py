@@ -74,6 +74,7 @@ def _view(function: Function, backend: Backend) -> FunctionView:
         docstring=function_docstring(function),
         lines=[
             *map(backend.import_line, body.modules),
+            *[""] * bool(body.modules),
             *arguments.lines(function),
             *(row for line in body.lines for row in line.split("\n")),
             *results.return_lines(function),

@@ -48,7 +48,7 @@ def environment(folder: str) -> Environment:
         return None
 
     # What is rendered is Python, laid out afterwards: nothing is escaped for HTML.
-    return Environment(
+    result = Environment(
         loader=FunctionLoader(load),
         undefined=StrictUndefined,
         autoescape=False,
@@ -56,3 +56,5 @@ def environment(folder: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    result.filters["suffix"] = lambda text, suffix: f"{text}{suffix}"
+    return result

@@ -1,0 +1,1 @@
+"""The one intermediate representation: interned nodes in index notation."""

@@ -162,9 +162,9 @@ class Graph:
         known: dict[int, Dim] = {position[k]: d for k, d in (sizes or {}).items()}
         aligned = []
         for coefficient, node, labels in terms:
-            axes = tuple(position[label] for label in labels)
-            known.update(zip(axes, node.dims, strict=True))
-            aligned.append(Term(Fraction(coefficient), node, axes))
+            ref = self._aligned(node, tuple(position[label] for label in labels))
+            known.update(zip(ref.labels, ref.node.dims, strict=True))
+            aligned.append(Term(Fraction(coefficient), *ref))
         kept = self._merged(aligned)
         if self.rewrites is not None:
             while (better := self.rewrites.sum(self, kept)) is not None:
@@ -207,9 +207,9 @@ class Graph:
         known: dict[int, Dim] = {position[k]: d for k, d in (sizes or {}).items()}
         refs = []
         for node, labels in args:
-            axes = tuple(position[label] for label in labels)
-            known.update(zip(axes, node.dims, strict=True))
-            refs.append(self._narrow(Ref(node, axes)))
+            ref = self._aligned(node, tuple(position[label] for label in labels))
+            known.update(zip(ref.labels, ref.node.dims, strict=True))
+            refs.append(self._narrow(ref))
         dims = tuple(known[axis] for axis in range(len(out)))
         used = sorted({axis for ref in refs for axis in ref.labels})
         narrow = {axis: k for k, axis in enumerate(used)}
@@ -288,6 +288,13 @@ class Graph:
             if scale:
                 total[ref] = total.get(ref, Fraction(0)) + scale
         return [Term(c, *ref) for ref, c in total.items() if c]
+
+    def _aligned(self, node: Node, labels: tuple[int, ...]) -> Ref:
+        """Let a product take the diagonal where a label stands twice."""
+        axes = tuple(dict.fromkeys(labels))
+        if len(axes) < len(labels):
+            node = self.product(axes, [(node, labels)])
+        return Ref(node, axes)
 
     def _narrow(self, ref: Ref) -> Ref:
         """Look through a product that only transposes or broadcasts one node."""

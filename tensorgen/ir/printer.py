@@ -6,6 +6,7 @@ Slices stand in the subscripts, other deltas as `delta[i, j]`, indicators as `[i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
@@ -70,15 +71,9 @@ def equation(name: str, node: Node, names: Mapping[Node, str] | None = None) -> 
 def dump(nodes: Iterable[Node]) -> str:
     """List the nodes below `nodes`, one a line, operands first."""
     order = topological(nodes)
-    names = {node: f"%{k}" for k, node in enumerate(order)}
-    shown = {n: name for n, name in names.items() if not isinstance(n, Input)}
-    printer = _Printer(order, shown)
-    lines = []
-    for node in order:
-        left = subscript(names[node], printer.axes(node))
-        dims = ", ".join(map(str, node.dims))
-        lines.append(f"{left}: ({dims}) = {printer.body(node)}")
-    return "\n".join(lines)
+    made = [node for node in order if not isinstance(node, Input)]
+    printer = _Printer(order, {node: f"%{k}" for k, node in enumerate(made)})
+    return "\n".join(map(printer.line, order))
 
 
 class _Printer:
@@ -111,6 +106,12 @@ class _Printer:
         pool = letters(self.taken)
         return [Index.letter(next(pool)) for _ in node.dims]
 
+    def line(self, node: Node) -> str:
+        """A node with its name, shape and body."""
+        left = subscript(self.name(node), self.axes(node))
+        line = f"{left}: ({', '.join(map(str, node.dims))})"
+        return line if isinstance(node, Input) else f"{line} = {self.body(node)}"
+
     def definition(self, node: Node) -> str:
         """The body of a node, and the values that it made names for."""
         lines = [self.body(node)]
@@ -142,6 +143,15 @@ class _Printer:
 
     def spelled(self, node: Node, at: Sequence[Index]) -> Text:
         """The entry of a node at some indices, spelled out."""
+        # No sum inside may use a letter that means something outside.
+        around = set(_letters_in(at)) - self.taken
+        self.taken |= around
+        text = self.kind(node, at)
+        self.taken -= around
+        return text
+
+    def kind(self, node: Node, at: Sequence[Index]) -> Text:
+        """The same, by the kind of the node."""
         match node:
             case Input(name=name):
                 return subscript(name, at), ATOM
@@ -166,7 +176,7 @@ class _Printer:
     def product(self, node: Product, at: Sequence[Index]) -> Text:
         solved, constraints = solved_labels(node)
         indices: dict[Label, Index] = dict(enumerate(at))
-        pool = letters({*self.taken, *_letters_in(at)})
+        pool = letters(self.taken)
         summed = []
         for label in range(node.order, len(node.sizes)):
             if label not in solved:
@@ -240,7 +250,7 @@ class _Printer:
         (arg,) = node.args
         inside, bound = [], []
         kept = iter(at)
-        pool = letters({*self.taken, *_letters_in(at)})
+        pool = letters(self.taken)
         for axis in range(arg.order):
             same = arg.order == node.order
             index = next(kept) if same or axis not in axes else Index.letter(next(pool))
@@ -310,7 +320,8 @@ def _is_leaf(node: Node) -> bool:
 
 
 def _letters_in(at: Iterable[Index]) -> list[str]:
-    return [name for index in at for name, _ in index.terms]
+    atoms = (name for index in at for name, _ in index.terms)
+    return [letter for atom in atoms for letter in re.findall(r"\w+", atom)]
 
 
 def _names_in(nodes: Iterable[Node]) -> list[str]:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import gcd
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from tensorgen.ir.canonical import atom_key
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import (
     Affine,
@@ -216,6 +217,8 @@ class ProductBuilder:
     def _reduced(self, constraint: Constraint) -> Constraint | Literal[False] | None:
         """None where ranges imply the constraint, False where they refute it."""
         kind, form = constraint
+        # One order of atoms, or equal constraints would stand side by side.
+        form = Affine(tuple(sorted(form.terms, key=atom_key)), form.const)
         if kind == "eq" and form.terms:
             divisor = gcd(*(c for _, c in form.terms))
             constant = form.const.constant

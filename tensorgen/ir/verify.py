@@ -209,10 +209,10 @@ def _factors_are_heavy(node: Product) -> Complaints:
 
 
 def _does_something(node: Product) -> Complaints:
-    plain = node.coefficient == 1 and not node.constraints
-    if plain and len(node.factors) == 1:
-        if node.factors[0].labels == tuple(range(len(node.sizes))) and not node.inner:
-            yield "a product that is its only factor"
+    plain = node.coefficient == 1 and not (node.constraints or node.inner)
+    axes = tuple(range(node.order))
+    if plain and [labels for _, labels in node.factors] == [axes]:
+        yield "a product that is its only factor"
 
 
 def _product_order(node: Product) -> Complaints:
@@ -284,7 +284,10 @@ def _operands_are_narrow(node: Sum | Map) -> Complaints:
 def _moves(node: Product) -> bool:
     if node.constraints or node.inner or (node.factors and node.coefficient != 1):
         return False
-    return len(node.factors) == 1 or (not node.factors and node.order > 0)
+    if not node.factors:
+        return node.order > 0
+    labels = node.factors[0].labels
+    return len(node.factors) == 1 and len(set(labels)) == len(labels)
 
 
 def _refs(node: Sum | Map) -> list[Ref]:

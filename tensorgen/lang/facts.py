@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tensorgen.errors import Faults, Span
 from tensorgen.ir.dims import Dim
 from tensorgen.lang.forms import Entry, Form, Index
-from tensorgen.operators.functions.array import SizeCheck, verdict
+from tensorgen.operators.functions.array import SizeCheck, condition, verdict
 
 
 class Interval(NamedTuple):
@@ -156,7 +156,9 @@ class Facts:
             case "always":
                 return True
             case "check":
-                self.checks[SizeCheck(size, message)] = None
+                what = message.split(" needs ")[0]
+                text = f"{what} needs {condition(size)}"
+                self.checks[SizeCheck(size, text)] = None
                 return True
             case _:
                 hint = None

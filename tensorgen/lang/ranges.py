@@ -133,7 +133,7 @@ class Ranges(Facts):
             rest = Form.of(((a, c) for a, c in limit.terms if a != index), limit.const)
             least = self.least(rest, known)
             # scale * index + least >= 0
-            quotient = _floor_divided(least, abs(scale))
+            quotient = floor_divided(least, abs(scale))
             if quotient is None:
                 return _Failure(
                     f"the range of '{index.name}' is not affine in the dims",
@@ -219,7 +219,7 @@ def _hint(index: Index) -> str:
     return f"give it one: {index.name}=range(...)"
 
 
-def _floor_divided(size: Dim, divisor: int) -> Dim | None:
+def floor_divided(size: Dim, divisor: int) -> Dim | None:
     """Return floor(size / divisor) where that is a polynomial."""
     terms = []
     for monomial, c in size.terms:

@@ -147,9 +147,7 @@ class Statement:
             return True
         return False
 
-    def position(
-        self, low: Form, high: Form, length: Dim, tree: ast.expr
-    ) -> None:
+    def position(self, low: Form, high: Form, length: Dim, tree: ast.expr) -> None:
         """Note that `low >= 0` and `high >= 0` must hold at a place."""
         if self.known is None:
             text, span = self.expression.source(tree), self.expression.span(tree)
@@ -281,4 +279,3 @@ class Statement:
             or name in FUNCTIONS
             or name in self.session.prelude
         )
-

@@ -144,9 +144,7 @@ def _scanned(text: Text, faults: Faults) -> bool:
         place = text.span(at, at + 1)
         if quote:
             quote = "" if char == quote or (char, quote) == ("\n", "#") else quote
-        elif char == "#":
-            quote = char
-        elif char in "\"'":
+        elif char == "#" or char in "\"'":
             quote = char
         elif char in "([{":
             opened.append((char, at))

@@ -10,7 +10,7 @@ interval for one label. What is left are masks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tensorgen.ir.dims import ZERO, Dim
@@ -25,16 +25,56 @@ from tensorgen.ir.nodes import (
 )
 
 Interval = tuple[Dim, Dim]  # half-open, like a range
-Domains = Mapping[Label, Interval]
+
+
+@dataclass
+class Ranges:
+    """The interval of each label, and what is known of sizes.
+
+    `facts` are polynomials that the caller promises to be nonnegative.
+    """
+
+    intervals: dict[Label, Interval]
+    facts: Sequence[Dim] = ()
+
+    def holds(self, size: Dim) -> bool:
+        """Whether a size is provably nonnegative."""
+        return size.is_nonnegative() or any(
+            (size - fact).is_nonnegative() for fact in self.facts
+        )
+
+    def bounds(self, form: Affine) -> Interval | None:
+        """The least and greatest value of a form, where index arrays state theirs."""
+        low = high = form.const
+        for atom, c in form.terms:
+            if isinstance(atom, Lookup):
+                if not isinstance(atom.node, Input) or atom.node.index is None:
+                    return None
+                first, last = ZERO, atom.node.index - 1
+            else:
+                start, stop = self.intervals[atom]
+                first, last = start, stop - 1
+            if c < 0:
+                first, last = last, first
+            low, high = low + first * c, high + last * c
+        return low, high
+
+    def contain(self, form: Affine, interval: Interval) -> bool:
+        """Whether a form provably keeps to an interval."""
+        reach = self.bounds(form)
+        if reach is None:
+            return False
+        above = self.holds(reach[0] - interval[0])
+        return above and self.holds(interval[1] - 1 - reach[1])
 
 
 @dataclass
 class Solution:
-    """A product without deltas: index forms for every axis, intervals, masks."""
+    """A product without deltas: index forms for every axis, ranges, masks."""
 
     reads: list[list[Affine]]
     writes: list[Affine]
-    domains: dict[Label, Interval]
+    ranges: Ranges
     masks: list[Constraint] = field(default_factory=list)
 
     def axes(self, dims: tuple[Dim, ...]) -> list[Label] | None:
@@ -44,7 +84,7 @@ class Solution:
         if len(set(known)) < len(labels):
             return None
         whole = all(
-            self.domains[label] == (ZERO, dim)
+            self.ranges.intervals[label] == (ZERO, dim)
             for label, dim in zip(known, dims, strict=True)
         )
         return known if whole else None
@@ -82,50 +122,21 @@ def is_basic(forms: list[Affine], axis: int) -> bool:
     return one is not None and all(one[0] not in f.labels for f in others)
 
 
-def bounds(form: Affine, domains: Domains) -> tuple[Dim, Dim] | None:
-    """The least and greatest value of a form, where index arrays state theirs."""
-    low = high = form.const
-    for atom, c in form.terms:
-        if isinstance(atom, Lookup):
-            if not isinstance(atom.node, Input) or atom.node.index is None:
-                return None
-            first, last = ZERO, atom.node.index - 1
-        else:
-            start, stop = domains[atom]
-            first, last = start, stop - 1
-        if c < 0:
-            first, last = last, first
-        low, high = low + first * c, high + last * c
-    return low, high
-
-
-def stays_within(form: Affine, domains: Domains, interval: Interval) -> bool:
-    """Whether a form provably keeps to an interval."""
-    reach = bounds(form, domains)
-    if reach is None:
-        return False
-    above = (reach[0] - interval[0]).is_nonnegative()
-    return above and (interval[1] - 1 - reach[1]).is_nonnegative()
-
-
-def solve_constraints(product: Product) -> Solution:
-    """Solve all constraints of a product."""
-    return _Solver(product).run()
+def solve_constraints(product: Product, facts: Sequence[Dim] = ()) -> Solution:
+    """Solve all constraints of a product, given that `facts` are nonnegative."""
+    return _Solver(product, facts).run()
 
 
 class _Solver:
-    def __init__(self, product: Product) -> None:
+    def __init__(self, product: Product, facts: Sequence[Dim]) -> None:
         self.order = product.order
         self.pending = list(product.constraints)
         self.solution = Solution(
             [[affine([(x, 1)]) for x in labels] for _, labels in product.factors],
             [affine([(axis, 1)]) for axis in range(product.order)],
-            {label: (ZERO, dim) for label, dim in enumerate(product.sizes)},
+            Ranges({k: (ZERO, dim) for k, dim in enumerate(product.sizes)}, facts),
         )
-
-    @property
-    def domains(self) -> dict[Label, Interval]:
-        return self.solution.domains
+        self.ranges = self.solution.ranges
 
     def run(self) -> Solution:
         """Narrow intervals and solve deltas until only masks are left.
@@ -146,8 +157,8 @@ class _Solver:
         kind, form = constraint
         if kind == "eq":
             return not form.terms and form.const == 0
-        reach = bounds(form, self.domains)
-        if reach is not None and reach[0].is_nonnegative():
+        reach = self.ranges.bounds(form)
+        if reach is not None and self.ranges.holds(reach[0]):
             return True
         return self._narrow(form)
 
@@ -157,12 +168,12 @@ class _Solver:
         if one is None or abs(one[1]) != 1:
             return False
         label, c = one
-        low, high = self.domains[label]
-        if c > 0 and (-form.const - low).is_nonnegative():
-            self.domains[label] = (-form.const, high)
+        low, high = self.ranges.intervals[label]
+        if c > 0 and self.ranges.holds(-form.const - low):
+            self.ranges.intervals[label] = (-form.const, high)
             return True
-        if c < 0 and (high - form.const - 1).is_nonnegative():
-            self.domains[label] = (low, form.const + 1)
+        if c < 0 and self.ranges.holds(high - form.const - 1):
+            self.ranges.intervals[label] = (low, form.const + 1)
             return True
         return False
 
@@ -196,14 +207,16 @@ class _Solver:
 
     def _rank(self, label: Label, form: Affine) -> int:
         written = any(label in f.labels for f in self.solution.writes)
-        if stays_within(form, self.domains, self.domains[label]):
+        if self.ranges.contain(form, self.ranges.intervals[label]):
             return int(written)
         one = single_label(form)
-        narrows = one is not None and abs(one[1]) == 1
-        return (2 if narrows else 4) + written
+        if one is None or abs(one[1]) != 1:
+            return 6 + written
+        # Of `j = i + 1` and `i = j - 1` take what leaves an interval from 0.
+        return 2 + written + 2 * (not form.const.is_nonnegative())
 
     def _solve_for(self, constraint: Constraint, label: Label, form: Affine) -> None:
-        low, high = self.domains.pop(label)
+        low, high = self.ranges.intervals.pop(label)
         rest = [c for c in self.pending if c is not constraint]
         self.pending = [
             Constraint(c.kind, _substituted(c.form, label, form)) for c in rest

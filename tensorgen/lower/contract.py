@@ -35,7 +35,7 @@ def contract(
     outer = [f for f in factors if not set(f.expr.labels) & set(gone)]
     inner = [f for f in factors if set(f.expr.labels) & set(gone)]
     # A summed label that nothing bears counts.
-    outer += [Factor(writer.size(sizes[x])) for x in gone if x not in present]
+    outer += [Factor(writer.count(sizes[x])) for x in gone if x not in present]
     if not inner:
         return multiply(writer, outer, coefficient, want)
     if _divides_one_out(inner):
@@ -284,7 +284,7 @@ def einsum(
     order = list(dict.fromkeys(label for x in operands for label in x.labels))
     alphabet = "ijklmnpqrstuvwxyzabcdefghoIJKLMNPQRSTUVWXYZABCDEFGHO"
     letter = dict(zip(order, alphabet, strict=False))
-    kept = [label for label in natural_order(operands, want) if label in keep]
+    kept = [x for x in dict.fromkeys(natural_order(operands, want)) if x in keep]
     inputs = ",".join("".join(letter[x] for x in e.labels) for e in operands)
     subscripts = f'"{inputs}->{"".join(letter[x] for x in kept)}"'
     arguments = [subscripts, *(operand.text for operand in operands)]

@@ -74,7 +74,8 @@ def conjunction(masks: Sequence[Expr], want: Sequence[Label] | None = None) -> E
         return unique[0]
     target = natural_order(unique, want)
     text = " & ".join(aligned(mask, target).at(Level.SUM) for mask in unique)
-    return Expr(text, Level.BIT, target, kind="bool")
+    weak = all(mask.weak for mask in unique)
+    return Expr(text, Level.BIT, target, kind="bool", weak=weak)
 
 
 def _merged(writer: Writer, factors: Sequence[Factor]) -> list[Factor]:

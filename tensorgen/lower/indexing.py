@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tensorgen.ir.dims import ZERO, Dim
-from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Ref
+from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Ref, affine
 from tensorgen.lower.constraints import (
-    Domains,
+    Ranges,
     is_basic,
     single_label,
-    stays_within,
 )
 from tensorgen.lower.layout import aligned
 from tensorgen.lower.text import Expr, Level, product, total
@@ -42,10 +41,10 @@ class Subscript:
 class Indexer:
     """Writes index expressions over the intervals of one product's labels."""
 
-    def __init__(self, writer: Writer, domains: Domains, looked: Looked) -> None:
+    def __init__(self, writer: Writer, ranges: Ranges, looked: Looked) -> None:
         """`looked` gives the expression of an index array under its labels."""
         self.writer = writer
-        self.domains = domains
+        self.ranges = ranges
         self.looked = looked
 
     def read(self, array: Expr, forms: list[Affine], dims: Sequence[Dim]) -> Expr:
@@ -60,8 +59,8 @@ class Indexer:
     def subscript(self, forms: list[Affine], dims: Sequence[Dim]) -> Subscript:
         """The positions `forms` of an array with axes of size `dims`."""
         basic = [
-            is_basic(forms, axis) and self._sliceable(forms[axis])
-            for axis in range(len(forms))
+            is_basic(forms, axis) and self._sliceable(forms[axis], dim)
+            for axis, dim in enumerate(dims)
         ]
         fancy = [axis for axis, plain in enumerate(basic) if not plain]
         block = sorted({x for axis in fancy for x in forms[axis].labels})
@@ -77,7 +76,7 @@ class Indexer:
             if axis == first:
                 labels += block
             if not basic[axis]:
-                inside = stays_within(form, self.domains, (ZERO, dim))
+                inside = self.ranges.contain(form, (ZERO, dim))
                 parts.append(self._positions(form, block, dim, inside))
                 safe = safe and inside
             elif not form.terms:
@@ -93,15 +92,13 @@ class Indexer:
         block = sorted(form.labels)
         left = [(a, c) for a, c in form.terms if c > 0]
         right = [(a, -c) for a, c in form.terms if c < 0]
-        # The constant stands on the side where it is positive.
-        const = form.const
-        negative = all(c <= 0 for _, c in const.terms)
-        low = Affine(tuple(left), ZERO if negative else const)
-        high = Affine(tuple(right), -const if negative else ZERO)
+        const = [Dim([term]) for term in form.const.terms]
+        low = Affine(tuple(left), sum((c for c in const if c.terms[0][1] > 0), ZERO))
+        high = Affine(tuple(right), sum((-c for c in const if c.terms[0][1] < 0), ZERO))
         sign = "==" if kind == "eq" else ">="
         sides = [self._sum(side, block).at(Level.SUM) for side in (low, high)]
         text = f"{sides[0]} {sign} {sides[1]}"
-        return Expr(text, Level.COMPARE, tuple(block), kind="bool")
+        return Expr(text, Level.COMPARE, tuple(block), kind="bool", weak=not block)
 
     # Positions by index arrays
 
@@ -128,30 +125,41 @@ class Indexer:
 
     def _atom(self, atom: Label | Lookup) -> Expr:
         if isinstance(atom, Lookup):
-            return self.looked(Ref(*atom))
-        low, high = self.domains[atom]
+            whole = self.looked(Ref(*atom))
+            forms = [affine([(label, 1)]) for label in whole.labels]
+            return self.read(whole, forms, atom.node.dims)
+        low, high = self.ranges.intervals[atom]
         return Expr(self.writer.vector(low, high), labels=(atom,), kind="int")
 
     # Numbers and slices
 
-    def _sliceable(self, form: Affine) -> bool:
-        """Whether a form is a number inside, or a slice whose limits can be stated."""
+    def _sliceable(self, form: Affine, dim: Dim) -> bool:
+        """Whether a form is a number, or a slice whose limits can be stated."""
         one = single_label(form)
-        if one is None or one[1] > 0:
+        if one is None:
             return True
+        if not self.ranges.contain(form, (ZERO, dim)):
+            return False
+        if one[1] > 0:
+            return True
+        low, high = self.ranges.intervals[one[0]]
         last = self._at_end(form)
-        return last == 0 or last.is_positive()
+        return self.ranges.holds(high - low) and (
+            last == 0 or self.ranges.holds(last - 1)
+        )
 
     def _at_end(self, form: Affine) -> Dim:
         ((label, c),) = _labels(form)
-        return (self.domains[label][1] - 1) * c + form.const
+        return (self.ranges.intervals[label][1] - 1) * c + form.const
 
     def _number(self, position: Dim, dim: Dim) -> str:
-        return self._limit(position, dim)
+        text = self._limit(position, dim)
+        inside = self.ranges.holds(position) and self.ranges.holds(dim - 1 - position)
+        return text if inside else f"min({text}, {self.writer.size(dim - 1).text})"
 
     def _slice(self, form: Affine, dim: Dim) -> str:
         ((label, c),) = _labels(form)
-        low, _ = self.domains[label]
+        low, _ = self.ranges.intervals[label]
         first, last = low * c + form.const, self._at_end(form)
         if c > 0:
             start = "" if first == 0 else self._limit(first, dim)
@@ -174,7 +182,7 @@ class Indexer:
         if position.constant is None and from_end is not None and from_end < 0:
             return str(from_end)
         size = self.writer.size(position)
-        if position.is_nonnegative():
+        if self.ranges.holds(position):
             return size.text
         # An empty interval must not turn into positions from the end.
         return f"max({size.text}, 0)"

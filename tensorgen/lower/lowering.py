@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from tensorgen.errors import InternalError
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -49,16 +50,19 @@ def lower(
     reserved: Collection[str] = (),
     root_names: Sequence[str | None] = (),
     fresh: bool | Sequence[bool] = True,
+    facts: Sequence[Dim] = (),
     alias: str = "np",
 ) -> Code:
     """Return statements that compute `roots`, one expression for each.
 
     Inputs are variables under their own names. `reserved` are further names not to
     use, `root_names` suggestions for the roots that get a statement. Roots that are
-    `fresh` share no memory with inputs or with each other. The array module is
-    called `alias`.
+    `fresh` share no memory with inputs or with each other. `facts` are polynomials
+    in dims that the caller has checked to be nonnegative. The array module is called
+    `alias`.
     """
-    lowering = Lowering(graph, roots, reserved, root_names, alias)
+    plan = Plan(graph, roots, facts)
+    lowering = Lowering(plan, reserved, root_names, alias)
     flags = [fresh] * len(roots) if isinstance(fresh, bool) else list(fresh)
     return lowering.run(flags)
 
@@ -68,21 +72,18 @@ class Lowering:
 
     def __init__(
         self,
-        graph: Graph,
-        roots: Sequence[Node],
+        plan: Plan,
         reserved: Collection[str],
         root_names: Sequence[str | None],
         alias: str,
     ) -> None:
-        """Plan the statements of `roots`."""
-        self.plan = Plan(graph, roots)
-        self.roots = list(roots)
-        self.root_names = list(root_names) + [None] * (len(roots) - len(root_names))
+        """Start the function that computes the roots of `plan`."""
+        self.plan = plan
+        self.roots = plan.roots
+        missing = len(plan.roots) - len(root_names)
+        self.root_names = list(root_names) + [None] * missing
         inputs = [node.name for node in self.plan.order if isinstance(node, Input)]
-        symbols = {
-            s: None for node in self.plan.order for d in node.dims for s in d.symbols
-        }
-        taken = [*reserved, *inputs, *symbols, alias, "dtype", "special", "np"]
+        taken = [*reserved, *inputs, *plan.symbols, alias, "dtype", "special", "np"]
         self.writer = Writer(alias, Names(taken))
         self.values: dict[Node, Expr] = {}
         self.writes: dict[Node, Write] = {}

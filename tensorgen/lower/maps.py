@@ -44,7 +44,7 @@ def lower_map(
     else:
         expr = template(row.numpy).fill(writer, placed, target)
     if row.boolean:
-        return replace(expr, kind="bool")
+        return replace(expr, kind="bool", weak=all(a.weak for a in arguments))
     if all(argument.weak for argument in arguments):
         # NumPy's own scalars are not weak: they would widen a float32 array.
         plain = node.function == "pow"

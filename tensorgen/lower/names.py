@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 from collections.abc import Callable, Collection, Iterable
 from itertools import count
@@ -28,8 +29,8 @@ class Names:
     """Hands out identifiers, each once."""
 
     def __init__(self, reserved: Collection[str]) -> None:
-        """Never hand out a name in `reserved`, or a keyword."""
-        self._taken = set(reserved)
+        """Never hand out a name in `reserved`, nor one that Python has."""
+        self._taken = {*reserved, *dir(builtins)}
 
     def pick(self, candidates: Iterable[str]) -> str:
         """The first candidate that is free, else the first one with a number."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -37,10 +38,13 @@ _MOST_SOLVES = 3
 class Plan:
     """The nodes below some roots, in the order of their statements."""
 
-    def __init__(self, graph: Graph, roots: Sequence[Node]) -> None:
+    def __init__(
+        self, graph: Graph, roots: Sequence[Node], facts: Sequence[Dim] = ()
+    ) -> None:
         """Expand calls that are written in terms of other nodes; count uses."""
         self.graph = graph
         self.roots = list(roots)
+        self.facts = facts
         self.expansions: dict[Node, Node] = {}
         self._solutions: dict[Product, Solution] = {}
         self.order = self._ordered()
@@ -66,8 +70,23 @@ class Plan:
     def solution(self, node: Product) -> Solution:
         """What the constraints of a product come to."""
         if node not in self._solutions:
-            self._solutions[node] = solve_constraints(node)
+            self._solutions[node] = solve_constraints(node, self.facts)
         return self._solutions[node]
+
+    @cached_property
+    def symbols(self) -> dict[str, None]:
+        """The dim symbols that anything here mentions."""
+        found: dict[str, None] = {}
+        for node in self.order:
+            dims = list(node.dims)
+            if isinstance(node, Product):
+                dims += node.inner
+                dims += [constraint.form.const for constraint in node.constraints]
+            elif isinstance(node, Size):
+                dims.append(node.value)
+            for dim in dims:
+                found.update(dict.fromkeys(dim.symbols))
+        return found
 
     def is_write(self, node: Node) -> bool:
         """Whether a product is written into an array of zeros."""

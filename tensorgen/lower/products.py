@@ -91,7 +91,8 @@ class ProductLowering:
             text = self.writer.np("diagonal", operand.text)
             return replace(operand, text=text, labels=operand.labels[:1])
         plain = self.writer.as_float(operand)
-        return einsum(self.writer, [plain], operand.labels)
+        view = einsum(self.writer, [plain], operand.labels)
+        return replace(view, base=plain.base)
 
     def _traced(self) -> Expr | None:
         """The sum of a matrix's diagonal."""
@@ -156,7 +157,7 @@ class ProductLowering:
         self, solution: Solution, keep: Sequence[Label], want: Sequence[Label] | None
     ) -> tuple[Indexer, Expr]:
         """The entries over the labels `keep`; `want` are axes of the product."""
-        indexer = Indexer(self.writer, solution.domains, self._looked)
+        indexer = Indexer(self.writer, solution.ranges, self._looked)
         factors = []
         for ref, forms in zip(self.node.factors, solution.reads, strict=True):
             factors.append(self._selected(indexer, ref, forms))
@@ -165,7 +166,7 @@ class ProductLowering:
         order = None if want is None else [keep[axis] for axis in want]
         sizes = {
             label: high - low
-            for label, (low, high) in solution.domains.items()
+            for label, (low, high) in solution.ranges.intervals.items()
             if label not in keep
         }
         core = contract(self.writer, factors, self.node.coefficient, keep, sizes, order)
@@ -192,7 +193,9 @@ class ProductLowering:
         if band is None:
             return indexer.mask(mask)
         row, column, offset = band
-        sizes = [self.writer.size(indexer.domains[x][1]).text for x in (row, column)]
+        sizes = [
+            self.writer.size(indexer.ranges.intervals[x][1]).text for x in (row, column)
+        ]
         if offset != 0:
             sizes.append(self.writer.size(offset).text)
         elif sizes[0] == sizes[1]:
@@ -230,6 +233,6 @@ def _band(mask: Constraint, indexer: Indexer) -> tuple[Label, Label, Dim] | None
     if kind != "ge" or len(form.terms) != 2 or set(labels) != {1, -1}:
         return None
     row, column = labels[1], labels[-1]
-    if any(indexer.domains[x][0] != ZERO for x in (row, column)):
+    if any(indexer.ranges.intervals[x][0] != ZERO for x in (row, column)):
         return None
     return row, column, form.const

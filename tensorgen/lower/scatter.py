@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tensorgen.ir.dims import ZERO, Dim
@@ -31,15 +31,16 @@ class Write:
         """
         forms: list[Affine] = []
         fresh = 1 + max((x for form in self.forms for x in form.labels), default=0)
-        domains = dict(self.indexer.domains)
+        ranges = self.indexer.ranges
+        ranges = replace(ranges, intervals=dict(ranges.intervals))
         for axis, dim in enumerate(dims):
             if axis in axes:
                 forms.append(self.forms[list(axes).index(axis)])
             else:
                 forms.append(Affine(((fresh, 1),), ZERO))
-                domains[fresh] = (ZERO, dim)
+                ranges.intervals[fresh] = (ZERO, dim)
                 fresh += 1
-        indexer = Indexer(self.indexer.writer, domains, self.indexer.looked)
+        indexer = Indexer(self.indexer.writer, ranges, self.indexer.looked)
         return Write(tuple(dims), tuple(forms), self.core, indexer)
 
     def diagonal(self) -> Expr | None:
@@ -49,7 +50,7 @@ class Write:
         first, second = map(plain_label, self.forms)
         if first is None or first != second:
             return None
-        if self.indexer.domains[first] != (ZERO, self.dims[0]):
+        if self.indexer.ranges.intervals[first] != (ZERO, self.dims[0]):
             return None
         writer = self.indexer.writer
         core = writer.as_float(self.core)

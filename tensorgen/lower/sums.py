@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -66,7 +67,7 @@ def add(
     labels = tuple(
         label for label in target if any(label in e.labels for e in operands)
     )
-    return Expr(joint.text, joint.level, labels, weak=joint.weak)
+    return replace(joint, labels=labels)
 
 
 def _rank(term: Term, operand: Expr) -> tuple[object, ...]:

@@ -119,6 +119,8 @@ def product(
 ) -> Expr:
     """`coefficient * above / below` of operands that broadcast as they stand."""
     labels = same_axes([*above, *below])
+    if not below:
+        coefficient, above = _folded(coefficient, above)
     weak = all(part.weak for part in (*above, *below))
     if coefficient == 1 and len(above) == 1 and not below:
         return above[0]
@@ -153,6 +155,20 @@ def product(
     return Expr(text, level, labels, weak=weak)
 
 
+def _folded(
+    coefficient: Fraction, above: Sequence[Expr]
+) -> tuple[Fraction, list[Expr]]:
+    """Multiply the plain numbers among the operands into the coefficient."""
+    rest = []
+    for part in above:
+        value = literal(part)
+        if value is None:
+            rest.append(part)
+        else:
+            coefficient *= value
+    return coefficient, rest
+
+
 def _split(value: Fraction, divides: bool) -> tuple[Fraction, int]:
     """Write a positive coefficient as a number before and an integer below."""
     p, q = value.numerator, value.denominator
@@ -165,6 +181,8 @@ def _split(value: Fraction, divides: bool) -> tuple[Fraction, int]:
 
 def total(terms: Sequence[tuple[int, Expr]]) -> Expr:
     """The sum of signed operands that broadcast as they stand, in this order."""
+    if len(terms) == 1 and terms[0][0] > 0:
+        return terms[0][1]
     text, level = "", Level.SUM
     for sign, part in terms:
         if not text and sign > 0:

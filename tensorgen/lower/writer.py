@@ -44,6 +44,8 @@ class Writer:
         """The array as numbers of the common dtype: masks and indices are not."""
         if expr.kind == "float":
             return expr
+        if expr.weak:
+            return Expr(f"int({expr.text})", weak=True)
         text = f"{expr.at(Level.ATOM)}.astype({self.dtype()})"
         return Expr(text, labels=expr.labels)
 
@@ -52,11 +54,13 @@ class Writer:
         self.lines.append(f"{name} = {text}")
 
     def size(self, dim: Dim) -> Expr:
-        """A size as a Python integer; positive terms stand first."""
+        """A size as a Python integer, without a sign in front if possible."""
         self.dims.update(dict.fromkeys(dim.symbols))
         text = ""
         level = Level.ATOM
-        terms = sorted(dim.terms, key=lambda term: term[1] < 0)
+        terms = sorted(dim.terms, key=lambda term: (not term[0], term[1] < 0))
+        if terms and terms[0][1] < 0:  # `1 - k`, but `n - k + 1`
+            terms.sort(key=lambda term: term[1] < 0)
         for monomial, coefficient in terms:
             count = abs(coefficient)
             factors = [str(count)] * (count != 1 or not monomial) + list(monomial)
@@ -70,6 +74,13 @@ class Writer:
                 if coefficient < 0:
                     level = min(level, Level.UNARY)
         return Expr(text or "0", level, weak=True)
+
+    def count(self, dim: Dim) -> Expr:
+        """The length of an interval, which may be empty by more than it takes."""
+        size = self.size(dim)
+        if dim.is_nonnegative():
+            return size
+        return Expr(f"max({size.text}, 0)", weak=True)
 
     def shape(self, dims: Sequence[Dim]) -> str:
         """A shape as an argument: a number for a vector, else a tuple."""

@@ -83,19 +83,29 @@ def cbrt(x: Array) -> Array:
     return sign * np.exp(np.log(sign * x) / 3)
 
 
+def _is_zero(x: Array) -> Array:
+    # The square of a complex step from 0 is no step at all.
+    return (x.real == 0) | (np.abs(x) < 1e-50)
+
+
 def root(x: Array) -> Array:
     """Return the square root, constant at 0."""
-    return np.where(x.real == 0, 0.0, np.sqrt(x))
+    return np.where(_is_zero(x), 0.0, np.sqrt(x))
 
 
 def rroot(x: Array) -> Array:
     """Return the reciprocal of the square root, and 0 at 0."""
-    return np.where(x.real == 0, 0.0, 1 / np.sqrt(x))
+    return np.where(_is_zero(x), 0.0, 1 / np.sqrt(x))
 
 
 def xlogy(x: Array, y: Array) -> Array:
     """Return `x * log(y)`, and 0 where x is 0."""
     return np.where(x == 0, 0.0, x * np.log(y))
+
+
+def xlogx(x: Array) -> Array:
+    """Return `x * log(x)`, and 0 where x is 0."""
+    return xlogy(x, x)
 
 
 # Logistic functions
@@ -205,6 +215,14 @@ def erfc(x: Array) -> Array:
     return _join(value, -erf(x).imag) if _is_complex(x) else value
 
 
+def lgamma(x: Array) -> Array:
+    """Return `log|gamma(x)|`; likewise."""
+    value = _special("gammaln")(x.real)
+    if not _is_complex(x):
+        return value
+    return _join(value, x.imag * _special("digamma")(x.real))
+
+
 def polygamma(n: Array, x: Array) -> Array:
     """Return derivative n of digamma; to first order in the imaginary part."""
     derivative = _special("polygamma")
@@ -227,6 +245,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "cbrt": cbrt,
     "pow": pow_,
     "xlogy": xlogy,
+    "xlogx": xlogx,
     "sin": np.sin,
     "cos": np.cos,
     "tan": np.tan,
@@ -265,7 +284,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "where": where,
     "erf": erf,
     "erfc": erfc,
-    "lgamma": lambda x: _special("loggamma" if _is_complex(x) else "gammaln")(x),
+    "lgamma": lgamma,
     "digamma": _special("digamma"),
     "polygamma": polygamma,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 from collections.abc import Sequence
@@ -54,12 +55,15 @@ def _spelled(function: Function, backend: str) -> Function:
     return replace(function, body=replace(function.body, lines=rows, returns=values))
 
 
+_rendered = functools.cache(render)
+
+
 def load(model: Module) -> ModuleType:
     """Render a module and execute it."""
     name = f"rendered_{next(_COUNTER)}"
     result = ModuleType(name)
-    sys.modules[name] = result  # dataclasses look their module up
-    exec(compile(render(model), name, "exec"), result.__dict__)
+    sys.modules[name] = result  # for pickle
+    exec(compile(_rendered(model), name, "exec"), result.__dict__)
     return result
 
 

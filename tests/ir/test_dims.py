@@ -68,8 +68,8 @@ def test_bounds_of_affine_dims_are_proved_whenever_they_hold(c: list[int]) -> No
 @pytest.mark.parametrize(
     ("dim", "text"),
     [
-        (Dim.of("n") + "k" - 1, "k + n - 1"),
-        (Dim.of("n") * "n" - 2 * Dim.of("m"), "n*n - 2*m"),
+        (Dim.of("n") + Dim.of("k") - 1, "k + n - 1"),
+        (Dim.of("n") * Dim.of("n") - 2 * Dim.of("m"), "n*n - 2*m"),
         (-Dim.of("n") + 1, "-n + 1"),
         (ZERO, "0"),
         (ONE, "1"),

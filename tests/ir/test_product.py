@@ -191,9 +191,10 @@ def test_a_gather_and_its_transpose_look_indices_up() -> None:
     graph = Graph()
     x, y = inputs(graph, x=(n,), y=(m,))
     row = graph.input("row", (m,), index=n)
-    at_row = ("eq", {"p": 1, Lookup(row, ("e",)): -1}, 0)
-    gather = graph.product("e", [(x, "p")], constraints=[at_row])
-    scatter = graph.product("p", [(y, "e")], constraints=[at_row], sizes={"p": n})
+    e, p = 0, 1
+    at_row = ("eq", {p: 1, Lookup(row, (e,)): -1}, 0)
+    gather = graph.product([e], [(x, [p])], constraints=[at_row])
+    scatter = graph.product([p], [(y, [e])], constraints=[at_row], sizes={p: n})
     arguments: Mapping[str, Any] = {"x": [5, 6, 7], "y": [1, 2], "row": [2, 2]}
     np.testing.assert_array_equal(value(gather, arguments), [7, 7])
     np.testing.assert_array_equal(value(scatter, arguments), [0, 0, 3])

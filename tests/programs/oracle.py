@@ -59,7 +59,7 @@ def split(program: RandomProgram, flat: Array) -> dict[str, Array]:
     for name in program.wrt:
         shape = np.shape(program.arguments[name])
         size = int(np.prod(shape))
-        arrays[name] = flat[..., :size].reshape(*flat.shape[:-1], *shape)
+        arrays[name] = flat[..., :size].reshape((*flat.shape[:-1], *shape))
         flat = flat[..., size:]
     return arrays
 

@@ -82,6 +82,13 @@ def verdict(size: Dim) -> Literal["always", "check", "never"]:
     return "never" if (-size).is_positive() else "check"
 
 
+def condition(size: Dim) -> str:
+    """Return `size >= 0` without minus signs, e.g. `m + 1 <= n`."""
+    left = Dim((monomial, -c) for monomial, c in size.terms if c < 0)
+    right = Dim((monomial, c) for monomial, c in size.terms if c > 0)
+    return f"{left} <= {right}"
+
+
 @dataclass(slots=True)
 class Build:
     """A graph to build in, and the size conditions met on the way."""
@@ -99,7 +106,7 @@ class Build:
             raise Misuse(f"{what} needs {low} <= {high}", marks)
         if holds == "check":
             size = Dim.of(high) - Dim.of(low)
-            self.checks[SizeCheck(size, f"{what} needs {low} <= {high}")] = None
+            self.checks[SizeCheck(size, f"{what} needs {condition(size)}")] = None
 
 
 def union(arrays: Iterable[Array]) -> tuple[Label, ...]:

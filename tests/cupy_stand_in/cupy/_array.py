@@ -41,6 +41,9 @@ class ndarray:
     def __iter__(self) -> Iterator[Any]:
         return (wrap(row) for row in self._data)
 
+    def __str__(self) -> str:
+        return str(self._data)
+
     def __repr__(self) -> str:
         return f"device {self._data!r}"
 

@@ -1,0 +1,40 @@
+"""Derivatives that stand in expressions: what the language calls while it builds."""
+
+from __future__ import annotations
+
+from tensorgen.calculus.derive import Direction, hvp, jacobian, jvp, vjp
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node
+
+
+class Differentiate:
+    """Derivatives of a node by one input; the result may be differentiated again."""
+
+    def __init__(self, graph: Graph) -> None:
+        """Work in `graph`."""
+        self.graph = graph
+
+    def gradient(self, node: Node, wrt: Node) -> Node:
+        """Return the gradient of a scalar, of the shape of `wrt`."""
+        return vjp(self.graph, node, self.graph.constant(1), [wrt])[0]
+
+    def jacobian(self, node: Node, wrt: Node) -> Node:
+        """Return the derivative, of dims `node.dims + wrt.dims`."""
+        direction: Direction = "forward" if node.order else "reverse"
+        return jacobian(self.graph, node, [wrt], direction)[0]
+
+    def hessian(self, node: Node, wrt: Node) -> Node:
+        """Return the second derivative, of dims `node.dims + wrt.dims + wrt.dims`."""
+        return jacobian(self.graph, self.jacobian(node, wrt), [wrt], "forward")[0]
+
+    def hvp(self, node: Node, wrt: Node, direction: Node) -> Node:
+        """Return the Hessian of a scalar times a direction."""
+        return hvp(self.graph, node, [wrt], {wrt: direction})[0]
+
+    def jvp(self, node: Node, wrt: Node, direction: Node) -> Node:
+        """Return the tangent, of the shape of `node`."""
+        return jvp(self.graph, node, {wrt: direction})
+
+    def vjp(self, node: Node, wrt: Node, cotangent: Node) -> Node:
+        """Return the cotangent of `wrt` for one of `node`."""
+        return vjp(self.graph, node, cotangent, [wrt])[0]

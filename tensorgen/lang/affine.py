@@ -1,0 +1,101 @@
+"""Parts of expressions as affine forms of indices, dims and entries of index arrays."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import Input, Lookup, Node, Product
+from tensorgen.ir.product import is_light
+from tensorgen.lang.forms import Entry, Form, Index
+from tensorgen.operators.functions.array import Constraint
+
+if TYPE_CHECKING:
+    from tensorgen.lang.statement import Statement
+
+
+def index_bound(node: Node) -> Dim | None:
+    """The bound of the entries of an index array or of a part of one, else None."""
+    if isinstance(node, Input):
+        return node.index
+    if isinstance(node, Product) and node.coefficient == 1 and len(node.factors) == 1:
+        return index_bound(node.factors[0].node) if is_light(node) else None
+    return None
+
+
+def affine_form(e: Statement, tree: ast.expr) -> Form | None:
+    """Return a part as an affine form of indices and dims; None if it is not one."""
+    match tree:
+        case ast.Constant(value=int(number)) if not isinstance(number, bool):
+            return Form.constant(number)
+        case ast.Name(id=name) if name in e.scope:
+            return Form.atom(e.scope[name])
+        case ast.Name(id=name):
+            thing = e.names.get(name)
+            if thing is None or thing.value is None:
+                return None
+            if thing.dim is not None:
+                e.use(name, tree)
+                return Form.constant(thing.dim)
+            return _entry(e, tree)
+        case ast.Subscript():
+            return _entry(e, tree) if _may_be_entry(e, tree) else None
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            form = affine_form(e, operand)
+            return None if form is None else -form
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return affine_form(e, operand)
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() as op):
+            left, right = affine_form(e, tree.left), affine_form(e, tree.right)
+            if left is None or right is None:
+                return None
+            match op:
+                case ast.Add():
+                    return left + right
+                case ast.Sub():
+                    return left - right
+            return _times(left, right)
+    return None
+
+
+def _times(left: Form, right: Form) -> Form | None:
+    if not left.terms and not right.terms:
+        return Form.constant(left.const * right.const)
+    for factor, form in ((left, right), (right, left)):
+        if not factor.terms and factor.const.constant is not None:
+            return form.scaled(factor.const.constant)
+    return None
+
+
+def _may_be_entry(e: Statement, tree: ast.Subscript) -> bool:
+    """Whether the array in front of brackets is an index array, found cheaply."""
+    if not isinstance(tree.value, ast.Name):
+        return False
+    thing = e.names.get(tree.value.id)
+    if thing is None or thing.value is None:
+        return False
+    return index_bound(thing.value.node) is not None
+
+
+def _entry(e: Statement, tree: ast.expr) -> Form | None:
+    array = e.value(tree)
+    bound = None if array is None else index_bound(array.node)
+    if array is None or bound is None or array.order:
+        return None
+    indices = tuple(label for label in array.batch if isinstance(label, Index))
+    return Form.atom(Entry(array.node, indices, bound))
+
+
+def constraint(e: Statement, kind: str, form: Form) -> Constraint:
+    """Return a form as a constraint on axes, which all start at 0."""
+    terms: dict[object, int] = {}
+    const = form.const
+    for atom, c in form.terms:
+        if isinstance(atom, Index):
+            terms[atom] = c
+            const = const + e.low(atom) * c
+        else:
+            # The labels of a lookup are any names until the graph numbers them.
+            terms[Lookup(atom.node, atom.indices)] = c  # type: ignore[arg-type]
+    return kind, terms, const

@@ -1,0 +1,137 @@
+"""Calls: what a name in front of parentheses means, and its arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tensorgen.errors import suggest
+from tensorgen.lang import bound, conditions, derivatives
+from tensorgen.lang.arguments import bind
+from tensorgen.lang.names import Macro, Names, Record, Thing
+from tensorgen.operators.functions import FUNCTIONS, NOT_YET, Function
+from tensorgen.operators.functions.array import Array, Misuse
+
+if TYPE_CHECKING:
+    from tensorgen.lang.statement import Statement
+
+SPECIAL: dict[str, Callable[[Statement, ast.Call], Array | None]] = {
+    "delta": conditions.delta,
+    **derivatives.FORMS,
+}
+
+
+def call(e: Statement, tree: ast.Call) -> Array | None:
+    """Return the value of a call."""
+    if not isinstance(tree.func, ast.Name):
+        _no_function(e, tree)
+        return None
+    name = tree.func.id
+    thing = e.names.get(name)
+    if thing is not None and thing.macro is not None:
+        return expand(e, thing.macro, tree)
+    if name in SPECIAL:
+        return SPECIAL[name](e, tree)
+    if name in FUNCTIONS:
+        function = FUNCTIONS[name]
+        if function.reduces and bound.binds(e, function, tree):
+            return bound.reduction(e, function, tree)
+        if function.along and bound.follows(e, tree):
+            return bound.along(e, function, tree)
+        return plain(e, function, tree)
+    if name in e.session.prelude:
+        return expand(e, e.session.prelude[name], tree)
+    _unknown(e, tree, name, thing)
+    return None
+
+
+def _no_function(e: Statement, tree: ast.Call) -> None:
+    hint = "a function is called by its name, as in exp(x)"
+    if isinstance(tree.func, ast.Attribute):
+        name = tree.func.attr
+        if isinstance(tree.func.value, ast.Name) and tree.func.value.id in (
+            "np",
+            "numpy",
+            "math",
+        ):
+            hint = f"write {name}(...)"
+        elif name in FUNCTIONS:
+            hint = f"write {name}({e.expression.source(tree.func.value)})"
+    e.fault("this cannot be called", tree.func, hint=hint)
+
+
+def _unknown(e: Statement, tree: ast.Call, name: str, thing: Thing | None) -> None:
+    known = (*FUNCTIONS, *SPECIAL, *e.session.prelude)
+    hint = suggest(name, (*known, *(n for n in e.names if _is_macro(e, n))))
+    if thing is not None or name in e.scope:
+        what = thing.what if thing is not None else "an index"
+        hint = "write it without parentheses; brackets give positions"
+        if thing is not None and thing.what == "a function":
+            hint = f"its value is written without arguments: {name}"
+        e.fault(f"'{name}' is {what} and takes no arguments", tree.func, hint=hint)
+    elif name in NOT_YET:
+        e.fault(f"'{name}' is not supported yet", tree.func)
+    elif name == "range":
+        hint = "a range bounds an index: sum(x[k], k=range(5))"
+        e.fault("'range' is not a value", tree, hint=hint)
+    else:
+        e.fault(f"unknown function '{name}'", tree.func, hint=hint)
+
+
+def _is_macro(e: Statement, name: str) -> bool:
+    thing = e.names.get(name)
+    return thing is not None and thing.macro is not None
+
+
+def plain(e: Statement, function: Function, tree: ast.Call) -> Array | None:
+    """Call a row of the table with the arguments as they stand."""
+    arguments = bind(e, function, tree)
+    if arguments is None:
+        return None
+    try:
+        return function.build(e.build, **arguments.values)
+    except Misuse as misuse:
+        place = tree.func if not misuse.marks else tree
+        e.misused(misuse, place, arguments.places)
+        return None
+
+
+def expand(e: Statement, macro: Macro, tree: ast.Call) -> Array | None:
+    """Elaborate the text of a definition with arguments for its parameters."""
+    values = e.values(tree.args)
+    if tree.keywords or len(tree.args) != len(macro.parameters):
+        count = len(tree.args) + len(tree.keywords)
+        message = f"'{macro.name}' takes {len(macro.parameters)} arguments, not {count}"
+        if tree.keywords:
+            message = f"the arguments of '{macro.name}' have no names"
+        e.fault(message, tree, hint=f"it is defined as {macro}")
+        return None
+    if values is None or macro.body is None:
+        return None
+    # Equal arguments give equal values, and deep definitions would take forever.
+    key = (macro.name, macro.shipped, tuple(values))
+    if key not in e.session.expanded:
+        before = len(e.session.faults.diagnostics)
+        found = _expanded(e, macro, values, tree)
+        if len(e.session.faults.diagnostics) > before:
+            return found[0]
+        e.session.expanded[key] = found
+    value, record = e.session.expanded[key]
+    e.record.merge(record)
+    return value
+
+
+def _expanded(
+    e: Statement, macro: Macro, values: list[Array], tree: ast.Call
+) -> tuple[Array | None, Record]:
+    assert macro.body is not None
+    local = {
+        parameter: Thing(f"a parameter of {macro.name}", value)
+        for parameter, value in zip(macro.parameters, values, strict=True)
+    }
+    # Only the file's names and the parameters: nothing of the place of the call.
+    names = Names({} if macro.shipped else e.names.file, local)
+    callers = (*e.callers, (macro, e.expression.span(tree)))
+    inner = type(e)(e.session, macro.body, names, callers, e.depth)
+    return inner.elaborate(()), inner.record

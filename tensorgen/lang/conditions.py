@@ -1,0 +1,161 @@
+"""Comparisons: elementwise conditions, or affine conditions on indices."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tensorgen.lang.affine import affine_form, constraint
+from tensorgen.lang.facts import Compared
+from tensorgen.lang.forms import Entry, Form, Index
+from tensorgen.operators.functions.arithmetic import elementwise
+from tensorgen.operators.functions.array import (
+    Array,
+    Constraint,
+    Label,
+    Misuse,
+    number,
+)
+
+if TYPE_CHECKING:
+    from tensorgen.lang.statement import Statement
+
+_NAMES: dict[type[ast.cmpop], tuple[str, str]] = {
+    ast.Lt: ("less", "<"),
+    ast.LtE: ("less_equal", "<="),
+    ast.Gt: ("greater", ">"),
+    ast.GtE: ("greater_equal", ">="),
+    ast.Eq: ("equal", "=="),
+    ast.NotEq: ("not_equal", "!="),
+}
+
+
+def _pairs(tree: ast.Compare) -> Iterator[tuple[ast.expr, ast.cmpop, ast.expr]]:
+    """The single comparisons of a chain like a < b < c."""
+    left = tree.left
+    for op, right in zip(tree.ops, tree.comparators, strict=True):
+        yield left, op, right
+        left = right
+
+
+def comparison(e: Statement, tree: ast.Compare) -> Array | None:
+    """Return 1 where a comparison holds and 0 elsewhere."""
+    result: Array | None = None
+    for left, op, right in _pairs(tree):
+        if type(op) not in _NAMES:
+            e.fault("'in' and 'is' cannot stand in an expression", tree)
+            return None
+        values = e.values((left, right))
+        if values is None:
+            return None
+        if isinstance(op, ast.Eq):
+            _note_compared(e, affine_form(e, left), affine_form(e, right))
+        name, sign = _NAMES[type(op)]
+        try:
+            one = elementwise(e.build, name, values, f"'{sign}'", ("a", "b"))
+            if result is not None:
+                one = elementwise(e.build, "logical_and", [result, one])
+        except Misuse as misuse:
+            place = e.expression.operator(left, right, sign)
+            e.misused(misuse, place, {"a": left, "b": right})
+            return None
+        result = one
+    return result
+
+
+def _note_compared(e: Statement, a: Form | None, b: Form | None) -> None:
+    """Note an index that is compared with an index array: that may give its range."""
+    if a is None or b is None or e.known is not None:
+        return
+    difference = a - b
+    plain = [(atom, c) for atom, c in difference.terms if isinstance(atom, Index)]
+    entries = [(atom, c) for atom, c in difference.terms if isinstance(atom, Entry)]
+    if len(plain) == len(entries) == 1 and plain[0][1] == -entries[0][1]:
+        (index, sign), (entry, _) = plain[0], entries[0]
+        if abs(sign) == 1:
+            shift = difference.const * sign
+            e.ranges.compared.append(Compared(index, shift, entry.bound))
+
+
+def affine_conditions(e: Statement, tree: ast.expr) -> list[tuple[str, Form]] | None:
+    """Return the deltas and indicators that a condition on indices consists of.
+
+    None means that it is no affine condition; `!=` is none either.
+    """
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitAnd):
+        left, right = affine_conditions(e, tree.left), affine_conditions(e, tree.right)
+        return None if left is None or right is None else left + right
+    if not isinstance(tree, ast.Compare):
+        return None
+    found: list[tuple[str, Form]] = []
+    for left_side, op, right_side in _pairs(tree):
+        a, b = affine_form(e, left_side), affine_form(e, right_side)
+        if a is None or b is None or not (a.terms or b.terms):
+            return None
+        match op:
+            case ast.Lt():
+                found.append(("ge", b - a - 1))
+            case ast.LtE():
+                found.append(("ge", b - a))
+            case ast.Gt():
+                found.append(("ge", a - b - 1))
+            case ast.GtE():
+                found.append(("ge", a - b))
+            case ast.Eq():
+                _note_compared(e, a, b)
+                found.append(("eq", a - b))
+            case _:
+                return None
+    return found
+
+
+def split(tree: ast.expr) -> Iterator[ast.expr]:
+    """The conditions that are joined by &."""
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitAnd):
+        yield from split(tree.left)
+        yield from split(tree.right)
+    else:
+        yield tree
+
+
+def indicator(
+    e: Statement, conditions: list[tuple[str, Form]], axes: tuple[Index, ...] = ()
+) -> Array:
+    """Return 1 where all affine conditions hold; `axes` become positional, last."""
+    mentioned: dict[Label, None] = {}
+    constraints: list[Constraint] = []
+    for kind, form in conditions:
+        mentioned.update(dict.fromkeys(form.mentioned))
+        constraints.append(constraint(e, kind, form))
+    batch = tuple(label for label in mentioned if label not in axes)
+    sizes = {i: e.size(i) for i in (*batch, *axes) if isinstance(i, Index)}
+    node = e.build.graph.product(
+        (*batch, *axes), [], constraints=constraints, sizes=sizes
+    )
+    return Array(node, batch)
+
+
+def delta(e: Statement, tree: ast.Call) -> Array | None:
+    """Return 1 where two affine forms of indices are equal."""
+    if len(tree.args) != 2 or tree.keywords:
+        e.fault("delta takes two arguments: delta(i, j)", tree)
+        return None
+    forms = [affine_form(e, part) for part in tree.args]
+    for part, form in zip(tree.args, forms, strict=True):
+        if form is None and not e.unbound(part):
+            shown = e.expression.source(part)
+            hint = "delta takes indices and dims; where(a == b, 1, 0) takes any values"
+            e.fault(f"'{shown}' is not affine in indices and dims", part, hint=hint)
+    a, b = forms
+    if a is None or b is None:
+        return None
+    _note_compared(e, a, b)
+    difference = a - b
+    if not difference.terms:
+        constant = difference.const.constant
+        if constant is not None:
+            return number(e.build, int(constant == 0))
+        sizes = [Array(e.build.graph.size(form.const)) for form in (a, b)]
+        return elementwise(e.build, "equal", sizes)
+    return indicator(e, [("eq", difference)])

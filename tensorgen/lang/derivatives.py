@@ -1,0 +1,128 @@
+"""Derivatives in expressions: `grad(f, x)`, `jac`, `hess`, `hvp`, `jvp`, `vjp`.
+
+With index notation on the right side, `grad(f, t[i])` is the derivative by that one
+entry: the brackets apply to the axes that the derivative by t has. So `u[i]` by `t[i]`
+is the diagonal of the Jacobian, in general and not only where it is diagonal.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tensorgen.ir.nodes import Input, Node
+from tensorgen.lang.subscripts import select
+from tensorgen.operators.functions.array import Array, Label, product, show_shape
+
+if TYPE_CHECKING:
+    from tensorgen.lang.statement import Statement
+
+_SIGNATURES = {
+    "grad": "grad(f, x)",
+    "jac": "jac(f, x)",
+    "hess": "hess(f, x)",
+    "hvp": "hvp(f, x, v)",
+    "jvp": "jvp(f, x, v)",
+    "vjp": "vjp(f, x, ct)",
+}
+
+
+def _derivative(name: str) -> Callable[[Statement, ast.Call], Array | None]:
+    def form(e: Statement, tree: ast.Call) -> Array | None:
+        return derivative(e, name, tree)
+
+    return form
+
+
+FORMS = {name: _derivative(name) for name in _SIGNATURES}
+
+
+def derivative(e: Statement, name: str, tree: ast.Call) -> Array | None:
+    """Return the derivative that a call means."""
+    signature = _SIGNATURES[name]
+    if tree.keywords or len(tree.args) != signature.count(",") + 1:
+        e.fault(f"this is not how '{name}' is called", tree, hint=signature)
+        return None
+    f, by = e.value(tree.args[0]), tree.args[1]
+    entry = by if isinstance(by, ast.Subscript) and name in ("grad", "jac") else None
+    x = _input(e, by if entry is None else entry.value)
+    extra = e.values(tree.args[2:])
+    if f is None or x is None or extra is None:
+        return None
+    if name in ("grad", "hess", "hvp") and f.order:
+        shown = e.expression.source(tree.args[0])
+        hint = "jac(f, x) is the derivative of a function with axes"
+        marks = [(e.expression.span(tree.args[0]), show_shape(f.shape))]
+        message = f"'{name}' needs a scalar, and {shown} has axes"
+        e.fault(message, tree.args[0], marks, None if name == "hvp" else hint)
+        return None
+    if extra:
+        return _along(e, name, tree, f, x, extra[0])
+    calculus = e.session.differentiate
+    if name == "hess":
+        return Array(calculus.hessian(f.node, x), f.batch)
+    scalar = not f.node.dims
+    node = (calculus.gradient if scalar else calculus.jacobian)(f.node, x)
+    result = Array(node, f.batch)
+    if entry is None:
+        return result
+    if any(isinstance(part, ast.Slice) for part in ast.walk(entry.slice)):
+        e.fault("a derivative is by an input or by one entry of it", entry)
+        return None
+    return _at(e, result, f.order, entry)
+
+
+def _at(e: Statement, x: Array, order: int, entry: ast.Subscript) -> Array | None:
+    """Apply brackets to the axes behind the first `order` ones."""
+    if not order:
+        return select(e, x, entry, distribute=True)
+    # The axes of f step aside as named ones while the brackets apply to the others.
+    labels: tuple[Label, ...] = tuple(("f", k) for k in range(order))
+    found = select(e, Array(x.node, (*x.batch, *labels)), entry, distribute=True)
+    if found is None:
+        return None
+    batch = tuple(label for label in found.batch if label not in labels)
+    axes = range(found.order)
+    node = e.build.graph.product(
+        (*batch, *labels, *axes), [(found.node, found.labels(axes))]
+    )
+    return Array(node, batch)
+
+
+def _input(e: Statement, tree: ast.expr) -> Node | None:
+    """The input by which to differentiate."""
+    value = e.value(tree)
+    if value is None:
+        return None
+    if not isinstance(value.node, Input) or value.node.index is not None:
+        shown = e.expression.source(tree)
+        e.fault(f"'{shown}' is not an input to differentiate by", tree)
+        return None
+    return value.node
+
+
+def _along(
+    e: Statement, name: str, tree: ast.Call, f: Array, x: Node, v: Array
+) -> Array | None:
+    """Return a product with a direction or a cotangent."""
+    wanted = f.shape if name == "vjp" else x.dims
+    if v.shape != wanted:
+        shown = e.expression.source(tree.args[2])
+        message = f"{shown} must have shape {show_shape(wanted)}"
+        marks = [(e.expression.span(tree.args[2]), show_shape(v.shape))]
+        e.fault(message, tree.args[2], marks)
+        return None
+    calculus = e.session.differentiate
+    if not f.batch and not v.batch:
+        method = {"hvp": calculus.hvp, "jvp": calculus.jvp, "vjp": calculus.vjp}[name]
+        return Array(method(f.node, x, v.node))
+    # Several functions or directions at once: a product with the whole derivative.
+    whole = Array(
+        (calculus.hessian if name == "hvp" else calculus.jacobian)(f.node, x), f.batch
+    )
+    axes = range(whole.order)
+    if name == "vjp":
+        return product(e.build, axes[f.order :], [(whole, axes), (v, axes[: f.order])])
+    kept = whole.order - len(x.dims)
+    return product(e.build, axes[:kept], [(whole, axes), (v, axes[kept:])])

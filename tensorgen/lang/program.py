@@ -1,0 +1,253 @@
+"""From a checked spec to nodes: all functions of a file, each after those it needs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+
+from tensorgen.errors import Faults, Text
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
+from tensorgen.lang.forms import Index
+from tensorgen.lang.names import Macro, Names, Record, Thing
+from tensorgen.lang.prelude import prelude
+from tensorgen.lang.protocol import Differentiator
+from tensorgen.lang.sizes import check_emit, check_sizes
+from tensorgen.lang.statement import Session, Statement
+from tensorgen.lang.syntax import Expression, parse
+from tensorgen.operators.functions.array import Array, SizeCheck
+from tensorgen.spec.model import Definition, FunctionSpec, InputSpec, Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A value that a function defines under `where`: its name, formula and node."""
+
+    name: str
+    left: str
+    formula: str
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class ElaboratedFunction:
+    """A function as a node, and what its generated code needs to know.
+
+    The node's axes are those of the indices on the left side, in order, then those
+    that the expression has of its own. `arguments` are the inputs that its text
+    mentions, through other names too, and those in `wrt`, in the order of the file.
+    """
+
+    spec: FunctionSpec
+    node: Node
+    arguments: tuple[InputSpec, ...]
+    locals: tuple[Local, ...]
+    checks: tuple[SizeCheck, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """All functions of a spec over one graph."""
+
+    spec: Spec
+    graph: Graph
+    inputs: dict[str, Node]
+    functions: tuple[ElaboratedFunction, ...]
+
+    @property
+    def checks(self) -> tuple[SizeCheck, ...]:
+        """All size conditions, each once."""
+        return tuple(dict.fromkeys(c for f in self.functions for c in f.checks))
+
+
+@dataclass(slots=True)
+class _Parsed:
+    """A definition or function of the file with its texts read."""
+
+    name: Text
+    body: Expression | None
+    where: tuple[tuple[Definition, Expression | None], ...] = ()
+    definition: Definition | None = None
+    function: FunctionSpec | None = None
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        for body in (*(body for _, body in self.where), self.body):
+            if body is not None:
+                yield body
+
+
+def elaborate(spec: Spec, graph: Graph, differentiate: Differentiator) -> Program:
+    """Return the nodes of all functions; raises a `SpecError` with all faults."""
+    faults = Faults()
+    session = Session(graph, differentiate, faults, prelude())
+    inputs = _inputs(spec, graph)
+    things: dict[str, Thing] = _leaves(spec, graph, inputs)
+    parsed = {item.name.value: item for item in _parse(spec, faults)}
+    found: dict[str, ElaboratedFunction] = {}
+    for name in _ordered(parsed, things, faults):
+        item = parsed[name]
+        if item.definition is not None and item.definition.parameters is not None:
+            things[name] = _macro(item.definition, item.body)
+        elif item.definition is not None:
+            value, record = _define(session, item.definition, item.body, Names(things))
+            things[name] = Thing("a definition", value, record)
+        elif item.function is not None:
+            thing, function = _function(session, item, things, spec)
+            things[name] = thing
+            if function is not None:
+                found[name] = function
+    faults.raise_if_any()
+    functions = tuple(found[function.name] for function in spec.functions)
+    return Program(spec, graph, inputs, functions)
+
+
+def _inputs(spec: Spec, graph: Graph) -> dict[str, Node]:
+    return {
+        i.name: graph.input(i.name, i.shape, sorted(i.properties), i.index)
+        for i in spec.inputs
+    }
+
+
+def _leaves(spec: Spec, graph: Graph, inputs: dict[str, Node]) -> dict[str, Thing]:
+    """What the names of inputs and dims stand for."""
+    things: dict[str, Thing] = {}
+    for name, node in inputs.items():
+        record = Record(inputs={name: None})
+        things[name] = Thing("an input", Array(node), record)
+    symbols = [name for name, _ in spec.hints]
+    for i in spec.inputs:
+        dims = (*i.shape, *(() if i.index is None else (i.index,)))
+        symbols += [name for dim in dims for name in dim.symbols]
+    for name in dict.fromkeys(symbols):
+        dim = Dim.symbol(name)
+        things.setdefault(name, Thing("a dim", Array(graph.size(dim)), dim=dim))
+    return things
+
+
+def _parse(spec: Spec, faults: Faults) -> Iterator[_Parsed]:
+    for definition in spec.definitions:
+        body = parse(definition.body, faults)
+        yield _Parsed(definition.name_text, body, definition=definition)
+    for function in spec.functions:
+        where = tuple((d, parse(d.body, faults)) for d in function.where)
+        body = parse(function.expr, faults)
+        yield _Parsed(function.name_text, body, where, function=function)
+
+
+def _mentioned(item: _Parsed) -> set[str]:
+    return {
+        node.id
+        for expression in item.expressions
+        for node in ast.walk(expression.tree)
+        if isinstance(node, ast.Name)
+    }
+
+
+def _ordered(
+    parsed: dict[str, _Parsed], things: dict[str, Thing], faults: Faults
+) -> list[str]:
+    """Names after those they need; what needs itself is reported and left out."""
+    needs = {}
+    for name, item in parsed.items():
+        mentioned = _mentioned(item)
+        needs[name] = [other for other in parsed if other in mentioned]
+    while True:
+        try:
+            return list(TopologicalSorter(needs).static_order())
+        except CycleError as error:
+            # Each name of the cycle needs the one before it.
+            cycle = [str(name) for name in reversed(error.args[1])]
+            first = min(cycle, key=list(parsed).index)
+            start = cycle.index(first)
+            ring = [*cycle[start:-1], *cycle[:start], first]
+            message = f"'{first}' is defined by itself: {' -> '.join(ring)}"
+            faults.add(message, parsed[first].name.span())
+            for name in dict.fromkeys(cycle):
+                del needs[name]
+                what = "a definition" if parsed[name].definition else "a function"
+                macro = _spoilt(parsed[name])
+                things[name] = Thing(what, macro=macro)
+            needs = {n: [x for x in xs if x in needs] for n, xs in needs.items()}
+
+
+def _spoilt(item: _Parsed) -> Macro | None:
+    """A macro without a body, whose calls have no value and are no further faults."""
+    if item.definition is None or item.definition.parameters is None:
+        return None
+    return _macro(item.definition, None).macro
+
+
+def _macro(definition: Definition, body: Expression | None) -> Thing:
+    parameters = tuple(p.value for p in definition.parameters or ())
+    macro = Macro(definition.name, parameters, body)
+    return Thing("a definition", macro=macro)
+
+
+def _define(
+    session: Session,
+    definition: Definition,
+    body: Expression | None,
+    names: Names,
+) -> tuple[Array | None, Record]:
+    """Elaborate `name = body` or `name[i, k] = body`."""
+    return _statement(session, body, definition.indices, names, definition.name)
+
+
+def _statement(
+    session: Session,
+    body: Expression | None,
+    indices: tuple[Text, ...] | None,
+    names: Names,
+    name: str,
+) -> tuple[Array | None, Record]:
+    if body is None:
+        return None, Record()
+    statement = Statement(session, body, names)
+    left = [Index(text.value, text.span(), left=True) for text in indices or ()]
+    value = statement.elaborate(left)
+    if value is not None and isinstance(value.node, Product | Sum | Map | Call):
+        session.graph.name(value.node, name)
+    return value, statement.record
+
+
+def _function(
+    session: Session, item: _Parsed, things: dict[str, Thing], spec: Spec
+) -> tuple[Thing, ElaboratedFunction | None]:
+    """Elaborate a function with its `where`, whose names see those above them."""
+    assert item.function is not None
+    names = Names(things)
+    record = Record()
+    local: list[Local] = []
+    complete = True
+    for definition, text in item.where:
+        value, used = _define(session, definition, text, names)
+        record.merge(used)
+        names.local[definition.name] = Thing("a local definition", value, used)
+        if value is None:
+            complete = False
+        else:
+            formula = " ".join(definition.body.value.split())
+            left = _left_side(definition.name, definition.indices)
+            local.append(Local(definition.name, left, formula, value.node))
+    function = item.function
+    value, used = _statement(session, item.body, function.indices, names, function.name)
+    record.merge(used)
+    thing = Thing("a function", value, record)
+    if value is None or not complete:
+        return thing, None
+    chosen = {**record.inputs, **{w.name: None for w in function.wrt}}
+    arguments = tuple(i for i in spec.inputs if i.name in chosen)
+    check_sizes(session.faults, function, value.node, record, arguments)
+    check_emit(session.faults, function, value)
+    checks = tuple(record.checks)
+    return thing, ElaboratedFunction(
+        function, value.node, arguments, tuple(local), checks
+    )
+
+
+def _left_side(name: str, indices: Iterable[Text] | None) -> str:
+    return name if indices is None else f"{name}[{', '.join(map(str, indices))}]"

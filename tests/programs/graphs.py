@@ -1,0 +1,156 @@
+"""Random graphs of all node kinds, grown beside their values."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorgen.errors import InternalError
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.interpret import evaluate
+from tensorgen.ir.nodes import Node
+from tensorgen.ir.verify import verify
+from tensorgen.operators import calls
+from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.stable import StableForms
+
+Array = Any
+SIZES = {"n": 3, "m": 2}
+n, m = Dim.of("n"), Dim.of("m")
+SHAPES = {"x": (n,), "y": (m,), "A": (n, m), "B": (n, n), "s": ()}
+UNARY = ("sin", "tanh", "sigmoid", "softplus", "atan", "cos", "asinh")
+BINARY = ("logaddexp", "less")
+
+
+class RandomGraph:
+    """A graph, its inputs with values, and a pool of nodes grown from them."""
+
+    def __init__(self, seed: int, steps: int = 9) -> None:
+        """Grow `steps` nodes, each from inputs and earlier ones."""
+        self.random = random.Random(seed)
+        self.graph = Graph(StableForms())
+        numbers = np.random.default_rng(seed)
+        self.inputs = {name: self.graph.input(name, d) for name, d in SHAPES.items()}
+        self.arguments: dict[str, Array] = {
+            name: numbers.uniform(-1, 1, [dim.value(SIZES) for dim in dims])
+            for name, dims in SHAPES.items()
+        }
+        self.pool: list[Node] = list(self.inputs.values())
+        ways: list[Callable[[], Node | None]] = [
+            *([self.product] * 6),
+            *([self.sum, self.map] * 3),
+            *(self.reduction, self.matrix),
+        ]
+        while len(self.pool) < len(SHAPES) + steps:
+            node = self.random.choice(ways)()
+            if node is not None and node.order < 4 and self.is_sound(node):
+                self.pool.append(node)
+
+    def values(self, nodes: list[Node], **changed: Array) -> list[Array]:
+        """Interpret nodes at the arguments, some of them changed."""
+        arguments = {**self.arguments, **changed}
+        return evaluate(nodes, arguments, FUNCTIONS, OPERATORS, SIZES)
+
+    def is_sound(self, node: Node) -> bool:
+        """Whether a node is lawful and of a moderate size."""
+        verify([node])
+        try:
+            (value,) = self.values([node])
+        except (InternalError, np.linalg.LinAlgError):
+            return False
+        return bool(np.all(np.isfinite(value)) and np.max(np.abs(value)) < 20)
+
+    def pick(self) -> Node:
+        """A node, a late one rather than an early one."""
+        k = max(self.random.randrange(len(self.pool)) for _ in range(2))
+        return self.pool[k]
+
+    def labelled(self, node: Node, known: dict[int, Dim]) -> list[int]:
+        """Labels for the axes of a node, old ones or new ones."""
+        labels = []
+        for dim in node.dims:
+            fitting = [x for x, d in known.items() if d == dim]
+            if fitting and self.random.random() < 0.6:
+                labels.append(self.random.choice(fitting))
+            else:
+                labels.append(len(known))
+                known[len(known)] = dim
+        return labels
+
+    def product(self) -> Node | None:
+        known: dict[int, Dim] = {}
+        count = self.random.choice((1, 2, 2, 3))
+        nodes = [self.pick() for _ in range(count)]
+        factors = [(node, self.labelled(node, known)) for node in nodes]
+        if self.random.random() < 0.3:
+            known[len(known)] = self.random.choice((n, m, n - 1))
+        if len(known) > 6:
+            return None
+        out = [x for x in known if self.random.random() < 0.45]
+        self.random.shuffle(out)
+        constraints = []
+        if len(known) > 1 and self.random.random() < 0.35:
+            a, b = self.random.sample(list(known), 2)
+            kind = self.random.choice(("eq", "eq", "ge"))
+            shift = self.random.choice((0, 0, 1, -1))
+            constraints.append((kind, {a: 1, b: -1}, shift))
+        scale = self.random.choice((1, 1, -1, 2))
+        return self.graph.product(
+            out, factors, coefficient=scale, constraints=constraints, sizes=known
+        )
+
+    def aligned(self, count: int) -> tuple[list[int], list[tuple[Node, list[int]]]]:
+        """Nodes aligned with the axes of the largest of them."""
+        nodes = [self.pick() for _ in range(count)]
+        top = max(nodes, key=lambda node: node.order)
+        fitting = []
+        for node in nodes:
+            labels: list[int] = []
+            for dim in node.dims:
+                free = [
+                    k for k, d in enumerate(top.dims) if d == dim and k not in labels
+                ]
+                if free:
+                    labels.append(self.random.choice(free))
+            if len(labels) == node.order:
+                fitting.append((node, labels))
+        fitting.append((top, list(range(top.order))))
+        return list(range(top.order)), fitting
+
+    def sum(self) -> Node:
+        axes, nodes = self.aligned(2)
+        terms = [(self.random.choice((1, 1, -1, 2)), *pair) for pair in nodes]
+        return self.graph.sum(axes, terms)
+
+    def map(self) -> Node:
+        axes, nodes = self.aligned(2)
+        roll = self.random.random()
+        if roll < 0.5:
+            return self.graph.map(self.random.choice(UNARY), axes, nodes[-1:])
+        if roll < 0.7:
+            number = self.graph.constant(self.random.choice((2, 3)))
+            return self.graph.map("pow", axes, [nodes[-1], (number, [])])
+        return self.graph.map(self.random.choice(BINARY), axes, [nodes[0], nodes[-1]])
+
+    def reduction(self) -> Node | None:
+        node = self.pick()
+        if not node.order:
+            return None
+        size = self.random.randint(1, node.order)
+        axes = tuple(sorted(self.random.sample(range(node.order), size)))
+        name = self.random.choice(("logsumexp", "softmax", "max", "prod"))
+        return calls.apply(self.graph, name, [node], axes=axes)
+
+    def matrix(self) -> Node | None:
+        square = [node for node in self.pool if node.order == 2 and node.dims == (n, n)]
+        node = self.random.choice(square)
+        bounded = self.graph.map("tanh", "ij", [(node, "ij")])
+        shifted = self.graph.sum(
+            "ij", [(1, bounded, "ij"), (4, self.graph.unit((n,)), "ij")]
+        )
+        name = self.random.choice(("inv", "inv", "logdet", "det"))
+        return calls.apply(self.graph, name, [shifted])
