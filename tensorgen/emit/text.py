@@ -21,6 +21,8 @@ _HIDDEN = re.compile(
     "\uffa0\ufff0-\uffff\U000e0000-\U000e0fff]"
 )
 
+_QUOTE = r"\x22"
+
 
 def escape(text: str) -> str:
     r"""Return text for a docstring: hidden characters as escapes, no closing quotes.
@@ -28,7 +30,7 @@ def escape(text: str) -> str:
     Lines stay lines; a backslash becomes two, so that none escapes what follows.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4)
-    text = text.replace("\\", "\\\\").replace('"""', r"\"\"\"")
+    text = text.replace("\\", "\\\\").replace('"""', _QUOTE * 3)
     return _HIDDEN.sub(_as_escape, text)
 
 
@@ -77,6 +79,14 @@ def docstring(*blocks: Iterable[str]) -> str:
     for block in blocks:
         rows = [row.rstrip() for row in block]
         lines += ["", *rows] if lines and rows else rows
-    if len(lines) == 1 and not lines[0].endswith('"'):
+    # As all versions of black would have it: a quote at either end stands apart, and
+    # the lines after the first start at the margin.
+    lines[0] = lines[0].lstrip()
+    if lines[0].startswith('"'):
+        lines[0] = _QUOTE + lines[0][1:]
+    if lines[-1].endswith('"'):
+        lines[-1] = lines[-1][:-1] + _QUOTE
+    if len(lines) == 1:
         return f'"""{lines[0]}"""'
-    return "\n".join(['"""' + lines[0], *lines[1:], '"""'])
+    rest = textwrap.dedent("\n".join(lines[1:]))
+    return f'"""{lines[0]}\n{rest}\n"""'

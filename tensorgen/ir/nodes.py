@@ -82,12 +82,12 @@ class Affine(NamedTuple):
             for atom, coefficient in self.terms
         )._replace(const=self.const)
 
-    def coefficient(self, label: Label) -> int:
-        """The coefficient of a label that stands outside lookups."""
+    def coefficient(self, label: Atom) -> int:
+        """The coefficient of an atom."""
         return next((c for atom, c in self.terms if atom == label), 0)
 
-    def substituted(self, label: Label, form: Affine) -> Affine:
-        """Return the form with `label` replaced by `form`."""
+    def substituted(self, label: Atom, form: Affine) -> Affine:
+        """Return the form with an atom replaced by `form`."""
         scale = self.coefficient(label)
         rest = [t for t in self.terms if t[0] != label]
         merged = affine(rest + [(a, scale * c) for a, c in form.terms])

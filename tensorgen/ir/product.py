@@ -43,11 +43,16 @@ def is_light(node: Node) -> bool:
     return len(solved) == len(node.inner)
 
 
-def _solved(form: Affine, label: Label) -> Affine:
-    """What `form == 0` says of a label whose coefficient is 1 or -1."""
+def _solved(form: Affine, label: Atom) -> Affine:
+    """What `form == 0` says of an atom whose coefficient is 1 or -1."""
     c = form.coefficient(label)
     rest = tuple((a, -c * d) for a, d in form.terms if a != label)
     return Affine(rest, form.const * -c)
+
+
+def _unordered(constraint: Constraint) -> tuple[str, frozenset[object], Dim]:
+    """A constraint as a value that the order of its terms does not change."""
+    return constraint.kind, frozenset(constraint.form.terms), constraint.form.const
 
 
 class ProductBuilder:
@@ -328,12 +333,22 @@ class ProductBuilder:
         """Let every summed label stand in one delta at most (Gauss and Jordan).
 
         `delta(i, k) * delta(j, k)` becomes `delta(i, j) * delta(i, k)`, so that what a
-        product says of the axes of its result stands in deltas of their own. Each
-        delta is solved for one label at most, so a second round changes nothing.
+        product says of the axes of its result stands in deltas of their own; so do two
+        deltas with one entry of an index array. Each delta is solved for one atom at
+        most, so a second round changes nothing.
         """
         before = list(self.constraints)
         pivots: set[int] = set()
-        for label in sorted(set(self.sizes) - set(self.out)):
+        lookups: set[Lookup] = {
+            atom
+            for c in self.constraints
+            for atom, _ in c.form.terms
+            if isinstance(atom, Lookup)
+        }
+        # The order must not depend on what an earlier round has written where.
+        atoms: list[Atom] = [*sorted(set(self.sizes) - set(self.out))]
+        atoms += sorted(lookups, key=lambda atom: (atom.node.serial, atom.labels))
+        for label in atoms:
             places = [
                 k
                 for k, c in enumerate(self.constraints)
@@ -354,7 +369,7 @@ class ProductBuilder:
                 )
                 for k, c in enumerate(self.constraints)
             ]
-        return self.constraints != before
+        return [_unordered(c) for c in self.constraints] != list(map(_unordered, before))
 
     # Separation
 

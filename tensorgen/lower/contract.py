@@ -7,18 +7,24 @@ those with the fewest transposes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.elementwise import Factor, multiply, raised, select
-from tensorgen.lower.layout import natural_order, ordered, summed, transposes
+from tensorgen.lower.layout import (
+    natural_order,
+    ordered,
+    summed,
+    transposed,
+    transposes,
+)
 from tensorgen.lower.text import Expr, Level, matmul
 from tensorgen.lower.writer import Writer
 
-Candidate = tuple[float, Callable[[], Expr]]
+Candidate = tuple[float, Expr]
 
 
 def contract(
@@ -165,21 +171,31 @@ def pair(
         candidates = [*_plain(a, b, sides, want), *_general(writer, a, b, sides, want)]
     if not candidates:
         return einsum(writer, [a, b], keep, want)
-    return min(candidates, key=lambda candidate: candidate[0])[1]()
+    return min(candidates, key=lambda candidate: candidate[0])[1]
 
 
 def _scalar(writer: Writer, a: Expr, b: Expr) -> Expr:
     if len(a.labels) == 1:
-        return matmul(a, b, ())
-    if transposes(a, b.labels) < transposes(b, a.labels):
-        return Expr(writer.np("vdot", ordered(a, b.labels).text, b.text))
-    return Expr(writer.np("vdot", a.text, ordered(b, a.labels).text))
+        return _form(writer, b, a) or _form(writer, a, b) or matmul(a, b, ())
+    ways = [
+        writer.np("vdot", a.text, ordered(b, a.labels).text),
+        writer.np("vdot", ordered(a, b.labels).text, b.text),
+    ]
+    return Expr(min(ways, key=transposes))
 
 
-def _turn(expr: Expr, labels: Sequence[Label]) -> float:
-    """What it costs a reader to see `expr` with its axes in another order."""
-    cost = transposes(expr, labels)
-    return cost + (cost > 0 and expr.level < Level.ATOM)
+def _form(writer: Writer, applied: Expr, vector: Expr) -> Expr | None:
+    """`x @ A @ y` for `x @ (A @ y)`, turned over where that saves a transpose."""
+    inner = applied.applied
+    if inner is None or inner.matrix.level < Level.ATOM:
+        return None
+    first, matrix, last = vector, inner.matrix, inner.vector
+    if matrix.upright is not None:
+        first, matrix, last = last, transposed(matrix, matrix.labels[::-1]), first
+    if inner.solves:
+        solution = writer.np("linalg.solve", matrix.text, last.text)
+        return matmul(first, Expr(solution), ())
+    return matmul(matmul(first, matrix, ()), last, ())
 
 
 def _mismatch(labels: Sequence[Label], want: Sequence[Label] | None) -> float:
@@ -218,12 +234,11 @@ def _offer(
     labels: tuple[Label, ...],
     want: Sequence[Label] | None,
 ) -> None:
-    cost = _turn(x, x_labels) + _turn(y, y_labels) + _mismatch(labels, want)
+    call = matmul(ordered(x, x_labels), ordered(y, y_labels), labels)
+    cost = transposes(call.text) + _mismatch(labels, want)
     # `A.T @ x` is what people write, though `x @ A` saves the transpose.
     cost += 1.5 * (len(x_labels) == 1 and len(y_labels) == 2)
-    found.append(
-        (cost, lambda: matmul(ordered(x, x_labels), ordered(y, y_labels), labels))
-    )
+    found.append((cost, call))
 
 
 def _general(
@@ -239,9 +254,7 @@ def _general(
     return found
 
 
-def _tensordot(
-    writer: Writer, x: Expr, y: Expr, labels: tuple[Label, ...]
-) -> Callable[[], Expr]:
+def _tensordot(writer: Writer, x: Expr, y: Expr, labels: tuple[Label, ...]) -> Expr:
     both = [label for label in x.labels if label not in labels]
     k = len(both)
     if list(x.labels[-k:]) == list(y.labels[:k]):
@@ -250,9 +263,7 @@ def _tensordot(
         pairs = [(x.labels.index(c), y.labels.index(c)) for c in both]
         firsts, seconds = zip(*pairs, strict=True)
         axes = str((firsts[0], seconds[0]) if k == 1 else (firsts, seconds))
-    return lambda: Expr(
-        writer.np("tensordot", x.text, y.text, f"axes={axes}"), labels=labels
-    )
+    return Expr(writer.np("tensordot", x.text, y.text, f"axes={axes}"), labels=labels)
 
 
 def _batched(

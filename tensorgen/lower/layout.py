@@ -14,6 +14,11 @@ def transposed(expr: Expr, labels: Sequence[Label]) -> Expr:
     wanted = tuple(labels)
     if wanted == expr.labels:
         return expr
+    if expr.turned is not None and len(set(wanted)) == len(wanted):
+        anew = expr.turned(wanted)
+        if anew.labels == wanted and len(anew.text) < len(expr.text) + 3:
+            return anew
+        expr = replace(expr, turned=None)
     if wanted != expr.labels[::-1]:
         axes = ", ".join(str(expr.labels.index(label)) for label in wanted)
         text = f"{expr.at(Level.ATOM)}.transpose({axes})"
@@ -58,13 +63,9 @@ def aligned(expr: Expr, target: Sequence[Label]) -> Expr:
     return replace(expr, text=text, level=Level.ATOM, labels=labels, upright=None)
 
 
-def transposes(expr: Expr, labels: Sequence[Label]) -> int:
-    """What the order `labels` costs a reader; -1 where it undoes a transpose."""
-    if tuple(labels) == expr.labels:
-        return 0
-    if expr.upright is not None and tuple(labels) == expr.labels[::-1]:
-        return -1
-    return 1 if tuple(labels) == expr.labels[::-1] else 2
+def transposes(text: str) -> int:
+    """What the transposes in a text cost a reader, more so those of whole terms."""
+    return text.count(".T") + text.count(").T") + 2 * text.count(".transpose(")
 
 
 def natural_order(

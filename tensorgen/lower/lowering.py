@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
@@ -137,52 +138,82 @@ class Lowering:
             if isinstance(user, Sum) and isinstance(node, Product):
                 self.writes[node] = ProductLowering(self, node).write()
                 return
-        own = (named or often) and not plan.is_leaf(node)
-        axes = tuple(range(node.order))
-        self._render(node, axes if own or node in self.roots else None)
-        if own and not self.values[node].weak and not isinstance(node, Input):
+        own = self._has_statement(node, named or often) and not plan.is_leaf(node)
+        self._render(node)
+        if own and not self.values[node].weak:
             self._store(node)
 
-    def _render(self, node: Node, want: tuple[int, ...] | None) -> None:
+    def _has_statement(self, node: Node, wanted: bool) -> bool:
+        """What is returned alone stands behind `return`; several have names."""
+        if node not in self.roots or self.plan.uses[node] > 1:
+            return wanted
+        return len(self.roots) > 1
+
+    def _render(self, node: Node) -> None:
         """Find the text of a node, naming parts of it while it is too long."""
-        self.values[node] = self._expression(node, want)
+        self._write(node)
         if self.values[node].is_name or self.plan.is_write(node):
             return
         while _is_long(self.values[node].text):
-            part = self._longest_part(node)
+            part = self._part(node)
             if part is None:
                 return
             self._store(part)
             self._refresh(node)
-            self.values[node] = self._expression(node, want)
+            self._write(node)
 
-    def _parts(self, node: Node) -> list[Node]:
-        """The operands written inline, seen through those that are always."""
+    def _write(self, node: Node) -> None:
+        """Write the text of a node, in the order of its axes."""
+        axes = tuple(range(node.order))
+        expr = self._expression(node, axes)
+        if node.order > 1 and self._is_pure(node):
+            turned = partial(self._expression, node)
+            expr = replace(expr, turned=turned)
+        self.values[node] = expr
+
+    def _is_pure(self, node: Node) -> bool:
+        """Whether writing a node anew repeats no statement."""
+        match node:
+            case Product():
+                return not node.constraints
+            case Sum(terms=terms):
+                return not any(term.node in self.writes for term in terms)
+            case _:
+                return isinstance(node, Map)
+
+    def _parts(self, node: Node) -> dict[Node, None]:
+        """What is written inline below a node, at any depth."""
         parts: dict[Node, None] = {}
         for operand in self.plan.operands(node):
-            if operand in self.writes:
-                continue
-            if self.plan.is_transparent(operand):
-                parts.update(dict.fromkeys(self._parts(operand)))
-            elif self.is_inline(operand) and not self.plan.is_leaf(operand):
-                parts[operand] = None
-        return list(parts)
+            if operand not in self.writes and self.is_inline(operand):
+                parts.update(self._parts(operand))
+                if not (
+                    self.plan.is_transparent(operand) or self.plan.is_leaf(operand)
+                ):
+                    parts[operand] = None
+        return parts
 
-    def _longest_part(self, node: Node) -> Node | None:
-        parts = [
-            part
-            for part in self._parts(node)
-            if len(self.values[part].text) >= WORTH_A_NAME
-            and not self.values[part].weak
-        ]
-        return max(parts, key=lambda p: len(self.values[p].text), default=None)
+    def _part(self, node: Node) -> Node | None:
+        """The part whose naming leaves the shortest texts."""
+        whole = len(self.values[node].text)
+        best: tuple[int, Node] | None = None
+        for part in self._parts(node):
+            expr = self.values[part]
+            length = len(expr.text)
+            if length >= WORTH_A_NAME and not expr.weak:
+                left = max(length, whole - length)
+                if best is None or left <= best[0]:
+                    best = (left, part)
+        return best[1] if best else None
 
     def _refresh(self, node: Node) -> None:
-        """Write the transparent operands anew, now that a part has a name."""
+        """Write what stands inline anew, now that a part of it has a name."""
         for operand in self.plan.operands(node):
-            if self.plan.is_transparent(operand) and self.is_inline(operand):
+            if operand in self.writes or not self.is_inline(operand):
+                continue
+            if not self.plan.is_leaf(operand) and not self.plan.is_write(operand):
                 self._refresh(operand)
-                self.values[operand] = self._expression(operand, None)
+                self._write(operand)
 
     def _expression(self, node: Node, want: tuple[int, ...] | None) -> Expr:
         writer = self.writer
@@ -219,17 +250,22 @@ class Lowering:
     def _store(self, node: Node) -> None:
         """Give a node a statement of its own."""
         expr = self.values[node]
-        if expr.is_name:
+        if expr.is_name or (node in self.roots and self._is_partial(node)):
             return
         if set(expr.labels) == set(range(node.order)):
             expr = ordered(expr, range(node.order))
         self.values[node] = self._statement(node, expr, None)
 
+    def _is_partial(self, node: Node) -> bool:
+        """Whether a root must still be spread or converted, once it is returned."""
+        expr = self.values[node]
+        return expr.kind != "float" or len(expr.labels) < node.order
+
     def _statement(self, node: Node, expr: Expr, suggestion: str | None) -> Expr:
         name = self.writer.names.pick(self._candidates(node, suggestion))
         self.writer.assign(name, expr.text)
         base = name if expr.base is None else expr.base
-        return replace(expr, text=name, level=Level.ATOM, base=base, upright=None)
+        return Expr(name, labels=expr.labels, kind=expr.kind, base=base)
 
     def _candidates(self, node: Node, suggestion: str | None) -> list[str]:
         """Names for a node: the user's, the caller's, or what the value is."""

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.layout import aligned, ordered, transposed
-from tensorgen.lower.text import Expr, Level
+from tensorgen.lower.text import Applied, Expr, Level
 from tensorgen.lower.writer import Writer
 
 
@@ -54,7 +54,8 @@ def solve(
     right = aligned(other, (*batch, contracted, *free))
     if free or not batch:
         text = writer.np("linalg.solve", system.text, right.text)
-        return Expr(text, labels=(*batch, result, *free))
+        applied = None if batch or free else Applied(system, right, solves=True)
+        return Expr(text, labels=(*batch, result, *free), applied=applied)
     # NumPy 2 takes only a plain vector as one right-hand side.
     column = f"{right.at(Level.ATOM)}[..., None]"
     text = writer.np("linalg.solve", system.text, column)

@@ -7,7 +7,7 @@ and `-`, because `2 * A @ x` means `(2 * A) @ x`, which is rarely what is meant.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from fractions import Fraction
 from typing import Literal
@@ -37,7 +37,9 @@ class Expr:
 
     An array may lack labels of the value that it stands for: it then broadcasts.
     `weak` marks Python numbers, which never widen a dtype; `base` names the variable
-    whose memory the value shares; `upright` is the text before a mere `.T`.
+    whose memory the value shares; `upright` is the text before a mere `.T`. `turned`
+    writes the value anew with its axes in another order, `applied` tells of a vector
+    which matrix it is applied to which vector.
     """
 
     text: str
@@ -47,6 +49,10 @@ class Expr:
     weak: bool = False
     base: str | None = None
     upright: tuple[str, Level] | None = None
+    turned: Callable[[tuple[Label, ...]], Expr] | None = field(
+        default=None, compare=False
+    )
+    applied: Applied | None = field(default=None, compare=False)
 
     @property
     def is_name(self) -> bool:
@@ -59,7 +65,27 @@ class Expr:
 
     def renamed(self, name: Callable[[Label], Label]) -> Expr:
         """The same array under other labels."""
-        return replace(self, labels=tuple(map(name, self.labels)))
+        labels, turned = tuple(map(name, self.labels)), self.turned
+        if turned is not None:
+            turned = _renamed(turned, dict(zip(labels, self.labels, strict=True)), name)
+        return replace(self, labels=labels, turned=turned)
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A vector as `matrix @ vector`, or as the solution of that system."""
+
+    matrix: Expr
+    vector: Expr
+    solves: bool = False
+
+
+def _renamed(
+    turned: Callable[[tuple[Label, ...]], Expr],
+    old: dict[Label, Label],
+    name: Callable[[Label], Label],
+) -> Callable[[tuple[Label, ...]], Expr]:
+    return lambda labels: turned(tuple(old[x] for x in labels)).renamed(name)
 
 
 def number(value: Fraction) -> Expr:
@@ -202,4 +228,7 @@ def total(terms: Sequence[tuple[int, Expr]]) -> Expr:
 def matmul(left: Expr, right: Expr, labels: tuple[Label, ...]) -> Expr:
     """`left @ right`; a chain stands without parentheses where it runs leftwards."""
     first = left.text if left.level == Level.MATMUL else left.at(Level.POWER)
-    return Expr(f"{first} @ {right.at(Level.POWER)}", Level.MATMUL, labels)
+    text = f"{first} @ {right.at(Level.POWER)}"
+    vector = len(left.labels) == 2 and len(right.labels) == 1
+    applied = Applied(left, right) if vector else None
+    return Expr(text, Level.MATMUL, labels, applied=applied)

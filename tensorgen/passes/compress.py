@@ -25,7 +25,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Sum
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.views import Factor, Name, Triple, View
+from tensorgen.passes.views import Factor, Name, Triple, View, labels_of
 
 EXACT = 7
 """Terms of at most this many factors try every grouping (877 of them)."""
@@ -140,7 +140,7 @@ def _grouped(
 
 
 def _on_axes(constraint: Triple) -> bool:
-    return all(isinstance(atom, int) for atom in constraint[1])
+    return all(map(_is_axis, labels_of(constraint)))
 
 
 def _partitions(count: int) -> Iterator[list[list[int]]]:
@@ -169,9 +169,13 @@ def _stored(graph: Graph, view: View, partition: list[list[int]]) -> list[Factor
     for group in partition:
         factors = [view.factors[k] for k in group]
         labels = {x: None for _, xs in factors for x in xs}
-        mine = [c for c in inner if any(x in labels for x in c[1] if not _is_axis(x))]
-        for _, terms, _ in mine:
-            labels.update(dict.fromkeys(terms))
+        mine = [
+            c
+            for c in inner
+            if any(x in labels for x in labels_of(c) if not _is_axis(x))
+        ]
+        for constraint in mine:
+            labels.update(dict.fromkeys(labels_of(constraint)))
         groups.append((factors, labels, mine))
     found = []
     for k, (factors, labels, mine) in enumerate(groups):

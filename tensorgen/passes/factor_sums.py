@@ -14,7 +14,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Sum
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.order_contractions import order_contractions
-from tensorgen.passes.views import Name, View
+from tensorgen.passes.views import Name, View, labels_of, rename
 
 MARGIN = 0.99
 """A factored form must cost at most this share of the sum, so that it stays."""
@@ -101,8 +101,8 @@ def _candidates(
 
 def _rest_labels(view: View, place: int) -> set[Name]:
     found = {x for k, (_, xs) in enumerate(view.factors) if k != place for x in xs}
-    for _, terms, _ in view.constraints:
-        found.update(terms)
+    for constraint in view.constraints:
+        found.update(labels_of(constraint))
     return found
 
 
@@ -154,10 +154,7 @@ def _renamed_rest(view: View, place: int, names: dict[Name, Name]) -> View:
             for k, (n, xs) in enumerate(view.factors)
             if k != place
         ],
-        [
-            (kind, {name(x): c for x, c in terms.items()}, const)
-            for kind, terms, const in view.constraints
-        ],
+        [rename(constraint, name) for constraint in view.constraints],
     )
 
 

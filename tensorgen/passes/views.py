@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -16,7 +25,7 @@ LIMIT = 12
 
 Name = Hashable
 Factor = tuple[Node, tuple[Name, ...]]
-Triple = tuple[str, dict[Name, int], Dim]
+Triple = tuple[str, Mapping[Any, int], Dim]
 
 
 @dataclass
@@ -64,18 +73,33 @@ class View:
 
 def renamed(node: Product, name: Callable[[Label], Name]) -> list[Triple]:
     """The constraints of a product with labels of other names."""
-    found: list[Triple] = []
-    for kind, form in node.constraints:
-        terms: dict[Name, int] = {}
-        for atom, c in form.terms:
-            key = (
-                Lookup(atom.node, tuple(name(x) for x in atom.labels))  # type: ignore[misc]
-                if isinstance(atom, Lookup)
-                else name(atom)
-            )
-            terms[key] = terms.get(key, 0) + c
-        found.append((kind, terms, form.const))
-    return found
+    return [
+        rename((c.kind, dict(c.form.terms), c.form.const), name)
+        for c in node.constraints
+    ]
+
+
+def rename(constraint: Triple, name: Callable[[Any], Name]) -> Triple:
+    """A constraint with labels of other names, those inside lookups included."""
+    kind, terms, const = constraint
+    found: dict[Name, int] = {}
+    for atom, c in terms.items():
+        key = (
+            Lookup(atom.node, tuple(name(x) for x in atom.labels))  # type: ignore[misc]
+            if isinstance(atom, Lookup)
+            else name(atom)
+        )
+        found[key] = found.get(key, 0) + c
+    return kind, found, const
+
+
+def labels_of(constraint: Triple) -> Iterator[Name]:
+    """The labels that a constraint mentions, those inside lookups included."""
+    for atom in constraint[1]:
+        if isinstance(atom, Lookup):
+            yield from atom.labels
+        else:
+            yield atom
 
 
 def opened(graph: Graph, node: Product, chosen: Collection[int]) -> Node:

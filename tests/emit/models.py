@@ -55,7 +55,7 @@ def _spelled(function: Function, backend: str) -> Function:
     return replace(function, body=replace(function.body, lines=rows, returns=values))
 
 
-_rendered = functools.cache(render)
+rendered = functools.cache(render)
 
 
 def load(model: Module) -> ModuleType:
@@ -63,7 +63,7 @@ def load(model: Module) -> ModuleType:
     name = f"rendered_{next(_COUNTER)}"
     result = ModuleType(name)
     sys.modules[name] = result  # for pickle
-    exec(compile(_rendered(model), name, "exec"), result.__dict__)
+    exec(compile(rendered(model), name, "exec"), result.__dict__)
     return result
 
 

@@ -72,6 +72,11 @@ def test_the_header_says_what_the_module_needs() -> None:
     assert "ImportError: SciPy is not installed." in source
 
 
+def test_the_header_names_the_file_and_not_its_folder() -> None:
+    for path in ("sample.yaml", "a/b/sample.yaml", "/a/sample.yaml", "a\\sample.yaml"):
+        assert " from sample.yaml (" in render(module(simple(), spec_name=path))
+
+
 # Interface
 
 
@@ -254,9 +259,12 @@ def test_hash_seeds_do_not_reach_the_text() -> None:
 def test_rendering_is_quick() -> None:
     model = logistic_module(problems=["loss"])
     render(model)
-    start = time.perf_counter()
-    render(model)
-    assert time.perf_counter() - start < 0.4
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        render(model)
+        times.append(time.process_time() - start)
+    assert min(times) < 0.4
 
 
 # Backends and templates

@@ -142,7 +142,7 @@ class RandomGraph:
             return None
         size = self.random.randint(1, node.order)
         axes = tuple(sorted(self.random.sample(range(node.order), size)))
-        name = self.random.choice(("logsumexp", "softmax", "max", "prod"))
+        name = self.random.choice(("logsumexp", "softmax", "max"))
         return calls.apply(self.graph, name, [node], axes=axes)
 
     def matrix(self) -> Node | None:

@@ -40,6 +40,7 @@ class Grower:
         self.sizes = sizes
         self.long = [dim for dim, size in sizes.items() if size > 1]
         self.names: dict[str, Shape] = {}
+        self.inputs: set[str] = set()
         self.positive: set[str] = set()
         self.scope: dict[str, Array] = {
             **meaning.NUMPY,
@@ -71,17 +72,13 @@ class Grower:
 
     def grow(self, shape: Shape, depth: int) -> Expr:
         """An expression of a shape."""
-        ways: list[Callable[[Shape, int], Expr | None]] = [self.leaf] * 3
+        by_order = (self.from_scalar, self.from_vector, self.from_matrix)
+        ways: list[Callable[[Shape, int], Expr | None]] = [self.leaf]
         if depth > 0:
-            ways = [self.unary, self.binary, self.binary, self.kinked, self.leaf]
-            ways += [
-                self.from_scalar,
-                self.from_vector,
-                self.from_matrix,
-            ][
-                min(len(shape), 2) :
-            ][:1] * 4
+            ways = [self.unary, self.binary, self.binary, self.kinked]
+            ways += [by_order[min(len(shape), 2)]] * 4
             ways += [self.reduced] * 2
+            ways += [self.leaf] * (depth == 1)
         for _ in range(6):
             expr = self.rng.choice(ways)(shape, depth)
             if expr is not None and self.value(expr) is not None:
@@ -91,8 +88,11 @@ class Grower:
     def leaf(self, shape: Shape, depth: int) -> Expr:
         """A name, or what one subscript makes of one."""
         pick = self.rng.choice
-        found = [Expr(name, (), s) for name, s in self.names.items() if s == shape]
-        found *= 3
+        found = []
+        for name, s in self.names.items():
+            # Definitions rather than inputs, that values may be shared.
+            weight = 3 if name in self.inputs else 8
+            found += [Expr(name, (), s)] * (weight * (s == shape))
         for name in sorted(self.positive):
             if self.names[name] == shape:
                 found.append(Expr(f"log({name})", (), shape))
