@@ -44,6 +44,7 @@ golden: $(DEV)  ## rewrite the golden files; review the difference
 bench: $(DEV)  ## measure, and rewrite benchmarks/results
 	$(BIN)/python benchmarks/generation.py
 	$(BIN)/python benchmarks/runtime.py
+	$(BIN)/python benchmarks/modes.py
 
 fuzz: $(DEV)  ## random programs against the oracles, SEEDS=START:STOP
 	$(BIN)/python -m tests.random_programs --seeds $(SEEDS)

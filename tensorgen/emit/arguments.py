@@ -95,14 +95,18 @@ def _solution(axis: Axis, symbol: str) -> str:
     coefficient = _coefficient(axis.dim, symbol)
     assert coefficient is not None
     rest = axis.dim - coefficient * Dim.symbol(symbol)
-    # The size of the axis stands in the polynomial like a symbol.
-    difference = Dim.symbol(axis.size) - rest
-    if coefficient < 0:
-        difference = -difference
+    text = f"{rest} - {axis.size}" if coefficient < 0 else _difference(axis.size, rest)
     if abs(coefficient) == 1:
-        return str(difference)
-    text = str(difference) if len(difference.terms) == 1 else f"({difference})"
-    return f"{text} // {abs(coefficient)}"
+        return text
+    return f"({text})" * (rest != 0) + text * (rest == 0) + f" // {abs(coefficient)}"
+
+
+def _difference(size: str, rest: Dim) -> str:
+    """Return `size - rest`, the size first."""
+    if rest == 0:
+        return size
+    text = str(-rest)
+    return f"{size} - {text[1:]}" if text[0] == "-" else f"{size} + {text}"
 
 
 def lines(function: Function) -> list[str]:
@@ -212,8 +216,12 @@ def _set_by(known: Plan, symbols: Iterable[str]) -> str:
 
 
 def _f_string(*parts: str) -> str:
-    text = "; ".join(part for part in parts if part)
-    return f'f"{text}"' if "{" in text else f'"{text}"'
+    """Return the parts as one f-string, or as several where that would be long."""
+    texts = [part for part in parts if part]
+    texts = [text + "; " for text in texts[:-1]] + texts[-1:]
+    if sum(map(len, texts)) < 60:
+        texts = ["".join(texts)]
+    return " ".join(f'f"{t}"' if "{" in t else f'"{t}"' for t in texts)
 
 
 def shape_text(dims: tuple[Dim, ...]) -> str:

@@ -16,7 +16,8 @@ class Backend:
 
     `folder` holds its templates and ends the names of its files; `convert` is the
     expression that makes an array of a `{value}` that errors call `{name}`, itself an
-    expression; `renamed` are the packages that bear another name.
+    expression; `any_array` is the type of arrays of whatever dtype; `renamed` are the
+    packages that bear another name.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Backend:
     alias: str
     folder: str
     convert: str
+    any_array: str
     renamed: Mapping[str, str] = field(default_factory=dict)
 
     def file_name(self, module: str) -> str:
@@ -50,6 +52,7 @@ BACKENDS: dict[str, Backend] = {
             alias="np",
             folder="numpy",
             convert="np.asarray({value})",
+            any_array="NDArray[Any]",
         ),
         Backend(
             name="cupy",
@@ -57,6 +60,7 @@ BACKENDS: dict[str, Backend] = {
             alias="cp",
             folder="cupy",
             convert="_on_device({name}, {value})",
+            any_array="Array",
             renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
         ),
     )

@@ -56,7 +56,10 @@ def _listing(names: tuple[str, ...]) -> str:
 
 
 def _section(title: str, entries: Iterable[str]) -> list[str]:
-    rows = [row for text in entries for row in paragraph(text, "    ", "    ")]
+    rows: list[str] = []
+    for text in entries:
+        indent = " " * (4 + len(text) - len(text.lstrip(" ")))
+        rows += paragraph(text, indent, "    ")
     return [f"{title}:", *rows] if rows else []
 
 

@@ -19,6 +19,13 @@ from tensorgen.emit.templates import environment
 from tensorgen.emit.text import WIDTH, docstring, file_name, paragraph
 from tensorgen.errors import InternalError
 
+# Names of the frame that no function or argument may bear: they would hide it.
+FRAME_NAMES = (
+    *("Any", "Array", "ArrayLike", "NDArray", "NamedTuple", "Scalar"),
+    *(results.JACOBIAN, results.HESSIAN, results.JOINT, results.HIGHER),
+    *("accumulate", "annotations", "cp", "dtype", "math", "np", "special"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class FunctionView:
@@ -162,6 +169,9 @@ def _exported(module: Module) -> list[str]:
     if len(set(names)) != len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise InternalError(f"two results of one name: {', '.join(twice)}")
+    given = [*names, *(p.name for f in module.functions for p in f.parameters)]
+    if hiding := [name for name in FRAME_NAMES if name in given]:
+        raise InternalError(f"names that the module uses itself: {', '.join(hiding)}")
     return names
 
 

@@ -42,7 +42,20 @@ def _as_escape(match: re.Match[str]) -> str:
 
 
 def literal(text: str) -> str:
-    """Return text as a string of Python on one line."""
+    """Return text as a string of Python: several in a row where it is long."""
+    rows = textwrap.wrap(
+        text,
+        64,
+        drop_whitespace=False,
+        break_long_words=False,
+        break_on_hyphens=False,
+        expand_tabs=False,
+        replace_whitespace=False,
+    )
+    return " ".join(map(_literal, rows or [""]))
+
+
+def _literal(text: str) -> str:
     return _HIDDEN.sub(_as_escape, json.dumps(text, ensure_ascii=False))
 
 

@@ -346,8 +346,8 @@ class ProductBuilder:
             if isinstance(atom, Lookup)
         }
         # The order must not depend on what an earlier round has written where.
-        atoms: list[Atom] = [*sorted(set(self.sizes) - set(self.out))]
-        atoms += sorted(lookups, key=lambda atom: (atom.node.serial, atom.labels))
+        ordered = sorted(lookups, key=lambda atom: (atom.node.serial, atom.labels))
+        atoms: list[Atom] = [*sorted(set(self.sizes) - set(self.out)), *ordered]
         for label in atoms:
             places = [
                 k

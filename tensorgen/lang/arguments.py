@@ -40,7 +40,7 @@ def assign(
     for k, part in enumerate(tree.args):
         last = parameters[names[min(k, len(names) - 1)]] if names else None
         if last is None or (k >= len(names) and not last.spread):
-            _wrong(e, function, tree, f"takes at most {len(names)} arguments")
+            _wrong(e, function, tree, f"takes at most {counted(len(names))}")
             return None
         given.setdefault(last.name, []).append(part)
     for keyword in tree.keywords:
@@ -58,6 +58,11 @@ def assign(
             _wrong(e, function, tree, f"needs the argument '{name}'")
             return None
     return given
+
+
+def counted(count: int) -> str:
+    """Return the number of arguments in words that agree."""
+    return f"{count} argument{'' if count == 1 else 's'}"
 
 
 def _wrong(e: Statement, function: Function, tree: ast.Call, what: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tensorgen.errors import suggest
 from tensorgen.lang import bound, conditions, derivatives
-from tensorgen.lang.arguments import bind
+from tensorgen.lang.arguments import bind, counted
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.operators.functions import FUNCTIONS, NOT_YET, Function
 from tensorgen.operators.functions.array import Array, Misuse
@@ -102,7 +102,7 @@ def expand(e: Statement, macro: Macro, tree: ast.Call) -> Array | None:
     values = e.values(tree.args)
     if tree.keywords or len(tree.args) != len(macro.parameters):
         count = len(tree.args) + len(tree.keywords)
-        message = f"'{macro.name}' takes {len(macro.parameters)} arguments, not {count}"
+        message = f"'{macro.name}' takes {counted(len(macro.parameters))}, not {count}"
         if tree.keywords:
             message = f"the arguments of '{macro.name}' have no names"
         e.fault(message, tree, hint=f"it is defined as {macro}")
@@ -112,11 +112,7 @@ def expand(e: Statement, macro: Macro, tree: ast.Call) -> Array | None:
     # Equal arguments give equal values, and deep definitions would take forever.
     key = (macro.name, macro.shipped, tuple(values))
     if key not in e.session.expanded:
-        before = len(e.session.faults.diagnostics)
-        found = _expanded(e, macro, values, tree)
-        if len(e.session.faults.diagnostics) > before:
-            return found[0]
-        e.session.expanded[key] = found
+        e.session.expanded[key] = _expanded(e, macro, values, tree)
     value, record = e.session.expanded[key]
     e.record.merge(record)
     return value

@@ -30,6 +30,8 @@ from tensorgen.operators.functions import FUNCTIONS
 from tensorgen.operators.functions.array import Array, Build, Misuse, Place
 
 CONSTANTS = ("pi", "e", "inf")
+# Of definitions that call each other, a fault shows the innermost calls.
+_MOST_CALLERS = 3
 
 
 @dataclass
@@ -166,7 +168,7 @@ class Statement:
     ) -> None:
         """Note a fault; inside of a macro also where it was called."""
         span = self.expression.span(place) if isinstance(place, ast.AST) else place
-        for macro, call in reversed(self.callers):
+        for macro, call in self.callers[: -_MOST_CALLERS - 1 : -1]:
             if macro.shipped:
                 # A reader looks for the fault in the spec, not in the prelude.
                 message, span, marks = f"in '{macro.name}': {message}", call, ()

@@ -130,7 +130,7 @@ def parse(text: Text, faults: Faults) -> Expression | None:
         _explain(text, error, faults)
         return None
     except (RecursionError, MemoryError, ValueError):
-        faults.add("the expression is nested too deeply", text.span(0, 1))
+        faults.add("the expression is nested too deeply or too long", text.span(0, 1))
         return None
     return Expression(text, tree)
 
@@ -202,5 +202,5 @@ def _explain(text: Text, error: SyntaxError, faults: Faults) -> None:
     elif "leading zeros" in said or "decimal literal" in said:
         message = "this number cannot be read"
     elif "too many" in said or "Exceeds the limit" in said:
-        message = "the expression is nested too deeply or a number is too long"
+        message = "the expression is nested too deeply, or a number is too long"
     faults.add(message, text.span(place, place + 1), hint=hint)

@@ -140,7 +140,8 @@ class Lowering:
                 return
         own = self._has_statement(node, named or often) and not plan.is_leaf(node)
         self._render(node)
-        if own and not self.values[node].weak:
+        later = plan.uses[node] == 1 and node in self.roots and self._is_partial(node)
+        if own and not self.values[node].weak and not later:
             self._store(node)
 
     def _has_statement(self, node: Node, wanted: bool) -> bool:
@@ -250,7 +251,7 @@ class Lowering:
     def _store(self, node: Node) -> None:
         """Give a node a statement of its own."""
         expr = self.values[node]
-        if expr.is_name or (node in self.roots and self._is_partial(node)):
+        if expr.is_name:
             return
         if set(expr.labels) == set(range(node.order)):
             expr = ordered(expr, range(node.order))

@@ -17,39 +17,49 @@ The paper moves the unit tensor of the first partial to the end for the same eff
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Sum
+from tensorgen.ir.nodes import Node, Sum, is_zero
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.views import Factor, Name, Triple, View, labels_of
 
 EXACT = 7
 """Terms of at most this many factors try every grouping (877 of them)."""
 
+DEPTH = 4
+"""How deep products of products are looked into."""
+
+
+@dataclass(frozen=True)
+class Tie:
+    """The delta `axis `second` == axis `first` + offset`, with first < second."""
+
+    first: int
+    second: int
+    offset: Dim
+
 
 @dataclass(frozen=True)
 class StoredTerm:
-    """`coefficient * prod(factors) * prod(deltas)`; labels below `order` are axes.
+    """`coefficient * prod(factors) * prod(ties)`, each factor an array that is kept.
 
-    Labels that are no axes are summed. Each factor is stored as an array.
+    Labels that are integers are axes of the tensor; others are summed. No factor has
+    the second axis of a tie.
     """
 
     coefficient: Fraction
     factors: tuple[Factor, ...]
-    constraints: tuple[Triple, ...] = ()
-    sizes: dict[Name, Dim] = field(default_factory=dict)
+    ties: tuple[Tie, ...]
 
     @property
-    def ties(self) -> frozenset[object]:
-        """What the deltas say, to tell whether two terms have one pattern."""
-        return frozenset(
-            (kind, frozenset(terms.items()), const)
-            for kind, terms, const in self.constraints
-        )
+    def summed(self) -> tuple[Name, ...]:
+        """The summed labels, in order."""
+        labels = (x for _, xs in self.factors for x in xs if not _is_axis(x))
+        return tuple(dict.fromkeys(labels))
 
 
 @dataclass(frozen=True)
@@ -62,22 +72,57 @@ class Compressed:
     @property
     def arrays(self) -> tuple[Node, ...]:
         """The stored arrays, each once, in order."""
-        found = {node: None for term in self.terms for node, _ in term.factors}
-        return tuple(found)
+        return tuple({node: None for term in self.terms for node, _ in term.factors})
 
-    def node(self, graph: Graph, stored: dict[Node, Node]) -> Node:
+    @property
+    def is_dense(self) -> bool:
+        """Whether one array with all axes is all there is."""
+        (first, *rest) = self.terms
+        axes = tuple(range(len(self.dims)))
+        return not rest and [xs for _, xs in first.factors] == [axes]
+
+    def node(self, graph: Graph, stored: Mapping[Node, Node]) -> Node:
         """The whole tensor over other nodes in place of the stored arrays."""
-        axes = range(len(self.dims))
+        return self.contracted(graph, stored, range(len(self.dims)), ())
+
+    def contracted(
+        self,
+        graph: Graph,
+        stored: Mapping[Node, Node],
+        out: Sequence[Name],
+        others: Sequence[Factor],
+        rename: Mapping[int, Name] | None = None,
+    ) -> Node:
+        """The tensor times `others`, with the labels `out` kept.
+
+        The tensor's axes have the labels 0, 1, ..., or what `rename` makes of them.
+        """
+        names: dict[Name, Name] = {k: name for k, name in (rename or {}).items()}
+        sizes: dict[Name, Dim] = {names.get(k, k): d for k, d in enumerate(self.dims)}
+        for node, labels in others:
+            sizes.update(zip(labels, node.dims, strict=True))
         terms = []
         for term in self.terms:
-            view = View(
-                term.coefficient,
-                [(stored[node], labels) for node, labels in term.factors],
-                list(term.constraints),
-                dict(term.sizes),
+            factors = [
+                (stored[node], tuple(names.get(x, x) for x in labels))
+                for node, labels in term.factors
+            ]
+            constraints: list[Triple] = []
+            for tie in term.ties:
+                first, second = (names.get(x, x) for x in (tie.first, tie.second))
+                # Tied axes may have been given one label: then the tie holds or not.
+                both: dict[Name, int] = {first: 1}
+                both[second] = both.get(second, 0) - 1
+                constraints.append(("eq", both, tie.offset))
+            node = graph.product(
+                out,
+                [*factors, *others],
+                coefficient=term.coefficient,
+                constraints=constraints,
+                sizes=sizes,
             )
-            terms.append((1, view.product(graph, axes), axes))
-        return graph.sum(axes, terms, dict(enumerate(self.dims)))
+            terms.append((1, node, out))
+        return graph.sum(out, terms, {x: sizes[x] for x in out})
 
 
 def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
@@ -85,14 +130,19 @@ def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
 
     Dense, if the structure would hold as much.
     """
-    views = [_view(term) for term in _terms(graph, node)]
-    merged = _merged(graph, [_grouped(graph, view, cost) for view in views], cost)
-    held = _held([f for term in merged for f in term.factors], cost)
     axes = tuple(range(node.order))
-    whole = StoredTerm(Fraction(1), ((node, axes),), (), dict(enumerate(node.dims)))
-    if held < cost.size(node.dims):
+    dense = Compressed(
+        node.dims, (StoredTerm(Fraction(1), ((node, axes),), ()),)
+    )
+    if node.order < 2:
+        return dense
+    terms = [_grouped(graph, _view(graph, term), cost) for term in _terms(graph, node)]
+    merged = _merged(graph, terms, node.dims, cost)
+    held = _held([f for term in merged for f in term.factors], cost)
+    # A zero tensor is an array like any other: there is no pattern to it.
+    if held < cost.size(node.dims) and not is_zero(node):
         return Compressed(node.dims, tuple(merged))
-    return Compressed(node.dims, (whole,))
+    return dense
 
 
 def _terms(graph: Graph, node: Node) -> list[Node]:
@@ -109,38 +159,87 @@ def _terms(graph: Graph, node: Node) -> list[Node]:
     ]
 
 
-def _view(node: Node) -> View:
+@dataclass
+class _Term:
+    """A term taken apart: factors over labels, ties between axes, inner deltas."""
+
+    coefficient: Fraction
+    factors: list[Factor]
+    ties: tuple[Tie, ...]
+    inner: list[Triple]
+    sizes: dict[Name, Dim]
+
+
+def _view(graph: Graph, node: Node) -> _Term:
     """A term n-ary: products of products down to what is not a product."""
     view = View(sizes=dict(enumerate(node.dims)))
     view.add(node, range(node.order), ("term", 0))
-    for depth in range(1, 4):
+    for depth in range(1, DEPTH):
         factors, view.factors = view.factors, []
         for k, (inner, labels) in enumerate(factors):
             view.add(inner, labels, (depth, k))
-    return view
+    ties: list[Tie] = []
+    rest: list[Triple] = []
+    for constraint in view.constraints:
+        tie = _tie(constraint)
+        if tie is None:
+            rest.append(constraint)
+        else:
+            ties.append(tie)
+    term = _Term(view.coefficient, view.factors, tuple(ties), [], view.sizes)
+    for constraint in rest:
+        # What is no tie is part of an array: a mask, if it speaks of axes alone.
+        labels = tuple(dict.fromkeys(labels_of(constraint)))
+        if all(map(_is_axis, labels)):
+            sizes = {x: view.sizes[x] for x in labels}
+            mask = graph.product(labels, [], constraints=[constraint], sizes=sizes)
+            term.factors.append((mask, labels))
+        else:
+            term.inner.append(constraint)
+    _use_first_axes(term)
+    return term
 
 
-def _grouped(
-    graph: Graph, view: View, cost: CostModel
-) -> StoredTerm:
+def _tie(constraint: Triple) -> Tie | None:
+    kind, terms, const = constraint
+    if kind != "eq" or len(terms) != 2 or not all(map(_is_axis, terms)):
+        return None
+    (first, c), (second, d) = sorted(terms.items())
+    if (c, d) not in ((1, -1), (-1, 1)):
+        return None
+    return Tie(first, second, const * c)
+
+
+def _use_first_axes(term: _Term) -> None:
+    """Write `x[second]` as `x[first + offset]`, padded where that leaves the axis."""
+    for tie in term.ties:
+        shifted: Name = ("shifted", tie.second)
+        used = False
+        factors: list[Factor] = []
+        for node, labels in term.factors:
+            used |= tie.second in labels
+            moved = tuple(shifted if x == tie.second else x for x in labels)
+            factors.append((node, moved))
+        if used:
+            term.factors = factors
+            term.sizes[shifted] = term.sizes[tie.second]
+            form = {tie.first: 1, shifted: -1}
+            term.inner.append(("eq", form, tie.offset))
+
+
+def _grouped(graph: Graph, term: _Term, cost: CostModel) -> StoredTerm:
     """Group the factors of a term so that the least is stored."""
-    ties = [c for c in view.constraints if _on_axes(c)]
     candidates = [
-        _stored(graph, view, partition)
-        for partition in _partitions(len(view.factors))
+        _stored(graph, term, partition) for partition in _partitions(len(term.factors))
     ]
     # Among equals the fewest arrays, then the first.
     factors = min(candidates, key=lambda found: (_held(found, cost), len(found)))
-    coefficient = view.coefficient
-    if len(factors) == 1 and coefficient != 1:
-        (node, labels), *_ = factors
+    coefficient = term.coefficient
+    if len(factors) < 2 and coefficient != 1 or not factors:
+        node, labels = factors[0] if factors else (graph.constant(1), ())
         factors = [(graph.scale(node, coefficient), labels)]
         coefficient = Fraction(1)
-    return StoredTerm(coefficient, tuple(factors), tuple(ties), dict(view.sizes))
-
-
-def _on_axes(constraint: Triple) -> bool:
-    return all(map(_is_axis, labels_of(constraint)))
+    return StoredTerm(coefficient, tuple(factors), term.ties)
 
 
 def _partitions(count: int) -> Iterator[list[list[int]]]:
@@ -159,19 +258,18 @@ def _partitions(count: int) -> Iterator[list[list[int]]]:
         yield [*smaller, [last]]
 
 
-def _stored(graph: Graph, view: View, partition: list[list[int]]) -> list[Factor]:
+def _stored(graph: Graph, term: _Term, partition: list[list[int]]) -> list[Factor]:
     """The arrays that a grouping stores, with their labels.
 
     A delta on summed labels (a slice) belongs to the group that has the label.
     """
-    inner = [c for c in view.constraints if not _on_axes(c)]
     groups = []
     for group in partition:
-        factors = [view.factors[k] for k in group]
+        factors = [term.factors[k] for k in group]
         labels = {x: None for _, xs in factors for x in xs}
         mine = [
             c
-            for c in inner
+            for c in term.inner
             if any(x in labels for x in labels_of(c) if not _is_axis(x))
         ]
         for constraint in mine:
@@ -180,14 +278,16 @@ def _stored(graph: Graph, view: View, partition: list[list[int]]) -> list[Factor
     found = []
     for k, (factors, labels, mine) in enumerate(groups):
         others = {x for m, g in enumerate(groups) if m != k for x in g[1]}
-        kept = sorted(
-            (x for x in labels if _is_axis(x) or x in others),
-            key=lambda x: (not _is_axis(x), str(x)),
-        )
-        sizes = {x: view.sizes[x] for x in labels}
+        kept = sorted((x for x in labels if _is_axis(x) or x in others), key=_place)
+        sizes = {x: term.sizes[x] for x in labels}
         node = graph.product(kept, factors, constraints=mine, sizes=sizes)
         found.append((node, tuple(kept)))
     return found
+
+
+def _place(label: Name) -> tuple[bool, int, str]:
+    """Axes first and in order, then summed labels."""
+    return (False, label, "") if isinstance(label, int) else (True, 0, str(label))
 
 
 def _is_axis(label: Name) -> bool:
@@ -200,36 +300,28 @@ def _held(factors: Sequence[Factor], cost: CostModel) -> float:
 
 
 def _merged(
-    graph: Graph, terms: Sequence[StoredTerm], cost: CostModel
+    graph: Graph, terms: Sequence[StoredTerm], dims: Sequence[Dim], cost: CostModel
 ) -> list[StoredTerm]:
     """Add terms of one pattern up into one array, where that holds no more."""
-    patterns: dict[frozenset[object], list[StoredTerm]] = {}
+    patterns: dict[frozenset[Tie], list[StoredTerm]] = {}
     for term in terms:
-        patterns.setdefault(term.ties, []).append(term)
+        patterns.setdefault(frozenset(term.ties), []).append(term)
     merged = []
     for group in patterns.values():
         apart = _held([f for term in group for f in term.factors], cost)
-        labels = sorted(
-            {x for term in group for _, xs in term.factors for x in xs if _is_axis(x)},
-            key=str,
-        )
-        sizes = {x: d for term in group for x, d in term.sizes.items()}
-        if len(group) == 1 or cost.size(sizes[x] for x in labels) > apart:
+        axes = {x for term in group for _, xs in term.factors for x in xs if _is_axis(x)}
+        labels = sorted(axes, key=_place)
+        sizes = {x: dims[x] for x in labels if isinstance(x, int)}
+        if len(group) == 1 or cost.size(sizes.values()) > apart:
             merged += group
             continue
         parts = [
-            (
-                term.coefficient,
-                graph.product(labels, term.factors, sizes=term.sizes),
-                labels,
-            )
+            (term.coefficient, graph.product(own, term.factors), own)
             for term in group
+            for own in [[x for x in labels if any(x in xs for _, xs in term.factors)]]
         ]
-        core = graph.sum(labels, parts, {x: sizes[x] for x in labels})
-        first = group[0]
+        core = graph.sum(labels, parts, sizes)
         merged.append(
-            StoredTerm(
-                Fraction(1), ((core, tuple(labels)),), first.constraints, first.sizes
-            )
+            StoredTerm(Fraction(1), ((core, tuple(labels)),), group[0].ties)
         )
     return merged

@@ -122,6 +122,12 @@ def test_two_results_of_one_name_are_an_internal_error() -> None:
         render(module(simple("gradient"), simple(function="f_grad")))
 
 
+def test_names_that_would_hide_the_frame_are_an_internal_error() -> None:
+    hiding = simple(function="Hessian", parameters=(X, Parameter("math", ())))
+    with pytest.raises(InternalError, match="itself: Hessian, math"):
+        render(module(hiding))
+
+
 def test_modules_hold_no_trace_of_what_they_do_not_use() -> None:
     source = render(module(simple()))
     for word in ("class", "Hessian", "math", "_columns", "indices", "NamedTuple"):
