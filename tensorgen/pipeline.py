@@ -12,26 +12,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
 
-from tensorgen import __version__
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.emit import write as write  # the command line's way to it
-from tensorgen.emit.backends import BACKENDS, Backend
-from tensorgen.emit.model import Body, Function, Helper, Module
+from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.render import render
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.printer import equation
 from tensorgen.lang import elaborate
-from tensorgen.lower import lower
-from tensorgen.operators.helpers import HELPERS
+from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
-from tensorgen.planner import PlannedFunction, Planner, check_requests
-from tensorgen.spec.model import Spec
+from tensorgen.planner import Planner, check_requests
 from tensorgen.spec.read import read_spec
 
 
@@ -56,7 +49,7 @@ def compile_spec(
     for name in backends or spec.backends:
         backend = BACKENDS[name]
         texts[backend.file_name(spec.module)] = render(
-            _module(spec, graph, plans, backend)
+            ModuleBuilder(spec, graph, backend).build(plans)
         )
     return texts
 
@@ -66,74 +59,3 @@ def _mode(name: str) -> Mode:
         if mode == name:
             return mode
     raise ValueError(f"there is no mode {name!r}; there are {', '.join(MODES)}")
-
-
-def _module(
-    spec: Spec, graph: Graph, plans: Sequence[PlannedFunction], backend: Backend
-) -> Module:
-    return Module(
-        spec.module,
-        spec.source.name,
-        hashlib.sha256(spec.source.text.encode()).hexdigest(),
-        __version__,
-        backend.name,
-        tuple(_function(graph, plan, backend) for plan in plans),
-        spec.doc,
-        tuple(_helper(name, source, backend) for name, source in HELPERS.items()),
-        tuple(
-            f.name for f in spec.functions if any(e.kind == "problem" for e in f.emit)
-        ),
-    )
-
-
-def _helper(name: str, source: str, backend: Backend) -> Helper:
-    return Helper(name, re.sub(r"\bnp\b", backend.alias, source).strip())
-
-
-def _function(graph: Graph, planned: PlannedFunction, backend: Backend) -> Function:
-    function = planned.source
-    code = lower(
-        graph,
-        planned.plan.roots,
-        reserved=[p.name for p in planned.parameters],
-        root_names=planned.root_names,
-        alias=backend.alias,
-    )
-    lines = code.lines
-    if code.needs_dtype:
-        floating = [p.name for p in planned.parameters if p.index is None]
-        dtype = f"{floating[0]}.dtype" if floating else "float"
-        lines = (f"dtype = {dtype}", *lines)
-    body = Body(
-        lines,
-        code.returns,
-        code.dims,
-        helpers=code.helpers,
-        modules=code.modules,
-    )
-    formulas = tuple(
-        equation(name, node, graph.names)
-        for name, node in zip(planned.root_names, planned.plan.formulas, strict=True)
-    )
-    return Function(
-        function.spec.name,
-        planned.kind,
-        planned.parameters,
-        planned.wrt,
-        function.node.dims,
-        body,
-        function.spec.doc,
-        _formula(planned),
-        formulas,
-        formulas,
-        planned.order,
-    )
-
-
-def _formula(planned: PlannedFunction) -> tuple[str, ...]:
-    """The text of the function: its local values, then itself."""
-    spec = planned.source.spec
-    indices = ", ".join(map(str, spec.indices or ()))
-    left = f"{spec.name}[{indices}]" if indices else spec.name
-    rows = [f"{local.left} = {local.formula}" for local in planned.source.locals]
-    return (*rows, f"{left} = {spec.expr}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from dataclasses import dataclass
 
 from tensorgen.calculus.requests import (
@@ -14,11 +15,12 @@ from tensorgen.calculus.requests import (
     jacobians,
     products,
 )
-from tensorgen.emit.model import Kind, Parameter, public_name
+from tensorgen.emit.model import Kind, Parameter, pairs, public_name
+from tensorgen.emit.results import camel
 from tensorgen.errors import Faults
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
-from tensorgen.lang.program import ElaboratedFunction, Program
+from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.passes.optimise import Plan, optimise
 from tensorgen.spec.model import Spec
 
@@ -35,12 +37,44 @@ class PlannedFunction:
     parameters: tuple[Parameter, ...]
     plan: Plan
     root_names: tuple[str, ...]
+    tensors: range
     order: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """Its name in Python."""
         return public_name(self.source.spec.name, self.kind, self.order)
+
+    def _axes(self, name: str) -> int:
+        return len(next(p for p in self.parameters if p.name == name).dims)
+
+    def _pair(self, block: int) -> tuple[str, str]:
+        return pairs(self.wrt)[block]
+
+    def is_square(self, block: int) -> bool:
+        """Whether a block is the Hessian with respect to one input."""
+        return self.kind != "jacobian" and len(set(self._pair(block))) == 1
+
+    def row_axes(self, block: int) -> int:
+        """The number of axes of a block's rows."""
+        if self.kind in ("jacobian", "order", "mixed"):
+            return self.source.node.order
+        return self._axes(self._pair(block)[0])
+
+    def input_axes(self) -> list[int]:
+        """The number of axes of each input of a derivative of higher order."""
+        return [self._axes(name) for name in self.order]
+
+    def class_name(self, block: int) -> str:
+        """What the class of a block is called, such as LossHessian."""
+        name = camel(self.source.spec.name)
+        several = len(self.wrt) > 1
+        match self.kind:
+            case "jacobian":
+                return f"{name}Jacobian" + camel(self.wrt[block]) * several
+            case "order" | "mixed":
+                return name + "Derivative" + "".join(map(camel, self.order))
+        return f"{name}Hessian" + "".join(map(camel, self._pair(block))) * several
 
 
 def requested(function: ElaboratedFunction) -> list[tuple[Kind, tuple[str, ...]]]:
@@ -137,7 +171,8 @@ class Planner:
     def _planned(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
         ways, names = self._ways(kind, order)
         cross_country = self.mode == "cross-country"
-        plan = optimise(self.graph, ways, self.hints, cross_country)
+        tensors = range(*_tensor_roots(kind, len(ways[0]), len(self.wrt)))
+        plan = optimise(self.graph, ways, self.hints, cross_country, tensors)
         parameters = [
             Parameter(
                 spec.name,
@@ -159,7 +194,14 @@ class Planner:
             doc = f"cotangent of {self.function.spec.name}"
             parameters.append(Parameter("ct", dims, doc, role="cotangent"))
         return PlannedFunction(
-            self.function, kind, self.wrt, tuple(parameters), plan, names, order
+            self.function,
+            kind,
+            self.wrt,
+            tuple(parameters),
+            plan,
+            names,
+            tensors,
+            order,
         )
 
     def _ways(
@@ -170,7 +212,7 @@ class Planner:
         value = [self.function.node]
         f = self.function.spec.name
         grads = tuple(self._suffixed("grad", n) for n in self.wrt)
-        pairs = [
+        blocks = [
             "hess" if len(self.wrt) == 1 else f"hess_{a}_{b}"
             for k, a in enumerate(self.wrt)
             for b in self.wrt[k:]
@@ -187,11 +229,11 @@ class Planner:
                 names = tuple(self._suffixed("jac", n) for n in self.wrt)
                 return jacobians(graph, request, mode), names
             case "hessian" | "dense_hessian":
-                return hessians(graph, request, mode), tuple(pairs)
+                return hessians(graph, request, mode), tuple(blocks)
             case "value_gradient_hessian":
                 first = gradient(graph, request, mode)[0]
                 ways = hessians(graph, request, mode)
-                return [value + first + way for way in ways], (f, *grads, *pairs)
+                return [value + first + way for way in ways], (f, *grads, *blocks)
             case "hvp":
                 names = tuple(self._suffixed("hvp", n) for n in self.wrt)
                 return products(graph, request, kind, mode), names
@@ -211,9 +253,13 @@ class Planner:
         return f"{name}_{variable}" if always or len(self.wrt) > 1 else name
 
 
-def decimal(value: object) -> str:
-    """A rational as the Python literal nearest to it."""
-    from fractions import Fraction
+def _tensor_roots(kind: Kind, roots: int, wrt: int) -> tuple[int, int]:
+    """Which roots of a kind are derivative tensors, to be held by their structure."""
+    if kind in ("jacobian", "hessian", "order", "mixed"):
+        return 0, roots
+    return (1 + wrt, roots) if kind == "value_gradient_hessian" else (0, 0)
 
-    assert isinstance(value, Fraction)
+
+def decimal(value: Fraction) -> str:
+    """A rational as the Python literal nearest to it."""
     return repr(float(value)) if value.denominator != 1 else str(value.numerator)

@@ -25,7 +25,8 @@ STAGES = (
 )
 # What the modules beside the stages may import; "" is the package's own `__init__`.
 OUTSIDE = {
-    "pipeline": ("", "pipeline", "planner", *STAGES),
+    "pipeline": ("", "pipeline", "planner", "modules", *STAGES),
+    "modules": ("", "modules", "planner", *STAGES),
     "planner": ("planner", *STAGES),
     "cli": ("", "cli", "pipeline", "errors"),
     "__main__": ("cli",),

@@ -41,9 +41,20 @@ def faults(found: RandomProgram) -> list[str]:
     return wrong
 
 
+def _kind(fault: str) -> str:
+    """What is wrong, without the mode and the numbers."""
+    lines = fault.partition(": ")[2].strip().splitlines()
+    return lines[-1] if "Traceback" in lines[0] else lines[0]
+
+
 def report(found: RandomProgram) -> str:
     """The smallest program found that fails like this one, and how it fails."""
-    small = shrink(found, lambda candidate: bool(faults(candidate)), 40)
+    kinds = {_kind(fault) for fault in faults(found)}
+
+    def fails_alike(candidate: RandomProgram) -> bool:
+        return any(_kind(fault) in kinds for fault in faults(candidate))
+
+    small = shrink(found, fails_alike, 40)
     arguments = {name: small.arguments[name] for name in small.used}
     text = [f"seed {found.seed}:", small.text, f"{arguments}", *faults(small)]
     return "\n".join(text)

@@ -18,9 +18,12 @@ What `Body.returns` holds, one expression an array, by the function's kind:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tensorgen.ir.dims import Dim
+
+if TYPE_CHECKING:
+    from tensorgen.emit.structured import StructuredClass
 
 Role = Literal["input", "direction", "cotangent"]
 Kind = Literal[
@@ -106,11 +109,30 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
+class Holder:
+    """How a derivative object is made of the next expressions of `Body.returns`.
+
+    A dense one is made of one array; one of a class of its own, `class_name`, of an
+    array for each of `fields`, and of `sizes`.
+    """
+
+    class_name: str | None = None
+    fields: tuple[str, ...] = ()
+    sizes: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many expressions it takes."""
+        return 1 if self.class_name is None else len(self.fields)
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
     """A public function: one kind of derivative of one function of the spec.
 
     `formula` is the text of the function, `derivatives` texts of what is returned
-    (`loss_grad[j] = ...`); `structure` has one text an expression of `Body.returns`.
+    (`loss_grad[j] = ...`); `structure` has one text a root. `holders` has one a
+    Jacobian, block or derivative object, if any; all are dense without.
     """
 
     function: str
@@ -124,6 +146,7 @@ class Function:
     derivatives: tuple[str, ...] = ()
     structure: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
+    holders: tuple[Holder, ...] = ()
 
     @property
     def name(self) -> str:
@@ -174,3 +197,4 @@ class Module:
     doc: str | None = None
     helpers: tuple[Helper, ...] = ()
     problems: tuple[str, ...] = ()
+    classes: tuple[StructuredClass, ...] = ()

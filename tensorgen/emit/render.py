@@ -16,7 +16,20 @@ from tensorgen.emit.documentation import function_docstring
 from tensorgen.emit.model import Function, Helper, Module, Parameter
 from tensorgen.emit.problems import Problem, problem
 from tensorgen.emit.templates import environment
-from tensorgen.emit.text import WIDTH, docstring, file_name, paragraph
+from tensorgen.emit.structured import (
+    DERIVATIVE_BASE,
+    HESSIAN_BASE,
+    StructuredClass,
+)
+from tensorgen.emit.text import (
+    WIDTH,
+    docstring,
+    file_name,
+    literal,
+    mentions,
+    paragraph,
+    tuple_text,
+)
 from tensorgen.errors import InternalError
 
 # Names of the frame that no function or argument may bear: they would hide it.
@@ -25,6 +38,10 @@ FRAME_NAMES = (
     *(results.JACOBIAN, results.HESSIAN, results.JOINT, results.HIGHER),
     *("accumulate", "annotations", "cp", "dtype", "math", "np", "special"),
 )
+
+
+# The ways to solve, in the order in which modules have them: what others use first.
+FACTORIZATIONS = ("diagonal", "block", "kronecker", "band", "low_rank", "sparse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +74,8 @@ def render(module: Module) -> str:
             literals=_literals(module),
             convert=lambda name, value: backend.convert.format(name=name, value=value),
             exported=_exported(module),
+            classes=[_class_view(c) for c in module.classes],
+            factorizations=_factorizations(module),
             **_uses(module),
         )
     )
@@ -123,9 +142,10 @@ def _lazy_modules(module: Module) -> Iterable[str]:
         yield from function.body.modules
     for helper in _helpers(module):
         yield from helper.modules
-    classes = {results.result_class(f) for f in module.functions}
-    if classes & {results.JACOBIAN, results.HESSIAN, results.JOINT}:
+    if _uses(module)["has_matrix"]:
         yield "scipy.sparse.linalg"
+    if "band" in _factorizations(module):
+        yield "scipy.linalg"
 
 
 def _module_docstring(module: Module) -> str:
@@ -137,6 +157,7 @@ def _helpers(module: Module) -> list[Helper]:
     """Return the helpers that bodies use, also through others, in their order."""
     known = {helper.name: helper for helper in module.helpers}
     waiting = [name for f in module.functions for name in f.body.helpers]
+    waiting += [name for c in module.classes for name in c.helpers]
     used: dict[str, Helper] = {}
     while waiting:
         name = waiting.pop()
@@ -177,15 +198,48 @@ def _exported(module: Module) -> list[str]:
 
 def _uses(module: Module) -> dict[str, bool]:
     """Say which pieces of the frame the module needs."""
-    classes = {results.result_class(f) for f in module.functions}
-    hessian = bool(classes & {results.HESSIAN, results.JOINT})
+    used = results.used_classes(module)
+    bases = {c.base for c in module.classes}
+    dense = bool(used & {results.JACOBIAN, results.HESSIAN})
+    hessian = bool(used & {results.HESSIAN, results.JOINT} or HESSIAN_BASE in bases)
     return {
         "has_arguments": any(f.parameters for f in module.functions),
         "has_indices": any(
             p.index is not None for f in module.functions for p in f.parameters
         ),
-        "has_matrix": hessian or results.JACOBIAN in classes,
+        "has_matrix": hessian or dense or bool(bases),
+        "has_jacobian": dense,
         "has_hessian": hessian,
-        "has_joint": results.JOINT in classes,
-        "has_higher": results.HIGHER in classes,
+        "has_dense_hessian": results.HESSIAN in used,
+        "has_structured": bool(bases),
+        "has_structured_hessian": HESSIAN_BASE in bases,
+        "has_structured_derivative": DERIVATIVE_BASE in bases,
+        "has_joint": results.JOINT in used,
+        "has_higher": results.HIGHER in used,
+    }
+
+
+def _factorizations(module: Module) -> list[str]:
+    """Return the templates of the ways to solve that the module's classes name."""
+    needed = {piece for c in module.classes if c.solver for piece in c.solver.needs}
+    return [piece for piece in FACTORIZATIONS if piece in needed]
+
+
+def _class_view(c: StructuredClass) -> dict[str, object]:
+    """Return what the template of a derivative class needs, as text."""
+    return {
+        "name": c.name,
+        "base": c.base,
+        "docstring": docstring(paragraph(c.structure)),
+        "structure_literal": literal(c.structure),
+        "fields": c.fields,
+        "ease": c.solver.ease if c.solver else None,
+        "hessian": c.base == HESSIAN_BASE,
+        "higher": c.base == DERIVATIVE_BASE,
+        "unpack": tuple_text(c.sizes),
+        "rows": c.rows,
+        "rows_use": any(mentions(c.rows, s) for s in c.sizes),
+        "columns": c.columns,
+        "columns_use": any(mentions(c.columns, s) for s in c.sizes),
+        "methods": c.methods,
     }

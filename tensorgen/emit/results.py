@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tensorgen.emit.model import Function, Module, pairs
+from tensorgen.emit.model import Function, Holder, Module, pairs
 from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
 
@@ -38,12 +38,33 @@ def result_class(function: Function) -> str | None:
     """Return the class of derivative objects that a function returns, if any."""
     match function.kind:
         case "jacobian":
-            return JACOBIAN
+            return block_class(function, 0, JACOBIAN)
         case "hessian" | "value_gradient_hessian":
-            return HESSIAN if len(function.wrt) == 1 else JOINT
+            if len(function.wrt) > 1:
+                return JOINT
+            return block_class(function, 0, HESSIAN)
         case "order" | "mixed":
-            return HIGHER
+            return block_class(function, 0, HIGHER)
     return None
+
+
+def block_class(function: Function, block: int, dense: str) -> str:
+    """Return the class of one of the objects: `dense`, or one of its own."""
+    name = function.holders[block].class_name if function.holders else None
+    return dense if name is None else name
+
+
+def used_classes(module: Module) -> set[str]:
+    """Return the classes of derivative objects that a module makes."""
+    found = {c for c in map(result_class, module.functions) if c is not None}
+    for function in module.functions:
+        dense = [h for h in function.holders if h.class_name is None]
+        match function.kind:
+            case "jacobian" if dense or not function.holders:
+                found.add(JACOBIAN)
+            case "hessian" | "value_gradient_hessian" if len(function.wrt) > 1:
+                found |= {HESSIAN, JACOBIAN} if dense or not function.holders else set()
+    return found
 
 
 def fields(function: Function) -> Fields | None:
@@ -57,7 +78,11 @@ def fields(function: Function) -> Fields | None:
         case "vjp":
             what = "Cotangents"
         case "jacobian":
-            what, own = "Jacobian", [(x, JACOBIAN) for x in function.wrt]
+            what = "Jacobian"
+            own = [
+                (x, block_class(function, k, JACOBIAN))
+                for k, x in enumerate(function.wrt)
+            ]
         case "dense_jacobian":
             what = "DenseJacobian"
             dims = function.dims
@@ -109,7 +134,7 @@ def _single(function: Function) -> str:
     own = function.parameter(x).dims if x is not None else ()
     match function.kind:
         case "jacobian":
-            return JACOBIAN
+            return block_class(function, 0, JACOBIAN)
         case "jvp":
             return array_type(function.dims)
         case "dense_jacobian":
@@ -161,22 +186,33 @@ def _bundle(function: Function, values: Iterable[str]) -> str:
     return f"{tuple_type.name}({', '.join(given)})"
 
 
-def _derivative(name: str, function: Function, position: int, axes: object) -> str:
-    """Return the call that makes an object of one of the returned expressions."""
-    value = function.body.returns[position]
+def _derivative(name: str, function: Function, block: int, axes: object) -> str:
+    """Return the call that makes the object of a block from returned expressions."""
+    lead = 0
+    if function.kind == "value_gradient_hessian":
+        lead = 1 + len(function.wrt)
+    holders = function.holders or (Holder(),) * (block + 1)
+    first = lead + sum(holder.count for holder in holders[:block])
+    holder = holders[block]
+    values = function.body.returns[first : first + holder.count]
+    if holder.class_name is not None:
+        arrays = ", ".join(
+            f'"{f}": {v}' for f, v in zip(holder.fields, values, strict=True)
+        )
+        sizes = ", ".join(holder.sizes) + "," * (len(holder.sizes) == 1)
+        return f"{holder.class_name}({{{arrays}}}, ({sizes}))"
     texts = function.structure
-    structure = texts[position] if position < len(texts) else "dense"
-    return f"{name}({value}, {axes}, {literal(structure)})"
+    structure = texts[lead + block] if lead + block < len(texts) else "dense"
+    return f"{name}({values[0]}, {axes}, {literal(structure)})"
 
 
 def _hessian(function: Function) -> str:
     found = pairs(function.wrt)
-    first = len(function.body.returns) - len(found)
     blocks = [
         _derivative(
             HESSIAN if a == b else JACOBIAN,
             function,
-            first + k,
+            k,
             len(function.parameter(b).dims),
         )
         for k, (a, b) in enumerate(found)

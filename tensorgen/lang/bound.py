@@ -233,6 +233,8 @@ def follows(e: Statement, tree: ast.Call) -> bool:
 def along(e: Statement, function: Function, tree: ast.Call) -> Array | None:
     """Return a function along the axes of indices in scope, which stay."""
     body = e.value(tree.args[0])
+    if body is None:
+        return None
     indices: list[Index] = []
     for part in tree.args[1:]:
         if not isinstance(part, ast.Name) or part.id not in e.scope:
@@ -241,8 +243,6 @@ def along(e: Statement, function: Function, tree: ast.Call) -> Array | None:
             e.fault(message, part, hint=hint)
             return None
         indices.append(e.scope[part.id])
-    if body is None:
-        return None
     missing = [i for i in indices if i not in body.batch]
     if missing or tree.keywords:
         message = f"'{function.name}' takes indices of its first argument, or axis="

@@ -93,7 +93,9 @@ def _range(text: str, tree: ast.AST) -> tuple[int, int]:
 
     def offset(line: int, column: int) -> int:
         # Line 1 is the parenthesis that `parse` adds; columns count UTF-8 bytes.
-        row = min(max(line - 2, 0), len(lines) - 1)
+        row = line - 2
+        if not 0 <= row < len(lines):
+            return 0 if row < 0 else len(text)
         before = sum(len(earlier) + 1 for earlier in lines[:row])
         if lines[row].isascii():
             return before + min(column, len(lines[row]))
@@ -131,6 +133,10 @@ def parse(text: Text, faults: Faults) -> Expression | None:
         return None
     except (RecursionError, MemoryError, ValueError):
         faults.add("the expression is nested too deeply or too long", text.span(0, 1))
+        return None
+    if isinstance(tree, ast.Tuple) and not tree.elts and tree.lineno == 1:
+        # The parentheses around a comment alone.
+        faults.add("an expression is missing", text.span())
         return None
     return Expression(text, tree)
 

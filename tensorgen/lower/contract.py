@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Label
-from tensorgen.lower.elementwise import Factor, multiply, raised, select
+from tensorgen.lower.elementwise import Factor, multiply, raised
 from tensorgen.lower.layout import (
     natural_order,
     ordered,
@@ -80,19 +80,18 @@ def _operands(writer: Writer, inner: Sequence[Factor]) -> list[Expr]:
 
 
 def _apply_mask(writer: Writer, mask: Expr, operands: list[Expr]) -> None:
-    """Select in the smallest operand that has the mask's labels, or in their span."""
+    """Select in the smallest operands that have the mask's labels, or in their span."""
     span = set(mask.labels)
-    over = [k for k, x in enumerate(operands) if span <= set(x.labels)]
-    under = [k for k, x in enumerate(operands) if span >= set(x.labels)]
-    if over or under:
-        best = min(over, key=lambda k: len(operands[k].labels)) if over else under[0]
-        if operands[best].kind == "bool":
-            both = [Factor(operands[best]), Factor(mask)]
-            operands[best] = multiply(writer, both)
-        else:
-            operands[best] = select(writer, mask, operands[best])
-    else:
+    over = [x for x in operands if span <= set(x.labels)]
+    under = [x for x in operands if span >= set(x.labels)]
+    if not (over or under):
         operands.append(mask)
+        return
+    best = min(over, key=lambda x: len(x.labels)) if over else under[0]
+    # What has the same axes is selected together, so that nothing excluded is left.
+    alike = [x for x in operands if set(x.labels) == set(best.labels)]
+    operands[:] = [x for x in operands if x not in alike]
+    operands.append(multiply(writer, [Factor(mask), *map(Factor, alike)]))
 
 
 def _gathered(operands: list[Expr], writer: Writer) -> list[Expr]:
@@ -202,7 +201,7 @@ def _mismatch(labels: Sequence[Label], want: Sequence[Label] | None) -> float:
     if want is None:
         return 0
     wanted = [label for label in want if label in labels]
-    return 0 if wanted == list(labels) else 1.25
+    return 0 if wanted == list(labels) else 2.25
 
 
 def _plain(
@@ -250,7 +249,14 @@ def _general(
         labels = tuple(
             label for label in x.labels + y.labels if label not in sides.contracted
         )
-        found.append((4 + _mismatch(labels, want), _tensordot(writer, x, y, labels)))
+        if len(labels) > 2 and _mismatch(labels, want):
+            # `einsum` does the same, and the transpose that would follow.
+            spelled = einsum(writer, [x, y], labels, want, optimize=True)
+            found.append((6, spelled))
+        else:
+            call = _tensordot(writer, x, y, labels)
+            cost = 5 + _mismatch(labels, want) + len(call.text) / 1000
+            found.append((cost, call))
     return found
 
 
@@ -290,6 +296,7 @@ def einsum(
     operands: Sequence[Expr],
     keep: Collection[Label],
     want: Sequence[Label] | None = None,
+    optimize: bool = False,
 ) -> Expr:
     """The product of any operands, summed over the labels not in `keep`."""
     order = list(dict.fromkeys(label for x in operands for label in x.labels))
@@ -299,6 +306,6 @@ def einsum(
     inputs = ",".join("".join(letter[x] for x in e.labels) for e in operands)
     subscripts = f'"{inputs}->{"".join(letter[x] for x in kept)}"'
     arguments = [subscripts, *(operand.text for operand in operands)]
-    if len(operands) > 2:
+    if optimize or len(operands) > 2:
         arguments.append("optimize=True")
     return Expr(writer.np("einsum", *arguments), labels=tuple(kept))

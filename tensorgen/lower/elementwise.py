@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -108,7 +107,8 @@ def _scaled(
         part = raised(writer, ordered(expr, target), abs(exponent))
         (group.above if exponent > 0 else group.below).append(part)
     scalars = groups.pop(frozenset())
-    wide = sorted(groups.values(), key=lambda g: len((g.above + g.below)[0].labels))
+    scaled = bool(abs(coefficient) != 1 or scalars.above)
+    wide = _in_order(list(groups.values()), target, scaled)
     coefficient, above, below = _scalars(scalars, coefficient, bool(wide))
     if len(wide) == 1:
         return product(coefficient, above + wide[0].above, below + wide[0].below)
@@ -120,7 +120,27 @@ def _scaled(
             above.append(aligned(joint, target))
         else:
             below += [aligned(part, target) for part in group.below]
-    return replace(product(coefficient, above, below), labels=target)
+    return product(coefficient, above, below).bearing(target)
+
+
+def _in_order(
+    wide: list[_Group], target: Sequence[Label], scaled: bool
+) -> list[_Group]:
+    """What scales rows before a matrix, what scales columns after it.
+
+    A coefficient stands before the smallest operand, which it then costs least.
+    """
+
+    def place(group: _Group) -> tuple[int, int]:
+        labels = (group.above + group.below)[0].labels
+        return min(target.index(label) for label in labels), len(labels)
+
+    wide.sort(key=place)
+    if scaled and wide:
+        first = min(wide, key=lambda group: (not group.above, place(group)[1]))
+        wide.remove(first)
+        wide.insert(0, first)
+    return wide
 
 
 def _scalars(

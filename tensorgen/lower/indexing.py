@@ -51,31 +51,19 @@ class Indexer:
         """The entries of `array` at `forms`, one for each of its axes."""
         at = self.subscript(forms, dims)
         if not at.text and not at.fancy:
-            return replace(array, labels=at.labels)
+            return array.bearing(at.labels)
         text = f"{array.at(Level.ATOM)}[{at.text}]"
         base = None if at.fancy else array.base
         return Expr(text, labels=at.labels, kind=array.kind, base=base)
 
     def subscript(self, forms: list[Affine], dims: Sequence[Dim]) -> Subscript:
         """The positions `forms` of an array with axes of size `dims`."""
-        basic = [
-            is_basic(forms, axis) and self._sliceable(forms[axis], dim)
-            for axis, dim in enumerate(dims)
-        ]
-        fancy = [axis for axis, plain in enumerate(basic) if not plain]
-        block = sorted({x for axis in fancy for x in forms[axis].labels})
+        plain = self._plain(forms, dims)
+        block = _block(forms, plain)
         parts: list[str] = []
-        labels: list[Label] = []
         safe = True
-        # Numbers count as index arrays where there are any.
-        joined = [a for a, f in enumerate(forms) if not basic[a] or not f.terms]
-        first = joined[0] if fancy and joined[-1] - joined[0] < len(joined) else -1
-        if fancy and first < 0:
-            labels += block
-        for axis, (form, dim) in enumerate(zip(forms, dims, strict=True)):
-            if axis == first:
-                labels += block
-            if not basic[axis]:
+        for form, dim, basic in zip(forms, dims, plain, strict=True):
+            if not basic:
                 inside = self.ranges.contain(form, (ZERO, dim))
                 parts.append(self._positions(form, block, dim, inside))
                 safe = safe and inside
@@ -83,8 +71,33 @@ class Indexer:
                 parts.append(self._number(form.const, dim))
             else:
                 parts.append(self._slice(form, dim))
-                labels += [label for label in form.labels]
-        return Subscript(tuple(parts), tuple(labels), bool(fancy), safe)
+        labels = self.layout(forms, dims)
+        return Subscript(tuple(parts), labels, not all(plain), safe)
+
+    def layout(self, forms: list[Affine], dims: Sequence[Dim]) -> tuple[Label, ...]:
+        """The axes that the positions `forms` make.
+
+        Those of index arrays stand where the arrays do, or first if anything comes
+        between these; numbers count as index arrays where there are any.
+        """
+        plain = self._plain(forms, dims)
+        block = _block(forms, plain)
+        joined = [a for a, f in enumerate(forms) if not plain[a] or not f.terms]
+        together = block and joined[-1] - joined[0] < len(joined)
+        labels: list[Label] = [] if together else list(block)
+        for axis, form in enumerate(forms):
+            if together and axis == joined[0]:
+                labels += block
+            if plain[axis] and form.terms:
+                labels += form.labels
+        return tuple(labels)
+
+    def _plain(self, forms: list[Affine], dims: Sequence[Dim]) -> list[bool]:
+        """Which axes are indexed by numbers and slices."""
+        return [
+            is_basic(forms, axis) and self._sliceable(forms[axis], dim)
+            for axis, dim in enumerate(dims)
+        ]
 
     def mask(self, constraint: Constraint) -> Expr:
         """A constraint as an array of booleans over its labels."""
@@ -186,6 +199,12 @@ class Indexer:
             return size.text
         # An empty interval must not turn into positions from the end.
         return f"max({size.text}, 0)"
+
+
+def _block(forms: Sequence[Affine], plain: Sequence[bool]) -> list[Label]:
+    """The labels of all index arrays, which broadcast against each other."""
+    fancy = [form for form, basic in zip(forms, plain, strict=True) if not basic]
+    return sorted({label for form in fancy for label in form.labels})
 
 
 def _labels(form: Affine) -> Iterator[tuple[Label, int]]:

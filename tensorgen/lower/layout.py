@@ -8,31 +8,32 @@ from dataclasses import replace
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.text import Expr, Level
 
+# What a reader gives for an expression that needs no transpose.
+_PLAINER = 8
+
 
 def transposed(expr: Expr, labels: Sequence[Label]) -> Expr:
     """The array with its axes in the order `labels`, a permutation of its own."""
     wanted = tuple(labels)
     if wanted == expr.labels:
         return expr
+    view = _view(expr, wanted)
     if expr.turned is not None and len(set(wanted)) == len(wanted):
         anew = expr.turned(wanted)
-        if anew.labels == wanted and len(anew.text) < len(expr.text) + 3:
+        if anew.labels == wanted and len(anew.text) < len(view.text) + _PLAINER:
             return anew
-        expr = replace(expr, turned=None)
+    return view
+
+
+def _view(expr: Expr, wanted: tuple[Label, ...]) -> Expr:
     if wanted != expr.labels[::-1]:
         axes = ", ".join(str(expr.labels.index(label)) for label in wanted)
-        text = f"{expr.at(Level.ATOM)}.transpose({axes})"
-        return replace(expr, text=text, level=Level.ATOM, labels=wanted, upright=None)
+        return expr.becoming(f"{expr.at(Level.ATOM)}.transpose({axes})", wanted)
     if expr.upright is not None:
         text, level = expr.upright
-        return replace(expr, text=text, level=level, labels=wanted, upright=None)
-    return replace(
-        expr,
-        text=f"{expr.at(Level.ATOM)}.T",
-        level=Level.ATOM,
-        labels=wanted,
-        upright=(expr.text, expr.level),
-    )
+        return expr.becoming(text, wanted, level)
+    view = expr.becoming(f"{expr.at(Level.ATOM)}.T", wanted)
+    return replace(view, upright=(expr.text, expr.level))
 
 
 def ordered(expr: Expr, labels: Sequence[Label]) -> Expr:
@@ -60,7 +61,7 @@ def aligned(expr: Expr, target: Sequence[Label]) -> Expr:
         return expr
     text = f"{expr.at(Level.ATOM)}[{', '.join(marks)}]"
     labels = tuple(target[target.index(expr.labels[0]) :])
-    return replace(expr, text=text, level=Level.ATOM, labels=labels, upright=None)
+    return expr.becoming(text, labels)
 
 
 def transposes(text: str) -> int:

@@ -29,7 +29,7 @@ from tensorgen.ir.nodes import (
 from tensorgen.lower.code import Code
 from tensorgen.lower.layout import ordered
 from tensorgen.lower.maps import lower_call, lower_map
-from tensorgen.lower.names import Names, describe
+from tensorgen.lower.names import Names, describe, read_name, stem
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.products import ProductLowering
 from tensorgen.lower.results import full, result
@@ -40,7 +40,8 @@ from tensorgen.lower.writer import Writer
 
 # A longer text is broken up by naming its longest part, if that part is worth it.
 LONGEST = 66
-DEEPEST = 3
+LONGEST_NESTED = 44
+DEEPEST = 2
 WORTH_A_NAME = 10
 
 
@@ -146,6 +147,9 @@ class Lowering:
 
     def _has_statement(self, node: Node, wanted: bool) -> bool:
         """What is returned alone stands behind `return`; several have names."""
+        call = self.plan.origin.get(node)
+        if call is not None and self.plan.uses[node] == 1:
+            node = call
         if node not in self.roots or self.plan.uses[node] > 1:
             return wanted
         return len(self.roots) > 1
@@ -277,23 +281,38 @@ class Lowering:
         if wanted:
             return wanted
         call = self.plan.origin.get(node, node)
-        return [describe(call, self._name_of)]
+        expr = self.values.get(node) if call is node else None
+        word = read_name(expr) if expr is not None else None
+        return [word or describe(call, self._name_of)]
 
     def _name_of(self, node: Node) -> str | None:
+        """What the names of other values call this one."""
         if isinstance(node, Input):
             return node.name
-        if self.plan.is_transparent(node) and isinstance(node, Product):
-            return self._name_of(node.factors[0].node)
         expr = self.values.get(node)
-        return expr.text if expr is not None and expr.is_name else None
+        word = stem(expr) if expr is not None else None
+        if word is None and isinstance(node, Product) and not node.inner:
+            below = list(self.plan.operands(node))
+            return self._name_of(below[0]) if len(below) == 1 else None
+        return word
 
     def _is_short(self, expr: Expr) -> bool:
-        return expr.level == Level.ATOM and expr.text.endswith(".copy()")
+        return expr.level == Level.ATOM and expr.text.endswith((".copy()", ".T"))
 
 
 def _is_long(text: str) -> bool:
+    """Whether a text is long, or long for parentheses within parentheses.
+
+    Those of calls and subscripts do not count: they read from the left.
+    """
     depth = deepest = 0
-    for character in text:
-        depth += (character in "([") - (character in ")]")
-        deepest = max(deepest, depth)
-    return len(text) > LONGEST or (deepest > DEEPEST and len(text) > LONGEST // 2)
+    nest: list[bool] = []
+    for k, character in enumerate(text):
+        if character in "([":
+            before = text[k - 1] if k else " "
+            nest.append(character == "(" and not (before.isalnum() or before in "_])"))
+            depth += nest[-1]
+            deepest = max(deepest, depth)
+        elif character in ")]":
+            depth -= nest.pop()
+    return len(text) > (LONGEST if deepest < DEEPEST else LONGEST_NESTED)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builtins
 import keyword
-from collections.abc import Callable, Collection, Iterable
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import count
 
 from tensorgen.ir.nodes import (
@@ -15,14 +16,31 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     Sum,
+    Term,
     constant_value,
 )
+from tensorgen.lower.text import Expr
 
-_LONGEST = 16
+_LONGEST = 18
+_MOST_PARTS = 3
+_MATMUL = re.compile(r"(\w+)(\.T)? @ (\w+)(\.T)?")
 _WORDS = {"greater": "mask", "less": "mask", "greater_equal": "mask"}
 _WORDS |= {"less_equal": "mask", "equal": "mask", "not_equal": "mask"}
 _WORDS |= {"logical_and": "mask", "logical_or": "mask", "logical_not": "mask"}
 _WORDS |= {"where": "selected", "maximum": "larger", "minimum": "smaller"}
+
+# Words for a kind of value; names are not built upon them.
+_GENERIC = (
+    "weighted",
+    "scaled",
+    "total",
+    "difference",
+    "product",
+    "sums",
+    "gathered",
+    "spread",
+    "powers",
+)
 
 
 class Names:
@@ -54,10 +72,34 @@ class Names:
         )
 
 
+def read_name(expr: Expr) -> str | None:
+    """A name for a plain matrix product of variables: `Xt_r` for `X.T @ r`."""
+    match = _MATMUL.fullmatch(expr.text)
+    if match is None:
+        return None
+    left, turned, right, also = match.groups()
+    if not expr.labels:
+        return f"{left}_dot_{right}"
+    if _is_generic(left) and _is_generic(right):
+        return "product"
+    if _is_generic(left) or _is_generic(right):
+        return f"product_{left if _is_generic(right) else right}"
+    word = f"{left}{'t' * bool(turned)}_{right}{'t' * bool(also)}"
+    return word if len(word) <= _LONGEST else None
+
+
+def stem(expr: Expr) -> str | None:
+    """What names of other values call this one."""
+    if expr.is_name:
+        return expr.text
+    return read_name(expr)
+
+
 def describe(node: Node, name_of: Callable[[Node], str | None]) -> str:
     """A short word for what a node is, in terms of the names of its operands."""
     word = _describe(node, name_of)
-    return word if word and len(word) <= _LONGEST else _kind(node)
+    fits = word and len(word) <= _LONGEST and word.count("_") <= _MOST_PARTS
+    return word if word and fits else _kind(node)
 
 
 def _describe(node: Node, name_of: Callable[[Node], str | None]) -> str | None:
@@ -66,18 +108,34 @@ def _describe(node: Node, name_of: Callable[[Node], str | None]) -> str | None:
             return _describe_map(node, name_of)
         case Product():
             return _describe_product(node, name_of)
-        case Sum(terms=(first, second)):
-            left, right = name_of(first.node), name_of(second.node)
-            if left and right and first.coefficient == second.coefficient == 1:
-                return f"{left}_plus_{right}"
-            if left and right and first.coefficient == -second.coefficient == 1:
-                return f"{left}_minus_{right}"
-            return None
+        case Sum(terms=terms):
+            return _describe_sum(terms, name_of)
         case Call():
             arg = name_of(node.args[0])
             return f"{node.operator}_{arg}" if arg else node.operator
         case _:
             return None
+
+
+def _describe_sum(
+    terms: Sequence[Term], name_of: Callable[[Node], str | None]
+) -> str | None:
+    """Two names joined by what is done with them, in the order of the text."""
+    if len(terms) != 2:
+        return None
+    first, second = sorted(
+        terms, key=lambda t: (t.coefficient < 0, -t.node.order, -t.node.serial)
+    )
+    left, right = name_of(first.node), name_of(second.node)
+    if not left or not right or _is_generic(left) or _is_generic(right):
+        return None
+    if first.coefficient != 1 or abs(second.coefficient) != 1:
+        return None
+    return f"{left}_{'plus' if second.coefficient > 0 else 'minus'}_{right}"
+
+
+def _is_generic(name: str) -> bool:
+    return name.split("_")[0] in _GENERIC or "_values" in name
 
 
 def _describe_map(node: Map, name_of: Callable[[Node], str | None]) -> str | None:
@@ -90,10 +148,8 @@ def _describe_map(node: Map, name_of: Callable[[Node], str | None]) -> str | Non
         if arg and exponent in words:
             return f"{arg}_{words[int(exponent)]}"
         return "powers"
-    if arg:
-        return f"{node.function}_{arg}"
-    suffix = {Sum: "sum", Product: "product"}.get(type(node.args[0].node), "value")
-    return f"{node.function}_{suffix}"
+    plain = arg and not _is_generic(arg) and arg.count("_") < 2
+    return f"{node.function}_{arg if plain else 'values'}"
 
 
 def _describe_product(node: Product, name_of: Callable[[Node], str | None]) -> str:
@@ -108,16 +164,21 @@ def _describe_product(node: Product, name_of: Callable[[Node], str | None]) -> s
             return "row_sums" if labels[0] == 0 else "column_sums"
         return f"{arg}_sums" if arg else "sums"
     names = [name_of(ref.node) for ref in node.factors if ref.node.order]
-    known = [name for name in names if name]
-    if len(names) == len(known) and known:
+    parts = [name.removeprefix("product_") for name in names if name]
+    known = [name for name in parts if not _is_generic(name)]
+    if len(names) == len(known) > 1:
         return "_".join(dict.fromkeys(known))
+    if len(names) == len(known) == 1:
+        return f"scaled_{known[0]}"
     return f"{_kind(node)}_{known[0]}" if len(known) == 1 else _kind(node)
 
 
 def _kind(node: Node) -> str:
     match node:
         case Map(function=function):
-            return _WORDS.get(function, "powers" if function == "pow" else function)
+            if function == "pow":
+                return "powers"
+            return _WORDS.get(function, f"{function}_values")
         case Sum(terms=terms):
             minus = any(term.coefficient < 0 for term in terms)
             return "difference" if minus else "total"

@@ -8,6 +8,7 @@ its operand.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from functools import cached_property
 
 from tensorgen.ir.dims import Dim
@@ -47,12 +48,17 @@ class Plan:
         self.facts = facts
         self.expansions: dict[Node, Node] = {}
         self._solutions: dict[Product, Solution] = {}
+        self.multiples: dict[Node, tuple[Fraction, Product]] = {}
+        self.order = self._ordered()
+        self.multiples = self._find_multiples()
         self.order = self._ordered()
         self.solved = self._solved_inverses()
         self.uses, self.user = self._count()
 
     def operands(self, node: Node) -> Iterable[Node]:
         """The nodes that the text of `node` mentions, once for each mention."""
+        if node in self.multiples:
+            return (self.multiples[node][1],)
         match node:
             case Call(operator=name) if OPERATORS[name].expand is not None:
                 return (self._expansion(node),)
@@ -104,6 +110,8 @@ class Plan:
         """Whether a node is written anew wherever it is used, at no cost."""
         if node in self.solved:
             return True
+        if node in self.multiples:
+            return abs(self.multiples[node][0]) == 1
         match node:
             case Map(function="pow", args=(_, exponent)):
                 return constant_value(exponent.node) == -1
@@ -138,7 +146,7 @@ class Plan:
         """The operand of a sum of squares, which becomes `x @ x`."""
         if not isinstance(node, Product) or node.order or node.constraints:
             return None
-        if len(node.factors) != 1:
+        if len(node.factors) != 1 or node in self.multiples:
             return None
         square = node.factors[0].node
         if isinstance(square, Map) and square.function == "pow":
@@ -158,6 +166,34 @@ class Plan:
             finally:
                 self.graph.rewrites = rewrites
         return self.expansions[node]
+
+    def _find_multiples(self) -> dict[Node, tuple[Fraction, Product]]:
+        """Products that differ from another one by their coefficient alone."""
+        alike: dict[object, list[Product]] = {}
+        for node in self.order:
+            if not isinstance(node, Product) or node.constraints:
+                continue
+            if node.inner or len(node.factors) > 1:
+                key = (node.dims, node.factors, node.inner)
+                alike.setdefault(key, []).append(node)
+        found: dict[Node, tuple[Fraction, Product]] = {}
+        for group in alike.values():
+            best = min(group, key=self._rank)
+            for node in group:
+                if node is not best and node not in self.graph.names:
+                    found[node] = (node.coefficient / best.coefficient, best)
+        for node in self.order:
+            scaled = _scaled(node)
+            if not isinstance(node, Product) or node in self.graph.names:
+                continue
+            if scaled in found:
+                ratio, best = found[scaled]
+                found[node] = (ratio * node.coefficient, best)
+        return found
+
+    def _rank(self, node: Product) -> tuple[bool, bool]:
+        """What others are multiples of: what has a name, else what has no number."""
+        return node not in self.graph.names, node.coefficient != 1
 
     def _ordered(self) -> list[Node]:
         order: dict[Node, None] = {}
@@ -179,6 +215,8 @@ class Plan:
         applied: dict[Node, int] = {}
         alone = dict.fromkeys([*self.roots, *self.graph.names])
         for node in self.order:
+            if node in self.multiples:
+                continue
             for k, operand in enumerate(children(node)):
                 if isinstance(operand, Call) and operand.operator == "inv":
                     if solve_partner(node, k) is None:
@@ -205,6 +243,16 @@ class Plan:
                 # `x @ x` mentions x twice, so x shall be a variable.
                 uses[base] += 1
         return uses, user
+
+
+def _scaled(node: Node) -> Node | None:
+    """What a product merely scales."""
+    if not isinstance(node, Product) or node.inner or node.constraints:
+        return None
+    if len(node.factors) != 1:
+        return None
+    inner, labels = node.factors[0]
+    return inner if labels == tuple(range(node.order)) else None
 
 
 def solve_partner(node: Node, position: int) -> Ref | None:

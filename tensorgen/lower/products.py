@@ -19,7 +19,6 @@ from tensorgen.ir.nodes import (
     Ref,
     constant_value,
 )
-from tensorgen.lower.constraints import Solution
 from tensorgen.lower.contract import contract, einsum
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer
@@ -44,6 +43,12 @@ class ProductLowering:
 
     def expression(self, want: Sequence[Label] | None = None) -> Expr:
         """The text of the product; the name of a new array if it is written."""
+        multiple = self.lowering.plan.multiples.get(self.node)
+        if multiple is not None:
+            ratio, other = multiple
+            whole = Ref(other, tuple(range(other.order)))
+            factor = Factor(self.lowering.operand(whole))
+            return multiply(self.writer, [factor], ratio, want)
         if self.lowering.plan.is_write(self.node):
             return self._written()
         if self.node.constraints:
@@ -53,18 +58,20 @@ class ProductLowering:
         if traced := self._traced():
             return traced
         factors = [self._factor(ref) for ref in self.node.factors]
-        return self._contracted(factors, range(self.node.order), want)
+        if is_symmetric(self.node):
+            # Either order of the axes is right: take the one that reads better.
+            return self._contracted(factors, None).bearing((0, 1))
+        return self._contracted(factors, want)
 
     def _contracted(
         self,
         factors: Sequence[Factor],
-        keep: Sequence[Label],
         want: Sequence[Label] | None,
     ) -> Expr:
-        sizes = dict(enumerate(self.node.sizes))
-        axes = range(self.node.order)
-        inner = {k: dim for k, dim in sizes.items() if k not in axes}
-        return contract(self.writer, factors, self.node.coefficient, keep, inner, want)
+        node = self.node
+        inner = {node.order + k: dim for k, dim in enumerate(node.inner)}
+        keep = range(node.order)
+        return contract(self.writer, factors, node.coefficient, keep, inner, want)
 
     # Factors
 
@@ -89,7 +96,7 @@ class ProductLowering:
             return operand
         if len(operand.labels) == 2:
             text = self.writer.np("diagonal", operand.text)
-            return replace(operand, text=text, labels=operand.labels[:1])
+            return operand.becoming(text, operand.labels[:1])
         plain = self.writer.as_float(operand)
         view = einsum(self.writer, [plain], operand.labels)
         return replace(view, base=plain.base)
@@ -133,7 +140,8 @@ class ProductLowering:
         solution = self.lowering.plan.solution(self.node)
         axes = solution.axes(self.node.dims)
         assert axes is not None
-        _, core = self._core(solution, axes, want)
+        indexer = Indexer(self.writer, solution.ranges, self._looked)
+        core = self._core(indexer, axes, want)
         return core.renamed(
             {label: axis for axis, label in enumerate(axes)}.__getitem__
         )
@@ -141,8 +149,9 @@ class ProductLowering:
     def write(self) -> Write:
         """The product as entries to be written into an array of zeros."""
         solution = self.lowering.plan.solution(self.node)
-        keep = sorted({x for form in solution.writes for x in form.labels})
-        indexer, core = self._core(solution, keep, None)
+        indexer = Indexer(self.writer, solution.ranges, self._looked)
+        keep = indexer.layout(solution.writes, self.node.dims)
+        core = self._core(indexer, keep, range(len(keep)))
         return Write(self.node.dims, tuple(solution.writes), core, indexer)
 
     def _written(self) -> Expr:
@@ -154,10 +163,10 @@ class ProductLowering:
         return Expr(name, labels=tuple(range(self.node.order)), base=name)
 
     def _core(
-        self, solution: Solution, keep: Sequence[Label], want: Sequence[Label] | None
-    ) -> tuple[Indexer, Expr]:
-        """The entries over the labels `keep`; `want` are axes of the product."""
-        indexer = Indexer(self.writer, solution.ranges, self._looked)
+        self, indexer: Indexer, keep: Sequence[Label], want: Sequence[Label] | None
+    ) -> Expr:
+        """The entries over the labels `keep`, in the order that `want` has of them."""
+        solution = self.lowering.plan.solution(self.node)
         factors = []
         for ref, forms in zip(self.node.factors, solution.reads, strict=True):
             factors.append(self._selected(indexer, ref, forms))
@@ -169,8 +178,7 @@ class ProductLowering:
             for label, (low, high) in solution.ranges.intervals.items()
             if label not in keep
         }
-        core = contract(self.writer, factors, self.node.coefficient, keep, sizes, order)
-        return indexer, core
+        return contract(self.writer, factors, self.node.coefficient, keep, sizes, order)
 
     def _looked(self, ref: Ref) -> Expr:
         return self.lowering.operand(ref)
@@ -224,6 +232,29 @@ class ProductLowering:
             factors[k] = Factor(Expr(text, labels=expr.labels))
             return True
         return False
+
+
+def is_symmetric(node: Product) -> bool:
+    """Whether a contraction is a matrix that equals its transpose, as `X.T @ X` is.
+
+    Elementwise products among the factors are looked into, one level deep.
+    """
+    if node.order != 2 or not node.inner or len(node.factors) != 2:
+        return False
+    parts: list[Ref] = []
+    for inner, labels in node.factors:
+        flat = isinstance(inner, Product) and not (inner.inner or inner.constraints)
+        if isinstance(inner, Product) and flat:
+            parts += [Ref(n, tuple(labels[a] for a in xs)) for n, xs in inner.factors]
+        else:
+            parts.append(Ref(inner, labels))
+    swap = {0: 1, 1: 0}
+    turned = [Ref(n, tuple(swap.get(x, x) for x in labels)) for n, labels in parts]
+    return sorted(map(_key, parts)) == sorted(map(_key, turned))
+
+
+def _key(ref: Ref) -> tuple[int, tuple[Label, ...]]:
+    return ref.node.serial, ref.labels
 
 
 def _band(mask: Constraint, indexer: Indexer) -> tuple[Label, Label, Dim] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -67,7 +66,7 @@ def add(
     labels = tuple(
         label for label in target if any(label in e.labels for e in operands)
     )
-    return replace(joint, labels=labels)
+    return joint.bearing(labels)
 
 
 def _rank(term: Term, operand: Expr) -> tuple[object, ...]:

@@ -63,10 +63,26 @@ class Expr:
         """The text, in parentheses if it binds less tightly than `minimum`."""
         return self.text if self.level >= minimum else f"({self.text})"
 
+    def becoming(
+        self, text: str, labels: tuple[Label, ...], level: Level = Level.ATOM
+    ) -> Expr:
+        """The same entries in another layout: a view of whatever this is."""
+        return Expr(text, level, labels, self.kind, self.weak, self.base)
+
+    def bearing(self, labels: tuple[Label, ...]) -> Expr:
+        """The same array under the labels `labels`, axis by axis."""
+        if labels == self.labels:
+            return self
+        if len(set(self.labels)) < len(labels):
+            return replace(self, labels=labels, turned=None)
+        return self.renamed(dict(zip(self.labels, labels, strict=True)).__getitem__)
+
     def renamed(self, name: Callable[[Label], Label]) -> Expr:
         """The same array under other labels."""
         labels, turned = tuple(map(name, self.labels)), self.turned
-        if turned is not None:
+        if len(set(labels)) < len(labels):
+            turned = None  # a diagonal is taken of what the text gives
+        elif turned is not None:
             turned = _renamed(turned, dict(zip(labels, self.labels, strict=True)), name)
         return replace(self, labels=labels, turned=turned)
 

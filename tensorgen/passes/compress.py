@@ -23,8 +23,9 @@ from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Sum, is_zero
+from tensorgen.ir.nodes import Node, Product, Sum, is_zero
 from tensorgen.passes.cost import CostModel
+from tensorgen.passes.factor_sums import factor_sum
 from tensorgen.passes.views import Factor, Name, Triple, View, labels_of
 
 EXACT = 7
@@ -136,13 +137,24 @@ def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
     )
     if node.order < 2:
         return dense
-    terms = [_grouped(graph, _view(graph, term), cost) for term in _terms(graph, node)]
-    merged = _merged(graph, terms, node.dims, cost)
-    held = _held([f for term in merged for f in term.factors], cost)
     # A zero tensor is an array like any other: there is no pattern to it.
-    if held < cost.size(node.dims) and not is_zero(node):
-        return Compressed(node.dims, tuple(merged))
-    return dense
+    if is_zero(node):
+        return dense
+    common = factor_sum(
+        graph, node, cost, lambda term: isinstance(term, Product), root=True
+    )
+    found = [_compressed(graph, form, cost) for form in (node, common)]
+    return min([dense, *found], key=lambda form: _total(form, cost))
+
+
+def _compressed(graph: Graph, node: Node, cost: CostModel) -> Compressed:
+    terms = [_grouped(graph, _view(graph, term), cost) for term in _terms(graph, node)]
+    return Compressed(node.dims, tuple(_merged(graph, terms, node.dims, cost)))
+
+
+def _total(form: Compressed, cost: CostModel) -> float:
+    """How many numbers a form holds."""
+    return _held([f for term in form.terms for f in term.factors], cost)
 
 
 def _terms(graph: Graph, node: Node) -> list[Node]:

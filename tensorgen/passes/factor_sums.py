@@ -33,21 +33,32 @@ class Candidate:
 
 
 def factor_sum(
-    graph: Graph, node: Node, cost: CostModel, opens: Callable[[Node], bool]
+    graph: Graph,
+    node: Node,
+    cost: CostModel,
+    opens: Callable[[Node], bool],
+    *,
+    root: bool = False,
 ) -> Node:
     """Return a sum with common factors outside, the largest saving first.
 
     Fires where the modelled cost falls; not where a rest would keep a delta that the
     factor shares labels with, since `p[i] * (delta(i, j) - p[j])` would have to be
-    materialised. `opens` says which terms may be looked into. Ends: each step lowers
-    the number of factors over all terms.
+    materialised. At the `root` of what is stored, a factor of all terms moves outside
+    if no rest has its axes, deltas or not: what it leaves is an array that is smaller.
+    `opens` says which terms may be looked into. Ends: each step lowers the number of
+    factors over all terms.
     """
     if not isinstance(node, Sum):
         return node
     views = _views(node, opens)
-    found = sorted(_candidates(node, views, cost), key=lambda c: -c.saving)
+    found = sorted(_candidates(node, views, cost, root), key=lambda c: -c.saving)
+
+    def again(rest: Node) -> Node:
+        return factor_sum(graph, rest, cost, opens, root=root)
+
     for candidate in found[:TRIALS]:
-        better = _factored(graph, node, views, candidate, cost, opens)
+        better = _factored(graph, node, views, candidate, again)
         if candidate.free or _pays(graph, node, better, cost):
             return better
     return node
@@ -68,7 +79,7 @@ def _is_axis(label: Name) -> bool:
 
 
 def _candidates(
-    node: Sum, views: Sequence[View], cost: CostModel
+    node: Sum, views: Sequence[View], cost: CostModel, root: bool
 ) -> Iterator[Candidate]:
     places: dict[tuple[object, ...], dict[int, int]] = {}
     for t, view in enumerate(views):
@@ -86,7 +97,13 @@ def _candidates(
         for t, k in at.items():
             mine.update(views[t].factors[k][1])
             rest.update(_rest_labels(views[t], k))
-        free = len(at) == len(views) and not mine & rest
+        shared = mine & rest
+        if root:
+            tied = {
+                x for t in at for c in views[t].constraints for x in labels_of(c)
+            }
+            shared = {x for x in shared if _is_axis(x)} | (mine & tied)
+        free = len(at) == len(views) and not shared
         if free and not rest and not mine:
             continue
         if not free and any(views[t].constraints for t in at):
@@ -111,10 +128,9 @@ def _factored(
     node: Sum,
     views: Sequence[View],
     candidate: Candidate,
-    cost: CostModel,
-    opens: Callable[[Node], bool],
+    again: Callable[[Node], Node],
 ) -> Node:
-    """Pull the candidate's factor out of its terms."""
+    """Pull the candidate's factor out of its terms; `again` factors what is left."""
     places = dict(candidate.places)
     first, place = candidate.places[0]
     factor, pattern = views[first].factors[place]
@@ -133,14 +149,14 @@ def _factored(
         rest.sizes.update({x: sizes[x] for x in out})
     terms = [(1, rest.product(graph, out), out) for rest in rests]
     residual = graph.sum(out, terms, {x: sizes[x] for x in out})
-    residual = factor_sum(graph, residual, cost, opens)
+    residual = again(residual)
     view = View(sizes=dict(enumerate(node.dims)))
     view.add(factor, shared)
     view.add(residual, out, "residual")
     product = view.product(graph, range(node.order))
     others = [t for k, t in enumerate(node.terms) if k not in places]
     whole = graph.sum(range(node.order), [*others, (1, product, range(node.order))])
-    return factor_sum(graph, whole, cost, opens) if others else whole
+    return again(whole) if others else whole
 
 
 def _renamed_rest(view: View, place: int, names: dict[Name, Name]) -> View:

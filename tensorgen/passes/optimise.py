@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
+from tensorgen.passes.compress import Compressed, compress
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
@@ -15,10 +16,20 @@ from tensorgen.passes.order_contractions import order_contractions
 
 @dataclass(frozen=True)
 class Plan:
-    """The roots to compute, and the same in the form that reads best."""
+    """What to compute for a list of roots.
 
-    roots: tuple[Node, ...]
+    `parts` has the nodes of each root: itself, or the arrays that its structure in
+    `tensors` keeps. `formulas` has each root in the form that reads best.
+    """
+
+    parts: tuple[tuple[Node, ...], ...]
+    tensors: tuple[Compressed | None, ...]
     formulas: tuple[Node, ...]
+
+    @property
+    def roots(self) -> tuple[Node, ...]:
+        """All nodes to compute, in order."""
+        return tuple(node for part in self.parts for node in part)
 
 
 def optimise(
@@ -26,11 +37,13 @@ def optimise(
     candidates: Sequence[Sequence[Node]],
     hints: Mapping[str, int],
     cross_country: bool,
+    compressed: Collection[int] = (),
 ) -> Plan:
     """Return the cheapest plan among equivalent lists of roots.
 
-    Without `cross_country` products keep the shape that their mode gave them, and
-    only the order within each is chosen.
+    The roots at the positions `compressed` are derivative tensors, of which only the
+    structure is computed. Without `cross_country` products keep the shape that their
+    mode gave them, nothing is compressed, and only the order within each is chosen.
     """
     cost = CostModel(hints)
     plans = []
@@ -38,9 +51,33 @@ def optimise(
         shapes = [list(roots)]
         if cross_country:
             shapes.insert(0, flatten_products(graph, roots, cost))
-        for shape in shapes:
-            ordered = order_contractions(graph, shape, cost)
-            fused = fuse_elementwise(graph, ordered)
-            plans.append(Plan(tuple(fused), tuple(shape)))
-    # The first of equals, so that ties do not depend on anything else.
-    return min(plans, key=lambda plan: cost.total(plan.roots))
+        for k, shape in enumerate(shapes):
+            keep = compressed if cross_country and k == 0 else ()
+            plans.append(_plan(graph, shape, cost, keep))
+    # Less to store comes first; the first of equals, so that ties depend on nothing.
+    return min(plans, key=lambda plan: (_held(plan, cost), cost.total(plan.roots)))
+
+
+def _plan(
+    graph: Graph, roots: Sequence[Node], cost: CostModel, compressed: Collection[int]
+) -> Plan:
+    tensors = [
+        compress(graph, node, cost) if k in compressed else None
+        for k, node in enumerate(roots)
+    ]
+    parts = [
+        (node,) if tensor is None else tensor.arrays
+        for node, tensor in zip(roots, tensors, strict=True)
+    ]
+    nodes = [node for part in parts for node in part]
+    ordered = order_contractions(graph, nodes, cost)
+    final = iter(fuse_elementwise(graph, ordered))
+    return Plan(
+        tuple(tuple(next(final) for _ in part) for part in parts),
+        tuple(tensors),
+        tuple(roots),
+    )
+
+
+def _held(plan: Plan, cost: CostModel) -> float:
+    return sum(cost.size(node.dims) for part in plan.parts for node in part)

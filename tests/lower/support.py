@@ -150,8 +150,8 @@ class RandomGraph:
 
     def coefficient(self) -> Fraction:
         """A rational, mostly a simple one."""
-        values = [1, 1, 1, -1, 2, -2, 3, Fraction(1, 2), Fraction(-1, 3)]
-        return Fraction(self.random.choice(values))
+        texts = ["1", "1", "1", "-1", "2", "-2", "3", "1/2", "-1/3"]
+        return Fraction(self.random.choice(texts))
 
     def product(self) -> Node:
         """A product of one to four factors with random labels."""
@@ -181,9 +181,9 @@ class RandomGraph:
                     terms[label] = self.random.choice([1, -1, 1, -1, 2, -2])
             if self.random.random() < 0.25:
                 row = self.random.choice(self.rows)
-                label = next((k for k in labels if dims[k] == row.dims[0]), None)
-                if label is not None:
-                    terms[Lookup(row, (label,))] = self.random.choice([1, -1])
+                fits = [k for k in labels if dims[k] == row.dims[0]]
+                if fits:
+                    terms[Lookup(row, (fits[0],))] = self.random.choice([1, -1])
             constant: Dim | int = self.random.choice([0, 0, 0, 1, -1, 2])
             if self.random.random() < 0.2:
                 constant = self.random.choice(self.dims) - 1
@@ -225,8 +225,9 @@ class RandomGraph:
         node = self.pick()
         axes = range(node.order)
         one, two = self.graph.constant(1), self.graph.constant(2)
+        plain = ["sin", "tanh", "sigmoid", "softplus", "abs", "relu"]
         name = self.random.choice(
-            "sin tanh sigmoid softplus pow2 pow abs relu maximum where quotient".split()
+            [*plain, "pow2", "pow", "maximum", "where", "quotient"]
         )
         if name == "pow2":
             return self.graph.map("pow", axes, [(node, axes), (two, ())])
@@ -238,7 +239,9 @@ class RandomGraph:
             return self.graph.map("maximum", axes, [(node, axes), (one, ())])
         if name == "where":
             mask = self.graph.map("greater", axes, [(node, axes), (one, ())])
-            kinds = [self.graph.map("where", axes, [(mask, axes), (node, axes), (two, ())])]
+            kinds = [
+                self.graph.map("where", axes, [(mask, axes), (node, axes), (two, ())])
+            ]
             kinds += [mask, self.graph.product(axes, [(mask, axes), (node, axes)])]
             return self.random.choice(kinds)
         if name == "quotient":

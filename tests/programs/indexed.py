@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.programs.elementwise import UNARY
-from tests.programs.tree import ADD, MUL, NEG, Expr, Statement
+from tests.programs.tree import ADD, ATOM, MUL, NEG, Expr, Statement
 
 if TYPE_CHECKING:
     from tests.programs.grow import Grower
@@ -65,12 +65,17 @@ class IndexGrower:
             if shape == (dim,):
                 return Expr(f"{name}[{letter}]")
         base = dim.removesuffix(" - 1")
-        position = letter if dim == base else f"{letter} + 1"
+        # Shifted alone, a summed letter would start at -1.
+        positions = [letter] if dim == base else [letter, f"{letter} + 1"]
         for name, shape in self.grower.names.items():
             if base in shape:
-                at = ["0"] * len(shape)
-                at[shape.index(base)] = position
-                return Expr(f"{name}[{', '.join(at)}]")
+                uses = []
+                for position in positions:
+                    at = ["0"] * len(shape)
+                    at[shape.index(base)] = position
+                    uses.append(f"{name}[{', '.join(at)}]")
+                level = ATOM if len(uses) == 1 else MUL
+                return Expr(" * ".join(uses), (), (), level)
         raise ValueError(f"no input has the dim {base}")
 
     def grow(self, free: Letters, depth: int) -> Expr:

@@ -87,7 +87,7 @@ class Statement:
 
 
 def _words(statement: Statement) -> set[str]:
-    return set(re.findall(r"[A-Za-z_]\w*", statement.body.text))
+    return set(re.findall(r"(?<![.\w])[A-Za-z_]\w*", statement.body.text))
 
 
 @dataclass(frozen=True)

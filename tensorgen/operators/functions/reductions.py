@@ -50,10 +50,10 @@ class Mask:
         return times(build, parts) if parts else None
 
 
-def normal_axis(axis: int | tuple[int, ...], order: int, at: Place = "axis") -> int:
+def normal_axis(axis: Axis, order: int, at: Place = "axis") -> int:
     """Return one axis counted from the front."""
-    if isinstance(axis, tuple):
-        raise Misuse("one axis is expected, not several", [(at, "")])
+    if not isinstance(axis, int):
+        raise Misuse("one axis is expected, written as a number", [(at, "")])
     if not -order <= axis < order:
         axes = f"{order} ax{'i' if order == 1 else 'e'}s"
         raise Misuse(f"axis {axis} is outside of an array with {axes}", [(at, "")])

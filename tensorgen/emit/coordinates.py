@@ -1,0 +1,141 @@
+"""The coordinate form of a compressed derivative, as statements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tensorgen.emit.text import mentions, tuple_text
+from tensorgen.ir.dims import Dim
+from tensorgen.passes.compress import StoredTerm
+
+if TYPE_CHECKING:
+    from tensorgen.emit.structured import Structure
+
+LETTERS = "ijkabcefghopqrstxyz"
+
+
+def coordinate_lines(
+    structure: Structure, rows: Sequence[int], columns: Sequence[int]
+) -> list[str]:
+    """Return statements that give rows, columns and values.
+
+    A term has an entry for each value of its free axes; tied axes follow, and entries
+    whose tied axes leave the tensor are dropped. All of it depends on shapes alone.
+    """
+    tensor = structure.tensor
+    parts = [_term(structure, term, rows, columns) for term in tensor.terms]
+    several = len(parts) > 1
+    lines = _bindings(structure, [line for part in parts for line in part])
+    if several:
+        lines.append("parts = []")
+    for part in parts:
+        lines += part
+        if several:
+            lines.append("parts.append((rows, columns, values))")
+    np = structure.alias
+    if several:
+        joined = f"{np}.concatenate(part) for part in zip(*parts, strict=True)"
+        lines.append(f"rows, columns, values = ({joined})")
+    return [
+        *lines,
+        "if lower:",
+        "    kept = rows >= columns",
+        "    rows, columns, values = rows[kept], columns[kept], values[kept]",
+        "return rows, columns, values",
+    ]
+
+
+def _bindings(structure: Structure, lines: list[str]) -> list[str]:
+    text = "\n".join(lines)
+    found = []
+    used = [f for f in structure.fields if mentions(text, f)]
+    if used:
+        values = ", ".join(f"self.{name}" for name in used)
+        found.append(f"{', '.join(used)} = {values}")
+    if any(mentions(text, s) for s in structure.sizes):
+        found.append(f"{tuple_text(structure.sizes)} = self.sizes")
+    if mentions(text, "dtype"):
+        found.append("dtype = self.dtype")
+    return found
+
+
+def _term(
+    structure: Structure,
+    term: StoredTerm,
+    rows: Sequence[int],
+    columns: Sequence[int],
+) -> list[str]:
+    graph, tensor, np = structure.graph, structure.tensor, structure.alias
+    second = {tie.second for tie in term.ties}
+    free = [axis for axis in range(structure.axes) if axis not in second]
+    node = graph.product(
+        free,
+        [(structure.stored[n], labels) for n, labels in term.factors],
+        coefficient=term.coefficient,
+        sizes={axis: tensor.dims[axis] for axis in free},
+    )
+    taken = {*structure.sizes, *structure.fields}
+    letters = iter(x for x in LETTERS if x not in taken)
+    names = {axis: next(letters) for axis in range(structure.axes)}
+    code = structure.code(
+        node, "values", [*names.values(), "rows", "columns", "parts", "lower", "kept"]
+    )
+    lines = list(code.lines)
+    value = code.returns[0]
+    if code.needs_dtype and "dtype = self.dtype" not in lines:
+        lines.insert(0, "dtype = self.dtype")
+    sizes = [str(tensor.dims[axis]) for axis in free]
+    own = ", ".join(names[axis] for axis in free)
+    if not free:
+        lines.append(f"values = {np}.reshape({value}, 1)")
+        zero = f"{np}.zeros(1, dtype=int)"
+        return [*lines, f"rows = {zero}", f"columns = {zero}"]
+    lines.append(f"values = {np}.ravel({value})")
+    if len(free) == 1:
+        lines.append(f"{own} = {np}.arange({sizes[0]})")
+    else:
+        shape = f"({', '.join(sizes)})"
+        lines.append(f"{own} = {np}.indices({shape}).reshape({len(free)}, -1)")
+    kept = []
+    for tie in term.ties:
+        first, name = names[tie.first], names[tie.second]
+        if tie.offset == 0:
+            names[tie.second] = name = first
+        else:
+            lines.append(f"{name} = {_shifted(first, tie.offset)}")
+        reach = tensor.dims[tie.first] - 1 + tie.offset
+        if not tie.offset.is_nonnegative():
+            kept.append(f"({name} >= 0)")
+        if not (tensor.dims[tie.second] - 1 - reach).is_nonnegative():
+            kept.append(f"({name} < {tensor.dims[tie.second]})")
+    lines.append(f"rows = {_raveled(np, names, rows, tensor.dims, own)}")
+    lines.append(f"columns = {_raveled(np, names, columns, tensor.dims, own)}")
+    if kept:
+        lines.append(f"kept = {' & '.join(kept)}")
+        lines.append("rows, columns, values = rows[kept], columns[kept], values[kept]")
+    return lines
+
+
+def _shifted(name: str, offset: Dim) -> str:
+    text = str(offset)
+    return f"{name} - {text[1:]}" if text[0] == "-" else f"{name} + {text}"
+
+
+def _raveled(
+    np: str,
+    names: dict[int, str],
+    axes: Sequence[int],
+    dims: Sequence[Dim],
+    own: str,
+) -> str:
+    """The position in C order: `(i * n + j) * m + k`."""
+    if not axes:
+        return f"{np}.zeros_like({own.split(',')[0]})"
+    text = names[axes[0]]
+    for axis in axes[1:]:
+        size = str(dims[axis])
+        size = size if size.isidentifier() or size.isdigit() else f"({size})"
+        text = f"({text})" if " " in text and "+" in text else text
+        text = f"{text} * {size} + {names[axis]}"
+    return text

@@ -1,0 +1,311 @@
+"""Derivative classes specialised to a structure: a few straight lines a method.
+
+A compressed derivative is a sum of stored terms, itself a node over its arrays. So the
+products with it, its diagonal and the whole tensor are nodes too, ordered and lowered
+like any function; only the coordinates and the way to solve are written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tensorgen.emit.coordinates import coordinate_lines
+from tensorgen.emit.solvers import Solver, solver
+from tensorgen.emit.text import mentions, tuple_text
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Input, Node
+from tensorgen.ir.printer import equation
+from tensorgen.lower import Code, lower
+from tensorgen.operators.helpers import HELPERS
+from tensorgen.passes.compress import Compressed
+from tensorgen.passes.optimise import optimise
+from tensorgen.passes.views import Factor, Name
+
+HESSIAN_BASE = "_StructuredHessian"
+MATRIX_BASE = "_Structured"
+DERIVATIVE_BASE = "_StructuredDerivative"
+
+VECTORS = ("d", "u", "v", "w")
+ARRAYS = ("A", "B", "C", "D", "E", "F", "G", "P", "Q", "R", "S", "T")
+SCALARS = ("alpha", "beta", "gamma", "delta")
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method as text; `lines` end with a return."""
+
+    name: str
+    parameters: str
+    returns: str
+    doc: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredClass:
+    """A derivative class: its arrays, sizes and methods."""
+
+    name: str
+    base: str
+    structure: str
+    fields: tuple[str, ...]
+    sizes: tuple[str, ...]
+    rows: str
+    columns: str
+    methods: tuple[Method, ...]
+    solver: Solver | None = None
+    helpers: tuple[str, ...] = field(default=())
+
+
+class Structure:
+    """One compressed derivative on its way to a class.
+
+    The first `rows` axes of the tensor are those of f, or of the first input; for a
+    derivative of higher order `inputs` has the axes of each input.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        tensor: Compressed,
+        rows: int,
+        hints: Mapping[str, int],
+        alias: str,
+        taken: Sequence[str],
+    ) -> None:
+        """Name the arrays, and make them inputs of the methods."""
+        self.graph = graph
+        self.tensor = tensor
+        self.rows = rows
+        self.hints = hints
+        self.alias = alias
+        self.axes = len(tensor.dims)
+        symbols = {s for dim in tensor.dims for s in dim.symbols}
+        for node in tensor.arrays:
+            symbols |= {s for dim in node.dims for s in dim.symbols}
+        self.sizes = tuple(sorted(symbols))
+        self.fields = self._field_names({*taken, *symbols})
+        self.stored: dict[Node, Node] = {
+            node: graph.input(name, node.dims)
+            for node, name in zip(tensor.arrays, self.fields, strict=True)
+        }
+
+    def _field_names(self, taken: set[str]) -> tuple[str, ...]:
+        names: list[str] = []
+        for node in self.tensor.arrays:
+            if isinstance(node, Input):
+                names.append(node.name)
+                continue
+            choices = ARRAYS if node.order > 1 else VECTORS if node.order else SCALARS
+            free = [x for x in choices if x not in taken and x not in names]
+            k = len(names) + 1
+            names.append(free[0] if free else f"{choices[0]}{k}_")
+        return tuple(names)
+
+    # Pieces of code
+
+    def code(
+        self,
+        node: Node,
+        root: str,
+        reserved: Sequence[str] = (),
+        fresh: bool = False,
+    ) -> Code:
+        """Lower a node over the stored arrays; unless `fresh`, it may be one of them."""
+        plan = optimise(self.graph, [[node]], self.hints, True)
+        return lower(
+            self.graph,
+            plan.roots,
+            reserved=[*self.fields, *self.sizes, *reserved],
+            root_names=[root],
+            fresh=fresh,
+            alias=self.alias,
+        )
+
+    def lines(self, code: Code, ending: str, own: Sequence[str] = ()) -> tuple[str, ...]:
+        """Statements that bind what the code uses, the code, and its return."""
+        text = "\n".join((*code.lines, *code.returns, ending))
+        used = [f for f in self.fields if mentions(text, f)]
+        lines = []
+        if used:
+            values = ", ".join(f"self.{name}" for name in used)
+            lines.append(f"{', '.join(used)} = {values}")
+        if any(mentions(text, s) for s in self.sizes):
+            lines.append(f"{tuple_text(self.sizes)} = self.sizes")
+        if code.needs_dtype:
+            lines.append("dtype = self.dtype")
+        lines += own
+        return (*lines, *code.lines, ending)
+
+    def method(
+        self,
+        name: str,
+        doc: str,
+        out: Sequence[Name],
+        others: Sequence[Factor] = (),
+        *,
+        rename: Mapping[int, Name] | None = None,
+        parameters: str = "self",
+        own: Sequence[str] = (),
+    ) -> Method:
+        """A method that returns the tensor contracted with `others`."""
+        node = self.tensor.contracted(self.graph, self.stored, out, others, rename)
+        reserved = [n.name for n, _ in others if isinstance(n, Input)]
+        code = self.code(node, "result", reserved, fresh=True)
+        return Method(
+            name,
+            parameters,
+            "Array",
+            doc,
+            self.lines(code, f"return {code.returns[0]}", own),
+        )
+
+    def helpers(self, methods: Sequence[Method]) -> tuple[str, ...]:
+        """The module-level helpers that the methods call."""
+        text = "\n".join(line for m in methods for line in m.lines)
+        return tuple(name for name in HELPERS if mentions(text, name))
+
+    def text(self, symbol: str) -> str:
+        """The structure as an equation."""
+        names = {node: name for node, name in zip(self.stored.values(), self.fields)}
+        whole = self.tensor.node(self.graph, self.stored)
+        return equation(symbol, whole, {**names})
+
+    # Classes
+
+    def matrix_class(self, name: str, hessian: bool) -> StructuredClass:
+        """The class of a Jacobian, a block, or a Hessian."""
+        row_axes = tuple(range(self.rows))
+        column_axes = tuple(range(self.rows, self.axes))
+        methods = [
+            self.method(
+                "dense",
+                "Return the derivative as a new array of shape `tensor_shape`.",
+                (*row_axes, *column_axes),
+            ),
+            self._apply("_apply", row_axes, column_axes),
+        ]
+        if hessian:
+            tied = {self.rows + k: k for k in range(self.rows)}
+            doc = "Return the diagonal, shaped like x."
+            methods.append(self.method("diagonal", doc, row_axes, rename=tied))
+        else:
+            methods.append(self._apply("_apply_transposed", column_axes, row_axes))
+        methods.append(self._coo(row_axes, column_axes))
+        way = solver(self) if hessian else None
+        if way is not None:
+            doc = "Return H + shift I, ready to solve; LinAlgError if it is singular."
+            methods.append(
+                Method(
+                    "factorize",
+                    "self, shift: float = 0.0",
+                    way.class_name,
+                    doc,
+                    way.lines,
+                )
+            )
+        return StructuredClass(
+            name,
+            HESSIAN_BASE if hessian else MATRIX_BASE,
+            self.text("H" if hessian else "J"),
+            self.fields,
+            self.sizes,
+            _shape([self.tensor.dims[a] for a in row_axes]),
+            _shape([self.tensor.dims[a] for a in column_axes]),
+            tuple(methods),
+            way,
+            self.helpers(methods),
+        )
+
+    def _apply(
+        self, name: str, out: Sequence[int], contracted: Sequence[int]
+    ) -> Method:
+        """The product with `width` arrays side by side, on the last axis."""
+        width = "width"
+        while width in self.sizes:
+            width += "_"
+        dims = [*(self.tensor.dims[a] for a in contracted), Dim.symbol(width)]
+        operand = self.graph.input("operand", dims)
+        node = self.tensor.contracted(
+            self.graph,
+            self.stored,
+            (*out, "width"),
+            [(operand, (*contracted, "width"))],
+        )
+        code = self.code(node, "result", [width, "operand"])
+        own = [f"{width} = operand.shape[-1]"] if _uses(code, width) else []
+        return Method(
+            name,
+            "self, operand: Array",
+            "Array",
+            "Multiply by arrays that lie side by side on the last axis.",
+            self.lines(code, f"return {code.returns[0]}", own),
+        )
+
+    def _coo(self, rows: Sequence[int], columns: Sequence[int]) -> Method:
+        lines = coordinate_lines(self, rows, columns)
+        return Method(
+            "coo",
+            "self, lower: bool = False",
+            "tuple[Any, Any, Array]",
+            "Return rows, columns and values; with `lower`, of the lower triangle only."
+            "\n\nDuplicates add up; the pattern depends on shapes alone.\n",
+            tuple(lines),
+        )
+
+    def higher_class(self, name: str, inputs: Sequence[int]) -> StructuredClass:
+        """The class of a derivative of higher order; `inputs` has the axes of each."""
+        starts = [self.rows + sum(inputs[:k]) for k in range(len(inputs))]
+        methods = [
+            self.method(
+                "dense",
+                "Return the derivative as a new array of shape `tensor_shape`.",
+                range(self.axes),
+            )
+        ]
+        for count in range(1, len(inputs) + 1):
+            others: list[Factor] = []
+            names = []
+            for k in range(len(inputs) - count, len(inputs)):
+                axes = range(starts[k], starts[k] + inputs[k])
+                names.append(f"x{k + 1}")
+                dims = [self.tensor.dims[a] for a in axes]
+                others.append((self.graph.input(names[-1], dims), tuple(axes)))
+            out = range(starts[len(inputs) - count])
+            parameters = ", ".join(["self", *(f"{n}: Array" for n in names)])
+            doc = "Contract the last input." if count == 1 else (
+                f"Contract the last {count} inputs."
+            )
+            methods.append(
+                self.method(
+                    f"_contract_{count}", doc, out, others, parameters=parameters
+                )
+            )
+        return StructuredClass(
+            name,
+            DERIVATIVE_BASE,
+            self.text("D"),
+            self.fields,
+            self.sizes,
+            _shape(self.tensor.dims[: self.rows]),
+            tuple_text(
+                [
+                    _shape(self.tensor.dims[s : s + n])
+                    for s, n in zip(starts, inputs, strict=True)
+                ]
+            ),
+            tuple(methods),
+            None,
+            self.helpers(methods),
+        )
+
+
+def _uses(code: Code, name: str) -> bool:
+    return mentions("\n".join((*code.lines, *code.returns)), name)
+
+
+def _shape(dims: Sequence[Dim]) -> str:
+    return tuple_text([str(dim) for dim in dims])
+

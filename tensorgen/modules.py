@@ -1,0 +1,153 @@
+"""From planned functions to the `Module` that one backend renders."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+from tensorgen import __version__
+from tensorgen.emit.backends import Backend
+from tensorgen.emit.model import Body, Function, Helper, Holder, Module
+from tensorgen.emit.structured import Structure, StructuredClass
+from tensorgen.emit.text import literal
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.printer import equation
+from tensorgen.lower import lower
+from tensorgen.operators.helpers import HELPERS
+from tensorgen.planner import PlannedFunction
+from tensorgen.spec.model import Spec
+
+
+class ModuleBuilder:
+    """Lowers all functions of a spec for one backend, and their derivative classes."""
+
+    def __init__(self, spec: Spec, graph: Graph, backend: Backend) -> None:
+        """Start a module without functions."""
+        self.spec = spec
+        self.graph = graph
+        self.backend = backend
+        self.hints = {name: size for name, size in spec.hints if size is not None}
+        self.classes: dict[str, StructuredClass] = {}
+
+    def build(self, plans: Sequence[PlannedFunction]) -> Module:
+        """Return the module."""
+        spec = self.spec
+        functions = tuple(self.function(plan) for plan in plans)
+        return Module(
+            spec.module,
+            spec.source.name,
+            hashlib.sha256(spec.source.text.encode()).hexdigest(),
+            __version__,
+            self.backend.name,
+            functions,
+            spec.doc,
+            tuple(self._helper(name, source) for name, source in HELPERS.items()),
+            tuple(
+                f.name
+                for f in spec.functions
+                if any(emit.kind == "problem" for emit in f.emit)
+            ),
+            tuple(self.classes.values()),
+        )
+
+    def _helper(self, name: str, source: str) -> Helper:
+        text = re.sub(r"\bnp\b", self.backend.alias, source).strip()
+        return Helper(name, text)
+
+    def function(self, planned: PlannedFunction) -> Function:
+        """Lower one function."""
+        function, plan = planned.source, planned.plan
+        holders, fields = self._holders(planned)
+        names = [
+            name
+            for k, part in enumerate(plan.parts)
+            for name in fields.get(k, (planned.root_names[k],) * len(part))
+        ]
+        code = lower(
+            self.graph,
+            plan.roots,
+            reserved=[p.name for p in planned.parameters],
+            root_names=names,
+            alias=self.backend.alias,
+        )
+        sizes = (s for holder in holders for s in holder.sizes)
+        checks = [
+            f"if {check.size} < 0:\n    raise ValueError({literal(check.message)})"
+            for check in function.checks
+        ]
+        symbols = (s for check in function.checks for s in check.size.symbols)
+        body = Body(
+            (*checks, *code.lines),
+            code.returns,
+            tuple(dict.fromkeys((*code.dims, *sizes, *symbols))),
+            helpers=code.helpers,
+            modules=code.modules,
+            needs_dtype=code.needs_dtype,
+        )
+        formulas = tuple(
+            equation(name, node, self.graph.names)
+            for name, node in zip(planned.root_names, plan.formulas, strict=True)
+        )
+        return Function(
+            function.spec.name,
+            planned.kind,
+            planned.parameters,
+            planned.wrt,
+            function.node.dims,
+            body,
+            function.spec.doc,
+            _formula(planned),
+            formulas,
+            formulas,
+            planned.order,
+            holders,
+        )
+
+    def _holders(
+        self, planned: PlannedFunction
+    ) -> tuple[tuple[Holder, ...], dict[int, tuple[str, ...]]]:
+        """What holds each derivative tensor, and the names of its arrays by root."""
+        holders = []
+        fields: dict[int, tuple[str, ...]] = {}
+        tensors = [
+            (k, t) for k, t in enumerate(planned.plan.tensors) if k in planned.tensors
+        ]
+        for block, (k, tensor) in enumerate(tensors):
+            if tensor is None or tensor.is_dense:
+                holders.append(Holder())
+                continue
+            rows = planned.row_axes(block)
+            taken = [p.name for p in planned.parameters]
+            structure = Structure(
+                self.graph, tensor, rows, self.hints, self.backend.alias, taken
+            )
+            name = planned.class_name(block)
+            if planned.kind in ("order", "mixed"):
+                made = structure.higher_class(name, planned.input_axes())
+            else:
+                made = structure.matrix_class(name, planned.is_square(block))
+            made = self._registered(made)
+            holders.append(Holder(made.name, made.fields, made.sizes))
+            fields[k] = made.fields
+        return tuple(holders), fields
+
+    def _registered(self, made: StructuredClass) -> StructuredClass:
+        """Return the class under a name of its own; equal ones are one."""
+        from dataclasses import replace
+
+        name, count = made.name, 1
+        while name in self.classes and self.classes[name] != replace(made, name=name):
+            count += 1
+            name = f"{made.name}{count}"
+        self.classes.setdefault(name, replace(made, name=name))
+        return self.classes[name]
+
+
+def _formula(planned: PlannedFunction) -> tuple[str, ...]:
+    """The text of the function: its local values, then itself."""
+    spec = planned.source.spec
+    indices = ", ".join(map(str, spec.indices or ()))
+    left = f"{spec.name}[{indices}]" if indices else spec.name
+    rows = [f"{local.left} = {local.formula}" for local in planned.source.locals]
+    return (*rows, f"{left} = {spec.expr}")

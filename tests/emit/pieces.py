@@ -1,0 +1,49 @@
+"""Single templates, rendered and executed on their own."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from types import ModuleType
+
+from tensorgen.emit.backends import BACKENDS
+from tensorgen.emit.render import layout
+from tensorgen.emit.templates import environment
+
+_COUNTER = itertools.count()
+_HEAD = """
+from __future__ import annotations
+import math
+from collections.abc import Callable
+from typing import Any
+"""
+
+
+def source(*templates: str, backend: str = "numpy") -> str:
+    """Return the source of a module of templates and what every module starts with."""
+    spelled = BACKENDS[backend]
+    pieces = [
+        environment(spelled.folder)
+        .get_template(f"{name}.py.j2")
+        .render(
+            backend=spelled,
+            np=spelled.alias,
+            convert=lambda name, value: spelled.convert.format(name=name, value=value),
+        )
+        for name in ("library", "types", *templates)
+    ]
+    if backend == "cupy":
+        pieces.append(
+            environment(spelled.folder).get_template("convert.py.j2").render()
+        )
+    return layout(_HEAD + "\n".join(pieces))
+
+
+def load(*templates: str, backend: str = "numpy") -> ModuleType:
+    """Execute templates as a module, that of matrices first."""
+    name = f"pieces_{next(_COUNTER)}"
+    result = ModuleType(name)
+    sys.modules[name] = result
+    code = source("matrix", *templates, backend=backend)
+    exec(compile(code, name, "exec"), result.__dict__)
+    return result

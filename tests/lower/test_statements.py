@@ -1,0 +1,317 @@
+"""The text of the usual cases, as an expert would write it, and its value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import pytest
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node
+from tensorgen.lower import lower
+from tensorgen.operators.calls import apply
+from tests.lower.support import check
+
+SIZES = {"m": 4, "n": 3, "k": 2, "b": 2}
+
+
+class Case:
+    """A graph with the inputs that the cases use."""
+
+    def __init__(self) -> None:
+        g = self.g = Graph()
+        self.A = g.input("A", ["m", "n"])
+        self.B = g.input("B", ["m", "n"])
+        self.C = g.input("C", ["n", "k"])
+        self.S = g.input("S", ["n", "n"])
+        self.x = g.input("x", ["n"])
+        self.y = g.input("y", ["n"])
+        self.d = g.input("d", ["m"])
+        self.lam = g.input("lam", [])
+        self.P = g.input("P", ["b", "m", "n"])
+        self.Q = g.input("Q", ["b", "n", "k"])
+        self.V = g.input("V", ["b", "m"])
+
+    def power(self, node: Node, exponent: int | Fraction) -> Node:
+        axes = range(node.order)
+        return self.g.map("pow", axes, [(node, axes), (self.g.constant(exponent), ())])
+
+    def residual(self) -> Node:
+        fitted = self.g.einsum("ij,j->i", self.A, self.x)
+        return self.g.sum("i", [(1, fitted, "i"), (-1, self.d, "i")])
+
+    def mask(self) -> Node:
+        return self.g.map("greater", "i", [(self.d, "i"), (self.g.constant(0), "")])
+
+
+def lines(graph: Graph, roots: Sequence[Node]) -> list[str]:
+    code = lower(graph, roots)
+    return [*code.lines, "return " + ", ".join(code.returns)]
+
+
+ONE_LINE: dict[str, Callable[[Case], Node]] = {
+    # Matrices and vectors.
+    "A @ x": lambda c: c.g.einsum("ij,j->i", c.A, c.x),
+    "A.T @ d": lambda c: c.g.einsum("ij,i->j", c.A, c.d),
+    "A @ C": lambda c: c.g.einsum("ij,jk->ik", c.A, c.C),
+    "C.T @ A.T": lambda c: c.g.einsum("ij,jk->ki", c.A, c.C),
+    "A.T @ B": lambda c: c.g.einsum("ij,ik->jk", c.A, c.B),
+    "B.T @ A": lambda c: c.g.einsum("ij,ik->kj", c.A, c.B),
+    "A @ B.T": lambda c: c.g.einsum("ij,kj->ik", c.A, c.B),
+    "A.T @ (d[:, None] * A)": lambda c: c.g.einsum(
+        "ij,ik->jk", c.A, c.g.einsum("i,ik->ik", c.d, c.A)
+    ),
+    "d @ A @ x": lambda c: c.g.einsum("i,i->", c.g.einsum("ij,j->i", c.A, c.x), c.d),
+    "S + S.T": lambda c: c.g.sum("ij", [(1, c.S, "ij"), (1, c.S, "ji")]),
+    "2 * (S + S.T)": lambda c: c.g.sum("ij", [(2, c.S, "ij"), (2, c.S, "ji")]),
+    "2 * (A.T @ (A @ x - d))": lambda c: c.g.einsum(
+        "ij,i->j", c.A, c.residual(), coefficient=2
+    ),
+    "2 * np.outer(d, x)": lambda c: c.g.product(
+        "ij", [(c.d, "i"), (c.x, "j")], coefficient=2
+    ),
+    "np.outer(x, d)": lambda c: c.g.product("ji", [(c.d, "i"), (c.x, "j")]),
+    # Scalars and reductions.
+    "x @ y": lambda c: c.g.einsum("i,i->", c.x, c.y),
+    "x @ x": lambda c: c.g.product("", [(c.power(c.x, 2), "i")]),
+    "np.vdot(A, B)": lambda c: c.g.einsum("ij,ij->", c.A, c.B),
+    "np.vdot(A, A)": lambda c: c.g.product("", [(c.power(c.A, 2), "ij")]),
+    "np.trace(S)": lambda c: c.g.product("", [(c.S, "ii")]),
+    "np.diagonal(S).copy()": lambda c: c.g.product("i", [(c.S, "ii")]),
+    "A.sum(axis=1)": lambda c: c.g.product("i", [(c.A, "ij")]),
+    "A.sum()": lambda c: c.g.product("", [(c.A, "ij")]),
+    "(A * B).sum(axis=1)": lambda c: c.g.einsum("ij,ij->i", c.A, c.B),
+    "(A**2).sum(axis=1)": lambda c: c.g.einsum("ij,ij->i", c.A, c.A),
+    "(x / y).sum()": lambda c: c.g.product("", [(c.x, "i"), (c.power(c.y, -1), "i")]),
+    # Higher orders and batches.
+    "P @ x": lambda c: c.g.einsum("bij,j->bi", c.P, c.x),
+    "d @ P": lambda c: c.g.einsum("bij,i->bj", c.P, c.d),
+    "P @ Q": lambda c: c.g.einsum("bij,bjk->bik", c.P, c.Q),
+    "P @ C": lambda c: c.g.einsum("bij,jk->bik", c.P, c.C),
+    "np.tensordot(V, P, axes=2)": lambda c: c.g.einsum("bi,bij->j", c.V, c.P),
+    'np.einsum("ijk,ij->ik", P, V)': lambda c: c.g.einsum("bij,bi->bj", c.P, c.V),
+    # Elementwise.
+    "-x / 3": lambda c: c.g.scale(c.x, Fraction(-1, 3)),
+    "2 * lam * x * y": lambda c: c.g.product(
+        "i", [(c.x, "i"), (c.lam, ""), (c.y, "i")], coefficient=2
+    ),
+    "x**2 * y": lambda c: c.g.product("i", [(c.x, "i"), (c.y, "i"), (c.x, "i")]),
+    "d[:, None] * A * x": lambda c: c.g.product(
+        "ij", [(c.A, "ij"), (c.x, "j"), (c.d, "i")]
+    ),
+    "A / d[:, None]": lambda c: c.g.product(
+        "ij", [(c.A, "ij"), (c.power(c.d, -1), "i")]
+    ),
+    "x / y**2": lambda c: c.g.product("i", [(c.x, "i"), (c.power(c.y, -2), "i")]),
+    "1 / x": lambda c: c.power(c.x, -1),
+    "1 - x": lambda c: c.g.sum("i", [(-1, c.x, "i"), (1, c.g.constant(1), "")]),
+    "x - 1": lambda c: c.g.sum("i", [(1, c.x, "i"), (-1, c.g.constant(1), "")]),
+    "np.exp(-x)": lambda c: c.g.map("exp", "i", [(c.g.scale(c.x, -1), "i")]),
+    "np.where(d > 0, 2 * d, 0)": lambda c: c.g.product(
+        "i", [(c.mask(), "i"), (c.d, "i")], coefficient=2
+    ),
+    "(d > 0).astype(dtype).sum()": lambda c: c.g.product("", [(c.mask(), "i")]),
+    # Calls.
+    "np.linalg.slogdet(S)[1]": lambda c: apply(c.g, "logdet", [c.S]),
+    "np.linalg.inv(S)": lambda c: apply(c.g, "inv", [c.S]),
+    "np.linalg.solve(S, x)": lambda c: c.g.einsum(
+        "ij,j->i", apply(c.g, "inv", [c.S]), c.x
+    ),
+    "np.linalg.solve(S.T, x)": lambda c: c.g.einsum(
+        "ij,i->j", apply(c.g, "inv", [c.S]), c.x
+    ),
+    "np.linalg.solve(S, C)": lambda c: c.g.einsum(
+        "ij,jk->ik", apply(c.g, "inv", [c.S]), c.C
+    ),
+    "np.trace(np.linalg.solve(S, S))": lambda c: c.g.einsum(
+        "ij,ji->", apply(c.g, "inv", [c.S]), c.S
+    ),
+    "np.max(A, axis=1)": lambda c: apply(c.g, "max", [c.A], axes=(1,)),
+    "np.max(A)": lambda c: apply(c.g, "max", [c.A], axes=(0, 1)),
+    # Whole results.
+    "x.copy()": lambda c: c.x,
+    "A.T.copy()": lambda c: c.g.permute(c.A, (1, 0)),
+    "+lam": lambda c: c.lam,
+    "np.zeros(n, dtype=dtype)": lambda c: c.g.zeros([Dim.of("n")]),
+    "np.ones((n, m), dtype=dtype)": lambda c: c.g.constant(
+        1, [Dim.of("n"), Dim.of("m")]
+    ),
+    "np.full(n, lam, dtype=dtype)": lambda c: c.g.product(
+        "i", [(c.lam, "")], sizes={"i": Dim.of("n")}
+    ),
+    "np.broadcast_to(x, (m, n)).copy()": lambda c: c.g.product(
+        "ij", [(c.x, "j")], sizes={"i": Dim.of("m")}
+    ),
+}
+
+
+@pytest.mark.parametrize("text", ONE_LINE)
+def test_one_node_is_one_plain_expression(text: str) -> None:
+    case = Case()
+    node = ONE_LINE[text](case)
+    assert lines(case.g, [node]) == ["return " + text]
+    check(case.g, [node], SIZES)
+    check(case.g, [node], SIZES, dtype="float32")
+
+
+def test_what_the_user_named_gets_a_statement() -> None:
+    case = Case()
+    case.g.name(residual := case.residual(), "residual")
+    value = case.g.einsum("i,i->", residual, residual)
+    grad = case.g.einsum("ij,i->j", case.A, residual, coefficient=2)
+    code = lower(case.g, [value, grad], root_names=["value", "grad"])
+    assert code.lines == (
+        "residual = A @ x - d",
+        "value = residual @ residual",
+        "grad = 2 * (A.T @ residual)",
+    )
+    assert code.returns == ("value", "grad")
+
+
+def test_a_name_that_is_taken_gets_a_suffix() -> None:
+    case = Case()
+    case.g.name(residual := case.residual(), "x")
+    square = case.g.einsum("i,i->", residual, residual)
+    code = lower(case.g, [square], reserved=["x_2"])
+    assert code.lines == ("x_3 = A @ x - d",)
+
+
+def test_what_is_used_twice_is_computed_once_under_a_telling_name() -> None:
+    case = Case()
+    exps = case.g.map("exp", "i", [(case.x, "i")])
+    total = case.g.product("", [(exps, "i")])
+    share = case.g.product("i", [(exps, "i"), (case.power(total, -1), "")])
+    assert lines(case.g, [share]) == ["exp_x = np.exp(x)", "return exp_x / exp_x.sum()"]
+
+
+def test_a_multiple_of_another_value_reuses_it() -> None:
+    case = Case()
+    t = case.g.einsum("i,i->i", case.x, case.y, coefficient=-1)
+    case.g.name(t, "t")
+    sigmoids = [
+        case.g.map("sigmoid", "i", [(node, "i")]) for node in (t, case.g.scale(t, -1))
+    ]
+    slope = case.g.product("i", [(node, "i") for node in sigmoids])
+    code = check(case.g, [slope], SIZES)
+    assert code.lines == ("t = -x * y",)
+    assert code.returns == ("_sigmoid(t) * _sigmoid(-t)",)
+    assert code.helpers == ("_sigmoid",)
+
+
+def test_a_long_expression_is_broken_up_into_named_parts() -> None:
+    case = Case()
+    node: Node = case.x
+    for function in ["sin", "tanh", "exp", "cos", "atan", "sinh", "asinh", "softplus"]:
+        inner = case.g.map(function, "i", [(node, "i")])
+        node = case.g.sum("i", [(1, inner, "i"), (3, case.y, "i")])
+    code = check(case.g, [node], SIZES)
+    assert 1 < len(code.lines) < 6
+    assert all(len(line) < 80 for line in (*code.lines, *code.returns))
+
+
+def test_an_inverse_used_by_itself_is_computed_once() -> None:
+    case = Case()
+    inverse = apply(case.g, "inv", [case.S])
+    solved = case.g.einsum("ij,j->i", inverse, case.x)
+    code = check(case.g, [inverse, solved], SIZES)
+    assert code.lines == ("inv_S = np.linalg.inv(S)", "inv_S_x = inv_S @ x")
+
+
+def test_batched_systems_take_a_vector_as_a_column() -> None:
+    case = Case()
+    stack = case.g.input("T", ["b", "n", "n"])
+    rows = case.g.input("R", ["b", "n"])
+    inverse = apply(case.g, "inv", [stack])
+    roots = [
+        case.g.einsum("bij,bj->bi", inverse, rows),
+        case.g.einsum("bij,j->bi", inverse, case.x),
+        case.g.einsum("bij,bi->bj", inverse, rows),
+    ]
+    code = check(case.g, roots, SIZES)
+    assert "np.linalg.solve(T, R[..., None])[..., 0]" in code.lines[0]
+    assert "np.linalg.solve(T, x[:, None])" in code.lines[1] or (
+        "x[..., None]" in code.lines[1]
+    )
+
+
+def test_softmax_and_logsumexp_share_shift_and_exponentials() -> None:
+    case = Case()
+    softmax = apply(case.g, "softmax", [case.A], axes=(1,))
+    logsumexp = apply(case.g, "logsumexp", [case.A], axes=(1,))
+    code = check(case.g, [softmax, logsumexp], SIZES)
+    assert code.lines == (
+        "max_A = np.max(A, axis=1)",
+        "exp_values = np.exp(A - max_A[:, None])",
+        "row_sums = exp_values.sum(axis=1)",
+        "softmax_A = exp_values / row_sums[:, None]",
+        "logsumexp_A = max_A + np.log(row_sums)",
+    )
+
+
+def test_what_a_mask_excludes_may_be_infinite() -> None:
+    import numpy as np
+
+    from tests.lower.support import execute
+
+    case = Case()
+    logs = case.g.map("log", "i", [(case.d, "i")])
+    picked = case.g.product("i", [(case.mask(), "i"), (logs, "i")])
+    summed = case.g.product("", [(case.mask(), "i"), (logs, "i"), (case.d, "i")])
+    code = lower(case.g, [picked, summed])
+    values, total = execute(code, {"d": np.array([-1.0, 0.0, 1.0, np.e])}, SIZES)
+    np.testing.assert_allclose(values, [0, 0, 0, 1])
+    np.testing.assert_allclose(total, np.e)
+
+
+def test_the_array_module_has_the_alias_that_the_caller_gives() -> None:
+    case = Case()
+    roots = [make(case) for make in ONE_LINE.values()]
+    code = lower(case.g, roots, alias="cp")
+    text = "\n".join([*code.lines, *code.returns])
+    assert "np." not in text
+    assert "cp.linalg.inv(" in text and "cp.where(" in text
+
+
+def test_results_that_need_not_be_fresh_may_be_views() -> None:
+    case = Case()
+    turned = case.g.permute(case.A, (1, 0))
+    assert lower(case.g, [turned], fresh=False).returns == ("A.T",)
+    both = lower(case.g, [case.x, case.x], fresh=[False, True])
+    assert both.returns == ("x", "x.copy()")
+
+
+def test_python_numbers_stay_weak() -> None:
+    case = Case()
+    size = case.g.size(Dim.of("n"))
+    log = case.g.map("log", "", [(size, "")])
+    scaled = case.g.product("i", [(log, ""), (case.x, "i")])
+    assert lines(case.g, [scaled]) == ["return float(np.log(n)) * x"]
+    check(case.g, [scaled], SIZES, dtype="float32")
+
+
+def test_the_same_graph_gives_the_same_text() -> None:
+    texts = []
+    for _ in range(2):
+        case = Case()
+        texts.append(lower(case.g, [make(case) for make in ONE_LINE.values()]))
+    assert texts[0] == texts[1]
+
+
+def test_a_deep_network_lowers_in_linear_time() -> None:
+    import time
+
+    def seconds(layers: int) -> float:
+        g = Graph()
+        h = g.input("x", ["n"])
+        for k in range(layers):
+            weights = g.input(f"W{k}", ["n", "n"])
+            h = g.map("tanh", "i", [(g.einsum("ij,j->i", weights, h), "i")])
+            g.name(h, f"h{k}")
+        start = time.perf_counter()
+        code = lower(g, [g.product("", [(h, "i")])])
+        assert len(code.lines) == layers
+        return time.perf_counter() - start
+
+    assert seconds(400) < 1.0
