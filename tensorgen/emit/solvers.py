@@ -19,7 +19,7 @@ from tensorgen.passes.views import Factor, Name
 if TYPE_CHECKING:
     from tensorgen.emit.structured import Structure
 
-DENSE = "_Factorization(self.matrix, self.columns, {shift})"
+DENSE = "_DenseFactorization(self.matrix, self.columns, {shift})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tensorgen.errors import Faults, Span
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Input, Node, Product, topological
+from tensorgen.ir.nodes import Node, Product, Size, topological
 from tensorgen.lang.names import Record
 from tensorgen.operators.functions.array import Array, show_shape
 from tensorgen.spec.model import FunctionSpec, InputSpec
@@ -16,27 +16,41 @@ from tensorgen.spec.model import FunctionSpec, InputSpec
 Row = dict[str, Fraction]
 
 
-def determined(dims: Iterable[Dim]) -> set[str]:
-    """Return the symbols whose values follow when the values of `dims` are known.
+class Known:
+    """What follows when the values of some dims are known.
 
-    Gauss-Jordan elimination: a symbol is known where a row holds it alone.
+    Gauss-Jordan elimination over the affine ones: so `n + k` and `k` give n, and
+    `n + k` alone gives itself though neither of its symbols.
     """
-    rows: list[Row] = []
-    for dim in dims:
-        if dim.degree > 1:
-            continue
-        row = {name: Fraction(c) for monomial, c in dim.terms for name in monomial}
-        for known in rows:
+
+    def __init__(self, dims: Iterable[Dim]) -> None:
+        self.rows: list[Row] = []
+        for dim in dims:
+            if dim.degree > 1:
+                continue
+            row = self._rest(dim)
+            if not row:
+                continue
+            pivot = next(iter(row))
+            row = {name: c / row[pivot] for name, c in row.items()}
+            for known in self.rows:
+                if pivot in known:
+                    _eliminate(known, row)
+            self.rows.append(row)
+
+    def _rest(self, dim: Dim) -> Row:
+        """What the known dims leave open of the affine part of a dim."""
+        row = {m[0]: Fraction(c) for m, c in dim.terms if len(m) == 1}
+        for known in self.rows:
             _eliminate(row, known)
-        if not row:
-            continue
-        pivot = next(iter(row))
-        row = {name: c / row[pivot] for name, c in row.items()}
-        for known in rows:
-            if pivot in known:
-                _eliminate(known, row)
-        rows.append(row)
-    return {next(iter(row)) for row in rows if len(row) == 1}
+        return row
+
+    def missing(self, dim: Dim) -> tuple[str, ...]:
+        """The symbols that keep a dim from following; none if it follows."""
+        crossed = [name for m, _ in dim.terms if len(m) > 1 for name in m]
+        alone = [name for name in crossed if self._rest(Dim.symbol(name))]
+        open_ = self._rest(dim)
+        return tuple(name for name in dim.symbols if name in open_ or name in alone)
 
 
 def _eliminate(row: Row, known: Row) -> None:
@@ -58,20 +72,27 @@ def check_sizes(
     arguments: tuple[InputSpec, ...],
 ) -> None:
     """Report dims that no argument's shape gives."""
-    known = determined(dim for argument in arguments for dim in argument.shape)
+    known = Known(dim for argument in arguments for dim in argument.shape)
     for name, span in record.sizes.items():
-        if name not in known:
+        if known.missing(Dim.symbol(name)):
             _undetermined(faults, function, name, span)
-    used: dict[str, None] = {}
+    used = {check.size: None for check in record.checks}
     for part in topological([node]):
-        if not isinstance(part, Input):
-            dims = part.sizes if isinstance(part, Product) else part.dims
-            used.update((name, None) for dim in dims for name in dim.symbols)
-    for check in record.checks:
-        used.update((name, None) for name in check.size.symbols)
-    for name in used:
-        if name not in known and name not in record.sizes:
+        used.update(dict.fromkeys(_sizes(part)))
+    missing = dict.fromkeys(name for size in used for name in known.missing(size))
+    for name in missing:
+        if name not in record.sizes:
             _undetermined(faults, function, name, function.name_text.span())
+
+
+def _sizes(node: Node) -> tuple[Dim, ...]:
+    """The dims that a node is made with, beside those of its operands."""
+    match node:
+        case Product():
+            return node.sizes
+        case Size():
+            return (node.value,)
+    return node.dims
 
 
 def _undetermined(

@@ -40,7 +40,7 @@ from tensorgen.lower.writer import Writer
 
 # A longer text is broken up by naming its longest part, if that part is worth it.
 LONGEST = 66
-LONGEST_NESTED = 44
+LONGEST_NESTED = 52
 DEEPEST = 2
 WORTH_A_NAME = 10
 
@@ -141,7 +141,8 @@ class Lowering:
                 return
         own = self._has_statement(node, named or often) and not plan.is_leaf(node)
         self._render(node)
-        later = plan.uses[node] == 1 and node in self.roots and self._is_partial(node)
+        last = plan.uses[node] == 1 and node in self.roots
+        later = last and self._is_unfinished(node)
         if own and not self.values[node].weak and not later:
             self._store(node)
 
@@ -261,10 +262,11 @@ class Lowering:
             expr = ordered(expr, range(node.order))
         self.values[node] = self._statement(node, expr, None)
 
-    def _is_partial(self, node: Node) -> bool:
-        """Whether a root must still be spread or converted, once it is returned."""
+    def _is_unfinished(self, node: Node) -> bool:
+        """Whether a root must still be spread, converted or copied when returned."""
         expr = self.values[node]
-        return expr.kind != "float" or len(expr.labels) < node.order
+        whole = expr.kind == "float" and len(expr.labels) == node.order
+        return expr.base is not None or not whole
 
     def _statement(self, node: Node, expr: Expr, suggestion: str | None) -> Expr:
         name = self.writer.names.pick(self._candidates(node, suggestion))

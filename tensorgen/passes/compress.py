@@ -28,8 +28,11 @@ from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import factor_sum
 from tensorgen.passes.views import Factor, Name, Triple, View, labels_of
 
-EXACT = 7
-"""Terms of at most this many factors try every grouping (877 of them)."""
+EXACT = 6
+"""Terms of at most this many factors try every grouping (203 of them)."""
+
+KEPT = 12
+"""How many groupings are built to see which arrays are the same."""
 
 DEPTH = 4
 """How deep products of products are looked into."""
@@ -200,9 +203,10 @@ def _view(graph: Graph, node: Node) -> _Term:
             ties.append(tie)
     term = _Term(view.coefficient, view.factors, tuple(ties), [], view.sizes)
     for constraint in rest:
-        # What is no tie is part of an array: a mask, if it speaks of axes alone.
+        # What is no tie is part of an array: a mask, if no factor has a summed label.
         labels = tuple(dict.fromkeys(labels_of(constraint)))
-        if all(map(_is_axis, labels)):
+        present = {x for _, xs in term.factors for x in xs if not _is_axis(x)}
+        if present.isdisjoint(labels):
             sizes = {x: view.sizes[x] for x in labels}
             mask = graph.product(labels, [], constraints=[constraint], sizes=sizes)
             term.factors.append((mask, labels))
@@ -242,7 +246,7 @@ def _use_first_axes(term: _Term) -> None:
 def _grouped(graph: Graph, term: _Term, cost: CostModel) -> StoredTerm:
     """Group the factors of a term so that the least is stored."""
     candidates = [
-        _stored(graph, term, partition) for partition in _partitions(len(term.factors))
+        _stored(graph, term, partition) for partition in _candidates(term, cost)
     ]
     # Among equals the fewest arrays, then the first.
     factors = min(candidates, key=lambda found: (_held(found, cost), len(found)))
@@ -254,12 +258,46 @@ def _grouped(graph: Graph, term: _Term, cost: CostModel) -> StoredTerm:
     return StoredTerm(coefficient, tuple(factors), term.ties)
 
 
-def _partitions(count: int) -> Iterator[list[list[int]]]:
-    """Every way to group `count` factors; beyond `EXACT` only the two extremes."""
-    if count > EXACT:
-        yield [[k] for k in range(count)]
-        yield [list(range(count))]
-        return
+Partition = list[list[int]]
+
+
+def _candidates(term: _Term, cost: CostModel) -> list[Partition]:
+    """The groupings that look best by the sizes of their labels, and no grouping.
+
+    Which arrays are the same shows only when they are built, so several are kept.
+    """
+    count = len(term.factors)
+    pool = list(_partitions(count) if count <= EXACT else _greedy(term, cost))
+    pool.sort(key=lambda partition: _estimate(term, partition, cost))
+    return [[[k] for k in range(count)], *pool[:KEPT]]
+
+
+def _estimate(term: _Term, partition: Partition, cost: CostModel) -> float:
+    """How many numbers a grouping holds if no two arrays are the same."""
+    labels = [{x for k in group for x in term.factors[k][1]} for group in partition]
+    total = 0.0
+    for k, own in enumerate(labels):
+        others = set().union(*labels[:k], *labels[k + 1 :])
+        total += cost.size(term.sizes[x] for x in own if _is_axis(x) or x in others)
+    return total
+
+
+def _greedy(term: _Term, cost: CostModel) -> Iterator[Partition]:
+    """The groupings on the way from no grouping to one, by the best merge each."""
+    partition: Partition = [[k] for k in range(len(term.factors))]
+    yield partition
+    while len(partition) > 1:
+        merges = [
+            [*(g for k, g in enumerate(partition) if k not in (i, j)), left + right]
+            for i, left in enumerate(partition)
+            for j, right in enumerate(partition[:i])
+        ]
+        partition = min(merges, key=lambda p: _estimate(term, p, cost))
+        yield partition
+
+
+def _partitions(count: int) -> Iterator[Partition]:
+    """Every way to group `count` factors."""
     if not count:
         yield []
         return
@@ -279,13 +317,17 @@ def _stored(graph: Graph, term: _Term, partition: list[list[int]]) -> list[Facto
     for group in partition:
         factors = [term.factors[k] for k in group]
         labels = {x: None for _, xs in factors for x in xs}
-        mine = [
+        mine: list[Triple] = []
+        waiting = list(term.inner)
+        while touching := [
             c
-            for c in term.inner
+            for c in waiting
             if any(x in labels for x in labels_of(c) if not _is_axis(x))
-        ]
-        for constraint in mine:
-            labels.update(dict.fromkeys(labels_of(constraint)))
+        ]:
+            waiting = [c for c in waiting if c not in touching]
+            mine += touching
+            for constraint in touching:
+                labels.update(dict.fromkeys(labels_of(constraint)))
         groups.append((factors, labels, mine))
     found = []
     for k, (factors, labels, mine) in enumerate(groups):

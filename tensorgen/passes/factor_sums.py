@@ -29,7 +29,7 @@ class Candidate:
 
     places: tuple[tuple[int, int], ...]
     saving: float
-    free: bool  # no rest shares a label with it, and every term has it
+    free: bool  # every term has it, and to move it outside never costs
 
 
 def factor_sum(
@@ -45,7 +45,7 @@ def factor_sum(
     Fires where the modelled cost falls; not where a rest would keep a delta that the
     factor shares labels with, since `p[i] * (delta(i, j) - p[j])` would have to be
     materialised. At the `root` of what is stored, a factor of all terms moves outside
-    if no rest has its axes, deltas or not: what it leaves is an array that is smaller.
+    if no rest has one of its axes, deltas or not: it leaves an array without that axis.
     `opens` says which terms may be looked into. Ends: each step lowers the number of
     factors over all terms.
     """
@@ -97,14 +97,9 @@ def _candidates(
         for t, k in at.items():
             mine.update(views[t].factors[k][1])
             rest.update(_rest_labels(views[t], k))
-        shared = mine & rest
-        if root:
-            tied = {
-                x for t in at for c in views[t].constraints for x in labels_of(c)
-            }
-            shared = {x for x in shared if _is_axis(x)} | (mine & tied)
-        free = len(at) == len(views) and not shared
-        if free and not rest and not mine:
+        alone = {x for x in mine - rest if _is_axis(x)}
+        free = len(at) == len(views) and bool(alone if root else not mine & rest)
+        if not (rest or mine):
             continue
         if not free and any(views[t].constraints for t in at):
             continue

@@ -28,6 +28,7 @@ def source(*templates: str, backend: str = "numpy") -> str:
         .render(
             backend=spelled,
             np=spelled.alias,
+            has_dense_hessian=True,
             convert=lambda name, value: spelled.convert.format(name=name, value=value),
         )
         for name in ("library", "types", *templates)

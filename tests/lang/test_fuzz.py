@@ -26,9 +26,8 @@ SEEDS = (
     "roll(flip(v), 1) * clip(w, -1, 1) + gelu(v)",
     "sum(v[tri[a, d]] * i, a, d=range(0, 2), i=range(a, d + 3))",
 )
-EXTRA = (
-    "( ) [ ] , : + - * / ** @ < == & ~ = . 0 1 2.5 -1 n k i j v X row sum None".split()
-)
+_EXTRA = "( ) [ ] , : + - * / ** @ < == & ~ = . 0 1 2.5 -1 n k i j v X row sum None"
+EXTRA = _EXTRA.split()
 TOKEN = re.compile(r"\*\*|[<>=!]=|\w+(?:\.\d+)?|'[^']*'|\S")
 
 
