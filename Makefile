@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.installed-run
 DEV := $(VENV)/.installed-dev
 EXAMPLES := $(sort $(wildcard examples/*.yaml))
-CODE := tensorgen tests examples benchmarks
+CODE := tensorgen tests examples benchmarks docs
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint check format golden bench fuzz clean
@@ -38,8 +38,9 @@ format: $(DEV)  ## lay out the code and mend what ruff can mend
 	$(BIN)/ruff check --fix-only --quiet $(CODE)
 	$(BIN)/black --quiet $(CODE)
 
-golden: $(DEV)  ## rewrite the golden files; review the difference
+golden: $(DEV)  ## rewrite the golden files and what documents quote; review the difference
 	$(BIN)/python -m tensorgen gen $(EXAMPLES) -o tests/golden -b numpy -b cupy
+	$(BIN)/python -m tests.documents
 
 bench: $(DEV)  ## measure, and rewrite benchmarks/results
 	$(BIN)/python benchmarks/generation.py

@@ -12,11 +12,15 @@ from tensorgen.emit.model import Body, Function, Helper, Holder, Module
 from tensorgen.emit.structured import Structure, StructuredClass
 from tensorgen.emit.text import literal
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node, children
 from tensorgen.ir.printer import equation
 from tensorgen.lower import lower
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.planner import PlannedFunction
 from tensorgen.spec.model import Spec
+
+READABLE = 40
+"""The most values that a formula in a docstring may be made of."""
 
 
 class ModuleBuilder:
@@ -69,6 +73,12 @@ class ModuleBuilder:
             plan.roots,
             reserved=[p.name for p in planned.parameters],
             root_names=names,
+            # What an object holds may be an argument: it never writes to it.
+            fresh=[
+                k not in planned.tensors
+                for k, part in enumerate(plan.parts)
+                for _ in part
+            ],
             alias=self.backend.alias,
         )
         sizes = (s for holder in holders for s in holder.sizes)
@@ -86,7 +96,7 @@ class ModuleBuilder:
             needs_dtype=code.needs_dtype,
         )
         formulas = tuple(
-            equation(name, node, self.graph.names)
+            self._equation(name, node)
             for name, node in zip(planned.root_names, plan.formulas, strict=True)
         )
         return Function(
@@ -98,11 +108,24 @@ class ModuleBuilder:
             body,
             function.spec.doc,
             _formula(planned),
-            formulas,
-            formulas,
+            tuple(text for text in formulas if text),
+            tuple(text or "dense" for text in formulas),
             planned.order,
             holders,
         )
+
+    def _equation(self, name: str, node: Node) -> str:
+        """A formula in index notation, or nothing where it says little by its length."""
+        names = self.graph.names
+        waiting, seen = [node], {node}
+        while waiting:
+            inner = waiting.pop()
+            fresh = [c for c in children(inner) if c not in seen]
+            waiting += [c for c in dict.fromkeys(fresh) if c not in names]
+            seen.update(fresh)
+            if len(seen) > READABLE:
+                return ""
+        return equation(name, node, names)
 
     def _holders(
         self, planned: PlannedFunction

@@ -172,7 +172,10 @@ class Planner:
         ways, names = self._ways(kind, order)
         cross_country = self.mode == "cross-country"
         tensors = range(*_tensor_roots(kind, len(ways[0]), len(self.wrt)))
-        plan = optimise(self.graph, ways, self.hints, cross_country, tensors)
+        if kind == "value_gradient_hessian":
+            plan = self._beside(ways[0][: tensors.start], self._planned("hessian", ()))
+        else:
+            plan = optimise(self.graph, ways, self.hints, cross_country, tensors)
         parameters = [
             Parameter(
                 spec.name,
@@ -202,6 +205,27 @@ class Planner:
             names,
             tensors,
             order,
+        )
+
+    def _beside(self, others: Sequence[Node], planned: PlannedFunction) -> Plan:
+        """The plan that computes other values beside the tensors of a planned one.
+
+        The tensors stay what they are there, so that one function has one Hessian.
+        """
+        tensors = planned.plan.tensors
+        arrays = [
+            planned.plan.formulas[k : k + 1] if tensor is None else tensor.arrays
+            for k, tensor in enumerate(tensors)
+        ]
+        roots = [*others, *(node for part in arrays for node in part)]
+        joint = optimise(self.graph, [roots], self.hints, self.mode == "cross-country")
+        nodes = iter(joint.roots)
+        parts = [(next(nodes),) for _ in others]
+        parts += [tuple(next(nodes) for _ in part) for part in arrays]
+        return Plan(
+            tuple(parts),
+            (*(None for _ in others), *tensors),
+            (*joint.formulas[: len(others)], *planned.plan.formulas),
         )
 
     def _ways(

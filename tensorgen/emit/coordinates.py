@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tensorgen.emit.text import mentions, tuple_text
+from tensorgen.emit.text import mentions
 from tensorgen.ir.dims import Dim
 from tensorgen.passes.compress import StoredTerm
 
@@ -53,8 +53,7 @@ def _bindings(structure: Structure, lines: list[str]) -> list[str]:
     if used:
         values = ", ".join(f"self.{name}" for name in used)
         found.append(f"{', '.join(used)} = {values}")
-    if any(mentions(text, s) for s in structure.sizes):
-        found.append(f"{tuple_text(structure.sizes)} = self.sizes")
+    found += structure.unpacked(text)
     if mentions(text, "dtype"):
         found.append("dtype = self.dtype")
     return found
@@ -71,7 +70,7 @@ def _term(
     free = [axis for axis in range(structure.axes) if axis not in second]
     node = graph.product(
         free,
-        [(structure.stored[n], labels) for n, labels in term.factors],
+        structure.factors(term),
         coefficient=term.coefficient,
         sizes={axis: tensor.dims[axis] for axis in free},
     )
@@ -83,8 +82,6 @@ def _term(
     )
     lines = list(code.lines)
     value = code.returns[0]
-    if code.needs_dtype and "dtype = self.dtype" not in lines:
-        lines.insert(0, "dtype = self.dtype")
     sizes = [str(tensor.dims[axis]) for axis in free]
     own = ", ".join(names[axis] for axis in free)
     if not free:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from tensorgen.emit.text import tuple_text
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
 from tensorgen.passes.compress import StoredTerm
@@ -73,7 +74,7 @@ def _core(
     parts = [
         graph.product(
             out,
-            [(structure.stored[n], labels) for n, labels in term.factors],
+            structure.factors(term),
             coefficient=term.coefficient,
             sizes=sizes,
         )
@@ -123,10 +124,10 @@ def _block_call(
     if not (len(numbered) == len(rest) == 1):
         value = f"({value}).reshape({count}, {side}, {side})"
     lines = list(structure.lines(code, f"blocks = {value}"))
-    axes = ", ".join(map(str, [*first, *rest]))
-    call = (
-        f"_BlockFactorization(blocks, ({axes},), {len(first)}, self.columns, {shift})"
-    )
+    if lines[-1].endswith(" = blocks"):
+        lines[-1:] = []
+    axes = tuple_text([str(a) for a in (*first, *rest)])
+    call = f"_BlockFactorization(blocks, {axes}, {len(first)}, self.columns, {shift})"
     return lines, call
 
 
@@ -167,7 +168,10 @@ def _kronecker(structure: Structure) -> Solver | None:
         out = [*axes, *(a + r for a in axes)]
         node = graph.product(
             out,
-            [(structure.stored[n], labels) for n, labels in factors],
+            [
+                *((structure.stored[n], labels) for n, labels in factors),
+                *((node, ()) for node in term.scale if k == 0),
+            ],
             coefficient=term.coefficient if k == 0 else 1,
         )
         name = f"part{k + 1}"
@@ -176,8 +180,12 @@ def _kronecker(structure: Structure) -> Solver | None:
         if len(axes) > 1:
             side = _size([dims[a] for a in axes])
             value = f"({value}).reshape({side}, {side})"
-        lines += structure.lines(code, f"{name} = {value}")
-        parts.append(f"({name}, ({', '.join(map(str, axes))},))")
+        if value in structure.fields:
+            lines.append(f"{value} = self.{value}")
+            name = value
+        else:
+            lines += structure.lines(code, f"{name} = {value}")
+        parts.append(f"({name}, {tuple_text([str(a) for a in axes])})")
     call = (
         f"return _KroneckerFactorization(({', '.join(parts)}), self.columns, shift, "
         f"lambda: {DENSE.format(shift='shift')})"
@@ -197,10 +205,7 @@ def _bands(structure: Structure) -> Solver | None:
         code = structure.code(_core(structure, [term], [0]), "band", ["shift"])
         lines += structure.lines(code, "")[:-1]
         entries.append(f"{offset}: {code.returns[0]}")
-    call = (
-        f"return _BandFactorization({{{', '.join(entries)}}}, self.columns, shift, "
-        "self.matvec)"
-    )
+    call = f"return _BandFactorization({{{', '.join(entries)}}}, self.columns, shift)"
     return Solver("_BandFactorization", ("band",), 3, (*_once(lines), call))
 
 
@@ -292,9 +297,7 @@ def _half_lines(
     """Statements for the matrix L with a row an entry of x, and the weights c."""
     graph, np = structure.graph, structure.alias
     summed = term.summed
-    sizes = {
-        x: d for n, xs in term.factors for x, d in zip(xs, n.dims, strict=True)
-    }
+    sizes = {x: d for n, xs in term.factors for x, d in zip(xs, n.dims, strict=True)}
     out = [*range(structure.rows), *summed]
     side = graph.product(
         out,
@@ -303,7 +306,10 @@ def _half_lines(
     )
     weight = graph.product(
         summed,
-        [(structure.stored[n], xs) for n, xs in middle],
+        [
+            *((structure.stored[n], xs) for n, xs in middle),
+            *((node, ()) for node in term.scale),
+        ],
         coefficient=term.coefficient,
         sizes={x: sizes[x] for x in summed},
     )

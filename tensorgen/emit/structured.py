@@ -19,7 +19,7 @@ from tensorgen.ir.nodes import Input, Node
 from tensorgen.ir.printer import equation
 from tensorgen.lower import Code, lower
 from tensorgen.operators.helpers import HELPERS
-from tensorgen.passes.compress import Compressed
+from tensorgen.passes.compress import Compressed, StoredTerm
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.views import Factor, Name
 
@@ -27,6 +27,7 @@ HESSIAN_BASE = "_StructuredHessian"
 MATRIX_BASE = "_Structured"
 DERIVATIVE_BASE = "_StructuredDerivative"
 
+WIDTHS = ("width", "count", "width_")
 VECTORS = ("d", "u", "v", "w")
 ARRAYS = ("A", "B", "C", "D", "E", "F", "G", "P", "Q", "R", "S", "T")
 SCALARS = ("alpha", "beta", "gamma", "delta")
@@ -86,6 +87,7 @@ class Structure:
         for node in tensor.arrays:
             symbols |= {s for dim in node.dims for s in dim.symbols}
         self.sizes = tuple(sorted(symbols))
+        self.width = next(w for w in WIDTHS if w not in symbols)
         self.fields = self._field_names({*taken, *symbols})
         self.stored: dict[Node, Node] = {
             node: graph.input(name, node.dims)
@@ -114,7 +116,9 @@ class Structure:
         fresh: bool = False,
     ) -> Code:
         """Lower a node over the stored arrays; unless `fresh`, it may be one of them."""
-        plan = optimise(self.graph, [[node]], self.hints, True)
+        # Right-hand sides are few, whatever other dims without hints are.
+        hints = {**self.hints, self.width: 1}
+        plan = optimise(self.graph, [[node]], hints, True)
         return lower(
             self.graph,
             plan.roots,
@@ -124,7 +128,9 @@ class Structure:
             alias=self.alias,
         )
 
-    def lines(self, code: Code, ending: str, own: Sequence[str] = ()) -> tuple[str, ...]:
+    def lines(
+        self, code: Code, ending: str, own: Sequence[str] = ()
+    ) -> tuple[str, ...]:
         """Statements that bind what the code uses, the code, and its return."""
         text = "\n".join((*code.lines, *code.returns, ending))
         used = [f for f in self.fields if mentions(text, f)]
@@ -132,12 +138,18 @@ class Structure:
         if used:
             values = ", ".join(f"self.{name}" for name in used)
             lines.append(f"{', '.join(used)} = {values}")
-        if any(mentions(text, s) for s in self.sizes):
-            lines.append(f"{tuple_text(self.sizes)} = self.sizes")
+        lines += self.unpacked(text)
         if code.needs_dtype:
             lines.append("dtype = self.dtype")
         lines += own
         return (*lines, *code.lines, ending)
+
+    def unpacked(self, text: str) -> list[str]:
+        """The statement that binds the sizes that some code uses."""
+        names = [s if mentions(text, s) else "_" for s in self.sizes]
+        if all(name == "_" for name in names):
+            return []
+        return [f"{', '.join(names)}{',' * (len(names) == 1)} = self.sizes"]
 
     def method(
         self,
@@ -161,6 +173,11 @@ class Structure:
             doc,
             self.lines(code, f"return {code.returns[0]}", own),
         )
+
+    def factors(self, term: StoredTerm) -> list[Factor]:
+        """The factors of a term over the inputs of the methods."""
+        factors: list[Factor] = [(self.stored[n], xs) for n, xs in term.factors]
+        return factors + [(node, ()) for node in term.scale]
 
     def helpers(self, methods: Sequence[Method]) -> tuple[str, ...]:
         """The module-level helpers that the methods call."""
@@ -223,9 +240,7 @@ class Structure:
         self, name: str, out: Sequence[int], contracted: Sequence[int]
     ) -> Method:
         """The product with `width` arrays side by side, on the last axis."""
-        width = "width"
-        while width in self.sizes:
-            width += "_"
+        width = self.width
         dims = [*(self.tensor.dims[a] for a in contracted), Dim.symbol(width)]
         operand = self.graph.input("operand", dims)
         node = self.tensor.contracted(
@@ -275,8 +290,10 @@ class Structure:
                 others.append((self.graph.input(names[-1], dims), tuple(axes)))
             out = range(starts[len(inputs) - count])
             parameters = ", ".join(["self", *(f"{n}: Array" for n in names)])
-            doc = "Contract the last input." if count == 1 else (
-                f"Contract the last {count} inputs."
+            doc = (
+                "Contract the last input."
+                if count == 1
+                else (f"Contract the last {count} inputs.")
             )
             methods.append(
                 self.method(
@@ -308,4 +325,3 @@ def _uses(code: Code, name: str) -> bool:
 
 def _shape(dims: Sequence[Dim]) -> str:
     return tuple_text([str(dim) for dim in dims])
-

@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from tensorgen.lang.statement import Statement
 
 
+# What a name that is no index may be meant for, behind the first argument.
+_AXIS = "an axis is a number: axis=0"
+_MEANT = {
+    "max": "maximum(x, y) is the larger of two, entry by entry",
+    "min": "minimum(x, y) is the smaller of two, entry by entry",
+}
+
+
 def _is_condition(tree: ast.expr) -> bool:
     match tree:
         case ast.Compare():
@@ -90,7 +98,7 @@ def _bind(e: Statement, function: Function, tree: ast.Call) -> _Binding | None:
         if _is_condition(part):
             conditions += split(part)
         elif isinstance(part, ast.Name) and _is_index(e, function, k, part):
-            index = e.bind(part, part.id)
+            index = e.bind(part, part.id, _MEANT.get(function.name, _AXIS))
             fine &= index is not None
             found.indices += [index] if index is not None else []
         else:

@@ -129,10 +129,9 @@ def indicator(
         mentioned.update(dict.fromkeys(form.mentioned))
         constraints.append(constraint(e, kind, form))
     batch = tuple(label for label in mentioned if label not in axes)
-    sizes = {i: e.size(i) for i in (*batch, *axes) if isinstance(i, Index)}
-    node = e.build.graph.product(
-        (*batch, *axes), [], constraints=constraints, sizes=sizes
-    )
+    out = (*batch, *axes)
+    sizes = e.sizes(out)
+    node = e.build.graph.product(out, [], constraints=constraints, sizes=sizes)
     return Array(node, batch)
 
 

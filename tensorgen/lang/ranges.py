@@ -1,11 +1,11 @@
 """Which values indices take: from bounds, positions and conditions.
 
-The rules are SPEC's (docs/language.md): a range that is given holds; otherwise an
-index takes the largest interval in which every position that mentions it alone stays
-inside its axis; failing that a position whose other indices have ranges; failing that
-the bounds of others in which it occurs; failing that an index array that it is
-compared with. All indices of one statement are solved together, in rounds: each round
-applies the first rule that finds anything.
+The rules of the language: a range that is given holds; otherwise an index takes the
+largest interval in which every position that mentions it alone stays inside its axis;
+failing that, it follows from a position whose other indices have ranges; failing that,
+from the bounds of others in which it occurs; failing that, from an index array that it
+is compared with. All indices of one statement are solved together, in rounds: each
+round applies the first rule that finds anything.
 """
 
 from __future__ import annotations

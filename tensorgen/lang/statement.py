@@ -27,7 +27,7 @@ from tensorgen.lang.protocol import Differentiator
 from tensorgen.lang.ranges import Ranges
 from tensorgen.lang.syntax import DEEPEST, Expression
 from tensorgen.operators.functions import FUNCTIONS
-from tensorgen.operators.functions.array import Array, Build, Misuse, Place
+from tensorgen.operators.functions.array import Array, Build, Label, Misuse, Place
 
 CONSTANTS = ("pi", "e", "inf")
 # Of definitions that call each other, a fault shows the innermost calls.
@@ -83,7 +83,7 @@ class Statement:
         value = self.value(self.expression.tree)
         if value is None:
             return None
-        if self.ranges.indices:
+        if self.ranges.indices or self.ranges.positions:
             self.known = self.ranges.solve(self.session.faults)
             if self.known is None:
                 return None
@@ -122,24 +122,35 @@ class Statement:
             return Dim.symbol(f"#{self.ranges.indices.index(index)}")
         return self.known[index].size
 
-    def bind(self, tree: ast.expr | ast.keyword, name: str) -> Index | None:
+    def sizes(self, labels: Iterable[Label]) -> dict[Label, Dim]:
+        """The sizes of labels that are indices of this statement.
+
+        Others stand in values that were passed to a definition: with axes, so that
+        their sizes are known without asking.
+        """
+        own = self.ranges.indices
+        return {i: self.size(i) for i in labels if isinstance(i, Index) and i in own}
+
+    def bind(
+        self, tree: ast.expr | ast.keyword, name: str, hint: str | None = None
+    ) -> Index | None:
         """Bind an index at a place of the tree, the same one in both readings."""
         index = self._bound.get(id(tree))
         if index is None:
             index = Index(name, self.expression.span(tree))
-            if not self.check_index(index):
+            if not self.check_index(index, hint):
                 return None
             self._bound[id(tree)] = index
             self.ranges.indices.append(index)
         self.scope[name] = index
         return index
 
-    def check_index(self, index: Index) -> bool:
+    def check_index(self, index: Index, hint: str | None = None) -> bool:
         """Report an index that bears a name which is in use."""
         thing = self.names.get(index.name)
         if thing is not None:
             message = f"'{index.name}' is {thing.what}, so no index can bear its name"
-            self.fault(message, index.span)
+            self.fault(message, index.span, hint=hint)
         elif index.name in self.scope:
             message = f"the index '{index.name}' is bound already"
             first = self.scope[index.name].span

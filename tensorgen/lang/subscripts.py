@@ -58,7 +58,7 @@ class _View:
         batch = tuple(dict.fromkeys((*base.batch, *self.indices)))
         out = (*batch, *self.out)
         sizes = dict(self.sizes)
-        sizes.update({i: e.size(i) for i in batch if isinstance(i, Index)})
+        sizes.update(e.sizes(self.indices))
         graph = e.build.graph
 
         def part(node: Node, labels: tuple[Label, ...]) -> Node:
@@ -78,7 +78,7 @@ class _View:
                 sizes=dict(enumerate(base.node.dims)),
             )
             terms.append((term.coefficient, part(whole, labels), out))
-        return Array(graph.sum(out, terms, {x: sizes[x] for x in out}), batch)
+        return Array(graph.sum(out, terms), batch)
 
 
 def subscript(e: Statement, tree: ast.Subscript) -> Array | None:

@@ -52,7 +52,7 @@ class Names:
 
     def pick(self, candidates: Iterable[str]) -> str:
         """The first candidate that is free, else the first one with a number."""
-        known = list(candidates)
+        known = [name for name in candidates if name.isidentifier()] or ["value"]
         for name in known:
             if self._free(name):
                 break
@@ -66,7 +66,6 @@ class Names:
     def _free(self, name: str) -> bool:
         return (
             name not in self._taken
-            and name.isidentifier()
             and not keyword.iskeyword(name)
             and not keyword.issoftkeyword(name)
         )
@@ -165,7 +164,7 @@ def _describe_product(node: Product, name_of: Callable[[Node], str | None]) -> s
         return f"{arg}_sums" if arg else "sums"
     names = [name_of(ref.node) for ref in node.factors if ref.node.order]
     parts = [name.removeprefix("product_") for name in names if name]
-    known = [name for name in parts if not _is_generic(name)]
+    known = [name for name in parts if name.isidentifier() and not _is_generic(name)]
     if len(names) == len(known) > 1:
         return "_".join(dict.fromkeys(known))
     if len(names) == len(known) == 1:

@@ -6,29 +6,29 @@ at the top of a file.
 
 HELPERS: dict[str, str] = {
     "_sigmoid": '''
-def _sigmoid(t):
+def _sigmoid(t: Array) -> Array:
     """Return 1 / (1 + exp(-t)) without overflow or loss of digits."""
     e = np.exp(-np.abs(t))
     return np.where(t >= 0, 1, e) / (1 + e)
 ''',
     "_sech2": '''
-def _sech2(t):
+def _sech2(t: Array) -> Array:
     """Return 1 - tanh(t)**2 without cancellation."""
     e = np.exp(-2 * np.abs(t))
     return 4 * e / (1 + e) ** 2
 ''',
     "_rroot": '''
-def _rroot(s):
+def _rroot(s: Array) -> Array:
     """Return 1 / sqrt(s), and 0 where s is 0."""
     return np.where(s > 0, 1 / np.sqrt(np.where(s > 0, s, 1)), 0)
 ''',
     "_xlogy": '''
-def _xlogy(x, y):
+def _xlogy(x: Array, y: Array) -> Array:
     """Return x * log(y), and 0 where x is 0."""
     return x * np.log(np.where(x == 0, 1, y))
 ''',
     "_prod_others": '''
-def _prod_others(x, axis=None):
+def _prod_others(x: Array, axis: Any = None) -> Array:
     """Return for each entry the product of all others along the axes."""
     axes = tuple(range(x.ndim)) if axis is None else np.atleast_1d(axis)
     zero = x == 0

@@ -23,7 +23,16 @@ from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Product, Sum, is_zero
+from tensorgen.ir.nodes import (
+    Node,
+    Product,
+    Size,
+    Sum,
+    children,
+    constant_value,
+    is_zero,
+    topological,
+)
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import factor_sum
 from tensorgen.passes.views import Factor, Name, Triple, View, labels_of
@@ -52,12 +61,13 @@ class StoredTerm:
     """`coefficient * prod(factors) * prod(ties)`, each factor an array that is kept.
 
     Labels that are integers are axes of the tensor; others are summed. No factor has
-    the second axis of a tie.
+    the second axis of a tie. `scale` are numbers made of sizes, which nobody keeps.
     """
 
     coefficient: Fraction
     factors: tuple[Factor, ...]
     ties: tuple[Tie, ...]
+    scale: tuple[Node, ...] = ()
 
     @property
     def summed(self) -> tuple[Name, ...]:
@@ -81,7 +91,7 @@ class Compressed:
     @property
     def is_dense(self) -> bool:
         """Whether one array with all axes is all there is."""
-        (first, *rest) = self.terms
+        first, *rest = self.terms
         axes = tuple(range(len(self.dims)))
         return not rest and [xs for _, xs in first.factors] == [axes]
 
@@ -107,10 +117,11 @@ class Compressed:
             sizes.update(zip(labels, node.dims, strict=True))
         terms = []
         for term in self.terms:
-            factors = [
+            factors: list[Factor] = [
                 (stored[node], tuple(names.get(x, x) for x in labels))
                 for node, labels in term.factors
             ]
+            factors += [(node, ()) for node in term.scale]
             constraints: list[Triple] = []
             for tie in term.ties:
                 first, second = (names.get(x, x) for x in (tie.first, tie.second))
@@ -135,9 +146,7 @@ def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
     Dense, if the structure would hold as much.
     """
     axes = tuple(range(node.order))
-    dense = Compressed(
-        node.dims, (StoredTerm(Fraction(1), ((node, axes),), ()),)
-    )
+    dense = Compressed(node.dims, (StoredTerm(Fraction(1), ((node, axes),), ()),))
     if node.order < 2:
         return dense
     # A zero tensor is an array like any other: there is no pattern to it.
@@ -245,17 +254,30 @@ def _use_first_axes(term: _Term) -> None:
 
 def _grouped(graph: Graph, term: _Term, cost: CostModel) -> StoredTerm:
     """Group the factors of a term so that the least is stored."""
+    scale = tuple(node for node, _ in term.factors if _is_made_of_sizes(node))
+    term.factors = [f for f in term.factors if not _is_made_of_sizes(f[0])]
     candidates = [
         _stored(graph, term, partition) for partition in _candidates(term, cost)
     ]
     # Among equals the fewest arrays, then the first.
     factors = min(candidates, key=lambda found: (_held(found, cost), len(found)))
-    coefficient = term.coefficient
-    if len(factors) < 2 and coefficient != 1 or not factors:
-        node, labels = factors[0] if factors else (graph.constant(1), ())
-        factors = [(graph.scale(node, coefficient), labels)]
-        coefficient = Fraction(1)
-    return StoredTerm(coefficient, tuple(factors), term.ties)
+    if len(factors) > 1:
+        return StoredTerm(term.coefficient, tuple(factors), term.ties, scale)
+    node, labels = factors[0] if factors else (graph.constant(1), ())
+    scaled = graph.product(
+        labels,
+        [(node, labels), *((number, ()) for number in scale)],
+        coefficient=term.coefficient,
+    )
+    return StoredTerm(Fraction(1), ((scaled, labels),), term.ties)
+
+
+def _is_made_of_sizes(node: Node) -> bool:
+    """Whether a node is a number that follows from sizes alone."""
+    leaves = [n for n in topological([node]) if not children(n)]
+    return not node.order and all(
+        isinstance(n, Size) or constant_value(n) is not None for n in leaves
+    )
 
 
 Partition = list[list[int]]
@@ -332,7 +354,11 @@ def _stored(graph: Graph, term: _Term, partition: list[list[int]]) -> list[Facto
     found = []
     for k, (factors, labels, mine) in enumerate(groups):
         others = {x for m, g in enumerate(groups) if m != k for x in g[1]}
-        kept = sorted((x for x in labels if _is_axis(x) or x in others), key=_place)
+        kept = [x for x in labels if _is_axis(x) or x in others]
+        if len(factors) == 1 and not mine and len(kept) == len(factors[0][1]):
+            found.append(factors[0])  # as it lies, rather than transposed
+            continue
+        kept.sort(key=_place)
         sizes = {x: term.sizes[x] for x in labels}
         node = graph.product(kept, factors, constraints=mine, sizes=sizes)
         found.append((node, tuple(kept)))
@@ -363,19 +389,19 @@ def _merged(
     merged = []
     for group in patterns.values():
         apart = _held([f for term in group for f in term.factors], cost)
-        axes = {x for term in group for _, xs in term.factors for x in xs if _is_axis(x)}
+        axes = {
+            x for term in group for _, xs in term.factors for x in xs if _is_axis(x)
+        }
         labels = sorted(axes, key=_place)
         sizes = {x: dims[x] for x in labels if isinstance(x, int)}
         if len(group) == 1 or cost.size(sizes.values()) > apart:
             merged += group
             continue
-        parts = [
-            (term.coefficient, graph.product(own, term.factors), own)
-            for term in group
-            for own in [[x for x in labels if any(x in xs for _, xs in term.factors)]]
-        ]
+        parts = []
+        for term in group:
+            own = [x for x in labels if any(x in xs for _, xs in term.factors)]
+            factors = [*term.factors, *((node, ()) for node in term.scale)]
+            parts.append((term.coefficient, graph.product(own, factors), own))
         core = graph.sum(labels, parts, sizes)
-        merged.append(
-            StoredTerm(Fraction(1), ((core, tuple(labels)),), group[0].ties)
-        )
+        merged.append(StoredTerm(Fraction(1), ((core, tuple(labels)),), group[0].ties))
     return merged

@@ -29,6 +29,7 @@ def source(*templates: str, backend: str = "numpy") -> str:
             backend=spelled,
             np=spelled.alias,
             has_dense_hessian=True,
+            has_structured_hessian=True,
             convert=lambda name, value: spelled.convert.format(name=name, value=value),
         )
         for name in ("library", "types", *templates)

@@ -141,7 +141,13 @@ WRONG = [
     # Indices.
     ("v[i]", "the index 'i' is neither on the left side nor bound", "i", "sum(..., i)"),
     ("sum(v[i])", "the index 'i' is neither on the left side nor bound", "i", ""),
-    ("sum(v[i], n)", "'n' is a dim, so no index can bear its name", "n", ""),
+    ("sum(v[i], n)", "'n' is a dim, so no index can bear its name", "n", "axis=0"),
+    (
+        "max(v, w)",
+        "'w' is an input, so no index can bear its name",
+        "w",
+        "maximum(x, y)",
+    ),
     ("sum(v[i], c, i)", "'c' is an input, so no index can bear its name", "c", ""),
     ("sum(v[i], v=range(3))", "'v' is an input, so no index", "v=range(3)", ""),
     (

@@ -76,6 +76,24 @@ def test_a_definition_takes_values_with_indices() -> None:
     np.testing.assert_allclose(found, expected)
 
 
+def test_the_indices_of_a_call_pass_through_a_definition_with_its_own() -> None:
+    macros = "total(t) = sum(t[i] * t[i], i)\npick(t, r) = t[r]\nrest(t) = t[1:]"
+    found = value("total(X[a, :]) + 0 * u[a]", "f[a]", macros=macros)
+    np.testing.assert_allclose(found, (X * X).sum(1))
+    found = value("pick(u, row[a])", "f[a]", macros=macros)
+    np.testing.assert_allclose(found, u[N["row"]])
+    found = value("sum(total(rest(X[i, :])) * i, i)", macros=macros)
+    np.testing.assert_allclose(found, (X[:, 1:] ** 2).sum(1) @ np.arange(3))
+
+
+def test_positions_inside_of_a_definition_are_checked() -> None:
+    found = function("pick(v, row[a]) + 0 * u[0]", "f[a]", macros="pick(t, r) = t[r]")
+    assert [c.message for c in found.checks] == [
+        "'t[r]' needs m <= n",
+        "'u[0]' needs 1 <= m",
+    ]
+
+
 def test_a_definition_with_indices_on_the_left_is_shared() -> None:
     macros = "gram[i, j] = sum(X[i, k] * X[j, k], k)".replace("k", "q")
     np.testing.assert_allclose(value("gram @ u", macros=macros), X @ X.T @ u)

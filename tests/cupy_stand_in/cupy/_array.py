@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,6 +26,12 @@ class ndarray:
             "Implicit conversion to a NumPy array is not allowed. "
             "Please use `.get()` to construct a NumPy array explicitly."
         )
+
+    @property
+    def data(self) -> Any:
+        """Where the buffer is."""
+        address = self._data.__array_interface__["data"][0]
+        return types.SimpleNamespace(ptr=address)
 
     def get(self) -> Any:
         """Return a copy on the host."""

@@ -1,1 +1,30 @@
-"""The stand-in's sparse matrices: none yet."""
+"""The stand-in's sparse matrices: one format, to be made and factorised."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import scipy.sparse
+
+
+def _lifted(name: str) -> Any:
+    return getattr(importlib.import_module("cupy._array"), name)
+
+
+class csc_matrix:
+    """A sparse matrix on the device."""
+
+    def __init__(self, given: Any, shape: tuple[int, int] | None = None) -> None:
+        if not isinstance(given, scipy.sparse.spmatrix):
+            given = scipy.sparse.csc_matrix(_lifted("unwrap")(given), shape=shape)
+        self._matrix = given
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("data", "indices", "indptr", "shape", "dtype"):
+            raise AttributeError(name)
+        return _lifted("wrap")(getattr(self._matrix, name))
+
+    def diagonal(self) -> Any:
+        """Return the diagonal, on the device."""
+        return _lifted("wrap")(self._matrix.diagonal())
