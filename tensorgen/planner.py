@@ -220,7 +220,7 @@ class Planner:
         roots = [*others, *(node for part in arrays for node in part)]
         joint = optimise(self.graph, [roots], self.hints, self.mode == "cross-country")
         nodes = iter(joint.roots)
-        parts = [(next(nodes),) for _ in others]
+        parts: list[tuple[Node, ...]] = [(next(nodes),) for _ in others]
         parts += [tuple(next(nodes) for _ in part) for part in arrays]
         return Plan(
             tuple(parts),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tensorgen.calculus.partials import partials, sizes_of
+from tensorgen.calculus.partials import partials, sizes_of, transfer
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, is_zero, topological
+from tensorgen.ir.nodes import Call, Node, is_zero, topological
 
 
 def pushforward(
@@ -30,6 +30,10 @@ def pushforward(
         sizes = sizes_of(node)
         sizes.update(zip(directions, extra, strict=True))
         terms = []
+        rule = transfer(node)
+        if rule is not None and isinstance(node, Call) and node.args[0] in stored:
+            carried = rule.forward(graph, node, stored[node.args[0]], extra)
+            terms.append((1, carried, out))
         for p in partials(graph, node):
             tangent = stored.get(p.operand)
             if tangent is None:
@@ -45,4 +49,6 @@ def pushforward(
                 terms.append((1, term, out))
         if terms:
             stored[node] = graph.sum(out, terms, {k: sizes[k] for k in out})
+            if node in graph.names:
+                graph.suggest(stored[node], f"{graph.names[node]}_dot")
     return [stored.get(root, graph.zeros((*root.dims, *extra))) for root in roots]

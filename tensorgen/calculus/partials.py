@@ -14,7 +14,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, is_zero
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.scalar import partial
-from tensorgen.operators.table import Partial
+from tensorgen.operators.table import Partial, Transfer
 
 
 def partials(graph: Graph, node: Node) -> list[Partial]:
@@ -30,9 +30,18 @@ def partials(graph: Graph, node: Node) -> list[Partial]:
         case Map():
             return _map(graph, node)
         case Call():
-            return OPERATORS[node.operator].partials(graph, node)
+            rule = OPERATORS[node.operator].derivative
+            return [] if isinstance(rule, Transfer) else rule(graph, node)
         case _:
             return []
+
+
+def transfer(node: Node) -> Transfer | None:
+    """How a node carries tangents and cotangents, where that is no product."""
+    if isinstance(node, Call):
+        rule = OPERATORS[node.operator].derivative
+        return rule if isinstance(rule, Transfer) else None
+    return None
 
 
 def _product(node: Product) -> list[Partial]:

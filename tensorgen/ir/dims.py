@@ -82,6 +82,34 @@ class Dim:
 
     __rmul__ = __mul__
 
+    def divided(self, other: Dim) -> Dim | None:
+        """Return the polynomial `self / other`, or None where there is none.
+
+        Long division by the leading terms, which each step removes from the rest.
+        """
+        rest, quotient = self, Dim()
+        while rest.terms and other.terms:
+            (whole, c), (part, d) = rest._leading, other._leading
+            left = list(whole)
+            for name in part:
+                if name not in left:
+                    return None
+                left.remove(name)
+            if c % d:
+                return None
+            step = Dim([(tuple(left), c // d)])
+            quotient, rest = quotient + step, rest - step * other
+        return quotient if other.terms else None
+
+    @property
+    def _leading(self) -> tuple[Monomial, int]:
+        """The first term in an order that products keep: by degree, then symbols."""
+        names = sorted({name for m, _ in self.terms for name in m})
+        return max(
+            self.terms,
+            key=lambda term: (len(term[0]), [term[0].count(n) for n in names]),
+        )
+
     @property
     def constant(self) -> int | None:
         """The value of a polynomial without symbols, else None."""

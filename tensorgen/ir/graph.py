@@ -63,6 +63,7 @@ class Graph:
         """Start an empty graph that recognises `rewrites`."""
         self.rewrites = rewrites
         self.names: dict[Node, str] = {}
+        self.suggestions: dict[Node, str] = {}
         self._interned: dict[object, Node] = {}
 
     # Leaves
@@ -233,9 +234,16 @@ class Graph:
         )
 
     def name(self, node: Node, name: str) -> Node:
-        """Suggest a name for a value; the first suggestion stays."""
+        """Give a value the user's name for it; the first one stays.
+
+        Named values are kept apart: no pass looks into them.
+        """
         self.names.setdefault(node, name)
         return node
+
+    def suggest(self, node: Node, name: str) -> None:
+        """Say what to call a value if it gets a statement of its own."""
+        self.suggestions.setdefault(node, name)
 
     # Interning
 

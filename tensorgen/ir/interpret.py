@@ -130,6 +130,12 @@ class _Machine:
             raise InternalError(f"a {what} of shape {shape} has value {value.shape}")
         self.values[node] = value
 
+    def numbers(self, parameter: object) -> object:
+        """A parameter of a call, with numbers for the dims in it."""
+        if isinstance(parameter, tuple):
+            return tuple(map(self.numbers, parameter))
+        return self.lengths([parameter])[0] if isinstance(parameter, Dim) else parameter
+
     def lengths(self, dims: Sequence[Dim]) -> tuple[int, ...]:
         for symbol in (symbol for dim in dims for symbol in dim.symbols):
             if symbol not in self.sizes:
@@ -155,7 +161,8 @@ class _Machine:
                 return self.map(node)
             case Call():
                 args = [self.values[arg] for arg in node.args]
-                return self.operators[node.operator](*args, **dict(node.params))
+                params = {name: self.numbers(value) for name, value in node.params}
+                return self.operators[node.operator](*args, **params)
         raise InternalError(f"no value is defined for {type(node).__name__}")
 
     def grid(self, lengths: Sequence[int]) -> Grid:

@@ -279,6 +279,7 @@ class Lowering:
         names = [self.plan.named.get(node), suggestion]
         if node in self.roots:
             names.append(self.root_names[self.roots.index(node)])
+        names.append(self.plan.graph.suggestions.get(node))
         wanted = [name for name in names if name]
         if wanted:
             return wanted

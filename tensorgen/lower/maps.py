@@ -75,10 +75,18 @@ def _argument(writer: Writer, function: str, position: int, expr: Expr) -> Expr:
 def lower_call(lowering: Lowering, node: Call) -> Expr:
     """The text of a function of whole arrays."""
     writer = lowering.writer
+    row = OPERATORS[node.operator]
     arguments = [lowering.whole(arg) for arg in node.args]
-    text = OPERATORS[node.operator].numpy
-    axes = dict(node.params).get("axes")
+    if row.requires:
+        writer.modules[row.requires] = None
+    text = row.numpy
+    params = dict(node.params)
+    axes = params.get("axes")
     if isinstance(axes, tuple):
         argument = axis_argument(axes, node.args[0].order)
         text = text.replace("{axis}", f", {argument}" if argument else "")
-    return template(text).fill(writer, arguments, tuple(range(node.order)))
+    if "dims" in params:
+        sizes = [writer.size(dim).text for dim in node.dims]
+        text = text.replace("{dims}", ", ".join(sizes) if len(sizes) != 1 else "-1")
+    expr = template(text).fill(writer, arguments, tuple(range(node.order)))
+    return replace(expr, base=arguments[0].base) if row.view else expr

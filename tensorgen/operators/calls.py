@@ -15,6 +15,7 @@ from typing import cast
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node
+from tensorgen.operators import matrix_functions, reshape
 from tensorgen.operators.scalar import apply as apply_map
 from tensorgen.operators.scalar import power, ref, times, total
 from tensorgen.operators.table import Operator, Partial
@@ -205,6 +206,8 @@ _ROWS = (
         "_prod_others({0}{axis})",
         params=("axes",),
     ),
+    *matrix_functions.ROWS,
+    reshape.ROW,
 )
 
 OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}

@@ -346,7 +346,32 @@ def prod_others(x: Array, axes: Axes) -> Array:
     return value
 
 
+def cholesky(a: Array) -> Array:
+    """Return the lower Cholesky factor; complex arguments are not conjugated."""
+    factor = np.zeros_like(a)
+    for j in range(a.shape[-1]):
+        rest = factor[..., j:, :j] @ factor[..., j, :j, None]
+        column = a[..., j:, j] - rest[..., 0]
+        factor[..., j:, j] = column / np.sqrt(column[..., :1])
+    return factor
+
+
+def expm(a: Array) -> Array:
+    """Return the matrix exponential over the last two axes."""
+    import scipy.linalg
+
+    return np.asarray(scipy.linalg.expm(a))
+
+
+def reshape(x: Array, dims: tuple[int, ...]) -> Array:
+    """Return the entries in C order with axes `dims`."""
+    return np.reshape(x, dims)
+
+
 OPERATORS: dict[str, Callable[..., Array]] = {
+    "cholesky": cholesky,
+    "expm": expm,
+    "reshape": reshape,
     "inv": np.linalg.inv,
     "det": np.linalg.det,
     "logdet": logdet,

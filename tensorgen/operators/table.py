@@ -60,18 +60,36 @@ class Partial(NamedTuple):
     constraints: tuple[tuple[str, Mapping[Hashable, int], Dim | int], ...] = ()
 
 
+class Transfer(NamedTuple):
+    """How a call of one argument carries tangents and cotangents.
+
+    For what is no product by labels: a linear call and its transpose, or a matrix
+    function. `forward(graph, node, tangent, extra)` takes a tangent of dims
+    `argument.dims + extra` to one of dims `node.dims + extra`; its transpose
+    `reverse(graph, node, cotangent, rows)` takes `rows + node.dims` to
+    `rows + argument.dims`.
+    """
+
+    forward: Callable[[Graph, Call, Node, Sequence[Dim]], Node]
+    reverse: Callable[[Graph, Call, Node, Sequence[Dim]], Node]
+
+
 @dataclass(frozen=True)
 class Operator:
     """A function of whole arrays.
 
-    `dims` gives the result's dims from the arguments and parameters. `partials` gives
-    the derivative as products. `expand`, if given, writes a value in terms of other
-    nodes when code is emitted; otherwise `numpy` is the template of a call.
+    `dims` gives the result's dims from the arguments and parameters. `derivative`
+    gives products, or carries tangents and cotangents itself. `expand`, if given,
+    writes a value in terms of other nodes when code is emitted; otherwise `numpy` is
+    the template of a call. A `view` may share the memory of its argument; `requires`
+    is a module imported lazily.
     """
 
     name: str
     dims: Callable[[Sequence[Node], Mapping[str, object]], tuple[Dim, ...]]
-    partials: Callable[[Graph, Call], list[Partial]]
+    derivative: Callable[[Graph, Call], list[Partial]] | Transfer
     numpy: str = ""
     expand: Callable[[Graph, Call], Node] | None = None
     params: tuple[str, ...] = field(default=())
+    view: bool = False
+    requires: str = ""

@@ -12,7 +12,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, children, topological
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import factor_sum
-from tensorgen.passes.rebuild import with_operands
+from tensorgen.passes.rebuild import carry_names, with_operands
 from tensorgen.passes.views import (
     LIMIT,
     View,
@@ -62,9 +62,8 @@ class Flattening:
         """Return the new roots."""
         for node in self.order:
             self.new[node] = self.visit(node)
-            if node in self.graph.names:
-                self.graph.names.setdefault(self.new[node], self.graph.names[node])
-            elif self.uses[node] == 1:
+            carry_names(self.graph, node, self.new[node])
+            if node not in self.graph.names and self.uses[node] == 1:
                 self.private.add(self.new[node])
         return [self.new[root] for root in self.roots]
 

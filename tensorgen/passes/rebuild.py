@@ -18,9 +18,16 @@ def rebuild(
     new: dict[Node, Node] = {}
     for node in topological(roots):
         new[node] = visit(with_operands(graph, node, new))
-        if node in graph.names:
-            graph.names.setdefault(new[node], graph.names[node])
+        carry_names(graph, node, new[node])
     return [new[root] for root in roots]
+
+
+def carry_names(graph: Graph, old: Node, new: Node) -> None:
+    """Call a node what the one was called that it replaces."""
+    if old in graph.names:
+        graph.names.setdefault(new, graph.names[old])
+    if old in graph.suggestions:
+        graph.suggest(new, graph.suggestions[old])
 
 
 def with_operands(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:

@@ -152,7 +152,7 @@ def f_vjp(
     return f, ct_x
 
 
-def _sech2(t):
+def _sech2(t: Array) -> Array:
     """Return 1 - tanh(t)**2 without cancellation."""
     e = np.exp(-2 * np.abs(t))
     return 4 * e / (1 + e) ** 2
@@ -169,6 +169,9 @@ class _Matrix:
     __array_ufunc__ = None
 
     structure: str
+
+    # Whether every entry is zero whatever the values are.
+    _vanishes = False
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
@@ -216,8 +219,11 @@ class _Matrix:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that the factors hold."""
-        return sum({id(a): a.nbytes for a in self.factors.values()}.values())
+        """The bytes that the factors hold; a buffer that they share counts once."""
+        arrays = sorted(self.factors.values(), key=lambda a: a.nbytes)
+        return sum(
+            {a.__array_interface__["data"][0]: a.nbytes for a in arrays}.values()
+        )
 
     def dense(self) -> Array:
         """Return the derivative as a new array of shape `tensor_shape`."""

@@ -136,11 +136,11 @@ def nll_grad(
     i = np.arange(n)
     S[i, i] += exp_log_noise
     inv_S = np.linalg.inv(S)
-    difference = 0.5 * (inv_S.T - np.outer(inv_S.T @ y, inv_S @ y))
-    weighted_K = K * difference
-    grad_log_scale = 2 * weighted_K.sum()
-    grad_log_length = exp_log_length * np.vdot(D, weighted_K)
-    grad_log_noise = 2 * exp_log_noise * np.trace(difference)
+    d_S = 0.5 * (inv_S.T - np.outer(inv_S.T @ y, inv_S @ y))
+    K_d_S = K * d_S
+    grad_log_scale = 2 * K_d_S.sum()
+    grad_log_length = exp_log_length * np.vdot(D, K_d_S)
+    grad_log_noise = 2 * exp_log_noise * np.trace(d_S)
     return NllGradient(
         log_scale=grad_log_scale, log_length=grad_log_length, log_noise=grad_log_noise
     )
@@ -209,11 +209,11 @@ def nll_value_and_grad(
     inv_St_y = inv_S.T @ y
     logdet_S = np.linalg.slogdet(S)[1]
     nll = 0.5 * (y @ inv_St_y + logdet_S + n * float(np.log(2 * np.pi)))
-    difference = 0.5 * (inv_S.T - np.outer(inv_St_y, inv_S @ y))
-    weighted_K = K * difference
-    grad_log_scale = 2 * weighted_K.sum()
-    grad_log_length = exp_log_length * np.vdot(D, weighted_K)
-    grad_log_noise = 2 * exp_log_noise * np.trace(difference)
+    d_S = 0.5 * (inv_S.T - np.outer(inv_St_y, inv_S @ y))
+    K_d_S = K * d_S
+    grad_log_scale = 2 * K_d_S.sum()
+    grad_log_length = exp_log_length * np.vdot(D, K_d_S)
+    grad_log_noise = 2 * exp_log_noise * np.trace(d_S)
     return nll, NllGradient(
         log_scale=grad_log_scale, log_length=grad_log_length, log_noise=grad_log_noise
     )

@@ -199,10 +199,9 @@ def loss_value_grad_hess(
     n = w.shape[0]
     t = -y * (X @ w)
     loss = cp.logaddexp(0, t).sum() + lam * (w @ w)
-    sigmoid_t = _sigmoid(t)
-    grad = 2 * lam * w - X.T @ (y * sigmoid_t)
-    weighted = y**2 * sigmoid_t * _sigmoid(-t)
-    hess = X.T @ (weighted[:, None] * X)
+    d_t = _sigmoid(t)
+    grad = 2 * lam * w - X.T @ (y * d_t)
+    hess = X.T @ ((y**2 * d_t * _sigmoid(-t))[:, None] * X)
     i = cp.arange(n)
     hess[i, i] += 2 * lam
     return (
@@ -279,7 +278,7 @@ def probability(w: ArrayLike, X: ArrayLike) -> Array:
     return _sigmoid(X @ w)
 
 
-def _sigmoid(t):
+def _sigmoid(t: Array) -> Array:
     """Return 1 / (1 + exp(-t)) without overflow or loss of digits."""
     e = cp.exp(-cp.abs(t))
     return cp.where(t >= 0, 1, e) / (1 + e)
@@ -296,6 +295,9 @@ class _Matrix:
     __array_ufunc__ = None
 
     structure: str
+
+    # Whether every entry is zero whatever the values are.
+    _vanishes = False
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
@@ -343,8 +345,9 @@ class _Matrix:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that the factors hold."""
-        return sum({id(a): a.nbytes for a in self.factors.values()}.values())
+        """The bytes that the factors hold; a buffer that they share counts once."""
+        arrays = sorted(self.factors.values(), key=lambda a: a.nbytes)
+        return sum({a.data.ptr: a.nbytes for a in arrays}.values())
 
     def dense(self) -> Array:
         """Return the derivative as a new array of shape `tensor_shape`."""
@@ -557,6 +560,9 @@ def _positive_definite(matrices: Array) -> bool:
 
 class _Hessian(_Matrix):
     """What a Hessian offers besides: it is square and symmetric."""
+
+    # A rank by what a solve costs, 0 for a division; this is that of a dense matrix.
+    _ease = 9
 
     def diagonal(self) -> Array:
         """Return the diagonal, shaped like x."""

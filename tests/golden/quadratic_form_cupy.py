@@ -261,6 +261,9 @@ class _Matrix:
 
     structure: str
 
+    # Whether every entry is zero whatever the values are.
+    _vanishes = False
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
 
@@ -307,8 +310,9 @@ class _Matrix:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that the factors hold."""
-        return sum({id(a): a.nbytes for a in self.factors.values()}.values())
+        """The bytes that the factors hold; a buffer that they share counts once."""
+        arrays = sorted(self.factors.values(), key=lambda a: a.nbytes)
+        return sum({a.data.ptr: a.nbytes for a in arrays}.values())
 
     def dense(self) -> Array:
         """Return the derivative as a new array of shape `tensor_shape`."""
@@ -521,6 +525,9 @@ def _positive_definite(matrices: Array) -> bool:
 
 class _Hessian(_Matrix):
     """What a Hessian offers besides: it is square and symmetric."""
+
+    # A rank by what a solve costs, 0 for a division; this is that of a dense matrix.
+    _ease = 9
 
     def diagonal(self) -> Array:
         """Return the diagonal, shaped like x."""

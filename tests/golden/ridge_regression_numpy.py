@@ -72,7 +72,7 @@ def residual_jac(w: ArrayLike, X: ArrayLike, y: ArrayLike) -> Jacobian:
         ValueError: an argument of a wrong shape.
     """
     w, X, y = _arrays(w=(w, "n"), X=(X, "m", "n"), y=(y, "m"))
-    return Jacobian(X.copy(), 1, "jac[i, j] = X[i, j]")
+    return Jacobian(X, 1, "jac[i, j] = X[i, j]")
 
 
 def loss(w: ArrayLike, X: ArrayLike, y: ArrayLike, *, lam: ArrayLike = 1) -> Scalar:
@@ -289,6 +289,9 @@ class _Matrix:
 
     structure: str
 
+    # Whether every entry is zero whatever the values are.
+    _vanishes = False
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
 
@@ -335,8 +338,11 @@ class _Matrix:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that the factors hold."""
-        return sum({id(a): a.nbytes for a in self.factors.values()}.values())
+        """The bytes that the factors hold; a buffer that they share counts once."""
+        arrays = sorted(self.factors.values(), key=lambda a: a.nbytes)
+        return sum(
+            {a.__array_interface__["data"][0]: a.nbytes for a in arrays}.values()
+        )
 
     def dense(self) -> Array:
         """Return the derivative as a new array of shape `tensor_shape`."""
@@ -559,6 +565,9 @@ def _positive_definite(matrices: Array) -> bool:
 
 class _Hessian(_Matrix):
     """What a Hessian offers besides: it is square and symmetric."""
+
+    # A rank by what a solve costs, 0 for a division; this is that of a dense matrix.
+    _ease = 9
 
     def diagonal(self) -> Array:
         """Return the diagonal, shaped like x."""

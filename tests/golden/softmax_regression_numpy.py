@@ -175,25 +175,21 @@ def loss_hess(
     )
     d, c = W.shape
     s = X.shape[0]
-    dtype = W.dtype
     alpha = 2 * lam
     u = Y.sum(axis=1)
     X_W = X @ W
     exp_values = np.exp(X_W - np.max(X_W, axis=1)[:, None])
     predict = exp_values / exp_values.sum(axis=1)[:, None]
-    weighted_predict = (u / s)[:, None] * predict
-    weighted_X = X[:, :, None] * weighted_predict[:, None]
-    C = np.tensordot(weighted_X, X, axes=(0, 0))
-    beta = np.asarray(1 / s, dtype=dtype)[()]
+    weighted_X = X[:, :, None] * (u[:, None] * predict)[:, None]
+    B = np.tensordot(weighted_X, X, axes=(0, 0)) / s
     return LossHessian(
-        {"alpha": alpha, "beta": beta, "A": X.T.copy(), "u": u, "B": predict.T, "C": C},
-        (c, d, s),
+        {"alpha": alpha, "X": X, "u": u, "A": predict, "B": B}, (c, d, s)
     )
 
 
 def loss_value_grad_hess(
     W: ArrayLike, X: ArrayLike, Y: ArrayLike, *, lam: ArrayLike = 0.001
-) -> tuple[Scalar, Array, LossHessian2]:
+) -> tuple[Scalar, Array, LossHessian]:
     """Value of `loss`, its gradient and its Hessian with respect to `W`.
 
     Mean cross-entropy plus a ridge penalty.
@@ -202,12 +198,11 @@ def loss_value_grad_hess(
         loss = (sum_i,j W[i, j]**2 * lam) - T1
         where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k]) - logsumexp_k(sum_l
             W[l, k] * X[i, l])) / s
-        grad[i, j] = 2 * W[i, j] * lam + (sum_k X[k, i] * T1[k, j])
-        where T1[i, j] = predict[i, j] * (sum_k Y[i, k] / s) - Y[i, j] / s
-        hess[i, j, k, l] = 2 * lam * delta[i, k] * delta[j, l] + (sum_m X[m, i] *
-            X[m, k] * predict[m, j] * T1[m]) * delta[j, l] - (sum_m X[m, i] * X[m,
-            k] * predict[m, j] * predict[m, l] * T1[m])
-        where T1[i] = sum_j Y[i, j] / s
+        grad[i, j] = 2 * W[i, j] * lam + (sum_k X[k, i] * ((sum_l Y[k, l] *
+            predict[k, j]) - Y[k, j]) / s)
+        hess[i, j, k, l] = 2 * lam * delta[i, k] * delta[j, l] + (sum_m,n X[m, i] *
+            X[m, k] * Y[m, n] * predict[m, j]) / s * delta[j, l] - (sum_m,n X[m, i]
+            * X[m, k] * Y[m, n] * predict[m, j] * predict[m, l]) / s
 
     Arguments:
         W : array, shape (d, c)
@@ -231,7 +226,6 @@ def loss_value_grad_hess(
     )
     d, c = W.shape
     s = X.shape[0]
-    dtype = W.dtype
     X_W = X @ W
     max_X_W = np.max(X_W, axis=1)
     exp_values = np.exp(X_W - max_X_W[:, None])
@@ -240,26 +234,15 @@ def loss_value_grad_hess(
     loss = lam * np.vdot(W, W) - np.vdot(Y, difference) / s
     predict = exp_values / row_sums[:, None]
     u = Y.sum(axis=1)
-    weighted_predict = (u / s)[:, None] * predict
-    grad = 2 * lam * W + X.T @ (weighted_predict - Y / s)
+    predict_u = u[:, None] * predict
+    grad = 2 * lam * W + (X.T @ (predict_u - Y)) / s
     alpha = 2 * lam
-    weighted_X = X[:, :, None] * weighted_predict[:, None]
-    A = np.tensordot(weighted_X, X, axes=(0, 0))
-    beta = np.asarray(1 / s, dtype=dtype)[()]
+    X_predict_u = X[:, :, None] * predict_u[:, None]
+    B = np.tensordot(X_predict_u, X, axes=(0, 0)) / s
     return (
         loss,
         grad,
-        LossHessian2(
-            {
-                "alpha": alpha,
-                "A": A,
-                "B": X.T.copy(),
-                "C": predict.T,
-                "u": u,
-                "beta": beta,
-            },
-            (c, d, s),
-        ),
+        LossHessian({"alpha": alpha, "X": X, "u": u, "A": predict, "B": B}, (c, d, s)),
     )
 
 
@@ -343,6 +326,9 @@ class _Matrix:
 
     structure: str
 
+    # Whether every entry is zero whatever the values are.
+    _vanishes = False
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
 
@@ -389,8 +375,11 @@ class _Matrix:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that the factors hold."""
-        return sum({id(a): a.nbytes for a in self.factors.values()}.values())
+        """The bytes that the factors hold; a buffer that they share counts once."""
+        arrays = sorted(self.factors.values(), key=lambda a: a.nbytes)
+        return sum(
+            {a.__array_interface__["data"][0]: a.nbytes for a in arrays}.values()
+        )
 
     def dense(self) -> Array:
         """Return the derivative as a new array of shape `tensor_shape`."""
@@ -582,6 +571,9 @@ def _positive_definite(matrices: Array) -> bool:
 class _Hessian(_Matrix):
     """What a Hessian offers besides: it is square and symmetric."""
 
+    # A rank by what a solve costs, 0 for a division; this is that of a dense matrix.
+    _ease = 9
+
     def diagonal(self) -> Array:
         """Return the diagonal, shaped like x."""
         return np.diagonal(self.matrix).reshape(self.columns).copy()
@@ -643,23 +635,16 @@ class _StructuredHessian(_Hessian, _Structured):
 
 
 class LossHessian(_StructuredHessian):
-    """H[i, j, k, l] = alpha * delta[i, k] * delta[j, l] + C[i, j, k] * delta[j, l] -
-    (sum_m A[i, m] * A[k, m] * B[j, m] * B[l, m] * u[m] * beta)
+    """H[i, j, k, l] = alpha * delta[i, k] * delta[j, l] + B[i, j, k] * delta[j, l] -
+    (sum_m X[m, i] * X[m, k] * A[m, j] * A[m, l] * u[m] / s)
     """
 
     structure = (
-        "H[i, j, k, l] = alpha * delta[i, k] * delta[j, l] + C[i, j, k] *"
-        " delta[j, l] - (sum_m A[i, m] * A[k, m] * B[j, m] * B[l, m] * "
-        "u[m] * beta)"
+        "H[i, j, k, l] = alpha * delta[i, k] * delta[j, l] + B[i, j, k] *"
+        " delta[j, l] - (sum_m X[m, i] * X[m, k] * A[m, j] * A[m, l] * "
+        "u[m] / s)"
     )
-    fields = (
-        "alpha",
-        "beta",
-        "A",
-        "u",
-        "B",
-        "C",
-    )
+    fields = ("alpha", "X", "u", "A", "B")
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -675,153 +660,62 @@ class LossHessian(_StructuredHessian):
 
     def dense(self) -> Array:
         """Return the derivative as a new array of shape `tensor_shape`."""
-        alpha, beta, A, u, B, C = self.alpha, self.beta, self.A, self.u, self.B, self.C
+        alpha, X, u, A, B = self.alpha, self.X, self.u, self.A, self.B
         c, d, s = self.sizes
-        weighted_A = A[:, :, None] * ((beta * u)[:, None] * B.T)
-        result = -np.tensordot(A[:, :, None] * B.T, weighted_A, axes=(1, 1))
+        weighted_X = X[:, :, None] * ((u / s)[:, None] * A)[:, None]
+        X_A = X[:, :, None] * A[:, None]
+        result = -np.einsum("ijk,ilm->lkjm", X_A, weighted_X, optimize=True)
         i = np.arange(d)
         j = np.arange(c)
         result[i[:, None], j, i[:, None], j] += alpha
-        result[:, j, :, j] += C.transpose(1, 0, 2)
+        result[:, j, :, j] += B.transpose(1, 0, 2)
         return result
 
     def _apply(self, operand: Array) -> Array:
         """Multiply by arrays that lie side by side on the last axis."""
-        alpha, beta, A, u, B, C = self.alpha, self.beta, self.A, self.u, self.B, self.C
-        weighted_A = A[:, :, None] * ((beta * u)[:, None] * B.T)
-        product = np.tensordot(A[:, :, None] * B.T, weighted_A, axes=(1, 1))
-        C_operand = (C.transpose(1, 0, 2) @ operand.transpose(1, 0, 2)).transpose(
+        alpha, X, u, A, B = self.alpha, self.X, self.u, self.A, self.B
+        _, _, s = self.sizes
+        X_operand = np.tensordot(X, operand, axes=1)
+        A_X_operand = np.einsum("ij,ijk->ik", A, X_operand)
+        weighted_A = A[:, :, None] * (u[:, None] * A_X_operand)[:, None]
+        B_operand = (B.transpose(1, 0, 2) @ operand.transpose(1, 0, 2)).transpose(
             1, 0, 2
         )
-        product_operand = np.tensordot(product, operand, axes=2)
-        return alpha * operand + C_operand - product_operand
+        product_X = np.tensordot(X, weighted_A, axes=(0, 0))
+        return alpha * operand + B_operand - product_X / s
 
     def diagonal(self) -> Array:
         """Return the diagonal, shaped like x."""
-        alpha, beta, A, u, B, C = self.alpha, self.beta, self.A, self.u, self.B, self.C
-        weighted = beta * (A**2 @ (B * (B * u)).T)
-        return np.einsum("iji->ij", C) + alpha - weighted
+        alpha, X, u, A, B = self.alpha, self.X, self.u, self.A, self.B
+        _, _, s = self.sizes
+        weighted = (X.T**2 @ (A * (u[:, None] * A))) / s
+        return np.einsum("iji->ij", B) + alpha - weighted
 
     def coo(self, lower: bool = False) -> tuple[Any, Any, Array]:
         """Return rows, columns and values; with `lower`, of the lower triangle only.
 
         Duplicates add up; the pattern depends on shapes alone.
         """
-        alpha, beta, A, u, B, C = self.alpha, self.beta, self.A, self.u, self.B, self.C
+        alpha, X, u, A, B = self.alpha, self.X, self.u, self.A, self.B
         c, d, s = self.sizes
         dtype = self.dtype
         parts = []
-        dtype = self.dtype
         values = np.ravel(np.full((d, c), alpha, dtype=dtype))
         i, j = np.indices((d, c)).reshape(2, -1)
         rows = i * c + j
         columns = i * c + j
         parts.append((rows, columns, values))
-        weighted_A = A[:, :, None] * ((beta * u)[:, None] * B.T)
-        values = np.ravel(-np.tensordot(A[:, :, None] * B.T, weighted_A, axes=(1, 1)))
+        weighted_X = X[:, :, None] * ((u / s)[:, None] * A)[:, None]
+        X_A = X[:, :, None] * A[:, None]
+        values = np.ravel(-np.einsum("ijk,ilm->lkjm", X_A, weighted_X, optimize=True))
         i, j, k, a = np.indices((d, c, d, c)).reshape(4, -1)
         rows = i * c + j
         columns = k * c + a
         parts.append((rows, columns, values))
-        values = np.ravel(C)
+        values = np.ravel(B)
         i, j, k = np.indices((d, c, d)).reshape(3, -1)
         rows = i * c + j
         columns = k * c + j
-        parts.append((rows, columns, values))
-        rows, columns, values = (
-            np.concatenate(part) for part in zip(*parts, strict=True)
-        )
-        if lower:
-            kept = rows >= columns
-            rows, columns, values = rows[kept], columns[kept], values[kept]
-        return rows, columns, values
-
-
-class LossHessian2(_StructuredHessian):
-    """H[i, j, k, l] = alpha * delta[i, k] * delta[j, l] + A[i, j, k] * delta[j, l] -
-    (sum_m B[i, m] * B[k, m] * C[j, m] * C[l, m] * u[m] * beta)
-    """
-
-    structure = (
-        "H[i, j, k, l] = alpha * delta[i, k] * delta[j, l] + A[i, j, k] *"
-        " delta[j, l] - (sum_m B[i, m] * B[k, m] * C[j, m] * C[l, m] * "
-        "u[m] * beta)"
-    )
-    fields = (
-        "alpha",
-        "A",
-        "B",
-        "C",
-        "u",
-        "beta",
-    )
-
-    @property
-    def rows(self) -> tuple[int, ...]:
-        """The shape of f's input."""
-        c, d, s = self.sizes
-        return (d, c)
-
-    @property
-    def columns(self) -> tuple[Any, ...]:
-        """The shape of x."""
-        c, d, s = self.sizes
-        return (d, c)
-
-    def dense(self) -> Array:
-        """Return the derivative as a new array of shape `tensor_shape`."""
-        alpha, A, B, C, u, beta = self.alpha, self.A, self.B, self.C, self.u, self.beta
-        c, d, s = self.sizes
-        weighted_B = B[:, :, None] * ((beta * u)[:, None] * C.T)
-        result = -np.tensordot(B[:, :, None] * C.T, weighted_B, axes=(1, 1))
-        i = np.arange(d)
-        j = np.arange(c)
-        result[i[:, None], j, i[:, None], j] += alpha
-        result[:, j, :, j] += A.transpose(1, 0, 2)
-        return result
-
-    def _apply(self, operand: Array) -> Array:
-        """Multiply by arrays that lie side by side on the last axis."""
-        alpha, A, B, C, u, beta = self.alpha, self.A, self.B, self.C, self.u, self.beta
-        weighted_B = B[:, :, None] * ((beta * u)[:, None] * C.T)
-        product = np.tensordot(B[:, :, None] * C.T, weighted_B, axes=(1, 1))
-        operand_A = (operand.transpose(1, 2, 0) @ A.transpose(1, 2, 0)).transpose(
-            2, 0, 1
-        )
-        product_operand = np.tensordot(product, operand, axes=2)
-        return alpha * operand + operand_A - product_operand
-
-    def diagonal(self) -> Array:
-        """Return the diagonal, shaped like x."""
-        alpha, A, B, C, u, beta = self.alpha, self.A, self.B, self.C, self.u, self.beta
-        weighted = beta * (B**2 @ (C * (C * u)).T)
-        return np.einsum("iji->ij", A) + alpha - weighted
-
-    def coo(self, lower: bool = False) -> tuple[Any, Any, Array]:
-        """Return rows, columns and values; with `lower`, of the lower triangle only.
-
-        Duplicates add up; the pattern depends on shapes alone.
-        """
-        alpha, A, B, C, u, beta = self.alpha, self.A, self.B, self.C, self.u, self.beta
-        c, d, s = self.sizes
-        dtype = self.dtype
-        parts = []
-        dtype = self.dtype
-        values = np.ravel(np.full((d, c), alpha, dtype=dtype))
-        i, j = np.indices((d, c)).reshape(2, -1)
-        rows = i * c + j
-        columns = i * c + j
-        parts.append((rows, columns, values))
-        values = np.ravel(A)
-        i, j, k = np.indices((d, c, d)).reshape(3, -1)
-        rows = i * c + j
-        columns = k * c + j
-        parts.append((rows, columns, values))
-        weighted_B = B[:, :, None] * ((beta * u)[:, None] * C.T)
-        values = np.ravel(-np.tensordot(B[:, :, None] * C.T, weighted_B, axes=(1, 1)))
-        i, j, k, a = np.indices((d, c, d, c)).reshape(4, -1)
-        rows = i * c + j
-        columns = k * c + a
         parts.append((rows, columns, values))
         rows, columns, values = (
             np.concatenate(part) for part in zip(*parts, strict=True)

@@ -207,14 +207,14 @@ def loss_grad(
     h1_W2t_plus_b2 = h1 @ W2.T + b2
     h2 = cp.tanh(h1_W2t_plus_b2)
     predict = h2 @ v
-    weighted = (predict - y) / s
-    weighted_2 = cp.outer(weighted, v) * _sech2(h1_W2t_plus_b2)
-    weighted_W2 = (weighted_2 @ W2) * _sech2(X_W1t_plus_b1)
+    d_predict = (predict - y) / s
+    weighted = cp.outer(d_predict, v) * _sech2(h1_W2t_plus_b2)
+    weighted_W2 = (weighted @ W2) * _sech2(X_W1t_plus_b1)
     grad_W1 = weighted_W2.T @ X
     grad_b1 = weighted_W2.sum(axis=0)
-    grad_W2 = weighted_2.T @ h1
-    grad_b2 = weighted_2.sum(axis=0)
-    grad_v = h2.T @ weighted
+    grad_W2 = weighted.T @ h1
+    grad_b2 = weighted.sum(axis=0)
+    grad_v = h2.T @ d_predict
     return LossGradient(W1=grad_W1, b1=grad_b1, W2=grad_W2, b2=grad_b2, v=grad_v)
 
 
@@ -294,14 +294,14 @@ def loss_value_and_grad(
     predict = h2 @ v
     predict_minus_y = predict - y
     loss = (predict_minus_y @ predict_minus_y) / (2 * s)
-    weighted = predict_minus_y / s
-    weighted_2 = cp.outer(weighted, v) * _sech2(h1_W2t_plus_b2)
-    weighted_W2 = (weighted_2 @ W2) * _sech2(X_W1t_plus_b1)
+    d_predict = predict_minus_y / s
+    weighted = cp.outer(d_predict, v) * _sech2(h1_W2t_plus_b2)
+    weighted_W2 = (weighted @ W2) * _sech2(X_W1t_plus_b1)
     grad_W1 = weighted_W2.T @ X
     grad_b1 = weighted_W2.sum(axis=0)
-    grad_W2 = weighted_2.T @ h1
-    grad_b2 = weighted_2.sum(axis=0)
-    grad_v = h2.T @ weighted
+    grad_W2 = weighted.T @ h1
+    grad_b2 = weighted.sum(axis=0)
+    grad_v = h2.T @ d_predict
     return loss, LossGradient(W1=grad_W1, b1=grad_b1, W2=grad_W2, b2=grad_b2, v=grad_v)
 
 
@@ -324,51 +324,6 @@ def loss_hvp(
     Half the mean squared error.
 
         loss = mean((predict - y)**2) / 2
-        hvp_W1[i, j] = sum_k X[k, j] * sech2(T1[k, i]) * T2[k, i] / s
-        where T1[i, j] = b1[j] + (sum_k W1[j, k] * X[i, k])
-        where T2[i, j] = (sum_k dW2[k, j] * sech2(T3[i, k]) * v[k] * (predict[i] -
-            y[i])) + (sum_k W2[k, j] * sech2(T3[i, k]) * T4[i, k]) - 2 * (sum_k
-            W2[k, j] * h1[i, j] * sech2(T3[i, k]) * T5[i, j] * v[k] * (predict[i] -
-            y[i]))
-        where T3[i, j] = b2[j] + (sum_k W2[j, k] * h1[i, k])
-        where T4[i, j] = (predict[i] - y[i]) * dv[j] + v[j] * ((sum_k h2[i, k] *
-            dv[k]) + (sum_k sech2(T3[i, k]) * T6[i, k] * v[k])) - 2 * h2[i, j] *
-            T6[i, j] * v[j] * (predict[i] - y[i])
-        where T5[i, j] = db1[j] + (sum_k X[i, k] * dW1[j, k])
-        where T6[i, j] = db2[j] + (sum_k h1[i, k] * dW2[j, k]) + (sum_k W2[j, k] *
-            sech2(T1[i, k]) * T5[i, k])
-        hvp_b1[i] = sum_j sech2(T1[j, i]) * T2[j, i] / s
-        where T1[i, j] = b1[j] + (sum_k W1[j, k] * X[i, k])
-        where T2[i, j] = (sum_k dW2[k, j] * sech2(T3[i, k]) * v[k] * (predict[i] -
-            y[i])) + (sum_k W2[k, j] * sech2(T3[i, k]) * T4[i, k]) - 2 * (sum_k
-            W2[k, j] * h1[i, j] * sech2(T3[i, k]) * T5[i, j] * v[k] * (predict[i] -
-            y[i]))
-        where T3[i, j] = b2[j] + (sum_k W2[j, k] * h1[i, k])
-        where T4[i, j] = (predict[i] - y[i]) * dv[j] + v[j] * ((sum_k h2[i, k] *
-            dv[k]) + (sum_k sech2(T3[i, k]) * T6[i, k] * v[k])) - 2 * h2[i, j] *
-            T6[i, j] * v[j] * (predict[i] - y[i])
-        where T5[i, j] = db1[j] + (sum_k X[i, k] * dW1[j, k])
-        where T6[i, j] = db2[j] + (sum_k h1[i, k] * dW2[j, k]) + (sum_k W2[j, k] *
-            sech2(T1[i, k]) * T5[i, k])
-        hvp_W2[i, j] = T1[i, j] / s
-        where T1[i, j] = (sum_k sech2(T2[k, i]) * T3[k, j] * v[i] * (predict[k] -
-            y[k])) + (sum_k h1[k, j] * sech2(T2[k, i]) * T4[k, i])
-        where T2[i, j] = b2[j] + (sum_k W2[j, k] * h1[i, k])
-        where T3[i, j] = sech2(T5[i, j]) * (db1[j] + (sum_k X[i, k] * dW1[j, k]))
-        where T4[i, j] = (predict[i] - y[i]) * dv[j] + v[j] * ((sum_k h2[i, k] *
-            dv[k]) + (sum_k sech2(T2[i, k]) * T6[i, k] * v[k])) - 2 * h2[i, j] *
-            T6[i, j] * v[j] * (predict[i] - y[i])
-        where T5[i, j] = b1[j] + (sum_k W1[j, k] * X[i, k])
-        where T6[i, j] = db2[j] + (sum_k h1[i, k] * dW2[j, k]) + (sum_k W2[j, k] *
-            T3[i, k])
-        hvp_b2[i] = sum_j sech2(T1[j, i]) * T2[j, i] / s
-        where T1[i, j] = b2[j] + (sum_k W2[j, k] * h1[i, k])
-        where T2[i, j] = (predict[i] - y[i]) * dv[j] + v[j] * ((sum_k h2[i, k] *
-            dv[k]) + (sum_k sech2(T1[i, k]) * T3[i, k] * v[k])) - 2 * h2[i, j] *
-            T3[i, j] * v[j] * (predict[i] - y[i])
-        where T3[i, j] = db2[j] + (sum_k h1[i, k] * dW2[j, k]) + (sum_k W2[j, k] *
-            sech2(T4[i, k]) * (db1[k] + (sum_l X[i, l] * dW1[k, l])))
-        where T4[i, j] = b1[j] + (sum_k W1[j, k] * X[i, k])
         hvp_v[i] = T1[i] / s
         where T1[i] = (sum_j T2[j, i] * (predict[j] - y[j])) + (sum_j h2[j, i] *
             ((sum_k h2[j, k] * dv[k]) + (sum_k T2[j, k] * v[k])))
@@ -410,6 +365,11 @@ def loss_hvp(
             W2: array, shape (h, h)
             b2: array, shape (h,)
             v: array, shape (h,)
+    Structure:
+        dense
+        dense
+        dense
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -441,29 +401,29 @@ def loss_hvp(
     X_dW1t_plus_db1 = X @ dW1.T + db1
     product_2 = sech2_values_2 @ (v[:, None] * W2)
     weighted = X_dW1t_plus_db1 * product_2
-    weighted_2 = sech2_values * X_dW1t_plus_db1
-    total = h1 @ dW2.T + weighted_2 @ W2.T + db2
-    weighted_3 = sech2_values_2 * total
-    total_2 = h2 @ dv + weighted_3 @ v
+    h1_dot = sech2_values * X_dW1t_plus_db1
+    total = h1 @ dW2.T + h1_dot @ W2.T + db2
+    h2_dot = sech2_values_2 * total
+    predict_dot = h2 @ dv + h2_dot @ v
     weighted_h2 = h2 * (predict_minus_y[:, None] * (total * v))
     predict_minus_y_dv = cp.outer(predict_minus_y, dv)
-    weighted_v = cp.outer(total_2, v)
-    difference = predict_minus_y_dv + weighted_v - 2 * weighted_h2
-    weighted_4 = sech2_values_2 * difference
+    v_predict_dot = cp.outer(predict_dot, v)
+    difference = predict_minus_y_dv + v_predict_dot - 2 * weighted_h2
+    weighted_2 = sech2_values_2 * difference
     weighted_h1 = h1 * (predict_minus_y[:, None] * weighted)
-    weighted_5 = predict_minus_y[:, None] * product
-    weighted_6 = sech2_values * (weighted_5 + weighted_4 @ W2 - 2 * weighted_h1)
-    hvp_W1 = (weighted_6.T @ X) / s
-    hvp_b1 = weighted_6.sum(axis=0) / s
-    weighted_7 = predict_minus_y[:, None] * weighted_2
-    product_3 = sech2_values_2.T @ weighted_7
-    hvp_W2 = (v[:, None] * product_3 + weighted_4.T @ h1) / s
-    hvp_b2 = weighted_4.sum(axis=0) / s
-    hvp_v = (weighted_3.T @ predict_minus_y + h2.T @ total_2) / s
+    weighted_3 = predict_minus_y[:, None] * product
+    weighted_4 = sech2_values * (weighted_3 + weighted_2 @ W2 - 2 * weighted_h1)
+    hvp_W1 = (weighted_4.T @ X) / s
+    hvp_b1 = weighted_4.sum(axis=0) / s
+    weighted_5 = predict_minus_y[:, None] * h1_dot
+    product_3 = sech2_values_2.T @ weighted_5
+    hvp_W2 = (v[:, None] * product_3 + weighted_2.T @ h1) / s
+    hvp_b2 = weighted_2.sum(axis=0) / s
+    hvp_v = (h2_dot.T @ predict_minus_y + h2.T @ predict_dot) / s
     return LossGradient(W1=hvp_W1, b1=hvp_b1, W2=hvp_W2, b2=hvp_b2, v=hvp_v)
 
 
-def _sech2(t):
+def _sech2(t: Array) -> Array:
     """Return 1 - tanh(t)**2 without cancellation."""
     e = cp.exp(-2 * cp.abs(t))
     return 4 * e / (1 + e) ** 2

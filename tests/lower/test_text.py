@@ -2,6 +2,7 @@ from fractions import Fraction
 
 import pytest
 
+from tensorgen.ir.dims import Dim
 from tensorgen.lower.names import Names
 from tensorgen.lower.templates import template
 from tensorgen.lower.text import Expr, Level, matmul, number, power, product, total
@@ -100,11 +101,10 @@ def test_names_avoid_what_is_taken_keywords_and_builtins() -> None:
     assert names.pick(["z"]) == "z_3"
     assert names.pick(["lambda", "max", "w"]) == "w"
     assert names.pick(["max"]) == "max_2"
+    assert names.pick(["2_v"]) == "value"
 
 
 def test_sizes_read_naturally_and_are_noted() -> None:
-    from tensorgen.ir.dims import Dim
-
     n, k = Dim.of("n"), Dim.of("k")
     writer = Writer("np", Names(()))
     sizes = [n - k + 1, 2 * n, n * k, 1 - k, Dim.of(0)]

@@ -108,6 +108,14 @@ class Build:
             size = Dim.of(high) - Dim.of(low)
             self.checks[SizeCheck(size, f"{what} needs {condition(size)}")] = None
 
+    def equal(self, a: Dim, b: Dim, what: str, at: Place | None = None) -> None:
+        """Demand `a == b`: prove it, refute it, or note it to be checked."""
+        differences = (a - b, b - a)
+        if a != b and "never" in map(verdict, differences):
+            raise Misuse(what, [] if at is None else [(at, f"{a} is not {b}")])
+        for size in differences if a != b else ():
+            self.checks[SizeCheck(size, what)] = None
+
 
 def union(arrays: Iterable[Array]) -> tuple[Label, ...]:
     """The labels of all batches, in the order in which they first occur."""
@@ -117,6 +125,14 @@ def union(arrays: Iterable[Array]) -> tuple[Label, ...]:
 def show_shape(shape: Sequence[Dim]) -> str:
     """Return a shape as NumPy prints it, e.g. `(m, n)` or `(n,)`."""
     return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
+
+
+def size(shape: Iterable[Dim]) -> Dim:
+    """The number of entries of an array of a shape."""
+    whole = ONE
+    for dim in shape:
+        whole = whole * dim
+    return whole
 
 
 def number(build: Build, value: int | Fraction) -> Array:

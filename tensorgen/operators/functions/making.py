@@ -22,10 +22,12 @@ from tensorgen.operators.functions.array import (
     insert_axes,
     product,
     show_shape,
+    size,
     spread,
     squeeze_axes,
 )
 from tensorgen.operators.functions.reductions import normal_axes, normal_axis
+from tensorgen.operators.reshape import reshape as reshaped
 
 
 def eye(build: Build, n: Dim, m: Dim | None = None) -> Array:
@@ -90,35 +92,30 @@ def squeeze(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -
     return squeeze_axes(build, x, axes)
 
 
-def reshape(build: Build, x: Array, shape: Shape) -> Array:
-    """Build `x` in another shape, where only axes of length 1 come or go."""
-    source = [dim for dim in x.shape if dim != 1]
-    if source != [dim for dim in shape if dim != 1]:
-        _same_size(x, shape)
-        raise Misuse("'reshape' that merges or splits axes is not supported yet")
-    thin = [a for a, dim in enumerate(x.shape) if dim == 1]
-    new = [a for a, dim in enumerate(shape) if dim == 1]
-    return insert_axes(build, squeeze_axes(build, x, thin), new, len(shape))
+def reshape(build: Build, x: Array, newshape: Shape) -> Array:
+    """Build `x` in another shape, C order; one length may be -1: whatever is left."""
+    shape = _completed(x, newshape)
+    message = f"an array of {size(x.shape)} entries cannot have shape"
+    build.equal(size(x.shape), size(shape), f"{message} {show_shape(shape)}", "x")
+    batch = x.node.dims[: len(x.batch)]
+    return Array(reshaped(build.graph, x.node, (*batch, *shape)), x.batch)
 
 
-def _same_size(x: Array, shape: Shape) -> None:
-    sizes = [ONE, ONE]
-    for k, dims in enumerate((x.shape, shape)):
-        for dim in dims:
-            sizes[k] = sizes[k] * dim
-    if sizes[0] != sizes[1]:
-        message = (
-            f"an array of {sizes[0]} entries cannot have shape {show_shape(shape)}"
-        )
+def _completed(x: Array, shape: Shape) -> Shape:
+    """A shape with the length that is left in place of -1."""
+    rest = size(dim for dim in shape if dim != -1)
+    left = size(x.shape).divided(rest)
+    if shape.count(Dim.of(-1)) > 1:
+        raise Misuse("only one length can be -1", [("newshape", "")])
+    if left is None and -1 in shape:
+        message = f"{size(x.shape)} entries do not divide by {rest}"
         raise Misuse(message, [("x", show_shape(x.shape))])
+    return tuple(left if left is not None and dim == -1 else dim for dim in shape)
 
 
 def ravel(build: Build, x: Array) -> Array:
-    """Build `x` as a vector, where it is one but for axes of length 1."""
-    size = ONE
-    for dim in x.shape:
-        size = size * dim
-    return reshape(build, x, (size,))
+    """Build the vector of all entries of `x`, in C order."""
+    return reshape(build, x, (size(x.shape),))
 
 
 def flip(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -> Array:

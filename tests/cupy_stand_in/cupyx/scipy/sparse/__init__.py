@@ -16,7 +16,7 @@ class csc_matrix:
     """A sparse matrix on the device."""
 
     def __init__(self, given: Any, shape: tuple[int, int] | None = None) -> None:
-        if not isinstance(given, scipy.sparse.spmatrix):
+        if not scipy.sparse.issparse(given):
             given = scipy.sparse.csc_matrix(_lifted("unwrap")(given), shape=shape)
         self._matrix = given
 

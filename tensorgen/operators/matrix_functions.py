@@ -1,0 +1,156 @@
+"""Matrix functions that carry tangents by formulas of their own.
+
+Sources: Murray, Differentiation of the Cholesky decomposition (2016), section 3.1;
+Mathias, A chain rule for matrix functions (1996): the derivative of a function of
+matrices is the block above the diagonal of its value at `[[A, E], [0, A]]`. So every
+order of the derivative of `expm` is an `expm` again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Node
+from tensorgen.operators.table import Operator, Transfer
+
+Names = tuple[object, ...]
+
+
+def _matrix_dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
+    return args[0].dims
+
+
+def _batch(node: Call) -> Names:
+    return tuple(("batch", axis) for axis in range(node.order - 2))
+
+
+def _extra(extra: Sequence[Dim]) -> Names:
+    return tuple(("extra", k) for k in range(len(extra)))
+
+
+# Cholesky factors
+
+
+def _lower_half(graph: Graph, x: Node, row: int, column: int) -> Node:
+    """Return the lower triangle over two axes, half of the diagonal."""
+    axes = range(x.order)
+    triangle = graph.product(axes, [(x, axes)], constraints=[_at("ge", row, column)])
+    diagonal = graph.product(axes, [(x, axes)], constraints=[_at("eq", row, column)])
+    return graph.sum(axes, [(1, triangle, axes), (Fraction(-1, 2), diagonal, axes)])
+
+
+def _at(kind: str, row: int, column: int) -> tuple[str, dict[int, int], int]:
+    return kind, {row: 1, column: -1}, 0
+
+
+def _cholesky_forward(
+    graph: Graph, node: Call, tangent: Node, extra: Sequence[Dim]
+) -> Node:
+    # dL = L half(inv(L) dA inv(L).T), where half keeps the lower triangle.
+    batch, rest = _batch(node), _extra(extra)
+    inverse = graph.call("inv", [node], node.dims)
+    turned = graph.product(
+        (*batch, "k", "j", *rest),
+        [
+            (inverse, (*batch, "k", "a")),
+            (tangent, (*batch, "a", "b", *rest)),
+            (inverse, (*batch, "j", "b")),
+        ],
+    )
+    half = _lower_half(graph, turned, len(batch), len(batch) + 1)
+    return graph.product(
+        (*batch, "i", "j", *rest),
+        [(node, (*batch, "i", "k")), (half, (*batch, "k", "j", *rest))],
+    )
+
+
+def _cholesky_reverse(
+    graph: Graph, node: Call, cotangent: Node, rows: Sequence[Dim]
+) -> Node:
+    batch, lead = _batch(node), _extra(rows)
+    inverse = graph.call("inv", [node], node.dims)
+    turned = graph.product(
+        (*lead, *batch, "k", "j"),
+        [(node, (*batch, "i", "k")), (cotangent, (*lead, *batch, "i", "j"))],
+    )
+    half = _lower_half(graph, turned, turned.order - 2, turned.order - 1)
+    return graph.product(
+        (*lead, *batch, "a", "b"),
+        [
+            (inverse, (*batch, "k", "a")),
+            (half, (*lead, *batch, "k", "j")),
+            (inverse, (*batch, "j", "b")),
+        ],
+    )
+
+
+# Exponentials
+
+
+def _frechet(graph: Graph, x: Node, direction: Node) -> Node:
+    """Return the derivative of `expm` at `x` along `direction`, axes of both last.
+
+    `direction` may have further axes in front of those of `x`.
+    """
+    n = x.dims[-1]
+    lead = tuple(("lead", k) for k in range(direction.order - x.order))
+    batch = tuple(("batch", k) for k in range(x.order - 2))
+    out = (*lead, *batch, "i", "j")
+    sizes: dict[object, Dim] = dict(zip(lead, direction.dims, strict=False))
+    sizes |= {"i": n * 2, "j": n * 2}
+
+    def block(node: Node, labels: Names, row: Dim | int, column: Dim | int) -> Node:
+        at = [("eq", {"i": 1, "a": -1}, -row), ("eq", {"j": 1, "b": -1}, -column)]
+        return graph.product(
+            out, [(node, (*labels, "a", "b"))], constraints=at, sizes=sizes
+        )
+
+    blocks = graph.add(
+        block(x, batch, 0, 0),
+        block(x, batch, n, n),
+        block(direction, (*lead, *batch), 0, n),
+    )
+    value = graph.call("expm", [blocks], blocks.dims)
+    return graph.product(
+        (*lead, *batch, "a", "b"),
+        [(value, out)],
+        constraints=[("eq", {"i": 1, "a": -1}, 0), ("eq", {"j": 1, "b": -1}, -n)],
+        sizes={"a": n, "b": n},
+    )
+
+
+def _expm_forward(
+    graph: Graph, node: Call, tangent: Node, extra: Sequence[Dim]
+) -> Node:
+    r = node.order
+    front = (*range(r, r + len(extra)), *range(r))
+    found = _frechet(graph, node.args[0], graph.permute(tangent, front))
+    return graph.product((*front[len(extra) :], *front[: len(extra)]), [(found, front)])
+
+
+def _expm_reverse(
+    graph: Graph, node: Call, cotangent: Node, rows: Sequence[Dim]
+) -> Node:
+    (x,) = node.args
+    *batch, i, j = range(x.order)
+    return _frechet(graph, graph.permute(x, (*batch, j, i)), cotangent)
+
+
+ROWS = (
+    Operator(
+        "cholesky",
+        _matrix_dims,
+        Transfer(_cholesky_forward, _cholesky_reverse),
+        "np.linalg.cholesky({0})",
+    ),
+    Operator(
+        "expm",
+        _matrix_dims,
+        Transfer(_expm_forward, _expm_reverse),
+        "expm({0})",
+        requires="scipy.linalg.expm",
+    ),
+)
