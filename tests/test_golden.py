@@ -6,6 +6,7 @@ here, so that it cannot come back unseen.
 
 import ast
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,43 @@ def test_names_are_not_numbered_temporaries(name: str) -> None:
 def test_plain_products_are_not_written_as_einsum(name: str) -> None:
     # Every contraction of the examples is a matrix product, batched at most.
     assert "einsum" not in golden(name)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_nothing_is_reshaped_or_copied_without_need(name: str) -> None:
+    # The derivative objects may: they give out arrays of their own.
+    for function in functions(name).values():
+        text = "\n".join(map(ast.unparse, function.body[1:]))
+        assert not re.search(r"\.(reshape|ravel|ascontiguousarray)\(", text)
+        for copied in re.finditer(r"(\w+)\.copy\(\)", text):
+            # What is written to next, while its original is still to be used.
+            assert re.search(rf"\b{copied[1]}\b", text[copied.end() :]), copied[0]
+
+
+def test_the_gradient_of_logistic_regression_is_three_to_five_statements() -> None:
+    gradient = functions("logistic_regression_numpy.py")["loss_grad"]
+    docstring, *statements = gradient.body
+    assert isinstance(docstring, ast.Expr)
+    assert 3 <= len(statements) <= 5
+
+
+@pytest.mark.parametrize("backend", ["numpy", "cupy"])
+def test_the_hessian_of_a_quadratic_form_is_a_plus_its_transpose(backend: str) -> None:
+    text = """
+        tensorgen: 1
+        inputs: {x: [n], A: [n, n]}
+        functions:
+          f: {expr: x @ A @ x, wrt: x, emit: [hessian, dense_hessian]}
+    """
+    source = tensorgen.generate(textwrap.dedent(text), backend=backend)
+    for function in ast.parse(source).body:
+        if isinstance(function, ast.FunctionDef) and function.name.startswith("f_"):
+            # After the docstring: the check of the arguments, and the result.
+            _, check, result = map(ast.unparse, function.body)
+            assert "_arrays(" in check
+            assert "A + A.T" in result
+            if function.name == "f_hess_dense":
+                assert result == "return A + A.T"
 
 
 @pytest.mark.parametrize("name", FILES)

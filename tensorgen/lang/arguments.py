@@ -130,11 +130,13 @@ def _convert(
         value = e.values(trees)
         if value is None:
             return False
-    elif parameter.kind == "shape":
+    elif parameter.kind in ("shape", "open shape"):
         several = len(parts) > 1 or not isinstance(part, ast.List | ast.Tuple)
         several = several and parameter.spread
         trees = parts if several else _elements(part, "a shape: (m, n)")
-        sizes = [_size(e, tree) for tree in trees]
+        # In an open shape, -1 stands for the length that is left.
+        least = -1 if parameter.kind == "open shape" else 0
+        sizes = [_size(e, tree, least) for tree in trees]
         value = tuple(size for size in sizes if size is not None)
         return _store(found, name, value) if None not in sizes else False
     elif parameter.kind == "size":
@@ -157,7 +159,7 @@ def _elements(tree: ast.expr, expected: str) -> list[ast.expr]:
     raise _Unfit(expected)
 
 
-def _size(e: Statement, tree: ast.expr) -> Dim | None:
+def _size(e: Statement, tree: ast.expr, least: int = 0) -> Dim | None:
     form = affine_form(e, tree)
     if form is None or form.terms:
         if not e.unbound(tree):
@@ -166,7 +168,7 @@ def _size(e: Statement, tree: ast.expr) -> Dim | None:
             e.fault(f"'{shown}' is not a size", tree, hint=hint)
         return None
     constant = form.const.constant
-    if constant is not None and constant < 0:
+    if constant is not None and constant < least:
         e.fault(f"a size cannot be {constant}", tree)
         return None
     return form.const

@@ -10,7 +10,7 @@ from tensorgen.errors import suggest
 from tensorgen.lang import bound, conditions, derivatives
 from tensorgen.lang.arguments import bind, counted
 from tensorgen.lang.names import Macro, Names, Record, Thing
-from tensorgen.operators.functions import FUNCTIONS, NOT_YET, Function
+from tensorgen.operators.functions import FUNCTIONS, Function
 from tensorgen.operators.functions.array import Array, Misuse
 
 if TYPE_CHECKING:
@@ -70,8 +70,6 @@ def _unknown(e: Statement, tree: ast.Call, name: str, thing: Thing | None) -> No
         if thing is not None and thing.what == "a function":
             hint = f"its value is written without arguments: {name}"
         e.fault(f"'{name}' is {what} and takes no arguments", tree.func, hint=hint)
-    elif name in NOT_YET:
-        e.fault(f"'{name}' is not supported yet", tree.func)
     elif name == "range":
         hint = "a range bounds an index: sum(x[k], k=range(5))"
         e.fault("'range' is not a value", tree, hint=hint)

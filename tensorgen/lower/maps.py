@@ -85,8 +85,8 @@ def lower_call(lowering: Lowering, node: Call) -> Expr:
     if isinstance(axes, tuple):
         argument = axis_argument(axes, node.args[0].order)
         text = text.replace("{axis}", f", {argument}" if argument else "")
-    if "dims" in params:
+    if "shape" in params:
         sizes = [writer.size(dim).text for dim in node.dims]
-        text = text.replace("{dims}", ", ".join(sizes) if len(sizes) != 1 else "-1")
+        text = text.replace("{shape}", ", ".join(sizes) if len(sizes) != 1 else "-1")
     expr = template(text).fill(writer, arguments, tuple(range(node.order)))
     return replace(expr, base=arguments[0].base) if row.view else expr

@@ -28,6 +28,7 @@ _WORDS = {"greater": "mask", "less": "mask", "greater_equal": "mask"}
 _WORDS |= {"less_equal": "mask", "equal": "mask", "not_equal": "mask"}
 _WORDS |= {"logical_and": "mask", "logical_or": "mask", "logical_not": "mask"}
 _WORDS |= {"where": "selected", "maximum": "larger", "minimum": "smaller"}
+_WORDS |= {"reshape": "reshaped"}
 
 # Words for a kind of value; names are not built upon them.
 _GENERIC = (
@@ -111,7 +112,8 @@ def _describe(node: Node, name_of: Callable[[Node], str | None]) -> str | None:
             return _describe_sum(terms, name_of)
         case Call():
             arg = name_of(node.args[0])
-            return f"{node.operator}_{arg}" if arg else node.operator
+            word = _WORDS.get(node.operator, node.operator)
+            return f"{word}_{arg}" if arg else word
         case _:
             return None
 
@@ -190,7 +192,7 @@ def _kind(node: Node) -> str:
                 return "scaled"
             return "weighted"
         case Call(operator=operator):
-            return operator
+            return _WORDS.get(operator, operator)
         case Iota():
             return "positions"
         case Input(name=name):

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node
+from tensorgen.ir.nodes import Call, Input, Map, Node, Product, Ref, Sum
 from tensorgen.operators.table import Operator, Transfer
 
 Names = tuple[object, ...]
@@ -31,7 +31,77 @@ def _extra(extra: Sequence[Dim]) -> Names:
     return tuple(("extra", k) for k in range(len(extra)))
 
 
+# Symmetric matrices
+
+
+def swapped(graph: Graph, node: Node) -> Node:
+    """Return the transposes of matrices in the last two axes, made like `node`."""
+    *batch, i, j = axes = range(node.order)
+    out = (*batch, j, i)
+    match node:
+        case Product():
+            constraints = [
+                (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
+            ]
+            sizes = dict(enumerate(node.sizes))
+            return graph.product(
+                out,
+                node.factors,
+                coefficient=node.coefficient,
+                constraints=constraints,
+                sizes=sizes,
+            )
+        case Sum():
+            return graph.sum(out, [(t.coefficient, t.node, t.labels) for t in node.terms])
+        case Map():
+            return graph.map(node.function, out, node.args)
+    return graph.product(out, [(node, axes)])
+
+
+def is_even(graph: Graph, node: Node) -> bool:
+    """Whether matrices equal their transposes, whatever the entries of inputs."""
+    return swapped(graph, node) is node
+
+
+def is_symmetric(graph: Graph, node: Node) -> bool:
+    """Whether matrices equal their transposes, as far as inputs keep their promises."""
+    if isinstance(node, Input):
+        return bool(node.properties & {"symmetric", "spd"})
+    matrix = tuple(range(node.order))
+    parts: list[Ref] = []
+    match node:
+        case Product() if not (node.constraints or node.inner):
+            parts = list(node.factors)
+        case Sum():
+            parts = [Ref(t.node, t.labels) for t in node.terms]
+        case Map():
+            parts = list(node.args)
+    wide = [ref for ref in parts if ref.labels]
+    symmetric = all(
+        len(ref.labels) == node.order
+        and set(ref.labels[-2:]) == set(matrix[-2:])
+        and is_symmetric(graph, ref.node)
+        for ref in wide
+    )
+    return is_even(graph, node) or (bool(parts) and symmetric)
+
+
+def even_part(graph: Graph, node: Node, row: int, column: int) -> Node:
+    """Return the mean of an array and itself with two axes swapped."""
+    turned = list(range(node.order))
+    turned[row], turned[column] = column, row
+    half, axes = Fraction(1, 2), range(node.order)
+    return graph.sum(axes, [(half, node, axes), (half, node, turned)])
+
+
 # Cholesky factors
+
+
+def cholesky(graph: Graph, x: Node) -> Node:
+    """Return the lower Cholesky factor of the symmetric part of matrices."""
+    if not is_symmetric(graph, x):
+        x = even_part(graph, x, x.order - 2, x.order - 1)
+    return graph.call("cholesky", [x], x.dims)
 
 
 def _lower_half(graph: Graph, x: Node, row: int, column: int) -> Node:
@@ -60,7 +130,10 @@ def _cholesky_forward(
             (inverse, (*batch, "j", "b")),
         ],
     )
-    half = _lower_half(graph, turned, len(batch), len(batch) + 1)
+    row, column = len(batch), len(batch) + 1
+    if not is_even(graph, node.args[0]):
+        turned = even_part(graph, turned, row, column)
+    half = _lower_half(graph, turned, row, column)
     return graph.product(
         (*batch, "i", "j", *rest),
         [(node, (*batch, "i", "k")), (half, (*batch, "k", "j", *rest))],
@@ -77,7 +150,7 @@ def _cholesky_reverse(
         [(node, (*batch, "i", "k")), (cotangent, (*lead, *batch, "i", "j"))],
     )
     half = _lower_half(graph, turned, turned.order - 2, turned.order - 1)
-    return graph.product(
+    found = graph.product(
         (*lead, *batch, "a", "b"),
         [
             (inverse, (*batch, "k", "a")),
@@ -85,6 +158,9 @@ def _cholesky_reverse(
             (inverse, (*batch, "j", "b")),
         ],
     )
+    if is_even(graph, node.args[0]):
+        return found
+    return even_part(graph, found, found.order - 2, found.order - 1)
 
 
 # Exponentials

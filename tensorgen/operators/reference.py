@@ -363,9 +363,9 @@ def expm(a: Array) -> Array:
     return np.asarray(scipy.linalg.expm(a))
 
 
-def reshape(x: Array, dims: tuple[int, ...]) -> Array:
-    """Return the entries in C order with axes `dims`."""
-    return np.reshape(x, dims)
+def reshape(x: Array, shape: tuple[int, ...]) -> Array:
+    """Return the entries in C order in another shape."""
+    return np.reshape(x, shape)
 
 
 OPERATORS: dict[str, Callable[..., Array]] = {

@@ -6,13 +6,18 @@ others stay aside, so tangents and cotangents are reshaped along with their extr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import cast
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import NamedTuple, cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node, Product, Ref, constant_value
+from tensorgen.ir.nodes import Call, Label, Node, Product, Ref, Term, constant_value
 from tensorgen.operators.table import Operator, Transfer
+
+Shape = tuple[Dim, ...]
 
 
 def reshape(graph: Graph, x: Node, dims: Sequence[Dim]) -> Node:
@@ -33,7 +38,7 @@ def reshape(graph: Graph, x: Node, dims: Sequence[Dim]) -> Node:
     source = [axis for axis, dim in enumerate(x.dims) if dim != 1]
     target = [axis for axis, dim in enumerate(wanted) if dim != 1]
     if [x.dims[a] for a in source] != [wanted[a] for a in target]:
-        return graph.call("reshape", [x], wanted, dims=wanted)
+        return graph.call("reshape", [x], wanted, shape=wanted)
     names: dict[int, object] = dict(zip(source, target, strict=True))
     return graph.product(
         range(len(wanted)),
@@ -47,17 +52,119 @@ def reshape(graph: Graph, x: Node, dims: Sequence[Dim]) -> Node:
     )
 
 
-def source(ref: Ref) -> Node | None:
-    """What a use of a reshaped array along its own axes reshapes, else None."""
-    node, labels = ref
-    whole = labels == tuple(range(len(labels)))
-    if whole and isinstance(node, Call) and node.operator == "reshape":
-        return node.args[0]
+# Reshapes move outwards: structure is found in what they reshape.
+
+
+class Segment(NamedTuple):
+    """Axes of an array that become axes of its reshape, apart from all others."""
+
+    source: range
+    target: range
+
+
+def segments(source: Sequence[Dim], target: Sequence[Dim]) -> list[Segment]:
+    """Part the axes wherever equally many entries lie before a cut on both sides."""
+    sides = [list(accumulate(dims, operator.mul)) for dims in (source, target)]
+    found: list[Segment] = []
+    start = (0, 0)
+    for k, before in enumerate(sides[0], 1):
+        ends = [m for m, size in enumerate(sides[1], 1) if size == before]
+        ends = [m for m in ends if m > start[1]]
+        if ends:
+            found.append(Segment(range(start[0], k), range(start[1], ends[0])))
+            start = (k, ends[0])
+    if start == (len(source), len(target)):
+        return found
+    # What is left goes with the last run: axes of length 1, or sizes not compared.
+    first = found.pop() if found else Segment(range(0), range(0))
+    return [
+        *found,
+        Segment(
+            range(first.source.start, len(source)),
+            range(first.target.start, len(target)),
+        ),
+    ]
+
+
+def _reshaped(ref: Ref) -> Call | None:
+    node = ref.node
+    return node if isinstance(node, Call) and node.operator == "reshape" else None
+
+
+def _runs(call: Call, labels: Sequence[Label]) -> dict[tuple[Label, ...], Shape]:
+    """What stands under each run of labels before the reshape."""
+    before = call.args[0].dims
+    return {
+        tuple(labels[a] for a in part.target): tuple(before[a] for a in part.source)
+        for part in segments(before, call.dims)
+    }
+
+
+def merged(graph: Graph, pair: Sequence[Ref]) -> list[Ref] | None:
+    """Reshape a product instead of its factors, where one has all axes of both."""
+    small, large = pair
+    one, two = _reshaped(small), _reshaped(large)
+    if one is None or two is None or len(set(large.labels)) < len(large.labels):
+        return None
+    runs, wider = _runs(one, small.labels), _runs(two, large.labels)
+    if any(wider.get(run) != dims for run, dims in runs.items()):
+        return None
+    names = [
+        (run, k) for run, dims in wider.items() for k in range(len(dims))
+    ]
+    mine = [(run, k) for run, dims in runs.items() for k in range(len(dims))]
+    whole = graph.product(names, [(one.args[0], mine), (two.args[0], names)])
+    return [Ref(reshape(graph, whole, two.dims), large.labels)]
+
+
+def _alike(refs: Sequence[Ref]) -> Call | None:
+    """One of the reshapes that all but scalars are, of equal shapes along all axes."""
+    wide = [ref for ref in refs if ref.labels]
+    calls = [call for call in map(_reshaped, wide) if call is not None]
+    if not calls or len(calls) < len(wide):
+        return None
+    shapes = {(call.args[0].dims, ref.labels) for call, ref in zip(calls, wide)}
+    return calls[0] if len(shapes) == 1 else None
+
+
+def mapped(function: str) -> Callable[[Graph, Sequence[Ref]], Ref | None]:
+    """The rule that reshapes an elementwise value instead of its arguments."""
+
+    def rule(graph: Graph, args: Sequence[Ref]) -> Ref | None:
+        one = _alike(args)
+        if one is None:
+            return None
+        axes = range(one.args[0].order)
+        calls = [(arg, _reshaped(arg)) for arg in args]
+        before = [(call.args[0], axes) if call else (arg.node, ()) for arg, call in calls]
+        inner = graph.map(function, axes, before)
+        labels = next(arg.labels for arg in args if arg.labels)
+        return Ref(reshape(graph, inner, one.dims), labels)
+
+    return rule
+
+
+def added(graph: Graph, terms: Sequence[Term]) -> list[Term] | None:
+    """Reshape a sum instead of its terms."""
+    shapes: dict[object, list[Term]] = {}
+    for term in terms:
+        call = _reshaped(Ref(term.node, term.labels))
+        if call is not None:
+            shapes.setdefault((call.args[0].dims, term.labels), []).append(term)
+    for group in shapes.values():
+        if len(group) > 1:
+            calls = [_reshaped(Ref(t.node, t.labels)) for t in group]
+            before = [(t.coefficient, c.args[0]) for t, c in zip(group, calls) if c]
+            axes = range(before[0][1].order)
+            total = graph.sum(axes, [(c, node, axes) for c, node in before])
+            node = reshape(graph, total, group[0].node.dims)
+            rest = [term for term in terms if term not in group]
+            return [*rest, Term(Fraction(1), node, group[0].labels)]
     return None
 
 
 def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
-    return cast(tuple[Dim, ...], params["dims"])
+    return cast(tuple[Dim, ...], params["shape"])
 
 
 def _forward(graph: Graph, node: Call, tangent: Node, extra: Sequence[Dim]) -> Node:
@@ -72,7 +179,7 @@ ROW = Operator(
     "reshape",
     _dims,
     Transfer(_forward, _reverse),
-    "{0}.reshape({dims})",
-    params=("dims",),
+    "{0}.reshape({shape})",
+    params=("shape",),
     view=True,
 )

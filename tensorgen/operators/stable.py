@@ -22,6 +22,7 @@ from tensorgen.ir.nodes import (
     Term,
     constant_value,
 )
+from tensorgen.operators import reshape
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.scalar import apply, power, times, total
@@ -35,7 +36,7 @@ class StableForms:
 
     def map(self, graph: Graph, function: str, args: Args) -> Node | None:
         """Return a better node for `function(*args)`, aligned with its axes."""
-        for rule in _MAP_RULES.get(function, ()):
+        for rule in (*_MAP_RULES.get(function, ()), reshape.mapped(function)):
             found = rule(graph, args)
             if found is not None:
                 labels = sorted({label for ref in args for label in ref.labels})
@@ -64,13 +65,13 @@ class StableForms:
         """Return a better list of terms, or None."""
         constants = [t for t in terms if constant_value(t.node) == 1]
         if not constants:
-            return None
+            return reshape.added(graph, terms)
         one = constants[0]
         for term in terms:
             better = _beside_one(graph, one, term)
             if better is not None:
                 return [t for t in terms if t not in (one, term)] + [better]
-        return None
+        return reshape.added(graph, terms)
 
 
 def _is(ref: Ref, function: str) -> bool:
@@ -299,6 +300,7 @@ _PAIR_RULES: tuple[Callable[[Graph, Args], list[Ref] | None], ...] = (
     _exp_sigmoid,
     _softmax,
     _xlogx,
+    reshape.merged,
 )
 
 

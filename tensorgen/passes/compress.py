@@ -35,13 +35,23 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import factor_sum
-from tensorgen.passes.views import Factor, Name, Triple, View, labels_of
+from tensorgen.passes.views import (
+    Factor,
+    Name,
+    Triple,
+    View,
+    is_sparse,
+    labels_of,
+)
 
 EXACT = 6
 """Terms of at most this many factors try every grouping (203 of them)."""
 
 KEPT = 12
 """How many groupings are built to see which arrays are the same."""
+
+TERMS = 64
+"""The most terms that a term may be spread into."""
 
 DEPTH = 4
 """How deep products of products are looked into."""
@@ -155,13 +165,50 @@ def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
     common = factor_sum(
         graph, node, cost, lambda term: isinstance(term, Product), root=True
     )
-    found = [_compressed(graph, form, cost) for form in (node, common)]
+    spread = [part for term in _terms(graph, node) for part in _spread(graph, term)]
+    found = [
+        _compressed(graph, node.dims, terms, cost)
+        for terms in (spread, _terms(graph, common))
+    ]
     return min([dense, *found], key=lambda form: _total(form, cost))
 
 
-def _compressed(graph: Graph, node: Node, cost: CostModel) -> Compressed:
-    terms = [_grouped(graph, _view(graph, term), cost) for term in _terms(graph, node)]
-    return Compressed(node.dims, tuple(_merged(graph, terms, node.dims, cost)))
+def _compressed(
+    graph: Graph, dims: tuple[Dim, ...], terms: Sequence[Node], cost: CostModel
+) -> Compressed:
+    stored = [_grouped(graph, _view(graph, term), cost) for term in terms]
+    return Compressed(dims, tuple(_merged(graph, stored, dims, cost)))
+
+
+def _spread(graph: Graph, node: Node) -> list[Node]:
+    """A term as a sum over what its sparse factors are sums of: no delta is hidden."""
+    whole = _deep(node)
+    for place, (factor, labels) in enumerate(whole.factors):
+        if not isinstance(factor, Sum) or not is_sparse(factor):
+            continue
+        found: list[Node] = []
+        for term in factor.terms:
+            view = View(
+                whole.coefficient * term.coefficient,
+                [f for k, f in enumerate(whole.factors) if k != place],
+                list(whole.constraints),
+                dict(whole.sizes),
+            )
+            view.add(term.node, [labels[a] for a in term.labels])
+            found += _spread(graph, view.product(graph, range(node.order)))
+        return found if len(found) <= TERMS else [node]
+    return [node]
+
+
+def _deep(node: Node) -> View:
+    """A term n-ary: products of products down to what is not a product."""
+    view = View(sizes=dict(enumerate(node.dims)))
+    view.add(node, range(node.order), ("term", 0))
+    for depth in range(1, DEPTH):
+        factors, view.factors = view.factors, []
+        for k, (inner, labels) in enumerate(factors):
+            view.add(inner, labels, (depth, k))
+    return view
 
 
 def _total(form: Compressed, cost: CostModel) -> float:
@@ -195,16 +242,11 @@ class _Term:
 
 
 def _view(graph: Graph, node: Node) -> _Term:
-    """A term n-ary: products of products down to what is not a product."""
-    view = View(sizes=dict(enumerate(node.dims)))
-    view.add(node, range(node.order), ("term", 0))
-    for depth in range(1, DEPTH):
-        factors, view.factors = view.factors, []
-        for k, (inner, labels) in enumerate(factors):
-            view.add(inner, labels, (depth, k))
+    """A term as factors, ties and what else its deltas say."""
+    view = _deep(node)
     ties: list[Tie] = []
     rest: list[Triple] = []
-    for constraint in view.constraints:
+    for constraint in _with_pairs(view.constraints, node.dims):
         tie = _tie(constraint)
         if tie is None:
             rest.append(constraint)
@@ -225,6 +267,31 @@ def _view(graph: Graph, node: Node) -> _Term:
     return term
 
 
+def _with_pairs(constraints: Sequence[Triple], dims: Sequence[Dim]) -> list[Triple]:
+    """Two axes of one symbolic dim that are both fixed are tied as well.
+
+    `delta(i, n - 1) * delta(k, n - 1)` says that k is i, besides where both are: so an
+    equation at a boundary has the pattern of those inside.
+    """
+    fixed: dict[int, Dim] = {}
+    for kind, terms, const in constraints:
+        (label, c), *more = terms.items()
+        if kind == "eq" and not more and _is_axis(label) and abs(c) == 1:
+            fixed[label] = const * -c
+    half = len(dims) // 2
+    found: list[Triple] = []
+    for constraint in constraints:
+        (label, _), *_ = constraint[1].items()
+        first = label - half if _is_axis(label) else -1
+        paired = label in fixed and first in fixed and dims[first] == dims[label]
+        if paired and dims[first].constant is None and 2 * half == len(dims):
+            shift = fixed[first] - fixed[label]
+            found.append(("eq", {label: 1, first: -1}, shift))
+        else:
+            found.append(constraint)
+    return found
+
+
 def _tie(constraint: Triple) -> Tie | None:
     kind, terms, const = constraint
     if kind != "eq" or len(terms) != 2 or not all(map(_is_axis, terms)):
@@ -238,6 +305,7 @@ def _tie(constraint: Triple) -> Tie | None:
 def _use_first_axes(term: _Term) -> None:
     """Write `x[second]` as `x[first + offset]`, padded where that leaves the axis."""
     for tie in term.ties:
+        term.inner = [_on_first(constraint, tie) for constraint in term.inner]
         shifted: Name = ("shifted", tie.second)
         used = False
         factors: list[Factor] = []
@@ -250,6 +318,17 @@ def _use_first_axes(term: _Term) -> None:
             term.sizes[shifted] = term.sizes[tie.second]
             form = {tie.first: 1, shifted: -1}
             term.inner.append(("eq", form, tie.offset))
+
+
+def _on_first(constraint: Triple, tie: Tie) -> Triple:
+    """A constraint with the second axis of a tie written as the first."""
+    kind, terms, const = constraint
+    if tie.second not in terms:
+        return constraint
+    moved = {atom: c for atom, c in terms.items() if atom != tie.second}
+    c = terms[tie.second]
+    moved[tie.first] = moved.get(tie.first, 0) + c
+    return kind, moved, const + tie.offset * c
 
 
 def _grouped(graph: Graph, term: _Term, cost: CostModel) -> StoredTerm:
@@ -394,7 +473,9 @@ def _merged(
         }
         labels = sorted(axes, key=_place)
         sizes = {x: dims[x] for x in labels if isinstance(x, int)}
-        if len(group) == 1 or cost.size(sizes.values()) > apart:
+        # Along deltas one array is simpler, and worth a little more than its parts.
+        limit = apart * len(group) if group[0].ties and len(group) > 2 else apart
+        if len(group) == 1 or cost.size(sizes.values()) > limit:
             merged += group
             continue
         parts = []

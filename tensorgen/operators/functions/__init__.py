@@ -113,12 +113,23 @@ _ROWS = (
     Function(
         "outer",
         "a, b",
-        "Products of all pairs: a[i] * b[j].",
-        "(len(a), len(b))",
+        "Products of all pairs of entries.",
+        "(size of a, size of b)",
         linalg.outer,
     ),
     Function(
-        "cross", "a, b", "Cross product of vectors of length 3.", "(3,)", linalg.cross
+        "kron",
+        "a, b",
+        "Kronecker product: blocks a[i, j] * b.",
+        "lengths multiplied axis by axis",
+        linalg.kron,
+    ),
+    Function(
+        "cross",
+        "a, b",
+        "Cross product of vectors of length 3, in the last axes.",
+        "(..., 3)",
+        linalg.cross,
     ),
     Function("matmul", "a, b", "The same as a @ b.", "as of a @ b", linalg.matmul_),
     Function(
@@ -182,6 +193,14 @@ _ROWS = (
         "A.shape[:-2]",
         linalg.logdet,
     ),
+    Function(
+        "cholesky",
+        "A",
+        "Lower Cholesky factor of the symmetric part (A + A.T) / 2.",
+        "shape of A",
+        linalg.cholesky,
+    ),
+    Function("expm", "A", "Matrix exponential.", "shape of A", linalg.expm),
     # Making arrays from sizes.
     Function(
         "eye", "n, m=None", "Ones on the diagonal.", "(n, n) or (n, m)", making.eye
@@ -201,8 +220,8 @@ _ROWS = (
     # Moving entries.
     Function(
         "reshape",
-        "x, *shape",
-        "Another shape, of the same entries in the same order.",
+        "x, *newshape",
+        "Another shape, of the same entries in C order; one length may be -1.",
         "the shape given",
         making.reshape,
     ),
@@ -294,7 +313,4 @@ FUNCTIONS: dict[str, Function] = {
     **{name: _elementwise(name, row) for name, row in ALIASES.items()},
 }
 
-# Known to the language but not to this version.
-NOT_YET = ("cholesky", "expm", "kron")
-
-__all__ = ["FUNCTIONS", "NOT_YET", "Array", "Build", "Function", "Parameter"]
+__all__ = ["FUNCTIONS", "Array", "Build", "Function", "Parameter"]

@@ -127,7 +127,7 @@ def show_shape(shape: Sequence[Dim]) -> str:
     return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
 
 
-def size(shape: Iterable[Dim]) -> Dim:
+def entries(shape: Iterable[Dim]) -> Dim:
     """The number of entries of an array of a shape."""
     whole = ONE
     for dim in shape:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tensorgen.ir.dims import Dim
+from tensorgen.operators import matrix_functions
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import matmul, times, total
 from tensorgen.operators.functions.array import (
@@ -10,21 +11,20 @@ from tensorgen.operators.functions.array import (
     Build,
     Label,
     Misuse,
+    align,
+    by_axis,
+    entries,
+    insert_axes,
     product,
     show_shape,
 )
+from tensorgen.operators.functions.making import ravel, reshape
 from tensorgen.operators.functions.reductions import normal_axis
 
 
 def _square(x: Array, name: str) -> None:
     if x.order < 2 or x.shape[-1] != x.shape[-2]:
         raise Misuse(f"'{name}' needs a square matrix", [("A", show_shape(x.shape))])
-
-
-def _vectors(name: str, **arrays: Array) -> None:
-    for at, x in arrays.items():
-        if x.order != 1:
-            raise Misuse(f"'{name}' needs vectors", [(at, show_shape(x.shape))])
 
 
 def _mismatch(name: str, **arrays: Array) -> Misuse:
@@ -47,23 +47,36 @@ def dot(build: Build, a: Array, b: Array) -> Array:
 
 
 def vdot(build: Build, a: Array, b: Array) -> Array:
-    """Build the sum of the elementwise product of arrays of one shape."""
+    """Build the sum of the products of all entries, in C order."""
     if a.shape != b.shape:
-        raise _mismatch("vdot", a=a, b=b)
+        if entries(a.shape) != entries(b.shape):
+            raise _mismatch("vdot", a=a, b=b)
+        a, b = ravel(build, a), ravel(build, b)
     return product(build, (), [(a, range(a.order)), (b, range(b.order))])
 
 
 def outer(build: Build, a: Array, b: Array) -> Array:
-    """Build `a[i] * b[j]`."""
-    _vectors("outer", a=a, b=b)
-    return product(build, (0, 1), [(a, (0,)), (b, (1,))])
+    """Build `a[i] * b[j]` over all entries of both, in C order."""
+    return product(build, (0, 1), [(ravel(build, a), (0,)), (ravel(build, b), (1,))])
+
+
+def kron(build: Build, a: Array, b: Array) -> Array:
+    """Build the Kronecker product: blocks `a[i, j] * b`."""
+    order = max(a.order, b.order)
+    a, b = (insert_axes(build, x, range(order - x.order), order) for x in (a, b))
+    labels = [(name, k) for k in range(order) for name in "ab"]
+    whole = product(build, labels, [(a, labels[::2]), (b, labels[1::2])])
+    dims = (p * q for p, q in zip(a.shape, b.shape, strict=True))
+    return reshape(build, whole, tuple(dims))
 
 
 def cross(build: Build, a: Array, b: Array) -> Array:
-    """Build the cross product of vectors of length 3."""
-    _vectors("cross", a=a, b=b)
-    if a.shape != (Dim.of(3),) or b.shape != a.shape:
+    """Build the cross product of vectors of length 3, in the last axes."""
+    three = Dim.of(3)
+    if not (a.order and b.order and a.shape[-1] == b.shape[-1] == three):
         raise _mismatch("cross", a=a, b=b)
+    lead, aligned = align(build, (a, b), "'cross'", ("a", "b"), (1, 1))
+    (a, x), (b, y) = aligned
     terms = []
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
@@ -71,10 +84,10 @@ def cross(build: Build, a: Array, b: Array) -> Array:
             at = {"out": k, "p": p, "q": q}
             term = product(
                 build,
-                ("out",),
-                [(a, ("p",)), (b, ("q",))],
+                (*range(len(lead)), "out"),
+                [(a, (*x, "p")), (b, (*y, "q"))],
                 constraints=[("eq", {label: 1}, -n) for label, n in at.items()],
-                sizes={"out": Dim.of(3)},
+                sizes={**by_axis(lead), "out": three},
             )
             terms.append((sign, term))
     return total(build, terms)
@@ -101,6 +114,18 @@ def logdet(build: Build, A: Array) -> Array:
     """Build log|det A| of the matrices in the last two axes."""
     _square(A, "logdet")
     return Array(apply(build.graph, "logdet", [A.node]), A.batch)
+
+
+def cholesky(build: Build, A: Array) -> Array:
+    """Build the lower Cholesky factor of the symmetric part of matrices."""
+    _square(A, "cholesky")
+    return Array(matrix_functions.cholesky(build.graph, A.node), A.batch)
+
+
+def expm(build: Build, A: Array) -> Array:
+    """Build the matrix exponential of the matrices in the last two axes."""
+    _square(A, "expm")
+    return Array(apply(build.graph, "expm", [A.node]), A.batch)
 
 
 def solve(build: Build, A: Array, b: Array) -> Array:

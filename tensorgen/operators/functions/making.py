@@ -19,10 +19,10 @@ from tensorgen.operators.functions.array import (
     Shape,
     align,
     common_shape,
+    entries,
     insert_axes,
     product,
     show_shape,
-    size,
     spread,
     squeeze_axes,
 )
@@ -95,27 +95,27 @@ def squeeze(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -
 def reshape(build: Build, x: Array, newshape: Shape) -> Array:
     """Build `x` in another shape, C order; one length may be -1: whatever is left."""
     shape = _completed(x, newshape)
-    message = f"an array of {size(x.shape)} entries cannot have shape"
-    build.equal(size(x.shape), size(shape), f"{message} {show_shape(shape)}", "x")
+    message = f"an array of {entries(x.shape)} entries cannot have shape"
+    build.equal(entries(x.shape), entries(shape), f"{message} {show_shape(shape)}", "x")
     batch = x.node.dims[: len(x.batch)]
     return Array(reshaped(build.graph, x.node, (*batch, *shape)), x.batch)
 
 
 def _completed(x: Array, shape: Shape) -> Shape:
     """A shape with the length that is left in place of -1."""
-    rest = size(dim for dim in shape if dim != -1)
-    left = size(x.shape).divided(rest)
+    rest = entries(dim for dim in shape if dim != -1)
+    left = entries(x.shape).divided(rest)
     if shape.count(Dim.of(-1)) > 1:
         raise Misuse("only one length can be -1", [("newshape", "")])
     if left is None and -1 in shape:
-        message = f"{size(x.shape)} entries do not divide by {rest}"
+        message = f"{entries(x.shape)} entries do not divide by {rest}"
         raise Misuse(message, [("x", show_shape(x.shape))])
     return tuple(left if left is not None and dim == -1 else dim for dim in shape)
 
 
 def ravel(build: Build, x: Array) -> Array:
     """Build the vector of all entries of `x`, in C order."""
-    return reshape(build, x, (size(x.shape),))
+    return reshape(build, x, (entries(x.shape),))
 
 
 def flip(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -> Array:

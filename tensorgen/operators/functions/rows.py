@@ -25,6 +25,7 @@ _KINDS = {
     "start": "size",
     "stop": "size",
     "shape": "shape",
+    "newshape": "open shape",
     "subscripts": "string",
     "arrays": "arrays",
     "operands": "arrays",
