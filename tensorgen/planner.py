@@ -127,13 +127,6 @@ def check_requests(program: Program) -> None:
                     emit.text.span(),
                     hint="emit jacobian or dense_hessian instead, or reduce with sum",
                 )
-        for wrt in spec.wrt:
-            if wrt.symmetric:
-                faults.add(
-                    "derivatives on the symmetric subspace are not supported yet",
-                    wrt.text.span(),
-                    hint=f"write wrt: {wrt.name}; entries are then independent",
-                )
     faults.raise_if_any()
 
 
@@ -162,6 +155,7 @@ class Planner:
             variables,
             {x: graph.input("d" + n, x.dims) for n, x in zip(self.wrt, variables)},
             graph.input("ct", node.dims),
+            frozenset(self.inputs[w.name] for w in function.spec.wrt if w.symmetric),
         )
 
     def plans(self) -> list[PlannedFunction]:

@@ -9,6 +9,7 @@ from typing import Literal
 from tensorgen.calculus.derive import Direction, hessian, hvp, jacobian, jvp, vjp
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
+from tensorgen.operators.matrix_functions import even_part
 
 Mode = Literal["cross-country", "reverse", "forward"]
 
@@ -19,27 +20,56 @@ MODES: tuple[Mode, ...] = ("cross-country", "reverse", "forward")
 class Request:
     """A function to be differentiated, and what its derivatives are multiplied by.
 
-    `directions` are the inputs `dX`, one a variable; `cotangent` is `ct`.
+    `directions` are the inputs `dX`, one a variable; `cotangent` is `ct`. By a
+    variable in `symmetric` the derivative is the one on the symmetric matrices: with
+    P(X) = (X + X.T) / 2, gradients are P(G), and Hessians are projected on both sides.
     """
 
     output: Node
     variables: tuple[Node, ...]
     directions: Mapping[Node, Node]
     cotangent: Node | None = None
+    symmetric: frozenset[Node] = frozenset()
+
+    def projected(
+        self, graph: Graph, node: Node, by: Sequence[Node], lead: int = 0
+    ) -> Node:
+        """Project the axes of the variables `by` that follow `lead` other axes."""
+        for x in by:
+            if x in self.symmetric:
+                node = even_part(graph, node, lead, lead + 1)
+            lead += x.order
+        return node
+
+    def by_each(self, graph: Graph, nodes: Sequence[Node], lead: int = 0) -> list[Node]:
+        """Project the first derivatives by each variable."""
+        pairs = zip(nodes, self.variables, strict=True)
+        return [self.projected(graph, node, [x], lead) for node, x in pairs]
+
+    def tangents(self, graph: Graph) -> dict[Node, Node]:
+        """The directions, projected."""
+        return {
+            x: self.projected(graph, direction, [x])
+            for x, direction in self.directions.items()
+        }
 
 
 def gradient(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
     """Return the ways to write the gradients of a scalar."""
     if mode == "forward":
-        return [jacobian(graph, request.output, request.variables, "forward")]
-    seed = graph.constant(1)
-    return [vjp(graph, request.output, seed, request.variables)]
+        found = jacobian(graph, request.output, request.variables, "forward")
+    else:
+        found = vjp(graph, request.output, graph.constant(1), request.variables)
+    return [request.by_each(graph, found)]
 
 
 def jacobians(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
     """Return the ways to write the Jacobians: both directions in cross-country."""
+    lead = request.output.order
     return [
-        jacobian(graph, request.output, request.variables, direction)
+        request.by_each(
+            graph, jacobian(graph, request.output, request.variables, direction), lead
+        )
         for direction in _directions(mode)
     ]
 
@@ -59,7 +89,10 @@ def hessians(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
     found = []
     for one, two in ways:
         blocks = hessian(graph, request.output, x, one, two)
-        found.append([blocks[pair] for pair in pairs])
+        lead = request.output.order
+        found.append(
+            [request.projected(graph, blocks[pair], pair, lead) for pair in pairs]
+        )
     return found
 
 
@@ -77,7 +110,7 @@ def higher(
                 step = "reverse" if node is request.output else "forward"
                 step = direction if request.output.order else step
             (node,) = jacobian(graph, node, [x], step)
-        found.append([node])
+        found.append([request.projected(graph, node, order, request.output.order)])
         if not request.output.order and mode == "cross-country":
             break
     return found
@@ -90,12 +123,15 @@ def products(
 
     They are matrix-free in every mode: a direction goes forward, a cotangent back.
     """
-    if kind == "hvp":
-        return [hvp(graph, request.output, request.variables, request.directions)]
     if kind == "jvp":
-        return [[jvp(graph, request.output, request.directions)]]
-    assert request.cotangent is not None
-    return [vjp(graph, request.output, request.cotangent, request.variables)]
+        return [[jvp(graph, request.output, request.tangents(graph))]]
+    if kind == "hvp":
+        tangents = request.tangents(graph)
+        found = hvp(graph, request.output, request.variables, tangents)
+    else:
+        assert request.cotangent is not None
+        found = vjp(graph, request.output, request.cotangent, request.variables)
+    return [request.by_each(graph, found)]
 
 
 def _directions(mode: Mode) -> tuple[Direction, ...]:

@@ -41,7 +41,7 @@ FRAME_NAMES = (
 
 
 # The ways to solve, in the order in which modules have them: what others use first.
-FACTORIZATIONS = ("diagonal", "block", "kronecker", "band", "low_rank", "sparse")
+FACTORIZATIONS = ("diagonal", "block", "kronecker", "sparse", "band", "low_rank")
 
 
 @dataclass(frozen=True, slots=True)

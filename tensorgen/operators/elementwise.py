@@ -6,6 +6,8 @@ table that do not cancel (`sigmoid' = sigmoid(x) * sigmoid(-x)`, never `s * (1 -
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tensorgen.operators.table import Elementwise as Row
 
 POSITIVE = (0.2, 0.7, 1.0, 1.9, 4.5)
@@ -127,11 +129,36 @@ _ROWS = (
 
 _SPECIAL = "scipy.special"
 
+# Where functions with an infinite value or derivative somewhere are surely finite.
+_SAFE = {
+    "log": (0, 1),
+    "log1p": (0, 1),
+    "log2": (0, 1),
+    "log10": (0, 1),
+    "sqrt": (0, 1),
+    "root": (0, 1),
+    "rroot": (0, 1),
+    "cbrt": (0, 1),
+    "pow": (0, 1),
+    "xlogx": (0, 1),
+    "xlogy": (1, 1),
+    "tan": (0, 0),
+    "asin": (0, 0),
+    "acos": (0, 0),
+    "atan2": (1, 1),
+    "acosh": (0, 2),
+    "atanh": (0, 0),
+    "hypot": (1, 1),
+    "lgamma": (0, 1),
+    "digamma": (0, 1),
+    "polygamma": (1, 1),
+}
+
 ELEMENTWISE: dict[str, Row] = {
-    row.name: (
-        Row(**{**row.__dict__, "requires": _SPECIAL})
-        if row.numpy.startswith("special.")
-        else row
+    row.name: replace(
+        row,
+        safe=_SAFE.get(row.name),
+        requires=_SPECIAL if row.numpy.startswith("special.") else "",
     )
     for row in _ROWS
 }

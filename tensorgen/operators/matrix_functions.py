@@ -52,7 +52,9 @@ def swapped(graph: Graph, node: Node) -> Node:
                 sizes=sizes,
             )
         case Sum():
-            return graph.sum(out, [(t.coefficient, t.node, t.labels) for t in node.terms])
+            return graph.sum(
+                out, [(t.coefficient, t.node, t.labels) for t in node.terms]
+            )
         case Map():
             return graph.map(node.function, out, node.args)
     return graph.product(out, [(node, axes)])

@@ -38,7 +38,8 @@ def reshape(graph: Graph, x: Node, dims: Sequence[Dim]) -> Node:
     source = [axis for axis, dim in enumerate(x.dims) if dim != 1]
     target = [axis for axis, dim in enumerate(wanted) if dim != 1]
     if [x.dims[a] for a in source] != [wanted[a] for a in target]:
-        return graph.call("reshape", [x], wanted, shape=wanted)
+        whole = graph.call("reshape", [x], wanted, shape=wanted)
+        return _split(graph, x, wanted) or whole
     names: dict[int, object] = dict(zip(source, target, strict=True))
     return graph.product(
         range(len(wanted)),
@@ -86,6 +87,36 @@ def segments(source: Sequence[Dim], target: Sequence[Dim]) -> list[Segment]:
     ]
 
 
+def _split(graph: Graph, x: Node, wanted: Shape) -> Node | None:
+    """Split the deltas of a product along with its axes: a unit matrix becomes two."""
+    parts = segments(x.dims, wanted)
+    if not isinstance(x, Product) or x.inner or any(len(p.source) != 1 for p in parts):
+        return None
+    groups = {part.source[0]: tuple(part.target) for part in parts}
+    deltas: list[tuple[str, dict[int, int], int]] = []
+    for kind, form in x.constraints:
+        terms = {atom: c for atom, c in form.terms if isinstance(atom, int)}
+        if kind != "eq" or form.const != 0 or list(terms.values()) != [1, -1]:
+            return None
+        one, two = (groups[axis] for axis in terms)
+        if [wanted[a] for a in one] != [wanted[b] for b in two]:
+            return None
+        deltas += [("eq", {a: 1, b: -1}, 0) for a, b in zip(one, two, strict=True)]
+    if len(deltas) == len(x.constraints):
+        return None
+    factors = []
+    for node, labels in x.factors:
+        inner = [axis for label in labels for axis in groups[label]]
+        factors.append((reshape(graph, node, [wanted[a] for a in inner]), inner))
+    return graph.product(
+        range(len(wanted)),
+        factors,
+        coefficient=x.coefficient,
+        constraints=deltas,
+        sizes=dict(enumerate(wanted)),
+    )
+
+
 def _reshaped(ref: Ref) -> Call | None:
     node = ref.node
     return node if isinstance(node, Call) and node.operator == "reshape" else None
@@ -109,9 +140,7 @@ def merged(graph: Graph, pair: Sequence[Ref]) -> list[Ref] | None:
     runs, wider = _runs(one, small.labels), _runs(two, large.labels)
     if any(wider.get(run) != dims for run, dims in runs.items()):
         return None
-    names = [
-        (run, k) for run, dims in wider.items() for k in range(len(dims))
-    ]
+    names = [(run, k) for run, dims in wider.items() for k in range(len(dims))]
     mine = [(run, k) for run, dims in runs.items() for k in range(len(dims))]
     whole = graph.product(names, [(one.args[0], mine), (two.args[0], names)])
     return [Ref(reshape(graph, whole, two.dims), large.labels)]
@@ -136,7 +165,9 @@ def mapped(function: str) -> Callable[[Graph, Sequence[Ref]], Ref | None]:
             return None
         axes = range(one.args[0].order)
         calls = [(arg, _reshaped(arg)) for arg in args]
-        before = [(call.args[0], axes) if call else (arg.node, ()) for arg, call in calls]
+        before = [
+            (call.args[0], axes) if call else (arg.node, ()) for arg, call in calls
+        ]
         inner = graph.map(function, axes, before)
         labels = next(arg.labels for arg in args if arg.labels)
         return Ref(reshape(graph, inner, one.dims), labels)

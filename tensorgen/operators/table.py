@@ -36,6 +36,7 @@ class Elementwise:
     sample: tuple[float, ...] = (-1.7, -0.4, 0.3, 0.9, 2.5)
     extreme: tuple[float, ...] = ()
     boolean: bool = False
+    safe: tuple[int, int] | None = None  # (argument, a number where all is finite)
     complex: bool = True  # analytic, so that a complex step differentiates it
     requires: str = ""  # a module imported lazily, e.g. scipy.special
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tensorgen.errors import Faults, Text, suggest
-from tensorgen.spec.fields import Field, read_items
+from tensorgen.spec.fields import Field, read_entries, read_items, read_text
 from tensorgen.spec.model import EMIT_NAMES, Emit, InputSpec, Wrt
-from tensorgen.spec.nodes import Listing, Node, Scalar, describe
+from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
 
 _HIGHEST_ORDER = 9
 _LOW_ORDERS = {
@@ -19,24 +21,43 @@ def read_wrt(
 ) -> tuple[Wrt, ...]:
     """Return the inputs to differentiate by, in the order in which they stand."""
     found: dict[str, Wrt] = {}
-    for text in _names(field, faults):
+    for text, symmetric in _entries(field, faults):
         name = text.value
         if name in found:
             faults.add(f"'{name}' stands twice in 'wrt'", text.span())
         elif _is_real_input(text, inputs, faults):
-            symmetric = "symmetric" in inputs[name].properties
+            if symmetric and not _is_square(inputs[name]):
+                shape = ", ".join(map(str, inputs[name].shape))
+                message = f"'{name}' is no square matrix: its shape is ({shape})"
+                faults.add(message, text.span())
             found[name] = Wrt(name, symmetric, text)
     return tuple(found.values())
 
 
-def _names(field: Field | None, faults: Faults) -> list[Text]:
-    texts: list[Text] = []
-    for node in read_items(field, faults) if field is not None else ():
+def _is_square(given: InputSpec) -> bool:
+    return len(given.shape) == 2 and given.shape[0] == given.shape[1]
+
+
+def _entries(field: Field | None, faults: Faults) -> Iterator[tuple[Text, bool]]:
+    """Yield the names, and whether `{K: symmetric}` stands in place of `K`."""
+    if field is not None and isinstance(field.node, Mapping):
+        items: tuple[Node, ...] = (field.node,)
+    else:
+        items = read_items(field, faults) if field is not None else ()
+    for node in items:
         if isinstance(node, Scalar):
-            texts.append(node.text.strip())
+            yield node.text.strip(), False
+        elif isinstance(node, Mapping):
+            for entry in read_entries(node, faults):
+                value = read_text(entry, faults)
+                if value is not None and value.value == "symmetric":
+                    yield entry.key, True
+                elif value is not None:
+                    hint = f"{{{entry.key}: symmetric}} is what it takes"
+                    message = f"'{value}' cannot be said of '{entry.key}' in 'wrt'"
+                    faults.add(message, value.span(), hint=hint)
         else:
             faults.add(f"a name is expected, not {describe(node)}", node.span)
-    return texts
 
 
 def _is_real_input(text: Text, inputs: dict[str, InputSpec], faults: Faults) -> bool:

@@ -57,7 +57,7 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class Wrt:
-    """An input to differentiate by, and whether it was promised symmetric."""
+    """An input to differentiate by, on the symmetric subspace if it says so."""
 
     name: str
     symmetric: bool

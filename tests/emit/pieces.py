@@ -30,6 +30,7 @@ def source(*templates: str, backend: str = "numpy") -> str:
             np=spelled.alias,
             has_dense_hessian=True,
             has_structured_hessian=True,
+            factorizations=[name.removesuffix("_factorization") for name in templates],
             convert=lambda name, value: spelled.convert.format(name=name, value=value),
         )
         for name in ("library", "types", *templates)

@@ -166,15 +166,24 @@ def test_an_index_array_has_the_dim_that_it_points_into() -> None:
     assert found.index == Dim.symbol("m") + 1
 
 
-def test_wrt_tells_whether_the_input_was_promised_symmetric() -> None:
-    spec = read("""
-        inputs: {S: {shape: [n, n], spd: true}, x: [n]}
-        functions: {f: {expr: x @ S @ x, wrt: [S, x]}}
-        """)
-    assert [(w.name, w.symmetric) for w in spec.functions[0].wrt] == [
-        ("S", True),
-        ("x", False),
-    ]
+@pytest.mark.parametrize(
+    ("wrt", "expected"),
+    [
+        # A promise alone changes nothing: entries count as independent.
+        ("[S, x]", [("S", False), ("x", False)]),
+        ("{S: symmetric}", [("S", True)]),
+        ("[{S: symmetric}, x]", [("S", True), ("x", False)]),
+        ("\n    - {S: symmetric}\n    - x", [("S", True), ("x", False)]),
+    ],
+)
+def test_wrt_asks_for_the_symmetric_subspace(
+    wrt: str, expected: list[tuple[str, bool]]
+) -> None:
+    spec = read(
+        "inputs: {S: {shape: [n, n], spd: true}, x: [n]}\n"
+        f"functions:\n  f:\n   expr: x @ S @ x\n   wrt: {wrt}\n"
+    )
+    assert [(w.name, w.symmetric) for w in spec.functions[0].wrt] == expected
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import Product
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
@@ -29,6 +30,7 @@ from tensorgen.operators.functions.array import (
     number,
     product,
 )
+from tensorgen.operators.guards import guarded
 
 Axis = int | tuple[int, ...] | None
 
@@ -84,6 +86,7 @@ def _sum(
 ) -> Array:
     """Sum the product of arrays of one shape over axes, where the mask holds."""
     shape = factors[0].shape
+    factors = [_guarded(build, factor, mask) for factor in factors]
     if mask.condition is not None:
         chosen = elementwise(
             build, "where", [mask.condition, factors[0], number(build, 0)]
@@ -93,11 +96,29 @@ def _sum(
         (factor, range(len(shape))) for factor in factors
     ]
     if mask.weight is not None:
-        # Multiplies as 0 or 1: an excluded entry that is not finite would show. The
-        # passes select instead where they cannot prove an entry finite.
+        # Multiplies as 0 or 1, so functions are kept finite where it is 0.
         order = mask.weight.order
         operands.append((mask.weight, range(len(shape) - order, len(shape))))
     return product(build, _kept(factors[0], axes), operands)
+
+
+def _guarded(build: Build, x: Array, mask: Mask) -> Array:
+    """Keep what the mask leaves out of `x` finite.
+
+    Deltas are left alone: they pick entries, and do not run over those they exclude.
+    """
+    whole = mask.whole(build)
+    if whole is None or not set(whole.batch) <= set(x.batch):
+        return x
+    weight = mask.weight and mask.weight.node
+    if isinstance(weight, Product) and any(c.kind == "eq" for c in weight.constraints):
+        return x
+    axes: list[int | None] = [None] * x.node.order
+    for k, label in enumerate(whole.batch):
+        axes[x.batch.index(label)] = k
+    for k in range(whole.order):
+        axes[x.node.order - whole.order + k] = len(whole.batch) + k
+    return Array(guarded(build.graph, x.node, whole.node, axes), x.batch)
 
 
 def _filled(build: Build, x: Array, mask: Mask, fill: Array) -> Array:

@@ -1,0 +1,314 @@
+"""Every function of the language, by name: generated values and two derivatives.
+
+Each is tried in a small expression. Values are held against NumPy and SciPy, gradients
+against differences of those, Hessians against differences of the gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+
+import tensorgen
+from tensorgen.lang.prelude import prelude
+from tensorgen.operators.functions import FUNCTIONS
+
+Array = Any
+
+SIZES = {"m": 3, "n": 4, "k": 2}
+SHAPES: dict[str, tuple[str | int, ...]] = {
+    "x": ("n",),
+    "y": ("n",),
+    "u": ("m",),
+    "c": (),
+    "X": ("m", "n"),
+    "Y": ("m", "n"),
+    "A": ("n", "n"),
+    "B": ("k", "n", "n"),
+    "T": ("k", "m", "n"),
+    "P": ("k", 3),
+    "q": (3,),
+}
+
+
+def _numbers() -> dict[str, Array]:
+    random = np.random.default_rng(11)
+    found = {}
+    for name, dims in SHAPES.items():
+        shape = tuple(SIZES[d] if isinstance(d, str) else d for d in dims)
+        found[name] = np.asarray(random.uniform(0.15, 0.85, shape))
+    for name in "AB":
+        found[name] = found[name] + 2 * np.eye(4)
+    return found
+
+
+NUMBERS = _numbers()
+
+
+def _even(a: Array) -> Array:
+    return (a + np.swapaxes(a, -1, -2)) / 2
+
+
+def _softmax(x: Array, axis: Any = None) -> Array:
+    return scipy.special.softmax(x, axis=axis)
+
+
+def _huber(t: Array, d: float) -> Array:
+    return np.where(np.abs(t) <= d, t**2 / 2, d * (np.abs(t) - d / 2))
+
+
+def _cross_entropy(z: Array, p: Array) -> Array:
+    return -np.mean(np.sum(p * scipy.special.log_softmax(z, -1), -1))
+
+
+def _layer_norm(x: Array, g: Array, b: Array, eps: float) -> Array:
+    center = x.mean(-1, keepdims=True)
+    return (x - center) / np.sqrt(x.var(-1, keepdims=True) + eps) * g + b
+
+
+def _attention(q: Array, k: Array, v: Array) -> Array:
+    return _softmax(q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]), -1) @ v
+
+
+def _norm(x: Array, ord: Any = None, axis: Any = None) -> Array:
+    flat = x.ravel() if axis is None else x
+    return np.linalg.norm(flat, ord, -1 if axis is None else axis)
+
+
+# What the language calls otherwise than NumPy, or NumPy does not have.
+NAMESPACE: dict[str, Any] = {
+    **{name: getattr(np, name) for name in dir(np) if not name.startswith("_")},
+    **SIZES,
+    **{name: getattr(np, f"arc{name[1:]}") for name in ("asin", "acos", "atan")},
+    **{name: getattr(np, f"arc{name[1:]}") for name in ("asinh", "acosh", "atanh")},
+    "atan2": np.arctan2,
+    "inv": np.linalg.inv,
+    "det": np.linalg.det,
+    "solve": np.linalg.solve,
+    "logdet": lambda a: np.linalg.slogdet(a)[1],
+    "cholesky": lambda a: np.linalg.cholesky(_even(a)),
+    "expm": scipy.linalg.expm,
+    "tr": np.trace,
+    "norm": _norm,
+    "logsumexp": scipy.special.logsumexp,
+    "softmax": _softmax,
+    "log_softmax": scipy.special.log_softmax,
+    "pow": np.power,
+    "sigmoid": scipy.special.expit,
+    "softplus": lambda t: np.logaddexp(0, t),
+    "log_sigmoid": scipy.special.log_expit,
+    "relu": lambda t: np.maximum(t, 0),
+    "gelu": lambda t: t * scipy.special.ndtr(t),
+    "silu": lambda t: t * scipy.special.expit(t),
+    "elu": lambda t: np.where(t > 0, t, np.exp(t) - 1),
+    "celu": lambda t, a: np.where(t > 0, t, a * (np.exp(t / a) - 1)),
+    "selu": lambda t: 1.0507009873554805
+    * np.where(t > 0, t, 1.6732632423543772 * (np.exp(t) - 1)),
+    "prelu": lambda t, a: np.where(t > 0, t, a * t),
+    "leaky_relu": lambda t, a: np.where(t > 0, t, a * t),
+    "glu": lambda a, b: a * scipy.special.expit(b),
+    "softsign": lambda t: t / (1 + np.abs(t)),
+    "mish": lambda t: t * np.tanh(np.logaddexp(0, t)),
+    "logit": scipy.special.logit,
+    "erf": scipy.special.erf,
+    "erfc": scipy.special.erfc,
+    "lgamma": scipy.special.gammaln,
+    "digamma": scipy.special.digamma,
+    "xlogy": scipy.special.xlogy,
+    "huber": _huber,
+    "smooth_l1": lambda a, b: np.mean(_huber(a - b, 1)),
+    "mse": lambda a, b: np.mean((a - b) ** 2),
+    "bce": lambda p, y: -np.mean(y * np.log(p) + (1 - y) * np.log(1 - p)),
+    "bce_with_logits": lambda z, y: np.mean(np.logaddexp(0, z) - y * z),
+    "cross_entropy": _cross_entropy,
+    "layer_norm": _layer_norm,
+    "attention": _attention,
+}
+
+# Names of functions with the arguments they are tried with.
+ONE = "x - 1/2"  # both signs
+CALLS: dict[str, tuple[str, ...]] = {
+    **{
+        name: (f"{name}({ONE})",)
+        for name in (
+            *("exp", "expm1", "square", "reciprocal", "abs", "sign", "sin", "cos"),
+            *("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "atanh"),
+            *("sigmoid", "softplus", "log_sigmoid", "relu", "gelu", "silu", "elu"),
+            *("selu", "softsign", "mish", "erf", "erfc", "floor"),
+        )
+    },
+    **{
+        name: (f"{name}(x)",)
+        for name in (
+            *("log", "log1p", "log2", "log10", "sqrt", "cbrt", "lgamma", "digamma"),
+            *("logit", "arcsin", "arccos", "arctan"),
+        )
+    },
+    "acosh": ("acosh(1 + x)",),
+    "atan2": ("atan2(x - 1/2, y)",),
+    "maximum": ("maximum(x, y)",),
+    "minimum": ("minimum(X, y)",),
+    "clip": ("clip(x, 0.3, 0.6)",),
+    "where": ("where((x > 0.4) & (y > 0.2) | (x < 0.2), x**2, y)",),
+    "pow": ("pow(x, y)",),
+    "hypot": ("hypot(x, y)",),
+    "logaddexp": ("logaddexp(X, y)",),
+    "xlogy": ("xlogy(x, y)",),
+    "celu": (f"celu({ONE}, 2)",),
+    "prelu": (f"prelu({ONE}, c)",),
+    "leaky_relu": (f"leaky_relu({ONE}, 0.1)",),
+    "glu": ("glu(x, y)",),
+    "huber": (f"huber(2 * ({ONE}), 0.3)",),
+    "mse": ("mse(X, y)",),
+    "smooth_l1": ("smooth_l1(3*X, Y)",),
+    "bce": ("bce(X, Y)",),
+    "bce_with_logits": ("bce_with_logits(X, Y)",),
+    "cross_entropy": ("cross_entropy(X, Y)",),
+    "layer_norm": ("layer_norm(X, x, y, 0.01)",),
+    "attention": ("attention(X, Y, X)", "attention(T, T, T)"),
+    # Reductions.
+    **{
+        name: (f"{name}(X**2)", f"{name}(T, axis=(0, -1))", f"{name}(X, axis=1)")
+        for name in ("sum", "mean", "prod", "max", "min", "var", "logsumexp")
+    },
+    "norm": ("norm(X)", "norm(X - 1/2, 1)", "norm(X, inf)", "norm(X, axis=1)"),
+    "softmax": ("softmax(X, axis=1)", "softmax(X)", "softmax(T, axis=(0, 2))"),
+    "log_softmax": ("log_softmax(X, axis=0)", "log_softmax(x)"),
+    "cumsum": ("cumsum(X, axis=1)", "cumsum(x)"),
+    # Linear algebra.
+    "dot": ("dot(x, y)", "dot(X, A)", "dot(T, B)"),
+    "vdot": ("vdot(X, Y)", "vdot(x, reshape(A, (4, n))[0])"),
+    "outer": ("outer(u, x)", "outer(X, u)"),
+    "kron": ("kron(X, A)", "kron(x, u)", "kron(X, u)", "kron(eye(2), A)"),
+    "trace": ("trace(A @ A)", "trace(B)"),
+    "tr": ("tr(A**2)",),
+    "diag": ("diag(x)", "diag(x, 1)", "diag(A)", "diag(A, -1)"),
+    "diagonal": ("diagonal(A)", "diagonal(B, 0, 1, 2)"),
+    "tril": ("tril(A)", "tril(B, -1)"),
+    "triu": ("triu(X, 1)", "triu(B)"),
+    "transpose": ("transpose(X)", "transpose(T, (1, 0, 2))"),
+    "inv": ("inv(A)", "inv(B)"),
+    "solve": ("solve(A, x)", "solve(B, A)", "solve(B, B)", "solve(A, X.T)"),
+    "det": ("det(A)", "det(B)"),
+    "logdet": ("logdet(A)", "logdet(B)"),
+    "cholesky": ("cholesky(A)", "cholesky(B)", "cholesky(X.T @ X + eye(n))"),
+    "expm": ("expm(A)", "expm(B / 4)"),
+    "cross": ("cross(q, P[0])", "cross(P, q)"),
+    "einsum": ('einsum("ij,jk->ik", X, A)', 'einsum("bij,bjk->bik", T, B)'),
+    "tensordot": ("tensordot(X, A, 1)", "tensordot(T, B, ((0, 2), (0, 1)))"),
+    "matmul": ("matmul(X, A)", "matmul(T, B)", "matmul(B, x)"),
+    # Making, and moving.
+    "eye": ("eye(n) * A", "eye(m, n) + X"),
+    "ones": ("ones((m, n)) * X",),
+    "zeros": ("zeros((m, n)) + X",),
+    "full": ("full((m, n), 3) * X",),
+    "arange": ("arange(n) * X",),
+    "reshape": (
+        "reshape(X, (n, m))",
+        "reshape(T, (m, -1))",
+        "reshape(T, (k, m * n)) * reshape(X, (1, -1))",
+        "sin(reshape(X, (2, 3, 2)))",
+    ),
+    "ravel": ("ravel(X)", "ravel(X) * ravel(Y)", "ravel(X.T) + ravel(Y)"),
+    "concatenate": ("concatenate([x, u])", "concatenate([X, A], axis=0)"),
+    "stack": ("stack([x, y, x])", "stack([X, Y], axis=1)"),
+    "expand_dims": ("expand_dims(X, 1)",),
+    "squeeze": ("squeeze(X[:, None])",),
+    "broadcast_to": ("broadcast_to(x, (m, n))",),
+    "flip": ("flip(X, 1)", "flip(x)"),
+    "roll": ("roll(x, 1)", "roll(X, -2, 1)"),
+}
+CALLS |= {"ln": ("ln(x)",)}
+NAMESPACE |= {"ln": np.log}
+CASES = [(name, text) for name, texts in CALLS.items() for text in texts]
+
+
+def test_every_function_is_tried() -> None:
+    assert sorted(CALLS) == sorted({*FUNCTIONS, *prelude()})
+
+
+def _mentioned(text: str) -> list[str]:
+    import ast
+
+    names = {
+        part.id for part in ast.walk(ast.parse(text)) if isinstance(part, ast.Name)
+    }
+    return [name for name in SHAPES if name in names]
+
+
+def _module(text: str) -> ModuleType:
+    inputs = "".join(
+        f"  {name}: [{', '.join(map(str, shape))}]\n" for name, shape in SHAPES.items()
+    )
+    wrt = ", ".join(_mentioned(text))
+    return tensorgen.load(
+        "tensorgen: 1\nmodule: one\n"
+        f"dims: {{{', '.join(f'{d}: {size}' for d, size in SIZES.items())}}}\n"
+        f"inputs:\n{inputs}functions:\n  g: |\n    {text}\n"
+        f"  f:\n    expr: sum((g + 1/2)**2)\n    wrt: [{wrt}]\n"
+        "    emit: [value, gradient, dense_hessian]\n"
+    )
+
+
+def _meaning(text: str, given: dict[str, Array]) -> Array:
+    return np.asarray(eval(text, {"__builtins__": {}}, {**NAMESPACE, **given}))
+
+
+WEIGHTS = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
+
+
+def _difference(function: Callable[[Array], Array], at: Array, h: float) -> Array:
+    """The derivative of eighth order of accuracy, its axes those of the value first."""
+    columns = []
+    for place in np.ndindex(at.shape):
+        column: Array = 0.0
+        for step, weight in WEIGHTS:
+            ends = []
+            for sign in (1, -1):
+                moved = at.copy()
+                moved[place] += sign * step * h
+                ends.append(np.asarray(function(moved)))
+            column = column + weight * (ends[0] - ends[1]) / h
+        columns.append(column)
+    whole = np.stack(columns, axis=-1)
+    return whole.reshape(*whole.shape[:-1], *at.shape)
+
+
+def _close(found: Array, expected: Array) -> None:
+    scale = max(1.0, float(np.max(np.abs(expected))))
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * scale)
+
+
+@pytest.mark.parametrize(("name", "text"), CASES)
+def test_value_gradient_and_hessian_are_right(name: str, text: str) -> None:
+    module = _module(text)
+    used = _mentioned(text)
+    given = {n: NUMBERS[n] for n in used}
+    value = _meaning(text, given)
+    found = module.g(**given)
+    assert np.shape(found) == value.shape
+    np.testing.assert_allclose(found, value, rtol=1e-11, atol=1e-12)
+
+    def scalar(**changed: Array) -> Array:
+        return np.sum((_meaning(text, {**given, **changed}) + 1 / 2) ** 2)
+
+    def gradient(n: str, **changed: Array) -> Array:
+        result = module.f_grad(**{**given, **changed})
+        return result if len(used) == 1 else getattr(result, n)
+
+    hessian = module.f_hess_dense(**given)
+    for a in used:
+        slope = _difference(lambda v, a=a: scalar(**{a: v}), given[a], 2e-3)
+        _close(gradient(a), slope)
+        for b in used:
+            block = hessian if len(used) == 1 else hessian[a, b]
+            slope = _difference(
+                lambda v, a=a, b=b: gradient(a, **{b: v}), given[b], 2e-3
+            )
+            _close(block, slope)
