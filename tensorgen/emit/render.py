@@ -36,7 +36,7 @@ from tensorgen.errors import InternalError
 FRAME_NAMES = (
     *("Any", "Array", "ArrayLike", "NDArray", "NamedTuple", "Scalar"),
     *(results.JACOBIAN, results.HESSIAN, results.JOINT, results.HIGHER),
-    *("accumulate", "annotations", "cp", "dtype", "math", "np", "special"),
+    *("accumulate", "annotations", "cp", "cupyx", "dtype", "math", "np", "special"),
 )
 
 
@@ -207,6 +207,11 @@ def _uses(module: Module) -> dict[str, bool]:
         "has_indices": any(
             p.index is not None for f in module.functions for p in f.parameters
         ),
+        "has_numbers": any(
+            "math." in row
+            for f in module.functions
+            for row in (*f.body.lines, *f.body.returns)
+        ),
         "has_matrix": hessian or dense or bool(bases),
         "has_jacobian": dense,
         "has_hessian": hessian,
@@ -232,6 +237,7 @@ def _class_view(c: StructuredClass) -> dict[str, object]:
         "base": c.base,
         "docstring": docstring(paragraph(c.structure)),
         "structure_literal": literal(c.structure),
+        "vanishes": c.vanishes,
         "field_names": tuple_text([f'"{name}"' for name in c.fields]),
         "ease": c.solver.ease if c.solver else None,
         "hessian": c.base == HESSIAN_BASE,

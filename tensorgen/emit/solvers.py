@@ -20,6 +20,9 @@ from tensorgen.passes.views import Factor, Name
 if TYPE_CHECKING:
     from tensorgen.emit.structured import Structure
 
+WIDE = 4
+"""A band may reach this many times as far as it has diagonals."""
+
 DENSE = "_DenseFactorization(self.matrix, self.columns, {shift})"
 
 
@@ -196,13 +199,18 @@ def _kronecker(structure: Structure) -> Solver | None:
 def _bands(structure: Structure) -> Solver | None:
     if structure.rows != 1:
         return None
-    lines: list[str] = []
-    entries = []
+    bands: dict[int, list[StoredTerm]] = {}
     for term in structure.tensor.terms:
         if len(term.ties) != 1 or term.ties[0].offset.constant is None:
             return None
-        offset = term.ties[0].offset.constant
-        code = structure.code(_core(structure, [term], [0]), "band", ["shift"])
+        bands.setdefault(term.ties[0].offset.constant, []).append(term)
+    reach = max(map(abs, bands))
+    if reach > WIDE * len(bands):
+        return None  # a band is stored whole, and would mostly hold zeros
+    lines: list[str] = []
+    entries = []
+    for offset, terms in sorted(bands.items()):
+        code = structure.code(_core(structure, terms, [0]), "band", ["shift"])
         lines += structure.lines(code, "")[:-1]
         entries.append(f"{offset}: {code.returns[0]}")
     call = f"return _BandFactorization({{{', '.join(entries)}}}, self.columns, shift)"

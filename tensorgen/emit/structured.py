@@ -58,6 +58,7 @@ class StructuredClass:
     methods: tuple[Method, ...]
     solver: Solver | None = None
     helpers: tuple[str, ...] = field(default=())
+    vanishes: bool = False
 
 
 class Structure:
@@ -211,7 +212,7 @@ class Structure:
         else:
             methods.append(self._apply("_apply_transposed", column_axes, row_axes))
         methods.append(self._coo(row_axes, column_axes))
-        way = solver(self) if hessian else None
+        way = solver(self) if hessian and not self.tensor.vanishes else None
         if way is not None:
             doc = "Return H + shift I, ready to solve; LinAlgError if it is singular."
             methods.append(
@@ -234,6 +235,7 @@ class Structure:
             tuple(methods),
             way,
             self.helpers(methods),
+            self.tensor.vanishes,
         )
 
     def _apply(

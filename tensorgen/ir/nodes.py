@@ -11,7 +11,7 @@ otherwise. Sums and maps know output labels only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, NamedTuple
@@ -223,13 +223,18 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
 
 
-def topological(roots: Iterable[Node]) -> list[Node]:
-    """All nodes below `roots`, operands before their users, without recursion."""
+def topological(
+    roots: Iterable[Node], known: Container[Node] = frozenset()
+) -> list[Node]:
+    """All nodes below `roots`, operands before their users, without recursion.
+
+    Nodes that are `known` are left out, and what only they need.
+    """
     order: dict[Node, None] = {}
     stack = [(root, False) for root in reversed(list(roots))]
     while stack:
         node, expanded = stack.pop()
-        if node in order:
+        if node in order or node in known:
             continue
         if expanded:
             order[node] = None

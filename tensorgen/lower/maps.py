@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tensorgen.ir.nodes import Call, Label, Map, constant_value
+from tensorgen.ir.nodes import (
+    Call,
+    Constant,
+    Label,
+    Map,
+    Node,
+    Product,
+    Size,
+    constant_value,
+)
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.layout import aligned, axis_argument, natural_order
 from tensorgen.lower.templates import template
@@ -17,6 +26,10 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 
 if TYPE_CHECKING:
     from tensorgen.lower.lowering import Lowering
+
+# Python's own functions of a number, where they cannot raise: they leave no NumPy
+# scalar to strip of its dtype, and no computation on a device to wait for.
+_OF_POSITIVE_NUMBERS = ("sqrt", "log", "log2", "log10", "sin", "cos", "tanh")
 
 _LOGICAL = ("logical_and", "logical_or", "logical_not")
 
@@ -46,17 +59,31 @@ def lower_map(
     if row.boolean:
         return replace(expr, kind="bool", weak=all(a.weak for a in arguments))
     if all(argument.weak for argument in arguments):
+        if node.function == "pow":
+            return replace(expr, weak=True)
+        if node.function in _OF_POSITIVE_NUMBERS and _positive(node.args[0].node):
+            return Expr(f"math.{node.function}({arguments[0].text})", weak=True)
         # NumPy's own scalars are not weak: they would widen a float32 array.
-        plain = node.function == "pow"
-        return (
-            replace(expr, weak=True)
-            if plain
-            else Expr(f"float({expr.text})", weak=True)
-        )
+        return Expr(f"float({expr.text})", weak=True)
     values = arguments[1:] if node.function == "where" else arguments
     if all(value.weak for value in values):
         return writer.as_float(replace(expr, kind="int"))
     return expr
+
+
+def _positive(number: Node) -> bool:
+    """Whether a number is positive whatever the dims are, none of which is 0."""
+    match number:
+        case Constant():
+            return number.name != "inf"
+        case Size():
+            return number.value.is_positive()
+        case Product():
+            return number.coefficient > 0 and all(
+                _positive(factor.node) for factor in number.factors
+            )
+        case _:
+            return False
 
 
 def _argument(writer: Writer, function: str, position: int, expr: Expr) -> Expr:

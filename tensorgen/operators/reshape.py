@@ -152,7 +152,9 @@ def _alike(refs: Sequence[Ref]) -> Call | None:
     calls = [call for call in map(_reshaped, wide) if call is not None]
     if not calls or len(calls) < len(wide):
         return None
-    shapes = {(call.args[0].dims, ref.labels) for call, ref in zip(calls, wide)}
+    shapes = {
+        (call.args[0].dims, ref.labels) for call, ref in zip(calls, wide, strict=True)
+    }
     return calls[0] if len(shapes) == 1 else None
 
 
@@ -177,20 +179,21 @@ def mapped(function: str) -> Callable[[Graph, Sequence[Ref]], Ref | None]:
 
 def added(graph: Graph, terms: Sequence[Term]) -> list[Term] | None:
     """Reshape a sum instead of its terms."""
-    shapes: dict[object, list[Term]] = {}
+    groups: dict[object, list[tuple[Term, Node]]] = {}
     for term in terms:
         call = _reshaped(Ref(term.node, term.labels))
         if call is not None:
-            shapes.setdefault((call.args[0].dims, term.labels), []).append(term)
-    for group in shapes.values():
+            key = (call.args[0].dims, term.labels)
+            groups.setdefault(key, []).append((term, call.args[0]))
+    for group in groups.values():
         if len(group) > 1:
-            calls = [_reshaped(Ref(t.node, t.labels)) for t in group]
-            before = [(t.coefficient, c.args[0]) for t, c in zip(group, calls) if c]
-            axes = range(before[0][1].order)
-            total = graph.sum(axes, [(c, node, axes) for c, node in before])
-            node = reshape(graph, total, group[0].node.dims)
-            rest = [term for term in terms if term not in group]
-            return [*rest, Term(Fraction(1), node, group[0].labels)]
+            first = group[0][0]
+            axes = range(group[0][1].order)
+            total = graph.sum(axes, [(t.coefficient, node, axes) for t, node in group])
+            node = reshape(graph, total, first.node.dims)
+            mine = [term for term, _ in group]
+            rest = [term for term in terms if term not in mine]
+            return [*rest, Term(Fraction(1), node, first.labels)]
     return None
 
 

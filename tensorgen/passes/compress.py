@@ -99,6 +99,11 @@ class Compressed:
         return tuple({node: None for term in self.terms for node, _ in term.factors})
 
     @property
+    def vanishes(self) -> bool:
+        """Whether the tensor is zero, whatever the arguments."""
+        return not any(term.coefficient for term in self.terms)
+
+    @property
     def is_dense(self) -> bool:
         """Whether one array with all axes is all there is."""
         first, *rest = self.terms
@@ -157,10 +162,11 @@ def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
     """
     axes = tuple(range(node.order))
     dense = Compressed(node.dims, (StoredTerm(Fraction(1), ((node, axes),), ()),))
-    if node.order < 2:
-        return dense
-    # A zero tensor is an array like any other: there is no pattern to it.
     if is_zero(node):
+        # One number is kept, so that the object has a dtype.
+        number: Factor = (graph.constant(1), ())
+        return Compressed(node.dims, (StoredTerm(Fraction(0), (number,), ()),))
+    if node.order < 2:
         return dense
     common = factor_sum(
         graph, node, cost, lambda term: isinstance(term, Product), root=True

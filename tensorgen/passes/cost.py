@@ -8,7 +8,7 @@ arrays of 10^3 to 10^6 doubles.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from tensorgen.ir.dims import Dim
@@ -32,9 +32,14 @@ FACTORISATION = 2.0
 
 @dataclass(frozen=True)
 class CostModel:
-    """Costs for dim sizes: the hints, and `UNHINTED` for the rest."""
+    """Costs for dim sizes: the hints, and `UNHINTED` for the rest.
+
+    `ordered` remembers what `order_contractions` has made of nodes for these sizes.
+    """
 
     hints: Mapping[str, int]
+    ordered: dict[Node, Node] = field(default_factory=dict, compare=False, repr=False)
+    _values: dict[Dim, int] = field(default_factory=dict, compare=False, repr=False)
 
     def size(self, dims: Iterable[Dim]) -> float:
         """The number of entries of an array of these dims, at least one."""
@@ -42,8 +47,10 @@ class CostModel:
 
     def value(self, dim: Dim) -> int:
         """The number that a dim stands for."""
-        known = {name: self.hints.get(name, UNHINTED) for name in dim.symbols}
-        return dim.value(known)
+        if dim not in self._values:
+            known = {name: self.hints.get(name, UNHINTED) for name in dim.symbols}
+            self._values[dim] = dim.value(known)
+        return self._values[dim]
 
     def flops(self, node: Node) -> float:
         """The arithmetic of one node, operands given; a fused n-ary product at once."""
@@ -70,7 +77,8 @@ class CostModel:
         """The cost of one node, operands given."""
         match node:
             case Product(factors=factors) if factors:
-                return self.merge(node.dims, node.sizes, len(factors))
+                out, every = self.size(node.dims), self.size(node.sizes)
+                return self.merge(out, every, bool(node.inner), len(factors))
             case Sum():
                 entries = self.size(node.dims)
                 return STATEMENT + ELEMENT * entries * len(node.terms)
@@ -85,12 +93,14 @@ class CostModel:
             case _:
                 return 0.0
 
-    def merge(self, out: Sequence[Dim], every: Sequence[Dim], factors: int) -> float:
-        """The cost of a product over the label dims `every` with result dims `out`."""
-        entries = self.size(out)
-        if len(every) == len(out):
-            return STATEMENT + ELEMENT * entries * max(1, factors - 1)
-        return STATEMENT + self.size(every) + ELEMENT * entries
+    def merge(self, out: float, every: float, sums: bool, factors: int) -> float:
+        """The cost of a product of `factors` over `every` values of all labels.
+
+        The result has `out` entries; `sums` says whether labels are summed.
+        """
+        if not sums:
+            return STATEMENT + ELEMENT * out * max(1, factors - 1)
+        return STATEMENT + every + ELEMENT * out
 
     def total(self, roots: Sequence[Node]) -> float:
         """The cost of all that `roots` need, each node once."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
+from math import prod
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -34,7 +35,9 @@ def order_contractions(
     Elementwise products (nothing summed, all factors as large as the result) stay
     n-ary. Ends: each product is replaced by smaller ones, which are not revisited.
     """
-    return rebuild(graph, roots, lambda node: _ordered(graph, node, cost))
+    return rebuild(
+        graph, roots, lambda node: _ordered(graph, node, cost), cost.ordered
+    )
 
 
 def _ordered(graph: Graph, node: Node, cost: CostModel) -> Node:
@@ -69,7 +72,9 @@ class Contraction:
         self.graph = graph
         self.node = node
         self.cost = cost
+        self._plan: Plan | None = None
         self.sizes = dict(enumerate(node.sizes))
+        self.numbers = {x: cost.size([dim]) for x, dim in self.sizes.items()}
         self.factors = list(node.factors)
         self.out = frozenset(range(node.order))
         self.atoms = [frozenset(c.form.labels) for c in node.constraints]
@@ -95,14 +100,27 @@ class Contraction:
                 needed |= labels
         return inside & needed
 
-    def dims(self, labels: Sequence[Label] | frozenset[Label]) -> list[Dim]:
-        """The dims of some labels."""
-        return [self.sizes[label] for label in labels]
+    def size(self, labels: frozenset[Label]) -> float:
+        """The number of entries of an array with these labels."""
+        return prod(self.numbers[label] for label in labels)
+
+    def spent(
+        self, out: frozenset[Label], every: frozenset[Label], factors: int
+    ) -> float:
+        """The cost of a product over the labels `every` with those of `out` kept."""
+        return self.cost.merge(
+            self.size(out), self.size(every), len(every) > len(out), factors
+        )
 
     # The search
 
     def plan(self) -> Plan:
-        """Return the best tree over all factors."""
+        """Return the best tree over all factors, found once."""
+        if self._plan is None:
+            self._plan = self._search()
+        return self._plan
+
+    def _search(self) -> Plan:
         leaves: list[tuple[int, Tree]] = [(1 << k, k) for k in range(len(self.factors))]
         spent = 0.0
         while len(leaves) > EXACT:
@@ -113,8 +131,8 @@ class Contraction:
     def _merge_cheapest(self, leaves: list[tuple[int, Tree]]) -> float:
         def price(pair: tuple[int, int]) -> tuple[float, int, int]:
             a, b = leaves[pair[0]][0], leaves[pair[1]][0]
-            grown = self.cost.size(self.dims(self.kept(a | b)))
-            shrunk = sum(self.cost.size(self.dims(self.kept(x))) for x in (a, b))
+            grown = self.size(self.kept(a | b))
+            shrunk = sum(self.size(self.kept(x)) for x in (a, b))
             return (self._merge(a, b) + grown - shrunk, *pair)
 
         i, j = min(combinations(range(len(leaves)), 2), key=price)
@@ -126,9 +144,7 @@ class Contraction:
 
     def _merge(self, a: int, b: int) -> float:
         """The cost of contracting two subsets."""
-        every = self.kept(a) | self.kept(b)
-        out = self.kept(a | b)
-        return self.cost.merge(self.dims(out), self.dims(every), 2)
+        return self.spent(self.kept(a | b), self.kept(a) | self.kept(b), 2)
 
     def _exact(self, leaves: list[tuple[int, Tree]]) -> Plan:
         """Dynamic programming over subsets of the leaves."""
@@ -144,15 +160,13 @@ class Contraction:
         for s in range(1, 1 << count):
             if s in best:
                 continue
-            out = self.dims(kept[s])
             found: Plan | None = None
             for a in _splits(s):
                 b = s ^ a
                 spent = best[a].cost + best[b].cost
                 if found is not None and spent >= found.cost:
                     continue
-                every = self.dims(kept[a] | kept[b])
-                spent += self.cost.merge(out, every, 2)
+                spent += self.spent(kept[s], kept[a] | kept[b], 2)
                 if found is None or spent < found.cost:
                     found = Plan(spent, (best[a].tree, best[b].tree))
             assert found is not None
@@ -164,7 +178,7 @@ class Contraction:
         inside, kept = self.labels(mask), self.kept(mask)
         if len(kept) == len(inside):
             return 0.0
-        return self.cost.merge(self.dims(kept), self.dims(inside), 1)
+        return self.spent(kept, inside, 1)
 
     # Sharing
 

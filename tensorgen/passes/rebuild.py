@@ -9,14 +9,18 @@ from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, topological
 
 
 def rebuild(
-    graph: Graph, roots: Sequence[Node], visit: Callable[[Node], Node]
+    graph: Graph,
+    roots: Sequence[Node],
+    visit: Callable[[Node], Node],
+    memo: dict[Node, Node] | None = None,
 ) -> list[Node]:
     """Return `roots` with every node replaced by `visit` of it, operands first.
 
-    `visit` sees nodes whose operands are replaced already. Names move along.
+    `visit` sees nodes whose operands are replaced already. Names move along. A `memo`
+    keeps what was replaced for the next call with the same `visit`.
     """
-    new: dict[Node, Node] = {}
-    for node in topological(roots):
+    new: dict[Node, Node] = {} if memo is None else memo
+    for node in topological(roots, new):
         new[node] = visit(with_operands(graph, node, new))
         carry_names(graph, node, new[node])
     return [new[root] for root in roots]

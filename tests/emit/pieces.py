@@ -28,6 +28,7 @@ def source(*templates: str, backend: str = "numpy") -> str:
         .render(
             backend=spelled,
             np=spelled.alias,
+            has_hessian=True,
             has_dense_hessian=True,
             has_structured_hessian=True,
             factorizations=[name.removesuffix("_factorization") for name in templates],

@@ -59,7 +59,7 @@ WRONG = [
     ("sigmid(v)", "unknown function 'sigmid'", "sigmid", "did you mean 'sigmoid'?"),
     ("v(1)", "'v' is an input and takes no arguments", "v", "brackets"),
     ("n(1)", "'n' is a dim and takes no arguments", "n", ""),
-    ("cholesky(A)", "'cholesky' is not supported yet", "cholesky", ""),
+    ("choleski(A)", "unknown function 'choleski'", "choleski", "'cholesky'?"),
     ("range(3) * v", "'range' is not a value", "range(3)", "sum(x[k], k=range(5))"),
     # Arguments.
     ("exp(v, w)", "'exp' takes at most 1 argument", "exp(v, w)", "exp(x)"),
@@ -108,9 +108,9 @@ WRONG = [
         "",
     ),
     (
-        "reshape(X, n)",
-        "an array of m*n entries cannot have shape (n,)",
-        "reshape(X, n)",
+        "reshape(X, 2*m, n)",
+        "an array of m*n entries cannot have shape (2*m, n)",
+        "reshape(X, 2*m, n)",
         "",
     ),
     # Conditions.

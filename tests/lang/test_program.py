@@ -11,7 +11,7 @@ import pytest
 from tensorgen.ir.dims import Dim
 from tensorgen.lang.prelude import prelude
 from tensorgen.lang.sizes import Known
-from tests.lang.speak import function, numbers, program, spec_of, value
+from tests.lang.speak import Array, function, numbers, program, spec_of, value
 
 N = numbers()
 X, u, v, w, c = N["X"], N["u"], N["v"], N["w"], N["c"]
@@ -149,6 +149,14 @@ def test_an_axis_may_be_a_sum_of_dims_that_do_not_follow() -> None:
     assert str(function("wide[1:]").node.dims[0]) == "k + n - 2"
 
 
+def _huber(t: Array, d: float) -> Array:
+    return np.where(np.abs(t) <= d, t**2 / 2, d * (np.abs(t) - d / 2))
+
+
+def _scaled_elu(t: Array) -> Array:
+    return np.where(t > 0, t, 1.6732632423543772 * np.expm1(t))
+
+
 @pytest.mark.parametrize(
     ("text", "meaning"),
     [
@@ -162,6 +170,20 @@ def test_an_axis_may_be_a_sum_of_dims_that_do_not_follow() -> None:
         ("mish(v)", lambda t: t * np.tanh(np.log1p(np.exp(t)))),
         ("logit(sigmoid(v))", lambda t: t),
         ("huber(v, 5)", lambda t: t**2 / 2),
+        ("smooth_l1(v, 2 * v)", lambda t: np.mean(_huber(t, 1))),
+        ("mse(v, 1)", lambda t: np.mean((t - 1) ** 2)),
+        ("prelu(v, 0.1)", lambda t: np.where(t > 0, t, 0.1 * t)),
+        ("celu(v, 2)", lambda t: np.where(t > 0, t, 2 * np.expm1(t / 2))),
+        ("selu(v)", lambda t: 1.0507009873554805 * _scaled_elu(t)),
+        ("glu(v, v)", lambda t: t / (1 + np.exp(-t))),
+        ("bce(sigmoid(v), 0)", lambda t: np.mean(np.log1p(np.exp(t)))),
+        ("bce_with_logits(v, 1)", lambda t: np.mean(np.log1p(np.exp(-t)))),
+        ("cross_entropy(0 * v, 1)", lambda t: 4 * np.log(4)),
+        ("centered(v)", lambda t: t - t.mean()),
+        ("layer_norm(v, 2, 1, 0)", lambda t: 2 * (t - t.mean()) / t.std() + 1),
+        ("row_length(v)", lambda t: 4 * np.ones(1)),
+        ("similarity([v], [v])", lambda t: [[t @ t / 2]]),
+        ("attention([v], [v], [v])", lambda t: [t]),
     ],
 )
 def test_a_function_of_the_prelude_has_its_value(text: str, meaning: object) -> None:

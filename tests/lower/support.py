@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -28,7 +29,7 @@ def execute(
     dtype: str = "float64",
 ) -> list[Any]:
     """Run lowered code on arguments and return its results."""
-    space: dict[str, Any] = {"np": np, "dtype": np.dtype(dtype)}
+    space: dict[str, Any] = {"math": math, "np": np, "dtype": np.dtype(dtype)}
     for helper in code.helpers:
         exec(HELPERS[helper], space)
     space.update(arrays)

@@ -287,8 +287,16 @@ def test_python_numbers_stay_weak() -> None:
     size = case.g.size(Dim.of("n"))
     log = case.g.map("log", "", [(size, "")])
     scaled = case.g.product("i", [(log, ""), (case.x, "i")])
-    assert lines(case.g, [scaled]) == ["return float(np.log(n)) * x"]
+    assert lines(case.g, [scaled]) == ["return math.log(n) * x"]
     check(case.g, [scaled], SIZES, dtype="float32")
+
+
+def test_what_python_would_refuse_is_left_to_numpy() -> None:
+    case = Case()
+    size = case.g.size(Dim.of("n") - 1)
+    log = case.g.map("log", "", [(size, "")])
+    scaled = case.g.product("i", [(log, ""), (case.x, "i")])
+    assert lines(case.g, [scaled]) == ["return float(np.log(n - 1)) * x"]
 
 
 def test_the_same_graph_gives_the_same_text() -> None:

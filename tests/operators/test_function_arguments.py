@@ -27,7 +27,9 @@ WRONG: list[tuple[str, tuple[object, ...], str]] = [
     ("norm", ("X", 3), "there is no norm of order 3"),
     ("dot", ("X", "u"), "shapes do not match in 'dot'"),
     ("vdot", ("X", "A"), "shapes do not match in 'vdot'"),
-    ("outer", ("X", "u"), "'outer' needs vectors"),
+    ("cross", ("p", "u"), "shapes do not match in 'cross'"),
+    ("cholesky", ("X",), "'cholesky' needs a square matrix"),
+    ("expm", ("v",), "'expm' needs a square matrix"),
     ("cross", ("v", "w"), "shapes do not match in 'cross'"),
     ("matmul", ("X", "u"), "shapes do not match in 'matmul'"),
     ("matmul", ("T", "T"), "shapes do not match in 'matmul'"),
@@ -54,8 +56,9 @@ WRONG: list[tuple[str, tuple[object, ...], str]] = [
     ("det", ("v",), "'det' needs a square matrix"),
     ("solve", ("A", "u"), "shapes do not match in 'solve'"),
     ("arange", (Dim.of(3), Dim.of(2)), "arange needs 3 <= 2"),
-    ("reshape", ("X", (M, M)), "m*n entries cannot have shape (m, m)"),
-    ("reshape", ("X", (N, M)), "merges or splits axes is not supported yet"),
+    ("reshape", ("X", (M, N * 2)), "m*n entries cannot have shape (m, 2*n)"),
+    ("reshape", ("X", (Dim.of(-1), K)), "m*n entries do not divide by k"),
+    ("reshape", ("X", (Dim.of(-1),) * 2), "only one length can be -1"),
     ("broadcast_to", ("u", (M, N)), "shape (m,) does not broadcast to (m, n)"),
     ("squeeze", ("X", 0), "axis 0 has length m, not 1"),
     ("roll", ("X", 1), "'roll' of more than one axis needs axis="),
@@ -159,3 +162,16 @@ def test_a_size_condition_is_noted_once() -> None:
     ]
     with pytest.raises(Misuse, match="y needs 2 <= 1"):
         build.require(2, 1, "y")
+
+
+def test_a_reshape_checks_sizes_that_it_cannot_compare() -> None:
+    bench = Bench()
+    bench.call("reshape", "v", (Dim.of(2), K))
+    message = "an array of n entries cannot have shape (2, k)"
+    assert {(str(c.size), c.message) for c in bench.build.checks} == {
+        ("-2*k + n", message),
+        ("2*k - n", message),
+    }
+    proved = Bench()
+    proved.call("reshape", "T", (N * K, M))
+    assert proved.build.checks == {}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.functions import FUNCTIONS, Function, Parameter
@@ -19,6 +20,11 @@ from tests.operators.bench import NUMBERS, SIZES, Bench, K, M, N
 def softmax(x: Any, axis: Any = None) -> Any:
     """Return the softmax by its definition."""
     return np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True)
+
+
+def symmetrised(a: Any) -> Any:
+    """Return the mean of matrices and their transposes."""
+    return (a + np.swapaxes(a, -1, -2)) / 2
 
 
 V = NUMBERS
@@ -60,6 +66,8 @@ CASES: list[Case] = [
     ("vdot", ("X", "Y"), np.vdot(V["X"], V["Y"])),
     ("outer", ("u", "v"), np.outer(V["u"], V["v"])),
     ("cross", ("p", "q"), np.cross(V["p"], V["q"])),
+    ("kron", ("X", "A"), np.kron(V["X"], V["A"])),
+    ("kron", ("u", "X"), np.kron(V["u"], V["X"])),
     ("matmul", ("X", "v"), V["X"] @ V["v"]),
     ("matmul", ("T", "B"), V["T"] @ V["B"]),
     ("einsum", ("ij,jk->ik", ("X", "A")), V["X"] @ V["A"]),
@@ -96,6 +104,9 @@ CASES: list[Case] = [
     ("logdet", ("B",), np.linalg.slogdet(V["B"])[1]),
     ("solve", ("A", "v"), np.linalg.solve(V["A"], V["v"])),
     ("solve", ("B", "A"), np.linalg.solve(V["B"], V["A"])),
+    ("cholesky", ("A",), np.linalg.cholesky(symmetrised(V["A"]))),
+    ("cholesky", ("B",), np.linalg.cholesky(symmetrised(V["B"]))),
+    ("expm", ("B",), scipy.linalg.expm(V["B"])),
     ("eye", (N,), np.eye(4)),
     ("eye", (M, N), np.eye(3, 4)),
     ("ones", ((M, N),), np.ones((3, 4))),
@@ -105,7 +116,10 @@ CASES: list[Case] = [
     ("arange", (Dim.of(2), N), np.arange(2, 4)),
     ("reshape", ("thin", (M, N)), V["thin"][:, 0]),
     ("reshape", ("v", (Dim.of(1), N, Dim.of(1))), V["v"][None, :, None]),
+    ("reshape", ("X", (N, M)), V["X"].reshape(4, 3)),
+    ("reshape", ("T", (M, Dim.of(-1))), V["T"].reshape(3, 8)),
     ("ravel", ("v",), V["v"]),
+    ("ravel", ("T",), V["T"].ravel()),
     ("concatenate", (("v", "u"),), np.concatenate([V["v"], V["u"]])),
     ("concatenate", (("X", "A"),), np.concatenate([V["X"], V["A"]])),
     ("concatenate", (("X", "Y"), -1), np.concatenate([V["X"], V["Y"]], -1)),
@@ -193,6 +207,11 @@ def _batched(name: str, *args: object) -> tuple[Any, Any]:
         ("inv", ()),
         ("det", ()),
         ("logdet", ()),
+        ("cholesky", ()),
+        ("expm", ()),
+        ("kron", ("A",)),
+        ("reshape", ((Dim.of(2), Dim.of(-1)),)),
+        ("ravel", ()),
         ("solve", ("v",)),
         ("solve", ("A",)),
         ("expand_dims", (0,)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import Dim
 from tensorgen.operators.functions.arithmetic import total
 from tensorgen.operators.functions.array import (
     Array,

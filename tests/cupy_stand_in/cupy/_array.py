@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy
 
+from ._config import declare_synchronize
+
 Function = Callable[..., Any]
+# The size of their results depends on entries, which the host has to see.
+_WAITING = """
+    argwhere bincount extract flatnonzero lexsort nonzero tril_indices triu_indices
+    unique
+""".split()
 NUMBERS = (bool, int, float, complex, numpy.generic)
 
 
@@ -35,6 +42,7 @@ class ndarray:
 
     def get(self) -> Any:
         """Return a copy on the host."""
+        declare_synchronize()
         return self._data.copy()
 
     def __getitem__(self, key: Any) -> Any:
@@ -44,6 +52,9 @@ class ndarray:
         if not isinstance(value, (ndarray, *NUMBERS)):
             raise TypeError(f"cannot assign {type(value)} to a part of a device array")
         self._data[unwrap(key)] = unwrap(value)
+
+    def __len__(self) -> int:
+        return len(self._data)
 
     def __iter__(self) -> Iterator[Any]:
         return (wrap(row) for row in self._data)
@@ -87,6 +98,8 @@ def lifted(function: Function, name: str) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if name in _WAITING:
+            declare_synchronize()
         return wrap(function(*unwrap(args), **unwrap(kwargs)))
 
     if isinstance(function, numpy.ufunc) and name in ("add", "maximum", "minimum"):
@@ -116,7 +129,11 @@ def _operator(name: str) -> Function:
 
 
 def _conversion(name: str) -> Function:
-    return lambda self: getattr(self._data, name)()
+    def call(self: ndarray) -> Any:
+        declare_synchronize()
+        return getattr(self._data, name)()
+
+    return call
 
 
 def _attribute(name: str) -> property:
@@ -130,7 +147,7 @@ _METHODS = """
 """
 _BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
 _OTHER = "neg pos abs invert eq ne lt le gt ge"
-_CONVERSIONS = "__bool__ __int__ __float__ __index__ __len__ item"
+_CONVERSIONS = "__bool__ __int__ __float__ __index__ item"
 _ATTRIBUTES = "T dtype imag itemsize nbytes ndim real shape size strides"
 _OPERATORS = [
     *(f"__{side}{name}__" for side in ("", "r", "i") for name in _BINARY.split()),

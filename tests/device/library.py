@@ -1,0 +1,56 @@
+"""CuPy for tests: the real one where there is a device, and the stand-in."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import importlib.util
+import itertools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+STAND_IN = Path(__file__).resolve().parent.parent / "cupy_stand_in"
+_COUNTER = itertools.count()
+
+
+@functools.cache
+def missing() -> str | None:
+    """Why there is no device to test on; None where there is one."""
+    if importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed"
+    try:
+        importlib.import_module("cupy").zeros(1).sum().get()
+    except Exception as error:
+        # Whatever is wrong: an old driver, no card, a library that is not there.
+        return f"CuPy finds no CUDA device ({type(error).__name__})"
+    return None
+
+
+@contextlib.contextmanager
+def stand_in() -> Iterator[ModuleType]:
+    """The stand-in for CuPy, in place of a CuPy that may be installed."""
+    before = _forget()
+    sys.path.insert(0, str(STAND_IN))
+    try:
+        yield importlib.import_module("cupy")
+    finally:
+        sys.path.remove(str(STAND_IN))
+        _forget()
+        sys.modules.update(before)
+
+
+def _forget() -> dict[str, ModuleType]:
+    names = [n for n in sys.modules if n.split(".")[0] in ("cupy", "cupyx")]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+def execute(source: str) -> ModuleType:
+    """Return a new module: a source for CuPy binds the CuPy of this moment."""
+    name = f"device_{next(_COUNTER)}"
+    result = ModuleType(name)
+    sys.modules[name] = result  # dataclasses and NamedTuples look there
+    exec(compile(source, name, "exec"), result.__dict__)
+    return result
