@@ -5,6 +5,8 @@
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& echo $$p && break; done)
+# The build of CuPy that `make gpu` installs where there is none yet.
+CUPY ?= cupy-cuda12x
 # Seeds of the random programs that `make fuzz` runs, START:STOP.
 SEEDS ?= 0:20000
 
@@ -16,7 +18,7 @@ EXAMPLES := $(sort $(wildcard examples/*.yaml))
 CODE := tensorgen tests examples benchmarks docs
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint check format golden bench fuzz clean
+.PHONY: help demo test lint check format golden bench gpu fuzz clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -46,6 +48,11 @@ bench: $(DEV)  ## measure, and rewrite benchmarks/results
 	$(BIN)/python benchmarks/generation.py
 	$(BIN)/python benchmarks/runtime.py
 	$(BIN)/python benchmarks/modes.py
+
+gpu: $(DEV)  ## tests that need a CUDA device; CUPY=cupy-cuda13x for CUDA 13
+	$(BIN)/python -c 'import cupy' 2>/dev/null || $(BIN)/python -m pip install --quiet $(CUPY)
+	$(BIN)/python -c 'import cupy; print(cupy.zeros(1).device)'
+	$(BIN)/python -m pytest -m gpu
 
 fuzz: $(DEV)  ## random programs against the oracles, SEEDS=START:STOP
 	$(BIN)/python -m tests.random_programs --seeds $(SEEDS)

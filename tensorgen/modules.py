@@ -11,10 +11,12 @@ from tensorgen.emit.backends import Backend
 from tensorgen.emit.model import Body, Function, Helper, Holder, Module
 from tensorgen.emit.structured import Structure, StructuredClass
 from tensorgen.emit.text import literal
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, children
 from tensorgen.ir.printer import equation
 from tensorgen.lower import lower
+from tensorgen.operators.functions.array import condition
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.planner import PlannedFunction
 from tensorgen.spec.model import Spec
@@ -83,7 +85,7 @@ class ModuleBuilder:
         )
         sizes = (s for holder in holders for s in holder.sizes)
         checks = [
-            f"if {check.size} < 0:\n    raise ValueError({literal(check.message)})"
+            f"if {_negated(check.size)}:\n    raise ValueError({literal(check.message)})"
             for check in function.checks
         ]
         symbols = (s for check in function.checks for s in check.size.symbols)
@@ -165,6 +167,12 @@ class ModuleBuilder:
             name = f"{made.name}{count}"
         self.classes.setdefault(name, replace(made, name=name))
         return self.classes[name]
+
+
+def _negated(size: Dim) -> str:
+    """The condition that fails `size >= 0`, without minus signs: `T < 1`."""
+    low, _, high = condition(size).partition(" <= ")
+    return f"{high} < {low}"
 
 
 def _formula(planned: PlannedFunction) -> tuple[str, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from dataclasses import dataclass
 
 from tensorgen.calculus.requests import (
     Mode,
@@ -22,8 +22,15 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.passes.optimise import Plan, optimise
-from tensorgen.spec.model import Spec
+from tensorgen.passes.use_symmetry import use_symmetry
+from tensorgen.spec.model import InputSpec, Spec
 
+# What the docstring says of an argument under `wrt: {K: symmetric}`.
+ON_SYMMETRIC = (
+    "derivatives are those on the symmetric matrices, as arrays that are symmetric: "
+    "a gradient G is projected to (G + G.T) / 2, a direction likewise, a Hessian on "
+    "both sides"
+)
 SCALAR_KINDS = ("gradient", "hessian", "hvp", "problem")
 
 
@@ -153,7 +160,10 @@ class Planner:
         self.request = Request(
             node,
             variables,
-            {x: graph.input("d" + n, x.dims) for n, x in zip(self.wrt, variables)},
+            {
+                x: graph.input("d" + n, x.dims)
+                for n, x in zip(self.wrt, variables, strict=True)
+            },
             graph.input("ct", node.dims),
             frozenset(self.inputs[w.name] for w in function.spec.wrt if w.symmetric),
         )
@@ -164,17 +174,23 @@ class Planner:
 
     def _planned(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
         ways, names = self._ways(kind, order)
+        ways = [use_symmetry(self.graph, way) for way in ways]
         cross_country = self.mode == "cross-country"
         tensors = range(*_tensor_roots(kind, len(ways[0]), len(self.wrt)))
         if kind == "value_gradient_hessian":
             plan = self._beside(ways[0][: tensors.start], self._planned("hessian", ()))
         else:
             plan = optimise(self.graph, ways, self.hints, cross_country, tensors)
+        # Once more: ordering makes new products, which may be transposes of others.
+        final = iter(use_symmetry(self.graph, plan.roots))
+        plan = replace(
+            plan, parts=tuple(tuple(next(final) for _ in part) for part in plan.parts)
+        )
         parameters = [
             Parameter(
                 spec.name,
                 spec.shape,
-                spec.doc,
+                self._said_of(spec, kind),
                 None if spec.default is None else decimal(spec.default),
                 "input",
                 spec.index,
@@ -221,6 +237,13 @@ class Planner:
             (*(None for _ in others), *tensors),
             (*joint.formulas[: len(others)], *planned.plan.formulas),
         )
+
+    def _said_of(self, given: InputSpec, kind: Kind) -> str | None:
+        """The doc of an argument, and on which matrices derivatives are taken."""
+        symmetric = {x.name for x in self.function.spec.wrt if x.symmetric}
+        if kind == "value" or given.name not in symmetric:
+            return given.doc
+        return "; ".join([*filter(None, [given.doc]), ON_SYMMETRIC])
 
     def _ways(
         self, kind: Kind, order: tuple[str, ...]

@@ -3,6 +3,7 @@
 A fenced block that follows one of these marks holds what the mark says:
 
     <!-- from PATH -->                    lines of a file; `...` for what is left out
+    <!-- all of PATH -->                  a whole file
     <!-- NAME, NAME from PATH -->         functions of a module, docstrings shortened
     <!-- stage TITLE -->                  what docs/stages.py prints under that title
     <!-- diagnostics of FILE, above -->   for the spec in the block before, as FILE
@@ -57,6 +58,8 @@ def made(block: Block) -> str | None:
         return demo()
     if block.mark == "functions of the language":
         return language()
+    if block.mark.startswith("all of "):
+        return (ROOT / block.mark.removeprefix("all of ")).read_text(encoding="utf-8")
     if block.mark.startswith("stage "):
         return stages()[block.mark.removeprefix("stage ")] + "\n"
     if found := re.fullmatch(r"diagnostics of (\S+), above", block.mark):

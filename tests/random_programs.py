@@ -49,8 +49,8 @@ def _attempt(seed: int, rng: random.Random) -> RandomProgram | None:
         _statement(grower, f"g{k}", rng.choice((1, 2)))
         for k in range(rng.choice((0, 0, 0, 1)))
     ]
-    names = rng.sample(("u", "v", "h1", "res", "S"), rng.choice((0, 1, 2, 3)))
-    where = [_statement(grower, name, rng.choice((1, 2, 2, 3))) for name in names]
+    names = rng.sample(("u", "v", "h1", "res", "S"), rng.choice((0, 1, 1, 2)))
+    where = [_statement(grower, name, rng.choice((1, 1, 2, 2))) for name in names]
     result = _result(grower, rng)
     if result is None:
         return None
@@ -93,7 +93,7 @@ def _inputs(rng: random.Random, dims: list[str]) -> dict[str, Shape]:
     shapes: list[Shape] = []
     while {dim for shape in shapes for dim in shape} != set(dims):
         shapes = []
-        for _ in range(rng.choice((2, 3, 3, 4))):
+        for _ in range(rng.choice((2, 2, 3, 3))):
             order = rng.choice((0, 1, 1, 1, 2, 2, 2, 3))
             shapes.append(tuple(rng.choice(dims) for _ in range(order)))
     pools = {
@@ -134,7 +134,7 @@ def _result(grower: Grower, rng: random.Random) -> Statement | None:
     order = 0 if roll < 0.7 else 1 if roll < 0.9 else 2
     shape = tuple(grower.some_dim() for _ in range(order))
     grower.indexed.letters = {}
-    body = grower.grow(shape, rng.choice((2, 3, 3, 4)))
+    body = grower.grow(shape, rng.choice((2, 2, 3, 3)))
     return Statement("f", body, shape, (), dict(grower.indexed.letters))
 
 

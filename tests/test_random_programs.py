@@ -6,6 +6,7 @@ wrong. `--seeds START:STOP` runs other programs than the usual ones.
 
 from __future__ import annotations
 
+import time
 import traceback
 from types import ModuleType
 
@@ -14,6 +15,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tensorgen import load
+from tensorgen.calculus.expressions import Differentiate
+from tensorgen.emit import render
+from tensorgen.errors import Source
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.interpret import evaluate
+from tensorgen.ir.verify import verify
+from tensorgen.lang import elaborate
+from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.stable import StableForms
+from tensorgen.spec.read import read_spec
+from tests.programs import meaning
 from tests.programs.check import Expected, check
 from tests.programs.oracle import joined
 from tests.programs.shrink import shrink
@@ -21,6 +33,13 @@ from tests.programs.tree import RandomProgram
 from tests.random_programs import program
 
 MODES = ("cross-country", "reverse", "forward")
+MOST_SECONDS = 30.0  # of processor time for a module: more means that something grows
+
+
+@pytest.fixture(autouse=True)
+def plain_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave modules as the templates make them: layout takes a third of the time."""
+    monkeypatch.setattr(render, "layout", lambda source: source)
 
 
 def modes(seed: int) -> tuple[str, ...]:
@@ -34,7 +53,10 @@ def faults(found: RandomProgram) -> list[str]:
     wrong = []
     for mode in modes(found.seed):
         try:
+            start = time.process_time()
             module: ModuleType = load(found.text, mode=mode)
+            if (seconds := time.process_time() - start) > MOST_SECONDS:
+                wrong.append(f"{mode}: the module took long\n({seconds:.0f} seconds)")
             wrong += [f"{mode}: {text}" for text in check(expected, module)]
         except Exception:
             wrong.append(f"{mode}: {traceback.format_exc(limit=-3)}")
@@ -65,6 +87,20 @@ def test_values_and_derivatives_of_random_programs(seeds: range) -> None:
     if failing:
         others = [found.seed for found in failing]
         pytest.fail(f"seeds {others} fail\n{report(failing[0])}", pytrace=False)
+
+
+@pytest.mark.parametrize("block", [range(0, 100), range(100, 200)], ids=str)
+def test_elaborated_programs_are_lawful_and_mean_what_numpy_says(block: range) -> None:
+    for seed in block:
+        found = program(seed)
+        graph = Graph(StableForms())
+        spec = read_spec(Source(f"seed {seed}", found.text))
+        elaborated = elaborate(spec, graph, Differentiate(graph))
+        node = next(f.node for f in elaborated.functions if f.spec.name == "f")
+        verify([node])
+        (value,) = evaluate([node], found.arguments, FUNCTIONS, OPERATORS, found.sizes)
+        want = meaning.value(found, found.arguments)
+        assert_allclose(value, want, rtol=1e-9, atol=1e-11, err_msg=found.text)
 
 
 def test_the_same_seed_gives_the_same_program() -> None:

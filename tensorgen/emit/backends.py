@@ -17,7 +17,7 @@ class Backend:
     `folder` holds its templates and ends the names of its files; `convert` is the
     expression that makes an array of a `{value}` that errors call `{name}`, itself an
     expression; `any_array` is the type of arrays of whatever dtype; `renamed` are the
-    packages that bear another name.
+    packages that bear another name; `solving` says what ways to solve import.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Backend:
     convert: str
     any_array: str
     renamed: Mapping[str, str] = field(default_factory=dict)
+    solving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def file_name(self, module: str) -> str:
         """Return the name of a module's file."""
@@ -53,6 +54,7 @@ BACKENDS: dict[str, Backend] = {
             folder="numpy",
             convert="np.asarray({value})",
             any_array="NDArray[Any]",
+            solving={"band": ("scipy.linalg",), "sparse": ("scipy.sparse",)},
         ),
         Backend(
             name="cupy",
@@ -62,6 +64,8 @@ BACKENDS: dict[str, Backend] = {
             convert="_on_device({name}, {value})",
             any_array="Array",
             renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
+            # CuPy eliminates in sparse matrices on the host, by SciPy.
+            solving=dict.fromkeys(("band", "sparse"), ("cupyx.scipy.sparse", "scipy")),
         ),
     )
 }

@@ -15,7 +15,7 @@ from tensorgen.emit.solvers import Solver, solver
 from tensorgen.emit.text import mentions, tuple_text
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Input, Node
+from tensorgen.ir.nodes import Input, Node, Size, topological
 from tensorgen.ir.printer import equation
 from tensorgen.lower import Code, lower
 from tensorgen.operators.helpers import HELPERS
@@ -87,6 +87,10 @@ class Structure:
         symbols = {s for dim in tensor.dims for s in dim.symbols}
         for node in tensor.arrays:
             symbols |= {s for dim in node.dims for s in dim.symbols}
+        for term in tensor.terms:
+            symbols |= {s for tie in term.ties for s in tie.offset.symbols}
+            sizes = topological(term.scale)
+            symbols |= {s for n in sizes if isinstance(n, Size) for s in n.value.symbols}
         self.sizes = tuple(sorted(symbols))
         self.width = next(w for w in WIDTHS if w not in symbols)
         self.fields = self._field_names({*taken, *symbols})

@@ -311,6 +311,12 @@ class Graph:
             return ref
         if not node.factors and labels:
             return Ref(self.constant(node.coefficient), ())
+        present = {x for _, axes in node.factors for x in axes}
+        if len(present) < node.order:
+            # It broadcasts along some axes: what is left says the same.
+            kept = sorted(present)
+            core = self.product(kept, node.factors, coefficient=node.coefficient)
+            return Ref(core, tuple(labels[a] for a in kept))
         if len(node.factors) == 1 and node.coefficient == 1:
             inner, axes = node.factors[0]
             if len(set(axes)) == len(axes):

@@ -13,6 +13,7 @@ from tensorgen.ir.nodes import (
     Affine,
     Atom,
     Constraint,
+    Input,
     Label,
     Lookup,
     Node,
@@ -41,6 +42,15 @@ def is_light(node: Node) -> bool:
                     solved.add(atom)
                     break
     return len(solved) == len(node.inner)
+
+
+def index_bound(node: Node) -> Dim | None:
+    """The bound of the entries of an index array or of a part of one, else None."""
+    if isinstance(node, Input):
+        return node.index
+    if isinstance(node, Product) and node.coefficient == 1 and len(node.factors) == 1:
+        return index_bound(node.factors[0].node) if is_light(node) else None
+    return None
 
 
 def _solved(form: Affine, label: Atom) -> Affine:

@@ -32,7 +32,7 @@ from tensorgen.ir.nodes import (
     is_zero,
     topological,
 )
-from tensorgen.ir.product import is_light
+from tensorgen.ir.product import index_bound, is_light
 
 Complaints = Iterator[str]
 
@@ -129,7 +129,7 @@ def _constraints_fit(node: Product) -> Complaints:
     for constraint in node.constraints:
         for atom, _ in constraint.form.terms:
             if isinstance(atom, Lookup):
-                if not isinstance(atom.node, Input) or atom.node.index is None:
+                if index_bound(atom.node) is None:
                     yield "a lookup in what is no index array"
                 yield from _fits(atom.node, atom.labels, node.sizes)
             elif not 0 <= atom < len(node.sizes):

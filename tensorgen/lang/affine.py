@@ -5,23 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Input, Lookup, Node, Product
-from tensorgen.ir.product import is_light
+from tensorgen.ir.nodes import Lookup
+from tensorgen.ir.product import index_bound
 from tensorgen.lang.forms import Entry, Form, Index
 from tensorgen.operators.functions.array import Constraint
 
 if TYPE_CHECKING:
     from tensorgen.lang.statement import Statement
-
-
-def index_bound(node: Node) -> Dim | None:
-    """The bound of the entries of an index array or of a part of one, else None."""
-    if isinstance(node, Input):
-        return node.index
-    if isinstance(node, Product) and node.coefficient == 1 and len(node.factors) == 1:
-        return index_bound(node.factors[0].node) if is_light(node) else None
-    return None
 
 
 def affine_form(e: Statement, tree: ast.expr) -> Form | None:

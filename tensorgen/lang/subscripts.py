@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import Lookup, Node, Sum
-from tensorgen.lang.affine import affine_form, constraint, index_bound
+from tensorgen.ir.product import index_bound
+from tensorgen.lang.affine import affine_form, constraint
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.ranges import floor_divided
 from tensorgen.operators.functions.array import (

@@ -17,12 +17,12 @@ from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import (
     Affine,
     Constraint,
-    Input,
     Label,
     Lookup,
     Product,
     affine,
 )
+from tensorgen.ir.product import index_bound
 
 Interval = tuple[Dim, Dim]  # half-open, like a range
 
@@ -48,9 +48,10 @@ class Ranges:
         low = high = form.const
         for atom, c in form.terms:
             if isinstance(atom, Lookup):
-                if not isinstance(atom.node, Input) or atom.node.index is None:
+                bound = index_bound(atom.node)
+                if bound is None:
                     return None
-                first, last = ZERO, atom.node.index - 1
+                first, last = ZERO, bound - 1
             else:
                 start, stop = self.intervals[atom]
                 first, last = start, stop - 1

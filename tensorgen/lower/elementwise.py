@@ -60,7 +60,7 @@ def select(
     """`body` where the mask holds, else 0."""
     target = natural_order([body, mask], want)
     parts = [aligned(part, target).text for part in (mask, body)]
-    chosen = Expr(writer.np("where", *parts, "0"), labels=target)
+    chosen = Expr(writer.np("where", *parts, "0"), labels=target, boxed=True)
     if body.weak:
         return writer.as_float(Expr(chosen.text, labels=target, kind="int"))
     return chosen

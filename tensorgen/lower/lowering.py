@@ -37,6 +37,15 @@ from tensorgen.lower.scatter import Write
 from tensorgen.lower.sums import lower_sum
 from tensorgen.lower.text import Expr, Kind, Level, number
 from tensorgen.lower.writer import Writer
+from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.elementwise import ELEMENTWISE
+
+# What modules imported where they are used are called.
+_REQUIRED = [
+    *(row.requires for row in ELEMENTWISE.values()),
+    *(row.requires for row in OPERATORS.values()),
+]
+LAZY = tuple(dict.fromkeys(name.rpartition(".")[2] for name in _REQUIRED if name))
 
 # A longer text is broken up by naming its longest part, if that part is worth it.
 LONGEST = 66
@@ -85,7 +94,7 @@ class Lowering:
         missing = len(plan.roots) - len(root_names)
         self.root_names = list(root_names) + [None] * missing
         inputs = [node.name for node in self.plan.order if isinstance(node, Input)]
-        taken = [*reserved, *inputs, *plan.symbols, alias, "dtype", "special", "np"]
+        taken = [*reserved, *inputs, *plan.symbols, alias, "dtype", "np", *LAZY]
         self.writer = Writer(alias, Names(taken))
         self.values: dict[Node, Expr] = {}
         self.writes: dict[Node, Write] = {}
@@ -272,7 +281,9 @@ class Lowering:
         name = self.writer.names.pick(self._candidates(node, suggestion))
         self.writer.assign(name, expr.text)
         base = name if expr.base is None else expr.base
-        return Expr(name, labels=expr.labels, kind=expr.kind, base=base)
+        return Expr(
+            name, labels=expr.labels, kind=expr.kind, base=base, boxed=expr.boxed
+        )
 
     def _candidates(self, node: Node, suggestion: str | None) -> list[str]:
         """Names for a node: the user's, the caller's, or what the value is."""

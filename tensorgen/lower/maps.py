@@ -56,6 +56,7 @@ def lower_map(
         expr = Expr(text, Level.POWER, target)
     else:
         expr = template(row.numpy).fill(writer, placed, target)
+        expr = replace(expr, boxed=row.numpy.startswith("np.where("))
     if row.boolean:
         return replace(expr, kind="bool", weak=all(a.weak for a in arguments))
     if all(argument.weak for argument in arguments):

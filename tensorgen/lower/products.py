@@ -19,6 +19,7 @@ from tensorgen.ir.nodes import (
     Ref,
     constant_value,
 )
+from tensorgen.ir.product import index_bound
 from tensorgen.lower.contract import contract, einsum
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer
@@ -57,6 +58,8 @@ class ProductLowering:
             return solved
         if traced := self._traced():
             return traced
+        if index_bound(self.node) is not None:
+            return self.lowering.operand(self.node.factors[0])
         factors = [self._factor(ref) for ref in self.node.factors]
         if is_symmetric(self.node):
             # Either order of the axes is right: take the one that reads better.
@@ -172,6 +175,9 @@ class ProductLowering:
             factors.append(self._selected(indexer, ref, forms))
         masks = [m for m in solution.masks if not self._trimmed(m, indexer, factors)]
         factors += [Factor(self._mask(mask, indexer)) for mask in masks]
+        if len(factors) == 1 and index_bound(self.node) is not None:
+            # A part of an index array keeps its integers.
+            return factors[0].expr
         order = None if want is None else [keep[axis] for axis in want]
         sizes = {
             label: high - low

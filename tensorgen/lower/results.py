@@ -50,6 +50,8 @@ def result(
 ) -> Expr:
     """The array as a result; `fresh` ones share no memory with `shared` variables."""
     expr = full(writer, expr, dims)
+    if not dims and expr.boxed:
+        return Expr(f"{expr.at(Level.ATOM)}[()]")
     if not fresh or expr.base is None or (expr.base and expr.base not in shared):
         return expr
     if not dims:

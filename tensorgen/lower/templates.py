@@ -30,6 +30,8 @@ class Template:
     ) -> Expr:
         """The call of a template with aligned arguments."""
         writer.helpers.update(dict.fromkeys(self.helpers))
+        if "dtype" in self.text:
+            writer.dtype()  # has it bound
         filled = [
             arg.at(self.places.get(k, Level.ATOM)) for k, arg in enumerate(arguments)
         ]

@@ -39,7 +39,8 @@ class Expr:
     `weak` marks Python numbers, which never widen a dtype; `base` names the variable
     whose memory the value shares; `upright` is the text before a mere `.T`. `turned`
     writes the value anew with its axes in another order, `applied` tells of a vector
-    which matrix it is applied to which vector.
+    which matrix it is applied to which vector. A `boxed` scalar is an array without
+    axes, as `np.where` makes it.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Expr:
     weak: bool = False
     base: str | None = None
     upright: tuple[str, Level] | None = None
+    boxed: bool = False
     turned: Callable[[tuple[Label, ...]], Expr] | None = field(
         default=None, compare=False
     )

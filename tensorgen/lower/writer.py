@@ -47,7 +47,7 @@ class Writer:
         if expr.weak:
             return Expr(f"int({expr.text})", weak=True)
         text = f"{expr.at(Level.ATOM)}.astype({self.dtype()})"
-        return Expr(text, labels=expr.labels)
+        return Expr(text, labels=expr.labels, boxed=expr.boxed)
 
     def assign(self, name: str, text: str) -> None:
         """Append the statement `name = text`."""

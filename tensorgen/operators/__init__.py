@@ -1,0 +1,1 @@
+"""The tables of functions: one row each, from which every stage reads."""

@@ -104,7 +104,7 @@ _ROWS = (
             ("logical_or", "|"),
         )
     ),
-    Row("logical_not", ("0",), "~{0}", boolean=True, complex=False),
+    Row("logical_not", ("0",), "np.logical_not({0})", boolean=True, complex=False),
     Row(
         "where",
         ("0", "x", "logical_not(x)"),
@@ -121,7 +121,7 @@ _ROWS = (
     Row(
         "polygamma",
         ("0", "polygamma(x + 1, y)"),
-        "special.polygamma({0}, {1})",
+        "special.polygamma({0}, {1}).astype(dtype)",  # which knows float64 alone
         POSITIVE,
         complex=False,
     ),

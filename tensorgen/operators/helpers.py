@@ -30,7 +30,6 @@ def _xlogy(x: Array, y: Array) -> Array:
     "_prod_others": '''
 def _prod_others(x: Array, axis: Any = None) -> Array:
     """Return for each entry the product of all others along the axes."""
-    axes = tuple(range(x.ndim)) if axis is None else np.atleast_1d(axis)
     zero = x == 0
     zeros = zero.sum(axis=axis, keepdims=True)
     rest = np.where(zero, 1, x).prod(axis=axis, keepdims=True)

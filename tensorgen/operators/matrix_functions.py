@@ -38,25 +38,31 @@ def swapped(graph: Graph, node: Node) -> Node:
     """Return the transposes of matrices in the last two axes, made like `node`."""
     *batch, i, j = axes = range(node.order)
     out = (*batch, j, i)
+
+    def turned(labels: Sequence[int], operand: Node) -> tuple[int, ...]:
+        """The labels of an operand: of an even one either order is right."""
+        matrix = len(labels) > 1 and {*labels[-2:]} == {i, j}
+        if matrix and is_even(graph, operand):
+            return (*labels[:-2], labels[-1], labels[-2])
+        return tuple(labels)
+
     match node:
         case Product():
-            constraints = [
-                (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
-            ]
-            sizes = dict(enumerate(node.sizes))
             return graph.product(
                 out,
-                node.factors,
+                [(x, turned(labels, x)) for x, labels in node.factors],
                 coefficient=node.coefficient,
-                constraints=constraints,
-                sizes=sizes,
+                constraints=[
+                    (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
+                ],
+                sizes=dict(enumerate(node.sizes)),
             )
-        case Sum():
-            return graph.sum(
-                out, [(t.coefficient, t.node, t.labels) for t in node.terms]
-            )
+        case Sum(terms=terms):
+            parts = [(c, x, turned(labels, x)) for c, x, labels in terms]
+            return graph.sum(out, parts)
         case Map():
-            return graph.map(node.function, out, node.args)
+            args = [(x, turned(labels, x)) for x, labels in node.args]
+            return graph.map(node.function, out, args)
     return graph.product(out, [(node, axes)])
 
 
@@ -68,7 +74,9 @@ def is_even(graph: Graph, node: Node) -> bool:
 def is_symmetric(graph: Graph, node: Node) -> bool:
     """Whether matrices equal their transposes, as far as inputs keep their promises."""
     if isinstance(node, Input):
-        return bool(node.properties & {"symmetric", "spd"})
+        return not node.properties.isdisjoint(("symmetric", "spd"))
+    if isinstance(node, Call) and node.operator in ("inv", "expm"):
+        return is_symmetric(graph, node.args[0])
     matrix = tuple(range(node.order))
     parts: list[Ref] = []
     match node:

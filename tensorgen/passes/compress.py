@@ -258,7 +258,7 @@ def _view(graph: Graph, node: Node) -> _Term:
             rest.append(constraint)
         else:
             ties.append(tie)
-    term = _Term(view.coefficient, view.factors, tuple(ties), [], view.sizes)
+    term = _Term(view.coefficient, view.factors, _rooted(ties, rest), [], view.sizes)
     for constraint in rest:
         # What is no tie is part of an array: a mask, if no factor has a summed label.
         labels = tuple(dict.fromkeys(labels_of(constraint)))
@@ -279,22 +279,23 @@ def _with_pairs(constraints: Sequence[Triple], dims: Sequence[Dim]) -> list[Trip
     `delta(i, n - 1) * delta(k, n - 1)` says that k is i, besides where both are: so an
     equation at a boundary has the pattern of those inside.
     """
-    fixed: dict[int, Dim] = {}
+    fixed: dict[Name, Dim] = {}
     for kind, terms, const in constraints:
-        (label, c), *more = terms.items()
-        if kind == "eq" and not more and _is_axis(label) and abs(c) == 1:
-            fixed[label] = const * -c
+        for label, c in terms.items():
+            if kind == "eq" and len(terms) == 1 and _is_axis(label) and abs(c) == 1:
+                fixed[label] = const * -c
     half = len(dims) // 2
     found: list[Triple] = []
     for constraint in constraints:
-        (label, _), *_ = constraint[1].items()
-        first = label - half if _is_axis(label) else -1
-        paired = label in fixed and first in fixed and dims[first] == dims[label]
-        if paired and dims[first].constant is None and 2 * half == len(dims):
-            shift = fixed[first] - fixed[label]
-            found.append(("eq", {label: 1, first: -1}, shift))
-        else:
-            found.append(constraint)
+        kind, terms, _ = constraint
+        label = next(iter(terms), None)
+        if kind == "eq" and len(terms) == 1 and isinstance(label, int):
+            first = label - half
+            paired = label in fixed and first in fixed and dims[first] == dims[label]
+            if paired and dims[first].constant is None and 2 * half == len(dims):
+                shift = fixed[first] - fixed[label]
+                constraint = ("eq", {label: 1, first: -1}, shift)
+        found.append(constraint)
     return found
 
 
@@ -324,6 +325,34 @@ def _use_first_axes(term: _Term) -> None:
             term.sizes[shifted] = term.sizes[tie.second]
             form = {tie.first: 1, shifted: -1}
             term.inner.append(("eq", form, tie.offset))
+
+
+def _rooted(ties: Sequence[Tie], rest: list[Triple]) -> tuple[Tie, ...]:
+    """Every tied axis tied to the first of its kind, whatever chain led there.
+
+    What two chains say of the same axes, beyond being equal, joins `rest`.
+    """
+    root: dict[int, tuple[int, Dim]] = {}
+
+    def found(axis: int) -> tuple[int, Dim]:
+        above, offset = root.get(axis, (axis, Dim()))
+        if above == axis:
+            return axis, offset
+        top, more = found(above)
+        return top, offset + more
+
+    for tie in ties:
+        (a, p), (b, q) = found(tie.first), found(tie.second)
+        # second = first + offset, with first = a + p and second = b + q.
+        distance = p + tie.offset - q
+        if a == b:
+            if distance != 0:
+                rest.append(("eq", {}, distance))
+        elif a < b:
+            root[b] = (a, distance)
+        else:
+            root[a] = (b, -distance)
+    return tuple(Tie(found(axis)[0], axis, found(axis)[1]) for axis in sorted(root))
 
 
 def _on_first(constraint: Triple, tie: Tie) -> Triple:

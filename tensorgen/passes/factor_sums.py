@@ -22,6 +22,9 @@ MARGIN = 0.99
 TRIALS = 8
 """How many candidates are priced a sum."""
 
+BUDGET = 200
+"""After so many priced candidates in all, each sum left prices only its first."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -47,21 +50,31 @@ def factor_sum(
     materialised. At the `root` of what is stored, a factor of all terms moves outside
     if no rest has one of its axes, deltas or not: it leaves an array without that axis.
     `opens` says which terms may be looked into. Ends: each step lowers the number of
-    factors over all terms.
+    factors over all terms, and after BUDGET trials no second one is made of a sum.
     """
-    if not isinstance(node, Sum):
-        return node
-    views = _views(node, opens)
-    found = sorted(_candidates(node, views, cost, root), key=lambda c: -c.saving)
+    known: dict[Node, Node] = {}
+    trials = 0
 
     def again(rest: Node) -> Node:
-        return factor_sum(graph, rest, cost, opens, root=root)
+        # Different orders of the same steps meet in one rest.
+        if rest not in known:
+            known[rest] = tried(rest) if isinstance(rest, Sum) else rest
+        return known[rest]
 
-    for candidate in found[:TRIALS]:
-        better = _factored(graph, node, views, candidate, again)
-        if candidate.free or _pays(graph, node, better, cost):
-            return better
-    return node
+    def tried(rest: Sum) -> Node:
+        nonlocal trials
+        views = _views(rest, opens)
+        found = sorted(_candidates(rest, views, cost, root), key=lambda c: -c.saving)
+        for candidate in found[:TRIALS]:
+            trials += 1
+            better = _factored(graph, rest, views, candidate, again)
+            if candidate.free or _pays(graph, rest, better, cost):
+                return better
+            if trials > BUDGET:
+                break
+        return rest
+
+    return again(node)
 
 
 def _views(node: Sum, opens: Callable[[Node], bool]) -> list[View]:

@@ -11,7 +11,9 @@ from tensorgen.passes.compress import Compressed, compress
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
+from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.order_contractions import order_contractions
+from tensorgen.passes.rates import Rates
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,14 @@ def optimise(
     hints: Mapping[str, int],
     cross_country: bool,
     compressed: Collection[int] = (),
+    rates: Rates | None = None,
 ) -> Plan:
     """Return the cheapest plan among equivalent lists of roots.
 
     The roots at the positions `compressed` are derivative tensors, of which only the
     structure is computed. Without `cross_country` products keep the shape that their
     mode gave them, nothing is compressed, and only the order within each is chosen.
+    With `rates`, what changes less often is computed apart, where that pays.
     """
     cost = CostModel(hints)
     plans = []
@@ -53,13 +57,17 @@ def optimise(
             shapes.insert(0, flatten_products(graph, roots, cost))
         for k, shape in enumerate(shapes):
             keep = compressed if cross_country and k == 0 else ()
-            plans.append(_plan(graph, shape, cost, keep))
+            plans.append(_plan(graph, shape, cost, keep, rates))
     # Less to store comes first; the first of equals, so that ties depend on nothing.
     return min(plans, key=lambda plan: (_held(plan, cost), cost.total(plan.roots)))
 
 
 def _plan(
-    graph: Graph, roots: Sequence[Node], cost: CostModel, compressed: Collection[int]
+    graph: Graph,
+    roots: Sequence[Node],
+    cost: CostModel,
+    compressed: Collection[int],
+    rates: Rates | None,
 ) -> Plan:
     tensors = [
         compress(graph, node, cost) if k in compressed else None
@@ -70,8 +78,12 @@ def _plan(
         for node, tensor in zip(roots, tensors, strict=True)
     ]
     nodes = [node for part in parts for node in part]
-    ordered = order_contractions(graph, nodes, cost)
-    final = iter(fuse_elementwise(graph, ordered))
+    if rates is not None:
+        nodes = gather_steady(graph, nodes, rates, cost)
+    nodes = fuse_elementwise(graph, order_contractions(graph, nodes, cost))
+    if rates is not None:  # fusing has joined what is elementwise
+        nodes = gather_steady(graph, nodes, rates, cost)
+    final = iter(nodes)
     return Plan(
         tuple(tuple(next(final) for _ in part) for part in parts),
         tuple(tensors),

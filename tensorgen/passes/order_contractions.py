@@ -288,7 +288,15 @@ class Contraction:
             parts,
             coefficient=self.node.coefficient,
             constraints=_triples(pending),
-            sizes={a: self.sizes[a] for a in range(self.node.order)},
+            sizes={
+                x: self.sizes[x]
+                for x in dict.fromkeys(
+                    [
+                        *range(self.node.order),
+                        *(x for c in pending for x in c.form.labels),
+                    ]
+                )
+            },
         )
 
 

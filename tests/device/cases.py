@@ -14,7 +14,8 @@ import tensorgen
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 # All different, so that no axis is taken for another.
-SIZES = {"m": 7, "n": 5, "k": 3, "p": 4, "q": 6, "r": 2, "e": 11, "c": 3, "h": 4, "s": 8}
+SIZES = {"m": 7, "n": 5, "k": 3, "p": 4, "q": 6, "r": 2, "e": 11, "c": 3}
+SIZES |= {"d": 4, "h": 4, "s": 8}
 
 
 @dataclass(frozen=True)
@@ -79,116 +80,113 @@ def generated(text: str, backend: str) -> str:
     return tensorgen.generate(text, backend=backend)
 
 
-def _spec(inputs: str, functions: str) -> str:
-    rows = "".join(f"  {row.strip()}\n" for row in functions.strip().split("\n"))
-    return f"tensorgen: 1\ninputs: {{{inputs}}}\nfunctions:\n{rows}"
+ALL = "value, gradient, hessian, hvp"
+LOGISTIC = "sum(log(1 + exp(-y * (X @ w{})))) + {}"
+RATINGS = "sum((val[t] - sum(U[row[t], j] * V[col[t], j], j))**2, t) + {}"
 
 
-_ALL = "emit: [value, gradient, hessian, hvp]"
+def _f(expr: str, wrt: str = "", emit: str = "") -> str:
+    """A function of a spec, in one line."""
+    parts = [f'expr: "{expr}"', f"wrt: {wrt}", f"emit: [{emit}]"]
+    return "{" + ", ".join(parts[: 1 + bool(wrt) + bool(emit)]) + "}"
 
+
+def _spec(inputs: str, **functions: str) -> str:
+    """A spec; a function's name says its indices after two underscores."""
+    rows = [f"  {_indexed(name)}: {text}\n" for name, text in functions.items()]
+    return f"tensorgen: 1\ninputs: {{{inputs}}}\nfunctions:\n" + "".join(rows)
+
+
+def _indexed(name: str) -> str:
+    name, _, indices = name.partition("__")
+    return f"{name}[{indices}]" if indices else name
+
+
+_POSITIVE = "{shape: [m], positive: true}"
 _EMBEDDED = {
     "index arrays": _spec(
         "U: [m, k], V: [n, k], val: [e], "
         "row: {shape: [e], index: m}, col: {shape: [e], index: n}",
-        """
-        u: {expr: "sum((val[t] - sum(U[row[t], j] * V[col[t], j], j))**2, t) + sum(U**2)", wrt: U, EMIT}
-        joint: {expr: "sum((val[t] - sum(U[row[t], j] * V[col[t], j], j))**2, t) + sum(U**2) + sum(V**2)", wrt: [U, V]}
-        sums[i]: "sum(val[t], t, row[t] == i)"
-        """,
+        u=_f(RATINGS.format("sum(U**2)"), "U", ALL),
+        joint=_f(RATINGS.format("sum(U**2) + sum(V**2)"), "[U, V]"),
+        sums__i=_f("U[i, 0] + sum(val[t], t, row[t] == i)"),
     ),
     "slices": _spec(
         "x: [n], A: [m, n]",
-        """
-        chain: {expr: "sum((x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)", wrt: x, EMIT}
-        ends: {expr: "A[0] * x + A[:, -1][1] - x[::-1]", wrt: x, emit: [value, jacobian, dense_jacobian]}
-        turned[i]: {expr: "x[i] * x[n - 1 - i]", wrt: x}
-        """,
+        chain=_f("sum((x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)", "x", ALL),
+        ends=_f("A[0] * x + A[:, -1][1] - x[::-1]", "x", "jacobian, dense_jacobian"),
+        turned__i=_f("x[i] * x[n - 1 - i]", "x"),
     ),
     "convolution": _spec(
         "x: [n + k - 1], h: [k], y: [n]",
-        """
-        c[i]: {expr: "sum(x[i + j] * h[j], j)", wrt: h, emit: [value, jacobian, jvp, vjp]}
-        fit: {expr: "sum((c - y)**2)", wrt: h, EMIT}
-        deblur: {expr: "sum((c - y)**2)", wrt: x, EMIT}
-        """,
+        c__i=_f("sum(x[i + j] * h[j], j)", "h", "value, jacobian, jvp, vjp"),
+        fit=_f("sum((c - y)**2)", "h", ALL),
+        deblur=_f("sum((c - y)**2)", "x", ALL),
     ),
     "diagonal": _spec(
         "x: [n], c: [n]",
-        'f: {expr: "sum(c * exp(x) + x**4)", wrt: x, EMIT}',
+        f=_f("sum(c * exp(x) + x**4)", "x", ALL),
     ),
     "blocks": _spec(
         "U: [m, k], V: [p, k], T: [m, p], O: {shape: [m, p], positive: true}",
-        """
-        masked: {expr: "sum(O * (T - U @ V.T)**2)", wrt: U, EMIT}
-        shared: {expr: "sum((T - U @ V.T)**2)", wrt: U, EMIT}
-        turned: {expr: "sum(O * (T - U @ V.T)**2)", wrt: V, EMIT}
-        """,
+        masked=_f("sum(O * (T - U @ V.T)**2)", "U", ALL),
+        shared=_f("sum((T - U @ V.T)**2)", "U", ALL),
+        turned=_f("sum(O * (T - U @ V.T)**2)", "V", ALL),
     ),
     "Kronecker product": _spec(
         "A: [q, n], X: [n, k], B: [k, m], C: [q, m]",
-        'f: {expr: "sum((A @ X @ B - C)**2)", wrt: X, EMIT}',
+        f=_f("sum((A @ X @ B - C)**2)", "X", ALL),
     ),
     "low rank": _spec(
-        "x: [m], D: {shape: [m], positive: true}, V: [m, r]",
-        """
-        f: {expr: "sum(D * x**2) + sum((V.T @ x)**2)", wrt: x, EMIT}
-        lse: {expr: "logsumexp(x)", wrt: x, EMIT}
-        """,
+        f"x: [m], D: {_POSITIVE}, V: [m, r]",
+        f=_f("sum(D * x**2) + sum((V.T @ x)**2)", "x", ALL),
+        lse=_f("logsumexp(x)", "x", ALL),
     ),
-    "bands of three": _spec(
-        "x: [m], D: {shape: [m], positive: true}",
-        'f: {expr: "sum(D * exp(x)) + sum((x[2:] - 2 * x[1:-1] + x[:-2])**2)", wrt: x, EMIT}',
+    "bands": _spec(
+        f"x: [m], D: {_POSITIVE}",
+        f=_f("sum(D * exp(x)) + sum((x[2:] - 2 * x[1:-1] + x[:-2])**2)", "x", ALL),
     ),
     "joint Hessian": _spec(
         "U: [m, k], V: [p, k], T: [m, p]",
-        'f: {expr: "sum((T - U @ V.T)**2) + sum(U**2) + sum(V**2)", wrt: [U, V], EMIT}',
+        f=_f("sum((T - U @ V.T)**2) + sum(U**2) + sum(V**2)", "[U, V]", ALL),
     ),
     "problem": _spec(
         "w: [n], X: [m, n], y: [m], lam: {shape: scalar, default: 0.1}",
-        """
-        loss: {expr: "sum(log(1 + exp(-y * (X @ w)))) + lam * norm(w)**2", wrt: w, emit: [value, gradient, hessian, hvp, problem]}
-        """,
+        loss=_f(LOGISTIC.format("", "lam * norm(w)**2"), "w", f"{ALL}, problem"),
     ),
     "problem of two inputs": _spec(
         "w: [n], b: [], X: [m, n], y: [m]",
-        """
-        loss: {expr: "sum(log(1 + exp(-y * (X @ w + b)))) + norm(w)**2 + b**2", wrt: [w, b], emit: [value, gradient, hessian, hvp, problem]}
-        """,
+        loss=_f(
+            LOGISTIC.format(" + b", "sum(w**2) + b**2"), "[w, b]", f"{ALL}, problem"
+        ),
     ),
     "maps of vectors": _spec(
         "x: [n], A: [m, n]",
-        'f: {expr: "tanh(A @ x)", wrt: x, emit: [value, jacobian, dense_jacobian, jvp, vjp]}',
+        f=_f("tanh(A @ x)", "x", "value, jacobian, dense_jacobian, jvp, vjp"),
     ),
     "linear algebra": _spec(
         "S: {shape: [n, n], spd: true}, y: [n]",
-        """
-        f: {expr: "logdet(S) + trace(inv(S)) + y @ solve(S, y)", wrt: S, EMIT}
-        g: {expr: "det(S) * sum(inv(S)**2)", wrt: S}
-        """,
+        f=_f("logdet(S) + trace(inv(S)) + y @ solve(S, y)", "S", ALL),
+        g=_f("det(S) * sum(inv(S)**2)", "S"),
     ),
     "reductions": _spec(
         "X: [m, n], z: [n]",
-        """
-        peak: {expr: "sum(max(X, axis=1)) + sum(softmax(X, axis=0)**2)", wrt: X}
-        spread: {expr: "var(z) + norm(z, 1) + norm(z) + sum(cumsum(z)**2)", wrt: z, EMIT}
-        times: {expr: "prod(z) + mean(X) * sum(relu(z))", wrt: z}
-        """,
+        peak=_f("sum(max(X, axis=1)) + sum(softmax(X, axis=0)**2)", "X"),
+        spread=_f("var(z) + norm(z, 1) + norm(z) + sum(cumsum(z)**2)", "z", ALL),
+        times=_f("prod(z) + mean(X) * sum(relu(z))", "z"),
     ),
     "special functions": _spec(
-        "x: {shape: [n], positive: true}",
-        'f: {expr: "sum(erf(x) + lgamma(x + 1) + gelu(x) + log(2) * sqrt(x))", wrt: x, EMIT}',
+        f"x: {_POSITIVE}",
+        f=_f("sum(erf(x) + lgamma(x + 1) + gelu(x) + log(2) * sqrt(x))", "x", ALL),
     ),
     "third order": _spec(
         "x: [n], A: [n, n]",
-        'f: {expr: "sum(exp(A @ x))", wrt: x, emit: [value, gradient, 3]}',
+        f=_f("sum(exp(A @ x))", "x", "value, gradient, 3"),
     ),
 }
 
 CASES = [
-    *(
-        Case(name, text.replace("EMIT", _ALL))
-        for name, text in _EMBEDDED.items()
-    ),
+    *(Case(name, text) for name, text in _EMBEDDED.items()),
     *(
         Case(path.stem, path.read_text(encoding="utf-8"))
         for path in sorted(EXAMPLES.glob("*.yaml"))

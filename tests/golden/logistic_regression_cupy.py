@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import cupy as cp
+import cupyx
 
 __all__ = [
     "loss",
@@ -483,7 +484,8 @@ class _DenseFactorization(_Factorization):
     def __init__(self, matrix: Array, columns: tuple[int, ...], shift: float) -> None:
         self.columns = columns
         self._squares = _Squares(_shifted(matrix, shift))
-        _require_regular(self._squares.condition, math.prod(columns), matrix.dtype)
+        self.condition = self._squares.condition
+        _require_regular(self.condition, math.prod(columns), matrix.dtype)
 
     def _solve(self, b: Array) -> Array:
         return self._squares.solve(b)
@@ -509,7 +511,10 @@ class _Squares:
 
     def __init__(self, matrices: Array) -> None:
         self.matrices = matrices
-        inverses = cp.linalg.inv(matrices)
+        # Left to itself, CuPy does not look whether a matrix among many was singular,
+        # and what it returns for that one is whatever the memory held.
+        with cupyx.errstate(linalg="raise"):
+            inverses = cp.linalg.inv(matrices)
         norms = [abs(a).sum(axis=-2) for a in (matrices, inverses)]
         # Of the block diagonal matrix of them all, in the 1-norm.
         self.condition = norms[0].max() * norms[1].max() if matrices.size else 1.0

@@ -491,7 +491,8 @@ class _DenseFactorization(_Factorization):
     def __init__(self, matrix: Array, columns: tuple[int, ...], shift: float) -> None:
         self.columns = columns
         self._squares = _Squares(_shifted(matrix, shift))
-        _require_regular(self._squares.condition, math.prod(columns), matrix.dtype)
+        self.condition = self._squares.condition
+        _require_regular(self.condition, math.prod(columns), matrix.dtype)
 
     def _solve(self, b: Array) -> Array:
         return self._squares.solve(b)

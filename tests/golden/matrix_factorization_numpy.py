@@ -550,7 +550,8 @@ class _DenseFactorization(_Factorization):
     def __init__(self, matrix: Array, columns: tuple[int, ...], shift: float) -> None:
         self.columns = columns
         self._squares = _Squares(_shifted(matrix, shift))
-        _require_regular(self._squares.condition, math.prod(columns), matrix.dtype)
+        self.condition = self._squares.condition
+        _require_regular(self.condition, math.prod(columns), matrix.dtype)
 
     def _solve(self, b: Array) -> Array:
         return self._squares.solve(b)
@@ -700,7 +701,7 @@ class LossHessian(_StructuredHessian):
 
     structure = "H[i, j, l, n] = A[i, j, n] * delta[i, l]"
     fields = ("A",)
-    _ease = 1
+    _ease = 1  # the cheaper to solve with, the lower
 
     @property
     def rows(self) -> tuple[int, ...]:

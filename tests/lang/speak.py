@@ -11,7 +11,6 @@ from tensorgen.calculus.expressions import Differentiate
 from tensorgen.errors import Diagnostic, Source, SpecError
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.interpret import evaluate
-from tensorgen.ir.nodes import Input, Lookup, Node, Product, topological
 from tensorgen.ir.verify import verify
 from tensorgen.lang import ElaboratedFunction, Program, elaborate
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
@@ -89,22 +88,8 @@ def program(text: str) -> Program:
     graph = Graph(StableForms())
     spec = read_spec(Source("spec.yaml", text))
     found = elaborate(spec, graph, Differentiate(graph))
-    verify([f.node for f in found.functions if not _looks_into_a_part(f.node)])
+    verify([f.node for f in found.functions])
     return found
-
-
-def _looks_into_a_part(root: Node) -> bool:
-    """Whether an index array is looked up in part only, as in `x[tri[e, 0]]`.
-
-    The verifier knows whole index arrays alone.
-    """
-    return any(
-        isinstance(atom, Lookup) and not isinstance(atom.node, Input)
-        for node in topological([root])
-        if isinstance(node, Product)
-        for constraint in node.constraints
-        for atom, _ in constraint.form.terms
-    )
 
 
 def function(

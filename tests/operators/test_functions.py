@@ -210,7 +210,7 @@ def _batched(name: str, *args: object) -> tuple[Any, Any]:
         ("cholesky", ()),
         ("expm", ()),
         ("kron", ("A",)),
-        ("reshape", ((Dim.of(2), Dim.of(-1)),)),
+        ("reshape", ((N * N,),)),
         ("ravel", ()),
         ("solve", ("v",)),
         ("solve", ("A",)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from types import ModuleType
 from typing import Any
 
@@ -251,6 +251,7 @@ def _mentioned(text: str) -> list[str]:
     return [name for name in SHAPES if name in names]
 
 
+@cache
 def _module(text: str) -> ModuleType:
     inputs = "".join(
         f"  {name}: [{', '.join(map(str, shape))}]\n" for name, shape in SHAPES.items()
@@ -318,3 +319,15 @@ def test_value_gradient_and_hessian_are_right(name: str, text: str) -> None:
         for b in used:
             block = hessian if len(used) == 1 else hessian[a, b]
             _close(block, _difference(partial(gradient, a, b), given[b], 2e-3))
+
+
+@pytest.mark.parametrize(("name", "text"), CASES)
+def test_float32_stays_float32(name: str, text: str) -> None:
+    module = _module(text)
+    used = _mentioned(text)
+    given = {n: NUMBERS[n].astype(np.float32)[()] for n in used}
+    gradient = module.f_grad(**given)
+    results = [module.g(**given), *([gradient] if len(used) == 1 else gradient)]
+    hessian = module.f_hess_dense(**given)
+    results += [hessian] if len(used) == 1 else list(hessian.values())
+    assert {np.asarray(result).dtype for result in results} == {np.dtype("float32")}

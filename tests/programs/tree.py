@@ -122,7 +122,11 @@ class RandomProgram:
     @property
     def live(self) -> tuple[Statement, ...]:
         """The statements that the result rests on, itself last."""
-        words = {self.result.name}
+        return self.below(self.result)
+
+    def below(self, last: Statement) -> tuple[Statement, ...]:
+        """A statement after those that it rests on."""
+        words = {last.name}
         found: list[Statement] = []
         for statement in reversed(self.statements):
             if statement.name in words:
@@ -143,9 +147,16 @@ class RandomProgram:
 
     @property
     def binds_its_dims(self) -> bool:
-        """Whether the arguments have all dims that the text mentions."""
-        bound = {dim for name in self.used for dim in self.inputs[name]}
-        return all(dim in bound for dim in self.sizes if dim in self.words)
+        """Whether the arguments of each function have all dims that it mentions."""
+        for function in (*self.shared, self.result):
+            words = {w for s in self.below(function) for w in _words(s)}
+            words |= set(self.wrt) if function is self.result else set()
+            bound = {
+                d for name in self.inputs if name in words for d in self.inputs[name]
+            }
+            if any(dim in words and dim not in bound for dim in self.sizes):
+                return False
+        return True
 
     def pruned(self) -> RandomProgram:
         """The program without the statements that the result does not need."""

@@ -16,7 +16,7 @@ Function = Callable[..., Any]
 _WAITING = """
     argwhere bincount extract flatnonzero lexsort nonzero tril_indices triu_indices
     unique
-""".split()
+"""
 NUMBERS = (bool, int, float, complex, numpy.generic)
 
 
@@ -98,7 +98,7 @@ def lifted(function: Function, name: str) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if name in _WAITING:
+        if name in _WAITING.split():
             declare_synchronize()
         return wrap(function(*unwrap(args), **unwrap(kwargs)))
 

@@ -60,7 +60,7 @@ def _left(a: Any) -> Any:
     return numpy.eye(len(a), dtype=a.dtype)
 
 
-_OWN = {"cholesky": _cholesky, "inv": _inv, "solve": _solve}
+_OWN: dict[str, Function] = {"cholesky": _cholesky, "inv": _inv, "solve": _solve}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,226 @@
+"""Cut: what a problem computes once, once a point, and in each of its methods.
+
+A value that several methods need at a point belongs to a stage, named after the first
+of these methods; the methods finish from what the stages hold. A stage holds what
+later ones use, without what costs nothing: views, scalings, numbers and comparisons
+are written anew where they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Call,
+    Constant,
+    Input,
+    Iota,
+    Lookup,
+    Map,
+    Node,
+    Product,
+    Size,
+    Sum,
+    children,
+    constant_value,
+    topological,
+)
+from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.passes.rates import Rate, Rates
+from tensorgen.passes.rebuild import carry_names, with_operands
+from tensorgen.passes.views import is_sparse
+
+DATA = "data"
+"""The stage of what never changes."""
+
+METHODS = ("value", "gradient", "jacobian", "hessian", "hvp")
+"""The methods of a problem, in the order in which they are usually called."""
+
+
+@dataclass(frozen=True)
+class Stages:
+    """What each stage holds, in the order in which stages are computed.
+
+    `multiples` are values that differ from a held one by a factor alone.
+    """
+
+    held: Mapping[str, tuple[Node, ...]]
+    multiples: Mapping[Node, tuple[Node, Fraction]]
+
+
+def cut_stages(roots: Mapping[str, Sequence[Node]], rates: Rates) -> Stages:
+    """Return what to hold so that no method computes what another has computed.
+
+    `roots` are what each method returns. What only `hvp` needs is held too as long as
+    it does not depend on the direction: `hvp` is called often at one point.
+    """
+    return Cutting(roots, rates).run()
+
+
+def substituted(
+    graph: Graph, roots: Sequence[Node], values: Mapping[Node, Node]
+) -> list[Node]:
+    """Return `roots` with some nodes replaced by others, the first on each way down."""
+    new: dict[Node, Node] = dict(values)
+    # What stable forms would recognise has been recognised.
+    rewrites, graph.rewrites = graph.rewrites, None
+    try:
+        for node in _above(roots, values):
+            new[node] = with_operands(graph, node, new)
+            carry_names(graph, node, new[node])
+    finally:
+        graph.rewrites = rewrites
+    return [new[root] for root in roots]
+
+
+def _above(roots: Sequence[Node], values: Mapping[Node, Node]) -> Iterator[Node]:
+    """The nodes that are reached without passing one that is replaced, bottom-up."""
+    reached: dict[Node, None] = {}
+    waiting = [root for root in roots if root not in values]
+    while waiting:
+        node = waiting.pop()
+        if node not in reached:
+            reached[node] = None
+            waiting += [c for c in children(node) if c not in values]
+    return (node for node in topological(roots) if node in reached)
+
+
+class Cutting:
+    """The stages of the methods of one problem."""
+
+    def __init__(self, roots: Mapping[str, Sequence[Node]], rates: Rates) -> None:
+        """Find out which methods need each node."""
+        self.roots = {name: roots[name] for name in METHODS if name in roots}
+        self.rates = rates
+        self.users: dict[Node, list[str]] = {}
+        for method, nodes in self.roots.items():
+            waiting = list(nodes)
+            while waiting:
+                node = waiting.pop()
+                users = self.users.setdefault(node, [])
+                if method not in users:
+                    users.append(method)
+                    waiting += self.operands(node)
+        self.held: dict[str, dict[Node, None]] = {s: {} for s in (DATA, *METHODS)}
+        self.multiples: dict[Node, tuple[Node, Fraction]] = {}
+
+    def operands(self, node: Node) -> tuple[Node, ...]:
+        """The operands of a node; an inverse that it applies is a system to solve.
+
+        So it counts as needed only where the inverse itself is: elsewhere to solve is
+        cheaper, if not for many right-hand sides.
+        """
+        below = children(node)
+        if not isinstance(node, Product) or len(below) != 2 or not node.inner:
+            return below
+        return tuple(
+            inner
+            for k, operand in enumerate(below)
+            for inner in (
+                operand.args
+                if isinstance(operand, Call)
+                and operand.operator == "inv"
+                and below[1 - k] is not operand
+                and self.rates.of(operand) == self.rates.of(node)
+                else (operand,)
+            )
+        )
+
+    def stage(self, node: Node) -> str | None:
+        """The stage that computes a node; None if one method alone needs it."""
+        rate = self.rates.of(node)
+        users = self.users.get(node, [])
+        if rate == Rate.DATA:
+            return DATA
+        if rate == Rate.DIRECTION or not users or users in ([m] for m in METHODS[:-1]):
+            return None
+        return users[0]
+
+    def run(self) -> Stages:
+        """Return the stages."""
+        order = list(self.held)
+        # What is returned as it is comes first, so that others are its multiples.
+        for nodes in self.roots.values():
+            for node in nodes:
+                self._hold(node, len(order))
+        for nodes in self.roots.values():
+            self._walk(nodes, len(order))
+        for place in reversed(range(len(order))):
+            self._walk(list(self.held[order[place]]), place)
+        return Stages(
+            {s: tuple(held) for s, held in self.held.items()}, self.multiples
+        )
+
+    def _walk(self, nodes: Sequence[Node], place: int) -> None:
+        """Hold what the computation of `nodes` in a stage takes from earlier ones."""
+        waiting = [node for node in nodes if not self._hold(node, place)]
+        seen = dict.fromkeys(waiting)
+        while waiting:
+            for child in children(waiting.pop()):
+                if child not in seen and not self._hold(child, place):
+                    seen[child] = None
+                    waiting.append(child)
+
+    def _hold(self, node: Node, place: int) -> bool:
+        """Let the stage of a node hold it, if that stage is earlier than `place`."""
+        stage = self.stage(node)
+        if stage is None or [*self.held].index(stage) >= place or not _costs(node):
+            return False
+        held = self.held[stage]
+        if node not in held and node not in self.multiples:
+            for other in held:
+                ratio = _ratio(node, other)
+                if ratio is not None:
+                    self.multiples[node] = other, ratio
+                    return True
+            held[node] = None
+        return True
+
+
+def _ratio(node: Node, other: Node) -> Fraction | None:
+    """What one product is in terms of the other, if that is a number."""
+    if not isinstance(node, Product) or not isinstance(other, Product):
+        return None
+    if node.dims != other.dims or node.factors != other.factors:
+        return None
+    if node.constraints != other.constraints or node.inner != other.inner:
+        return None
+    return node.coefficient / other.coefficient
+
+
+def _costs(node: Node) -> bool:
+    """Whether it takes work to have a node, its operands given."""
+    match node:
+        case Input() | Constant() | Size() | Iota():
+            return False
+        case Map(function=function, args=args):
+            if ELEMENTWISE[function].boolean:
+                return False
+            if function == "pow":
+                return bool(node.order) and constant_value(args[1].node) != -1
+            return bool(node.order) or not _is_number(node)
+        case Product() | Sum() if _is_scalar(node):
+            return False
+        case Product(factors=factors, constraints=constraints) if len(factors) < 2:
+            looked_up = any(
+                isinstance(atom, Lookup) for c in constraints for atom, _ in c.form.terms
+            )
+            cut = any(c.kind == "ge" for c in constraints)
+            moved = len(node.inner) <= len(constraints) and not looked_up and not cut
+            return bool(factors) and not moved and not is_sparse(node)
+        case Product():
+            return not is_sparse(node)
+    return True
+
+
+def _is_scalar(node: Node) -> bool:
+    """Whether a node is arithmetic of scalars."""
+    return not any(part.order for part in (node, *children(node)))
+
+
+def _is_number(node: Node) -> bool:
+    """Whether a node follows from sizes alone."""
+    return not any(isinstance(inner, Input) for inner in topological([node]))

@@ -1,0 +1,66 @@
+"""Symmetric matrices count as their transposes, once differentiation is over.
+
+A use `S[j, i]` of a symmetric S becomes `S[i, j]`, so that a matrix and its transpose
+are one node: `inv(S).T @ y` is `inv(S) @ y` and is computed once. Before derivatives
+are taken this must not be done, since entries of a symmetric input are independent.
+Each use is turned at most once, so the pass ends after one round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Input, Label, Map, Node, Product, Sum, topological
+from tensorgen.operators.matrix_functions import is_symmetric
+from tensorgen.passes.rebuild import rebuild
+
+
+def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with symmetric matrices used in one order of their axes."""
+    if not any(map(_matters, topological(roots))):
+        return list(roots)
+    known: dict[Node, bool] = {}
+
+    def turned(node: Node, labels: tuple[Label, ...]) -> tuple[Label, ...]:
+        if len(labels) < 2 or labels[-2] <= labels[-1]:
+            return labels
+        if node.dims[-1] != node.dims[-2]:
+            return labels
+        if node not in known:
+            known[node] = is_symmetric(graph, node)
+        return (*labels[:-2], labels[-1], labels[-2]) if known[node] else labels
+
+    def visit(node: Node) -> Node:
+        axes = range(node.order)
+        match node:
+            case Product():
+                factors = [(x, turned(x, labels)) for x, labels in node.factors]
+                if factors == [tuple(ref) for ref in node.factors]:
+                    return node
+                return graph.product(
+                    axes,
+                    factors,
+                    coefficient=node.coefficient,
+                    constraints=[
+                        (c.kind, dict(c.form.terms), c.form.const)
+                        for c in node.constraints
+                    ],
+                    sizes=dict(enumerate(node.sizes)),
+                )
+            case Sum(terms=terms):
+                parts = [(c, x, turned(x, labels)) for c, x, labels in terms]
+                return graph.sum(axes, parts)
+            case Map():
+                args = [(x, turned(x, labels)) for x, labels in node.args]
+                return graph.map(node.function, axes, args)
+        return node
+
+    return rebuild(graph, roots, visit)
+
+
+def _matters(node: Node) -> bool:
+    """Whether a node may be the reason why a matrix is symmetric and used as such."""
+    if isinstance(node, Input):
+        return "symmetric" in node.properties
+    return isinstance(node, Call) and node.operator == "inv"

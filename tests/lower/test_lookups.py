@@ -1,0 +1,93 @@
+"""Parts of index arrays as positions, and results that are scalars."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Lookup, Node
+from tensorgen.ir.verify import verify
+from tensorgen.lower import lower
+from tests.lower.support import arguments, check, execute
+
+SIZES = {"n": 5, "m": 4}
+N, M = Dim.symbol("n"), Dim.symbol("m")
+
+
+def entries(graph: Graph, part: Node) -> Node:
+    """Return `x[part[e]]`."""
+    return graph.product(
+        ("e",),
+        [(graph.input("x", [N]), ("p",))],
+        constraints=[("eq", {"p": 1, Lookup(part, ("e",)): -1}, 0)],  # type: ignore
+    )
+
+
+def column(graph: Graph) -> Node:
+    """Return `tri[e, 1]`."""
+    tri = graph.input("tri", [M, 3], index=N)
+    return graph.product(
+        ("e",), [(tri, ("e", "a"))], constraints=[("eq", {"a": 1}, -1)]
+    )
+
+
+def later(graph: Graph) -> Node:
+    """Return `row[e + 1]`."""
+    row = graph.input("row", [M], index=N)
+    return graph.product(
+        ("e",),
+        [(row, ("p",))],
+        constraints=[("eq", {"p": 1, "e": -1}, -1)],
+        sizes={"e": M - 1},
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "text"), [(column, "x[tri[:, 1]]"), (later, "x[row[1:]]")]
+)
+def test_a_part_of_an_index_array_keeps_its_integers(part: object, text: str) -> None:
+    graph = Graph()
+    node = entries(graph, part(graph))  # type: ignore[operator]
+    verify([node])
+    assert check(graph, [node], SIZES).returns == (text,)
+
+
+def test_the_adjoint_adds_at_a_part_of_an_index_array() -> None:
+    graph = Graph()
+    found = graph.product(
+        ("p",),
+        [(graph.input("w", [M]), ("e",))],
+        constraints=[("eq", {"p": 1, Lookup(column(graph), ("e",)): -1}, 0)],  # type: ignore
+        sizes={"p": N},
+    )
+    code = check(graph, [found], SIZES)
+    assert code.lines[-1] == "np.add.at(gathered, tri[:, 1], w)"
+
+
+def test_a_part_of_an_index_array_is_a_number_where_it_is_used_as_one() -> None:
+    graph = Graph()
+    part = column(graph)
+    node = graph.product(("e",), [(part, ("e",)), (graph.input("w", [M]), ("e",))])
+    check(graph, [node, part], SIZES)
+
+
+def test_a_lookup_into_numbers_is_unlawful() -> None:
+    graph = Graph()
+    node = entries(graph, graph.input("y", [M]))
+    with pytest.raises(Exception, match="a lookup in what is no index array"):
+        verify([node])
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_chosen_scalar_is_a_scalar(several: bool) -> None:
+    graph = Graph()
+    s, one = graph.input("s", []), graph.constant(1)
+    mask = graph.map("greater", (), [(s, ()), (one, ())])
+    roots = [graph.map("where", (), [(mask, ()), (s, ()), (one, ())])]
+    roots += [graph.map("where", (), [(mask, ()), (one, ()), (graph.constant(2), ())])]
+    roots = roots if several else roots[:1]
+    code = lower(graph, roots)
+    for value in execute(code, arguments(roots, {}), {}):
+        assert isinstance(value, np.float64)

@@ -1,0 +1,78 @@
+"""The helpers of generated modules: their values, and that they keep the dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorgen.operators.calls import OPERATORS as CALLS
+from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.helpers import HELPERS
+from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+
+Array = Any
+
+# What each helper is written for: a row of the table, by the start of its template.
+ROWS = {
+    row.numpy.partition("(")[0]: row
+    for row in ELEMENTWISE.values()
+    if row.numpy.startswith("_")
+}
+
+
+def helper(name: str) -> Any:
+    """Return a helper as a function of NumPy arrays."""
+    space: dict[str, Any] = {"np": np, "Array": Any}
+    exec(HELPERS[name], space)
+    return space[name]
+
+
+def test_every_helper_is_used_by_a_row() -> None:
+    templates = [row.numpy for row in ELEMENTWISE.values()]
+    templates += [row.numpy for row in CALLS.values()]
+    used = {text.partition("(")[0] for text in templates if text.startswith("_")}
+    assert sorted(used) == sorted(HELPERS)
+
+
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_a_helper_has_the_value_of_its_row(name: str) -> None:
+    row = ROWS[name]
+    points = np.array(row.sample + row.extreme)
+    args = [points, points[::-1]][: row.arity]
+    with np.errstate(all="ignore"):
+        expected = FUNCTIONS[row.name](*args)
+        found = helper(name)(*args)
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-300)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_a_helper_keeps_the_dtype(
+    name: str, dtype: str, shape: tuple[int, ...]
+) -> None:
+    x = np.full(shape, 0.5, dtype=dtype)[()]
+    found = helper(name)(*[x] * ROWS[name].arity)
+    assert np.asarray(found).dtype == np.dtype(dtype)
+    assert np.shape(found) == shape
+
+
+@pytest.mark.parametrize("axis", [None, 0, (0, 1)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_product_of_the_others_is_exact_and_keeps_the_dtype(
+    axis: Any, dtype: str
+) -> None:
+    x = np.array([[2.0, 0.0, 5.0], [1.0, 4.0, 3.0], [0.0, 0.0, 2.0]], dtype=dtype)
+    found = helper("_prod_others")(x, axis=axis)
+    axes = (0, 1) if axis is None else np.atleast_1d(axis)
+    expected = OPERATORS["prod_others"](x, axes=tuple(axes))
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == np.dtype(dtype)
+
+
+def test_helpers_give_zero_where_a_limit_is_zero() -> None:
+    zero = np.zeros(2)
+    np.testing.assert_array_equal(helper("_rroot")(zero), zero)
+    np.testing.assert_array_equal(helper("_xlogy")(zero, zero), zero)

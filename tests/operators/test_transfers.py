@@ -1,0 +1,246 @@
+"""Calls that carry tangents and cotangents themselves: reshapes, matrix functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorgen.calculus.derive import jacobian, jvp, vjp
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.interpret import evaluate
+from tensorgen.ir.nodes import Call, Node, topological
+from tensorgen.ir.verify import verify
+from tensorgen.operators.calls import OPERATORS, apply
+from tensorgen.operators.matrix_functions import cholesky, is_even, is_symmetric
+from tensorgen.operators.reference import FUNCTIONS
+from tensorgen.operators.reference import OPERATORS as REFERENCE
+from tensorgen.operators.reshape import Segment, reshape, segments
+from tensorgen.operators.stable import StableForms
+from tensorgen.operators.table import Transfer
+from tests.lower.support import check
+
+Array = Any
+SIZES = {"m": 3, "n": 4, "k": 2}
+M, N, K = (Dim.symbol(name) for name in "mnk")
+RANDOM = np.random.default_rng(2)
+
+MAKERS: dict[str, tuple[tuple[Dim, ...], Callable[[Graph, Node], Node]]] = {
+    "reshape": ((K, M, N), lambda g, x: reshape(g, x, (M, N * K))),
+    "cholesky": ((K, M, M), cholesky),
+    "expm": ((K, M, M), lambda g, x: apply(g, "expm", [x])),
+}
+
+
+def value(nodes: list[Node], **given: Array) -> list[Array]:
+    """Verify nodes and interpret them."""
+    verify(nodes)
+    return evaluate(nodes, given, FUNCTIONS, REFERENCE, SIZES)
+
+
+def entries(dims: tuple[Dim, ...]) -> Array:
+    """Random entries; matrices among them are far from singular."""
+    found = RANDOM.normal(size=tuple(dim.value(SIZES) for dim in dims))
+    square = len(dims) > 1 and dims[-1] == dims[-2]
+    return found + 5 * np.eye(found.shape[-1]) if square else found
+
+
+def test_every_call_with_rules_of_its_own_is_tested() -> None:
+    own = [n for n, row in OPERATORS.items() if isinstance(row.derivative, Transfer)]
+    assert sorted(own) == sorted(MAKERS)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_reverse_is_the_transpose_of_forward(name: str) -> None:
+    dims, make = MAKERS[name]
+    graph = Graph()
+    x, dx = graph.input("x", dims), graph.input("dx", dims)
+    y = make(graph, x)
+    ct = graph.input("ct", y.dims)
+    given = {"x": entries(dims), "dx": entries(dims), "ct": entries(y.dims)}
+    tangent, cotangent = value(
+        [jvp(graph, y, {x: dx}), *vjp(graph, y, ct, [x])], **given
+    )
+    forth, back = np.vdot(given["ct"], tangent), np.vdot(given["dx"], cotangent)
+    np.testing.assert_allclose(forth, back, rtol=1e-11)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_both_modes_give_the_jacobian_that_a_complex_step_gives(name: str) -> None:
+    dims, make = MAKERS[name]
+    graph = Graph(StableForms())
+    x = graph.input("x", dims)
+    y = make(graph, x)
+    at = entries(dims)
+    found = value(
+        [jacobian(graph, y, [x], way)[0] for way in ("forward", "reverse")], x=at
+    )
+    expected = np.zeros(found[0].shape)
+    for place in np.ndindex(at.shape):
+        moved = at.astype(complex)
+        moved[place] += 1e-30j
+        (slope,) = value([y], x=moved)
+        expected[(..., *place)] = np.imag(slope) / 1e-30
+    for one in found:
+        np.testing.assert_allclose(one, expected, rtol=1e-9, atol=1e-10)
+
+
+# Segments, and the normal form of reshapes
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ((M, N), (M * N,), [((0, 2), (0, 1))]),
+        ((M, N, K), (M, N * K), [((0, 1), (0, 1)), ((1, 3), (1, 2))]),
+        ((M, N), (N, M), [((0, 2), (0, 2))]),
+        (
+            (M, Dim.of(6)),
+            (M, Dim.of(2), Dim.of(3)),
+            [((0, 1), (0, 1)), ((1, 2), (1, 3))],
+        ),
+        ((M, Dim.of(1)), (Dim.of(1), M), [((0, 2), (0, 2))]),
+        ((), (Dim.of(1),), [((0, 0), (0, 1))]),
+    ],
+)
+def test_axes_are_parted_wherever_as_many_entries_lie_before(
+    source: tuple[Dim, ...],
+    target: tuple[Dim, ...],
+    expected: list[tuple[tuple[int, int], tuple[int, int]]],
+) -> None:
+    parts = [Segment(range(*a), range(*b)) for a, b in expected]
+    assert segments(source, target) == parts
+
+
+def is_reshape(node: Node) -> bool:
+    """Whether a node is a reshape."""
+    return isinstance(node, Call) and node.operator == "reshape"
+
+
+def test_a_reshape_back_is_the_array_itself() -> None:
+    graph = Graph()
+    x = graph.input("x", (M, N))
+    flat = reshape(graph, x, (M * N,))
+    assert reshape(graph, flat, (M, N)) is x
+    assert reshape(graph, graph.constant(2, (M, N)), (N, M)).dims == (N, M)
+    scaled = reshape(graph, graph.scale(x, 3), (M * N,))
+    assert scaled is graph.scale(flat, 3)
+
+
+def test_axes_of_length_one_come_and_go_as_a_product() -> None:
+    graph = Graph()
+    x = graph.input("x", (M, Dim.of(1), N))
+    thin = reshape(graph, x, (Dim.of(1), M, N, Dim.of(1)))
+    assert not any(map(is_reshape, topological([thin])))
+    np.testing.assert_array_equal(
+        value([thin], x=np.arange(12.0).reshape(3, 1, 4))[0],
+        np.arange(12.0).reshape(1, 3, 4, 1),
+    )
+
+
+def test_a_unit_matrix_splits_into_units() -> None:
+    graph = Graph()
+    split = reshape(graph, graph.unit([M * N]), (M, N, M, N))
+    assert split is graph.unit([M, N])
+    diagonal = graph.product(
+        (0, 1),
+        [(graph.input("d", [Dim.of(6)]), (0,))],
+        constraints=[("eq", {0: 1, 1: -1}, 0)],
+        sizes={1: Dim.of(6)},
+    )
+    two, three = Dim.of(2), Dim.of(3)
+    found = reshape(graph, diagonal, (two, three, two, three))
+    assert not is_reshape(found)
+    d = np.arange(6.0)
+    expected = np.diag(d).reshape(2, 3, 2, 3)
+    np.testing.assert_array_equal(value([found], d=d)[0], expected)
+
+
+def test_reshapes_move_outwards() -> None:
+    graph = Graph(StableForms())
+    x, y = graph.input("x", (M, N)), graph.input("y", (M, N))
+    a, b = (reshape(graph, node, (M * N,)) for node in (x, y))
+    axes = range(1)
+    whole = range(2)
+    mapped = graph.map("maximum", axes, [(a, axes), (b, axes)])
+    inner = graph.map("maximum", whole, [(x, whole), (y, whole)])
+    assert mapped is reshape(graph, inner, (M * N,))
+    times = graph.product(axes, [(a, axes), (b, axes)])
+    assert times is reshape(graph, graph.einsum("ij,ij->ij", x, y), (M * N,))
+    total = graph.sum(axes, [(2, a, axes), (-1, b, axes)])
+    both = graph.sum(whole, [(2, x, whole), (-1, y, whole)])
+    assert total is reshape(graph, both, (M * N,))
+
+
+def test_a_product_is_reshaped_where_one_factor_has_all_axes() -> None:
+    graph = Graph(StableForms())
+    t, x = graph.input("t", (M, N, K)), graph.input("x", (M, N))
+    long, flat = reshape(graph, t, (M * N, K)), reshape(graph, x, (M * N,))
+    found = graph.einsum("pk,p->pk", long, flat)
+    assert is_reshape(found)
+    given = {"t": entries((M, N, K)), "x": entries((M, N))}
+    expected = given["t"].reshape(12, 2) * given["x"].reshape(12, 1)
+    np.testing.assert_allclose(value([found], **given)[0], expected)
+    other = reshape(graph, graph.input("z", (N, M)), (M * N,))
+    assert not is_reshape(graph.einsum("p,p->p", other, flat))
+
+
+def test_the_hessian_of_a_ravelled_elementwise_function_is_a_diagonal() -> None:
+    graph = Graph(StableForms())
+    x = graph.input("x", (M, N))
+    flat = reshape(graph, x, (M * N,))
+    axes = range(1)
+    whole = graph.product((), [(graph.map("sin", axes, [(flat, axes)]), axes)])
+    (gradient,) = jacobian(graph, whole, [x], "reverse")
+    (hessian,) = jacobian(graph, gradient, [x], "forward")
+    assert not any(map(is_reshape, topological([gradient, hessian])))
+
+
+def test_a_reshape_is_a_view_in_code_and_a_copy_when_returned() -> None:
+    graph = Graph()
+    x = graph.input("x", (M, N))
+    flat, other = reshape(graph, x, (M * N,)), reshape(graph, x, (N, M))
+    code = check(graph, [flat, other], SIZES)
+    assert code.returns == ("x.reshape(-1).copy()", "x.reshape(n, m).copy()")
+
+
+# Symmetric matrices
+
+
+def test_symmetric_matrices_are_recognised() -> None:
+    graph = Graph()
+    x, a = graph.input("x", (M, N)), graph.input("a", (N, N))
+    promised = graph.input("s", (N, N), ["symmetric"])
+    gram = graph.einsum("ki,kj->ij", x, x)
+    both = graph.sum((0, 1), [(1, a, (0, 1)), (1, a, (1, 0))])
+    for node in (gram, both, graph.add(gram, graph.unit([N]))):
+        assert is_even(graph, node)
+    kernel = graph.map("exp", (0, 1), [(graph.scale(promised, -2), (0, 1))])
+    for node in (promised, kernel, graph.add(promised, graph.unit([N]))):
+        assert is_symmetric(graph, node)
+        assert not is_even(graph, node)
+    assert not is_symmetric(graph, a)
+    assert not is_symmetric(graph, graph.einsum("ij,jk->ik", a, promised))
+
+
+def test_only_what_may_not_be_symmetric_is_symmetrised() -> None:
+    graph = Graph()
+    promised = graph.input("s", (N, N), ["spd"])
+    factor = cholesky(graph, promised)
+    assert isinstance(factor, Call) and factor.args == (promised,)
+    plain = cholesky(graph, graph.input("a", (N, N)))
+    assert isinstance(plain, Call) and is_even(graph, plain.args[0])
+
+
+def test_the_tangent_of_a_cholesky_factor_is_lower_triangular() -> None:
+    graph = Graph()
+    s, ds = graph.input("s", (N, N), ["spd"]), graph.input("ds", (N, N))
+    factor = cholesky(graph, s)
+    root = RANDOM.normal(size=(4, 4))
+    at, way = root @ root.T + np.eye(4), root + root.T
+    low, slope = value([factor, jvp(graph, factor, {s: ds})], s=at, ds=way)
+    np.testing.assert_allclose(slope, np.tril(slope))
+    np.testing.assert_allclose(slope @ low.T + low @ slope.T, way, atol=1e-11)

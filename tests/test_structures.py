@@ -1,0 +1,50 @@
+"""Random structured derivatives: every method agrees with the dense derivative.
+
+Each block of seeds is one test; a failure prints the spec, with as few terms as still
+fail. `--seeds START:STOP` runs other functions than the usual ones.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import replace
+
+import pytest
+
+from tensorgen import load
+from tensorgen.emit import render
+from tests.programs.check_structured import check
+from tests.programs.structured import StructuredProgram, structured_program
+
+
+def faults(program: StructuredProgram) -> list[str]:
+    """What is wrong with the derivatives of a program."""
+    try:
+        return list(check(program, load(program.text)))
+    except Exception:
+        return [traceback.format_exc(limit=-3)]
+
+
+def report(program: StructuredProgram) -> str:
+    """The program with as few terms as fail, and how it fails."""
+    smaller = [replace(program, terms=(term,)) for term in program.terms]
+    found = next((small for small in smaller if faults(small)), program)
+    sizes = {dim: size for dim, size in found.sizes.items() if dim in found.text}
+    return "\n".join([f"seed {found.seed}: {sizes}", found.text, *faults(found)])
+
+
+def test_structured_derivatives_agree_with_dense_ones(
+    seeds: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Other tests read the layout, which takes half of the time.
+    monkeypatch.setattr(render, "layout", str)
+    programs = [structured_program(seed) for seed in seeds]
+    failing = [program for program in programs if faults(program)]
+    if failing:
+        others = [program.seed for program in failing]
+        pytest.fail(f"seeds {others} fail\n{report(failing[0])}", pytrace=False)
+
+
+def test_the_same_seed_gives_the_same_structured_program() -> None:
+    for seed in range(20):
+        assert structured_program(seed).text == structured_program(seed).text
