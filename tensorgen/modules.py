@@ -85,7 +85,7 @@ class ModuleBuilder:
         )
         sizes = (s for holder in holders for s in holder.sizes)
         checks = [
-            f"if {_negated(check.size)}:\n    raise ValueError({literal(check.message)})"
+            f"if {_fails(check.size)}:\n    raise ValueError({literal(check.message)})"
             for check in function.checks
         ]
         symbols = (s for check in function.checks for s in check.size.symbols)
@@ -117,7 +117,7 @@ class ModuleBuilder:
         )
 
     def _equation(self, name: str, node: Node) -> str:
-        """A formula in index notation, or nothing where it says little by its length."""
+        """A formula in index notation, or nothing where its length says little."""
         names = self.graph.names
         waiting, seen = [node], {node}
         while waiting:
@@ -169,7 +169,7 @@ class ModuleBuilder:
         return self.classes[name]
 
 
-def _negated(size: Dim) -> str:
+def _fails(size: Dim) -> str:
     """The condition that fails `size >= 0`, without minus signs: `T < 1`."""
     low, _, high = condition(size).partition(" <= ")
     return f"{high} < {low}"

@@ -31,7 +31,7 @@ ON_SYMMETRIC = (
     "a gradient G is projected to (G + G.T) / 2, a direction likewise, a Hessian on "
     "both sides"
 )
-SCALAR_KINDS = ("gradient", "hessian", "hvp", "problem")
+SCALAR_KINDS = ("gradient", "hessian", "hvp")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ is NumPy behind CuPy's interface, keep the modules right where there is no devic
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
 import warnings
@@ -191,6 +192,18 @@ def test_indices_out_of_range_are_refused(cupy: ModuleType) -> None:
     given = {key: both.on_device(a) for key, a in both.arguments("u").items()}
     with pytest.raises(ValueError, match=r"^row: expected indices from 0 to 6"):
         both.theirs.u(**given)
+
+
+@SPECS(argvalues=CASES)
+def test_the_header_names_what_is_imported_where_used(case: Case) -> None:
+    for source in case.sources():
+        header = source.split("\n")[1].partition("used: ")[2].rstrip(".").split(", ")
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset:
+                module = getattr(node, "module", None)
+                names = [alias.name for alias in node.names]
+                paths = [module, *(f"{module}.{n}" for n in names)] if module else names
+                assert set(paths) & set(header), (paths, header)
 
 
 def test_a_hessian_is_a_linear_operator_of_cupyx(cupy: ModuleType) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tensorgen.emit.text import mentions
 from tensorgen.ir.dims import Dim
-from tensorgen.passes.compress import StoredTerm
+from tensorgen.passes.structure import StoredTerm
 
 if TYPE_CHECKING:
     from tensorgen.emit.structured import Structure
@@ -18,13 +18,28 @@ LETTERS = "ijkabcefghopqrstxyz"
 def coordinate_lines(
     structure: Structure, rows: Sequence[int], columns: Sequence[int]
 ) -> list[str]:
-    """Return statements that give rows, columns and values.
+    """Return statements that give rows, columns and values, of a triangle if asked."""
+    return [
+        *entry_lines(structure, structure.tensor.terms, rows, columns),
+        "if lower:",
+        "    kept = rows >= columns",
+        "    rows, columns, values = rows[kept], columns[kept], values[kept]",
+        "return rows, columns, values",
+    ]
+
+
+def entry_lines(
+    structure: Structure,
+    terms: Sequence[StoredTerm],
+    rows: Sequence[int],
+    columns: Sequence[int],
+) -> list[str]:
+    """Return statements that give the rows, columns and values of some terms.
 
     A term has an entry for each value of its free axes; tied axes follow, and entries
     whose tied axes leave the tensor are dropped. All of it depends on shapes alone.
     """
-    tensor = structure.tensor
-    parts = [_term(structure, term, rows, columns) for term in tensor.terms]
+    parts = [_term(structure, term, rows, columns) for term in terms]
     several = len(parts) > 1
     lines = _bindings(structure, [line for part in parts for line in part])
     if several:
@@ -33,17 +48,12 @@ def coordinate_lines(
         lines += part
         if several:
             lines.append("parts.append((rows, columns, values))")
-    np = structure.alias
     if several:
-        joined = f"{np}.concatenate(part) for part in zip(*parts, strict=True)"
+        joined = (
+            f"{structure.alias}.concatenate(part) for part in zip(*parts, strict=True)"
+        )
         lines.append(f"rows, columns, values = ({joined})")
-    return [
-        *lines,
-        "if lower:",
-        "    kept = rows >= columns",
-        "    rows, columns, values = rows[kept], columns[kept], values[kept]",
-        "return rows, columns, values",
-    ]
+    return lines
 
 
 def _bindings(structure: Structure, lines: list[str]) -> list[str]:
@@ -78,7 +88,9 @@ def _term(
     letters = iter(x for x in LETTERS if x not in taken)
     names = {axis: next(letters) for axis in range(structure.axes)}
     code = structure.code(
-        node, "values", [*names.values(), "rows", "columns", "parts", "lower", "kept"]
+        node,
+        "values",
+        [*names.values(), "rows", "columns", "parts", "lower", "kept", "shift"],
     )
     lines = list(code.lines)
     value = code.returns[0]

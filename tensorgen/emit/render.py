@@ -15,12 +15,12 @@ from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.documentation import function_docstring
 from tensorgen.emit.model import Function, Helper, Module, Parameter
 from tensorgen.emit.problems import Problem, problem
-from tensorgen.emit.templates import environment
 from tensorgen.emit.structured import (
     DERIVATIVE_BASE,
     HESSIAN_BASE,
     StructuredClass,
 )
+from tensorgen.emit.templates import environment
 from tensorgen.emit.text import (
     WIDTH,
     docstring,

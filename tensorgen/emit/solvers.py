@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from tensorgen.emit.coordinates import entry_lines
 from tensorgen.emit.text import tuple_text
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.compress import StoredTerm
+from tensorgen.passes.structure import StoredTerm
 from tensorgen.passes.views import Factor, Name
 
 if TYPE_CHECKING:
@@ -61,17 +62,24 @@ def _aligned(structure: Structure, term: StoredTerm) -> frozenset[int] | None:
     return frozenset(tie.first for tie in term.ties)
 
 
-def _common_ties(
-    structure: Structure, terms: Sequence[StoredTerm]
-) -> frozenset[int] | None:
-    found = {_aligned(structure, term) for term in terms}
-    return found.pop() if len(found) == 1 else None
+def _shared_ties(structure: Structure, terms: Sequence[StoredTerm]) -> frozenset[int]:
+    """The axes of x that every term ties to themselves, if that is all it ties."""
+    found = [_aligned(structure, term) for term in terms]
+    none: frozenset[int] = frozenset()
+    return none.union(*(f or none for f in found[:1])).intersection(
+        *(none if f is None else f for f in found)
+    )
+
+
+def _ties_rows(structure: Structure, term: StoredTerm) -> bool:
+    """Whether a delta ties an axis of the rows to one of the columns."""
+    return any(tie.first < structure.rows <= tie.second for tie in term.ties)
 
 
 def _core(
     structure: Structure, terms: Sequence[StoredTerm], out: Sequence[int]
 ) -> Node:
-    """The sum of the terms without their ties, over the axes `out`."""
+    """The sum of the terms over the axes `out`; ties of other axes are left out."""
     graph, dims = structure.graph, structure.tensor.dims
     sizes: dict[Name, Dim] = {axis: dims[axis] for axis in out}
     parts = [
@@ -79,6 +87,11 @@ def _core(
             out,
             structure.factors(term),
             coefficient=term.coefficient,
+            constraints=[
+                ("eq", {tie.first: 1, tie.second: -1}, tie.offset)
+                for tie in term.ties
+                if tie.first in sizes and tie.second in sizes
+            ],
             sizes=sizes,
         )
         for term in terms
@@ -94,8 +107,8 @@ def _size(dims: Sequence[Dim]) -> str:
 
 
 def _diagonal(structure: Structure) -> Solver | None:
-    tied = _common_ties(structure, structure.tensor.terms)
-    if tied is None or len(tied) != structure.rows:
+    tied = _shared_ties(structure, structure.tensor.terms)
+    if len(tied) != structure.rows:
         return None
     line = "return _DiagonalFactorization(self.diagonal(), self.columns, shift)"
     return Solver("_DiagonalFactorization", ("diagonal",), 0, (line,))
@@ -103,8 +116,8 @@ def _diagonal(structure: Structure) -> Solver | None:
 
 def _blocks(structure: Structure) -> Solver | None:
     terms = structure.tensor.terms
-    tied = _common_ties(structure, terms)
-    if not tied or _groups(structure) is not None and len(_groups(structure) or ()) > 1:
+    tied = _shared_ties(structure, terms)
+    if not tied or len(_groups(structure) or ()) > 1:
         return None
     lines, call = _block_call(structure, terms, tied, "shift")
     return Solver("_BlockFactorization", ("block",), 1, (*lines, f"return {call}"))
@@ -221,8 +234,8 @@ def _low_rank(structure: Structure) -> Solver | None:
     terms = structure.tensor.terms
     base = [term for term in terms if term.ties]
     thin = [term for term in terms if not term.ties]
-    tied = _common_ties(structure, base) if base else frozenset(range(structure.rows))
-    if not thin or not tied:
+    tied = _shared_ties(structure, base)
+    if not thin or not (tied or all(_ties_rows(structure, term) for term in base)):
         return None
     halves = [_mirrored(structure, term) for term in thin]
     if not all(halves):
@@ -242,25 +255,38 @@ def _low_rank(structure: Structure) -> Solver | None:
         lines.append(f"side = {np}.hstack([{', '.join(sides)}])")
         lines.append(f"weight = {np}.concatenate([{', '.join(weights)}])")
         sides, weights = ["side"], ["weight"]
-    needs: tuple[str, ...] = ("low_rank", "diagonal")
-    if not base:
-        diagonal = f"{np}.zeros(self.columns, dtype=self.dtype)"
-        make = f"_DiagonalFactorization({diagonal}, self.columns, shift)"
-    elif len(tied) == structure.rows:
-        code = structure.code(
-            _core(structure, base, range(structure.rows)), "diagonal", ["shift"]
-        )
-        lines += structure.lines(code, f"diagonal = {code.returns[0]}")
-        make = "_DiagonalFactorization(diagonal, self.columns, shift)"
-    else:
-        more, make = _block_call(structure, base, tied, "shift")
-        lines += more
-        needs = ("low_rank", "block")
+    more, piece, make = _base(structure, base, tied)
+    lines = [*_once(lines), *more]
     call = (
         f"return _LowRankFactorization(lambda: {make}, {sides[0]}, {weights[0]}, "
         f"self.columns, self.matvec, lambda: {DENSE.format(shift='shift')}, shift)"
     )
-    return Solver("_LowRankFactorization", needs, 4, (*_once(lines), call))
+    needs = ("low_rank", piece)
+    return Solver("_LowRankFactorization", needs, 4, (*lines, call))
+
+
+def _base(
+    structure: Structure, terms: Sequence[StoredTerm], tied: frozenset[int]
+) -> tuple[list[str], str, str]:
+    """Statements for the terms besides low rank; the template and the call it takes."""
+    np = structure.alias
+    if not terms:
+        diagonal = f"{np}.zeros(self.columns, dtype=self.dtype)"
+        call = f"_DiagonalFactorization({diagonal}, self.columns, shift)"
+        return [], "diagonal", call
+    axes = range(structure.rows)
+    if len(tied) == structure.rows:
+        code = structure.code(_core(structure, terms, axes), "diagonal", ["shift"])
+        lines = structure.lines(code, f"diagonal = {code.returns[0]}")
+        call = "_DiagonalFactorization(diagonal, self.columns, shift)"
+        return list(lines), "diagonal", call
+    if tied:
+        made, call = _block_call(structure, terms, tied, "shift")
+        return made, "block", call
+    columns = range(structure.rows, structure.axes)
+    entries = entry_lines(structure, terms, axes, columns)
+    call = "_SparseFactorization(rows, columns, values, self.columns, shift)"
+    return entries, "sparse", call
 
 
 def _mirrored(
@@ -330,22 +356,18 @@ def _half_lines(
     ):
         code = structure.code(node, name, ["shift"])
         value = code.returns[0]
-        if node.order == len(shape.split(",")) - shape.endswith(",)"):
-            lines += structure.lines(code, f"{name} = {value}")
-        else:
-            full = f"{np}.reshape({value}, {shape})"
-            if node is weight and not summed:
-                full = f"{np}.full(1, {value}, dtype=self.dtype)"
-            lines += structure.lines(code, f"{name} = {full}")
+        if node is weight and not summed:
+            value = f"{np}.full(1, {value}, dtype=self.dtype)"
+        elif len(summed) != 1 or (node is side and structure.rows != 1):
+            value = f"{np}.reshape({value}, {shape})"
+        lines += structure.lines(code, f"{name} = {value}")
     return lines
 
 
 def _sparse(structure: Structure) -> Solver | None:
     """Deltas between rows and columns in every term: a stencil, a band of blocks."""
-    r = structure.rows
-    for term in structure.tensor.terms:
-        if not any(tie.first < r <= tie.second for tie in term.ties):
-            return None
+    if not all(_ties_rows(structure, term) for term in structure.tensor.terms):
+        return None
     line = "return _SparseFactorization(*self.coo(), self.columns, shift)"
     return Solver("_SparseFactorization", ("sparse",), 5, (line,))
 

@@ -19,8 +19,8 @@ from tensorgen.ir.nodes import Input, Node, Size, topological
 from tensorgen.ir.printer import equation
 from tensorgen.lower import Code, lower
 from tensorgen.operators.helpers import HELPERS
-from tensorgen.passes.compress import Compressed, StoredTerm
 from tensorgen.passes.optimise import optimise
+from tensorgen.passes.structure import Compressed, StoredTerm
 from tensorgen.passes.views import Factor, Name
 
 HESSIAN_BASE = "_StructuredHessian"
@@ -90,7 +90,9 @@ class Structure:
         for term in tensor.terms:
             symbols |= {s for tie in term.ties for s in tie.offset.symbols}
             sizes = topological(term.scale)
-            symbols |= {s for n in sizes if isinstance(n, Size) for s in n.value.symbols}
+            symbols |= {
+                s for n in sizes if isinstance(n, Size) for s in n.value.symbols
+            }
         self.sizes = tuple(sorted(symbols))
         self.width = next(w for w in WIDTHS if w not in symbols)
         self.fields = self._field_names({*taken, *symbols})
@@ -120,7 +122,7 @@ class Structure:
         reserved: Sequence[str] = (),
         fresh: bool = False,
     ) -> Code:
-        """Lower a node over the stored arrays; unless `fresh`, it may be one of them."""
+        """Lower a node over the stored arrays; one of these alone, unless `fresh`."""
         # Right-hand sides are few, whatever other dims without hints are.
         hints = {**self.hints, self.width: 1}
         plan = optimise(self.graph, [[node]], hints, True)
@@ -191,9 +193,11 @@ class Structure:
 
     def text(self, symbol: str) -> str:
         """The structure as an equation."""
-        names = {node: name for node, name in zip(self.stored.values(), self.fields)}
+        names: dict[Node, str] = dict(
+            zip(self.stored.values(), self.fields, strict=True)
+        )
         whole = self.tensor.node(self.graph, self.stored)
-        return equation(symbol, whole, {**names})
+        return equation(symbol, whole, names)
 
     # Classes
 

@@ -379,7 +379,8 @@ class ProductBuilder:
                 )
                 for k, c in enumerate(self.constraints)
             ]
-        return [_unordered(c) for c in self.constraints] != list(map(_unordered, before))
+        after = list(map(_unordered, self.constraints))
+        return after != list(map(_unordered, before))
 
     # Separation
 

@@ -90,10 +90,13 @@ class _Guard:
         covered = {where[x] for x in arg.labels} >= set(at)
         if safe is None or place != safe[0] or not covered or _is_polynomial(node):
             return inner
-        if safe[1] == 1 and isinstance(inner.node, Map):
-            # It was guarded with 1 itself, and is 1 where that stands.
-            if inner.node.function in ONE_AT_ONE and inner.node is not arg.node:
-                return inner
+        if (
+            safe[1] == 1
+            and isinstance(inner.node, Map)
+            and inner.node is not arg.node
+            and inner.node.function in ONE_AT_ONE
+        ):
+            return inner  # it was guarded with 1 itself, and is 1 where that stands
         mask = Ref(self.mask, tuple(at[a] for a in range(self.mask.order)))
         number = Ref(self.graph.constant(safe[1]), ())
         return apply(self.graph, "where", mask, inner, number)

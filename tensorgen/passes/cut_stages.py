@@ -150,9 +150,7 @@ class Cutting:
             self._walk(nodes, len(order))
         for place in reversed(range(len(order))):
             self._walk(list(self.held[order[place]]), place)
-        return Stages(
-            {s: tuple(held) for s, held in self.held.items()}, self.multiples
-        )
+        return Stages({s: tuple(held) for s, held in self.held.items()}, self.multiples)
 
     def _walk(self, nodes: Sequence[Node], place: int) -> None:
         """Hold what the computation of `nodes` in a stage takes from earlier ones."""
@@ -206,7 +204,9 @@ def _costs(node: Node) -> bool:
             return False
         case Product(factors=factors, constraints=constraints) if len(factors) < 2:
             looked_up = any(
-                isinstance(atom, Lookup) for c in constraints for atom, _ in c.form.terms
+                isinstance(atom, Lookup)
+                for c in constraints
+                for atom, _ in c.form.terms
             )
             cut = any(c.kind == "ge" for c in constraints)
             moved = len(node.inner) <= len(constraints) and not looked_up and not cut

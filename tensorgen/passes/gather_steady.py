@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Product, Ref, Sum, topological
+from tensorgen.ir.nodes import Node, Product, Sum, topological
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.order_contractions import EXACT, Contraction
 from tensorgen.passes.rates import Rate, Rates

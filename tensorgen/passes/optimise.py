@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.compress import Compressed, compress
+from tensorgen.passes.compress import compress
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.rates import Rates
+from tensorgen.passes.structure import Compressed
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,7 @@ def order_contractions(
     Elementwise products (nothing summed, all factors as large as the result) stay
     n-ary. Ends: each product is replaced by smaller ones, which are not revisited.
     """
-    return rebuild(
-        graph, roots, lambda node: _ordered(graph, node, cost), cost.ordered
-    )
+    return rebuild(graph, roots, lambda node: _ordered(graph, node, cost), cost.ordered)
 
 
 def _ordered(graph: Graph, node: Node, cost: CostModel) -> Node:
@@ -73,6 +71,8 @@ class Contraction:
         self.node = node
         self.cost = cost
         self._plan: Plan | None = None
+        self._labels: dict[int, frozenset[Label]] = {0: frozenset()}
+        self._kept: dict[int, frozenset[Label]] = {}
         self.sizes = dict(enumerate(node.sizes))
         self.numbers = {x: cost.size([dim]) for x, dim in self.sizes.items()}
         self.factors = list(node.factors)
@@ -83,15 +83,22 @@ class Contraction:
 
     def labels(self, mask: int) -> frozenset[Label]:
         """All labels of the factors in `mask`."""
-        return frozenset(
-            label
-            for k, (_, labels) in enumerate(self.factors)
-            if mask >> k & 1
-            for label in labels
-        )
+        found = self._labels.get(mask)
+        if found is None:
+            low = mask & -mask
+            own = frozenset(self.factors[low.bit_length() - 1].labels)
+            found = own | self.labels(mask ^ low) if mask ^ low else own
+            self._labels[mask] = found
+        return found
 
     def kept(self, mask: int) -> frozenset[Label]:
         """The labels of a subset that others still need."""
+        found = self._kept.get(mask)
+        if found is None:
+            found = self._kept[mask] = self._needed(mask)
+        return found
+
+    def _needed(self, mask: int) -> frozenset[Label]:
         inside = self.labels(mask)
         outside = self.labels(((1 << len(self.factors)) - 1) & ~mask)
         needed = self.out | outside

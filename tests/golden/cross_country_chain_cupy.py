@@ -270,8 +270,9 @@ class _Matrix:
         )
 
     def __repr__(self) -> str:
-        kind = type(self).__name__
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {self.structure}>"
+        kind, text = type(self).__name__, self.structure
+        text = text if len(text) < 100 else text[:97] + "..."
+        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(

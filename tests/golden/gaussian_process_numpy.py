@@ -77,7 +77,7 @@ def nll(
     S[i, i] += np.exp(2 * log_noise)
     product_y = y @ np.linalg.solve(S, y)
     logdet_S = np.linalg.slogdet(S)[1]
-    return 0.5 * (product_y + logdet_S + n * math.log(2 * np.pi))
+    return 0.5 * (logdet_S + product_y + n * math.log(2 * np.pi))
 
 
 def nll_grad(
@@ -94,13 +94,13 @@ def nll_grad(
         K = exp(2 * log_scale - D / 2 * exp(-2 * log_length))
         S = K + exp(2 * log_noise) * eye(n)
         nll = y @ inv(S) @ y / 2 + logdet(S) / 2 + n / 2 * log(2 * pi)
-        grad_log_scale = 2 * sum_i,j K[i, j] * (1/2 * inv(S)[j, i] - 1/2 * (sum_k,l
-            inv(S)[j, l] * inv(S)[k, i] * y[k] * y[l]))
-        grad_log_length = sum_i,j D[i, j] * K[i, j] * (1/2 * inv(S)[j, i] - 1/2 *
-            (sum_k,l inv(S)[j, l] * inv(S)[k, i] * y[k] * y[l])) * exp(-2 *
+        grad_log_scale = 2 * sum_i,j K[i, j] * (1/2 * inv(S)[i, j] - 1/2 * (sum_k,l
+            inv(S)[i, k] * inv(S)[j, l] * y[k] * y[l]))
+        grad_log_length = sum_i,j D[i, j] * K[i, j] * (1/2 * inv(S)[i, j] - 1/2 *
+            (sum_k,l inv(S)[i, k] * inv(S)[j, l] * y[k] * y[l])) * exp(-2 *
             log_length)
-        grad_log_noise = 2 * sum_i (1/2 * inv(S)[i, i] - 1/2 * (sum_j,k inv(S)[i, k]
-            * inv(S)[j, i] * y[j] * y[k])) * exp(2 * log_noise)
+        grad_log_noise = 2 * sum_i (1/2 * inv(S)[i, i] - 1/2 * (sum_j,k inv(S)[i, j]
+            * inv(S)[i, k] * y[j] * y[k])) * exp(2 * log_noise)
 
     Arguments:
         log_scale : scalar
@@ -137,7 +137,8 @@ def nll_grad(
     i = np.arange(n)
     S[i, i] += exp_log_noise
     inv_S = np.linalg.inv(S)
-    d_S = 0.5 * (inv_S.T - np.outer(inv_S.T @ y, inv_S @ y))
+    inv_S_y = inv_S @ y
+    d_S = 0.5 * (inv_S - np.outer(inv_S_y, inv_S_y))
     K_d_S = K * d_S
     grad_log_scale = 2 * K_d_S.sum()
     grad_log_length = exp_log_length * np.vdot(D, K_d_S)
@@ -163,13 +164,13 @@ def nll_value_and_grad(
         nll = y @ inv(S) @ y / 2 + logdet(S) / 2 + n / 2 * log(2 * pi)
         nll = 1/2 * logdet(S) + 1/2 * n * log(2 * pi) + 1/2 * (sum_i,j inv(S)[i, j]
             * y[i] * y[j])
-        grad_log_scale = 2 * sum_i,j K[i, j] * (1/2 * inv(S)[j, i] - 1/2 * (sum_k,l
-            inv(S)[j, l] * inv(S)[k, i] * y[k] * y[l]))
-        grad_log_length = sum_i,j D[i, j] * K[i, j] * (1/2 * inv(S)[j, i] - 1/2 *
-            (sum_k,l inv(S)[j, l] * inv(S)[k, i] * y[k] * y[l])) * exp(-2 *
+        grad_log_scale = 2 * sum_i,j K[i, j] * (1/2 * inv(S)[i, j] - 1/2 * (sum_k,l
+            inv(S)[i, k] * inv(S)[j, l] * y[k] * y[l]))
+        grad_log_length = sum_i,j D[i, j] * K[i, j] * (1/2 * inv(S)[i, j] - 1/2 *
+            (sum_k,l inv(S)[i, k] * inv(S)[j, l] * y[k] * y[l])) * exp(-2 *
             log_length)
-        grad_log_noise = 2 * sum_i (1/2 * inv(S)[i, i] - 1/2 * (sum_j,k inv(S)[i, k]
-            * inv(S)[j, i] * y[j] * y[k])) * exp(2 * log_noise)
+        grad_log_noise = 2 * sum_i (1/2 * inv(S)[i, i] - 1/2 * (sum_j,k inv(S)[i, j]
+            * inv(S)[i, k] * y[j] * y[k])) * exp(2 * log_noise)
 
     Arguments:
         log_scale : scalar
@@ -207,10 +208,10 @@ def nll_value_and_grad(
     i = np.arange(n)
     S[i, i] += exp_log_noise
     inv_S = np.linalg.inv(S)
-    inv_St_y = inv_S.T @ y
+    inv_S_y = inv_S @ y
     logdet_S = np.linalg.slogdet(S)[1]
-    nll = 0.5 * (y @ inv_St_y + logdet_S + n * math.log(2 * np.pi))
-    d_S = 0.5 * (inv_S.T - np.outer(inv_St_y, inv_S @ y))
+    nll = 0.5 * (logdet_S + y @ inv_S_y + n * math.log(2 * np.pi))
+    d_S = 0.5 * (inv_S - np.outer(inv_S_y, inv_S_y))
     K_d_S = K * d_S
     grad_log_scale = 2 * K_d_S.sum()
     grad_log_length = exp_log_length * np.vdot(D, K_d_S)

@@ -43,7 +43,7 @@ class StructuredProgram:
     shapes: dict[str, Shape]
     indices: dict[str, str]
     sizes: dict[str, int]
-    hinted: bool
+    hints: str
 
     @property
     def used(self) -> list[str]:
@@ -56,8 +56,9 @@ class StructuredProgram:
     def text(self) -> str:
         """The spec."""
         lines = ["tensorgen: 1", "module: random"]
-        if self.hinted:
-            sizes = ", ".join(f"{dim}: {max(k, 1)}" for dim, k in self.sizes.items())
+        if self.hints:
+            hints = LARGE if self.hints == "large" else self.sizes
+            sizes = ", ".join(f"{dim}: {max(k, 1)}" for dim, k in hints.items())
             lines.append(f"dims: {{{sizes}}}")
         lines.append("inputs:")
         for name in self.used:
@@ -85,8 +86,11 @@ class StructuredProgram:
         return found
 
     def entries(self) -> int | None:
-        """How many numbers the derivative may hold; None where that is not known."""
-        if len(self.terms) > 1 or not self.terms[0].entries or self.hinted:
+        """How many numbers the derivative may hold; None where that is not known.
+
+        What is held depends on the hints; here the sizes are as those of LARGE.
+        """
+        if len(self.terms) > 1 or not self.terms[0].entries or self.hints != "large":
             return None
         return int(eval(self.terms[0].entries, {}, dict(self.sizes)))
 
@@ -124,6 +128,10 @@ SHAPES: dict[str, Shape] = {
     "col": ("e",),
     "beta": (),
 }
+LARGE = {"n": 10**5, "m": 10**4, "k": 5, "q": 500, "p": 4, "r": 4, "s": 100, "e": 10**6}
+LARGE |= {"a": 100, "b": 80, "c": 60}
+"""Hints for which every structure here is smaller than what it could be instead."""
+
 INDICES = {"head": "n", "tail": "n", "row": "m", "col": "q"}
 
 
@@ -159,7 +167,7 @@ def _vector_terms(make: Maker) -> list[Callable[[], Term]]:
         lambda: Term(either("beta * logsumexp(x)", "log(sum(exp(x)))"), "n + 1"),
         lambda: Term(phi("d @ x"), "n + 1"),
         lambda: Term(f"sum({phi('A @ x')})", "n * p + p"),
-        lambda: Term("x @ A.T @ A @ x", "n * max(p, n)"),
+        lambda: Term("x @ A.T @ A @ x", "n * p"),
         lambda: Term(f"sum(weight[t] * {phi('x[head[t]] - x[tail[t]]')}, t)"),
     ]
 
@@ -174,8 +182,8 @@ def _matrix_terms(make: Maker) -> list[Callable[[], Term]]:
         lambda: Term("sum(W * (1 - x @ Y.T)**2)", "m * k * k"),
         lambda: Term(f"sum(W * {phi('x @ Y.T')})", "m * k * k"),
         lambda: Term(f"sum({phi(residual)}, i, j)", "m * k * k"),
-        lambda: Term("norm(L @ x @ R - 1)**2", "m * m + k * k"),
-        lambda: Term("trace(x.T @ S @ x @ Q)", "4 * (m * m + k * k)"),
+        lambda: Term("norm(L @ x @ R - 1)**2", "p * m + k * k"),
+        lambda: Term("trace(x.T @ S @ x @ Q)", "2 * (m * m + k * k)"),
         lambda: Term("trace(x @ B @ x @ B)", "2 * k * m"),
         lambda: Term("sum(x)**2", "1"),
         lambda: Term(f"sum({phi('x @ h')})", "m + k"),

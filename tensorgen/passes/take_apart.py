@@ -1,0 +1,180 @@
+"""Taking a term of a derivative apart: factors, ties between axes, inner deltas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node, Sum
+from tensorgen.passes.structure import Tie, is_axis
+from tensorgen.passes.views import Factor, Name, Triple, View, is_sparse, labels_of
+
+TERMS = 64
+"""The most terms that a term may be spread into."""
+
+DEPTH = 4
+"""How deep products of products are looked into."""
+
+
+def spread(graph: Graph, node: Node) -> list[Node]:
+    """A term as a sum over what its sparse factors are sums of: no delta is hidden."""
+    whole = _deep(node)
+    for place, (factor, labels) in enumerate(whole.factors):
+        if not isinstance(factor, Sum) or not is_sparse(factor):
+            continue
+        found: list[Node] = []
+        for term in factor.terms:
+            view = View(
+                whole.coefficient * term.coefficient,
+                [f for k, f in enumerate(whole.factors) if k != place],
+                list(whole.constraints),
+                dict(whole.sizes),
+            )
+            view.add(term.node, [labels[a] for a in term.labels])
+            found += spread(graph, view.product(graph, range(node.order)))
+        return found if len(found) <= TERMS else [node]
+    return [node]
+
+
+def _deep(node: Node) -> View:
+    """A term n-ary: products of products down to what is not a product."""
+    view = View(sizes=dict(enumerate(node.dims)))
+    view.add(node, range(node.order), ("term", 0))
+    for depth in range(1, DEPTH):
+        factors, view.factors = view.factors, []
+        for k, (inner, labels) in enumerate(factors):
+            view.add(inner, labels, (depth, k))
+    return view
+
+
+@dataclass
+class Parts:
+    """A term taken apart: factors over labels, ties between axes, inner deltas."""
+
+    coefficient: Fraction
+    factors: list[Factor]
+    ties: tuple[Tie, ...]
+    inner: list[Triple]
+    sizes: dict[Name, Dim]
+
+
+def take_apart(graph: Graph, node: Node) -> Parts:
+    """A term as factors, ties and what else its deltas say."""
+    view = _deep(node)
+    ties: list[Tie] = []
+    rest: list[Triple] = []
+    for constraint in _with_pairs(view.constraints, node.dims):
+        tie = _tie(constraint)
+        if tie is None:
+            rest.append(constraint)
+        else:
+            ties.append(tie)
+    term = Parts(view.coefficient, view.factors, _rooted(ties, rest), [], view.sizes)
+    for constraint in rest:
+        # What is no tie is part of an array: a mask, if no factor has a summed label.
+        labels = tuple(dict.fromkeys(labels_of(constraint)))
+        present = {x for _, xs in term.factors for x in xs if not is_axis(x)}
+        if present.isdisjoint(labels):
+            sizes = {x: view.sizes[x] for x in labels}
+            mask = graph.product(labels, [], constraints=[constraint], sizes=sizes)
+            term.factors.append((mask, labels))
+        else:
+            term.inner.append(constraint)
+    _use_first_axes(term)
+    return term
+
+
+def _with_pairs(constraints: Sequence[Triple], dims: Sequence[Dim]) -> list[Triple]:
+    """Two axes of one symbolic dim that are both fixed are tied as well.
+
+    `delta(i, n - 1) * delta(k, n - 1)` says that k is i, besides where both are: so an
+    equation at a boundary has the pattern of those inside.
+    """
+    fixed: dict[Name, Dim] = {}
+    for kind, terms, const in constraints:
+        for label, c in terms.items():
+            if kind == "eq" and len(terms) == 1 and is_axis(label) and abs(c) == 1:
+                fixed[label] = const * -c
+    half = len(dims) // 2
+    found: list[Triple] = []
+    for constraint in constraints:
+        kind, terms, _ = constraint
+        label = next(iter(terms), None)
+        if kind == "eq" and len(terms) == 1 and isinstance(label, int):
+            first = label - half
+            paired = label in fixed and first in fixed and dims[first] == dims[label]
+            if paired and dims[first].constant is None and 2 * half == len(dims):
+                shift = fixed[first] - fixed[label]
+                constraint = ("eq", {label: 1, first: -1}, shift)
+        found.append(constraint)
+    return found
+
+
+def _tie(constraint: Triple) -> Tie | None:
+    kind, terms, const = constraint
+    if kind != "eq" or len(terms) != 2 or not all(map(is_axis, terms)):
+        return None
+    (first, c), (second, d) = sorted(terms.items())
+    if (c, d) not in ((1, -1), (-1, 1)):
+        return None
+    return Tie(first, second, const * c)
+
+
+def _use_first_axes(term: Parts) -> None:
+    """Write `x[second]` as `x[first + offset]`, padded where that leaves the axis."""
+    for tie in term.ties:
+        term.inner = [_on_first(constraint, tie) for constraint in term.inner]
+        shifted: Name = ("shifted", tie.second)
+        used = False
+        factors: list[Factor] = []
+        for node, labels in term.factors:
+            used |= tie.second in labels
+            moved = tuple(shifted if x == tie.second else x for x in labels)
+            factors.append((node, moved))
+        if used:
+            term.factors = factors
+            term.sizes[shifted] = term.sizes[tie.second]
+            form = {tie.first: 1, shifted: -1}
+            term.inner.append(("eq", form, tie.offset))
+
+
+def _rooted(ties: Sequence[Tie], rest: list[Triple]) -> tuple[Tie, ...]:
+    """Every tied axis tied to the first of its kind, whatever chain led there.
+
+    What two chains say of the same axes, beyond being equal, joins `rest`.
+    """
+    root: dict[int, tuple[int, Dim]] = {}
+
+    def found(axis: int) -> tuple[int, Dim]:
+        above, offset = root.get(axis, (axis, Dim()))
+        if above == axis:
+            return axis, offset
+        top, more = found(above)
+        return top, offset + more
+
+    for tie in ties:
+        (a, p), (b, q) = found(tie.first), found(tie.second)
+        # second = first + offset, with first = a + p and second = b + q.
+        distance = p + tie.offset - q
+        if a == b:
+            if distance != 0:
+                rest.append(("eq", {}, distance))
+        elif a < b:
+            root[b] = (a, distance)
+        else:
+            root[a] = (b, -distance)
+    return tuple(Tie(found(axis)[0], axis, found(axis)[1]) for axis in sorted(root))
+
+
+def _on_first(constraint: Triple, tie: Tie) -> Triple:
+    """A constraint with the second axis of a tie written as the first."""
+    kind, terms, const = constraint
+    if tie.second not in terms:
+        return constraint
+    moved = {atom: c for atom, c in terms.items() if atom != tie.second}
+    c = terms[tie.second]
+    moved[tie.first] = moved.get(tie.first, 0) + c
+    return kind, moved, const + tie.offset * c
