@@ -3,7 +3,9 @@
 Run it as `make bench`, or `python benchmarks/structures.py [NAME ...]`; it writes
 benchmarks/results/structures.txt. Each case runs in a process of its own, whose address
 space is limited to 3 GiB, and which fails unless `H @ v` equals the Hessian-vector
-product and the residual of `H.solve` is small.
+product, the residual of `H.solve` is small, it took less than 5 seconds, and H holds
+what its structure says. Then come the layers of a network, and Newton steps on a matrix
+factorisation by structure and by the dense matrix.
 """
 
 import argparse
@@ -11,20 +13,23 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
+import layers
 import numpy as np
 import report
+from scipy.linalg import solve
 
 import tensorgen
 
 LIMIT = 3 * 2**30  # bytes of address space
 RESIDUAL = 1e-6  # relative to the right-hand side
 AGREEMENT = 1e-9  # of products, relative to the largest entry
+SECONDS = 5  # for a solve
 SHIFT = 0.1
-HEADER = f"{'case':<12}{'entries':>10}{'holds':>12}{'hess':>8}{'H @ v':>8}{'solve':>8}"
+HEADER = f"{'case':<12}{'rows':>10}{'holds':>12}{'hess':>8}{'H @ v':>8}{'solve':>8}"
 
 
 @dataclass(frozen=True)
@@ -35,15 +40,18 @@ class Case:
     expr: str
     sizes: dict[str, int]
     data: Callable[[np.random.Generator, dict[str, int]], dict[str, Any]]
+    holds: Callable[[dict[str, int]], int]
     wrt: str = "x"
 
-    def spec(self) -> str:
-        """Return the text of the spec."""
+    def spec(self, more: str = "", inputs: Iterable[str] = ()) -> str:
+        """Return the text of the spec, with `more` to emit and only these inputs."""
+        lines = self.inputs.splitlines(keepends=True)
+        kept = [x for x in lines if not inputs or x.split(":")[0].strip() in inputs]
         sizes = ", ".join(f"{dim}: {size}" for dim, size in self.sizes.items())
         return (
-            f"tensorgen: 1\nmodule: case\ndims: {{{sizes}}}\ninputs:\n{self.inputs}"
+            f"tensorgen: 1\nmodule: case\ndims: {{{sizes}}}\ninputs:\n{''.join(kept)}"
             f"functions:\n  f:\n    expr: |\n      {self.expr}\n    wrt: {self.wrt}\n"
-            "    emit: [value, gradient, hessian, hvp]\n"
+            f"    emit: [value, gradient,{more} hessian, hvp]\n"
         )
 
 
@@ -85,37 +93,46 @@ def _samples(rng: np.random.Generator, sizes: dict[str, int]) -> dict[str, Any]:
 
 CASES = {
     "diagonal": Case(
-        "  x: [n]\n", "sum(log(1 + exp(x)) + x**2)", {"n": 10**6}, _vector
+        "  x: [n]\n",
+        "sum(log(1 + exp(x)) + x**2)",
+        {"n": 10**6},
+        _vector,
+        lambda sizes: sizes["n"],
     ),
     "chain": Case(
         "  x: [n]\n",
         "sum(x**2) + sum((x[1:] - x[:-1]**2)**2)",
         {"n": 2 * 10**5},
         lambda rng, sizes: {"x": 0.1 * rng.standard_normal(sizes["n"])},
+        lambda sizes: 3 * sizes["n"],
     ),
     "kronecker": Case(
         "  x: [m, n]\n  A: [m, m]\n  B: [n, n]\n",
         "norm(A @ x @ B)**2",
         {"m": 300, "n": 200},
         _kronecker,
+        lambda sizes: sizes["m"] ** 2 + sizes["n"] ** 2,
     ),
     "ratings": Case(
         "  x: [m, k]\n  V: [n, k]\n  T: [m, n]\n  O: [m, n]\n",
         "sum(O * (T - x @ V.T)**2)",
         {"m": 10**4, "n": 500, "k": 5},
         _ratings,
+        lambda sizes: sizes["m"] * sizes["k"] ** 2,
     ),
     "low rank": Case(
         "  x: [n]\n  d: [n]\n  V: [n, r]\n",
         "sum(d * x**2) + norm(V.T @ x)**2",
         {"n": 10**5, "r": 8},
         _factors,
+        lambda sizes: sizes["n"] * (sizes["r"] + 1),
     ),
     "samples": Case(
         "  x: [m, k]\n  A: [m, k, k]\n  b: [m, k]\n",
         "sum((sum(A[s, i, j] * x[s, j], j) - b[s, i])**2, s, i)",
         {"m": 20000, "k": 12},
         _samples,
+        lambda sizes: sizes["m"] * sizes["k"] ** 2,
     ),
 }
 
@@ -137,9 +154,46 @@ def measure(name: str) -> str:
     expected = module.f_hvp(**data, dx=v)
     assert abs(product - expected).max() <= AGREEMENT * abs(expected).max()
     assert abs(H @ s + SHIFT * s - v).max() <= RESIDUAL * abs(v).max()
+    assert solved - multiplied < SECONDS, "the solve took too long"
+    assert H.nbytes <= 8 * case.holds(case.sizes), H.structure
     times = (made - start, multiplied - made, solved - multiplied)
     row = f"{name:<12}{H.shape[0]:>10}{H.nbytes:>12}"
     return row + "".join(f"{seconds:>8.3f}" for seconds in times)
+
+
+NEWTON = {"m": 1000, "n": 1000, "k": 10}
+NEWTON_HEADER = f"{'Hessian by U':<12}{'holds':>12}{'hess':>10}{'solve':>10}"
+
+
+def newton() -> Iterator[str]:
+    """Yield a row a way to solve for one Newton step; all steps agree."""
+    rng = np.random.default_rng(0)
+    data = _ratings(rng, NEWTON)
+    masked, plain = "sum(O * (T - x @ V.T)**2)", "norm(T - x @ V.T)**2"
+    ratings = CASES["ratings"]
+    steps: dict[str, Any] = {}
+    for name, expr in (("masked", masked), ("unmasked", plain), ("dense", masked)):
+        case = replace(ratings, expr=expr, sizes=NEWTON)
+        own = {k: v for k, v in data.items() if k != "O" or expr is masked}
+        module = tensorgen.load(case.spec(" dense_hessian,", own))
+        g = module.f_grad(**own)
+        start = time.perf_counter()
+        if name == "dense":
+            size = g.size
+            dense = module.f_hess_dense(**own).reshape(size, size)
+            made = time.perf_counter()
+            held = dense.nbytes
+            options = {"assume_a": "pos", "overwrite_a": True, "check_finite": False}
+            step = solve(dense, g.ravel(), **options).reshape(g.shape)
+        else:
+            H = module.f_hess(**own)
+            made, held = time.perf_counter(), H.nbytes
+            step = H.solve(g)
+        solved = time.perf_counter()
+        steps[name] = step
+        times = f"{made - start:>10.4f}{solved - made:>10.4f}"
+        yield f"{name:<12}{held:>12}{times}"
+    np.testing.assert_allclose(steps["masked"], steps["dense"], rtol=1e-6)
 
 
 def main() -> int:
@@ -158,10 +212,13 @@ def main() -> int:
         failed += run.returncode != 0
         last = (run.stderr.strip().split("\n") or [""])[-1]
         rows.append(run.stdout.strip() or f"{name:<12}failed: {last}")
-    report.write(
-        "structures.txt",
-        [*report.machine("numpy", "scipy"), "", "bytes and seconds", HEADER, *rows],
-    )
+    lines = [*report.machine("numpy", "scipy"), "", "bytes and seconds", HEADER, *rows]
+    if not options.names:
+        sizes = ", ".join(f"{dim} = {size}" for dim, size in NEWTON.items())
+        lines += ["", f"one Newton step, {sizes}: bytes and seconds", NEWTON_HEADER]
+        lines += [*newton(), "", "a three-layer network: numbers held", layers.HEADER]
+        lines += layers.rows()
+    report.write("structures.txt", lines)
     return 1 if failed else 0
 
 

@@ -64,10 +64,10 @@ def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
     common = factor_sum(
         graph, node, cost, lambda term: isinstance(term, Product), root=True
     )
-    spread = [part for term in _terms(graph, node) for part in spread(graph, term)]
+    loose = [part for term in _terms(graph, node) for part in spread(graph, term)]
     found = [
         _compressed(graph, node.dims, terms, cost)
-        for terms in (spread, _terms(graph, common))
+        for terms in (loose, _terms(graph, common))
     ]
     return min([dense, *found], key=lambda form: _total(form, cost))
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -647,6 +648,7 @@ class LossHessian(_StructuredHessian):
         "u[m] / s)"
     )
     fields = ("alpha", "X", "u", "A", "B")
+    _ease = 4  # the cheaper to solve with, the lower
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -726,6 +728,284 @@ class LossHessian(_StructuredHessian):
             kept = rows >= columns
             rows, columns, values = rows[kept], columns[kept], values[kept]
         return rows, columns, values
+
+    def factorize(self, shift: float = 0.0) -> _LowRankFactorization:
+        """Return H + shift I, ready to solve; LinAlgError if it is singular."""
+        X, A = self.X, self.A
+        c, d, s = self.sizes
+        side1 = np.reshape(X.T[:, None] * A.T, (c * d, s))
+        u = self.u
+        _, _, s = self.sizes
+        weight1 = -u / s
+        alpha, B = self.alpha, self.B
+        _, d, _ = self.sizes
+        blocks = B.transpose(1, 0, 2).copy()
+        i = np.arange(d)
+        blocks[:, i, i] += alpha
+        return _LowRankFactorization(
+            lambda: _BlockFactorization(blocks, (1, 0), 1, self.columns, shift),
+            side1,
+            weight1,
+            self.columns,
+            self.matvec,
+            lambda: _DenseFactorization(self.matrix, self.columns, shift),
+            shift,
+        )
+
+
+class _RefinedFactorization(_Factorization):
+    """A way to solve in which not everything pivots, and which may lose digits.
+
+    Two steps of refinement restore them. Where the residual shows that they did not,
+    `dense` factorises the whole matrix, up to a few thousand rows. `times` multiplies
+    by H without the shift; `scale` is a norm of what cancels when H is summed.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[int, ...],
+        times: Callable[[Array], Array],
+        dense: Callable[[], _Factorization],
+        shift: float,
+        dtype: Any,
+        scale: float = 0.0,
+    ) -> None:
+        self.columns = columns
+        self._product = times
+        self._dense = dense
+        self._shift = float(shift)
+        self._dtype = dtype
+        self._whole: _Factorization | None = None
+        self._coarse = False
+        size = math.prod(columns)
+        self._norm = max(scale, _norm_estimate(self._times, size, dtype))
+        try:
+            self._prepare()
+            self._refined(np.arange(1, size + 1).astype(dtype))
+            inverse_norm = _norm_estimate(self._rough, size, dtype)
+        except np.linalg.LinAlgError as error:
+            self._fall_back(error)
+        else:
+            _require_regular(self._norm * inverse_norm, size, dtype)
+
+    def _prepare(self) -> None:
+        """Factorise the parts; LinAlgError if one is singular."""
+        raise NotImplementedError
+
+    def _judge(self, condition: Any) -> None:
+        """Note whether the last matrix to be factorised has lost many digits.
+
+        Refinement mends what is solved, but neither the determinant nor the signs.
+        """
+        limit = float(np.finfo(self._dtype).eps) ** (-1 / 3)
+        small = math.prod(self.columns) <= 3000
+        self._coarse = small and not condition <= limit
+
+    def _rough(self, b: Array) -> Array:
+        """Solve without refinement."""
+        raise NotImplementedError
+
+    def _times(self, x: Array) -> Array:
+        """Multiply by H + shift I."""
+        return self._product(x) + self._shift * x
+
+    def _fall_back(self, error: Exception) -> _Factorization:
+        """Factorise the whole matrix; where it is too large, raise what led here."""
+        size = math.prod(self.columns)
+        if size > 3000:
+            raise error
+        whole = self._dense()
+        # What cancelled is missing in the matrix, which may look regular for it.
+        inverse_norm = _norm_estimate(whole._solve, size, self._dtype)
+        _require_regular(self._norm * inverse_norm, size, self._dtype)
+        self._whole = whole
+        return whole
+
+    def _solve(self, b: Array) -> Array:
+        if self._whole is not None:
+            return self._whole._solve(b)
+        try:
+            return self._refined(b)
+        except np.linalg.LinAlgError as error:
+            return self._fall_back(error)._solve(b)
+
+    def _refined(self, b: Array) -> Array:
+        x = self._rough(b)
+        if not b.size:
+            return x
+        eps = float(np.finfo(x.dtype).eps)
+        for rest in (2, 1, 0):
+            residual = b - self._times(x)
+            bound = self._norm * abs(x).max(axis=0) + abs(b).max(axis=0)
+            error = abs(residual).max(axis=0)
+            if rest == 0 or (error <= 8 * eps * bound).all():
+                break
+            x = x + self._rough(residual)
+        # Not `>`: a residual that is NaN is refused as well.
+        if not (error <= 1000 * eps * bound).all():
+            raise np.linalg.LinAlgError("solving by structure loses too many digits")
+        return x
+
+    def _exact(self) -> _Factorization | None:
+        """What knows determinant and signs better, if anything does."""
+        return self._dense() if self._whole is None and self._coarse else self._whole
+
+    @property
+    def logdet(self) -> Scalar:
+        """The logarithm of the absolute value of the determinant."""
+        exact = self._exact()
+        return self._own_logdet() if exact is None else exact.logdet
+
+    def _own_logdet(self) -> Scalar:
+        raise NotImplementedError
+
+    @property
+    def is_posdef(self) -> bool:
+        """Whether the matrix is positive definite."""
+        exact = self._exact()
+        return self._own_is_posdef() if exact is None else exact.is_posdef
+
+    def _own_is_posdef(self) -> bool:
+        raise NotImplementedError
+
+
+class _BlockFactorization(_Factorization):
+    """A block of the matrix for each value of some axes of x: O(B k^3) once.
+
+    `blocks` has shape (B, k, k), or (1, k, k) where all are equal. `axes` are those of
+    x: the first `tied` number the blocks, the rest are the axes of a block.
+    """
+
+    def __init__(
+        self,
+        blocks: Array,
+        axes: tuple[int, ...],
+        tied: int,
+        columns: tuple[int, ...],
+        shift: float,
+    ) -> None:
+        self.columns = columns
+        self._count = math.prod(columns[a] for a in axes[:tied])
+        self._side = blocks.shape[-1]
+        # A block that all share takes their right-hand sides as columns of its own.
+        self._shared = len(blocks) == 1
+        self._axes = axes[tied:] + axes[:tied] if self._shared else axes
+        blocks = blocks[: self._count]  # not even one, where x has no entries
+        self._squares = _Squares(_shifted(blocks, shift))
+        _require_regular(self._squares.condition, math.prod(columns), blocks.dtype)
+
+    def _solve(self, b: Array) -> Array:
+        count, side, width = self._count, self._side, math.prod(b.shape[1:])
+        right = b.reshape(*self.columns, width).transpose(*self._axes, -1)
+        grouped = (1, side, count * width) if self._shared else (count, side, width)
+        x = self._squares.solve(right.reshape(grouped)).reshape(right.shape)
+        back = sorted(range(len(self._axes)), key=self._axes.__getitem__)
+        return x.transpose(*back, -1).reshape(b.shape)
+
+    @property
+    def logdet(self) -> Scalar:
+        """The logarithm of the absolute value of the determinant."""
+        total = self._squares.logdets.sum()
+        return self._count * total if self._shared else total
+
+    @property
+    def negatives(self) -> int:
+        """The number of negative eigenvalues."""
+        found = int((np.linalg.eigvalsh(self._squares.matrices) < 0).sum())
+        return self._count * found if self._shared else found
+
+    @property
+    def is_posdef(self) -> bool:
+        """Whether the matrix is positive definite."""
+        return _positive_definite(self._squares.matrices)
+
+
+class _LowRankFactorization(_RefinedFactorization):
+    """A base plus factor diag(weights) factor', by Woodbury's formula: O(N r^2) once.
+
+    `make_base` factorises the base, shift included; `factor` has shape (N, r).
+    """
+
+    def __init__(
+        self,
+        make_base: Callable[[], Any],
+        factor: Array,
+        weights: Array,
+        columns: tuple[int, ...],
+        times: Callable[[Array], Array],
+        dense: Callable[[], _Factorization],
+        shift: float,
+    ) -> None:
+        self._make_base = make_base
+        # The sum is base + F S F', where S are signs.
+        self._signs = np.copysign(np.ones_like(weights), weights)
+        self._factor = factor * np.sqrt(abs(weights))
+        sizes = abs(self._factor)
+        scale = float((sizes @ sizes.sum(axis=0)).max()) if len(sizes) else 0.0
+        super().__init__(columns, times, dense, shift, factor.dtype, scale)
+
+    def _prepare(self) -> None:
+        size, rank = self._factor.shape
+        if 2 * rank > size:
+            raise np.linalg.LinAlgError("the rank is too high to gain by it")
+        self._base = self._make_base()
+        self._solved = self._base._solve(self._factor)
+        capacitance = np.diag(self._signs) + self._factor.T @ self._solved
+        # Scaled to a unit diagonal: weights may differ by orders of magnitude.
+        pivots = abs(np.diagonal(capacitance))
+        self._scales = np.sqrt(np.where(pivots > 0, pivots, 1))
+        scaled = capacitance / self._scales / self._scales[:, None]
+        self._values, self._vectors = np.linalg.eigh((scaled + scaled.T) / 2)
+        sizes = abs(self._values)
+        if not (sizes > 0).all():
+            raise np.linalg.LinAlgError("the Hessian is singular, or nearly so")
+        if rank:
+            self._judge(sizes.max() / sizes.min())
+
+    def _rough(self, b: Array) -> Array:
+        y = self._base._solve(b)
+        scales, values = self._scales, self._values
+        if b.ndim == 2:
+            scales, values = scales[:, None], values[:, None]
+        inner = self._vectors.T @ (self._factor.T @ y / scales) / values
+        return y - self._solved @ (self._vectors @ inner / scales)
+
+    def _own_logdet(self) -> Scalar:
+        inner = np.log(abs(self._values)) + 2 * np.log(self._scales)
+        return self._base.logdet + inner.sum()
+
+    def _own_is_posdef(self) -> bool:
+        # Sylvester's law for base, capacitance and signs: the sum has this many
+        # negative eigenvalues more than the base.
+        more = int((self._values > 0).sum()) - int((self._signs > 0).sum())
+        base = 0 if self._base.is_posdef else self._base.negatives
+        return base + more == 0
+
+
+def _norm_estimate(times: Callable[[Array], Array], size: int, dtype: Any) -> float:
+    """Estimate the 1-norm of a symmetric matrix from a few products with it.
+
+    The estimate is a lower bound, hardly ever below a third (Hager 1984; Higham 1988).
+    """
+    if not size:
+        return 0.0
+    signs = 1 - 2 * (np.arange(size) % 2).astype(dtype)
+    slope = signs * np.linspace(1, 2, size, dtype=dtype)
+    best = 2 * float(abs(times(slope)).sum()) / (3 * size)
+    x = np.full(size, 1 / size, dtype=dtype)
+    for _ in range(5):
+        y = times(x)
+        norm = float(abs(y).sum())
+        if not math.isfinite(norm):
+            return math.inf
+        best = max(best, norm)
+        z = times(np.copysign(np.ones_like(y), y))
+        row = int(abs(z).argmax())
+        if abs(z[row]) <= z @ x:
+            break
+        x = np.zeros_like(x)
+        x[row] = 1
+    return best
 
 
 def _arrays(**arguments: tuple[Any, ...]) -> list[Array]:
