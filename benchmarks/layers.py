@@ -1,4 +1,4 @@
-"""What the Hessian of a three-layer network holds, block by block, for structures.py."""
+"""What the Hessian of a three-layer network holds, block by block."""
 
 from collections.abc import Iterator
 from math import prod
@@ -33,7 +33,7 @@ functions:
     emit: [hessian]
 """
 HEADER = f"{'layers':<8}{'dense':>12}{'modelled':>12}{'actual':>12}  structure"
-WIDTH = 88
+WIDTH = 100
 
 
 def modelled() -> list[int]:
@@ -68,6 +68,7 @@ def rows() -> Iterator[str]:
         assert actual <= expected, f"{pair} holds {actual} numbers, not {expected}"
         structure = block.structure.partition("\n")[0]
         row = f"{', '.join(pair):<8}{prod(block.shape):>12}{expected:>12}{actual:>12}"
-        yield f"{row}  {structure}"
+        line = f"{row}  {structure}"
+        yield line if len(line) <= WIDTH else f"{line[:WIDTH - 3]}..."
     whole = prod(H.shape)
     yield f"{'all':<8}{whole:>12}{'':>12}{H.nbytes // H.dtype.itemsize:>12}"

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose
 from scipy import optimize, sparse
 
 from tensorgen import load
+from tests.documents import ROOT, blocks
 
 Array = Any
 RNG = np.random.default_rng(0)
@@ -341,3 +342,13 @@ def test_ipopt_solves_with_the_coordinates(loaded: Callable[[str], Any]) -> None
     rest = calls.gradient(x) - info["mult_x_L"] + info["mult_x_U"]
     rest += calls.module.links_jac(x).rmatvec(info["mult_g"])
     assert abs(rest).max() <= 1e-5
+
+
+def test_the_examples_of_the_derivatives_page_run() -> None:
+    names: dict[str, Any] = {}
+    for block in blocks(ROOT / "docs" / "derivatives.md"):
+        if block.language == "yaml":
+            names["spec"] = block.text
+        elif block.language == "python":
+            exec(block.text, names)
+    assert names["found"].success

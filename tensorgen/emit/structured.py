@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tensorgen.emit.coordinates import coordinate_lines
-from tensorgen.emit.solvers import Solver, solver
+from tensorgen.emit.solvers import solver
 from tensorgen.emit.text import mentions, tuple_text
+from tensorgen.emit.ways import Solver
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Size, topological

@@ -44,6 +44,9 @@ EXACT = 6
 KEPT = 12
 """How many groupings are built to see which arrays are the same."""
 
+LONG = 8
+"""No term of more factors is made by spreading: products with it would be slow."""
+
 MANY = 6
 """More terms than this of one pattern are always one array: nobody could read them."""
 
@@ -64,11 +67,13 @@ def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
     common = factor_sum(
         graph, node, cost, lambda term: isinstance(term, Product), root=True
     )
-    loose = [part for term in _terms(graph, node) for part in spread(graph, term)]
-    found = [
-        _compressed(graph, node.dims, terms, cost)
-        for terms in (loose, _terms(graph, common))
-    ]
+    terms = _terms(graph, node)
+    loose = [part for term in terms for part in spread(graph, term)]
+    forms = [loose, _terms(graph, common)]
+    looser = [part for term in terms for part in spread(graph, term, large=True)]
+    if all(len(take_apart(graph, term).factors) <= LONG for term in looser):
+        forms.append(looser)
+    found = [_compressed(graph, node.dims, form, cost) for form in forms]
     return min([dense, *found], key=lambda form: _total(form, cost))
 
 

@@ -15,15 +15,36 @@ from tensorgen.passes.views import Factor, Name, Triple, View, is_sparse, labels
 TERMS = 64
 """The most terms that a term may be spread into."""
 
+LARGE = 3
+"""Sums of so many axes may hold more than their terms are made of."""
+
 DEPTH = 4
 """How deep products of products are looked into."""
 
 
-def spread(graph: Graph, node: Node) -> list[Node]:
-    """A term as a sum over what its sparse factors are sums of: no delta is hidden."""
+def spread(graph: Graph, node: Node, large: bool = False) -> list[Node]:
+    """A term as a sum over what its sparse factors are sums of: no delta is hidden.
+
+    With `large`, sums of many axes are spread as well: their terms may be made of
+    smaller arrays. The term itself where there would be too many.
+    """
+    waiting, done = [node], list[Node]()
+    while waiting and len(waiting) + len(done) <= TERMS:
+        first, *rest = waiting
+        terms = _opened(graph, first, large)
+        if terms is None:
+            done.append(first)
+        waiting = [*(terms or ()), *rest]
+    return [node] if waiting else done
+
+
+def _opened(graph: Graph, node: Node, large: bool) -> list[Node] | None:
+    """A term as a sum over the terms of one factor; None where no factor is to open."""
     whole = _deep(node)
     for place, (factor, labels) in enumerate(whole.factors):
-        if not isinstance(factor, Sum) or not is_sparse(factor):
+        if not isinstance(factor, Sum):
+            continue
+        if not (is_sparse(factor) or (large and factor.order >= LARGE)):
             continue
         found: list[Node] = []
         for term in factor.terms:
@@ -34,9 +55,9 @@ def spread(graph: Graph, node: Node) -> list[Node]:
                 dict(whole.sizes),
             )
             view.add(term.node, [labels[a] for a in term.labels])
-            found += spread(graph, view.product(graph, range(node.order)))
-        return found if len(found) <= TERMS else [node]
-    return [node]
+            found.append(view.product(graph, range(node.order)))
+        return found
+    return None
 
 
 def _deep(node: Node) -> View:

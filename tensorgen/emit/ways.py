@@ -1,0 +1,111 @@
+"""What the ways to solve share: what they are, and what terms have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from tensorgen.emit.text import tuple_text
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import Node
+from tensorgen.passes.structure import StoredTerm
+from tensorgen.passes.views import Name
+
+if TYPE_CHECKING:
+    from tensorgen.emit.structured import Structure
+
+DENSE = "_DenseFactorization(self.matrix, self.columns, {shift})"
+
+
+@dataclass(frozen=True, slots=True)
+class Solver:
+    """A factorization class, its template, and the statements that construct it.
+
+    `ease` ranks structures by what a solve costs: joint Hessians eliminate the block
+    of the lowest first. `needs` are the templates of classes that it falls back to.
+    """
+
+    class_name: str
+    needs: tuple[str, ...]
+    ease: int
+    lines: tuple[str, ...]
+
+
+def aligned(structure: Structure, term: StoredTerm) -> frozenset[int] | None:
+    """The axes of x that deltas tie to themselves; None if others are tied."""
+    r = structure.rows
+    for tie in term.ties:
+        if tie.first >= r or tie.second != tie.first + r or tie.offset != 0:
+            return None
+    return frozenset(tie.first for tie in term.ties)
+
+
+def shared_ties(structure: Structure, terms: Sequence[StoredTerm]) -> frozenset[int]:
+    """The axes of x that every term ties to themselves, if that is all it ties."""
+    found = [aligned(structure, term) for term in terms]
+    none: frozenset[int] = frozenset()
+    return none.union(*(f or none for f in found[:1])).intersection(
+        *(none if f is None else f for f in found)
+    )
+
+
+def ties_rows(structure: Structure, term: StoredTerm) -> bool:
+    """Whether a delta ties an axis of the rows to one of the columns."""
+    return any(tie.first < structure.rows <= tie.second for tie in term.ties)
+
+
+def core(structure: Structure, terms: Sequence[StoredTerm], out: Sequence[int]) -> Node:
+    """The sum of the terms over the axes `out`; ties of other axes are left out."""
+    graph, dims = structure.graph, structure.tensor.dims
+    sizes: dict[Name, Dim] = {axis: dims[axis] for axis in out}
+    parts = [
+        graph.product(
+            out,
+            structure.factors(term),
+            coefficient=term.coefficient,
+            constraints=[
+                ("eq", {tie.first: 1, tie.second: -1}, tie.offset)
+                for tie in term.ties
+                if tie.first in sizes and tie.second in sizes
+            ],
+            sizes=sizes,
+        )
+        for term in terms
+    ]
+    return graph.sum(out, [(1, part, out) for part in parts], sizes)
+
+
+def size_text(dims: Sequence[Dim]) -> str:
+    """The product of some dims."""
+    return str(prod(dims, start=Dim.of(1)))
+
+
+def block_call(
+    structure: Structure, terms: Sequence[StoredTerm], tied: frozenset[int], shift: str
+) -> tuple[list[str], str]:
+    """Statements for the blocks of some terms, and the call that factorises them."""
+    r, dims = structure.rows, structure.tensor.dims
+    first = sorted(tied)
+    rest = [a for a in range(r) if a not in tied]
+    labels = {x for term in terms for _, xs in term.factors for x in xs}
+    numbered = first if labels & set(first) else []
+    out = [*numbered, *rest, *(a + r for a in rest)]
+    code = structure.code(core(structure, terms, out), "blocks", ["shift"])
+    side = size_text([dims[a] for a in rest])
+    count = size_text([dims[a] for a in numbered])
+    value = code.returns[0]
+    if not (len(numbered) == len(rest) == 1):
+        value = f"({value}).reshape({count}, {side}, {side})"
+    lines = list(structure.lines(code, f"blocks = {value}"))
+    if lines[-1].endswith(" = blocks"):
+        lines[-1:] = []
+    axes = tuple_text([str(a) for a in (*first, *rest)])
+    call = f"_BlockFactorization(blocks, {axes}, {len(first)}, self.columns, {shift})"
+    return lines, call
+
+
+def once(lines: Sequence[str]) -> list[str]:
+    """The statements without those that stand above already."""
+    return list(dict.fromkeys(lines))

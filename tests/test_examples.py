@@ -1,0 +1,139 @@
+"""Each example runs, and finds what an independent computation finds."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def example(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> ModuleType:
+    """Import an example as if from its folder."""
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    name: str = request.param
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    return importlib.import_module(name)
+
+
+def named(name: str) -> pytest.MarkDecorator:
+    """Say which example a test is about."""
+    return pytest.mark.parametrize("example", [name], indirect=True)
+
+
+@named("recommender")
+def test_the_recommender_predicts_entries_that_it_has_not_seen(
+    example: ModuleType,
+) -> None:
+    error, baseline = example.main()
+    assert error < 0.75 * baseline
+
+
+@named("recommender")
+def test_a_newton_step_of_the_recommender_is_a_regression_for_each_row(
+    example: ModuleType,
+) -> None:
+    import tensorgen
+
+    model = tensorgen.load(ROOT / "examples" / "recommender.yaml")
+    rng = np.random.default_rng(0)
+    M = example.images()[:20]
+    known = rng.random(M.shape) < 0.5
+    row, col = np.nonzero(known)
+    U, V = rng.standard_normal((20, 3)), rng.standard_normal((64, 3))
+    data = {"row": row, "col": col, "value": M[row, col], "lam": 2.0}
+    _, gradient, hessian = model.rows_value_grad_hess(U=U, V=V, **data)
+    found = U - hessian.solve(gradient)
+    for i, mask in enumerate(known):
+        A = V[mask]
+        expected = np.linalg.solve(A.T @ A + 2 * np.eye(3), A.T @ M[i, mask])
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9)
+
+
+@named("sparse_logistic")
+def test_the_sparse_fit_is_that_of_scikit_learn(example: ModuleType) -> None:
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    w, b = example.main()
+    data = example.coordinates()
+    X = np.zeros((len(data.y), data.columns))
+    X[data.row, data.col] = data.val
+    fit = linear_model.LogisticRegression(C=1 / example.LAM, tol=1e-10, max_iter=9999)
+    fit.fit(X, data.y)
+    np.testing.assert_allclose(w, fit.coef_[0], atol=1e-5)
+    np.testing.assert_allclose(b, fit.intercept_[0], atol=1e-5)
+
+
+@named("gaussian_mixture")
+def test_the_mixture_is_a_stationary_point_of_expectation_maximisation(
+    example: ModuleType,
+) -> None:
+    mixture = pytest.importorskip("sklearn.mixture")
+    likelihood, table = example.main()
+    X, _ = example.flowers()
+    fit = mixture.GaussianMixture(3, tol=1e-10, max_iter=5000, n_init=5, random_state=0)
+    fit.fit(X)
+    # scikit-learn adds 1e-6 to the variances.
+    np.testing.assert_allclose(likelihood, fit.score(X), atol=1e-4)
+    assert np.sum(np.max(table, axis=0)) >= 140
+
+
+@named("mesh_energy")
+def test_the_holds_of_the_beam_bear_its_weight(example: ModuleType) -> None:
+    rest, x = example.main()
+    mesh = example.beam()
+    pull = 1e3 * (mesh.arguments["anchor"] - x[mesh.arguments["pin"]])
+    np.testing.assert_allclose(pull.sum(axis=0), [0, example.LOAD], atol=1e-11)
+    assert x[-1, 1] < rest[-1, 1] - 0.05
+
+
+@named("mesh_energy")
+def test_the_beam_at_rest_bears_no_force(example: ModuleType) -> None:
+    import tensorgen
+
+    model = tensorgen.load(ROOT / "examples" / "mesh_energy.yaml")
+    mesh = example.beam()
+    mesh.arguments["load"] = np.zeros_like(mesh.rest)
+    # A rotation costs nothing either, without the holds.
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    for x in (mesh.rest, mesh.rest @ turn):
+        force = model.energy_grad(x, **mesh.arguments, hold=0.0)
+        np.testing.assert_allclose(force, 0, atol=1e-12)
+
+
+@named("optimal_control")
+def test_the_torque_found_swings_the_pendulum_up(example: ModuleType) -> None:
+    Z = example.main()
+    angle, velocity, torque = Z[:, 0], Z[:, 1], Z[:, 2]
+    h = example.TIME / (example.POINTS - 1)
+    rate = torque - 9.81 * np.sin(angle) - 0.1 * velocity
+    for values, rates in ((angle, velocity), (velocity, rate)):
+        defect = np.diff(values) - h / 2 * (rates[1:] + rates[:-1])
+        np.testing.assert_allclose(defect, 0, atol=1e-8)
+    np.testing.assert_allclose([angle[0], velocity[0]], example.START, atol=1e-8)
+    np.testing.assert_allclose([angle[-1], velocity[-1]], example.GOAL, atol=0.05)
+
+
+@named("oscillator_pinn")
+def test_the_network_solves_the_oscillator(example: ModuleType) -> None:
+    assert example.main() < 1e-3
+
+
+@named("total_variation")
+def test_total_variation_takes_most_of_the_noise_away(example: ModuleType) -> None:
+    before, after = example.main()
+    assert after < before / 3
+
+
+@named("attention_layer")
+def test_attention_learns_to_look_up(example: ModuleType) -> None:
+    seen, fresh = example.main()
+    assert seen < 1e-4
+    assert fresh < 1e-2

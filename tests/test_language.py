@@ -1,0 +1,92 @@
+"""The reference of the language is true: its tables, its diagnostics."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import tensorgen
+from tensorgen.operators.functions import FUNCTIONS
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGE = (DOCS / "language.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def tables() -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        "function_tables", DOCS / "function_tables.py"
+    )
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_tables_of_functions_are_what_the_compiler_says(tables: ModuleType) -> None:
+    assert tables.page(PAGE) == PAGE, "run python docs/function_tables.py"
+
+
+def test_every_function_has_its_row(tables: ModuleType) -> None:
+    written = tables.tables()
+    for row in FUNCTIONS.values():
+        assert f"| `{row}` |" in written
+
+
+def section(title: str) -> str:
+    """Return the text below a heading, up to the next one of its level."""
+    return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+# What each row of the table of diagnostics answers to.
+WRONG = {
+    "shapes do not match in '+'": "f: X + y",
+    "unknown name 'z'": "f: sum(z)",
+    "the index 'j' is neither on the left side nor bound": "f[i]: X[i, j]",
+    "nothing gives the range of 'k'": "f: sum(w[0], k)",
+    "the range of 'i' does not follow: n and m cannot be compared": (
+        "f: sum(w[i] * y[i], i)"
+    ),
+    "the ranges of 'i' and 'j' do not follow: neither stands alone": (
+        "f: sum(w[i + j], i, j)"
+    ),
+    "0 is outside of the range of 'i'": "f[i]: w[i - 1]",
+    "the dim 'm' does not follow from the arguments of 'f'": "f: sum(w) / m",
+    "'gradient' is for scalars, and 'f' has shape (m, n)": (
+        "f: {expr: X, wrt: X, emit: [gradient]}"
+    ),
+    "'and' and 'or' cannot stand in an expression": "f: where(w > 0 and w < 1, w, 0)",
+    "there is no operator '^'": "f: w^2",
+    "inside {...}, YAML cuts this expression at ','": (
+        "f: {expr: sum(X, axis=0), wrt: X}"
+    ),
+    "'&' needs conditions, and w is none": "f: where(0 < w & w < 1, w, 0)",
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_a_diagnostic_of_the_reference_is_what_is_said(message: str) -> None:
+    head = "tensorgen: 1\ninputs: {X: [m, n], w: [n], y: [m]}\nfunctions:\n"
+    with pytest.raises(tensorgen.SpecError) as caught:
+        tensorgen.generate(f"{head}  {WRONG[message]}\n")
+    assert f"error: {message}" in str(caught.value)
+
+
+def test_the_reference_lists_the_diagnostics_tested_here() -> None:
+    rows = re.findall(r"^\| (.+?) \| .+ \|$", section("Diagnostics"), re.MULTILINE)
+    assert set(rows) - {"what is said", "---", "---|---"} == set(WRONG)
+
+
+def test_every_name_of_the_grammar_is_defined_and_used() -> None:
+    grammar = section("Grammar").partition("```ebnf\n")[2].partition("```")[0]
+    grammar = re.sub(r'\(\*.*?\*\)|"[^"]*"', "", grammar, flags=re.DOTALL)
+    defined = set(re.findall(r"^(\w+) +=", grammar, re.MULTILINE))
+    used = set(re.findall(r"[a-z]+", grammar))
+    primitive = {"text", "newline", "letter", "digit", "keyword"}
+    assert used - defined <= primitive
+    for name in defined - {"file"}:
+        assert len(re.findall(rf"\b{name}\b", grammar)) > 1, f"{name} is never used"
