@@ -8,7 +8,6 @@ A fenced block that follows one of these marks holds what the mark says:
     <!-- stage TITLE -->                  what docs/stages.py prints under that title
     <!-- diagnostics of FILE, above -->   for the spec in the block before, as FILE
     <!-- output of the demo -->           what `make demo` prints, but for times
-    <!-- functions of the language -->    what the table of functions says
 """
 
 import ast
@@ -56,8 +55,6 @@ def made(block: Block) -> str | None:
     """Return what a block's mark asks for; None for lines of a file, or no mark."""
     if block.mark == "output of the demo":
         return demo()
-    if block.mark == "functions of the language":
-        return language()
     if block.mark.startswith("all of "):
         return (ROOT / block.mark.removeprefix("all of ")).read_text(encoding="utf-8")
     if block.mark.startswith("stage "):
@@ -99,19 +96,6 @@ def diagnostics(spec: str, file: str) -> str:
     except tensorgen.SpecError as error:
         return f"{error}\n"
     raise ValueError("the spec is not wrong")
-
-
-def language() -> str:
-    """Return a line or two for each function of the language."""
-    from tensorgen.operators.functions import FUNCTIONS
-
-    lines = []
-    for name, function in FUNCTIONS.items():
-        call = f"{name}({function.signature})"
-        apart = len(call) > 30
-        lines += [call] if apart else []
-        lines.append(f"{'' if apart else call:32s}{function.doc}")
-    return "\n".join(lines) + "\n"
 
 
 @cache

@@ -23,6 +23,8 @@ FILES = {
     for spec in SPECS
     for backend in ("numpy", "cupy")
 }
+# Contractions of arrays with three axes and more.
+HIGHER = ("attention_layer", "gaussian_mixture", "mesh_energy")
 
 
 def golden(name: str) -> str:
@@ -67,9 +69,9 @@ def test_names_are_not_numbered_temporaries(name: str) -> None:
     assert [n for n in sorted(found) if re.fullmatch(r"_?(t|tmp|v|x)\d+", n)] == []
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [n for n in FILES if not n.startswith(HIGHER)])
 def test_plain_products_are_not_written_as_einsum(name: str) -> None:
-    # Every contraction of the examples is a matrix product, batched at most.
+    # Every contraction in these is a matrix product, batched at most.
     for function in functions(name).values():
         assert "einsum" not in ast.unparse(function)
 

@@ -40,7 +40,7 @@ def low_rank(structure: Structure) -> Solver | None:
         assert half is not None
         left, middle = half
         names = [f"side{k + 1}", f"weight{k + 1}"]
-        made = _half_lines(structure, term, left, middle, names)
+        made, names = _half_lines(structure, term, left, middle, names)
         lines += made
         sides.append(names[0])
         weights.append(names[1])
@@ -121,8 +121,11 @@ def _half_lines(
     left: Sequence[Factor],
     middle: Sequence[Factor],
     names: Sequence[str],
-) -> list[str]:
-    """Statements for the matrix L with a row an entry of x, and the weights c."""
+) -> tuple[list[str], list[str]]:
+    """Statements for the matrix L with a row an entry of x, and the weights c.
+
+    The names that these then have are those of stored arrays where they are such.
+    """
     graph, np = structure.graph, structure.alias
     summed = term.summed
     sizes = {x: d for n, xs in term.factors for x, d in zip(xs, n.dims, strict=True)}
@@ -144,6 +147,7 @@ def _half_lines(
     height = size_text([structure.tensor.dims[a] for a in range(structure.rows)])
     width = size_text([sizes[x] for x in summed])
     lines: list[str] = []
+    used: list[str] = []
     for node, name, shape in (
         (side, names[0], f"({height}, {width})"),
         (weight, names[1], f"({width},)"),
@@ -154,5 +158,8 @@ def _half_lines(
             value = f"{np}.full(1, {value}, dtype=self.dtype)"
         elif len(summed) != 1 or (node is side and structure.rows != 1):
             value = f"{np}.reshape({value}, {shape})"
-        lines += structure.lines(code, f"{name} = {value}")
-    return lines
+        own = structure.lines(code, f"{name} = {value}")
+        is_stored = value in structure.fields
+        lines += own[:-1] if is_stored else own
+        used.append(value if is_stored else name)
+    return lines, used

@@ -8,7 +8,7 @@ on it, the caller checks the size at run time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 Monomial = tuple[str, ...]
 
@@ -51,7 +51,7 @@ class Dim:
             case str():
                 return cls.symbol(value)
             case int():
-                return cls([((), value)])
+                return _number(value)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, int):
@@ -62,12 +62,12 @@ class Dim:
         return self._hash
 
     def __add__(self, other: int | Dim) -> Dim:
-        return Dim(self.terms + Dim.of(other).terms)
+        return _added(self, Dim.of(other))
 
     __radd__ = __add__
 
     def __neg__(self) -> Dim:
-        return Dim((m, -c) for m, c in self.terms)
+        return _multiplied(self, Dim.of(-1))
 
     def __sub__(self, other: int | Dim) -> Dim:
         return self + -Dim.of(other)
@@ -76,9 +76,7 @@ class Dim:
         return Dim.of(other) - self
 
     def __mul__(self, other: int | Dim) -> Dim:
-        return Dim(
-            (m + k, c * d) for m, c in self.terms for k, d in Dim.of(other).terms
-        )
+        return _multiplied(self, Dim.of(other))
 
     __rmul__ = __mul__
 
@@ -170,6 +168,22 @@ class Dim:
 
     def __repr__(self) -> str:
         return f"Dim({self})"
+
+
+# The same few sizes are combined over and over, by every proof about a range.
+@lru_cache(maxsize=1 << 16)
+def _added(a: Dim, b: Dim) -> Dim:
+    return Dim(a.terms + b.terms)
+
+
+@lru_cache(maxsize=1 << 16)
+def _multiplied(a: Dim, b: Dim) -> Dim:
+    return Dim((m + k, c * d) for m, c in a.terms for k, d in b.terms)
+
+
+@lru_cache(maxsize=1 << 12)
+def _number(value: int) -> Dim:
+    return Dim([((), value)])
 
 
 ONE = Dim.of(1)

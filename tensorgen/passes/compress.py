@@ -38,6 +38,9 @@ from tensorgen.passes.structure import Compressed, StoredTerm, Tie, is_axis
 from tensorgen.passes.take_apart import Parts, spread, take_apart
 from tensorgen.passes.views import Factor, Name, Triple, labels_of
 
+SHARING = 8
+"""For more terms than this nobody looks for arrays that they could share."""
+
 EXACT = 6
 """Terms of at most this many factors try every grouping (203 of them)."""
 
@@ -46,6 +49,9 @@ KEPT = 12
 
 LONG = 8
 """No term of more factors is made by spreading: products with it would be slow."""
+
+MOST = 128
+"""A sum of more terms is not looked at term by term."""
 
 MANY = 6
 """More terms than this of one pattern are always one array: nobody could read them."""
@@ -58,7 +64,7 @@ def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
     """
     axes = tuple(range(node.order))
     dense = Compressed(node.dims, (StoredTerm(Fraction(1), ((node, axes),), ()),))
-    if is_zero(node):
+    if is_zero(node) and axes:
         # One number is kept, so that the object has a dtype.
         number: Factor = (graph.constant(1), ())
         return Compressed(node.dims, (StoredTerm(Fraction(0), (number,), ()),))
@@ -69,9 +75,13 @@ def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
     )
     terms = _terms(graph, node)
     loose = [part for term in terms for part in spread(graph, term)]
-    forms = [loose, _terms(graph, common)]
+    forms = [_terms(graph, common)]
+    if len(loose) <= MOST:
+        forms.insert(0, loose)
     looser = [part for term in terms for part in spread(graph, term, large=True)]
-    if all(len(take_apart(graph, term).factors) <= LONG for term in looser):
+    if len(looser) <= MOST and all(
+        len(take_apart(graph, term).factors) <= LONG for term in looser
+    ):
         forms.append(looser)
     found = [_compressed(graph, node.dims, form, cost) for form in forms]
     return min([dense, *found], key=lambda form: _total(form, cost))
@@ -81,11 +91,29 @@ def _compressed(
     graph: Graph, dims: tuple[Dim, ...], terms: Sequence[Node], cost: CostModel
 ) -> Compressed:
     views = [take_apart(graph, term) for term in terms]
-    stored = []
-    for view in views:
-        alike = sum(set(other.ties) == set(view.ties) for other in views)
-        stored.append(_grouped(graph, view, cost, whole=alike > MANY))
-    return Compressed(dims, tuple(_merged(graph, stored, dims, cost)))
+    patterns = [frozenset(view.ties) for view in views]
+    choices = [
+        _groupings(graph, view, cost, whole=patterns.count(pattern) > MANY)
+        for view, pattern in zip(views, patterns, strict=True)
+    ]
+    return Compressed(dims, tuple(_merged(graph, _chosen(choices, cost), dims, cost)))
+
+
+def _chosen(
+    choices: Sequence[Sequence[StoredTerm]], cost: CostModel
+) -> list[StoredTerm]:
+    """A grouping for each term: the smallest, but for arrays that other terms hold."""
+    chosen = [groupings[0] for groupings in choices]
+    if len(chosen) > SHARING:
+        return chosen
+    for k, groupings in enumerate(choices):
+        rest = [f for m, term in enumerate(chosen) if m != k for f in term.factors]
+
+        def total(term: StoredTerm, rest: Sequence[Factor] = rest) -> float:
+            return _held([*rest, *term.factors], cost)
+
+        chosen[k] = min(groupings, key=total)
+    return chosen
 
 
 def _total(form: Compressed, cost: CostModel) -> float:
@@ -107,19 +135,30 @@ def _terms(graph: Graph, node: Node) -> list[Node]:
     ]
 
 
-def _grouped(
+def _groupings(
     graph: Graph, term: Parts, cost: CostModel, whole: bool = False
-) -> StoredTerm:
-    """Group the factors of a term so that the least is stored, or as a `whole`."""
+) -> list[StoredTerm]:
+    """What a term may be stored as, the least first; or only as a `whole`."""
     scale = tuple(node for node, _ in term.factors if _is_made_of_sizes(node))
     term.factors = [f for f in term.factors if not _is_made_of_sizes(f[0])]
     everything = [list(range(len(term.factors)))] if term.factors else []
     partitions = [everything] if whole else _candidates(term, cost)
     candidates = [_stored(graph, term, partition) for partition in partitions]
     # Among equals the fewest arrays, then the first.
-    factors = min(candidates, key=lambda found: (_held(found, cost), len(found)))
-    if len(factors) > 1:
-        return StoredTerm(term.coefficient, tuple(factors), term.ties, scale)
+    candidates.sort(key=lambda factors: (_held(factors, cost), len(factors)))
+    found = []
+    for factors in candidates:
+        if len(factors) < 2:
+            found.append(_scaled(graph, term, factors, scale))
+        if factors:
+            found.append(StoredTerm(term.coefficient, tuple(factors), term.ties, scale))
+    return found
+
+
+def _scaled(
+    graph: Graph, term: Parts, factors: Sequence[Factor], scale: Sequence[Node]
+) -> StoredTerm:
+    """A term of one array at most, with all numbers in the array."""
     node, labels = factors[0] if factors else (graph.constant(1), ())
     scaled = graph.product(
         labels,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -92,7 +93,7 @@ def _higher(
     program: StructuredProgram, module: Any, arguments: dict[str, Array]
 ) -> Iterator[str]:
     x = arguments["x"]
-    lower = module.f_hess_dense
+    lower: Callable[..., Array] = module.f_hess_dense
     rng = np.random.default_rng(3)
     for order in (k for k in program.emit if isinstance(k, int)):
         D = getattr(module, f"f_d{order}")(**arguments)
@@ -121,8 +122,11 @@ def _higher(
         if program.hints == "own" and D.nbytes > dense.nbytes + 64 and dense.size:
             yield f"order {order} holds {D.nbytes} bytes, dense {dense.nbytes}"
 
-        def lower(_make: Any = getattr(module, f"f_d{order}"), **given: Any) -> Array:
-            return _make(**given).dense()
+        lower = partial(_dense, getattr(module, f"f_d{order}"))
+
+
+def _dense(make: Callable[..., Any], **arguments: Array) -> Array:
+    return make(**arguments).dense()
 
 
 def _symmetric(dense: Array, axes: int, order: int) -> Iterator[str]:
@@ -274,7 +278,7 @@ def _solve(H: Any, matrix: Array, shift: float) -> Iterator[str]:
             if not rest <= limit:
                 yield f"{name} with shift {shift} leaves a residual of {rest:.1e}"
     if size:
-        sign, logdet = np.linalg.slogdet(shifted)
+        _, logdet = np.linalg.slogdet(shifted)
         if not abs(made.logdet - logdet) <= 20 * rounding + 1e3 * size * eps:
             yield f"logdet with shift {shift} is {made.logdet} instead of {logdet}"
         values = np.linalg.eigvalsh(shifted)

@@ -185,6 +185,9 @@ def _matrix_terms(make: Maker) -> list[Callable[[], Term]]:
         lambda: Term("norm(L @ x @ R - 1)**2", "p * m + k * k"),
         lambda: Term("trace(x.T @ S @ x @ Q)", "2 * (m * m + k * k)"),
         lambda: Term("trace(x @ B @ x @ B)", "2 * k * m"),
+        lambda: Term("norm(L @ x @ R)**2 + norm(x)**2", "p * m + k * k"),
+        lambda: Term("norm(L @ x)**2 + beta * norm(x @ R)**2", "p * m + k * k + 1"),
+        lambda: Term("sum(x * (S @ S.T @ x)) + norm(x @ Q)**2", "m * m + k * k"),
         lambda: Term("sum(x)**2", "1"),
         lambda: Term(f"sum({phi('x @ h')})", "m + k"),
         lambda: Term(f"sum(z * {phi('x @ h')})", "m + k"),
@@ -264,8 +267,8 @@ def structured_program(seed: int) -> StructuredProgram:
     make = Maker(rng)
     sizes = {dim: rng.choice((1, 2, 3, 4, 5)) for dim in "pqrsabce"}
     sizes |= {dim: rng.choice((3, 4, 5)) for dim in "nmk"}
-    hinted = rng.random() < 0.4
-    found = StructuredProgram(seed, (), (), "f", ("x",), SHAPES, INDICES, sizes, hinted)
+    hints = rng.choice(("own", "own", "large", "large", ""))
+    found = StructuredProgram(seed, (), (), "f", ("x",), SHAPES, INDICES, sizes, hints)
     roll = rng.random()
     if roll < 0.6:
         found = _hessian(found, make)
@@ -300,7 +303,8 @@ def _higher(found: StructuredProgram, make: Maker) -> StructuredProgram:
     shape = make.rng.choice((VECTOR, VECTOR, MATRIX))
     terms = _pick(make, _scalar_terms(make, shape))[:2]
     terms = tuple(replace(term, entries="") for term in terms)
-    emit = ("dense_hessian", 3, 4) if shape == VECTOR else ("dense_hessian", 3)
+    few = shape == VECTOR and len(terms) == 1
+    emit = ("dense_hessian", 3, 4) if few else ("dense_hessian", 3)
     small = {dim: min(size, 3) for dim, size in found.sizes.items()}
     return replace(
         found, terms=terms, emit=emit, shapes={"x": shape, **SHAPES}, sizes=small
@@ -312,7 +316,7 @@ def _jacobian(found: StructuredProgram, make: Maker) -> StructuredProgram:
     ways = [way() for way in _arrays(make)[shape]]
     first = make.rng.choice(ways)
     alike = [way for way in ways if way.shape == first.shape and way is not first]
-    terms = (first,)
+    terms: tuple[Term, ...] = (first,)
     if alike and make.rng.random() < 0.4:
         terms = (first, make.rng.choice(alike))
     emit = ("jacobian", "dense_jacobian", "jvp")
@@ -334,5 +338,9 @@ def _with_empty_dims(found: StructuredProgram, rng: random.Random) -> Structured
     if offsets or rng.random() < 0.8:
         return found
     dim = rng.choice("nmkprq")
-    smallest = 1 if any(word in text for word in ("logsumexp", "log(sum", "[")) else 0
+    smallest = (
+        1
+        if any(word in text for word in ("logsumexp", "log(sum", "softmax", "["))
+        else 0
+    )
     return replace(found, sizes=found.sizes | {dim: rng.choice((smallest, 1))})
