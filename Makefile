@@ -49,6 +49,7 @@ bench: $(DEV)  ## measure, and rewrite benchmarks/results
 	$(BIN)/python benchmarks/generation.py
 	$(BIN)/python benchmarks/runtime.py
 	$(BIN)/python benchmarks/modes.py
+	$(BIN)/python benchmarks/structures.py
 
 gpu: $(DEV)  ## tests that need a CUDA device; CUPY=cupy-cuda13x for CUDA 13
 	$(BIN)/python -c 'import cupy' 2>/dev/null || $(BIN)/python -m pip install --quiet $(CUPY)

@@ -9,6 +9,7 @@ factorisation by structure and by the dense matrix.
 """
 
 import argparse
+import os
 import resource
 import subprocess
 import sys
@@ -28,6 +29,8 @@ LIMIT = 3 * 2**30  # bytes of address space
 RESIDUAL = 1e-6  # relative to the right-hand side
 AGREEMENT = 1e-9  # of products, relative to the largest entry
 SECONDS = 5  # for a solve
+# Small systems gain nothing by threads, which wait for each other on a busy machine.
+SINGLE = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
 SHIFT = 0.1
 HEADER = f"{'case':<12}{'rows':>10}{'holds':>12}{'hess':>8}{'H @ v':>8}{'solve':>8}"
 
@@ -208,11 +211,17 @@ def main() -> int:
     rows, failed = [], 0
     for name in options.names or CASES:
         command = [sys.executable, __file__, "--here", name]
-        run = subprocess.run(command, capture_output=True, text=True)
+        run = subprocess.run(command, capture_output=True, text=True, env=SINGLE)
         failed += run.returncode != 0
         last = (run.stderr.strip().split("\n") or [""])[-1]
         rows.append(run.stdout.strip() or f"{name:<12}failed: {last}")
-    lines = [*report.machine("numpy", "scipy"), "", "bytes and seconds", HEADER, *rows]
+    lines = [
+        *report.machine("numpy", "scipy"),
+        "",
+        "one thread, bytes and seconds",
+        HEADER,
+        *rows,
+    ]
     if not options.names:
         sizes = ", ".join(f"{dim} = {size}" for dim, size in NEWTON.items())
         lines += ["", f"one Newton step, {sizes}: bytes and seconds", NEWTON_HEADER]

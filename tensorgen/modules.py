@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tensorgen import __version__
 from tensorgen.emit.backends import Backend
+from tensorgen.emit.bound import Check
 from tensorgen.emit.model import Body, Function, Helper, Holder, Module
 from tensorgen.emit.structured import Structure, StructuredClass
 from tensorgen.emit.text import literal
@@ -16,9 +18,11 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, children
 from tensorgen.ir.printer import equation
 from tensorgen.lower import lower
+from tensorgen.lower.code import Code
 from tensorgen.operators.functions.array import condition
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.planner import PlannedFunction
+from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder
 from tensorgen.spec.model import Spec
 
 READABLE = 40
@@ -36,10 +40,23 @@ class ModuleBuilder:
         self.hints = {name: size for name, size in spec.hints if size is not None}
         self.classes: dict[str, StructuredClass] = {}
 
-    def build(self, plans: Sequence[PlannedFunction]) -> Module:
+    def build(
+        self,
+        plans: Sequence[PlannedFunction],
+        problems: Sequence[PlannedProblem] = (),
+    ) -> Module:
         """Return the module."""
         spec = self.spec
         functions = tuple(self.function(plan) for plan in plans)
+        bound = tuple(
+            ProblemBuilder(self.graph, self.backend, p, self.described).build(
+                [
+                    Check(_fails(c.size), c.size.symbols, c.message)
+                    for c in p.source.checks
+                ]
+            )
+            for p in problems
+        )
         return Module(
             spec.module,
             spec.source.name,
@@ -49,11 +66,7 @@ class ModuleBuilder:
             functions,
             spec.doc,
             tuple(self._helper(name, source) for name, source in HELPERS.items()),
-            tuple(
-                f.name
-                for f in spec.functions
-                if any(emit.kind == "problem" for emit in f.emit)
-            ),
+            bound,
             tuple(self.classes.values()),
         )
 
@@ -63,6 +76,35 @@ class ModuleBuilder:
 
     def function(self, planned: PlannedFunction) -> Function:
         """Lower one function."""
+
+        def lowered(
+            roots: Sequence[Node], names: Sequence[str], fresh: Sequence[bool]
+        ) -> Code:
+            return lower(
+                self.graph,
+                roots,
+                reserved=[p.name for p in planned.parameters],
+                root_names=names,
+                fresh=fresh,
+                alias=self.backend.alias,
+            )
+
+        function = self.described(planned, lowered)
+        checks = [
+            f"if {_fails(check.size)}:\n    raise ValueError({literal(check.message)})"
+            for check in planned.source.checks
+        ]
+        symbols = (s for c in planned.source.checks for s in c.size.symbols)
+        body = function.body
+        body = replace(
+            body,
+            lines=(*checks, *body.lines),
+            dims=tuple(dict.fromkeys((*body.dims, *symbols))),
+        )
+        return replace(function, body=body)
+
+    def described(self, planned: PlannedFunction, lowered: Lowered) -> Function:
+        """Return a function whose roots are `lowered`, and what is made of them."""
         function, plan = planned.source, planned.plan
         holders, fields = self._holders(planned)
         names = [
@@ -70,29 +112,16 @@ class ModuleBuilder:
             for k, part in enumerate(plan.parts)
             for name in fields.get(k, (planned.root_names[k],) * len(part))
         ]
-        code = lower(
-            self.graph,
-            plan.roots,
-            reserved=[p.name for p in planned.parameters],
-            root_names=names,
-            # What an object holds may be an argument: it never writes to it.
-            fresh=[
-                k not in planned.tensors
-                for k, part in enumerate(plan.parts)
-                for _ in part
-            ],
-            alias=self.backend.alias,
-        )
-        sizes = (s for holder in holders for s in holder.sizes)
-        checks = [
-            f"if {_fails(check.size)}:\n    raise ValueError({literal(check.message)})"
-            for check in function.checks
+        # What an object holds may be an argument: it never writes to it.
+        fresh = [
+            k not in planned.tensors for k, part in enumerate(plan.parts) for _ in part
         ]
-        symbols = (s for check in function.checks for s in check.size.symbols)
+        code = lowered(plan.roots, names, fresh)
+        sizes = (s for holder in holders for s in holder.sizes)
         body = Body(
-            (*checks, *code.lines),
+            code.lines,
             code.returns,
-            tuple(dict.fromkeys((*code.dims, *sizes, *symbols))),
+            tuple(dict.fromkeys((*code.dims, *sizes))),
             helpers=code.helpers,
             modules=code.modules,
             needs_dtype=code.needs_dtype,
@@ -159,8 +188,6 @@ class ModuleBuilder:
 
     def _registered(self, made: StructuredClass) -> StructuredClass:
         """Return the class under a name of its own; equal ones are one."""
-        from dataclasses import replace
-
         name, count = made.name, 1
         while name in self.classes and self.classes[name] != replace(made, name=name):
             count += 1

@@ -25,6 +25,7 @@ from tensorgen.lang import elaborate
 from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
 from tensorgen.planner import Planner, check_requests
+from tensorgen.problems import plan_problem
 from tensorgen.spec.read import read_spec
 
 
@@ -40,16 +41,18 @@ def compile_spec(
     graph = Graph(StableForms())
     program = elaborate(spec, graph, Differentiate(graph))
     check_requests(program)
-    plans = [
-        plan
-        for function in program.functions
-        for plan in Planner(graph, spec, program, function, chosen).plans()
-    ]
+    planners = [Planner(graph, spec, program, f, chosen) for f in program.functions]
+    plans = [planner.plans() for planner in planners]
+    # Problems come last: nodes made for them have no say in the functions' text.
+    found = map(plan_problem, planners, plans)
+    problems = [problem for problem in found if problem is not None]
     texts = {}
     for name in backends or spec.backends:
         backend = BACKENDS[name]
         texts[backend.file_name(spec.module)] = render(
-            ModuleBuilder(spec, graph, backend).build(plans)
+            ModuleBuilder(spec, graph, backend).build(
+                [plan for own in plans for plan in own], problems
+            )
         )
     return texts
 

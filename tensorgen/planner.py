@@ -170,15 +170,16 @@ class Planner:
 
     def plans(self) -> list[PlannedFunction]:
         """Return the plans, in the order in which they are emitted."""
-        return [self._planned(*request) for request in requested(self.function)]
+        return [self.planned(*request) for request in requested(self.function)]
 
-    def _planned(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
-        ways, names = self._ways(kind, order)
+    def planned(self, kind: Kind, order: tuple[str, ...] = ()) -> PlannedFunction:
+        """Return the plan of one public function."""
+        ways, names = self.ways(kind, order)
         ways = [use_symmetry(self.graph, way) for way in ways]
         cross_country = self.mode == "cross-country"
         tensors = range(*_tensor_roots(kind, len(ways[0]), len(self.wrt)))
         if kind == "value_gradient_hessian":
-            plan = self._beside(ways[0][: tensors.start], self._planned("hessian", ()))
+            plan = self._beside(ways[0][: tensors.start], self.planned("hessian", ()))
         else:
             plan = optimise(self.graph, ways, self.hints, cross_country, tensors)
         # Once more: ordering makes new products, which may be transposes of others.
@@ -245,7 +246,7 @@ class Planner:
             return given.doc
         return "; ".join([*filter(None, [given.doc]), ON_SYMMETRIC])
 
-    def _ways(
+    def ways(
         self, kind: Kind, order: tuple[str, ...]
     ) -> tuple[Sequence[Sequence[Node]], tuple[str, ...]]:
         """The equivalent lists of roots of a kind, and what to call the roots."""

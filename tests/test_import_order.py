@@ -25,8 +25,9 @@ STAGES = (
 )
 # What the modules beside the stages may import; "" is the package's own `__init__`.
 OUTSIDE = {
-    "pipeline": ("", "pipeline", "planner", "modules", *STAGES),
-    "modules": ("", "modules", "planner", *STAGES),
+    "pipeline": ("", "pipeline", "planner", "problems", "modules", *STAGES),
+    "modules": ("", "modules", "planner", "problems", *STAGES),
+    "problems": ("problems", "planner", *STAGES),
     "planner": ("planner", *STAGES),
     "cli": ("", "cli", "pipeline", "errors"),
     "__main__": ("cli",),

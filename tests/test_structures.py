@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import traceback
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tensorgen import load
 from tensorgen.emit import render
 from tests.programs.check_structured import check
-from tests.programs.structured import StructuredProgram, structured_program
+from tests.programs.structured import StructuredProgram, Term, structured_program
 
 
 def faults(program: StructuredProgram) -> list[str]:
@@ -43,6 +44,36 @@ def test_structured_derivatives_agree_with_dense_ones(
     if failing:
         others = [program.seed for program in failing]
         pytest.fail(f"seeds {others} fail\n{report(failing[0])}", pytrace=False)
+
+
+BROKEN = [
+    ("_apply", lambda result: 1.001 * result, "matvec"),
+    ("diagonal", lambda result: result + 0.01, "diagonal()"),
+    ("coo", lambda result: (*result[:2], -result[2]), "coo(lower=False)"),
+    ("dense", lambda result: result[::-1].copy(), "dense()"),
+]
+
+
+@pytest.mark.parametrize(("method", "harm", "named"), BROKEN)
+def test_a_wrong_method_is_noticed(
+    method: str, harm: Any, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = structured_program(0)
+    chain = Term("sum((x[1:] - x[:-1]**2)**2)")
+    program = replace(
+        spec,
+        terms=(chain,),
+        emit=("gradient", "hessian", "dense_hessian", "hvp"),
+        shapes={"x": ("n",)},
+        wrt=("x",),
+        hints="large",
+    )
+    module: Any = load(program.text)
+    assert not list(check(program, module))
+    own = module.FHessian
+    right = getattr(own, method)
+    monkeypatch.setattr(own, method, lambda *args, **opts: harm(right(*args, **opts)))
+    assert any(text.startswith(named) for text in check(program, module))
 
 
 def test_the_same_seed_gives_the_same_structured_program() -> None:

@@ -126,11 +126,11 @@ def lines(function: Function) -> list[str]:
         *(s for axis in axes for s in axis.dim.symbols),
     }
     result = [_conversion(parameters)]
-    result += _bindings(parameters, known, [s for s in known.sources if s in needed])
+    result += bindings(parameters, known, [s for s in known.sources if s in needed])
     for axis in axes:
         result += _comparison(axis, known)
     for parameter in indices:
-        result += _range_check(parameter, known)
+        result += range_check(parameter, known)
     for symbol in function.body.positive:
         size = _set_by(known, (symbol,))
         message = _f_string(f"{symbol}: expected a size of at least 1, got 0", size)
@@ -152,7 +152,7 @@ def _dims(parameter: Parameter) -> str:
     )
 
 
-def _bindings(parameters: list[Parameter], known: Plan, needed: list[str]) -> list[str]:
+def bindings(parameters: list[Parameter], known: Plan, needed: list[str]) -> list[str]:
     """Bind the needed symbols, several at once where an argument has just those."""
     result: list[str] = []
     unbound = list(needed)
@@ -201,7 +201,8 @@ def _shape_message(axis: Axis, known: Plan, solved: list[str]) -> str:
     return _f_string(text, _set_by(known, resolved))
 
 
-def _range_check(parameter: Parameter, known: Plan) -> list[str]:
+def range_check(parameter: Parameter, known: Plan) -> list[str]:
+    """Return the check of an index array's entries, if its bound is known."""
     index = parameter.index
     if index is None or _unknown(index, known):
         return []

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Literal
 from tensorgen.ir.dims import Dim
 
 if TYPE_CHECKING:
+    from tensorgen.emit.bound import BoundFunction
     from tensorgen.emit.structured import StructuredClass
 
 Role = Literal["input", "direction", "cotangent"]
@@ -185,7 +186,7 @@ class Module:
     """A generated module: everything that its bytes depend on.
 
     `helpers` are all that exist, in the order in which those used are written;
-    `problems` are the functions for which a problem class is made.
+    `problems` are the functions that have a class bound to data.
     """
 
     name: str
@@ -196,5 +197,5 @@ class Module:
     functions: tuple[Function, ...]
     doc: str | None = None
     helpers: tuple[Helper, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[BoundFunction, ...] = ()
     classes: tuple[StructuredClass, ...] = ()

@@ -2,94 +2,130 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tensorgen.emit import arguments, results
-from tensorgen.emit.arguments import Plan, plan, shape_text
+from tensorgen.emit.arguments import Plan, bindings, plan, range_check
+from tensorgen.emit.backends import BACKENDS, Backend
+from tensorgen.emit.bound import BoundFunction, Check, Part
 from tensorgen.emit.documentation import shape_phrase
-from tensorgen.emit.model import Body, Function, Kind, Module, Parameter
-from tensorgen.emit.text import docstring, paragraph
-from tensorgen.errors import InternalError
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.emit.model import Body, Function, Parameter
+from tensorgen.emit.text import WIDTH, docstring, literal, paragraph
+from tensorgen.emit.vector_shapes import shapes
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A member of the class of points, as its template sees it."""
+
+    name: str
+    signature: str
+    annotation: str
+    docstring: str
+    lines: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A problem class as its template sees it: pieces of text, without indentation.
 
-    `binding` converts and checks the data, `packing` these and the `wrt` inputs;
-    `shapes` finds the shapes of the inputs in a vector `v`. Where they follow neither
-    from the data nor from the length of the vector, `pack` leaves them, `packs`.
+    `binding` converts and checks the data, `once` computes what follows from them, and
+    `packing` checks them with the `wrt` inputs. `shapes` finds the shapes of these in
+    a vector of `size` entries; where they follow neither from the data nor from that
+    size, `pack` leaves them, `packs`. `checks` are for what only a point knows.
     """
 
     name: str
+    point: str
     function: str
     docstring: str
     data: tuple[str, ...]
     floating: tuple[str, ...]
+    held: str
+    given: str
+    holder: str
     wrt: tuple[str, ...]
-    kinds: frozenset[Kind]
     sizes: tuple[str, ...]
     binding: list[str]
+    once: list[str]
     packing: list[str]
     shapes: list[str]
+    checks: list[str]
+    members: list[Method]
     data_signature: str
     wrt_signature: str
-    entries: str
-    directions: str
-    passed: str
     packs: bool
+    constant: bool
     value: str
+    copied: bool
+    hessian: str | None
+    jacobian: str | None
+    has_gradient: bool
+    has_hvp: bool
 
 
-def problem(module: Module, function: str) -> Problem:
-    """Describe the problem class of a function of the module."""
-    family = [f for f in module.functions if f.function == function and f.wrt]
-    if not family:
-        raise InternalError(f"{function} has nothing that a problem could call")
-    wrt = family[0].wrt
-    inputs = [p for p in family[0].parameters if p.role == "input"]
-    data = [p for p in inputs if p.name not in wrt]
-    unknowns = [family[0].parameter(name) for name in wrt]
+def problem(bound: BoundFunction, backend_name: str) -> Problem:
+    """Describe the problem class of a function."""
+    data = [p for p in bound.inputs if p.name not in bound.wrt]
+    unknowns = [p for name in bound.wrt for p in bound.inputs if p.name == name]
     known = plan(data)
     symbols = dict.fromkeys(s for p in unknowns for d in p.dims for s in d.symbols)
     sizes = tuple(s for s in symbols if s in known.sources)
-    shapes = _shapes(unknowns, known, sizes)
-    packs = "self._packed" in shapes[-1]
+    rows = shapes(unknowns, known, sizes)
+    packs = "self._packed" in rows[-1]
     if packs:
         sizes = ()
+    early = [c for c in bound.checks if all(s in known.sources for s in c.symbols)]
+    needed = (*sizes, *bound.data.body.dims, *(s for c in early for s in c.symbols))
+    backend = BACKENDS[backend_name]
+    hessian, jacobian = bound.method("hessian"), bound.method("jacobian")
+    camel = results.camel(bound.function)
     return Problem(
-        name=results.camel(function) + "Problem",
-        function=function,
-        docstring=_docstring(function, unknowns),
+        name=f"{camel}Problem",
+        point=f"_{camel}Point",
+        function=bound.function,
+        docstring=_docstring(bound, unknowns),
         data=tuple(p.name for p in data),
         floating=tuple(p.name for p in data if p.index is None),
-        wrt=wrt,
-        kinds=frozenset(f.kind for f in module.functions if f.function == function),
+        held=_keyed((*(p.name for p in data), *bound.data.body.returns)),
+        given=_keyed(bound.wrt),
+        holder=_holder(bound),
+        wrt=bound.wrt,
         sizes=sizes,
-        binding=_checks(data, sizes),
-        packing=_checks([*data, *unknowns]),
-        shapes=shapes,
+        binding=[
+            *_imports(bound.data, backend),
+            *_conversion(data, dict.fromkeys(needed), bound.data.body.needs_dtype),
+            *(line for check in early for line in _check(check)),
+        ],
+        once=_rows(bound.data.body.lines),
+        packing=_packing(data, unknowns),
+        shapes=rows,
+        checks=_late_checks(bound, data, unknowns, early),
+        members=_members(bound, backend),
         data_signature=_keywords(data),
-        wrt_signature=", ".join(f"{name}: ArrayLike" for name in wrt),
-        entries=", ".join(f'"{p.name}": {p.name}' for p in data),
-        directions=(
-            ", ".join(f"d{name}" for name in wrt) if wrt[1:] else f"(d{wrt[0]},)"
-        ),
-        passed=", ".join(f"d{name}=d{name}" for name in wrt),
+        wrt_signature=", ".join(f"{name}: ArrayLike" for name in bound.wrt),
         packs=packs,
-        value=results.array_type(family[0].dims),
+        constant=bound.constant,
+        value=results.array_type(bound.dims),
+        # A scalar of NumPy cannot be written to.
+        copied=bool(bound.dims) or backend_name != "numpy",
+        hessian=None if hessian is None else _annotation(bound, hessian),
+        jacobian=None if jacobian is None else _annotation(bound, jacobian),
+        has_gradient=bound.method("gradient") is not None,
+        has_hvp=bound.constant or bound.method("hvp") is not None,
     )
 
 
-def _docstring(function: str, unknowns: list[Parameter]) -> str:
+def _docstring(bound: BoundFunction, unknowns: list[Parameter]) -> str:
     rows = [f"    {p.name} : {shape_phrase(p.dims)}" for p in unknowns]
+    also = " and what does not depend on the vector is computed"
     return docstring(
-        [f"`{function}` bound to its data, as a function of one flat vector."],
+        [f"`{bound.function}` bound to its data, as a function of one flat vector."],
         ["The vector holds, raveled in C order and concatenated:", "", *rows],
         paragraph(
-            "Arrays of the data are converted once. What was computed at the last "
-            "vector is kept until another one comes."
+            f"The data are converted{also if bound.data.body.returns else ''} once. "
+            "What was computed at the last vector is kept until another one comes."
         ),
     )
 
@@ -102,51 +138,223 @@ def _keywords(data: list[Parameter]) -> str:
     return ", ".join(["self", "*", *parts] if parts else ["self"])
 
 
-def _checks(parameters: list[Parameter], sizes: tuple[str, ...] = ()) -> list[str]:
+def _keyed(names: Iterable[str]) -> str:
+    return ", ".join(f"{name}={name}" for name in names)
+
+
+# Statements of the constructors
+
+
+def _conversion(
+    parameters: Sequence[Parameter], sizes: Iterable[str] = (), dtype: bool = False
+) -> list[str]:
     """Return the statements that a function of these arguments would start with."""
-    body = Body((), (), sizes)
     # All are positional here: only the order of the checks depends on it.
     plain = tuple(Parameter(p.name, p.dims, index=p.index) for p in parameters)
+    body = Body((), (), tuple(sizes), needs_dtype=dtype)
     return arguments.lines(Function("", "value", plain, (), (), body))
 
 
-def _shapes(
-    unknowns: list[Parameter], known: Plan, sizes: tuple[str, ...]
+def _packing(data: list[Parameter], unknowns: list[Parameter]) -> list[str]:
+    """Return the statements that check the unknowns against the data they meet."""
+    symbols = {s for p in unknowns for d in p.dims for s in d.symbols}
+    met = [p for p in data if any(s in symbols for d in p.dims for s in d.symbols)]
+    floating = [p for p in data if p.index is None]
+    if not any(p in floating for p in met):
+        met = [*floating[:1], *met]  # for its dtype
+    if symbols & {*plan(data).sources} != symbols & {*plan(met).sources}:
+        met = data
+    read = _unpacked("self._data", [p.name for p in met]) if met else []
+    return [*read, *_conversion([*met, *unknowns])]
+
+
+def _check(check: Check) -> list[str]:
+    return [f"if {check.wrong}:", f"    raise ValueError({literal(check.message)})"]
+
+
+def _late_checks(
+    bound: BoundFunction,
+    data: list[Parameter],
+    unknowns: list[Parameter],
+    early: list[Check],
 ) -> list[str]:
-    """Return the statements that give the shapes of the inputs in a flat vector."""
-    shapes = ", ".join(shape_text(p.dims) for p in unknowns)
-    lines = [f"{', '.join(sizes)}{',' * (len(sizes) == 1)} = self._sizes"] * bool(sizes)
-    found = (s for p in unknowns for d in p.dims for s in d.symbols)
-    missing = [s for s in dict.fromkeys(found) if s not in known.sources]
-    if missing:
-        solution = _solution(unknowns, missing)
-        if solution is None:
-            message = '"v: the data do not give its shapes; call pack first"'
-            return [
-                "if self._packed is None:",
-                f"    raise ValueError({message})",
-                "shapes = self._packed",
-            ]
-        lines.append(f"{missing[0]} = {solution}")
-    return [*lines, f"shapes = [{shapes}]"]
+    """Return the checks that need sizes which only a vector gives."""
+    known = plan([*data, *unknowns])
+    checks = [c for c in bound.checks if c not in early]
+    before = plan(data).sources
+    indices = [
+        p
+        for p in data
+        if p.index is not None and any(s not in before for s in p.index.symbols)
+    ]
+    symbols = [s for c in checks for s in c.symbols]
+    symbols += [s for p in indices if p.index is not None for s in p.index.symbols]
+    if not symbols:
+        return []
+    sizes, read = _sizes([*data, *unknowns], known, symbols)
+    read += [p.name for p in indices]
+    own = [name for name in dict.fromkeys(read) if name not in bound.wrt]
+    return [
+        *(_unpacked(_holder(bound), own) if own else []),
+        *sizes,
+        *(line for c in checks for line in _check(c)),
+        *(line for p in indices for line in range_check(p, known)),
+    ]
 
 
-def _solution(unknowns: list[Parameter], symbols: list[str]) -> str | None:
-    """Return the one unknown symbol as an expression of `size`, if it is linear."""
-    total = Dim()
-    for parameter in unknowns:
-        count = ONE
-        for dim in parameter.dims:
-            count = count * dim
-        total = total + count
-    symbol, *others = symbols
-    if others or any(m.count(symbol) > 1 for m, _ in total.terms):
-        return None
-    factor = Dim(
-        (tuple(s for s in m if s != symbol), c) for m, c in total.terms if symbol in m
-    )
-    rest = Dim.symbol("v.size") - Dim((m, c) for m, c in total.terms if symbol not in m)
-    if factor == 1:
-        return str(rest)
-    dividend = str(rest) if len(rest.terms) == 1 else f"({rest})"
-    return f"{dividend} // max({factor}, 1)"
+def _holder(bound: BoundFunction) -> str:
+    """What a point calls the data that it is made with."""
+    return "data_" if "data" in bound.wrt else "data"
+
+
+# The members of a point
+
+
+def _members(bound: BoundFunction, backend: Backend) -> list[Method]:
+    sources = {p.name: "self._given" for p in bound.inputs}
+    sources |= {name: "self._given" for name in bound.data.body.returns}
+    members = []
+    for part in bound.shared:
+        names = part.body.returns
+        text = f"Return what {_PHRASES[part.name]} and later methods share."
+        if part.name == bound.methods[-1].name:
+            text = f"Return what {_PHRASES[part.name]} needs for every direction."
+        members.append(
+            Method(
+                f"_for_{part.name}",
+                "self",
+                "SimpleNamespace",
+                docstring([text]),
+                [
+                    *_lines(bound, part, sources, backend),
+                    f"return SimpleNamespace({_keyed(names)})",
+                ],
+            )
+        )
+        sources |= {name: f"self._for_{part.name}" for name in names}
+    for part in bound.methods:
+        directions = [f"d{name}: Array" for name in bound.wrt]
+        along = part.name == "hvp"
+        members.append(
+            Method(
+                part.name,
+                ", ".join(["self", *directions * along]),
+                _annotation(bound, part),
+                docstring([_TEXTS[part.name]]),
+                [
+                    *_lines(bound, part, sources, backend),
+                    *_returned(bound, part, backend.alias),
+                ],
+            )
+        )
+    return members
+
+
+_PHRASES = {
+    "value": "the value",
+    "gradient": "the gradient",
+    "jacobian": "the Jacobian",
+    "hessian": "the Hessian",
+    "hvp": "`hvp`",
+}
+_TEXTS = {
+    "value": "Return the value.",
+    "gradient": "Return the gradient, flat.",
+    "jacobian": "Return the Jacobian.",
+    "hessian": "Return the Hessian.",
+    "hvp": "Return the Hessian times a direction, flat.",
+}
+
+
+def _annotation(bound: BoundFunction, part: Part) -> str:
+    match part.name:
+        case "value":
+            return results.array_type(bound.dims)
+        case "jacobian" if len(bound.wrt) > 1:
+            return "_JointJacobian"
+        case "hessian" | "jacobian":
+            assert part.function is not None
+            return str(results.result_class(part.function))
+    return "Array"
+
+
+def _lines(
+    bound: BoundFunction, part: Part, sources: dict[str, str], backend: Backend
+) -> list[str]:
+    """Return the statements of a part: what it reads, sizes, then its own."""
+    body = part.body
+    known = plan(bound.inputs)
+    sizes, read = _sizes(bound.inputs, known, body.dims)
+    dtype = [bound.wrt[0]] * body.needs_dtype
+    wanted = {*part.reads, *read, *dtype}
+    places: dict[str, list[str]] = {}
+    for name, place in sources.items():
+        if name in wanted:
+            places.setdefault(place, []).append(name)
+    return [
+        *_imports(part, backend),
+        *(line for place, names in places.items() for line in _unpacked(place, names)),
+        *sizes,
+        *(f"dtype = {name}.dtype" for name in dtype),
+        *_rows(body.lines),
+    ]
+
+
+def _imports(part: Part, backend: Backend) -> list[str]:
+    lines = [backend.import_line(module) for module in part.body.modules]
+    return [*lines, ""] if lines else []
+
+
+def _rows(lines: Sequence[str]) -> list[str]:
+    return [row for line in lines for row in line.split("\n")]
+
+
+def _unpacked(place: str, names: Sequence[str]) -> list[str]:
+    """Return the statements that bind what a namespace holds."""
+
+    def line(place: str) -> str:
+        values = ", ".join(f"{place}.{name}" for name in names)
+        return f"{', '.join(names)} = {values}"
+
+    if len(names) <= 2 and len(line(place)) <= WIDTH - 8:
+        return [line(place)]
+    short = place.removeprefix("self._")
+    if len(line(short)) <= WIDTH - 8:
+        return [f"{short} = {place}", line(short)]
+    # One of the names may be that of the place.
+    each = [f"{name} = {short}.{name}" for name in sorted(names, key=short.__eq__)]
+    return [f"{short} = {place}", *each]
+
+
+def _sizes(
+    parameters: Sequence[Parameter], known: Plan, symbols: Iterable[str]
+) -> tuple[list[str], list[str]]:
+    """Return the statements that bind sizes, and the arguments they read."""
+    needed = dict.fromkeys(symbols)
+    # A size that was solved for is written with those known before it.
+    for symbol in reversed(known.sources):
+        if symbol in needed and symbol in known.solved:
+            needed.update(dict.fromkeys(known.solved[symbol].dim.symbols))
+    wanted = [symbol for symbol in known.sources if symbol in needed]
+    read = [known.sources[symbol][1].name for symbol in wanted]
+    holders = [p for p in parameters if p.name in read]
+    return bindings(holders, known, wanted), read
+
+
+def _returned(bound: BoundFunction, part: Part, alias: str) -> list[str]:
+    values = part.body.returns
+    if part.name == "value":
+        return [f"return {values[0]}"]
+    if part.function is not None:
+        if part.name == "jacobian" and len(bound.wrt) > 1:
+            blocks = zip(bound.wrt, results.jacobian_blocks(part.function), strict=True)
+            parts = ", ".join(f'"{name}": {block}' for name, block in blocks)
+            return [f"return _JointJacobian({{{parts}}})"]
+        return results.return_lines(part.function)
+    orders = [len(p.dims) for name in bound.wrt for p in bound.inputs if p.name == name]
+    flat = [
+        value if order == 1 else f"{alias}.ravel({value})"
+        for value, order in zip(values, orders, strict=True)
+    ]
+    text = flat[0] if len(flat) == 1 else f"{alias}.concatenate([{', '.join(flat)}])"
+    return [f"return {text}"]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorgen.emit import arguments, results
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.documentation import function_docstring
-from tensorgen.emit.model import Function, Helper, Module, Parameter
+from tensorgen.emit.model import Body, Function, Helper, Module, Parameter
 from tensorgen.emit.problems import Problem, problem
 from tensorgen.emit.structured import (
     DERIVATIVE_BASE,
@@ -38,6 +38,7 @@ FRAME_NAMES = (
     *(results.JACOBIAN, results.HESSIAN, results.JOINT, results.HIGHER),
     *("accumulate", "annotations", "cp", "cupyx", "dtype", "expm", "math", "np"),
     "special",
+    *("SimpleNamespace", "cached_property"),
 )
 
 
@@ -140,9 +141,15 @@ def _header(module: Module, backend: Backend) -> list[str]:
     return [*rows, f"{needs} alone; imported where used: {names}."]
 
 
+def _bodies(module: Module) -> list[Body]:
+    """Everything that is computed anywhere in the module."""
+    problems = (body for bound in module.problems for body in bound.bodies)
+    return [*(function.body for function in module.functions), *problems]
+
+
 def _lazy_modules(module: Module) -> Iterable[str]:
-    for function in module.functions:
-        yield from function.body.modules
+    for body in _bodies(module):
+        yield from body.modules
     for helper in _helpers(module):
         yield from helper.modules
     if _uses(module)["has_matrix"]:
@@ -157,7 +164,7 @@ def _module_docstring(module: Module) -> str:
 def _helpers(module: Module) -> list[Helper]:
     """Return the helpers that bodies use, also through others, in their order."""
     known = {helper.name: helper for helper in module.helpers}
-    waiting = [name for f in module.functions for name in f.body.helpers]
+    waiting = [name for body in _bodies(module) for name in body.helpers]
     waiting += [name for c in module.classes for name in c.helpers]
     used: dict[str, Helper] = {}
     while waiting:
@@ -171,17 +178,21 @@ def _helpers(module: Module) -> list[Helper]:
 
 
 def _problems(module: Module) -> list[Problem]:
-    return [problem(module, name) for name in module.problems]
+    return [problem(bound, module.backend) for bound in module.problems]
 
 
 def _literals(module: Module) -> list[int]:
     sizes = {
-        dim.constant
-        for function in module.functions
-        for parameter in function.parameters
-        for dim in parameter.dims
+        dim.constant for parameter in _parameters(module) for dim in parameter.dims
     }
     return sorted(size for size in sizes if size is not None)
+
+
+def _parameters(module: Module) -> Iterable[Parameter]:
+    for function in module.functions:
+        yield from function.parameters
+    for bound in module.problems:
+        yield from bound.inputs
 
 
 def _exported(module: Module) -> list[str]:
@@ -199,15 +210,14 @@ def _exported(module: Module) -> list[str]:
 
 def _uses(module: Module) -> dict[str, bool]:
     """Say which pieces of the frame the module needs."""
-    used = results.used_classes(module)
+    made = [f for bound in module.problems for f in bound.functions]
+    used = results.used_classes(replace(module, functions=(*module.functions, *made)))
     bases = {c.base for c in module.classes}
     dense = bool(used & {results.JACOBIAN, results.HESSIAN})
     hessian = bool(used & {results.HESSIAN, results.JOINT} or HESSIAN_BASE in bases)
     return {
-        "has_arguments": any(f.parameters for f in module.functions),
-        "has_indices": any(
-            p.index is not None for f in module.functions for p in f.parameters
-        ),
+        "has_arguments": any(_parameters(module)),
+        "has_indices": any(p.index is not None for p in _parameters(module)),
         "has_numbers": any(
             "math." in row
             for f in module.functions
@@ -221,6 +231,7 @@ def _uses(module: Module) -> dict[str, bool]:
         "has_structured_hessian": HESSIAN_BASE in bases,
         "has_structured_derivative": DERIVATIVE_BASE in bases,
         "has_joint": results.JOINT in used,
+        "has_joint_jacobian": any(p.joint_jacobian for p in module.problems),
         "has_higher": results.HIGHER in used,
     }
 

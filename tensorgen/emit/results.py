@@ -166,11 +166,16 @@ def return_lines(function: Function) -> list[str]:
             inputs = "".join(f"{count}, " for count in axes)
             return _return(_derivative(HIGHER, function, 0, f"({inputs})"))
         case "jacobian":
-            values = tuple(
-                _derivative(JACOBIAN, function, k, len(function.parameter(x).dims))
-                for k, x in enumerate(wrt)
-            )
+            values = jacobian_blocks(function)
     return _return(*lead, _bundle(function, values))
+
+
+def jacobian_blocks(function: Function) -> tuple[str, ...]:
+    """Return the calls that make the Jacobian with respect to each input."""
+    return tuple(
+        _derivative(JACOBIAN, function, k, len(function.parameter(x).dims))
+        for k, x in enumerate(function.wrt)
+    )
 
 
 def _return(*values: str) -> list[str]:

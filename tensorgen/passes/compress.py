@@ -191,13 +191,15 @@ def _candidates(term: Parts, cost: CostModel) -> list[Partition]:
 
 
 def _estimate(term: Parts, partition: Partition, cost: CostModel) -> float:
-    """How many numbers a grouping holds if no two arrays are the same."""
+    """How many numbers a grouping holds, if no two arrays that it makes are equal."""
     labels = [{x for k in group for x in term.factors[k][1]} for group in partition]
-    total = 0.0
+    held: dict[object, float] = {}
     for k, own in enumerate(labels):
         others = set().union(*labels[:k], *labels[k + 1 :])
-        total += cost.size(term.sizes[x] for x in own if is_axis(x) or x in others)
-    return total
+        size = cost.size(term.sizes[x] for x in own if is_axis(x) or x in others)
+        alone = len(partition[k]) == 1
+        held[term.factors[partition[k][0]][0] if alone else k] = size
+    return sum(held.values())
 
 
 def _greedy(term: Parts, cost: CostModel) -> Iterator[Partition]:

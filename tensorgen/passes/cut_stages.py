@@ -8,7 +8,7 @@ are written anew where they are used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -51,13 +51,16 @@ class Stages:
     multiples: Mapping[Node, tuple[Node, Fraction]]
 
 
-def cut_stages(roots: Mapping[str, Sequence[Node]], rates: Rates) -> Stages:
+def cut_stages(
+    roots: Mapping[str, Sequence[Node]], rates: Rates, named: Collection[Node] = ()
+) -> Stages:
     """Return what to hold so that no method computes what another has computed.
 
     `roots` are what each method returns. What only `hvp` needs is held too as long as
-    it does not depend on the direction: `hvp` is called often at one point.
+    it does not depend on the direction: `hvp` is called often at one point. Of a value
+    and its negation the one that is `named` is held.
     """
-    return Cutting(roots, rates).run()
+    return Cutting(roots, rates, named).run()
 
 
 def substituted(
@@ -91,7 +94,12 @@ def _above(roots: Sequence[Node], values: Mapping[Node, Node]) -> Iterator[Node]
 class Cutting:
     """The stages of the methods of one problem."""
 
-    def __init__(self, roots: Mapping[str, Sequence[Node]], rates: Rates) -> None:
+    def __init__(
+        self,
+        roots: Mapping[str, Sequence[Node]],
+        rates: Rates,
+        named: Collection[Node],
+    ) -> None:
         """Find out which methods need each node."""
         self.roots = {name: roots[name] for name in METHODS if name in roots}
         self.rates = rates
@@ -106,6 +114,39 @@ class Cutting:
                     waiting += self.operands(node)
         self.held: dict[str, dict[Node, None]] = {s: {} for s in (DATA, *METHODS)}
         self.multiples: dict[Node, tuple[Node, Fraction]] = {}
+        self.same = self._multiples(named)
+
+    def _multiples(self, named: Collection[Node]) -> dict[Node, tuple[Node, Fraction]]:
+        """Values that are what another one is, times a number: one is computed.
+
+        That is the one with a name, if it is no more than the negation; else the one
+        that a method returns.
+        """
+        groups: dict[object, list[tuple[Fraction, Node]]] = {}
+        for node in self.users:
+            coefficient, core = _core(node)
+            groups.setdefault(core, []).append((coefficient, node))
+        returned = [node for nodes in self.roots.values() for node in nodes]
+        same: dict[Node, tuple[Node, Fraction]] = {}
+        for group in groups.values():
+            costly = [(c, node) for c, node in group if _costs(node)]
+            sizes = [abs(c) for c, _ in costly]
+            mine = [(c, n) for c, n in group if n in named and abs(c) in sizes]
+            # What is returned without ever changing is not even scaled anew.
+            first = [
+                (c, node)
+                for c, node in group
+                if node in returned
+                and ((c, node) in costly or self.rates.of(node) == Rate.DATA)
+            ]
+            if not costly or len({node for _, node in (*mine, *first, *costly)}) < 2:
+                continue
+            scale, chosen = (*mine, *first, *costly)[0]
+            same |= {n: (chosen, c / scale) for c, n in costly if n is not chosen}
+            same[chosen] = chosen, Fraction(1)
+            users = {user for _, node in costly for user in self.users[node]}
+            self.users[chosen] = [m for m in self.roots if m in users]
+        return same
 
     def operands(self, node: Node) -> tuple[Node, ...]:
         """The operands of a node; an inverse that it applies is a system to solve.
@@ -150,7 +191,13 @@ class Cutting:
             self._walk(nodes, len(order))
         for place in reversed(range(len(order))):
             self._walk(list(self.held[order[place]]), place)
-        return Stages({s: tuple(held) for s, held in self.held.items()}, self.multiples)
+        nodes = topological(n for nodes in self.roots.values() for n in nodes)
+        rank = {node: k for k, node in enumerate(nodes)}
+        held = {
+            stage: tuple(sorted(values, key=rank.__getitem__))
+            for stage, values in self.held.items()
+        }
+        return Stages(held, self.multiples)
 
     def _walk(self, nodes: Sequence[Node], place: int) -> None:
         """Hold what the computation of `nodes` in a stage takes from earlier ones."""
@@ -164,29 +211,33 @@ class Cutting:
 
     def _hold(self, node: Node, place: int) -> bool:
         """Let the stage of a node hold it, if that stage is earlier than `place`."""
-        stage = self.stage(node)
-        if stage is None or [*self.held].index(stage) >= place or not _costs(node):
+        chosen, ratio = self.same.get(node, (node, Fraction(1)))
+        if chosen is not node:
+            if self._hold(chosen, place):
+                self.multiples[node] = chosen, ratio
+                return True
             return False
-        held = self.held[stage]
-        if node not in held and node not in self.multiples:
-            for other in held:
-                ratio = _ratio(node, other)
-                if ratio is not None:
-                    self.multiples[node] = other, ratio
-                    return True
-            held[node] = None
+        stage = self.stage(node)
+        if stage is None or [*self.held].index(stage) >= place:
+            return False
+        if node not in self.same and not _costs(node):
+            return False
+        self.held[stage][node] = None
         return True
 
 
-def _ratio(node: Node, other: Node) -> Fraction | None:
-    """What one product is in terms of the other, if that is a number."""
-    if not isinstance(node, Product) or not isinstance(other, Product):
-        return None
-    if node.dims != other.dims or node.factors != other.factors:
-        return None
-    if node.constraints != other.constraints or node.inner != other.inner:
-        return None
-    return node.coefficient / other.coefficient
+def _core(node: Node) -> tuple[Fraction, object]:
+    """What a node is, and the number that this is multiplied by."""
+    match node:
+        case Product(factors=(ref,), inner=(), constraints=()) if ref.labels == tuple(
+            range(node.order)
+        ):
+            coefficient, core = _core(ref.node)
+            return node.coefficient * coefficient, core
+        case Product(coefficient=coefficient) if coefficient:
+            pattern = (node.dims, node.factors, node.constraints, node.inner)
+            return coefficient, pattern
+    return Fraction(1), node
 
 
 def _costs(node: Node) -> bool:

@@ -42,6 +42,14 @@ def gather_steady(
     return Gathering(graph, roots, rates, cost).run()
 
 
+def cost_of_a_call(roots: Sequence[Node], rates: Rates, cost: CostModel) -> float:
+    """The cost of all that `roots` need, of what never changes a share."""
+    return sum(
+        cost.work(node) / (CALLS if rates.of(node) == Rate.DATA else 1)
+        for node in topological(roots)
+    )
+
+
 class Gathering:
     """One pass over the graph, operands first."""
 
@@ -119,10 +127,15 @@ class Gathering:
         """The groups of factors that may be multiplied first."""
         for count in range(2, len(steady) + 1):
             for chosen in combinations(steady, count):
-                refs = [node.factors[k] for k in chosen]
-                if rate == Rate.POINT and len({frozenset(r.labels) for r in refs}) > 1:
-                    continue
-                yield chosen
+                labels = [frozenset(node.factors[k].labels) for k in chosen]
+                if labels.count(labels[0]) == count:
+                    yield chosen
+                elif rate == Rate.DATA:
+                    rest = [f for k, f in enumerate(node.factors) if k not in chosen]
+                    kept = {*range(node.order), *(x for f in rest for x in f.labels)}
+                    # To scale an array saves little and holds another one.
+                    if not frozenset().union(*labels) <= kept:
+                        yield chosen
 
     def _fits(self, group: Product) -> bool:
         """Whether a group holds no more than its factors; no product of numbers."""

@@ -11,7 +11,7 @@ from tensorgen.passes.compress import compress
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
-from tensorgen.passes.gather_steady import gather_steady
+from tensorgen.passes.gather_steady import cost_of_a_call, gather_steady
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.rates import Rates
 from tensorgen.passes.structure import Compressed
@@ -59,8 +59,14 @@ def optimise(
         for k, shape in enumerate(shapes):
             keep = compressed if cross_country and k == 0 else ()
             plans.append(_plan(graph, shape, cost, keep, rates))
+
+    def price(plan: Plan) -> float:
+        if rates is None:
+            return cost.total(plan.roots)
+        return cost_of_a_call(plan.roots, rates, cost)
+
     # Less to store comes first; the first of equals, so that ties depend on nothing.
-    return min(plans, key=lambda plan: (_held(plan, cost), cost.total(plan.roots)))
+    return min(plans, key=lambda plan: (_held(plan, cost), price(plan)))
 
 
 def _plan(

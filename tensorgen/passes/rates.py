@@ -10,7 +10,7 @@ from collections.abc import Collection
 from enum import IntEnum
 
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Input, Node, Product, Size, children, topological
+from tensorgen.ir.nodes import Input, Node, Product, Size, children
 
 
 class Rate(IntEnum):
@@ -37,11 +37,13 @@ class Rates:
 
     def of(self, node: Node) -> Rate:
         """The rate of a node: the highest below it."""
-        if node not in self._rates:
-            below = children(node)
-            # Nodes usually come after their operands; a whole graph at once does not.
-            whole = all(child in self._rates for child in below)
-            for inner in [node] if whole else topological([node]):
+        waiting = [node]
+        while waiting:
+            inner = waiting[-1]
+            below = [c for c in children(inner) if c not in self._rates]
+            waiting += below
+            if not below:
+                waiting.pop()
                 if inner not in self._rates:
                     found = [self._rates[child] for child in children(inner)]
                     self._rates[inner] = max([self._own(inner), *found])

@@ -86,7 +86,9 @@ def _bar(other: str, mine: str, s3: str, cbar: np.ndarray, x: np.ndarray) -> np.
     alone = "".join(sorted(set(mine) - set(other) - set(s3)))
     ones = np.ones([SIZES[i] for i in alone])
     plain = "".join(dict.fromkeys(mine))
-    dense: np.ndarray = np.einsum(f"{S4}{s3},{other},{alone}->{S4}{plain}", cbar, x, ones)
+    dense: np.ndarray = np.einsum(
+        f"{S4}{s3},{other},{alone}->{S4}{plain}", cbar, x, ones
+    )
     if plain == mine:
         return dense
     result = np.zeros([SIZES[i] for i in S4 + mine])

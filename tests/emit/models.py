@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import ModuleType
 
+from tensorgen.emit.bound import BoundFunction, Part
 from tensorgen.emit.model import Body, Function, Helper, Kind, Module, Parameter
 from tensorgen.emit.render import render
 from tensorgen.ir.dims import Dim
@@ -32,17 +33,37 @@ def module(
     spec_name: str = "sample.yaml",
 ) -> Module:
     """Make a module of functions, whose bodies are spelled for the backend here."""
+    spelled = tuple(_spelled(f, backend) for f in functions)
     return Module(
         name="sample",
         spec_name=spec_name,
         spec_hash="0123456789abcdef",
         version="0.0",
         backend=backend,
-        functions=tuple(_spelled(f, backend) for f in functions),
+        functions=spelled,
         doc=doc,
         helpers=tuple(helpers),
-        problems=tuple(problems),
+        problems=tuple(bound(name, spelled) for name in problems),
     )
+
+
+def bound(name: str, functions: Sequence[Function]) -> BoundFunction:
+    """Bind a function to its data; its methods share nothing."""
+    kinds = {f.kind: f for f in functions if f.function == name}
+    value = kinds["value"]
+    inputs = tuple(p for p in value.parameters if p.role == "input")
+    reads = tuple(p.name for p in inputs)
+    methods = [Part("value", value.body, reads)]
+    if "value_and_gradient" in kinds:
+        both = kinds["value_and_gradient"].body
+        gradient = replace(both, returns=both.returns[1:])
+        methods.append(Part("gradient", gradient, reads))
+    for kind in ("jacobian", "hessian", "hvp"):
+        if kind in kinds:
+            made = None if kind == "hvp" else kinds[kind]
+            methods.append(Part(kind, kinds[kind].body, reads, made))
+    nothing = Part("data", Body((), ()))
+    return BoundFunction(name, (), inputs, value.wrt, nothing, (), tuple(methods))
 
 
 def _spelled(function: Function, backend: str) -> Function:

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from itertools import accumulate
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -466,23 +468,21 @@ class LossProblem:
         K : array, shape (h, d, k)
         V : array, shape (h, d, o)
 
-    Arrays of the data are converted once. What was computed at the last vector is
-    kept until another one comes.
+    The data are converted once. What was computed at the last vector is kept until
+    another one comes.
     """
 
     def __init__(self, *, X: ArrayLike, Y: ArrayLike) -> None:
         X, Y = _arrays(X=(X, "b", "n", "d"), Y=(Y, "b", "n", "o"))
-        data = {"X": X, "Y": Y}
+        self._data = SimpleNamespace(X=X, Y=Y)
         self._dtype = X.dtype
-        self._data: dict[Any, dict[str, Any]] = {self._dtype: data}
         self._packed: list[tuple[int, ...]] | None = None
-        self._last: tuple[Any, dict[str, Any]] = (None, {})
+        self._others: dict[Any, LossProblem] = {}
+        self._last: tuple[Array, _LossPoint] | None = None
 
     def pack(self, Q: ArrayLike, K: ArrayLike, V: ArrayLike) -> Array:
         """Return the inputs as one flat vector."""
-        data = self._data[self._dtype]
-        X = data["X"]
-        Y = data["Y"]
+        X, Y = self._data.X, self._data.Y
         X, Y, Q, K, V = _arrays(
             X=(X, "b", "n", "d"),
             Y=(Y, "b", "n", "o"),
@@ -495,66 +495,250 @@ class LossProblem:
 
     def unpack(self, v: ArrayLike) -> tuple[Array, ...]:
         """Return the inputs that a flat vector holds, as new arrays."""
-        parts = self._split(np.asarray(v))
+        parts = self._split(self._vector("v", v))
         return tuple(part.copy() for part in parts)
 
     def value(self, v: ArrayLike) -> Scalar:
         """Return the value at a flat vector."""
-        point = self._at(v)
-        if "value" not in point:
-            point["value"] = loss(**point["arguments"])
-        return point["value"]
+        return self._at(v).value
 
     def gradient(self, v: ArrayLike) -> Array:
         """Return the gradient at a flat vector, flat."""
-        return self.value_and_gradient(v)[1]
+        return self._at(v).gradient.copy()
 
     def value_and_gradient(self, v: ArrayLike) -> tuple[Scalar, Array]:
         """Return the value and the gradient at a flat vector, the latter flat."""
         point = self._at(v)
-        if "gradient" not in point:
-            value, gradient = loss_value_and_grad(**point["arguments"])
-            point["value"], point["gradient"] = value, self._flat(gradient)
-        return point["value"], point["gradient"].copy()
+        return point.value, point.gradient.copy()
 
     def hvp(self, v: ArrayLike, d: ArrayLike) -> Array:
         """Return the Hessian at a flat vector times a flat direction, flat."""
-        dQ, dK, dV = self._split(np.asarray(d).ravel())
-        arguments = self._at(v)["arguments"]
-        return self._flat(loss_hvp(**arguments, dQ=dQ, dK=dK, dV=dV))
+        d = self._vector("d", np.asarray(d).ravel())
+        return self._at(v).hvp(*self._split(d))
 
-    def _at(self, v: ArrayLike) -> dict[str, Any]:
-        """Return what is known at a flat vector, at least the arguments there."""
-        v = np.asarray(v)
-        last, point = self._last
-        if last is None or last.dtype != v.dtype or not np.array_equal(last, v):
-            last = v.copy()
-            dtype = np.result_type(self._dtype, v.dtype)
-            if dtype not in self._data:
-                self._data[dtype] = {
-                    name: array.astype(dtype)
-                    for name, array in self._data[self._dtype].items()
-                }
-            data = self._data[dtype]
-            unknowns = zip(("Q", "K", "V"), self._split(last), strict=True)
-            point = {"arguments": dict(unknowns) | data}
-            self._last = last, point
-        return point
+    def _at(self, v: ArrayLike) -> _LossPoint:
+        """Return the point that a flat vector is; the last one is kept."""
+        v = self._vector("v", v)
+        dtype = np.result_type(self._dtype, v.dtype)
+        if dtype != self._dtype:
+            return self._cast(dtype)._at(v)
+        v = v.astype(self._dtype, copy=False)
+        if self._last is None or not np.array_equal(self._last[0], v):
+            v = v.copy()
+            self._last = v, _LossPoint(self._data, *self._split(v))
+        return self._last[1]
+
+    def _cast(self, dtype: Any) -> LossProblem:
+        """Return this problem with its data in a wider dtype."""
+        if dtype not in self._others:
+            data = self._data
+            self._others[dtype] = LossProblem(
+                X=data.X.astype(dtype),
+                Y=data.Y.astype(dtype),
+            )
+        self._others[dtype]._packed = self._packed
+        return self._others[dtype]
+
+    def _shapes(self, size: int) -> list[tuple[int, ...]]:
+        """Return the shapes of the inputs in a vector of that size."""
+        if self._packed is None:
+            raise ValueError("v: the data do not give its shapes; call pack first")
+        return self._packed
+
+    def _vector(self, name: str, value: ArrayLike) -> Array:
+        """Return a flat vector of the inputs as an array, its length checked."""
+        array = np.asarray(value)
+        size = sum(math.prod(shape) for shape in self._shapes(array.size))
+        if array.shape != (size,):
+            raise ValueError(f"{name}: expected shape ({size},), got {array.shape}")
+        return _arrays(**{name: (array, "size")})[0]
 
     def _split(self, v: Array) -> list[Array]:
         """Return views of the inputs that a flat vector holds."""
-        if self._packed is None:
-            raise ValueError("v: the data do not give its shapes; call pack first")
-        shapes = self._packed
-        *ends, size = accumulate(math.prod(shape) for shape in shapes)
-        if v.shape != (size,):
-            raise ValueError(f"v: expected shape ({size},), got {v.shape}")
+        shapes = self._shapes(v.size)
+        *ends, _ = accumulate(math.prod(shape) for shape in shapes)
         parts = zip(np.split(v, ends), shapes, strict=True)
         return [part.reshape(shape) for part, shape in parts]
 
-    def _flat(self, parts: Any) -> Array:
-        """Return arrays shaped like the inputs as one new flat vector."""
-        return np.concatenate([part.ravel() for part in parts])
+
+class _LossPoint:
+    """`loss` at one point: what is computed there is kept."""
+
+    def __init__(self, data: SimpleNamespace, Q: Array, K: Array, V: Array) -> None:
+        self._given = SimpleNamespace(**vars(data), Q=Q, K=K, V=V)
+
+    @cached_property
+    def _for_value(self) -> SimpleNamespace:
+        """Return what the value and later methods share."""
+        given = self._given
+        Q, K, V, X, Y = given.Q, given.K, given.V, given.X, given.Y
+        k = Q.shape[2]
+        Q_X = np.tensordot(X, Q, axes=(2, 1))
+        K_X = np.tensordot(X, K, axes=(2, 1))
+        Q_X_K_X = Q_X.transpose(0, 2, 1, 3) @ K_X.transpose(0, 2, 3, 1)
+        score = Q_X_K_X / math.sqrt(k)
+        exp_values = np.exp(score - np.max(score, axis=3)[:, :, :, None])
+        attention = exp_values / exp_values.sum(axis=3)[:, :, :, None]
+        V_X = np.tensordot(X, V, axes=(2, 1))
+        output = np.einsum("ijkl,iljm->ikm", attention, V_X)
+        output_minus_Y = output - Y
+        return SimpleNamespace(
+            Q_X=Q_X,
+            K_X=K_X,
+            attention=attention,
+            V_X=V_X,
+            output_minus_Y=output_minus_Y,
+        )
+
+    @cached_property
+    def _for_gradient(self) -> SimpleNamespace:
+        """Return what the gradient and later methods share."""
+        for_value = self._for_value
+        attention = for_value.attention
+        V_X = for_value.V_X
+        output_minus_Y = for_value.output_minus_Y
+        attention_V_X = attention @ V_X.transpose(0, 2, 1, 3)
+        product = np.einsum("ijk,iljk->ilj", output_minus_Y, attention_V_X)
+        product_2 = np.einsum("ijkl,iml->ikmj", V_X, output_minus_Y)
+        difference = 2 * (product_2 - product[:, :, :, None])
+        weighted_attention = attention * difference
+        return SimpleNamespace(weighted_attention=weighted_attention)
+
+    @cached_property
+    def _for_hvp(self) -> SimpleNamespace:
+        """Return what `hvp` needs for every direction."""
+        given = self._given
+        Q, K, V, X = given.Q, given.K, given.V, given.X
+        for_value = self._for_value
+        attention, output_minus_Y = for_value.attention, for_value.output_minus_Y
+        o = V.shape[2]
+        b = X.shape[0]
+        n = X.shape[1]
+        V_X_2 = np.einsum("ijk,lmj->limk", V, X, optimize=True)
+        K_X_2 = np.einsum("ijk,lmj->likm", K, X, optimize=True)
+        Q_X_2 = np.einsum("ijk,lmj->limk", Q, X, optimize=True)
+        product_X = np.tensordot(X, V / (b * n * o), axes=(2, 1))
+        X_output_minus_Y = np.einsum("ijkl,iml->imjk", product_X, output_minus_Y)
+        X_attention = attention @ product_X.transpose(0, 2, 1, 3)
+        product = np.einsum("ijk,iljk->ilj", output_minus_Y, X_attention)
+        weighted = output_minus_Y / (b * n * o)
+        return SimpleNamespace(
+            V_X_2=V_X_2,
+            K_X_2=K_X_2,
+            Q_X_2=Q_X_2,
+            product_X=product_X,
+            X_output_minus_Y=X_output_minus_Y,
+            product=product,
+            weighted=weighted,
+        )
+
+    @cached_property
+    def value(self) -> Scalar:
+        """Return the value."""
+        V, X = self._given.V, self._given.X
+        output_minus_Y = self._for_value.output_minus_Y
+        o = V.shape[2]
+        b = X.shape[0]
+        n = X.shape[1]
+        return np.vdot(output_minus_Y, output_minus_Y) / (b * n * o)
+
+    @cached_property
+    def gradient(self) -> Array:
+        """Return the gradient, flat."""
+        given = self._given
+        Q, K, V, X = given.Q, given.K, given.V, given.X
+        for_value = self._for_value
+        attention, output_minus_Y = for_value.attention, for_value.output_minus_Y
+        weighted_attention = self._for_gradient.weighted_attention
+        k = Q.shape[2]
+        o = V.shape[2]
+        b = X.shape[0]
+        n = X.shape[1]
+        scaled_K = 1 / (math.sqrt(k) * (b * n * o)) * K
+        product_X_2 = np.tensordot(X, scaled_K, axes=(2, 1))
+        product_X_2_2 = weighted_attention @ product_X_2.transpose(0, 2, 1, 3)
+        grad_Q = np.einsum("ijk,iljm->lkm", X, product_X_2_2, optimize=True)
+        scaled_Q = 1 / (math.sqrt(k) * (b * n * o)) * Q
+        product_X_3 = np.tensordot(X, scaled_Q, axes=(2, 1))
+        product_X_3_2 = weighted_attention.transpose(
+            0, 1, 3, 2
+        ) @ product_X_3.transpose(0, 2, 1, 3)
+        grad_K = np.einsum("ijk,iljm->lkm", X, product_X_3_2, optimize=True)
+        product_2 = np.einsum("ijkl,ikm->ijlm", attention, output_minus_Y)
+        product_X_4 = np.tensordot(X, product_2, axes=((0, 1), (0, 2)))
+        grad_V = 2 * product_X_4.transpose(1, 0, 2) / (b * n * o)
+        return np.concatenate([np.ravel(grad_Q), np.ravel(grad_K), np.ravel(grad_V)])
+
+    def hvp(self, dQ: Array, dK: Array, dV: Array) -> Array:
+        """Return the Hessian times a direction, flat."""
+        given = self._given
+        Q, V, X = given.Q, given.V, given.X
+        for_value = self._for_value
+        Q_X = for_value.Q_X
+        K_X = for_value.K_X
+        attention = for_value.attention
+        V_X = for_value.V_X
+        output_minus_Y = for_value.output_minus_Y
+        weighted_attention = self._for_gradient.weighted_attention
+        for_hvp = self._for_hvp
+        V_X_2 = for_hvp.V_X_2
+        K_X_2 = for_hvp.K_X_2
+        Q_X_2 = for_hvp.Q_X_2
+        product_X = for_hvp.product_X
+        X_output_minus_Y = for_hvp.X_output_minus_Y
+        product = for_hvp.product
+        weighted = for_hvp.weighted
+        k = Q.shape[2]
+        o = V.shape[2]
+        b = X.shape[0]
+        n = X.shape[1]
+        product_X_2 = np.tensordot(X, dK / (b * n * o), axes=(2, 1))
+        X_dV = np.tensordot(X, dV, axes=(2, 1))
+        X_dQ = np.einsum("ijk,lkm->iljm", X, dQ, optimize=True)
+        X_dK = np.einsum("ijk,lkm->ilmj", X, dK, optimize=True)
+        weighted_2 = X_dK[:, :, None] * Q_X_2[:, :, :, :, None]
+        weighted_3 = X_dQ[:, :, :, :, None] * K_X_2[:, :, None]
+        score_dot = (weighted_3 + weighted_2).sum(axis=3) / math.sqrt(k)
+        product_2 = (attention * score_dot).sum(axis=3)
+        attention_dot = attention * (score_dot - product_2[:, :, :, None])
+        X_dV_2 = np.einsum("ijk,lkm->iljm", X, dV, optimize=True)
+        weighted_4 = V_X_2[:, :, None] * attention_dot[:, :, :, :, None]
+        X_dV_2_attention = X_dV_2[:, :, None] * attention[:, :, :, :, None]
+        weighted_5 = (weighted_4 + X_dV_2_attention).sum(axis=(1, 3)) / (b * n * o)
+        product_3 = np.einsum("ijkl,iml->ikmj", X_dV, output_minus_Y)
+        product_V_X = np.einsum("ijkl,iml->ikmj", V_X, weighted_5)
+        total = product_3 / (b * n * o) + product_V_X
+        X_attention_dot = attention_dot @ product_X.transpose(0, 2, 1, 3)
+        product_4 = np.einsum("ijk,iljk->ilj", output_minus_Y, X_attention_dot)
+        product_attention = (attention * total).sum(axis=3)
+        weighted_attention_2 = (product_4 + product_attention)[
+            :, :, :, None
+        ] * attention
+        weighted_6 = X_output_minus_Y.transpose(0, 3, 1, 2) * attention_dot
+        weighted_7 = product[:, :, :, None] * attention_dot
+        weighted_attention_3 = attention * total
+        difference = 2 * (
+            weighted_attention_3 + weighted_6 - weighted_attention_2 - weighted_7
+        )
+        product_X_2_2 = (
+            weighted_attention @ product_X_2.transpose(0, 2, 1, 3)
+        ).transpose(0, 2, 1, 3)
+        product_K_X = (difference @ K_X.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)
+        total_2 = product_X_2_2 + product_K_X
+        product_X_3 = np.tensordot(X, total_2, axes=((0, 1), (0, 1)))
+        hvp_Q = product_X_3.transpose(1, 0, 2) / math.sqrt(k)
+        product_X_4 = np.tensordot(X, dQ / (b * n * o), axes=(2, 1))
+        product_X_4_2 = (
+            product_X_4.transpose(0, 2, 3, 1) @ weighted_attention
+        ).transpose(0, 3, 1, 2)
+        product_Q_X = (Q_X.transpose(0, 2, 3, 1) @ difference).transpose(0, 3, 1, 2)
+        total_3 = product_X_4_2 + product_Q_X
+        product_X_5 = np.tensordot(X, total_3, axes=((0, 1), (0, 1)))
+        hvp_K = product_X_5.transpose(1, 0, 2) / math.sqrt(k)
+        product_5 = np.einsum("ijk,iljm->imlk", weighted, attention_dot)
+        total_4 = product_5 + np.einsum("ijkl,ikm->iljm", attention, weighted_5)
+        hvp_V = 2 * np.einsum("ijk,ijlm->lkm", X, total_4, optimize=True)
+        return np.concatenate([np.ravel(hvp_Q), np.ravel(hvp_K), np.ravel(hvp_V)])
 
 
 def _arrays(**arguments: tuple[Any, ...]) -> list[Array]:

@@ -9,7 +9,9 @@ is R.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from itertools import accumulate
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import cupy as cp
@@ -489,23 +491,24 @@ class NllProblem:
         mu : array, shape (c, d)
         R : array, shape (c, d, d)
 
-    Arrays of the data are converted once. What was computed at the last vector is
-    kept until another one comes.
+    The data are converted once. What was computed at the last vector is kept until
+    another one comes.
     """
 
     def __init__(self, *, X: ArrayLike) -> None:
         (X,) = _arrays(X=(X, "s", "d"))
         d = X.shape[1]
-        data = {"X": X}
+        if d < 1:
+            raise ValueError("the range of 'b' needs 1 <= d")
+        self._data = SimpleNamespace(X=X)
         self._dtype = X.dtype
-        self._data: dict[Any, dict[str, Any]] = {self._dtype: data}
         self._sizes = (d,)
-        self._last: tuple[Any, dict[str, Any]] = (None, {})
+        self._others: dict[Any, NllProblem] = {}
+        self._last: tuple[Array, _NllPoint] | None = None
 
     def pack(self, logit: ArrayLike, mu: ArrayLike, R: ArrayLike) -> Array:
         """Return the inputs as one flat vector."""
-        data = self._data[self._dtype]
-        X = data["X"]
+        X = self._data.X
         X, logit, mu, R = _arrays(
             X=(X, "s", "d"), logit=(logit, "c"), mu=(mu, "c", "d"), R=(R, "c", "d", "d")
         )
@@ -513,66 +516,238 @@ class NllProblem:
 
     def unpack(self, v: ArrayLike) -> tuple[Array, ...]:
         """Return the inputs that a flat vector holds, as new arrays."""
-        parts = self._split(_on_device("v", v))
+        parts = self._split(self._vector("v", v))
         return tuple(part.copy() for part in parts)
 
     def value(self, v: ArrayLike) -> Scalar:
         """Return the value at a flat vector."""
-        point = self._at(v)
-        if "value" not in point:
-            point["value"] = nll(**point["arguments"])
-        return point["value"]
+        return self._at(v).value.copy()
 
     def gradient(self, v: ArrayLike) -> Array:
         """Return the gradient at a flat vector, flat."""
-        return self.value_and_gradient(v)[1]
+        return self._at(v).gradient.copy()
 
     def value_and_gradient(self, v: ArrayLike) -> tuple[Scalar, Array]:
         """Return the value and the gradient at a flat vector, the latter flat."""
         point = self._at(v)
-        if "gradient" not in point:
-            value, gradient = nll_value_and_grad(**point["arguments"])
-            point["value"], point["gradient"] = value, self._flat(gradient)
-        return point["value"], point["gradient"].copy()
+        return point.value.copy(), point.gradient.copy()
 
     def hvp(self, v: ArrayLike, d: ArrayLike) -> Array:
         """Return the Hessian at a flat vector times a flat direction, flat."""
-        dlogit, dmu, dR = self._split(_on_device("d", d).ravel())
-        arguments = self._at(v)["arguments"]
-        return self._flat(nll_hvp(**arguments, dlogit=dlogit, dmu=dmu, dR=dR))
+        d = self._vector("d", _on_device("d", d).ravel())
+        return self._at(v).hvp(*self._split(d))
 
-    def _at(self, v: ArrayLike) -> dict[str, Any]:
-        """Return what is known at a flat vector, at least the arguments there."""
-        v = _on_device("v", v)
-        last, point = self._last
-        if last is None or last.dtype != v.dtype or not cp.array_equal(last, v):
-            last = v.copy()
-            dtype = cp.result_type(self._dtype, v.dtype)
-            if dtype not in self._data:
-                self._data[dtype] = {
-                    name: array.astype(dtype)
-                    for name, array in self._data[self._dtype].items()
-                }
-            data = self._data[dtype]
-            unknowns = zip(("logit", "mu", "R"), self._split(last), strict=True)
-            point = {"arguments": dict(unknowns) | data}
-            self._last = last, point
-        return point
+    def _at(self, v: ArrayLike) -> _NllPoint:
+        """Return the point that a flat vector is; the last one is kept."""
+        v = self._vector("v", v)
+        dtype = cp.result_type(self._dtype, v.dtype)
+        if dtype != self._dtype:
+            return self._cast(dtype)._at(v)
+        v = v.astype(self._dtype, copy=False)
+        if self._last is None or not cp.array_equal(self._last[0], v):
+            v = v.copy()
+            self._last = v, _NllPoint(self._data, *self._split(v))
+        return self._last[1]
+
+    def _cast(self, dtype: Any) -> NllProblem:
+        """Return this problem with its data in a wider dtype."""
+        if dtype not in self._others:
+            data = self._data
+            self._others[dtype] = NllProblem(
+                X=data.X.astype(dtype),
+            )
+        return self._others[dtype]
+
+    def _shapes(self, size: int) -> list[tuple[int, ...]]:
+        """Return the shapes of the inputs in a vector of that size."""
+        (d,) = self._sizes
+        c = size // max(d * d + d + 1, 1)
+        return [(c,), (c, d), (c, d, d)]
+
+    def _vector(self, name: str, value: ArrayLike) -> Array:
+        """Return a flat vector of the inputs as an array, its length checked."""
+        array = _on_device(name, value)
+        size = sum(math.prod(shape) for shape in self._shapes(array.size))
+        if array.shape != (size,):
+            raise ValueError(f"{name}: expected shape ({size},), got {array.shape}")
+        return _arrays(**{name: (array, "size")})[0]
 
     def _split(self, v: Array) -> list[Array]:
         """Return views of the inputs that a flat vector holds."""
-        (d,) = self._sizes
-        c = v.size // max(d * d + d + 1, 1)
-        shapes = [(c,), (c, d), (c, d, d)]
-        *ends, size = accumulate(math.prod(shape) for shape in shapes)
-        if v.shape != (size,):
-            raise ValueError(f"v: expected shape ({size},), got {v.shape}")
+        shapes = self._shapes(v.size)
+        *ends, _ = accumulate(math.prod(shape) for shape in shapes)
         parts = zip(cp.split(v, ends), shapes, strict=True)
         return [part.reshape(shape) for part, shape in parts]
 
-    def _flat(self, parts: Any) -> Array:
-        """Return arrays shaped like the inputs as one new flat vector."""
-        return cp.concatenate([part.ravel() for part in parts])
+
+class _NllPoint:
+    """`nll` at one point: what is computed there is kept."""
+
+    def __init__(
+        self, data: SimpleNamespace, logit: Array, mu: Array, R: Array
+    ) -> None:
+        self._given = SimpleNamespace(**vars(data), logit=logit, mu=mu, R=R)
+
+    @cached_property
+    def _for_value(self) -> SimpleNamespace:
+        """Return what the value and later methods share."""
+        given = self._given
+        logit, mu, R, X = given.logit, given.mu, given.R, given.X
+        d = mu.shape[1]
+        difference = X[:, :-1][:, :, None] - mu[:, :-1].T
+        scaled_R = cp.einsum("ijj->ij", R)
+        exp_values = cp.exp(scaled_R)
+        X_minus_mu = X[:, :, None] - mu.T
+        gathered = R[:, :, :-1][:, :, :, None] * difference.T[:, None]
+        gathered_2 = cp.where(
+            cp.tri(d, d - 1, -1, dtype=bool)[:, :, None], gathered, 0
+        ).sum(axis=2)
+        total = gathered_2 + exp_values[:, :, None] * X_minus_mu.T
+        max_logit = cp.max(logit)
+        weight = logit - (max_logit + cp.log(cp.exp(logit - max_logit).sum()))
+        sums = (scaled_R[:, :, None] - 0.5 * total**2).sum(axis=1)
+        difference_2 = sums + weight[:, None] - 0.5 * d * math.log(2 * cp.pi)
+        return SimpleNamespace(
+            difference=difference,
+            exp_values=exp_values,
+            X_minus_mu=X_minus_mu,
+            total=total,
+            difference_2=difference_2,
+        )
+
+    @cached_property
+    def _for_gradient(self) -> SimpleNamespace:
+        """Return what the gradient and later methods share."""
+        logit, X = self._given.logit, self._given.X
+        for_value = self._for_value
+        X_minus_mu = for_value.X_minus_mu
+        total = for_value.total
+        difference_2 = for_value.difference_2
+        s = X.shape[0]
+        log_density = difference_2.T
+        exp_values_2 = cp.exp(difference_2.T - cp.max(log_density, axis=1)[:, None])
+        responsibility = exp_values_2 / exp_values_2.sum(axis=1)[:, None]
+        weighted = responsibility / s
+        column_sums = weighted.sum(axis=0)
+        sum_column_sums = column_sums.sum()
+        exp_values_3 = cp.exp(logit - cp.max(logit))
+        softmax_logit = exp_values_3 / exp_values_3.sum()
+        weighted_2 = weighted.T[:, None] * total
+        product_X_minus_mu = (X_minus_mu.T * weighted_2).sum(axis=2)
+        return SimpleNamespace(
+            responsibility=responsibility,
+            weighted=weighted,
+            column_sums=column_sums,
+            sum_column_sums=sum_column_sums,
+            softmax_logit=softmax_logit,
+            weighted_2=weighted_2,
+            product_X_minus_mu=product_X_minus_mu,
+        )
+
+    @cached_property
+    def _for_hvp(self) -> SimpleNamespace:
+        """Return what `hvp` needs for every direction."""
+        weighted_2 = self._for_gradient.weighted_2
+        weighted_2_sums = weighted_2.sum(axis=2)
+        return SimpleNamespace(weighted_2_sums=weighted_2_sums)
+
+    @cached_property
+    def value(self) -> Scalar:
+        """Return the value."""
+        X = self._given.X
+        difference_2 = self._for_value.difference_2
+        s = X.shape[0]
+        log_density = difference_2.T
+        max_log_density = cp.max(log_density, axis=1)
+        difference_3 = difference_2.T - max_log_density[:, None]
+        row_sums = cp.exp(difference_3).sum(axis=1)
+        return -(max_log_density + cp.log(row_sums)).sum() / s
+
+    @cached_property
+    def gradient(self) -> Array:
+        """Return the gradient, flat."""
+        given = self._given
+        logit, mu, R = given.logit, given.mu, given.R
+        difference, exp_values = self._for_value.difference, self._for_value.exp_values
+        for_gradient = self._for_gradient
+        column_sums = for_gradient.column_sums
+        sum_column_sums = for_gradient.sum_column_sums
+        softmax_logit = for_gradient.softmax_logit
+        weighted_2 = for_gradient.weighted_2
+        product_X_minus_mu = for_gradient.product_X_minus_mu
+        c, d = mu.shape
+        dtype = logit.dtype
+        grad_logit = sum_column_sums * softmax_logit - column_sums
+        gathered = (cp.tril(R[:, :, :-1], -1).transpose(0, 2, 1) @ weighted_2).T
+        grad_mu = -(weighted_2.T * exp_values.T).sum(axis=0).T
+        grad_mu[:, :-1] -= gathered.sum(axis=0).T
+        gathered_2 = cp.zeros((c, d, d), dtype=dtype)
+        gathered_2[:, :, :-1] = weighted_2 @ difference.transpose(2, 0, 1)
+        grad_R = cp.tril(gathered_2, -1)
+        i = cp.arange(d)
+        grad_R[:, i, i] += exp_values * product_X_minus_mu - column_sums[:, None]
+        return cp.concatenate([grad_logit, cp.ravel(grad_mu), cp.ravel(grad_R)])
+
+    def hvp(self, dlogit: Array, dmu: Array, dR: Array) -> Array:
+        """Return the Hessian times a direction, flat."""
+        given = self._given
+        logit, mu, R, X = given.logit, given.mu, given.R, given.X
+        for_value = self._for_value
+        difference = for_value.difference
+        exp_values = for_value.exp_values
+        X_minus_mu = for_value.X_minus_mu
+        total = for_value.total
+        for_gradient = self._for_gradient
+        responsibility = for_gradient.responsibility
+        weighted = for_gradient.weighted
+        sum_column_sums = for_gradient.sum_column_sums
+        softmax_logit = for_gradient.softmax_logit
+        weighted_2 = for_gradient.weighted_2
+        product_X_minus_mu = for_gradient.product_X_minus_mu
+        weighted_2_sums = self._for_hvp.weighted_2_sums
+        c, d = mu.shape
+        s = X.shape[0]
+        dtype = logit.dtype
+        dlogit_dot_softmax_logit = dlogit @ softmax_logit
+        gathered = dR[:, :, :-1][:, :, :, None] * difference.T[:, None]
+        difference_3 = gathered - (dmu[:, :-1][:, None] * R[:, :, :-1])[:, :, :, None]
+        weighted_dR = cp.einsum("ijj->ij", dR) * exp_values
+        weighted_3 = weighted_dR[:, :, None] * X_minus_mu.T
+        gathered_2 = cp.where(
+            cp.tri(d, d - 1, -1, dtype=bool)[:, :, None], difference_3, 0
+        ).sum(axis=2)
+        weighted_dmu = dmu * exp_values
+        total_2 = gathered_2 + (weighted_3 - weighted_dmu[:, :, None])
+        scaled_dR = cp.einsum("ijj->ij", dR)
+        sums = (scaled_dR[:, :, None] - total * total_2).sum(axis=1)
+        total_3 = sums + (dlogit - dlogit_dot_softmax_logit)[:, None]
+        product = (responsibility * total_3.T).sum(axis=1)
+        weighted_4 = product[:, None] * responsibility
+        weighted_5 = (responsibility * total_3.T - weighted_4) / s
+        column_sums_2 = weighted_5.sum(axis=0)
+        weighted_6 = dlogit_dot_softmax_logit * softmax_logit
+        weighted_7 = sum_column_sums * (dlogit * softmax_logit - weighted_6)
+        hvp_logit = column_sums_2.sum() * softmax_logit + weighted_7 - column_sums_2
+        total_4 = weighted.T[:, None] * total_2 + weighted_5.T[:, None] * total
+        weighted_8 = weighted_2.T * weighted_dR.T
+        gathered_3 = (cp.tril(dR[:, :, :-1], -1).transpose(0, 2, 1) @ weighted_2).T
+        gathered_4 = (cp.tril(R[:, :, :-1], -1).transpose(0, 2, 1) @ total_4).T
+        hvp_mu = -(weighted_8 + total_4.T * exp_values.T).sum(axis=0).T
+        hvp_mu[:, :-1] -= (gathered_3 + gathered_4).sum(axis=0).T
+        difference_4 = cp.zeros((c, d, d), dtype=dtype)
+        difference_4[:, :, :-1] = total_4 @ difference.transpose(2, 0, 1)
+        difference_4[:, :, :-1] -= (dmu[:, None] * weighted_2_sums[:, :, None])[
+            :, :, :-1
+        ]
+        product_X_minus_mu_2 = (X_minus_mu.T * total_4).sum(axis=2)
+        difference_5 = product_X_minus_mu_2 - dmu * weighted_2_sums
+        weighted_9 = product_X_minus_mu * weighted_dR
+        hvp_R = cp.tril(difference_4, -1)
+        i = cp.arange(d)
+        hvp_R[:, i, i] += (
+            weighted_9 + exp_values * difference_5 - column_sums_2[:, None]
+        )
+        return cp.concatenate([hvp_logit, cp.ravel(hvp_mu), cp.ravel(hvp_R)])
 
 
 def _arrays(**arguments: tuple[Any, ...]) -> list[Array]:

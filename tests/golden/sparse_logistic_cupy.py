@@ -8,7 +8,9 @@ row[e] and column col[e] and has the value val[e].
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from itertools import accumulate
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import cupy as cp
@@ -378,8 +380,8 @@ class LossProblem:
         w : array, shape (n,)
         b : scalar
 
-    Arrays of the data are converted once. What was computed at the last vector is
-    kept until another one comes.
+    The data are converted and what does not depend on the vector is computed once.
+    What was computed at the last vector is kept until another one comes.
     """
 
     def __init__(
@@ -402,97 +404,172 @@ class LossProblem:
         )
         m = y.shape[0]
         _check_range("row", row, m, f"m = {m} was set by y")
-        data = {"val": val, "row": row, "col": col, "y": y, "lam": lam}
+        y_2 = y**2
+        self._data = SimpleNamespace(val=val, row=row, col=col, y=y, lam=lam, y_2=y_2)
         self._dtype = val.dtype
-        self._data: dict[Any, dict[str, Any]] = {self._dtype: data}
-        self._last: tuple[Any, dict[str, Any]] = (None, {})
+        self._others: dict[Any, LossProblem] = {}
+        self._last: tuple[Array, _LossPoint] | None = None
 
     def pack(self, w: ArrayLike, b: ArrayLike) -> Array:
         """Return the inputs as one flat vector."""
-        data = self._data[self._dtype]
-        val = data["val"]
-        row = data["row"]
-        col = data["col"]
-        y = data["y"]
-        lam = data["lam"]
-        val, row, col, y, lam, w, b = _arrays(
-            "row",
-            "col",
-            val=(val, "E"),
-            row=(row, "E"),
-            col=(col, "E"),
-            y=(y, "m"),
-            lam=(lam,),
-            w=(w, "n"),
-            b=(b,),
-        )
-        m = y.shape[0]
-        n = w.shape[0]
-        _check_range("row", row, m, f"m = {m} was set by y")
-        _check_range("col", col, n, f"n = {n} was set by w")
+        val = self._data.val
+        val, w, b = _arrays(val=(val, "E"), w=(w, "n"), b=(b,))
         return cp.concatenate([w.ravel(), b.ravel()])
 
     def unpack(self, v: ArrayLike) -> tuple[Array, ...]:
         """Return the inputs that a flat vector holds, as new arrays."""
-        parts = self._split(_on_device("v", v))
+        parts = self._split(self._vector("v", v))
         return tuple(part.copy() for part in parts)
 
     def value(self, v: ArrayLike) -> Scalar:
         """Return the value at a flat vector."""
-        point = self._at(v)
-        if "value" not in point:
-            point["value"] = loss(**point["arguments"])
-        return point["value"]
+        return self._at(v).value.copy()
 
     def gradient(self, v: ArrayLike) -> Array:
         """Return the gradient at a flat vector, flat."""
-        return self.value_and_gradient(v)[1]
+        return self._at(v).gradient.copy()
 
     def value_and_gradient(self, v: ArrayLike) -> tuple[Scalar, Array]:
         """Return the value and the gradient at a flat vector, the latter flat."""
         point = self._at(v)
-        if "gradient" not in point:
-            value, gradient = loss_value_and_grad(**point["arguments"])
-            point["value"], point["gradient"] = value, self._flat(gradient)
-        return point["value"], point["gradient"].copy()
+        return point.value.copy(), point.gradient.copy()
 
     def hvp(self, v: ArrayLike, d: ArrayLike) -> Array:
         """Return the Hessian at a flat vector times a flat direction, flat."""
-        dw, db = self._split(_on_device("d", d).ravel())
-        arguments = self._at(v)["arguments"]
-        return self._flat(loss_hvp(**arguments, dw=dw, db=db))
+        d = self._vector("d", _on_device("d", d).ravel())
+        return self._at(v).hvp(*self._split(d))
 
-    def _at(self, v: ArrayLike) -> dict[str, Any]:
-        """Return what is known at a flat vector, at least the arguments there."""
-        v = _on_device("v", v)
-        last, point = self._last
-        if last is None or last.dtype != v.dtype or not cp.array_equal(last, v):
-            last = v.copy()
-            dtype = cp.result_type(self._dtype, v.dtype)
-            if dtype not in self._data:
-                self._data[dtype] = {
-                    name: array.astype(dtype) if array.dtype.kind == "f" else array
-                    for name, array in self._data[self._dtype].items()
-                }
-            data = self._data[dtype]
-            unknowns = zip(("w", "b"), self._split(last), strict=True)
-            point = {"arguments": dict(unknowns) | data}
-            self._last = last, point
-        return point
+    def _at(self, v: ArrayLike) -> _LossPoint:
+        """Return the point that a flat vector is; the last one is kept."""
+        v = self._vector("v", v)
+        dtype = cp.result_type(self._dtype, v.dtype)
+        if dtype != self._dtype:
+            return self._cast(dtype)._at(v)
+        v = v.astype(self._dtype, copy=False)
+        if self._last is None or not cp.array_equal(self._last[0], v):
+            v = v.copy()
+            self._last = v, _LossPoint(self._data, *self._split(v))
+        return self._last[1]
+
+    def _cast(self, dtype: Any) -> LossProblem:
+        """Return this problem with its data in a wider dtype."""
+        if dtype not in self._others:
+            data = self._data
+            self._others[dtype] = LossProblem(
+                val=data.val.astype(dtype),
+                row=data.row,
+                col=data.col,
+                y=data.y.astype(dtype),
+                lam=data.lam.astype(dtype),
+            )
+        return self._others[dtype]
+
+    def _shapes(self, size: int) -> list[tuple[int, ...]]:
+        """Return the shapes of the inputs in a vector of that size."""
+        n = size - 1
+        return [(n,), ()]
+
+    def _vector(self, name: str, value: ArrayLike) -> Array:
+        """Return a flat vector of the inputs as an array, its length checked."""
+        array = _on_device(name, value)
+        size = sum(math.prod(shape) for shape in self._shapes(array.size))
+        if array.shape != (size,):
+            raise ValueError(f"{name}: expected shape ({size},), got {array.shape}")
+        return _arrays(**{name: (array, "size")})[0]
 
     def _split(self, v: Array) -> list[Array]:
         """Return views of the inputs that a flat vector holds."""
-        n = v.size - 1
-        shapes = [(n,), ()]
-        *ends, size = accumulate(math.prod(shape) for shape in shapes)
-        if v.shape != (size,):
-            raise ValueError(f"v: expected shape ({size},), got {v.shape}")
+        shapes = self._shapes(v.size)
+        *ends, _ = accumulate(math.prod(shape) for shape in shapes)
         parts = zip(cp.split(v, ends), shapes, strict=True)
         return [part.reshape(shape) for part, shape in parts]
 
-    def _flat(self, parts: Any) -> Array:
-        """Return arrays shaped like the inputs as one new flat vector."""
-        return cp.concatenate([part.ravel() for part in parts])
+
+class _LossPoint:
+    """`loss` at one point: what is computed there is kept."""
+
+    def __init__(self, data: SimpleNamespace, w: Array, b: Array) -> None:
+        col = data.col
+        n = w.shape[0]
+        _check_range("col", col, n, f"n = {n} was set by w")
+        self._given = SimpleNamespace(**vars(data), w=w, b=b)
+
+    @cached_property
+    def _for_value(self) -> SimpleNamespace:
+        """Return what the value and later methods share."""
+        given = self._given
+        w = given.w
+        b = given.b
+        val = given.val
+        row = given.row
+        col = given.col
+        y = given.y
+        m = y.shape[0]
+        dtype = w.dtype
+        total = cp.full(m, b, dtype=dtype)
+        cp.add.at(total, row, w[col] * val)
+        margin = y * total
+        return SimpleNamespace(margin=margin)
+
+    @cached_property
+    def _for_gradient(self) -> SimpleNamespace:
+        """Return what the gradient and later methods share."""
+        margin = self._for_value.margin
+        sigmoid_margin = _sigmoid(-margin)
+        return SimpleNamespace(sigmoid_margin=sigmoid_margin)
+
+    @cached_property
+    def _for_hvp(self) -> SimpleNamespace:
+        """Return what `hvp` needs for every direction."""
+        y_2 = self._given.y_2
+        margin = self._for_value.margin
+        sigmoid_margin = self._for_gradient.sigmoid_margin
+        weighted = y_2 * sigmoid_margin * _sigmoid(margin)
+        return SimpleNamespace(weighted=weighted)
+
+    @cached_property
+    def value(self) -> Scalar:
+        """Return the value."""
+        w, lam = self._given.w, self._given.lam
+        margin = self._for_value.margin
+        return 0.5 * lam * (w @ w) + cp.logaddexp(0, -margin).sum()
+
+    @cached_property
+    def gradient(self) -> Array:
+        """Return the gradient, flat."""
+        given = self._given
+        w = given.w
+        val = given.val
+        row = given.row
+        col = given.col
+        y = given.y
+        lam = given.lam
+        sigmoid_margin = self._for_gradient.sigmoid_margin
+        y_sigmoid_margin = y * sigmoid_margin
+        grad_w = lam * w
+        cp.add.at(grad_w, col, -val * y_sigmoid_margin[row])
+        grad_b = -y_sigmoid_margin.sum()
+        return cp.concatenate([grad_w, cp.ravel(grad_b)])
+
+    def hvp(self, dw: Array, db: Array) -> Array:
+        """Return the Hessian times a direction, flat."""
+        given = self._given
+        w = given.w
+        val = given.val
+        row = given.row
+        col = given.col
+        y = given.y
+        lam = given.lam
+        weighted = self._for_hvp.weighted
+        m = y.shape[0]
+        dtype = w.dtype
+        total = cp.full(m, db, dtype=dtype)
+        cp.add.at(total, row, val * dw[col])
+        weighted_2 = total * weighted
+        hvp_w = lam * dw
+        cp.add.at(hvp_w, col, val * weighted_2[row])
+        hvp_b = weighted_2.sum()
+        return cp.concatenate([hvp_w, cp.ravel(hvp_b)])
 
 
 def _sigmoid(t: Array) -> Array:

@@ -158,7 +158,8 @@ def _object(
         v = rng.normal(size=shape)
         flat = _is_columns(shape, n)
         kind = (m, *shape[1:]) if flat else rows
-        wanted = (matrix @ v.reshape(n, v.size // max(n, 1))).reshape(kind)
+        width = math.prod(shape[1:]) if flat else 1
+        wanted = (matrix @ v.reshape(n, width)).reshape(kind)
         for name, got in (
             ("matvec", H.matvec(v)),
             ("@", H @ v),
@@ -170,7 +171,8 @@ def _object(
         u = rng.normal(size=shape)
         flat = _is_columns(shape, m)
         kind = (n, *shape[1:]) if flat else columns
-        wanted = (matrix.T @ u.reshape(m, u.size // max(m, 1))).reshape(kind)
+        width = math.prod(shape[1:]) if flat else 1
+        wanted = (matrix.T @ u.reshape(m, width)).reshape(kind)
         yield from _same(f"rmatvec of {shape}", H.rmatvec(u), wanted)
     u = rng.normal(size=m)
     yield from _same("rmatvec of a LinearOperator", linear.rmatvec(u), matrix.T @ u)

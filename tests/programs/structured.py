@@ -185,7 +185,7 @@ def _matrix_terms(make: Maker) -> list[Callable[[], Term]]:
         lambda: Term("norm(L @ x @ R - 1)**2", "p * m + k * k"),
         lambda: Term("trace(x.T @ S @ x @ Q)", "2 * (m * m + k * k)"),
         lambda: Term("trace(x @ B @ x @ B)", "2 * k * m"),
-        lambda: Term("norm(L @ x @ R)**2 + norm(x)**2", "p * m + k * k"),
+        lambda: Term("norm(L @ x @ R)**2 + norm(x)**2", "p * m + k * k + 1"),
         lambda: Term("norm(L @ x)**2 + beta * norm(x @ R)**2", "p * m + k * k + 1"),
         lambda: Term("sum(x * (S @ S.T @ x)) + norm(x @ Q)**2", "m * m + k * k"),
         lambda: Term("sum(x)**2", "1"),

@@ -1,0 +1,245 @@
+"""Problems: from the plans of a function to the parts its class is written from.
+
+All methods are planned together, so that they share what they can; what each of them
+leaves to others, and to the data, is then lowered stage by stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tensorgen.emit import arguments
+from tensorgen.emit.backends import Backend
+from tensorgen.emit.bound import BoundFunction, Check, Part
+from tensorgen.emit.model import Body, Function, Kind, Parameter
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Input, Node, topological
+from tensorgen.lang import ElaboratedFunction
+from tensorgen.lower import lower
+from tensorgen.lower.code import Code
+from tensorgen.lower.names import Names, describe
+from tensorgen.passes.cut_stages import (
+    DATA,
+    METHODS,
+    Stages,
+    cut_stages,
+    substituted,
+)
+from tensorgen.passes.optimise import optimise
+from tensorgen.passes.rates import Rate, Rates
+from tensorgen.passes.use_symmetry import use_symmetry
+from tensorgen.planner import PlannedFunction, Planner
+
+Lowered = Callable[[Sequence[Node], Sequence[str], Sequence[bool]], Code]
+Described = Callable[[PlannedFunction, Lowered], Function]
+
+OWN = ("self", "SimpleNamespace", "cached_property")
+"""Names that a method of a problem uses itself."""
+
+
+@dataclass(frozen=True)
+class PlannedProblem:
+    """A function bound to its data: what each method computes, and what they share.
+
+    A problem whose Hessian is `constant` multiplies by it instead of planning `hvp`.
+    """
+
+    methods: dict[Kind, PlannedFunction]
+    stages: Stages
+    constant: bool
+
+    @property
+    def source(self) -> ElaboratedFunction:
+        """The function."""
+        return self.methods["value"].source
+
+
+def plan_problem(
+    planner: Planner, plans: Sequence[PlannedFunction]
+) -> PlannedProblem | None:
+    """Return the plan of a function's problem class, if it has one.
+
+    `plans` are those of the function's other kinds.
+    """
+    function, request = planner.function, planner.request
+    if all(emit.kind != "problem" for emit in function.spec.emit):
+        return None
+    known = {plan.kind: plan for plan in plans}
+    kinds = _offered(function)
+    methods = {kind: known.get(kind) or planner.planned(kind) for kind in kinds}
+    data = [
+        Parameter(given.name, given.shape)
+        for given in function.arguments
+        if given.name not in planner.wrt
+    ]
+    sizes = arguments.plan(data).sources
+    rates = Rates(request.variables, request.directions.values(), sizes)
+    roots = {kind: _roots(planner, plan) for kind, plan in methods.items()}
+    second = [node for part in roots.get("hessian", ()) for node in part]
+    constant = bool(second) and all(rates.of(n) == Rate.DATA for n in second)
+    if constant:
+        del methods["hvp"], roots["hvp"]
+    flat = [node for parts in roots.values() for part in parts for node in part]
+    final = iter(_together(planner, flat, rates))
+    for kind, parts in roots.items():
+        own = tuple(tuple(next(final) for _ in part) for part in parts)
+        plan = replace(methods[kind].plan, parts=own)
+        methods[kind] = replace(methods[kind], plan=plan)
+    ends = {str(kind): method.plan.roots for kind, method in methods.items()}
+    stages = cut_stages(ends, rates, planner.graph.names)
+    return PlannedProblem(methods, stages, constant)
+
+
+def _offered(function: ElaboratedFunction) -> list[Kind]:
+    """The kinds that a problem has: a Hessian if it is emitted, or if nothing is."""
+    if function.node.order:
+        return ["value", "jacobian"]
+    emitted = [emit.kind for emit in function.spec.emit]
+    kinds: list[Kind] = ["value", "gradient"]
+    if "jacobian" in emitted:
+        kinds.append("jacobian")
+    if "hessian" in emitted or emitted == ["problem"]:
+        kinds.append("hessian")
+    return [*kinds, "hvp"]
+
+
+def _roots(planner: Planner, planned: PlannedFunction) -> list[tuple[Node, ...]]:
+    """What a method computes before it is known what others compute.
+
+    Derivative tensors stay what they are in the function of the same kind.
+    """
+    plan = planned.plan
+    if planned.kind in ("hessian", "jacobian"):
+        return [
+            plan.formulas[k : k + 1] if tensor is None else tensor.arrays
+            for k, tensor in enumerate(plan.tensors)
+        ]
+    (way,), _ = planner.ways(planned.kind, ())
+    return [(node,) for node in way]
+
+
+def _together(planner: Planner, roots: Sequence[Node], rates: Rates) -> list[Node]:
+    """The roots of all methods as one plan, so that they share what they can."""
+    graph, cross_country = planner.graph, planner.mode == "cross-country"
+    roots = use_symmetry(graph, roots)
+    plan = optimise(graph, [roots], planner.hints, cross_country, rates=rates)
+    return use_symmetry(graph, plan.roots)
+
+
+class ProblemBuilder:
+    """Lowers the stages of one problem, then its methods: each from those before."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        backend: Backend,
+        problem: PlannedProblem,
+        described: Described,
+    ) -> None:
+        """Take what `described` makes of a function whose roots have been lowered."""
+        self.graph = graph
+        self.backend = backend
+        self.problem = problem
+        self.described = described
+        value = problem.methods["value"]
+        self.inputs = value.parameters
+        directions = [f"d{name}" for name in value.wrt]
+        sizes = (s for p in self.inputs for d in p.dims for s in d.symbols)
+        self.taken = [*OWN, *(p.name for p in self.inputs), *directions, *sizes]
+        self.values: dict[Node, Node] = {}
+        self.reads: tuple[str, ...] = ()
+
+    def build(self, checks: Sequence[Check]) -> BoundFunction:
+        """Return the problem, all of its parts lowered."""
+        held = self.problem.stages.held
+        value = self.problem.methods["value"]
+        return BoundFunction(
+            value.source.spec.name,
+            value.source.node.dims,
+            self.inputs,
+            value.wrt,
+            self._stage(DATA),
+            tuple(self._stage(stage) for stage in METHODS if held[stage]),
+            tuple(self._method(*method) for method in self.problem.methods.items()),
+            tuple(checks),
+            self.problem.constant,
+        )
+
+    def _stage(self, stage: str) -> Part:
+        """Compute what a stage holds; later ones take it for inputs."""
+        held = self.problem.stages.held[stage]
+        suggestions = self._suggestions()
+        # What is returned twice is used twice, and has a name.
+        code = self._lowered(
+            [*held, *held], [suggestions.get(node) for node in held] * 2, [False]
+        )
+        lines = list(code.lines)
+        names: list[str] = []
+        for node, text in zip(held, code.returns, strict=False):
+            if not text.isidentifier() or text in (*self.taken, *names):
+                wanted = suggestions.get(node) or describe(node, self.graph.names.get)
+                name = Names([*self.taken, *names, *code.returns]).pick([wanted])
+                lines.append(f"{name} = {text}")
+                text = name
+            names.append(text)
+        self.taken += names
+        for node, name in zip(held, names, strict=True):
+            self.values[node] = self.graph.input(name, node.dims)
+        for node, (other, ratio) in self.problem.stages.multiples.items():
+            if other in held:
+                self.values[node] = self.graph.scale(self.values[other], ratio)
+        body = Body(
+            tuple(lines),
+            tuple(names),
+            code.dims,
+            helpers=code.helpers,
+            modules=code.modules,
+            needs_dtype=code.needs_dtype,
+        )
+        return Part(stage, body, self.reads)
+
+    def _suggestions(self) -> dict[Node, str]:
+        """What to call the roots of methods, where a stage holds them already."""
+        found: dict[Node, str] = {}
+        for method in self.problem.methods.values():
+            for name, part in zip(method.root_names, method.plan.parts, strict=True):
+                # What several arrays make up has no name for each of them.
+                if len(part) == 1:
+                    found.setdefault(part[0], name)
+        return found
+
+    def _method(self, name: str, planned: PlannedFunction) -> Part:
+        def lowered(
+            roots: Sequence[Node], names: Sequence[str | None], fresh: Sequence[bool]
+        ) -> Code:
+            # A problem hands out copies of its gradient.
+            return self._lowered(roots, names, [False] if name == "gradient" else fresh)
+
+        function = self.described(planned, lowered)
+        made = function if name in ("hessian", "jacobian") else None
+        return Part(name, function.body, self.reads, made)
+
+    def _lowered(
+        self,
+        roots: Sequence[Node],
+        names: Sequence[str | None],
+        fresh: Sequence[bool],
+    ) -> Code:
+        """Lower what is left of some roots when what is held has been taken out."""
+        left = substituted(self.graph, roots, self.values)
+        own = self.problem.methods["value"].wrt
+        directions = {f"d{name}" for name in own}
+        self.reads = tuple(
+            node.name
+            for node in topological(left)
+            if isinstance(node, Input) and node.name not in directions
+        )
+        return lower(
+            self.graph,
+            left,
+            reserved=self.taken,
+            root_names=names,
+            fresh=fresh if len(fresh) == len(roots) else fresh[0],
+            alias=self.backend.alias,
+        )
