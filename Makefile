@@ -10,6 +10,10 @@ CUPY ?= cupy-cuda12x
 # Seeds of the random programs that `make fuzz` runs, START:STOP.
 SEEDS ?= 0:20000
 
+# Threads that wait for a busy core disturb a benchmark more than they help.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+	XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(VENV)/.installed-run
@@ -47,8 +51,8 @@ golden: $(DEV)  ## rewrite the golden files and what documents quote; review the
 
 bench: $(DEV)  ## measure, and rewrite benchmarks/results
 	$(BIN)/python benchmarks/generation.py
-	$(BIN)/python benchmarks/runtime.py
-	$(BIN)/python benchmarks/modes.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/runtime.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/modes.py
 	$(BIN)/python benchmarks/structures.py
 
 gpu: $(DEV)  ## tests that need a CUDA device; CUPY=cupy-cuda13x for CUDA 13

@@ -148,7 +148,7 @@ def main() -> None:
     head = [
         "Derivatives in the three modes: modelled arithmetic in millions of flops,",
         f"and the median time of {rounds} interleaved rounds in ms.",
-        f"Written by `python benchmarks/modes.py --rounds {rounds}`.",
+        f"Written by `python benchmarks/modes.py --rounds {rounds}` on one thread.",
         "",
         *report.machine("numpy"),
         "",

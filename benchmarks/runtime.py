@@ -138,7 +138,7 @@ def main() -> None:
     head = [
         "Logistic regression, m samples x n coefficients, float64: median times of",
         f"{rounds} interleaved rounds in ms, and tensorgen's times over the others'.",
-        f"Written by `python benchmarks/runtime.py --rounds {rounds}`.",
+        f"Written by `python benchmarks/runtime.py --rounds {rounds}` on one thread.",
         "",
         *report.machine("numpy", "jax"),
         "",

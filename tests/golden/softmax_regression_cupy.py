@@ -182,11 +182,7 @@ def loss_hess(
     X_W = X @ W
     exp_values = cp.exp(X_W - cp.max(X_W, axis=1)[:, None])
     predict = exp_values / exp_values.sum(axis=1)[:, None]
-    weighted_X = X[:, :, None] * (u[:, None] * predict)[:, None]
-    B = cp.tensordot(weighted_X, X, axes=(0, 0)) / s
-    return LossHessian(
-        {"alpha": alpha, "X": X, "u": u, "A": predict, "B": B}, (c, d, s)
-    )
+    return LossHessian({"alpha": alpha, "X": X, "u": u, "A": predict}, (c, d, s))
 
 
 def loss_value_grad_hess(
@@ -236,15 +232,12 @@ def loss_value_grad_hess(
     loss = lam * cp.vdot(W, W) - cp.vdot(Y, difference) / s
     predict = exp_values / row_sums[:, None]
     u = Y.sum(axis=1)
-    predict_u = u[:, None] * predict
-    grad = 2 * lam * W + (X.T @ (predict_u - Y)) / s
+    grad = 2 * lam * W + (X.T @ (u[:, None] * predict - Y)) / s
     alpha = 2 * lam
-    X_predict_u = X[:, :, None] * predict_u[:, None]
-    B = cp.tensordot(X_predict_u, X, axes=(0, 0)) / s
     return (
         loss,
         grad,
-        LossHessian({"alpha": alpha, "X": X, "u": u, "A": predict, "B": B}, (c, d, s)),
+        LossHessian({"alpha": alpha, "X": X, "u": u, "A": predict}, (c, d, s)),
     )
 
 
@@ -630,16 +623,17 @@ class _StructuredHessian(_Hessian, _Structured):
 
 
 class LossHessian(_StructuredHessian):
-    """H[i, j, k, l] = alpha * delta[i, k] * delta[j, l] + B[i, j, k] * delta[j, l] -
-    (sum_m X[m, i] * X[m, k] * A[m, j] * A[m, l] * u[m] / s)
+    """H[i, j, k, l] = alpha * delta[i, k] * delta[j, l] + (sum_m X[m, i] * X[m, k] *
+    A[m, j] * u[m] / s) * delta[j, l] - (sum_m X[m, i] * X[m, k] * A[m, j] * A[m, l]
+    * u[m] / s)
     """
 
     structure = (
-        "H[i, j, k, l] = alpha * delta[i, k] * delta[j, l] + B[i, j, k] *"
-        " delta[j, l] - (sum_m X[m, i] * X[m, k] * A[m, j] * A[m, l] * "
-        "u[m] / s)"
+        "H[i, j, k, l] = alpha * delta[i, k] * delta[j, l] + (sum_m X[m, "
+        "i] * X[m, k] * A[m, j] * u[m] / s) * delta[j, l] - (sum_m X[m, "
+        "i] * X[m, k] * A[m, j] * A[m, l] * u[m] / s)"
     )
-    fields = ("alpha", "X", "u", "A", "B")
+    fields = ("alpha", "X", "u", "A")
     _ease = 4  # the cheaper to solve with, the lower
 
     @property
@@ -656,7 +650,7 @@ class LossHessian(_StructuredHessian):
 
     def dense(self) -> Array:
         """Return the derivative as a new array of shape `tensor_shape`."""
-        alpha, X, u, A, B = self.alpha, self.X, self.u, self.A, self.B
+        alpha, X, u, A = self.alpha, self.X, self.u, self.A
         c, d, s = self.sizes
         weighted_X = X[:, :, None] * ((u / s)[:, None] * A)[:, None]
         X_A = X[:, :, None] * A[:, None]
@@ -664,35 +658,33 @@ class LossHessian(_StructuredHessian):
         i = cp.arange(d)
         j = cp.arange(c)
         result[i[:, None], j, i[:, None], j] += alpha
-        result[:, j, :, j] += B.transpose(1, 0, 2)
+        result[:, j, :, j] += cp.einsum("ij,ikl->lkj", X, weighted_X, optimize=True)
         return result
 
     def _apply(self, operand: Array) -> Array:
         """Multiply by arrays that lie side by side on the last axis."""
-        alpha, X, u, A, B = self.alpha, self.X, self.u, self.A, self.B
+        alpha, X, u, A = self.alpha, self.X, self.u, self.A
         _, _, s = self.sizes
         X_operand = cp.tensordot(X, operand, axes=1)
         A_X_operand = cp.einsum("ij,ijk->ik", A, X_operand)
-        weighted_A = A[:, :, None] * (u[:, None] * A_X_operand)[:, None]
-        B_operand = (B.transpose(1, 0, 2) @ operand.transpose(1, 0, 2)).transpose(
-            1, 0, 2
-        )
-        product_X = cp.tensordot(X, weighted_A, axes=(0, 0))
-        return alpha * operand + B_operand - product_X / s
+        A_A_X_operand = A[:, :, None] * A_X_operand[:, None]
+        difference = A[:, :, None] * X_operand - A_A_X_operand
+        weighted_u = u[:, None, None] * difference
+        return alpha * operand + cp.tensordot(X, weighted_u, axes=(0, 0)) / s
 
     def diagonal(self) -> Array:
         """Return the diagonal, shaped like x."""
-        alpha, X, u, A, B = self.alpha, self.X, self.u, self.A, self.B
+        alpha, X, u, A = self.alpha, self.X, self.u, self.A
         _, _, s = self.sizes
-        weighted = (X.T**2 @ (A * (u[:, None] * A))) / s
-        return cp.einsum("iji->ij", B) + alpha - weighted
+        u_A = u[:, None] * A
+        return (X.T**2 @ (u_A - A * u_A)) / s + alpha
 
     def coo(self, lower: bool = False) -> tuple[Any, Any, Array]:
         """Return rows, columns and values; with `lower`, of the lower triangle only.
 
         Duplicates add up; the pattern depends on shapes alone.
         """
-        alpha, X, u, A, B = self.alpha, self.X, self.u, self.A, self.B
+        alpha, X, u, A = self.alpha, self.X, self.u, self.A
         c, d, s = self.sizes
         dtype = self.dtype
         parts = []
@@ -708,7 +700,8 @@ class LossHessian(_StructuredHessian):
         rows = i * c + j
         columns = k * c + a
         parts.append((rows, columns, values))
-        values = cp.ravel(B)
+        weighted_X = X[:, :, None] * ((u / s)[:, None] * A)[:, None]
+        values = cp.ravel(cp.tensordot(weighted_X, X, axes=(0, 0)))
         i, j, k = cp.indices((d, c, d)).reshape(3, -1)
         rows = i * c + j
         columns = k * c + j
@@ -729,9 +722,10 @@ class LossHessian(_StructuredHessian):
         u = self.u
         _, _, s = self.sizes
         weight1 = -u / s
-        alpha, B = self.alpha, self.B
-        _, d, _ = self.sizes
-        blocks = B.transpose(1, 0, 2).copy()
+        alpha, X, u, A = self.alpha, self.X, self.u, self.A
+        _, d, s = self.sizes
+        weighted_X = X[:, :, None] * ((u / s)[:, None] * A)[:, None]
+        blocks = cp.einsum("ij,ikl->lkj", X, weighted_X, optimize=True)
         i = cp.arange(d)
         blocks[:, i, i] += alpha
         return _LowRankFactorization(
