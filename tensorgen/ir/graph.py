@@ -307,16 +307,25 @@ class Graph:
     def _narrow(self, ref: Ref) -> Ref:
         """Look through a product that only transposes or broadcasts one node."""
         node, labels = ref
-        if not isinstance(node, Product) or node.constraints or node.inner:
+        if not isinstance(node, Product):
             return ref
-        if not node.factors and labels:
-            return Ref(self.constant(node.coefficient), ())
         present = {x for _, axes in node.factors for x in axes}
-        if len(present) < node.order:
+        present.update(x for c in node.constraints for x in c.form.labels)
+        kept = [axis for axis in range(node.order) if axis in present]
+        if len(kept) < node.order:
             # It broadcasts along some axes: what is left says the same.
-            kept = sorted(present)
-            core = self.product(kept, node.factors, coefficient=node.coefficient)
+            core = self.product(
+                kept,
+                node.factors,
+                coefficient=node.coefficient,
+                constraints=[
+                    (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
+                ],
+                sizes={x: node.sizes[x] for x in sorted(present)},
+            )
             return Ref(core, tuple(labels[a] for a in kept))
+        if node.constraints or node.inner:
+            return ref
         if len(node.factors) == 1 and node.coefficient == 1:
             inner, axes = node.factors[0]
             if len(set(axes)) == len(axes):
