@@ -140,7 +140,7 @@ class ModuleBuilder:
             function.spec.doc,
             _formula(planned),
             tuple(text for text in formulas if text),
-            tuple(text or "dense" for text in formulas),
+            tuple(text or "dense" for text in formulas) if planned.tensors else (),
             planned.order,
             holders,
         )

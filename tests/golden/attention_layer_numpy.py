@@ -371,9 +371,6 @@ def loss_hvp(
             Q: array, shape (h, d, k)
             K: array, shape (h, d, k)
             V: array, shape (h, d, o)
-    Structure:
-        dense
-        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.

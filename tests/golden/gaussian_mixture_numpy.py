@@ -349,10 +349,6 @@ def nll_hvp(
             logit: array, shape (c,)
             mu: array, shape (c, d)
             R: array, shape (c, d, d)
-    Structure:
-        dense
-        dense
-        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.

@@ -611,8 +611,6 @@ def energy_hvp(
             stiffness of the holds
     Returns:
         array, shape (nodes, 2)
-    Structure:
-        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: a wrong shape, or an index that is out of range.

@@ -172,8 +172,6 @@ def lagrangian_grad(
             price of missing the goal
     Returns:
         array, shape (N, 5)
-    Structure:
-        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -267,8 +265,6 @@ def lagrangian_value_and_grad(
     Returns:
         value: scalar
         gradient: array, shape (N, 5)
-    Structure:
-        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.

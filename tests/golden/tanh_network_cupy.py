@@ -365,11 +365,6 @@ def loss_hvp(
             W2: array, shape (h, h)
             b2: array, shape (h,)
             v: array, shape (h,)
-    Structure:
-        dense
-        dense
-        dense
-        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.

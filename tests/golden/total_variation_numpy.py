@@ -643,8 +643,6 @@ def loss_hvp(
             rounds the corner of the norm off
     Returns:
         array, shape (m, n)
-    Structure:
-        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
