@@ -13,44 +13,17 @@ from tensorgen.ir.nodes import (
     Affine,
     Atom,
     Constraint,
-    Input,
     Label,
     Lookup,
     Node,
     Product,
     Ref,
     affine,
+    is_light,
 )
 
 if TYPE_CHECKING:
     from tensorgen.ir.graph import Graph
-
-
-def is_light(node: Node) -> bool:
-    """Whether a node is a product that costs nothing to look through.
-
-    It scales, transposes, slices, broadcasts or spreads at most one node: every
-    summed label is fixed by a delta of its own.
-    """
-    if not isinstance(node, Product) or len(node.factors) > 1:
-        return False
-    solved: set[Label] = set()
-    for constraint in node.constraints:
-        if constraint.kind == "eq":
-            for atom, c in constraint.form.terms:
-                if isinstance(atom, int) and atom >= node.order and abs(c) == 1:
-                    solved.add(atom)
-                    break
-    return len(solved) == len(node.inner)
-
-
-def index_bound(node: Node) -> Dim | None:
-    """The bound of the entries of an index array or of a part of one, else None."""
-    if isinstance(node, Input):
-        return node.index
-    if isinstance(node, Product) and node.coefficient == 1 and len(node.factors) == 1:
-        return index_bound(node.factors[0].node) if is_light(node) else None
-    return None
 
 
 def _solved(form: Affine, label: Atom) -> Affine:

@@ -29,10 +29,11 @@ from tensorgen.ir.nodes import (
     Size,
     Sum,
     children,
+    index_bound,
+    is_light,
     is_zero,
     topological,
 )
-from tensorgen.ir.product import index_bound, is_light
 
 Complaints = Iterator[str]
 

@@ -21,8 +21,8 @@ from tensorgen.ir.nodes import (
     Lookup,
     Product,
     affine,
+    index_bound,
 )
-from tensorgen.ir.product import index_bound
 
 Interval = tuple[Dim, Dim]  # half-open, like a range
 

@@ -18,8 +18,8 @@ from tensorgen.ir.nodes import (
     Product,
     Ref,
     constant_value,
+    index_bound,
 )
-from tensorgen.ir.product import index_bound
 from tensorgen.lower.contract import contract, einsum
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer
