@@ -107,11 +107,18 @@ class Lowering:
             node.name: None for node in self.plan.order if isinstance(node, Input)
         }
         returns: list[str] = []
+        held: dict[Node, Expr] = {}
         for k, root in enumerate(self.roots):
+            if root in held and not fresh[k]:
+                returns.append(held[root].text)
+                continue
             expr = result(self.writer, self.values[root], root.dims, shared, fresh[k])
-            # Several results read better by name.
-            if len(self.roots) > 1 and not expr.is_name and not self._is_short(expr):
+            # Several results read better by name, and a view of two is one object.
+            alone = self._is_short(expr) and (fresh[k] or self.roots.count(root) == 1)
+            if len(self.roots) > 1 and not expr.is_name and not alone:
                 expr = self._statement(root, expr, self.root_names[k])
+            if not fresh[k]:
+                held[root] = expr
             if expr.base is not None:
                 shared[expr.base] = None
             returns.append(expr.text)

@@ -323,3 +323,11 @@ def test_a_deep_network_lowers_in_linear_time() -> None:
         return time.perf_counter() - start
 
     assert seconds(400) < 1.0
+
+
+def test_a_view_that_two_results_hold_is_one_object() -> None:
+    graph = Graph()
+    x = graph.input("x", ("m", "n"))
+    turned = graph.product((1, 0), [(x, (0, 1))])
+    first, second = lower(graph, [turned, turned], fresh=False).returns
+    assert first == second and first.isidentifier()
