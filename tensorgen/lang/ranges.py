@@ -94,21 +94,29 @@ class Ranges(Facts):
         return self._interval(index, limits, known) if limits else None
 
     def _bounding(self, index: Index, known: Known) -> Interval | _Failure | None:
-        """Rule: an index that occurs only in the bounds of others starts at 0."""
+        """Rule: an index that occurs only in the bounds of others starts at 0.
+
+        It ends where these leave their axes; those that only start at it (as in
+        `j=range(i, n)`) leave theirs where nothing is left of the range.
+        """
         if index in self.bounds or any(
             index in p.low.mentioned for p in self.positions
         ):
             return None
-        limits: list[tuple[Form, Position]] = []
-        for position in self.positions:
-            for limit in position.limits:
-                form = self.independent(limit)
-                others = [i for i in form.indices if i != index]
-                if form.coefficient(index) and all(i in known for i in others):
-                    limits.append((form, position))
-        if not limits:
-            return None
-        return self._interval(index, limits, known, floor=True)
+        least = [
+            (self.independent(limit), position)
+            for position in self.positions
+            for limit in position.limits
+        ]
+        greatest = [(-self.independent(-p.high), p) for p in self.positions]
+        ends = any(form.coefficient(index) < 0 for form, _ in least)
+        limits = [
+            (form, position)
+            for form, position in (least if ends else least + greatest)
+            if form.coefficient(index)
+            if all(i in known for i in form.indices if i != index)
+        ]
+        return self._interval(index, limits, known, floor=True) if limits else None
 
     def _against(self, index: Index, known: Known) -> Interval | _Failure | None:
         if index in self.bounds or any(index in p.low.indices for p in self.positions):

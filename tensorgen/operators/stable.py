@@ -25,6 +25,7 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators import reshape
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.calls import kept_axes
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, power, times, total
 
 Args = tuple[Ref, ...]
@@ -84,6 +85,11 @@ def arguments(ref: Ref) -> Args:
     return tuple(
         Ref(arg.node, tuple(ref.labels[a] for a in arg.labels)) for arg in ref.node.args
     )
+
+
+def _is_condition(ref: Ref) -> bool:
+    """Whether every entry is 0 or 1."""
+    return isinstance(ref.node, Map) and ELEMENTWISE[ref.node.function].boolean
 
 
 def _exponent(ref: Ref) -> Fraction | None:
@@ -203,6 +209,8 @@ def _pow(graph: Graph, args: Args) -> Ref | None:
         return apply(graph, "sqrt", base)
     if exponent.denominator != 1:
         return None
+    if _is_condition(base) and exponent > 0:
+        return base
     if _is(base, "root") and exponent % 2 == 0:
         return power(graph, arguments(base)[0], exponent / 2)
     if _is(base, "abs") and exponent % 2 == 0:
@@ -221,6 +229,17 @@ def _xlogy(graph: Graph, args: Args) -> Ref | None:
     value = constant_value(args[1].node)
     if value is not None and value > 0:
         return times(graph, args[0], apply(graph, "log", args[1]))
+    return None
+
+
+def _not(graph: Graph, args: Args) -> Ref | None:
+    """The opposite of an equation; that of an order would differ where NaN stands."""
+    (x,) = args
+    if _is(x, "logical_not"):
+        return arguments(x)[0]
+    for function, opposite in (("equal", "not_equal"), ("not_equal", "equal")):
+        if _is(x, function):
+            return apply(graph, opposite, *arguments(x))
     return None
 
 
@@ -243,6 +262,7 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
     "root": (_at_constant(0, 0), _at_constant(1, 1), _root),
     "pow": (_pow,),
     "xlogy": (_xlogy,),
+    "logical_not": (_not,),
     "sin": (_at_constant(0, 0),),
     "cos": (_at_constant(0, 1),),
 }

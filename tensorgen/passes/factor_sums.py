@@ -68,7 +68,7 @@ def factor_sum(
         for candidate in found[:TRIALS]:
             trials += 1
             better = _factored(graph, rest, views, candidate, again)
-            if candidate.free or _pays(graph, rest, better, cost):
+            if candidate.free or pays(graph, rest, better, cost):
                 return better
             if trials > BUDGET:
                 break
@@ -182,7 +182,7 @@ def _renamed_rest(view: View, place: int, names: dict[Name, Name]) -> View:
     )
 
 
-def _pays(graph: Graph, before: Node, after: Node, cost: CostModel) -> bool:
+def pays(graph: Graph, before: Node, after: Node, cost: CostModel) -> bool:
     """Whether the best order of the factored form costs less."""
     ordered = order_contractions(graph, [before, after], cost)
     only = [cost.total([root]) for root in ordered]

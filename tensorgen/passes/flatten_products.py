@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, children, topological
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.factor_sums import factor_sum
+from tensorgen.passes.factor_sums import factor_sum, pays
 from tensorgen.passes.rebuild import carry_names, with_operands
 from tensorgen.passes.views import (
     LIMIT,
@@ -28,6 +28,9 @@ ROUNDS = 3
 
 TERMS = 64
 """The most terms that distributing may give."""
+
+FEW = 4
+"""The most terms of a sum for which distributing is tried and priced."""
 
 
 def flatten_products(
@@ -108,6 +111,11 @@ class Flattening:
         for k, (factor, _) in enumerate(flat.factors):
             if isinstance(factor, Sum) and self.distributes(flat, factor):
                 return self.distributed(flat, k, factor)
+        for k, (factor, _) in enumerate(flat.factors):
+            if isinstance(factor, Sum) and self.may_distribute(flat, factor):
+                apart = self.distributed(flat, k, factor)
+                if pays(self.graph, flat, apart, self.cost):
+                    return apart
         return separated(self.graph, flat) if grows(flat, self.cost) else flat
 
     def distributes(self, node: Product, factor: Sum) -> bool:
@@ -120,6 +128,15 @@ class Flattening:
         if is_sparse(factor):
             return len(node.factors) > 1 or bool(node.inner)
         return bool(node.inner) and grows(factor, self.cost)
+
+    def may_distribute(self, node: Product, factor: Sum) -> bool:
+        """Whether a sum is of products larger than their factors, if not itself.
+
+        Then the order of each term apart may be cheaper than that of the whole.
+        """
+        if len(factor.terms) > FEW or not node.inner or factor not in self.private:
+            return False
+        return any(grows(term.node, self.cost) for term in factor.terms)
 
     def distributed(self, node: Product, place: int, factor: Sum) -> Node:
         """Return the sum of the product with each term in the factor's place."""

@@ -51,6 +51,7 @@ CASES = [
     ("f", "sum(A[i, j], i, j=range(i + 1, n))", np.triu(A, 1).sum()),
     ("f[i]", "sum(v[j], j=range(i + 1))", np.cumsum(v)),
     ("f[i]", "sum(v[j], j=range(i))", np.cumsum([0, *v])),
+    ("f[i]", "sum(v[j], j=range(i, n))", np.cumsum(v[::-1])[::-1]),
     ("f", "sum(sum(v[j - i], j=range(i, n)), i=range(n))", np.cumsum(v).sum()),
     ("f", "sum(A[i, j], i, j, i < j)", np.triu(A, 1).sum()),
     ("f", "sum(A[i, j], i, j, i <= j)", np.triu(A).sum()),

@@ -129,3 +129,40 @@ def test_common_factors_stay_inside_when_that_is_cheaper() -> None:
     terms = [graph.einsum("i,j,jk->ik", p, q, c) for p, q in ((u, v), (w, z))]
     (flat,) = flatten_products(graph, [graph.add(*terms)], COST)
     assert isinstance(flat, Sum)
+
+
+def test_a_sum_of_outer_products_is_contracted_term_by_term() -> None:
+    # The weighted covariances of softmax's Hessian: each term apart is two products
+    # of matrices, together they are an array of third order.
+    graph = Graph()
+    X = graph.input("X", ["n", "p"])
+    S, e = graph.input("S", ["n", "n"]), graph.input("e", ["n"])
+    later = [("ge", {"l": 1, "k": -1}, 0)]
+    means = graph.product("kj", [(S, "kl"), (X, "lj")], constraints=later)
+    outer = graph.product("klj", [(S, "kl"), (X, "lj")], constraints=later)
+    centred = graph.sum(
+        "klj", [(1, outer, "klj"), (-1, graph.einsum("kl,kj->klj", S, means), "klj")]
+    )
+    factors = [(e, "k"), (centred, "klj"), (X, "li")]
+    covariance = graph.product("ij", factors, constraints=later)
+    hints = {"n": 500, "p": 8}
+    plan = optimise(graph, [[covariance]], hints, True)
+    assert max(node.order for node in topological(plan.roots)) == 2
+    rng = np.random.default_rng(0)
+    arguments = {"X": rng.random((4, 2)), "S": rng.random((4, 4)), "e": rng.random(4)}
+    got, expected = evaluate([*plan.roots, covariance], arguments, FUNCTIONS, OPERATORS)
+    np.testing.assert_allclose(got, expected, rtol=1e-13)
+
+
+def test_the_opposite_of_an_equation_is_an_equation() -> None:
+    graph = Graph(StableForms())
+    x, y = (graph.input(name, ["n"]) for name in "xy")
+    same = graph.map("equal", "i", [(x, "i"), (y, "i")])
+    other = graph.map("not_equal", "i", [(x, "i"), (y, "i")])
+    assert graph.map("logical_not", "i", [(same, "i")]) is other
+    assert graph.map("logical_not", "i", [(other, "i")]) is same
+    less = graph.map("less", "i", [(x, "i"), (y, "i")])
+    # Both this and x >= y are false where one is NaN.
+    assert "logical_not" in repr(graph.map("logical_not", "i", [(less, "i")]))
+    squared = graph.map("pow", "i", [(same, "i"), (graph.constant(2), ())])
+    assert squared is same
