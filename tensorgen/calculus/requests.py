@@ -9,7 +9,7 @@ from typing import Literal
 from tensorgen.calculus.derive import Direction, hessian, hvp, jacobian, jvp, vjp
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
-from tensorgen.operators.matrix_functions import even_part
+from tensorgen.operators.symmetry import even_part
 
 Mode = Literal["cross-country", "reverse", "forward"]
 

@@ -114,10 +114,11 @@ class Lowering:
                 continue
             expr = result(self.writer, self.values[root], root.dims, shared, fresh[k])
             # Several results read better by name, and a view of two is one object.
-            alone = self._is_short(expr) and (fresh[k] or self.roots.count(root) == 1)
+            twice = root.order and not fresh[k] and self.roots.count(root) > 1
+            alone = self._is_short(expr) and not twice
             if len(self.roots) > 1 and not expr.is_name and not alone:
                 expr = self._statement(root, expr, self.root_names[k])
-            if not fresh[k]:
+            if twice:
                 held[root] = expr
             if expr.base is not None:
                 shared[expr.base] = None

@@ -13,7 +13,8 @@ from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Input, Map, Node, Product, Ref, Sum
+from tensorgen.ir.nodes import Call, Node
+from tensorgen.operators.symmetry import even_part, is_even, is_symmetric
 from tensorgen.operators.table import Operator, Transfer
 
 Names = tuple[object, ...]
@@ -31,85 +32,12 @@ def _extra(extra: Sequence[Dim]) -> Names:
     return tuple(("extra", k) for k in range(len(extra)))
 
 
-# Symmetric matrices
-
-
-def swapped(graph: Graph, node: Node) -> Node:
-    """Return the transposes of matrices in the last two axes, made like `node`."""
-    *batch, i, j = axes = range(node.order)
-    out = (*batch, j, i)
-
-    def turned(labels: Sequence[int], operand: Node) -> tuple[int, ...]:
-        """The labels of an operand: of an even one either order is right."""
-        matrix = len(labels) > 1 and {*labels[-2:]} == {i, j}
-        if matrix and is_even(graph, operand):
-            return (*labels[:-2], labels[-1], labels[-2])
-        return tuple(labels)
-
-    match node:
-        case Product():
-            return graph.product(
-                out,
-                [(x, turned(labels, x)) for x, labels in node.factors],
-                coefficient=node.coefficient,
-                constraints=[
-                    (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
-                ],
-                sizes=dict(enumerate(node.sizes)),
-            )
-        case Sum(terms=terms):
-            parts = [(c, x, turned(labels, x)) for c, x, labels in terms]
-            return graph.sum(out, parts)
-        case Map():
-            args = [(x, turned(labels, x)) for x, labels in node.args]
-            return graph.map(node.function, out, args)
-    return graph.product(out, [(node, axes)])
-
-
-def is_even(graph: Graph, node: Node) -> bool:
-    """Whether matrices equal their transposes, whatever the entries of inputs."""
-    return swapped(graph, node) is node
-
-
-def is_symmetric(graph: Graph, node: Node) -> bool:
-    """Whether matrices equal their transposes, as far as inputs keep their promises."""
-    if isinstance(node, Input):
-        return not node.properties.isdisjoint(("symmetric", "spd"))
-    if isinstance(node, Call) and node.operator in ("inv", "expm"):
-        return is_symmetric(graph, node.args[0])
-    matrix = tuple(range(node.order))
-    parts: list[Ref] = []
-    match node:
-        case Product() if not (node.constraints or node.inner):
-            parts = list(node.factors)
-        case Sum():
-            parts = [Ref(t.node, t.labels) for t in node.terms]
-        case Map():
-            parts = list(node.args)
-    wide = [ref for ref in parts if ref.labels]
-    symmetric = all(
-        len(ref.labels) == node.order
-        and set(ref.labels[-2:]) == set(matrix[-2:])
-        and is_symmetric(graph, ref.node)
-        for ref in wide
-    )
-    return is_even(graph, node) or (bool(parts) and symmetric)
-
-
-def even_part(graph: Graph, node: Node, row: int, column: int) -> Node:
-    """Return the mean of an array and itself with two axes swapped."""
-    turned = list(range(node.order))
-    turned[row], turned[column] = column, row
-    half, axes = Fraction(1, 2), range(node.order)
-    return graph.sum(axes, [(half, node, axes), (half, node, turned)])
-
-
 # Cholesky factors
 
 
 def cholesky(graph: Graph, x: Node) -> Node:
     """Return the lower Cholesky factor of the symmetric part of matrices."""
-    if not is_symmetric(graph, x):
+    if not is_symmetric(x):
         x = even_part(graph, x, x.order - 2, x.order - 1)
     return graph.call("cholesky", [x], x.dims)
 
@@ -141,7 +69,7 @@ def _cholesky_forward(
         ],
     )
     row, column = len(batch), len(batch) + 1
-    if not is_even(graph, node.args[0]):
+    if not is_even(node.args[0]):
         turned = even_part(graph, turned, row, column)
     half = _lower_half(graph, turned, row, column)
     return graph.product(
@@ -168,7 +96,7 @@ def _cholesky_reverse(
             (inverse, (*batch, "j", "b")),
         ],
     )
-    if is_even(graph, node.args[0]):
+    if is_even(node.args[0]):
         return found
     return even_part(graph, found, found.order - 2, found.order - 1)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import permutations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -51,12 +52,10 @@ class StableForms:
 
     def product(self, graph: Graph, factors: Args) -> list[Ref] | None:
         """Return a better list of factors, or None."""
-        for k, factor in enumerate(factors):
-            for m, other in enumerate(factors):
-                if k == m:
-                    continue
-                for rule in _PAIR_RULES:
-                    found = rule(graph, (factor, other))
+        for rules in (_PAIR_RULES, (_powers,)):
+            for k, m in permutations(range(len(factors)), 2):
+                for rule in rules:
+                    found = rule(graph, (factors[k], factors[m]))
                     if found is not None:
                         rest = [f for n, f in enumerate(factors) if n not in (k, m)]
                         return [*rest, *found]
@@ -314,6 +313,18 @@ def _xlogx(graph: Graph, pair: Args) -> list[Ref] | None:
     if _is(log, "log") and _same(graph, x, arguments(log)[0]):
         return [apply(graph, "xlogx", x)]
     return None
+
+
+def _powers(graph: Graph, pair: Args) -> list[Ref] | None:
+    """x**-a * x**b = x**(b - a), but for x / x, which is not 1 at 0."""
+    inverse, other = pair
+    first, second = _exponent(inverse), _exponent(other) or Fraction(1)
+    if first is None or first >= 0 or first + second == 0:
+        return None
+    base = arguments(inverse)[0]
+    if base != (other if second == 1 else arguments(other)[0]):
+        return None
+    return [power(graph, base, first + second)]
 
 
 _PAIR_RULES: tuple[Callable[[Graph, Args], list[Ref] | None], ...] = (

@@ -108,11 +108,17 @@ class Flattening:
         flat = opened(self.graph, node, chosen) if chosen else node
         if not isinstance(flat, Product):
             return flat
-        for k, (factor, _) in enumerate(flat.factors):
-            if isinstance(factor, Sum) and self.distributes(flat, factor):
+        sums = [
+            (k, factor)
+            for k, (factor, _) in enumerate(flat.factors)
+            if isinstance(factor, Sum)
+        ]
+        sums.sort(key=lambda place: not is_sparse(place[1]))
+        for k, factor in sums:
+            if self.distributes(flat, factor):
                 return self.distributed(flat, k, factor)
-        for k, (factor, _) in enumerate(flat.factors):
-            if isinstance(factor, Sum) and self.may_distribute(flat, factor):
+        for k, factor in sums:
+            if self.may_distribute(flat, factor):
                 apart = self.distributed(flat, k, factor)
                 if pays(self.graph, flat, apart, self.cost):
                     return apart
@@ -127,15 +133,35 @@ class Flattening:
             return False
         if is_sparse(factor):
             return len(node.factors) > 1 or bool(node.inner)
-        return bool(node.inner) and grows(factor, self.cost)
+        if not (node.inner and grows(factor, self.cost)):
+            return False
+        return not (_is_difference(factor) and self.is_quadratic(node))
+
+    def is_quadratic(self, node: Product) -> bool:
+        """Whether two differences of broadcasts are factors of a product.
+
+        `(x[i] - x[j]) * (y[i] - y[j])` keeps its digits where all x are large and
+        alike; `x[i] * y[i] - x[i] * y[j] - ...` does not, though it may be faster.
+        """
+        found = [
+            factor
+            for factor, _ in node.factors
+            if isinstance(factor, Sum)
+            and _is_difference(factor)
+            and not is_sparse(factor)
+            and grows(factor, self.cost)
+        ]
+        return len(found) > 1
 
     def may_distribute(self, node: Product, factor: Sum) -> bool:
-        """Whether a sum is of products larger than their factors, if not itself.
+        """Whether a sum is of products that are larger than their factors.
 
         Then the order of each term apart may be cheaper than that of the whole.
         """
         if len(factor.terms) > FEW or not node.inner or factor not in self.private:
             return False
+        if any(term.node.order < factor.order for term in factor.terms):
+            return False  # of broadcasts, which may be alike and cancel
         return any(grows(term.node, self.cost) for term in factor.terms)
 
     def distributed(self, node: Product, place: int, factor: Sum) -> Node:
@@ -189,3 +215,7 @@ class Flattening:
             return self.opens(node)
         (core, _), *_ = node.factors
         return not isinstance(core, Product) or self.opens(core)
+
+
+def _is_difference(node: Sum) -> bool:
+    return len({term.coefficient > 0 for term in node.terms}) == 2

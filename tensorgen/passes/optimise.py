@@ -14,6 +14,7 @@ from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import cost_of_a_call, gather_steady
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.rates import Rates
+from tensorgen.passes.share_factors import share_factors
 from tensorgen.passes.structure import Compressed
 
 
@@ -87,6 +88,7 @@ def _plan(
     nodes = [node for part in parts for node in part]
     if rates is not None:
         nodes = gather_steady(graph, nodes, rates, cost)
+    nodes = share_factors(graph, nodes, cost)
     nodes = fuse_elementwise(graph, order_contractions(graph, nodes, cost))
     if rates is not None:  # fusing has joined what is elementwise
         nodes = gather_steady(graph, nodes, rates, cost)

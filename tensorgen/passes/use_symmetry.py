@@ -11,25 +11,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Input, Label, Map, Node, Product, Sum, topological
-from tensorgen.operators.matrix_functions import is_symmetric
+from tensorgen.ir.nodes import Label, Map, Node, Product, Sum
+from tensorgen.operators.symmetry import Symmetry
 from tensorgen.passes.rebuild import rebuild
 
 
 def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with symmetric matrices used in one order of their axes."""
-    if not any(map(_matters, topological(roots))):
-        return list(roots)
-    known: dict[Node, bool] = {}
+    symmetry = Symmetry(promised=True)
 
     def turned(node: Node, labels: tuple[Label, ...]) -> tuple[Label, ...]:
         if len(labels) < 2 or labels[-2] <= labels[-1]:
             return labels
-        if node.dims[-1] != node.dims[-2]:
+        if symmetry.parity(node, (node.order - 2, node.order - 1)) != 1:
             return labels
-        if node not in known:
-            known[node] = is_symmetric(graph, node)
-        return (*labels[:-2], labels[-1], labels[-2]) if known[node] else labels
+        return (*labels[:-2], labels[-1], labels[-2])
 
     def visit(node: Node) -> Node:
         axes = range(node.order)
@@ -57,10 +53,3 @@ def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
         return node
 
     return rebuild(graph, roots, visit)
-
-
-def _matters(node: Node) -> bool:
-    """Whether a node may be the reason why a matrix is symmetric and used as such."""
-    if isinstance(node, Input):
-        return "symmetric" in node.properties
-    return isinstance(node, Call) and node.operator == "inv"

@@ -337,17 +337,16 @@ def loss_hvp(
     Mean squared error.
 
         loss = mean((output - Y)**2)
-        hvp_V[i, j, l] = 2 * sum_m,p ((sum_q T1[m, i, q, p] * (output[m, q, l] -
-            Y[m, q, l]) / b*n*o) + (sum_q attention[m, i, q, p] * T2[m, q, l])) *
-            X[m, p, j]
-        where T1[i, j, l, m] = attention[i, j, l, m] * ((sum_p T3[i, j, l, p, m] /
-            sqrt(k)) - (sum_p attention[i, j, l, p] * (sum_q T3[i, j, l, q, p] /
-            sqrt(k))))
-        where T2[i, j, l] = sum_m,p ((sum_q V[m, q, l] * X[i, p, q]) * T1[i, m, j,
-            p] + attention[i, m, j, p] * (sum_q X[i, p, q] * dV[m, q, l])) / b*n*o
-        where T3[i, j, l, m, p] = (sum_q K[j, q, m] * X[i, p, q]) * (sum_q X[i, l,
-            q] * dQ[j, q, m]) + (sum_q Q[j, q, m] * X[i, l, q]) * (sum_q X[i, p, q]
-            * dK[j, q, m])
+        hvp_V[i, j, l] = 2 * sum_m,p T1[m, p, i, l] * X[m, p, j] / b*n*o
+        where T1[i, j, l, m] = (sum_p T2[i, l, p, j] * (output[i, p, m] - Y[i, p,
+            m]) / sqrt(k)) + (sum_p attention[i, l, p, j] * ((sum_q,r,s T2[i, q, p,
+            s] * V[q, r, m] * X[i, s, r] / sqrt(k)) + (sum_q,r,s attention[i, s, p,
+            q] * X[i, q, r] * dV[s, r, m])))
+        where T2[i, j, l, m] = (sum_p,q attention[i, j, l, m] * X[i, l, p] * X[i, m,
+            q] * T3[q, p, j]) - (sum_p,q,r attention[i, j, l, m] * attention[i, j,
+            l, p] * X[i, l, q] * X[i, p, r] * T3[r, q, j])
+        where T3[i, j, l] = (sum_m K[l, i, m] * dQ[l, j, m]) + (sum_m Q[l, j, m] *
+            dK[l, i, m])
 
     Arguments:
         Q : array, shape (h, d, k)
@@ -401,58 +400,54 @@ def loss_hvp(
     product_2 = cp.einsum("ijkl,iml->ikmj", V_X, output_minus_Y)
     difference = 2 * (product_2 - product[:, :, :, None])
     weighted_attention = attention * difference
-    product_X = cp.tensordot(X, dK / (b * n * o), axes=(2, 1))
+    X_dK = cp.tensordot(X, dK, axes=(2, 1))
+    Q_dK = (Q @ dK.transpose(0, 2, 1)).T
+    total = (K @ dQ.transpose(0, 2, 1)).transpose(1, 2, 0) + Q_dK
+    product_X = cp.tensordot(X, total, axes=(2, 1))
+    X_2 = cp.einsum("ijk,ilkm->ijlm", X, product_X)
+    attention_X_2 = (attention * X_2.transpose(0, 3, 2, 1)).sum(axis=3)
+    weighted = attention_X_2[:, :, :, None] * attention
+    difference_2 = attention * X_2.transpose(0, 3, 2, 1) - weighted
+    product_X_2 = cp.tensordot(X, V / math.sqrt(k), axes=(2, 1))
+    attention_X_2_2 = attention @ product_X_2.transpose(0, 2, 1, 3)
+    product_3 = cp.einsum("ijk,iljk->ilj", output_minus_Y, attention_X_2_2)
     X_dV = cp.tensordot(X, dV, axes=(2, 1))
-    X_dQ = cp.einsum("ijk,lkm->iljm", X, dQ, optimize=True)
-    K_X_2 = cp.einsum("ijk,lmj->likm", K, X, optimize=True)
-    X_dK = cp.einsum("ijk,lkm->ilmj", X, dK, optimize=True)
-    Q_X_2 = cp.einsum("ijk,lmj->limk", Q, X, optimize=True)
-    weighted = Q_X_2[:, :, :, :, None] * X_dK[:, :, None]
-    weighted_2 = K_X_2[:, :, None] * X_dQ[:, :, :, :, None]
-    score_dot = (weighted_2 + weighted).sum(axis=3) / math.sqrt(k)
-    product_3 = (attention * score_dot).sum(axis=3)
-    attention_dot = attention * (score_dot - product_3[:, :, :, None])
-    V_X_2 = cp.einsum("ijk,lmj->limk", V, X, optimize=True)
-    X_dV_2 = cp.einsum("ijk,lkm->iljm", X, dV, optimize=True)
-    weighted_3 = V_X_2[:, :, None] * attention_dot[:, :, :, :, None]
-    attention_X_dV_2 = attention[:, :, :, :, None] * X_dV_2[:, :, None]
-    weighted_4 = (weighted_3 + attention_X_dV_2).sum(axis=(1, 3)) / (b * n * o)
+    product_X_2_2 = cp.einsum("ijkl,ikmj->iml", product_X_2, difference_2)
+    output_dot = product_X_2_2 + cp.einsum("ijkl,iljm->ikm", attention, X_dV)
     product_4 = cp.einsum("ijk,ilmk->imjl", output_minus_Y, X_dV)
-    product_V_X = cp.einsum("ijkl,iml->ikmj", V_X, weighted_4)
-    total = product_4 / (b * n * o) + product_V_X
-    product_X_2 = cp.tensordot(X, V / (b * n * o), axes=(2, 1))
-    attention_dot_X_2 = attention_dot @ product_X_2.transpose(0, 2, 1, 3)
-    product_5 = cp.einsum("ijk,iljk->ilj", output_minus_Y, attention_dot_X_2)
-    product_attention = (attention * total).sum(axis=3)
-    product_6 = cp.einsum("ijk,ilmk->ijlm", output_minus_Y, product_X_2)
-    attention_X_2 = attention @ product_X_2.transpose(0, 2, 1, 3)
-    product_7 = cp.einsum("ijk,iljk->ilj", output_minus_Y, attention_X_2)
-    weighted_attention_2 = (product_5 + product_attention)[:, :, :, None] * attention
-    weighted_5 = attention_dot * product_6.transpose(0, 3, 1, 2)
-    weighted_6 = product_7[:, :, :, None] * attention_dot
-    weighted_attention_3 = attention * total
-    difference_2 = 2 * (
-        weighted_attention_3 + weighted_5 - weighted_attention_2 - weighted_6
+    V_X_output_dot = cp.einsum("ijkl,iml->ikmj", V_X, output_dot)
+    weighted_attention_2 = attention * (product_4 + V_X_output_dot)
+    product_5 = cp.einsum("ijk,ilmk->ijlm", output_minus_Y, product_X_2)
+    product_X_2_3 = difference_2 @ product_X_2.transpose(0, 2, 1, 3)
+    product_6 = cp.einsum("ijk,iljk->ilj", output_minus_Y, product_X_2_3)
+    sums = weighted_attention_2.sum(axis=3)
+    weighted_2 = difference_2 * product_5.transpose(0, 3, 1, 2)
+    weighted_attention_3 = (product_6 + sums)[:, :, :, None] * attention
+    weighted_3 = product_3[:, :, :, None] * difference_2
+    difference_3 = 2 * (
+        weighted_attention_2 + weighted_2 - weighted_3 - weighted_attention_3
     )
-    product_X_3 = (weighted_attention @ product_X.transpose(0, 2, 1, 3)).transpose(
+    product_X_dK = (weighted_attention @ X_dK.transpose(0, 2, 1, 3)).transpose(
         0, 2, 1, 3
     )
-    product_K_X = (difference_2 @ K_X.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)
-    total_2 = product_X_3 + product_K_X
-    product_X_4 = cp.tensordot(X, total_2, axes=((0, 1), (0, 1)))
-    hvp_Q = product_X_4.transpose(1, 0, 2) / math.sqrt(k)
-    product_X_5 = cp.tensordot(X, dQ / (b * n * o), axes=(2, 1))
-    product_X_5_2 = (product_X_5.transpose(0, 2, 3, 1) @ weighted_attention).transpose(
+    product_K_X = (difference_3 @ K_X.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)
+    total_2 = product_X_dK + product_K_X
+    product_X_3 = cp.tensordot(X, total_2, axes=((0, 1), (0, 1)))
+    hvp_Q = 1 / (math.sqrt(k) * (b * n * o)) * product_X_3.transpose(1, 0, 2)
+    X_dQ = cp.tensordot(X, dQ, axes=(2, 1))
+    product_X_dQ = (X_dQ.transpose(0, 2, 3, 1) @ weighted_attention).transpose(
         0, 3, 1, 2
     )
-    product_Q_X = (Q_X.transpose(0, 2, 3, 1) @ difference_2).transpose(0, 3, 1, 2)
-    total_3 = product_X_5_2 + product_Q_X
-    product_X_6 = cp.tensordot(X, total_3, axes=((0, 1), (0, 1)))
-    hvp_K = product_X_6.transpose(1, 0, 2) / math.sqrt(k)
-    weighted_7 = output_minus_Y / (b * n * o)
-    product_8 = cp.einsum("ijkl,ikm->iljm", attention_dot, weighted_7)
-    total_4 = product_8 + cp.einsum("ijkl,ikm->iljm", attention, weighted_4)
-    hvp_V = 2 * cp.einsum("ijk,ijlm->lkm", X, total_4, optimize=True)
+    product_Q_X = (Q_X.transpose(0, 2, 3, 1) @ difference_3).transpose(0, 3, 1, 2)
+    total_3 = product_X_dQ + product_Q_X
+    product_X_4 = cp.tensordot(X, total_3, axes=((0, 1), (0, 1)))
+    hvp_K = 1 / (math.sqrt(k) * (b * n * o)) * product_X_4.transpose(1, 0, 2)
+    weighted_4 = output_minus_Y / math.sqrt(k)
+    product_7 = cp.einsum("ijkl,ikm->iljm", difference_2, weighted_4)
+    product_8 = cp.einsum("ijkl,ikm->iljm", attention, output_dot)
+    total_4 = product_7 + product_8
+    product_X_5 = cp.tensordot(X, total_4, axes=((0, 1), (0, 1)))
+    hvp_V = 2 * product_X_5.transpose(1, 0, 2) / (b * n * o)
     return LossGradient(Q=hvp_Q, K=hvp_K, V=hvp_V)
 
 
@@ -605,27 +600,19 @@ class _LossPoint:
     def _for_hvp(self) -> SimpleNamespace:
         """Return what `hvp` needs for every direction."""
         given = self._given
-        Q, K, V, X = given.Q, given.K, given.V, given.X
+        Q, V, X = given.Q, given.V, given.X
         for_value = self._for_value
         attention, output_minus_Y = for_value.attention, for_value.output_minus_Y
-        o = V.shape[2]
-        b = X.shape[0]
-        n = X.shape[1]
-        V_X_2 = cp.einsum("ijk,lmj->limk", V, X, optimize=True)
-        K_X_2 = cp.einsum("ijk,lmj->likm", K, X, optimize=True)
-        Q_X_2 = cp.einsum("ijk,lmj->limk", Q, X, optimize=True)
-        product_X = cp.tensordot(X, V / (b * n * o), axes=(2, 1))
-        X_output_minus_Y = cp.einsum("ijkl,iml->imjk", product_X, output_minus_Y)
+        k = Q.shape[2]
+        product_X = cp.tensordot(X, V / math.sqrt(k), axes=(2, 1))
         X_attention = attention @ product_X.transpose(0, 2, 1, 3)
         product = cp.einsum("ijk,iljk->ilj", output_minus_Y, X_attention)
-        weighted = output_minus_Y / (b * n * o)
+        X_output_minus_Y = cp.einsum("ijkl,iml->imjk", product_X, output_minus_Y)
+        weighted = output_minus_Y / math.sqrt(k)
         return SimpleNamespace(
-            V_X_2=V_X_2,
-            K_X_2=K_X_2,
-            Q_X_2=Q_X_2,
             product_X=product_X,
-            X_output_minus_Y=X_output_minus_Y,
             product=product,
+            X_output_minus_Y=X_output_minus_Y,
             weighted=weighted,
         )
 
@@ -669,7 +656,7 @@ class _LossPoint:
     def hvp(self, dQ: Array, dK: Array, dV: Array) -> Array:
         """Return the Hessian times a direction, flat."""
         given = self._given
-        Q, V, X = given.Q, given.V, given.X
+        Q, K, V, X = given.Q, given.K, given.V, given.X
         for_value = self._for_value
         Q_X = for_value.Q_X
         K_X = for_value.K_X
@@ -678,63 +665,57 @@ class _LossPoint:
         output_minus_Y = for_value.output_minus_Y
         weighted_attention = self._for_gradient.weighted_attention
         for_hvp = self._for_hvp
-        V_X_2 = for_hvp.V_X_2
-        K_X_2 = for_hvp.K_X_2
-        Q_X_2 = for_hvp.Q_X_2
         product_X = for_hvp.product_X
-        X_output_minus_Y = for_hvp.X_output_minus_Y
         product = for_hvp.product
+        X_output_minus_Y = for_hvp.X_output_minus_Y
         weighted = for_hvp.weighted
         k = Q.shape[2]
         o = V.shape[2]
         b = X.shape[0]
         n = X.shape[1]
-        product_X_2 = cp.tensordot(X, dK / (b * n * o), axes=(2, 1))
+        X_dK = cp.tensordot(X, dK, axes=(2, 1))
+        Q_dK = (Q @ dK.transpose(0, 2, 1)).T
+        total = (K @ dQ.transpose(0, 2, 1)).transpose(1, 2, 0) + Q_dK
+        product_X_2 = cp.tensordot(X, total, axes=(2, 1))
+        X_X_2 = cp.einsum("ijk,ilkm->ijlm", X, product_X_2)
+        X_X_2_attention = (X_X_2.transpose(0, 3, 2, 1) * attention).sum(axis=3)
+        weighted_2 = X_X_2_attention[:, :, :, None] * attention
+        difference = X_X_2.transpose(0, 3, 2, 1) * attention - weighted_2
         X_dV = cp.tensordot(X, dV, axes=(2, 1))
-        X_dQ = cp.einsum("ijk,lkm->iljm", X, dQ, optimize=True)
-        X_dK = cp.einsum("ijk,lkm->ilmj", X, dK, optimize=True)
-        weighted_2 = X_dK[:, :, None] * Q_X_2[:, :, :, :, None]
-        weighted_3 = X_dQ[:, :, :, :, None] * K_X_2[:, :, None]
-        score_dot = (weighted_3 + weighted_2).sum(axis=3) / math.sqrt(k)
-        product_2 = (attention * score_dot).sum(axis=3)
-        attention_dot = attention * (score_dot - product_2[:, :, :, None])
-        X_dV_2 = cp.einsum("ijk,lkm->iljm", X, dV, optimize=True)
-        weighted_4 = V_X_2[:, :, None] * attention_dot[:, :, :, :, None]
-        X_dV_2_attention = X_dV_2[:, :, None] * attention[:, :, :, :, None]
-        weighted_5 = (weighted_4 + X_dV_2_attention).sum(axis=(1, 3)) / (b * n * o)
-        product_3 = cp.einsum("ijkl,iml->ikmj", X_dV, output_minus_Y)
-        product_V_X = cp.einsum("ijkl,iml->ikmj", V_X, weighted_5)
-        total = product_3 / (b * n * o) + product_V_X
-        X_attention_dot = attention_dot @ product_X.transpose(0, 2, 1, 3)
-        product_4 = cp.einsum("ijk,iljk->ilj", output_minus_Y, X_attention_dot)
-        product_attention = (attention * total).sum(axis=3)
-        weighted_attention_2 = (product_4 + product_attention)[
-            :, :, :, None
-        ] * attention
-        weighted_6 = X_output_minus_Y.transpose(0, 3, 1, 2) * attention_dot
-        weighted_7 = product[:, :, :, None] * attention_dot
-        weighted_attention_3 = attention * total
-        difference = 2 * (
-            weighted_attention_3 + weighted_6 - weighted_attention_2 - weighted_7
+        product_X_3 = cp.einsum("ijkl,ikmj->iml", product_X, difference)
+        output_dot = product_X_3 + cp.einsum("ijkl,ikmj->iml", X_dV, attention)
+        product_2 = cp.einsum("ijkl,iml->ikmj", X_dV, output_minus_Y)
+        V_X_output_dot = cp.einsum("ijkl,iml->ikmj", V_X, output_dot)
+        weighted_attention_2 = attention * (product_2 + V_X_output_dot)
+        product_X_4 = difference @ product_X.transpose(0, 2, 1, 3)
+        product_3 = cp.einsum("ijk,iljk->ilj", output_minus_Y, product_X_4)
+        sums = weighted_attention_2.sum(axis=3)
+        weighted_3 = X_output_minus_Y.transpose(0, 3, 1, 2) * difference
+        weighted_attention_3 = (product_3 + sums)[:, :, :, None] * attention
+        weighted_4 = product[:, :, :, None] * difference
+        difference_2 = 2 * (
+            weighted_attention_2 + weighted_3 - weighted_4 - weighted_attention_3
         )
-        product_X_2_2 = (
-            weighted_attention @ product_X_2.transpose(0, 2, 1, 3)
-        ).transpose(0, 2, 1, 3)
-        product_K_X = (difference @ K_X.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)
-        total_2 = product_X_2_2 + product_K_X
-        product_X_3 = cp.tensordot(X, total_2, axes=((0, 1), (0, 1)))
-        hvp_Q = product_X_3.transpose(1, 0, 2) / math.sqrt(k)
-        product_X_4 = cp.tensordot(X, dQ / (b * n * o), axes=(2, 1))
-        product_X_4_2 = (
-            product_X_4.transpose(0, 2, 3, 1) @ weighted_attention
-        ).transpose(0, 3, 1, 2)
-        product_Q_X = (Q_X.transpose(0, 2, 3, 1) @ difference).transpose(0, 3, 1, 2)
-        total_3 = product_X_4_2 + product_Q_X
-        product_X_5 = cp.tensordot(X, total_3, axes=((0, 1), (0, 1)))
-        hvp_K = product_X_5.transpose(1, 0, 2) / math.sqrt(k)
-        product_5 = cp.einsum("ijk,iljm->imlk", weighted, attention_dot)
-        total_4 = product_5 + cp.einsum("ijkl,ikm->iljm", attention, weighted_5)
-        hvp_V = 2 * cp.einsum("ijk,ijlm->lkm", X, total_4, optimize=True)
+        product_X_dK = (weighted_attention @ X_dK.transpose(0, 2, 1, 3)).transpose(
+            0, 2, 1, 3
+        )
+        product_K_X = (difference_2 @ K_X.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)
+        total_2 = product_X_dK + product_K_X
+        product_X_5 = cp.tensordot(X, total_2, axes=((0, 1), (0, 1)))
+        hvp_Q = 1 / (math.sqrt(k) * (b * n * o)) * product_X_5.transpose(1, 0, 2)
+        X_dQ = cp.tensordot(X, dQ, axes=(2, 1))
+        product_X_dQ = (X_dQ.transpose(0, 2, 3, 1) @ weighted_attention).transpose(
+            0, 3, 1, 2
+        )
+        product_Q_X = (Q_X.transpose(0, 2, 3, 1) @ difference_2).transpose(0, 3, 1, 2)
+        total_3 = product_X_dQ + product_Q_X
+        product_X_6 = cp.tensordot(X, total_3, axes=((0, 1), (0, 1)))
+        hvp_K = 1 / (math.sqrt(k) * (b * n * o)) * product_X_6.transpose(1, 0, 2)
+        product_4 = cp.einsum("ijkl,ikm->iljm", attention, output_dot)
+        product_5 = cp.einsum("ijk,iljm->imlk", weighted, difference)
+        total_4 = product_5 + product_4
+        product_X_7 = cp.tensordot(X, total_4, axes=((0, 1), (0, 1)))
+        hvp_V = 2 * product_X_7.transpose(1, 0, 2) / (b * n * o)
         return cp.concatenate([cp.ravel(hvp_Q), cp.ravel(hvp_K), cp.ravel(hvp_V)])
 
 

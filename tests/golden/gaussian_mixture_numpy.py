@@ -398,28 +398,28 @@ def nll_hvp(
     total_2 = gathered_4 + (weighted - weighted_dmu[:, :, None])
     scaled_dR = np.einsum("ijj->ij", dR)
     sums_2 = (scaled_dR[:, :, None] - total * total_2).sum(axis=1)
-    total_3 = sums_2 + (dlogit - dlogit_dot_softmax_logit)[:, None]
-    product = (responsibility * total_3.T).sum(axis=1)
-    weighted_2 = product[:, None] * responsibility
-    weighted_3 = (responsibility * total_3.T - weighted_2) / s
+    weight_dot = dlogit - dlogit_dot_softmax_logit
+    weighted_2 = responsibility * (sums_2.T + weight_dot)
+    row_sums = weighted_2.sum(axis=1)
+    weighted_3 = (weighted_2 - row_sums[:, None] * responsibility) / s
     column_sums = weighted_3.sum(axis=0)
     weighted_4 = responsibility / s
     weighted_5 = dlogit_dot_softmax_logit * softmax_logit
     difference_4 = dlogit * softmax_logit - weighted_5
     weighted_6 = weighted_4.sum(axis=0).sum() * difference_4
-    hvp_logit = column_sums.sum() * softmax_logit + weighted_6 - column_sums
+    hvp_logit = weighted_6 + column_sums.sum() * softmax_logit - column_sums
     weighted_7 = weighted_4.T[:, None] * total
-    total_4 = weighted_4.T[:, None] * total_2 + weighted_3.T[:, None] * total
+    total_3 = weighted_4.T[:, None] * total_2 + weighted_3.T[:, None] * total
     weighted_8 = weighted_7.T * weighted_dR.T
     gathered_5 = (np.tril(dR[:, :, :-1], -1).transpose(0, 2, 1) @ weighted_7).T
-    gathered_6 = (np.tril(R[:, :, :-1], -1).transpose(0, 2, 1) @ total_4).T
-    hvp_mu = -(weighted_8 + total_4.T * exp_values_2.T).sum(axis=0).T
+    gathered_6 = (np.tril(R[:, :, :-1], -1).transpose(0, 2, 1) @ total_3).T
+    hvp_mu = -(weighted_8 + total_3.T * exp_values_2.T).sum(axis=0).T
     hvp_mu[:, :-1] -= (gathered_5 + gathered_6).sum(axis=0).T
     weighted_7_sums = weighted_7.sum(axis=2)
     difference_5 = np.zeros((c, d, d), dtype=dtype)
-    difference_5[:, :, :-1] = total_4 @ difference.transpose(2, 0, 1)
-    difference_5[:, :, :-1] -= (dmu[:, None] * weighted_7_sums[:, :, None])[:, :, :-1]
-    product_X_minus_mu = (X_minus_mu.T * total_4).sum(axis=2)
+    difference_5[:, :, :-1] = -(dmu[:, None] * weighted_7_sums[:, :, None])[:, :, :-1]
+    difference_5[:, :, :-1] += total_3 @ difference.transpose(2, 0, 1)
+    product_X_minus_mu = (X_minus_mu.T * total_3).sum(axis=2)
     weighted_9 = exp_values_2 * (product_X_minus_mu - dmu * weighted_7_sums)
     product_X_minus_mu_2 = (X_minus_mu.T * weighted_7).sum(axis=2)
     weighted_10 = product_X_minus_mu_2 * weighted_dR
@@ -716,26 +716,26 @@ class _NllPoint:
         total_2 = gathered_2 + (weighted_3 - weighted_dmu[:, :, None])
         scaled_dR = np.einsum("ijj->ij", dR)
         sums = (scaled_dR[:, :, None] - total * total_2).sum(axis=1)
-        total_3 = sums + (dlogit - dlogit_dot_softmax_logit)[:, None]
-        product = (responsibility * total_3.T).sum(axis=1)
-        weighted_4 = product[:, None] * responsibility
-        weighted_5 = (responsibility * total_3.T - weighted_4) / s
+        weight_dot = dlogit - dlogit_dot_softmax_logit
+        weighted_4 = responsibility * (sums.T + weight_dot)
+        row_sums = weighted_4.sum(axis=1)
+        weighted_5 = (weighted_4 - row_sums[:, None] * responsibility) / s
         column_sums_2 = weighted_5.sum(axis=0)
         weighted_6 = dlogit_dot_softmax_logit * softmax_logit
         weighted_7 = sum_column_sums * (dlogit * softmax_logit - weighted_6)
-        hvp_logit = column_sums_2.sum() * softmax_logit + weighted_7 - column_sums_2
-        total_4 = weighted.T[:, None] * total_2 + weighted_5.T[:, None] * total
+        hvp_logit = weighted_7 + column_sums_2.sum() * softmax_logit - column_sums_2
+        total_3 = weighted.T[:, None] * total_2 + weighted_5.T[:, None] * total
         weighted_8 = weighted_2.T * weighted_dR.T
         gathered_3 = (np.tril(dR[:, :, :-1], -1).transpose(0, 2, 1) @ weighted_2).T
-        gathered_4 = (np.tril(R[:, :, :-1], -1).transpose(0, 2, 1) @ total_4).T
-        hvp_mu = -(weighted_8 + total_4.T * exp_values.T).sum(axis=0).T
+        gathered_4 = (np.tril(R[:, :, :-1], -1).transpose(0, 2, 1) @ total_3).T
+        hvp_mu = -(weighted_8 + total_3.T * exp_values.T).sum(axis=0).T
         hvp_mu[:, :-1] -= (gathered_3 + gathered_4).sum(axis=0).T
         difference_4 = np.zeros((c, d, d), dtype=dtype)
-        difference_4[:, :, :-1] = total_4 @ difference.transpose(2, 0, 1)
-        difference_4[:, :, :-1] -= (dmu[:, None] * weighted_2_sums[:, :, None])[
+        difference_4[:, :, :-1] = -(dmu[:, None] * weighted_2_sums[:, :, None])[
             :, :, :-1
         ]
-        product_X_minus_mu_2 = (X_minus_mu.T * total_4).sum(axis=2)
+        difference_4[:, :, :-1] += total_3 @ difference.transpose(2, 0, 1)
+        product_X_minus_mu_2 = (X_minus_mu.T * total_3).sum(axis=2)
         difference_5 = product_X_minus_mu_2 - dmu * weighted_2_sums
         weighted_9 = product_X_minus_mu * weighted_dR
         hvp_R = np.tril(difference_4, -1)

@@ -643,9 +643,10 @@ def energy_hvp(
     scaled_area_2 = lam * area
     difference_3 = cp.log(J) * scaled_area_2 - scaled_area
     d_J = difference_3 / J
+    powers = 1 / J**2
     total = F[:, 0, 1] * F_dot[:, 1, 0] + F[:, 1, 0] * F_dot[:, 0, 1]
     J_dot = F[:, 0, 0] * F_dot[:, 1, 1] + F[:, 1, 1] * F_dot[:, 0, 0] - total
-    difference_4 = scaled_area_2 * J_dot / J**2 - difference_3 * J_dot / J**2
+    difference_4 = scaled_area_2 * powers * J_dot - difference_3 * powers * J_dot
     difference_5 = scaled_area[:, None, None] * F_dot
     difference_5[:, 1, 1] += d_J * F_dot[:, 0, 0] + F[:, 0, 0] * difference_4
     difference_5[:, 0, 0] += d_J * F_dot[:, 1, 1] + F[:, 1, 1] * difference_4

@@ -179,36 +179,37 @@ def residual_jac(
     total_4 = np.zeros((s + 2, n), dtype=dtype)
     total_4[-2] = weight * tanh_values[:, 0]
     total_4[:-2] += weighted_4 * tanh_values.T
-    gathered_7 = weighted_4 * P[:, 2]
+    gathered_7 = np.zeros((s + 2, n), dtype=dtype)
+    gathered_7[:-2] = gathered.T * (P[:, 0] / math.sqrt(s))
     gathered_8 = P[:, 0] * gathered_4
-    gathered_9 = P[:, 0] * gathered_6
+    weighted_5 = sech2_values**2
+    weighted_6 = tanh_values * weighted
+    gathered_9 = weighted_4 * P[:, 2]
+    gathered_10 = P[:, 0] * gathered_6
     difference = np.zeros((s + 2, n), dtype=dtype)
-    difference[-2] = weighted_3
-    difference[:-2] += sech2_values.T * gathered_7
-    difference[:-2] -= 2 * sech2_values.T * (sech2_values.T * gathered_8)
+    difference[:-2] = -2 * weighted_5.T * gathered_8
+    difference[:-2] += 4 * weighted_6.T * gathered_8
+    difference[-2] += weighted_3
+    difference[:-2] += sech2_values.T * gathered_9
     difference[-1] -= 2 * P[:, 0] * (weight * (P[:, 2] * weighted[:, 0]))
-    difference[:-2] += 4 * weighted.T * (tanh_values.T * gathered_8)
-    difference[:-2] -= 4 * weighted.T * gathered_9
-    weighted_t = np.outer(t, gathered_8)
-    gathered_10 = P[:, 2] * (t[0] * weighted[:, 0])
+    difference[:-2] -= 4 * weighted.T * gathered_10
+    gathered_11 = P[:, 2] * (t[0] * weighted[:, 0])
     difference_2 = np.zeros((s + 2, n), dtype=dtype)
     difference_2[-2] = weight * (P[:, 2] * (t[0] * sech2_values[:, 0]))
-    difference_2[:-2] += t[:, None] * (sech2_values.T * gathered_7)
-    difference_2[:-2] -= 2 * sech2_values.T * (sech2_values.T * weighted_t)
-    difference_2[-1] -= 2 * P[:, 0] * (weight * gathered_10)
-    difference_2[:-2] += 4 * tanh_values.T * (weighted.T * weighted_t)
-    difference_2[:-2] -= 4 * weighted.T * np.outer(t, gathered_9)
-    gathered_11 = np.zeros((s + 2, n), dtype=dtype)
-    gathered_11[:-2] = gathered.T * (P[:, 0] / math.sqrt(s))
+    difference_2[:-2] += t[:, None] * (sech2_values.T * gathered_9)
+    difference_2[-1] -= 2 * P[:, 0] * (weight * gathered_11)
+    difference_2[:-2] -= 4 * weighted.T * np.outer(t, gathered_10)
+    difference_2[:-2] -= 2 * t[:, None] * weighted_5.T * gathered_8
+    difference_2[:-2] += 4 * t[:, None] * weighted_6.T * gathered_8
     jac = np.zeros((s + 2, n, 3), dtype=dtype)
     jac[:, :, 0] = -2 * gathered_3
     jac[:, :, 0] -= 2 * gathered_5
     jac[:, :, 2] += total_2
     jac[:, :, 0] += total_3
     jac[:, :, 2] += total_4
+    jac[:, :, 2] -= 2 * gathered_7
     jac[:, :, 1] += difference
     jac[:, :, 0] += difference_2
-    jac[:, :, 2] -= 2 * gathered_11
     return Jacobian(jac, 2, "dense")
 
 

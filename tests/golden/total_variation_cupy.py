@@ -337,12 +337,12 @@ def loss_hess(
     gathered_7[:-1] = lam / scaled_last_column
     spread_4 = cp.zeros((m, n), dtype=dtype)
     spread_4[:, -1] = gathered_7
-    gathered_8 = right[-1] * (lam / scaled_last_row**2 / scaled_last_row)
+    gathered_8 = right[-1] * (lam / scaled_last_row**3)
     gathered_9 = cp.zeros(n, dtype=dtype)
     gathered_9[1:] = right[-1] * gathered_8
     spread_5 = cp.zeros((m, n), dtype=dtype)
     spread_5[-1] = gathered_9
-    gathered_10 = down[:, -1] * (lam / scaled_last_column**2 / scaled_last_column)
+    gathered_10 = down[:, -1] * (lam / scaled_last_column**3)
     gathered_11 = cp.zeros(m, dtype=dtype)
     gathered_11[1:] = down[:, -1] * gathered_10
     spread_6 = cp.zeros((m, n), dtype=dtype)
@@ -355,23 +355,21 @@ def loss_hess(
     gathered_13[:-1] = down[:, -1] * gathered_10
     spread_8 = cp.zeros((m, n), dtype=dtype)
     spread_8[:, -1] = gathered_13
-    weighted = lam / scaled_inner**2 / scaled_inner
-    gathered_14 = cp.zeros((m, n - 1), dtype=dtype)
-    gathered_14[:-1] = right[:-1] * weighted
-    gathered_15 = cp.zeros((m, n), dtype=dtype)
-    gathered_15[:, 1:] = right * gathered_14
-    gathered_16 = cp.zeros((m - 1, n), dtype=dtype)
-    gathered_16[:, :-1] = down[:, :-1] * weighted
-    gathered_17 = cp.zeros((m, n), dtype=dtype)
-    gathered_17[1:] = down * gathered_16
+    weighted = lam / scaled_inner**3
     weighted_right = right[:, :, None] * weighted.T
     i = cp.arange(m - 1)
+    gathered_14 = cp.zeros((m, n), dtype=dtype)
+    gathered_14[:-1, :-1] = down[:, :-1] * weighted_right[i, :, i]
+    right_2 = right**2
+    gathered_15 = cp.zeros((m, n), dtype=dtype)
+    gathered_15[:-1, 1:] = weighted * right_2[:-1]
+    down_2 = down**2
+    gathered_16 = cp.zeros((m, n), dtype=dtype)
+    gathered_16[1:, :-1] = weighted * down_2[:, :-1]
+    gathered_17 = cp.zeros((m, n), dtype=dtype)
+    gathered_17[:-1, :-1] = weighted * right_2[:-1]
     gathered_18 = cp.zeros((m, n), dtype=dtype)
-    gathered_18[:-1, :-1] = down[:, :-1] * weighted_right[i, :, i]
-    gathered_19 = cp.zeros((m, n), dtype=dtype)
-    gathered_19[:, :-1] = right * gathered_14
-    gathered_20 = cp.zeros((m, n), dtype=dtype)
-    gathered_20[:-1] = down * gathered_16
+    gathered_18[:-1, :-1] = weighted * down_2[:, :-1]
     A = (
         2 * gathered
         + 4 * gathered_2
@@ -385,22 +383,22 @@ def loss_hess(
         - 8 * spread_6
         - 8 * spread_7
         - 8 * spread_8
+        - 16 * gathered_14
         - 8 * gathered_15
+        - 8 * gathered_16
         - 8 * gathered_17
-        - 16 * gathered_18
-        - 8 * gathered_19
-        - 8 * gathered_20
+        - 8 * gathered_18
     )
-    gathered_21 = cp.zeros((m, n), dtype=dtype)
-    gathered_21[:-1, 1:] = down[:, :-1] * weighted_right[i, :, i]
-    B = 8 * spread_5 + 8 * gathered_15 + 8 * gathered_21 - 2 * gathered - 2 * spread
-    gathered_22 = cp.zeros((m, n), dtype=dtype)
-    gathered_22[1:, :-1] = down[:, :-1] * weighted_right[i, :, i]
-    C = 8 * spread_6 + 8 * gathered_17 + 8 * gathered_22 - 2 * gathered_3 - 2 * spread_2
-    D = 8 * spread_7 + 8 * gathered_18 + 8 * gathered_19 - 2 * gathered_2 - 2 * spread_3
-    E = 8 * spread_8 + 8 * gathered_18 + 8 * gathered_20 - 2 * gathered_2 - 2 * spread_4
-    F = -8 * gathered_21
-    G = -8 * gathered_22
+    gathered_19 = cp.zeros((m, n), dtype=dtype)
+    gathered_19[:-1, 1:] = down[:, :-1] * weighted_right[i, :, i]
+    B = 8 * spread_5 + 8 * gathered_15 + 8 * gathered_19 - 2 * gathered - 2 * spread
+    gathered_20 = cp.zeros((m, n), dtype=dtype)
+    gathered_20[1:, :-1] = down[:, :-1] * weighted_right[i, :, i]
+    C = 8 * spread_6 + 8 * gathered_16 + 8 * gathered_20 - 2 * gathered_3 - 2 * spread_2
+    D = 8 * spread_7 + 8 * gathered_14 + 8 * gathered_17 - 2 * gathered_2 - 2 * spread_3
+    E = 8 * spread_8 + 8 * gathered_14 + 8 * gathered_18 - 2 * gathered_2 - 2 * spread_4
+    F = -8 * gathered_19
+    G = -8 * gathered_20
     return LossHessian({"A": A, "B": B, "C": C, "D": D, "E": E, "F": F, "G": G}, (m, n))
 
 
@@ -522,12 +520,12 @@ def loss_value_grad_hess(
     gathered_15[:-1] = lam / scaled_last_column
     spread_4 = cp.zeros((m, n), dtype=dtype)
     spread_4[:, -1] = gathered_15
-    gathered_16 = right[-1] * (lam / scaled_last_row**2 / scaled_last_row)
+    gathered_16 = right[-1] * (lam / scaled_last_row**3)
     gathered_17 = cp.zeros(n, dtype=dtype)
     gathered_17[1:] = right[-1] * gathered_16
     spread_5 = cp.zeros((m, n), dtype=dtype)
     spread_5[-1] = gathered_17
-    gathered_18 = down[:, -1] * (lam / scaled_last_column**2 / scaled_last_column)
+    gathered_18 = down[:, -1] * (lam / scaled_last_column**3)
     gathered_19 = cp.zeros(m, dtype=dtype)
     gathered_19[1:] = down[:, -1] * gathered_18
     spread_6 = cp.zeros((m, n), dtype=dtype)
@@ -540,23 +538,21 @@ def loss_value_grad_hess(
     gathered_21[:-1] = down[:, -1] * gathered_18
     spread_8 = cp.zeros((m, n), dtype=dtype)
     spread_8[:, -1] = gathered_21
-    weighted = lam / scaled_inner**2 / scaled_inner
-    gathered_22 = cp.zeros((m, n - 1), dtype=dtype)
-    gathered_22[:-1] = right[:-1] * weighted
-    gathered_23 = cp.zeros((m, n), dtype=dtype)
-    gathered_23[:, 1:] = right * gathered_22
-    gathered_24 = cp.zeros((m - 1, n), dtype=dtype)
-    gathered_24[:, :-1] = down[:, :-1] * weighted
-    gathered_25 = cp.zeros((m, n), dtype=dtype)
-    gathered_25[1:] = down * gathered_24
+    weighted = lam / scaled_inner**3
     weighted_right = right[:, :, None] * weighted.T
     i = cp.arange(m - 1)
+    gathered_22 = cp.zeros((m, n), dtype=dtype)
+    gathered_22[:-1, :-1] = down[:, :-1] * weighted_right[i, :, i]
+    right_2 = right**2
+    gathered_23 = cp.zeros((m, n), dtype=dtype)
+    gathered_23[:-1, 1:] = weighted * right_2[:-1]
+    down_2 = down**2
+    gathered_24 = cp.zeros((m, n), dtype=dtype)
+    gathered_24[1:, :-1] = weighted * down_2[:, :-1]
+    gathered_25 = cp.zeros((m, n), dtype=dtype)
+    gathered_25[:-1, :-1] = weighted * right_2[:-1]
     gathered_26 = cp.zeros((m, n), dtype=dtype)
-    gathered_26[:-1, :-1] = down[:, :-1] * weighted_right[i, :, i]
-    gathered_27 = cp.zeros((m, n), dtype=dtype)
-    gathered_27[:, :-1] = right * gathered_22
-    gathered_28 = cp.zeros((m, n), dtype=dtype)
-    gathered_28[:-1] = down * gathered_24
+    gathered_26[:-1, :-1] = weighted * down_2[:, :-1]
     A = (
         2 * gathered_9
         + 4 * gathered_10
@@ -570,40 +566,40 @@ def loss_value_grad_hess(
         - 8 * spread_6
         - 8 * spread_7
         - 8 * spread_8
+        - 16 * gathered_22
         - 8 * gathered_23
+        - 8 * gathered_24
         - 8 * gathered_25
-        - 16 * gathered_26
-        - 8 * gathered_27
-        - 8 * gathered_28
+        - 8 * gathered_26
     )
-    gathered_29 = cp.zeros((m, n), dtype=dtype)
-    gathered_29[:-1, 1:] = down[:, :-1] * weighted_right[i, :, i]
-    B = 8 * spread_5 + 8 * gathered_23 + 8 * gathered_29 - 2 * gathered_9 - 2 * spread
-    gathered_30 = cp.zeros((m, n), dtype=dtype)
-    gathered_30[1:, :-1] = down[:, :-1] * weighted_right[i, :, i]
+    gathered_27 = cp.zeros((m, n), dtype=dtype)
+    gathered_27[:-1, 1:] = down[:, :-1] * weighted_right[i, :, i]
+    B = 8 * spread_5 + 8 * gathered_23 + 8 * gathered_27 - 2 * gathered_9 - 2 * spread
+    gathered_28 = cp.zeros((m, n), dtype=dtype)
+    gathered_28[1:, :-1] = down[:, :-1] * weighted_right[i, :, i]
     C = (
         8 * spread_6
-        + 8 * gathered_25
-        + 8 * gathered_30
+        + 8 * gathered_24
+        + 8 * gathered_28
         - 2 * gathered_11
         - 2 * spread_2
     )
     D = (
         8 * spread_7
-        + 8 * gathered_26
-        + 8 * gathered_27
+        + 8 * gathered_22
+        + 8 * gathered_25
         - 2 * gathered_10
         - 2 * spread_3
     )
     E = (
         8 * spread_8
+        + 8 * gathered_22
         + 8 * gathered_26
-        + 8 * gathered_28
         - 2 * gathered_10
         - 2 * spread_4
     )
-    F = -8 * gathered_29
-    G = -8 * gathered_30
+    F = -8 * gathered_27
+    G = -8 * gathered_28
     return (
         loss,
         grad,
@@ -687,11 +683,10 @@ def loss_hvp(
     last_column = cp.sqrt(down[:, -1] ** 2 + eps_squared)
     scaled_last_column = 2 * last_column
     gathered_5 = down[:, -1] * down_dot[:, -1]
-    powers = 1 / scaled_last_column**2
-    weighted_3 = powers * gathered_5 / scaled_last_column
-    gathered_6 = lam / scaled_last_column * down_dot[:, -1]
+    powers = 1 / scaled_last_column**3
+    gathered_6 = down[:, -1] * (lam * (powers * gathered_5))
     total_3 = cp.zeros((m - 1, n), dtype=dtype)
-    total_3[:, -1] = 2 * (gathered_6 - 4 * down[:, -1] * (lam * weighted_3))
+    total_3[:, -1] = 2 * (lam / scaled_last_column * down_dot[:, -1] - 4 * gathered_6)
     total_3[:, :-1] += 2 * (weighted * down_dot[:, :-1] - 2 * down[:, :-1] * weighted_2)
     hvp = du.copy()
     hvp[:, 1:] += total_2

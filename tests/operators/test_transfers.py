@@ -15,11 +15,12 @@ from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Call, Node, topological
 from tensorgen.ir.verify import verify
 from tensorgen.operators.calls import OPERATORS, apply
-from tensorgen.operators.matrix_functions import cholesky, is_even, is_symmetric
+from tensorgen.operators.matrix_functions import cholesky
 from tensorgen.operators.reference import FUNCTIONS
 from tensorgen.operators.reference import OPERATORS as REFERENCE
 from tensorgen.operators.reshape import Segment, reshape, segments
 from tensorgen.operators.stable import StableForms
+from tensorgen.operators.symmetry import is_even, is_symmetric
 from tensorgen.operators.table import Transfer
 from tests.lower.support import check
 
@@ -217,13 +218,13 @@ def test_symmetric_matrices_are_recognised() -> None:
     gram = graph.einsum("ki,kj->ij", x, x)
     both = graph.sum((0, 1), [(1, a, (0, 1)), (1, a, (1, 0))])
     for node in (gram, both, graph.add(gram, graph.unit([N]))):
-        assert is_even(graph, node)
+        assert is_even(node)
     kernel = graph.map("exp", (0, 1), [(graph.scale(promised, -2), (0, 1))])
     for node in (promised, kernel, graph.add(promised, graph.unit([N]))):
-        assert is_symmetric(graph, node)
-        assert not is_even(graph, node)
-    assert not is_symmetric(graph, a)
-    assert not is_symmetric(graph, graph.einsum("ij,jk->ik", a, promised))
+        assert is_symmetric(node)
+        assert not is_even(node)
+    assert not is_symmetric(a)
+    assert not is_symmetric(graph.einsum("ij,jk->ik", a, promised))
 
 
 def test_only_what_may_not_be_symmetric_is_symmetrised() -> None:
@@ -232,7 +233,7 @@ def test_only_what_may_not_be_symmetric_is_symmetrised() -> None:
     factor = cholesky(graph, promised)
     assert isinstance(factor, Call) and factor.args == (promised,)
     plain = cholesky(graph, graph.input("a", (N, N)))
-    assert isinstance(plain, Call) and is_even(graph, plain.args[0])
+    assert isinstance(plain, Call) and is_even(plain.args[0])
 
 
 def test_the_tangent_of_a_cholesky_factor_is_lower_triangular() -> None:

@@ -9,7 +9,7 @@ from tensorgen.calculus.derive import hessian, vjp
 from tensorgen.calculus.requests import MODES, Mode, Request, hessians, jacobians
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.interpret import evaluate
-from tensorgen.ir.nodes import Product, Sum, topological
+from tensorgen.ir.nodes import Node, Product, Sum, topological
 from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
@@ -166,3 +166,34 @@ def test_the_opposite_of_an_equation_is_an_equation() -> None:
     assert "logical_not" in repr(graph.map("logical_not", "i", [(less, "i")]))
     squared = graph.map("pow", "i", [(same, "i"), (graph.constant(2), ())])
     assert squared is same
+
+
+def test_a_product_of_differences_keeps_its_digits() -> None:
+    # Expanded, (x_i - x_j)(y_i - y_j) would lose ten digits of sixteen here.
+    graph = Graph()
+    x, y = (graph.input(name, ["n", "d"]) for name in "xy")
+    w = graph.input("w", ["n", "n"])
+    first, second = (graph.sum("ikj", [(1, v, "ik"), (-1, v, "jk")]) for v in (x, y))
+    f = graph.product("k", [(w, "ij"), (first, "ikj"), (second, "ikj")])
+    plan = optimise(graph, [[f]], {"n": 1000, "d": 10}, True)
+    rng = np.random.default_rng(0)
+    arguments = {"w": rng.random((4, 4))}
+    arguments.update({name: 1e5 + rng.random((4, 2)) for name in "xy"})
+    arguments = {k: np.round(a * 1024) / 1024 for k, a in arguments.items()}
+    got, expected = evaluate([*plan.roots, f], arguments, FUNCTIONS, OPERATORS)
+    np.testing.assert_allclose(got, expected, rtol=1e-14)
+
+
+def test_powers_of_one_base_are_one_power() -> None:
+    graph = Graph(StableForms())
+    x = graph.input("x", ["n"])
+
+    def power(exponent: int) -> Node:
+        return graph.map("pow", "i", [(x, "i"), (graph.constant(exponent), ())])
+
+    assert graph.product("i", [(power(-2), "i"), (power(-1), "i")]) is power(-3)
+    assert graph.product("i", [(power(-2), "i"), (x, "i")]) is power(-1)
+    assert graph.product("i", [(power(3), "i"), (power(-2), "i")]) is x
+    # Not 1, which would hide that x is zero.
+    quotient = graph.product("i", [(power(-1), "i"), (x, "i")])
+    assert isinstance(quotient, Product) and len(quotient.factors) == 2

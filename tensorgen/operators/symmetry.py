@@ -1,0 +1,213 @@
+"""Which arrays equal themselves, or their negatives, with two axes swapped.
+
+`(x[i] - x[j])**2` is symmetric because a difference changes its sign and a square does
+not care. The proof looks at operands and labels alone: what is not shown is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Affine,
+    Call,
+    Constraint,
+    Input,
+    Label,
+    Map,
+    Node,
+    Product,
+    Ref,
+    Sum,
+    constant_value,
+)
+
+EVEN = frozenset(["abs", "cos", "cosh", "sech2"])
+"""Functions with f(-x) = f(x)."""
+
+ODD = frozenset(
+    "sin tan asin atan sinh tanh asinh atanh cbrt erf sign".split()  # noqa: SIM905
+)
+"""Functions with f(-x) = -f(x)."""
+
+DEPTH = 60
+"""How many nodes above one another are looked through."""
+
+SUMMED = 4
+"""Products with more summed labels are tried with these labels as they are."""
+
+Swap = tuple[int, int]
+
+
+def is_even(node: Node) -> bool:
+    """Whether matrices equal their transposes, whatever the entries of inputs."""
+    return Symmetry(promised=False).parity(node, (node.order - 2, node.order - 1)) == 1
+
+
+def is_symmetric(node: Node) -> bool:
+    """Whether matrices equal their transposes, as far as inputs keep their promises."""
+    return Symmetry(promised=True).parity(node, (node.order - 2, node.order - 1)) == 1
+
+
+def even_part(graph: Graph, node: Node, row: int, column: int) -> Node:
+    """Return the mean of an array and itself with two axes swapped."""
+    turned = list(range(node.order))
+    turned[row], turned[column] = column, row
+    half, axes = Fraction(1, 2), range(node.order)
+    return graph.sum(axes, [(half, node, axes), (half, node, turned)])
+
+
+class Symmetry:
+    """What has been found out about nodes; `promised` trusts properties of inputs."""
+
+    def __init__(self, promised: bool) -> None:
+        """Start with nothing known."""
+        self.promised = promised
+        self._known: dict[tuple[Node, Swap], int | None] = {}
+
+    def parity(self, node: Node, swap: Swap, depth: int = DEPTH) -> int | None:
+        """Return 1 or -1 if swapping two axes gives that times the node, else None."""
+        a, b = swap = (min(swap), max(swap))
+        if depth == 0 or a < 0 or node.dims[a] != node.dims[b]:
+            return None
+        if (node, swap) not in self._known:
+            self._known[node, swap] = self._found(node, swap, depth - 1)
+        return self._known[node, swap]
+
+    def _found(self, node: Node, swap: Swap, depth: int) -> int | None:
+        matrix = swap == (node.order - 2, node.order - 1)
+        match node:
+            case Input() if matrix and self.promised:
+                return None if node.properties.isdisjoint(("symmetric", "spd")) else 1
+            case Product():
+                return self._product(node, swap, depth)
+            case Sum():
+                return self._sum(node, swap, depth)
+            case Map():
+                return self._map(node, swap, depth)
+            case Call(operator="inv" | "expm", args=(inner,)) if matrix:
+                return 1 if self.parity(inner, swap, depth) == 1 else None
+        return None
+
+    def _product(self, node: Product, swap: Swap, depth: int) -> int | None:
+        if any(_ties(constraint, swap) for constraint in node.constraints):
+            return 1  # what is zero off the diagonal
+        for renaming in _involutions(node, swap):
+            constraints = [_turned(c, renaming) for c in node.constraints]
+            if set(constraints) != {_turned(c, {}) for c in node.constraints}:
+                continue
+            sign = self._refs(node.factors, renaming, depth)
+            if sign is not None:
+                return sign
+        return None
+
+    def _refs(
+        self, refs: Sequence[Ref], renaming: Mapping[Label, Label], depth: int
+    ) -> int | None:
+        """The sign with which renaming labels permutes the factors of a product."""
+        sign, left = 1, list(refs)
+        waiting = []
+        for ref in refs:
+            image = _renamed(ref, renaming)
+            if image in left:
+                left.remove(image)
+            else:
+                waiting.append(ref)
+        for ref in waiting:
+            own = self._ref(ref, renaming, depth)
+            if own is None or ref not in left:
+                return None
+            left.remove(ref)
+            sign *= own
+        return sign
+
+    def _ref(self, ref: Ref, renaming: Mapping[Label, Label], depth: int) -> int | None:
+        """The parity of a use of a node under a renaming of labels."""
+        image = _renamed(ref, renaming)
+        if image == ref:
+            return 1
+        moved = [k for k, x in enumerate(ref.labels) if image.labels[k] != x]
+        if len(moved) != 2 or {ref.labels[k] for k in moved} != {
+            image.labels[k] for k in moved
+        }:
+            return None
+        return self.parity(ref.node, (moved[0], moved[1]), depth)
+
+    def _sum(self, node: Sum, swap: Swap, depth: int) -> int | None:
+        renaming = _renaming(swap)
+        uses = {Ref(t.node, t.labels): t.coefficient for t in node.terms}
+        signs: set[int | None] = set()
+        for ref, coefficient in uses.items():
+            image = _renamed(ref, renaming)
+            if image != ref and image in uses:
+                other = uses[image]
+                signs.add({coefficient: 1, -coefficient: -1}.get(other))
+            else:
+                signs.add(self._ref(ref, renaming, depth))
+        return signs.pop() if len(signs) == 1 else None
+
+    def _map(self, node: Map, swap: Swap, depth: int) -> int | None:
+        renaming = _renaming(swap)
+        signs = [self._ref(ref, renaming, depth) for ref in node.args]
+        if None in signs:
+            return None
+        if all(sign == 1 for sign in signs):
+            return 1
+        function = node.function
+        if function == "pow" and signs[1] == 1:
+            exponent = constant_value(node.args[1].node)
+            if exponent is None or exponent.denominator != 1:
+                return None
+            return 1 if exponent % 2 == 0 else -1
+        if function in EVEN:
+            return 1
+        return -1 if function in ODD else None
+
+
+def _renaming(swap: Swap) -> dict[Label, Label]:
+    return {swap[0]: swap[1], swap[1]: swap[0]}
+
+
+def _renamed(ref: Ref, renaming: Mapping[Label, Label]) -> Ref:
+    return Ref(ref.node, tuple(renaming.get(x, x) for x in ref.labels))
+
+
+def _ties(constraint: Constraint, swap: Swap) -> bool:
+    """Whether a constraint is the delta of the two axes."""
+    kind, form = constraint
+    terms = dict(form.terms)
+    equal = terms in ({swap[0]: 1, swap[1]: -1}, {swap[0]: -1, swap[1]: 1})
+    return kind == "eq" and equal and form.const == 0
+
+
+def _turned(
+    constraint: Constraint, renaming: Mapping[Label, Label]
+) -> tuple[str, frozenset[object], Dim]:
+    """A constraint under a renaming, as a value that signs of deltas do not change."""
+    kind, form = constraint
+    form = form.renamed(lambda x: renaming.get(x, x))
+    if kind == "eq":
+        opposite = Affine(tuple((a, -c) for a, c in form.terms), -form.const)
+        form = min(form, opposite, key=lambda f: sorted(map(repr, f.terms)))
+    return kind, frozenset(form.terms), form.const
+
+
+def _involutions(node: Product, swap: Swap) -> Iterator[dict[Label, Label]]:
+    """The swap, with summed labels as they are or with pairs of them swapped too."""
+    base = _renaming(swap)
+    yield base
+    summed = range(node.order, node.order + len(node.inner))
+    if len(summed) > SUMMED:
+        return
+    sizes = node.sizes
+    pairs = [(x, y) for x, y in combinations(summed, 2) if sizes[x] == sizes[y]]
+    for count in (1, 2):
+        for chosen in combinations(pairs, count):
+            labels = [x for pair in chosen for x in pair]
+            if len(set(labels)) == len(labels):
+                turned = {x: y for pair in chosen for x, y in (pair, pair[::-1])}
+                yield {**base, **turned}

@@ -1,0 +1,47 @@
+"""Pairs of factors that several products have are multiplied once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.interpret import evaluate
+from tensorgen.ir.nodes import Node, Product, topological
+from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.passes.cost import CostModel
+from tensorgen.passes.share_factors import share_factors
+
+
+def products_of(roots: list[Node], a: Node, b: Node) -> int:
+    return sum(
+        isinstance(node, Product) and {a, b} <= {ref.node for ref in node.factors}
+        for node in topological(roots)
+    )
+
+
+def test_an_elementwise_product_of_several_contractions_is_made_once() -> None:
+    graph = Graph()
+    K, D = (graph.input(name, ["n", "n"]) for name in "KD")
+    x = graph.input("x", ["n"])
+    roots = [
+        graph.einsum("ij,ij->i", K, D),
+        graph.einsum("ij,ij,j->i", K, D, x),
+        graph.scale(graph.einsum("ij,ij->ji", K, D), 3),
+        graph.einsum("ji,ij->i", K, D),  # another pair: a transpose
+    ]
+    shared = share_factors(graph, roots, CostModel({}))
+    assert (products_of(roots, K, D), products_of(shared, K, D)) == (4, 2)
+    rng = np.random.default_rng(0)
+    arguments = {"K": rng.random((3, 3)), "D": rng.random((3, 3)), "x": rng.random(3)}
+    before = evaluate(roots, arguments, FUNCTIONS, OPERATORS)
+    after = evaluate(shared, arguments, FUNCTIONS, OPERATORS)
+    for got, expected in zip(after, before, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-13)
+    assert share_factors(graph, roots, CostModel({"n": 2})) == roots
+
+
+def test_diagonals_are_no_pairs() -> None:
+    graph = Graph()
+    K, D = (graph.input(name, ["n", "n"]) for name in "KD")
+    roots = [graph.einsum("ii,ij->j", K, D), graph.einsum("ii,ij->i", K, D)]
+    assert share_factors(graph, roots, CostModel({})) == roots
