@@ -11,11 +11,14 @@ from __future__ import annotations
 import ast
 import sys
 import textwrap
+from importlib.resources import files
 from pathlib import Path
 
 import tensorgen
+from tensorgen.errors import Text
 from tensorgen.operators.elementwise import ALIASES, ELEMENTWISE
 from tensorgen.operators.functions import FUNCTIONS, Function
+from tensorgen.spec.clauses import split_statements
 
 PAGE = Path(__file__).resolve().parent / "language.md"
 BEGIN, END = "<!-- functions: begin -->", "<!-- functions: end -->"
@@ -70,6 +73,35 @@ SAMPLES = {
     "flip": (_v, "flip(v)"),
     "roll": (_v, "roll(v, 1)"),
 }
+# The same for the definitions of the prelude.
+_x, _xy = "x: [n]", "x: [n], y: [n]"
+DEFINED = {
+    "square": (_x, "square(x)"),
+    "reciprocal": (_x, "reciprocal(x)"),
+    "clip": (_x, "clip(x, 0, 1)"),
+    "gelu": (_x, "gelu(x)"),
+    "silu": (_x, "silu(x)"),
+    "elu": (_x, "elu(x)"),
+    "softsign": (_x, "softsign(x)"),
+    "leaky_relu": (_x, "leaky_relu(x, 0.1)"),
+    "prelu": ("x: [n], a: scalar", "prelu(x, a)"),
+    "celu": (_x, "celu(x, 2)"),
+    "selu": (_x, "selu(x)"),
+    "glu": (_xy, "glu(x, y)"),
+    "mish": (_x, "mish(x)"),
+    "logit": (_x, "logit(x)"),
+    "huber": (_x, "huber(x, 1)"),
+    "smooth_l1": (_xy, "smooth_l1(x, y)"),
+    "mse": (_xy, "mse(x, y)"),
+    "bce": (_xy, "bce(x, y)"),
+    "bce_with_logits": (_xy, "bce_with_logits(x, y)"),
+    "cross_entropy": (f"{_X}, P: [m, n]", "cross_entropy(X, P)"),
+    "centered": (_X, "centered(X)"),
+    "layer_norm": (f"{_X}, g: [n], b: [n]", "layer_norm(X, g, b, 0.001)"),
+    "row_length": (_X, "row_length(X)"),
+    "similarity": (f"{_X}, K: [s, n]", "similarity(X, K)"),
+    "attention": (f"{_X}, K: [s, n], V: [s, p]", "attention(X, K, V)"),
+}
 # Nothing to differentiate by: their arguments are sizes.
 CONSTANT = ("eye", "ones", "zeros", "arange")
 
@@ -93,7 +125,9 @@ def _computation(function: ast.FunctionDef) -> str:
     lines: list[str] = []
     for statement in function.body[1:]:
         text = ast.unparse(statement)
-        if "_arrays(" in text or text.startswith(("n =", "m =", "n, m", "m, n")):
+        if isinstance(statement, ast.If) or "_arrays(" in text:
+            continue
+        if text.startswith(("n =", "m =", "n, m", "m, n", "dtype =")):
             continue
         if text.startswith("return ") and text.removeprefix("return ") not in names:
             text = text.removeprefix("return ")
@@ -114,9 +148,9 @@ def _formula(function: ast.FunctionDef) -> str:
     return "; ".join([last.partition(" = ")[2], *wheres])
 
 
-def _sampled(name: str) -> tuple[str, str]:
+def _sampled(name: str, samples: dict[str, tuple[str, str]]) -> tuple[str, str]:
     """Return derivative and NumPy code of a function's sample."""
-    inputs, expr = SAMPLES[name]
+    inputs, expr = samples[name]
     wrt = inputs.partition(":")[0]
     options = "" if name in CONSTANT else f", wrt: {wrt}, emit: [value, dense_jacobian]"
     # A dim needs an axis that gives it, also where the function has no array.
@@ -195,11 +229,28 @@ def arrays() -> list[str]:
             continue
         if name not in SAMPLES:
             raise SystemExit(f"say in SAMPLES how {row} is called in a sample")
-        derivative, code = _sampled(name)
+        derivative, code = _sampled(name, SAMPLES)
         sample = f"{_code(SAMPLES[name][1])}: " if derivative else ""
         lines.append(
             _row(_code(str(row)), row.shape, sample + derivative, code, _doc(row))
         )
+    return lines
+
+
+def definitions() -> list[str]:
+    """Return the table of the prelude's definitions."""
+    text = files("tensorgen.lang").joinpath("prelude.tg").read_text(encoding="utf-8")
+    lines = [
+        _row("definition", "derivative of a sample", "NumPy of the sample"),
+        _row("---", "---", "---"),
+    ]
+    for statement in split_statements(Text.plain(text, "prelude.tg")):
+        name = statement.value.partition("(")[0]
+        if name not in DEFINED:
+            raise SystemExit(f"say in DEFINED how {name} is called in a sample")
+        derivative, code = _sampled(name, DEFINED)
+        sample = f"{_code(DEFINED[name][1])}: {derivative}"
+        lines.append(_row(_code(statement.value), sample, code))
     return lines
 
 
@@ -218,6 +269,10 @@ def tables() -> str:
         "### Of whole arrays",
         "",
         *arrays(),
+        "",
+        "### Definitions of the prelude",
+        "",
+        *definitions(),
     ]
     return "\n".join(parts)
 
