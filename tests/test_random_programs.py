@@ -6,15 +6,10 @@ wrong. `--seeds START:STOP` runs other programs than the usual ones.
 
 from __future__ import annotations
 
-import time
-import traceback
-from types import ModuleType
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tensorgen import load
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.emit import render
 from tensorgen.errors import Source
@@ -26,60 +21,17 @@ from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.read import read_spec
 from tests.programs import meaning
-from tests.programs.check import Expected, check
+from tests.programs.check import Expected
+from tests.programs.judge import faults, report
 from tests.programs.oracle import joined
 from tests.programs.shrink import shrink
-from tests.programs.tree import RandomProgram
 from tests.random_programs import program
-
-MODES = ("cross-country", "reverse", "forward")
-MOST_SECONDS = 30.0  # of processor time for a module: more means that something grows
 
 
 @pytest.fixture(autouse=True)
 def plain_layout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave modules as the templates make them: layout takes a third of the time."""
     monkeypatch.setattr(render, "layout", lambda source: source)
-
-
-def modes(seed: int) -> tuple[str, ...]:
-    """All modes for every third program, one in turn for the others."""
-    return MODES if seed % 3 == 0 else (MODES[seed // 3 % 3],)
-
-
-def faults(found: RandomProgram) -> list[str]:
-    """What is wrong with the modules of a program."""
-    expected = Expected(found)
-    wrong = []
-    for mode in modes(found.seed):
-        try:
-            start = time.process_time()
-            module: ModuleType = load(found.text, mode=mode)
-            if (seconds := time.process_time() - start) > MOST_SECONDS:
-                wrong.append(f"{mode}: the module took long\n({seconds:.0f} seconds)")
-            wrong += [f"{mode}: {text}" for text in check(expected, module)]
-        except Exception:
-            wrong.append(f"{mode}: {traceback.format_exc(limit=-3)}")
-    return wrong
-
-
-def _kind(fault: str) -> str:
-    """What is wrong, without the mode and the numbers."""
-    lines = fault.partition(": ")[2].strip().splitlines()
-    return lines[-1] if "Traceback" in lines[0] else lines[0]
-
-
-def report(found: RandomProgram) -> str:
-    """The smallest program found that fails like this one, and how it fails."""
-    kinds = {_kind(fault) for fault in faults(found)}
-
-    def fails_alike(candidate: RandomProgram) -> bool:
-        return any(_kind(fault) in kinds for fault in faults(candidate))
-
-    small = shrink(found, fails_alike, 40)
-    arguments = {name: small.arguments[name] for name in small.used}
-    text = [f"seed {found.seed}:", small.text, f"{arguments}", *faults(small)]
-    return "\n".join(text)
 
 
 def test_values_and_derivatives_of_random_programs(seeds: range) -> None:

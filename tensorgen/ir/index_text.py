@@ -108,7 +108,9 @@ def solved_labels(node: Product) -> tuple[dict[Label, Affine], list[Constraint]]
         for label, reach in solved.items():
             form = form.substituted(label, reach)
         found = _solution(node, constraint._replace(form=form), sizes)
-        if found is None:
+        # A label in the place of an index array's entry is not substituted there, and
+        # its own form may rest on the one that would be fixed here.
+        if found is None or _places(form) & solved.keys():
             rest.append(constraint)
         else:
             solved[found[0]] = found[1]
@@ -119,7 +121,7 @@ def _solution(
     node: Product, constraint: Constraint, sizes: Mapping[Label, Dim]
 ) -> tuple[Label, Affine] | None:
     kind, form = constraint
-    inside = {x for a, _ in form.terms if isinstance(a, Lookup) for x in a.labels}
+    inside = _places(form)
     for atom, c in form.terms if kind == "eq" else ():
         if isinstance(atom, Lookup) or atom < node.order or abs(c) != 1:
             continue
@@ -128,6 +130,11 @@ def _solution(
         if atom not in inside and _stays_inside(value, sizes[atom], sizes):
             return atom, value
     return None
+
+
+def _places(form: Affine) -> set[Label]:
+    """The labels at which a form takes entries of index arrays."""
+    return {x for a, _ in form.terms if isinstance(a, Lookup) for x in a.labels}
 
 
 def _stays_inside(form: Affine, dim: Dim, sizes: Mapping[Label, Dim]) -> bool:

@@ -273,10 +273,12 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
 def _exp_sigmoid(graph: Graph, pair: Args) -> list[Ref] | None:
     """exp(t) * sigmoid(-t)**k = sigmoid(t) * sigmoid(-t)**(k - 1)."""
     exp, other = pair
+    if not _is(exp, "exp"):
+        return None
     logistic, exponent = other, Fraction(1)
     if _is(other, "pow"):
         logistic, exponent = arguments(other)[0], _exponent(other) or Fraction(0)
-    if not (_is(exp, "exp") and _is(logistic, "sigmoid") and exponent >= 1):
+    if not _is(logistic, "sigmoid") or exponent < 1:
         return None
     (t,) = arguments(exp)
     if not _same(graph, _negative(graph, t), arguments(logistic)[0]):

@@ -7,7 +7,7 @@ arrays of 10^3 to 10^6 doubles.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -30,16 +30,30 @@ FACTORISATION = 2.0
 """The factor of n^3 in an inverse or a determinant."""
 
 
+Tree = int | tuple["Tree", "Tree"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The best tree found for the factors of a product, and its cost."""
+
+    cost: float
+    tree: Tree
+
+
 @dataclass(frozen=True)
 class CostModel:
     """Costs for dim sizes: the hints, and `UNHINTED` for the rest.
 
-    `ordered` remembers what `order_contractions` has made of nodes for these sizes.
+    `ordered` remembers what `order_contractions` has made of nodes for these sizes,
+    `trees` the best tree of each product by what decides it: labels and their numbers.
     """
 
     hints: Mapping[str, int]
     ordered: dict[Node, Node] = field(default_factory=dict, compare=False, repr=False)
+    trees: dict[Hashable, Plan] = field(default_factory=dict, compare=False, repr=False)
     _values: dict[Dim, int] = field(default_factory=dict, compare=False, repr=False)
+    _works: dict[Node, float] = field(default_factory=dict, compare=False, repr=False)
 
     def size(self, dims: Iterable[Dim]) -> float:
         """The number of entries of an array of these dims, at least one."""
@@ -75,6 +89,12 @@ class CostModel:
 
     def work(self, node: Node) -> float:
         """The cost of one node, operands given."""
+        found = self._works.get(node)
+        if found is None:
+            found = self._works[node] = self._work(node)
+        return found
+
+    def _work(self, node: Node) -> float:
         match node:
             case Product(factors=factors) if factors:
                 out, every = self.size(node.dims), self.size(node.sizes)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Sum
+from tensorgen.ir.nodes import Node, Sum, topological
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.views import Name, View, labels_of, rename
@@ -23,7 +23,18 @@ TRIALS = 8
 """How many candidates are priced a sum."""
 
 BUDGET = 200
-"""After so many priced candidates in all, each sum left prices only its first."""
+"""After so many priced candidates, each rest of a sum prices only its first."""
+
+MOST = 600
+"""After so many over all sums of a graph, only what never costs moves outside."""
+
+
+class Trials:
+    """How many candidates have been priced, over all sums of a graph."""
+
+    def __init__(self) -> None:
+        """Start at none."""
+        self.count = 0
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,7 @@ def factor_sum(
     opens: Callable[[Node], bool],
     *,
     root: bool = False,
+    trials: Trials | None = None,
 ) -> Node:
     """Return a sum with common factors outside, the largest saving first.
 
@@ -49,11 +61,13 @@ def factor_sum(
     factor shares labels with, since `p[i] * (delta(i, j) - p[j])` would have to be
     materialised. At the `root` of what is stored, a factor of all terms moves outside
     if no rest has one of its axes, deltas or not: it leaves an array without that axis.
-    `opens` says which terms may be looked into. Ends: each step lowers the number of
-    factors over all terms, and after BUDGET trials no second one is made of a sum.
+    `opens` says which terms may be looked into; `trials` are those of the graph so
+    far. Ends: each step lowers the number of factors over all terms, and after BUDGET
+    trials no second one is made of a sum.
     """
     known: dict[Node, Node] = {}
-    trials = 0
+    trials = trials or Trials()
+    before = trials.count
 
     def again(rest: Node) -> Node:
         # Different orders of the same steps meet in one rest.
@@ -62,15 +76,16 @@ def factor_sum(
         return known[rest]
 
     def tried(rest: Sum) -> Node:
-        nonlocal trials
         views = _views(rest, opens)
         found = sorted(_candidates(rest, views, cost, root), key=lambda c: -c.saving)
+        if trials.count > MOST:
+            found = [candidate for candidate in found if candidate.free]
         for candidate in found[:TRIALS]:
-            trials += 1
+            trials.count += 1
             better = _factored(graph, rest, views, candidate, again)
             if candidate.free or pays(graph, rest, better, cost):
                 return better
-            if trials > BUDGET:
+            if trials.count > before + BUDGET:
                 break
         return rest
 
@@ -184,9 +199,10 @@ def _renamed_rest(view: View, place: int, names: dict[Name, Name]) -> View:
 
 def pays(graph: Graph, before: Node, after: Node, cost: CostModel) -> bool:
     """Whether the best order of the factored form costs less."""
-    ordered = order_contractions(graph, [before, after], cost)
-    only = [cost.total([root]) for root in ordered]
-    both = cost.total(ordered)
+    first, second = (
+        dict.fromkeys(topological([root]))
+        for root in order_contractions(graph, [before, after], cost)
+    )
     # What both need, their common factors, says nothing about either.
-    common = sum(only) - both
-    return only[1] - common < MARGIN * (only[0] - common)
+    price = sum(cost.work(node) for node in second if node not in first)
+    return price < MARGIN * sum(cost.work(node) for node in first if node not in second)

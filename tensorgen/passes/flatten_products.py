@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, children, topological
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.factor_sums import factor_sum, pays
+from tensorgen.passes.factor_sums import Trials, factor_sum, pays
 from tensorgen.passes.rebuild import carry_names, with_operands
 from tensorgen.passes.views import (
     LIMIT,
@@ -37,9 +37,9 @@ def flatten_products(
     graph: Graph, roots: Sequence[Node], cost: CostModel
 ) -> list[Node]:
     """Return `roots` with chains of products flattened and sums rearranged."""
-    current = list(roots)
+    current, trials = list(roots), Trials()
     for _ in range(ROUNDS):
-        before, current = current, Flattening(graph, current, cost).run()
+        before, current = current, Flattening(graph, current, cost, trials).run()
         if before == current:
             break
     return current
@@ -48,11 +48,14 @@ def flatten_products(
 class Flattening:
     """One round, operands first."""
 
-    def __init__(self, graph: Graph, roots: Sequence[Node], cost: CostModel) -> None:
+    def __init__(
+        self, graph: Graph, roots: Sequence[Node], cost: CostModel, trials: Trials
+    ) -> None:
         """Count the uses of every node below `roots`."""
         self.graph = graph
         self.roots = roots
         self.cost = cost
+        self.trials = trials
         self.order = topological(roots)
         self.uses: dict[Node, int] = dict.fromkeys(roots, 1)
         for node in self.order:
@@ -204,7 +207,9 @@ class Flattening:
             else:
                 terms.append((term.coefficient, inner, list(term.labels)))
         flat = self.graph.sum(axes, terms, dict(enumerate(node.dims)))
-        factored = factor_sum(self.graph, flat, self.cost, self.opens_term)
+        factored = factor_sum(
+            self.graph, flat, self.cost, self.opens_term, trials=self.trials
+        )
         if isinstance(factored, Product):
             return separated(self.graph, factored)
         return factored

@@ -10,21 +10,18 @@ counted, and computed, once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
-from math import prod
+from math import inf, prod
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Product, Ref
-from tensorgen.passes.cost import CostModel
+from tensorgen.passes.cost import CostModel, Plan, Tree
 from tensorgen.passes.rebuild import rebuild
 
 EXACT = 8
 """Products with at most this many factors are ordered exactly."""
-
-Tree = int | tuple["Tree", "Tree"]
 
 
 def order_contractions(
@@ -52,14 +49,6 @@ def _ordered(graph: Graph, node: Node, cost: CostModel) -> Node:
 def _needs_presum(node: Product) -> bool:
     """Whether a summed label stands in one factor alone, beside another factor."""
     return bool(node.inner)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The best tree found for a set of factors, and its cost."""
-
-    cost: float
-    tree: Tree
 
 
 class Contraction:
@@ -124,7 +113,10 @@ class Contraction:
     def plan(self) -> Plan:
         """Return the best tree over all factors, found once."""
         if self._plan is None:
-            self._plan = self._search()
+            labels = tuple(ref.labels for ref in self.factors)
+            key = (self.node.order, labels, tuple(self.numbers.items()), *self.atoms)
+            found = self.cost.trees.get(key)
+            self._plan = self.cost.trees[key] = found or self._search()
         return self._plan
 
     def _search(self) -> Plan:
@@ -160,24 +152,33 @@ class Contraction:
             reduce(int.__or__, (leaves[k][0] for k in range(count) if s >> k & 1), 0)
             for s in range(1 << count)
         ]
-        kept = [self.kept(mask) for mask in masks]
+        # Sets of labels are masks too: most of the time goes into their unions.
+        bits = {x: 1 << k for k, x in enumerate(self.sizes)}
+        kept = [sum(bits[x] for x in self.kept(mask)) for mask in masks]
+        sizes: dict[int, float] = {
+            sum(bits[x] for x in labels): self.size(labels)
+            for labels in map(self.kept, masks)
+        }
         best: dict[int, Plan] = {
             1 << k: Plan(self._leaf(leaves[k][0]), leaves[k][1]) for k in range(count)
         }
         for s in range(1, 1 << count):
             if s in best:
                 continue
-            found: Plan | None = None
+            out, least, cut = kept[s], inf, 0
             for a in _splits(s):
                 b = s ^ a
                 spent = best[a].cost + best[b].cost
-                if found is not None and spent >= found.cost:
+                if spent >= least:
                     continue
-                spent += self.spent(kept[s], kept[a] | kept[b], 2)
-                if found is None or spent < found.cost:
-                    found = Plan(spent, (best[a].tree, best[b].tree))
-            assert found is not None
-            best[s] = found
+                every = kept[a] | kept[b]
+                if every not in sizes:
+                    numbers = (n for x, n in self.numbers.items() if bits[x] & every)
+                    sizes[every] = prod(numbers)
+                spent += self.cost.merge(sizes[out], sizes[every], every != out, 2)
+                if spent < least:
+                    least, cut = spent, a
+            best[s] = Plan(least, (best[cut].tree, best[s ^ cut].tree))
         return best[(1 << count) - 1]
 
     def _leaf(self, mask: int) -> float:

@@ -86,6 +86,14 @@ def test_a_lookup_is_a_subscript_or_a_delta() -> None:
     assert formula(scatter) == "sum_j y[j] * delta[i, row[j]]"
 
 
+def test_labels_that_fix_each_other_by_lookups_keep_a_delta() -> None:
+    e = Example()
+    col, y = e.graph.input("col", (m,), index=m), e.y
+    each_other = [("eq", {a: 1, Lookup(col, (b,)): -1}, 0) for a, b in ((0, 1), (1, 0))]
+    pairs = e.graph.product([], [(y, [0]), (y, [1])], constraints=each_other)
+    assert formula(pairs) == "sum_i y[col[i]] * y[i] * delta[i, col[col[i]]]"
+
+
 def test_signs_coefficients_and_quotients_read_as_written() -> None:
     e = Example()
     g = e.graph

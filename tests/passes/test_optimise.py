@@ -14,6 +14,7 @@ from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.cost import CostModel
+from tensorgen.passes.factor_sums import MOST, Trials, factor_sum
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.optimise import optimise
 from tests.passes.programs import chain, network
@@ -46,6 +47,31 @@ def test_the_hessian_of_logsumexp_stays_diagonal_plus_rank_one() -> None:
     products = [t.node for t in flat.terms if isinstance(t.node, Product)]
     assert [bool(p.constraints) for p in products] == [True, False]
     assert all(ref.node.order == 1 for p in products for ref in p.factors)
+
+
+def test_after_many_trials_only_what_never_costs_is_factored() -> None:
+    # x * y costs less as x * (y + z); A[i] * v[j] + A[i] * w[j] is never larger so.
+    graph = Graph()
+    x, y, z = (graph.input(name, ["n", "m"]) for name in "xyz")
+    v, w = (graph.input(name, ["m"]) for name in "vw")
+    a = graph.input("a", ["n"])
+    priced = graph.sum(
+        "ij",
+        [(1, graph.einsum("ij,ij->ij", x, other), "ij") for other in (y, z)],
+    )
+    free = graph.sum(
+        "ij", [(1, graph.einsum("i,j->ij", a, other), "ij") for other in (v, w)]
+    )
+    spent = Trials()
+    spent.count = MOST + 1
+
+    def factored(node: Node, trials: Trials) -> bool:
+        found = factor_sum(graph, node, COST, lambda term: True, trials=trials)
+        return isinstance(found, Product)
+
+    assert factored(priced, Trials())
+    assert not factored(priced, spent)
+    assert factored(free, spent)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -146,6 +146,21 @@ def test_a_chain_that_stands_twice_in_a_product_is_computed_once() -> None:
     assert cost.total_flops([ordered]) < 2.2 * (500 * 400 * 300 + 500 * 300 * 300)
 
 
+def test_products_of_one_shape_are_searched_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph, cost = Graph(), CostModel({})
+    x = [graph.input(name, ["n", "n"]) for name in "ABCDE"]
+    chains = [graph.einsum("ij,jk,kl->il", *x[k : k + 3]) for k in range(3)]
+    found = []
+    search = Contraction._search
+    monkeypatch.setattr(
+        Contraction, "_search", lambda self: found.append(self.node) or search(self)
+    )
+    order_contractions(graph, chains, cost)
+    assert len(found) == 1
+
+
 def test_products_of_many_factors_are_ordered_in_little_time() -> None:
     graph = Graph()
     nodes = [graph.input(f"A{k}", [f"d{k}", f"d{k + 1}"]) for k in range(12)]

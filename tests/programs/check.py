@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from tests.programs import oracle
+from tests.programs.check_structured import SHIFTS, check_object, check_solve
 from tests.programs.tree import RandomProgram
 
 Array = Any
+Direction = oracle.Direction
 TOLERANCE = 1e-9
 
 
@@ -28,17 +30,19 @@ class Expected:
         signs = random.choice((-1.0, 1.0), entries)
         self.flat = signs * random.uniform(0.5, 1.5, entries)
         self.direction = oracle.split(program, self.flat)
+        self.other = random.uniform(0.5, 1.5, entries)
         self.cotangent = random.uniform(-1, 1, np.shape(self.value))
+        self.random = random
 
     @cached_property
     def second(self) -> Array:
-        """The Hessian times the direction."""
-        return oracle.second(self.program, self.direction)
+        """The second derivative along both directions."""
+        return oracle.along(self.program, self.directions, oracle.STEPS[2])
 
-    def second_again(self) -> Array | None:
-        """The same with another step; None where they disagree: a kink is near."""
-        other = oracle.second(self.program, self.direction, 2e-4)
-        return other if _error(other, self.second) < TOLERANCE else None
+    @property
+    def directions(self) -> tuple[Direction, Direction]:
+        """The direction, and the other one."""
+        return self.direction, oracle.split(self.program, self.other)
 
 
 def check(expected: Expected, module: ModuleType) -> Iterator[str]:
@@ -48,7 +52,9 @@ def check(expected: Expected, module: ModuleType) -> Iterator[str]:
     copies = {name: array.copy() for name, array in arguments.items()}
     yield from _compare("f", module.f(**arguments), expected.value)
     for kind in program.emit:
-        if kind in CHECKS:
+        if isinstance(kind, int | tuple):
+            yield from _higher(expected, module, arguments, kind)
+        elif kind in CHECKS:
             yield from CHECKS[kind](expected, module, arguments)
     for name, copy in copies.items():
         if not np.array_equal(copy, arguments[name]):
@@ -132,6 +138,9 @@ def _jacobian_object(
     wanted = oracle.split(program, expected.jacobian)
     for name, jac in zip(program.wrt, objects, strict=True):
         yield from _compare(f"f_jac.dense() by {name}", jac.dense(), wanted[name])
+        whole = jac.dense().reshape(jac.shape)
+        columns = np.shape(program.arguments[name])
+        yield from check_object(jac, whole, expected.value.shape, columns)
         if jac.tensor_shape != wanted[name].shape:
             yield f"f_jac.tensor_shape by {name} is {jac.tensor_shape}"
         flat = wanted[name].reshape(expected.value.size, -1)
@@ -144,9 +153,71 @@ def _jacobian_object(
 
 def _second_order(expected: Expected, what: str, got: Array) -> Iterator[str]:
     """Hold a Hessian's product with the direction against the oracle."""
-    wrong = _error(got, expected.second) > TOLERANCE
-    if wrong and expected.second_again() is not None:
-        yield from _compare(what, got, expected.second)
+    terms = got * expected.other
+    scale = max(float(np.abs(terms).sum()), 1e-3)
+    wrong = not abs(terms.sum() - expected.second) / scale <= TOLERANCE
+    if wrong and oracle.sure(expected.program, expected.directions, scale) is not None:
+        yield f"{what} is along another {terms.sum()!r} instead of {expected.second!r}"
+
+
+def _higher(
+    expected: Expected,
+    module: Any,
+    arguments: Mapping[str, Array],
+    kind: int | tuple[str, ...],
+) -> Iterator[str]:
+    """Hold a derivative of a higher order, or a mixed one, against the oracle."""
+    program = expected.program
+    names = kind if isinstance(kind, tuple) else program.wrt * kind
+    label = "f_d_" + "_".join(names) if isinstance(kind, tuple) else f"f_d{kind}"
+    derivative = getattr(module, label)(**arguments)
+    shapes = [arguments[name].shape for name in names]
+    shape = sum(shapes, expected.value.shape)
+    dense = derivative.dense()
+    if dense.shape != shape or derivative.tensor_shape != shape:
+        yield f"{label} has the shapes {dense.shape}, {derivative.tensor_shape}"
+        return
+    steps = [expected.random.uniform(0.5, 1.5, shape) for shape in shapes]
+    wanted = dense
+    for count in range(1, len(names) + 1):
+        wanted = np.tensordot(wanted, steps[-count], len(shapes[-count]))
+        got = derivative.contract(*steps[-count:])
+        yield from _compare(f"{label}.contract of {count}", got, wanted)
+    directions = [{x: step} for x, step in zip(names, steps, strict=True)]
+    tolerance = oracle.TOLERANCES[len(names)]
+    scale = float(np.max(np.abs(dense), initial=1e-3))
+    found = oracle.along(program, directions, oracle.STEPS[len(names)])
+    wrong = not np.max(np.abs(found - wanted), initial=0) / scale <= tolerance
+    if wrong and oracle.sure(program, directions, scale) is not None:
+        yield f"{label} is along directions\n{wanted!r}\ninstead of\n{found!r}"
+
+
+def _problem(
+    expected: Expected, module: Any, arguments: Mapping[str, Array]
+) -> Iterator[str]:
+    program = expected.program
+    data = {x: a for x, a in arguments.items() if x not in program.wrt}
+    problem = module.FProblem(**data)
+    flat = problem.pack(**{name: arguments[name] for name in program.wrt})
+    yield from _compare("p.value", problem.value(flat), expected.value)
+    if "gradient" in program.emit:
+        value, gradient = problem.value_and_gradient(flat)
+        yield from _compare("p.value_and_gradient", value, expected.value)
+        yield from _compare("p.gradient", gradient, expected.jacobian)
+        if "hvp" in program.emit:
+            product = problem.hvp(flat, expected.flat)
+            yield from _second_order(expected, "p.hvp", product)
+        if "hessian" in program.emit:
+            product = np.asarray(problem.hessian(flat)) @ expected.flat
+            yield from _second_order(expected, "p.hessian @ direction", product)
+    else:
+        whole = np.asarray(problem.jacobian(flat))
+        yield from _compare("p.jacobian", whole, _rows(expected))
+
+
+def _rows(expected: Expected) -> Array:
+    """The Jacobian as a matrix."""
+    return expected.jacobian.reshape(-1, expected.jacobian.shape[-1])
 
 
 def _hvp(
@@ -164,6 +235,11 @@ def _hessian(
     hess = module.f_hess(**arguments)
     size = expected.flat.size
     dense = np.reshape(hess.dense(), (size, size))
+    one = program.arguments[program.wrt[0]].shape
+    columns = one if len(program.wrt) == 1 else (size,)
+    yield from check_object(hess, dense, columns, columns)
+    for shift in SHIFTS:
+        yield from check_solve(hess, dense, shift)
     product = dense @ expected.flat
     yield from _second_order(expected, "f_hess.dense() @ direction", product)
     yield from _compare("the Hessian's transpose", dense.T, dense)
@@ -205,4 +281,5 @@ CHECKS = {
     "hvp": _hvp,
     "jvp": _jvp,
     "vjp": _vjp,
+    "problem": _problem,
 }

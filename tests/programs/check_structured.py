@@ -40,14 +40,14 @@ def _hessian(
     shapes = [arguments[name].shape for name in program.wrt]
     matrix = _whole(program, module.f_hess_dense(**arguments), arguments)
     columns = shapes[0] if len(shapes) == 1 else (len(matrix),)
-    yield from _object(H, matrix, columns, columns)
+    yield from check_object(H, matrix, columns, columns)
     yield from _same("diagonal()", H.diagonal(), np.diagonal(matrix).reshape(columns))
     yield from _same("the transpose", matrix.T, matrix, rtol=1e-11)
     yield from _differences(program, module, arguments, matrix)
     yield from _size(program, H, matrix)
     yield from _pattern(H, module.f_hess(**program.arguments(1)))
     for shift in SHIFTS:
-        yield from _solve(H, matrix, shift)
+        yield from check_solve(H, matrix, shift)
     single = {
         name: array.astype(np.float32) if array.dtype.kind == "f" else array
         for name, array in arguments.items()
@@ -57,7 +57,7 @@ def _hessian(
         yield f"the dtype of single precision is {rounded.dtype}"
     whole = np.asarray(rounded)
     yield from _same("single precision", whole, matrix, rtol=1e-3)
-    yield from _solve(rounded, whole, 20.0)
+    yield from check_solve(rounded, whole, 20.0)
 
 
 def _whole(program: StructuredProgram, dense: Any, arguments: Any) -> Array:
@@ -81,7 +81,7 @@ def _jacobian(
     columns = arguments["x"].shape
     rows = dense.shape[: dense.ndim - len(columns)]
     matrix = dense.reshape(math.prod(rows), math.prod(columns))
-    yield from _object(J, matrix, rows, columns)
+    yield from check_object(J, matrix, rows, columns)
     yield from _size(program, J, matrix)
     yield from _pattern(J, module.f_jac(**program.arguments(1)))
     d = np.random.default_rng(2).normal(size=columns)
@@ -138,7 +138,7 @@ def _symmetric(dense: Array, axes: int, order: int) -> Iterator[str]:
         yield from _same(f"exchange of {k} and {k + 1}", turned, dense, rtol=1e-11)
 
 
-def _object(
+def check_object(
     H: Any, matrix: Array, rows: tuple[int, ...], columns: tuple[int, ...]
 ) -> Iterator[str]:
     """Hold what all derivative matrices offer against the dense matrix."""
@@ -249,7 +249,7 @@ def _differences(
         yield from _same("hvp", got, matrix @ flat)
 
 
-def _solve(H: Any, matrix: Array, shift: float) -> Iterator[str]:
+def check_solve(H: Any, matrix: Array, shift: float) -> Iterator[str]:
     """Hold solve and factorize against NumPy; a singular system is refused."""
     size, eps = len(matrix), float(np.finfo(matrix.dtype).eps)
     shifted = matrix.astype(float) + shift * np.eye(size)

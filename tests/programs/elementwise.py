@@ -43,6 +43,12 @@ UNARY: tuple[tuple[str, int, int], ...] = (
     ("2**tanh({0})", 0, POW),
     ("{0} / (1 + {0}**2)", ATOM, MUL),
     ("sin({0}) * cos({0})", 0, MUL),
+    ("erf({0})", 0, ATOM),
+    ("erfc(0.5 * sin({0}))", 0, ATOM),
+    ("lgamma(2 + {0}**2)", ATOM, ATOM),
+    ("gelu({0})", 0, ATOM),
+    ("silu({0})", 0, ATOM),
+    ("mish({0})", 0, ATOM),
 )
 
 # Template, how tightly it binds, how tightly its arguments must.
@@ -65,6 +71,10 @@ BINARY: tuple[tuple[str, int, tuple[int, int]], ...] = (
 # Template with up to four arguments, and what must stay away from zero.
 KINKS: tuple[tuple[str, str], ...] = (
     ("abs({0})", "{0}"),
+    ("softsign({0})", "{0}"),
+    ("elu({0})", "{0}"),
+    ("leaky_relu({0}, 0.3)", "{0}"),
+    ("huber({0}, 0.7)", "abs({0}) - 0.7"),
     ("relu({0})", "{0}"),
     ("maximum({0}, {1})", "{0} - {1}"),
     ("minimum({0}, {1})", "{0} - {1}"),

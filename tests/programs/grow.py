@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from tests.programs import meaning
+from tests.programs.derivatives import DerivativeGrower
 from tests.programs.elementwise import BINARY, KINKS, UNARY
 from tests.programs.indexed import IndexGrower
+from tests.programs.reading import Meaningless
 from tests.programs.tree import (
     ADD,
     ATOM,
@@ -40,29 +42,46 @@ class Grower:
         self.sizes = sizes
         self.long = [dim for dim, size in sizes.items() if size > 1]
         self.names: dict[str, Shape] = {}
-        self.inputs: set[str] = set()
+        self.inputs: list[str] = []
         self.positive: set[str] = set()
-        self.scope: dict[str, Array] = {
-            **meaning.NUMPY,
-            **sizes,
-            "bump": lambda t: t / (1 + t * t),
-        }
-        self.indexed = IndexGrower(self)
+        self.promises: dict[str, str] = {}  # of matrices: symmetric, spd
+        self.scope: dict[str, Array] = {**meaning.NUMPY, **sizes}
+        self.statements: list[Statement] = []
+        self.derived: dict[str, tuple[str, str]] = {}  # a + b - 1, or 2*a: (a, "")
+        self.indexed: dict[str, str] = {}
+        self.index_shapes: dict[str, Shape] = {}
+        self.indices = IndexGrower(self)
+        self.derivatives = DerivativeGrower(self)
 
     def add(self, name: str, shape: Shape, value: Array) -> None:
         """Bring a name into scope."""
         self.names[name] = shape
         self.scope[name] = value
 
+    def add_indices(self, name: str, shape: Shape, dim: str, value: Array) -> None:
+        """Bring an index array into scope."""
+        self.index_shapes[name], self.indexed[name] = shape, dim
+        self.scope[name] = value
+
+    def define(self, statement: Statement) -> None:
+        """Bring what a statement defines into scope."""
+        self.add(statement.name, statement.shape, self.checked(statement))
+        self.statements.append(statement)
+        self.derivatives.named(statement.name)
+
     def value(self, expr: Expr) -> Array:
         """The value of an expression; None where it should not be used."""
-        letters = dict(self.indexed.letters)
-        return self.checked(Statement("_", expr, expr.shape, (), letters))
+        return self.checked(Statement("_", expr, expr.shape))
 
     def checked(self, statement: Statement) -> Array:
         """The value of a statement; None where it should not be used."""
         with np.errstate(all="ignore"):
-            value = meaning.evaluate(statement, self.scope, self.sizes, np)
+            try:
+                value = meaning.evaluate(
+                    statement, self.scope, self, np, self.statements
+                )
+            except Meaningless:
+                return None
         sound = (
             np.all(np.isfinite(value)) and np.max(np.abs(value), initial=0) < LARGEST
         )
@@ -78,6 +97,7 @@ class Grower:
             ways = [self.unary, self.binary, self.binary, self.kinked]
             ways += [by_order[min(len(shape), 2)]] * 4
             ways += [self.reduced] * 2
+            ways += [self.derivatives.expression] * 2
             ways += [self.leaf] * (depth == 1)
         for _ in range(6):
             expr = self.rng.choice(ways)(shape, depth)
@@ -102,6 +122,9 @@ class Grower:
             if len(s) > 1 and s[::-1] == shape:
                 found.append(Expr(f"{name}.T", (), shape))
             found += self.pieces(name, s, shape)
+            for row, dim in self.indexed.items():
+                if s[:1] == (dim,) and self.index_shapes[row] + s[1:] == shape:
+                    found += [Expr(f"{name}[{row}]", (), shape)] * 5
         if not shape:
             found.append(Expr(pick(("0.5", "2", "1.25", "pi", "3")), (), ()))
         if found:
@@ -216,9 +239,23 @@ class Grower:
             ("det({0})", (("spd", n),)),
             ("logdet({0})", (("spd", n),)),
             ("{0} @ solve({1}, {2})", ((n,), ("spd", n), (n,))),
+            ("trace(inv({0}) @ {1})", (("spd", n), (n, n))),
+            ("trace({0} @ {0} @ {0})", ((n, n),)),
+            ("trace(kron({0}, {1}))", ((n, n), (m, m))),
+            ("sum(cholesky({0}))", (("spd", n),)),
+            ("tensordot({0}, {1}, 2)", ((n, m), (n, m))),
+            ("mse({0}, {1})", ((n, m), (n, m))),
+            ("bce_with_logits({0}, {1})", ((n,), (n,))),
+            ("cross_entropy({0}, {1})", ((n, m), (n, m))),
+            ("prod({0})", ((n,),)),
+            ("sum(concatenate([{0}, {1}])**2)", ((n,), (m,))),
+            ("sum(stack([{0}, {1}]) @ {2})", ((n,), (n,), (n,))),
+            ("sum(ravel({0})[1:] * ravel({0})[:-1])", ((n, m),)),
         ]
-        if self.rng.random() < 0.3:
-            return self.indexed.scalar(depth)
+        if self.rng.random() < 0.04:
+            ways = [("trace(expm({0}))", ((n, n),))]
+        if self.rng.random() < 0.4:
+            return self.indices.scalar(depth)
         return self.filled(self.rng.choice(ways), shape, depth)
 
     def from_vector(self, shape: Shape, depth: int) -> Expr | None:
@@ -232,6 +269,12 @@ class Grower:
             ('einsum("ij,ij->i", {0}, {1})', ((n, m), (n, m))),
             ('einsum("ij,j,j->i", {0}, {1}, {2})', ((n, m), (m,), (m,))),
             ('einsum("ji->i", {0})', ((m, n),)),
+            ("cumsum({0})", ((n,),)),
+            ("flip({0})", ((n,),)),
+            ("roll({0}, 1)", ((n,),)),
+            ("prod({0}, axis=1)", ((n, m),)),
+            ("tensordot({0}, {1}, 1)", ((n, m), (m,))),
+            ("concatenate([{0}, {1}])[-1] * {0}", ((n,), (m,))),
         ]
         if n in self.sizes:
             ways += [
@@ -239,6 +282,8 @@ class Grower:
                 ("diagonal({0})", ((n, n),)),
                 ("solve({0}, {1})", (("spd", n), (n,))),
                 ("inv({0}) @ {1}", (("spd", n), (n,))),
+                ("{0} @ {0} @ {1}", ((n, n), (n,))),
+                ("cholesky({0}) @ {1}", (("spd", n), (n,))),
                 ('einsum("ii->i", {0})', ((n, n),)),
             ]
         return self.filled(self.rng.choice(ways), shape, depth)
@@ -260,6 +305,18 @@ class Grower:
             ('einsum("ij,i,j->ij", {0}, {1}, {2})', ((n, m), (n,), (m,))),
             ('einsum("ijk,k->ij", {0}, {1})', ((n, m, p), (p,))),
             ("{0} @ {1} @ {2}", ((n, p), (p, p), (p, m))),
+            ("tril({0})", ((n, m),)),
+            ("triu({0}, 1)", ((n, m),)),
+            ("cumsum({0}, axis=0)", ((n, m),)),
+            ("flip({0}, axis=1)", ((n, m),)),
+            ("tensordot({0}, {1}, 1)", ((n, p), (p, m))),
+            ("expand_dims({0}, 1) * {1}", ((n,), (m,))),
+            (f"broadcast_to({{0}}, ({n}, {m}))", ((m,),)),
+            (f"reshape({{0}}, ({n}, {m}))", ((m, n),)),
+            ("layer_norm({0}, {1}, {2}, 0.5)", ((n, m), (m,), (m,))),
+            ("attention({0}, {1}, {2})", ((n, p), (p, p), (p, m))),
+            ("{0} @ {1}", ((n, n), (n, m))),
+            ('einsum("...ij,...jk->...ik", {0}, {1})', ((n, p), (p, m))),
         ]
         if n in self.sizes:
             ways.append(("solve({0}, {1})", (("spd", n), (n, m))))
@@ -269,6 +326,8 @@ class Grower:
                 (f"{{0}} + eye({n})", ((n, n),)),
                 ("diag({0})", ((n,),)),
                 ("inv({0})", (("spd", n),)),
+                ("{0} @ {0}", ((n, n),)),
+                ("cholesky({0})", (("spd", n),)),
             ] * 2
         return self.filled(self.rng.choice(ways), shape, depth)
 
@@ -301,6 +360,10 @@ class Grower:
 
     def well_conditioned(self, n: str, depth: int) -> Expr:
         """A positive definite matrix, mostly symmetric."""
+        own = [x for x in self.promises if self.names[x] == (n, n)]
+        spd = [x for x in own if self.promises[x] == "spd"]
+        if spd and self.rng.random() < 0.6:
+            return Expr(self.rng.choice(spd), (), (n, n))
         arg = self.grow((n, n), min(depth - 1, 1))
         arg = Expr("tanh({0})", (arg,), (n, n))
         template = self.rng.choice(("{0} @ {0}.T + 3*eye(%s)", "{0} + 4*eye(%s)")) % n

@@ -1,10 +1,13 @@
-"""Growing statements and sums in index notation."""
+"""Growing statements and reductions in index notation."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tests.programs import meaning
 from tests.programs.elementwise import UNARY
+from tests.programs.reading import Meaningless, read
 from tests.programs.tree import ADD, ATOM, MUL, NEG, Expr, Statement
 
 if TYPE_CHECKING:
@@ -12,42 +15,65 @@ if TYPE_CHECKING:
 
 LETTERS = tuple("ijklqrst") + tuple(f"i{k}" for k in range(1, 9))
 Letters = dict[str, str]  # a letter and the dim that its range has
+REDUCTIONS = (*["sum"] * 8, "mean", "prod", "max", "min", "norm", "logsumexp")
+# Sizes for which dims that are not provably equal differ.
+DISTINCT = {"n": 31, "m": 47, "p": 71}
 
 
 class IndexGrower:
-    """Grows scalar expressions over letters. `letters` collects all of a statement."""
+    """Grows scalar expressions over letters."""
 
     def __init__(self, grower: Grower) -> None:
         self.grower = grower
         self.rng = grower.rng
-        self.letters: Letters = {}
+        self.sums: list[tuple[str, str]] = []  # dims, and sums of letters inside
 
     def statement(self, name: str, depth: int) -> Statement | None:
         """`name[i, j] = ...`; None where its values are of no use."""
-        self.letters = {}
         order = self.rng.choice((1, 1, 2, 2, 3))
         free = {x: self.some_range() for x in LETTERS[:order]}
-        self.letters.update(free)
-        body = self.body(free, depth)
         indices = list(free)
         self.rng.shuffle(indices)
         shape = tuple(free[x] for x in indices)
-        result = Statement(name, body, shape, tuple(indices), dict(self.letters))
+        body = self.grow(free, depth)
+        result = Statement(name, body, shape, tuple(indices))
+        if not self.has_its_shape(result):
+            body = self.anchored(body, free)
+            result = Statement(name, body, shape, tuple(indices))
+            if not self.has_its_shape(result):
+                return None
         return result if self.grower.checked(result) is not None else None
 
+    def has_its_shape(self, statement: Statement) -> bool:
+        """Whether the ranges of a statement's left indices follow as they should."""
+        indexed = tuple(sorted(self.grower.indexed.items()))
+        reading = read(statement.body.text, statement.indices, indexed)
+        names = {**self.grower.names, **self.grower.index_shapes}
+
+        def shapes(name: str) -> list[int]:
+            return [meaning.length(dim, DISTINCT) for dim in names[name]]
+
+        try:
+            ranges = reading.intervals(shapes, DISTINCT)
+        except Meaningless:
+            return False
+        return [ranges[x][1] for x in reading.left] == [
+            meaning.length(dim, DISTINCT) for dim in statement.shape
+        ]
+
     def scalar(self, depth: int) -> Expr | None:
-        """A sum over indices that stands in an array expression."""
-        expr = self.sum({}, depth)
-        return expr if self.grower.value(expr) is not None else None
+        """A reduction over indices that stands in an array expression."""
+        expr = self.reduction({}, depth)
+        sound = self.has_its_shape(Statement("_", expr, ()))
+        return expr if sound and self.grower.value(expr) is not None else None
 
     def some_range(self) -> str:
         dim = self.grower.some_dim()
         shorten = dim in self.grower.long and self.rng.random() < 0.2
         return f"{dim} - 1" if shorten else dim
 
-    def body(self, free: Letters, depth: int) -> Expr:
-        """An expression in which every free letter stands alone somewhere."""
-        expr = self.grow(free, depth)
+    def anchored(self, expr: Expr, free: Letters) -> Expr:
+        """An expression in which every letter stands alone somewhere."""
         for letter in free:
             anchor = self.anchor(letter, free)
             if anchor.template not in _leaves(expr):
@@ -65,7 +91,7 @@ class IndexGrower:
             if shape == (dim,):
                 return Expr(f"{name}[{letter}]")
         base = dim.removesuffix(" - 1")
-        # Shifted alone, a summed letter would start at -1.
+        # Shifted alone, a bound letter would start at -1.
         positions = [letter] if dim == base else [letter, f"{letter} + 1"]
         for name, shape in self.grower.names.items():
             if base in shape:
@@ -84,7 +110,7 @@ class IndexGrower:
         if depth <= 0 or roll < 0.2:
             return self.leaf(free)
         if roll < 0.4:
-            return self.sum(free, depth)
+            return self.reduction(free, depth)
         if roll < 0.6:
             template, need, level = self.rng.choice(UNARY)
             return Expr(template, (self.grow(free, depth - 1),), (), level, (need,))
@@ -95,56 +121,127 @@ class IndexGrower:
         return Expr(f"{{0}} {sign} {{1}}", (left, right), (), ADD, (ADD, MUL))
 
     def leaf(self, free: Letters) -> Expr:
-        """An entry of something in scope, or an index as a number."""
+        """An entry of something in scope, or what can be made of indices alone."""
+        rng, letters = self.rng, list(free)
         names = list(self.grower.names.items())
-        self.rng.shuffle(names)
-        if free and self.rng.random() < 0.1:
-            letter = self.rng.choice(list(free))
-            return Expr(f"{letter}")
-        if len(free) > 1 and self.rng.random() < 0.08:
-            first, second = self.rng.sample(list(free), 2)
-            return Expr(f"delta({first}, {second})")
+        rng.shuffle(names)
+        if free and rng.random() < 0.1:
+            return Expr(rng.choice(letters))
+        if len(free) > 1 and rng.random() < 0.12:
+            first, second = rng.sample(letters, 2)
+            template = rng.choice(
+                ("delta({}, {})", "delta({}, {} + 1)", "({} < {})", "({} <= {})")
+            )
+            return Expr(template.format(first, second))
         for name, shape in names:
+            wanted = len(shape) == 2 and rng.random() < 0.12
+            if wanted and (row := self.row(name, shape, free)):
+                return row
             positions = [self.position(dim, free) for dim in shape]
             if all(positions):
                 return Expr(f"{name}[{', '.join(positions)}]" if shape else name)
         return Expr("0.5")
 
+    def row(self, name: str, shape: tuple[str, ...], free: Letters) -> Expr | None:
+        """A row or a column of a matrix, times a vector."""
+        for axis in self.rng.sample((0, 1), 2):
+            other = [x for x, s in self.grower.names.items() if s == (shape[1 - axis],)]
+            at = self.position(shape[axis], free)
+            if other and at:
+                vector = self.rng.choice(other)
+                if axis == 0:
+                    return Expr(f"{name}[{at}, :] @ {vector}", (), (), MUL)
+                return Expr(f"{vector} @ {name}[:, {at}]", (), (), MUL)
+        return None
+
     def position(self, dim: str, free: Letters) -> str:
-        """A letter, shifted or flipped, whose range stays inside an axis."""
+        """An affine form of letters, or an index array, that stays inside an axis."""
+        rng = self.rng
         fitting = [letter for letter, length in free.items() if length == dim]
         short = [letter for letter, length in free.items() if length == f"{dim} - 1"]
-        fitting += [f"{dim} - 1 - {x}" for x in fitting if self.rng.random() < 0.1]
+        fitting += [f"{dim} - 1 - {x}" for x in fitting if rng.random() < 0.15]
         fitting += [text for x in short for text in (x, f"{x} + 1")]
+        fitting += [text for found, text in self.sums if found == dim] * 2
+        fitting += self.derived(dim, free) * 2
+        for name, target in self.grower.indexed.items():
+            if target == dim and rng.random() < 0.7:
+                at = [
+                    [x for x, length in free.items() if length == axis]
+                    for axis in self.grower.index_shapes[name]
+                ]
+                if all(at):
+                    inside = ", ".join(rng.choice(found) for found in at)
+                    fitting += [f"{name}[{inside}]"] * 3
         if not fitting:
-            return "0" if self.rng.random() < 0.3 else ""
-        return self.rng.choice(fitting)
+            return "0" if rng.random() < 0.3 else ""
+        return rng.choice(fitting)
 
-    def sum(self, free: Letters, depth: int) -> Expr:
-        """A sum over one or two new letters, or over a range."""
-        bound: Letters = {}
-        count = 1 if free else self.rng.choice((1, 2, 2, 3))
+    def derived(self, dim: str, free: Letters) -> list[str]:
+        """Forms of two letters, or with a stride, for an axis of a derived dim."""
+        if dim not in self.grower.derived:
+            return []
+        a, b = self.grower.derived[dim]
+        first = [x for x, length in free.items() if length == a]
+        if not b:
+            return [text for x in first for text in (f"2*{x}", f"2*{x} + 1")]
+        second = [y for y, length in free.items() if length == b]
+        pairs = [(x, y) for x in first for y in second if x != y]
+        found = [f"{x} + {y}" for x, y in pairs]
+        return found + [f"{x} - {y} + {b} - 1" for x, y in pairs]
+
+    def reduction(self, free: Letters, depth: int) -> Expr:
+        """A reduction over one or more new letters, over a range, or conditional."""
+        rng, bound = self.rng, dict[str, str]()
+        kind = rng.choice(REDUCTIONS)
+        count = 1 if free or kind != "sum" else rng.choice((1, 2, 2, 3))
         for _ in range(count):
             dim = self.some_range()
-            taken = {x for x, other in self.letters.items() if other != dim}
-            taken.update(free, bound)
-            bound[next(x for x in LETTERS if x not in taken)] = dim
-        self.letters.update(bound)
-        ranged = self.range(bound, free) if count == 1 else ""
-        body = self.body({**free, **bound}, depth - 1)
-        over = ranged or ", ".join(bound)
-        return Expr(f"sum({{0}}, {over})", (body,))
+            bound[next(x for x in LETTERS if x not in {*free, *bound})] = dim
+        kept = list(self.sums)
+        over = ", ".join(bound)
+        if count == 1:
+            over = self.range(bound, free, kind)
+        body = self.grow({**free, **bound}, depth - 1)
+        self.sums = kept
+        if rng.random() < 0.85:
+            body = self.anchored(body, bound)
+        if kind in ("sum", "prod") and "=" not in over and rng.random() < 0.4:
+            over += f", {rng.choice(list(self.conditions(bound, free)))}"
+        if kind == "norm":
+            body = Expr("2 + {0}", (body,), (), ADD, (MUL,))
+        return Expr(f"{kind}({{0}}, {over})", (body,))
 
-    def range(self, bound: Letters, free: Letters) -> str:
-        """Bounds for the one letter of `bound` that stay inside its range."""
+    def conditions(self, bound: Letters, free: Letters) -> Iterator[str]:
+        """Comparisons of a bound letter with others, and with index arrays."""
+        every = {**free, **bound}
+        for x, dim in bound.items():
+            alike = [y for y in every if y != x and every[y] == dim]
+            for y in alike:
+                yield f"{x} {self.rng.choice(('<', '<=', '!=', '>'))} {y}"
+            for name, target in self.grower.indexed.items():
+                if self.grower.index_shapes[name] == (dim,):
+                    for y in every:
+                        if every[y] == target and y != x:
+                            yield f"{name}[{x}] == {y}"
+            yield f"{x} > 0"
+
+    def range(self, bound: Letters, free: Letters, kind: str) -> str:
+        """The one letter of `bound`, perhaps with bounds inside its range."""
         ((letter, dim),) = bound.items()
         same = [x for x, length in free.items() if length == dim]
         choices = ["", "", f"range({dim})"]
-        if dim in self.grower.sizes:
-            choices.append(f"range(1, {dim})")
         choices += [t for x in same for t in (f"range({x}, {dim})", f"range({x} + 1)")]
+        if kind in ("sum", "prod"):
+            if dim in self.grower.sizes:
+                choices.append(f"range(1, {dim})")
+            choices += [f"range({x})" for x in same]
+            choices += [f"range({x} + 1, {dim})" for x in same]
+            choices += [f"range({dim} - {x})" for x in same]
         chosen = self.rng.choice(choices)
-        return f"{letter}={chosen}" if chosen else ""
+        for x in same:
+            if chosen == f"range({dim} - {x})":
+                self.sums.append((dim, f"{x} + {letter}"))
+        return f"{letter}={chosen}" if chosen else letter
 
 
 def _leaves(expr: Expr) -> set[str]:

@@ -38,12 +38,18 @@ JAX = meaning.namespace(
         "softplus": jax.nn.softplus,
         "log_sigmoid": jax.nn.log_sigmoid,
         "relu": jax.nn.relu,
+        "erf": jax.scipy.special.erf,
+        "erfc": jax.scipy.special.erfc,
+        "lgamma": jax.scipy.special.gammaln,
     },
     {
         "inv": jnp.linalg.inv,
         "det": jnp.linalg.det,
         "logdet": lambda a: jnp.linalg.slogdet(a)[1],
         "solve": jnp.linalg.solve,
+        "cholesky": lambda a: jnp.linalg.cholesky(a, symmetrize_input=True),
+        "expm": jax.scipy.linalg.expm,
+        "__jacobian__": lambda function, x: jax.jacfwd(function)(x),
     },
 )
 

@@ -1,24 +1,27 @@
 """What a program means: its text read by Python, with an array library in reach.
 
 With complex NumPy arguments this differentiates by complex step; with JAX's arrays
-it is a JAX function. In index notation an index is an array of its values along an
-axis of its own, so that `X[i, j + 1]` is NumPy's own indexing.
+it is a JAX function. Index notation and derivatives are read by `reading`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from tensorgen.operators.reference import FUNCTIONS, logdet
+from tensorgen.operators.reference import FUNCTIONS, cholesky, expm, logdet
+from tests.programs.reading import Meaningless, Runtime, read
 from tests.programs.tree import RandomProgram, Statement
 
 Array = Any
 Functions = Mapping[str, Callable[..., Array]]
+# The eighth-order central difference: steps 1 to 4 to either side.
+WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
+STEP = 1e-2  # of the differences that a derivative in an expression means
 
 
 @cache
@@ -38,36 +41,40 @@ def run(
     functions: Functions,
 ) -> Array:
     """Return the value that an array library gives."""
-    scope: dict[str, Array] = {**functions, **program.sizes, **arguments}
-    scope["bump"] = lambda t: t / (1 + t * t)
-    for statement in program.statements:
-        result = evaluate(statement, scope, program.sizes, xp)
-        scope[statement.name] = result
-    return result
+    scope: dict[str, Any] = {**functions, **program.sizes, **arguments}
+    scope = after(program.statements, scope, program, xp)
+    return scope[program.result.name]
+
+
+def after(
+    statements: Sequence[Statement], scope: Mapping[str, Any], world: Any, xp: Any
+) -> dict[str, Any]:
+    """Return a scope with the values of statements in it."""
+    scope = dict(scope)
+    for k, statement in enumerate(statements):
+        scope[statement.name] = evaluate(statement, scope, world, xp, statements[:k])
+    return scope
 
 
 def evaluate(
-    statement: Statement, scope: Mapping[str, Array], sizes: Mapping[str, int], xp: Any
+    statement: Statement,
+    scope: Mapping[str, Any],
+    world: Any,
+    xp: Any,
+    before: Sequence[Statement] = (),
 ) -> Array:
-    """Return the value of one statement."""
-    lengths = {x: length(dim, sizes) for x, dim in statement.letters.items()}
-    names = list(lengths)
-    grid = {
-        x: np.arange(lengths[x]).reshape([-1 if y == x else 1 for y in names])
-        for x in names
-    }
-    axes = {id(array): names.index(x) for x, array in grid.items()}
-    local = {**scope, **grid, "range": _range}
-    local["sum"] = _sum(scope["sum"], axes, names, grid, xp)
-    local["__builtins__"] = {}
-    body = eval(_compiled(statement.body.text), local)
-    shape = tuple(length(dim, sizes) for dim in statement.shape)
-    if not statement.indices:
-        return xp.reshape(xp.asarray(body), shape)
-    free = [lengths[x] if x in statement.indices else 1 for x in names]
-    order = [statement.indices.index(x) for x in names if x in statement.indices]
-    flat = xp.reshape(xp.broadcast_to(body, free), [shape[k] for k in order])
-    return xp.transpose(flat, np.argsort(order))
+    """Return the value of one statement; `before` are those that it may rest on."""
+
+    def again(changed: Mapping[str, Array]) -> dict[str, Any]:
+        return after(before, {**scope, **changed}, world, xp)
+
+    indexed = tuple(sorted(world.indexed.items()))
+    reading = read(statement.body.text, statement.indices, indexed)
+    found = Runtime(reading, dict(scope), again, xp).value()
+    shape = tuple(length(dim, world.sizes) for dim in statement.shape)
+    if np.shape(found) != shape and (statement.indices or np.size(found) == 0):
+        raise Meaningless(f"{statement} has the shape {np.shape(found)}, not {shape}")
+    return xp.reshape(xp.broadcast_to(xp.asarray(found), shape), shape)
 
 
 def length(dim: str, sizes: Mapping[str, int]) -> int:
@@ -75,42 +82,25 @@ def length(dim: str, sizes: Mapping[str, int]) -> int:
     return int(eval(_compiled(dim), dict(sizes)))
 
 
-def _range(*bounds: Array) -> tuple[Array, Array]:
-    start, stop = bounds if len(bounds) == 2 else (0, *bounds)
-    return start, stop
+def differences(
+    function: Callable[[Array], Array], x: Array, step: float = STEP
+) -> Array:
+    """Return the derivative of a function by the entries of x, on its last axes.
 
-
-def _sum(
-    plain: Callable[..., Array],
-    axes: Mapping[int, int],
-    names: Sequence[str],
-    grid: Mapping[str, Array],
-    xp: Any,
-) -> Callable[..., Array]:
-    """Return the sum of both notations: over axes, or over indices and ranges."""
-
-    def total(
-        body: Array,
-        *over: Array,
-        axis: Any = None,
-        keepdims: bool = False,
-        **ranges: Any,
-    ) -> Array:
-        if not over and not ranges:
-            return plain(body, axis=axis, keepdims=keepdims)
-        bound = [axes[id(index)] for index in over]
-        full = [1] * len(names)
-        for letter, (start, stop) in ranges.items():
-            index = grid[letter]
-            body = xp.where((start <= index) & (index < stop), body, 0.0)
-            bound.append(names.index(letter))
-        for axis in bound:
-            full[axis] = grid[names[axis]].size
-        body = xp.broadcast_to(body, np.broadcast_shapes(np.shape(body), tuple(full)))
-        result = xp.sum(body, axis=tuple(bound), keepdims=True)
-        return xp.reshape(result, ()) if result.size == 1 else result
-
-    return total
+    These are differences of steps along the real axis, so that complex arguments keep
+    their imaginary part exact.
+    """
+    x = np.array(x, dtype=np.result_type(x, float))
+    columns = []
+    for entry in np.ndindex(x.shape):
+        total = 0.0
+        for k, weight in enumerate(WEIGHTS, 1):
+            for sign in (1, -1):
+                moved = x.copy()
+                moved[entry] += sign * k * step
+                total = total + sign * weight / step * function(moved)
+        columns.append(total)
+    return np.reshape(np.stack(columns, axis=-1), (*np.shape(columns[0]), *x.shape))
 
 
 def namespace(xp: Any, elementwise: Functions, linear: Functions) -> dict[str, Any]:
@@ -146,8 +136,35 @@ def namespace(xp: Any, elementwise: Functions, linear: Functions) -> dict[str, A
     def largest(x: Array, axis: Any = None) -> Array:
         return xp.max(x, axis=axis)
 
+    def smallest(x: Array, axis: Any = None) -> Array:
+        return xp.min(x, axis=axis)
+
     def power(x: Array, y: Array) -> Array:
         return x**y
+
+    def huber(t: Array, d: Array) -> Array:
+        return f["where"](f["abs"](t) <= d, t * t / 2, d * (f["abs"](t) - d / 2))
+
+    def centered(x: Array) -> Array:
+        return x - mean(x, -1, keepdims=True)
+
+    def layer_norm(x: Array, g: Array, b: Array, eps: float) -> Array:
+        spread = mean(centered(x) ** 2, -1, keepdims=True)
+        return centered(x) / xp.sqrt(spread + eps) * g + b
+
+    def attention(q: Array, k: Array, v: Array) -> Array:
+        scores = q @ xp.swapaxes(k, -1, -2) / np.sqrt(k.shape[-1])
+        return softmax(scores, -1) @ v
+
+    def kron(a: Array, b: Array) -> Array:
+        rows = [len(a) * len(b), a.shape[1] * b.shape[1]]
+        return xp.reshape(xp.einsum("ij,kl->ikjl", a, b), rows)
+
+    def roll(x: Array, shift: int) -> Array:
+        return x[(np.arange(len(x)) - shift) % len(x)]
+
+    def elu(x: Array) -> Array:
+        return f["where"](x >= 0, x, xp.exp(x) - 1)
 
     def trace(x: Array) -> Array:
         return xp.einsum("...ii->...", x)
@@ -176,7 +193,34 @@ def namespace(xp: Any, elementwise: Functions, linear: Functions) -> dict[str, A
         "logsumexp": logsumexp,
         "softmax": softmax,
         "log_softmax": log_softmax,
+        "min": smallest,
+        "prod": lambda x, axis=None: xp.prod(x, axis=axis),
+        "cumsum": lambda x, axis=None: xp.cumsum(x, axis=axis),
         "trace": trace,
+        "tril": lambda x, k=0: x * np.tri(x.shape[0], x.shape[1], k),
+        "triu": lambda x, k=0: x * (1 - np.tri(x.shape[0], x.shape[1], k - 1)),
+        "kron": kron,
+        "flip": lambda x, axis=None: xp.flip(x, axis),
+        "roll": roll,
+        "concatenate": lambda arrays, axis=0: xp.concatenate(arrays, axis),
+        "stack": lambda arrays, axis=0: xp.stack(arrays, axis),
+        "reshape": xp.reshape,
+        "ravel": xp.ravel,
+        "expand_dims": xp.expand_dims,
+        "broadcast_to": xp.broadcast_to,
+        "tensordot": xp.tensordot,
+        "gelu": lambda x: x * (1 + f["erf"](x / np.sqrt(2.0))) / 2,
+        "silu": lambda x: x * f["sigmoid"](x),
+        "mish": lambda x: x * xp.tanh(f["softplus"](x)),
+        "softsign": lambda x: x / (1 + f["abs"](x)),
+        "elu": elu,
+        "leaky_relu": lambda x, a: f["where"](x > 0, x, a * x),
+        "huber": huber,
+        "mse": lambda x, y: mean((x - y) ** 2),
+        "bce_with_logits": lambda z, y: mean(f["softplus"](z) - y * z),
+        "cross_entropy": lambda z, p: -mean(plain_sum(p * log_softmax(z, -1), -1)),
+        "layer_norm": layer_norm,
+        "attention": attention,
         "diagonal": lambda x: xp.einsum("ii->i", x),
         "diag": diag,
         "dot": lambda x, y: x @ y,
@@ -189,6 +233,7 @@ def namespace(xp: Any, elementwise: Functions, linear: Functions) -> dict[str, A
         "ones": lambda *shape: np.ones(shape),
         "zeros": lambda *shape: np.zeros(shape),
         "delta": delta,
+        "bump": lambda t: t / (1 + t * t),
         "pi": np.pi,
         "e": np.e,
     }
@@ -207,7 +252,9 @@ NUMPY = namespace(
         "det": np.linalg.det,
         "logdet": logdet,
         "solve": lambda a, b: np.linalg.inv(a) @ b,
+        "cholesky": lambda a: cholesky((a + np.swapaxes(a, -1, -2)) / 2),
+        "expm": expm,
+        "__jacobian__": differences,
     },
 )
-
-__all__ = ["NUMPY", "evaluate", "length", "namespace", "run", "value"]
+FINER = {**NUMPY, "__jacobian__": partial(differences, step=STEP / 4)}

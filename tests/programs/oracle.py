@@ -1,7 +1,7 @@
 """Derivatives of random programs that owe the compiler nothing.
 
 First derivatives are complex steps of the program's own meaning, exact to rounding.
-Second derivatives along a direction are high-order differences of those.
+Those of higher order along directions are high-order differences of those.
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ from typing import Any
 import numpy as np
 
 from tests.programs import meaning
+from tests.programs.meaning import WEIGHTS
+from tests.programs.reading import DERIVATIVES
 from tests.programs.tree import RandomProgram
 
 Array = Any
+Direction = Mapping[str, Array]  # a step of each variable
 TINY = 1e-30
-# The eighth-order central difference: steps 1 to 4 to either side.
-WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
+# By order: the step of differences, and the error that they may have.
+STEPS = {1: 1.0, 2: 1e-3, 3: 5e-3, 4: 1e-2}
+TOLERANCES = {1: 1e-9, 2: 1e-9, 3: 1e-8, 4: 1e-6}
 
 
 def value(program: RandomProgram, arguments: Mapping[str, Array]) -> Array:
@@ -25,32 +29,77 @@ def value(program: RandomProgram, arguments: Mapping[str, Array]) -> Array:
     return meaning.value(program, arguments)
 
 
+def is_sure(program: RandomProgram) -> bool:
+    """Whether derivatives in expressions are the same by differences of finer steps."""
+    if not any(f"{kind}(" in program.text for kind in DERIVATIVES):
+        return True
+    one = meaning.value(program, program.arguments)
+    other = meaning.run(program, program.arguments, np, meaning.FINER)
+    scale = max(np.max(np.abs(one), initial=0.0), 1e-3)
+    return bool(np.max(np.abs(one - other), initial=0.0) / scale < 1e-11)
+
+
 def jacobian(program: RandomProgram, arguments: Mapping[str, Array]) -> Array:
     """The derivative by all variables, raveled and concatenated, on the last axis."""
     columns = []
-    with np.errstate(all="ignore"):
-        for name in program.wrt:
-            for entry in np.ndindex(np.shape(arguments[name])):
-                stepped = np.array(arguments[name], dtype=complex)
-                stepped[entry] += 1j * TINY
-                result = meaning.value(program, {**arguments, name: stepped})
-                columns.append(np.imag(result) / TINY)
+    for name in program.wrt:
+        for entry in np.ndindex(np.shape(arguments[name])):
+            unit = np.zeros(np.shape(arguments[name]))
+            unit[entry] = 1.0
+            columns.append(_slope(program, arguments, {name: unit}))
     return np.stack(columns, axis=-1)
 
 
-def second(
-    program: RandomProgram, direction: Mapping[str, Array], step: float = 1e-3
+def _slope(
+    program: RandomProgram, arguments: Mapping[str, Array], direction: Direction
 ) -> Array:
-    """The derivative of the Jacobian along a direction."""
-    total = 0.0
-    for k, weight in enumerate(WEIGHTS, 1):
-        for sign in (1, -1):
-            moved = {
-                name: array + sign * k * step * direction.get(name, 0.0)
-                for name, array in program.arguments.items()
-            }
-            total = total + sign * weight / step * jacobian(program, moved)
-    return total
+    """The derivative along a direction, by a complex step."""
+    stepped = moved(program, arguments, direction, 1j * TINY)
+    with np.errstate(all="ignore"):
+        return np.imag(meaning.value(program, stepped)) / TINY
+
+
+def moved(
+    program: RandomProgram,
+    arguments: Mapping[str, Array],
+    direction: Direction,
+    step: complex,
+) -> dict[str, Array]:
+    """Arguments a step along a direction; symmetric variables stay symmetric."""
+    found = dict(arguments)
+    for name, d in direction.items():
+        even = (d + d.T) / 2 if name in program.projected else d
+        found[name] = np.asarray(arguments[name]) + step * even
+    return found
+
+
+def along(
+    program: RandomProgram, directions: Sequence[Direction], step: float
+) -> Array:
+    """The derivative of as many orders as there are directions, along them."""
+
+    def derivative(arguments: Mapping[str, Array], rest: Sequence[Direction]) -> Array:
+        if len(rest) == 1:
+            return _slope(program, arguments, rest[0])
+        total = 0.0
+        for k, weight in enumerate(WEIGHTS, 1):
+            for sign in (1, -1):
+                ahead = moved(program, arguments, rest[-1], sign * k * step)
+                total = total + sign * weight / step * derivative(ahead, rest[:-1])
+        return total
+
+    return derivative(program.arguments, directions)
+
+
+def sure(
+    program: RandomProgram, directions: Sequence[Direction], scale: float = 0.0
+) -> Array | None:
+    """The same; None where another step disagrees, for then a kink is near."""
+    step, tolerance = STEPS[len(directions)], TOLERANCES[len(directions)]
+    one, other = (along(program, directions, s) for s in (step, step / 4))
+    scale = max(scale, np.max(np.abs(one), initial=0.0), 1e-3)
+    far = np.max(np.abs(one - other), initial=0.0) / scale
+    return one if far < tolerance else None
 
 
 def split(program: RandomProgram, flat: Array) -> dict[str, Array]:

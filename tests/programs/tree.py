@@ -75,7 +75,6 @@ class Statement:
     body: Expr
     shape: Shape
     indices: tuple[str, ...] = ()
-    letters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def left(self) -> str:
@@ -103,6 +102,10 @@ class RandomProgram:
     where: tuple[Statement, ...]
     result: Statement
     wrt: tuple[str, ...]
+    indexed: Mapping[str, str] = field(default_factory=dict)  # index arrays' dims
+    promises: Mapping[str, str] = field(default_factory=dict)  # symmetric or spd
+    projected: frozenset[str] = frozenset()  # variables on the symmetric matrices
+    more: tuple[Any, ...] = ()  # what else to emit
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -110,14 +113,14 @@ class RandomProgram:
         return (*self.shared, *self.where, self.result)
 
     @property
-    def emit(self) -> list[str]:
+    def emit(self) -> list[Any]:
         """What the function is asked for; two halves of it take turns by seed."""
         even = self.seed % 2 == 0
         if self.result.shape:
             more = ["dense_jacobian"] if even else ["jvp", "vjp"]
-            return ["value", "jacobian", *more]
+            return ["value", "jacobian", *more, *self.more]
         more = ["hessian", "dense_hessian"] if even else ["hvp", "jvp", "vjp"]
-        return ["value", "gradient", *more]
+        return ["value", "gradient", *more, *self.more]
 
     @property
     def live(self) -> tuple[Statement, ...]:
@@ -151,9 +154,11 @@ class RandomProgram:
         for function in (*self.shared, self.result):
             words = {w for s in self.below(function) for w in _words(s)}
             words |= set(self.wrt) if function is self.result else set()
-            bound = {
-                d for name in self.inputs if name in words for d in self.inputs[name]
-            }
+            used = [name for name in self.inputs if name in words]
+            bound = {dim for name in used for dim in self.inputs[name]}
+            for name in used:
+                sizes = [*self.inputs[name], self.indexed.get(name, "")]
+                words |= set(re.findall(r"[a-z]", " ".join(sizes)))
             if any(dim in words and dim not in bound for dim in self.sizes):
                 return False
         return True
@@ -171,11 +176,15 @@ class RandomProgram:
         """The spec."""
         lines = ["tensorgen: 1", "module: program"]
         lines += [f"dims: [{', '.join(self.sizes)}]", "inputs:"]
-        for name, shape in self.inputs.items():
-            dims = f"[{', '.join(shape)}]"
-            promise = ", positive: true" if name in self.positive else ""
-            entry = f"{{shape: {dims}{promise}}}" if promise else dims
-            lines.append(f"  {name}: {entry}")
+        for name in self.used:
+            properties = [f"shape: [{', '.join(self.inputs[name])}]"]
+            if name in self.positive:
+                properties.append("positive: true")
+            if name in self.promises:
+                properties.append(f"{self.promises[name]}: true")
+            if name in self.indexed:
+                properties.append(f"index: {self.indexed[name]}")
+            lines.append(f"  {name}: {{{', '.join(properties)}}}")
         lines += ["definitions: |", "  bump(t) = t / (1 + t**2)", "functions:"]
         for statement in self.shared:
             lines += [f"  {statement.left}: |", f"    {statement.body.text}"]
@@ -184,6 +193,8 @@ class RandomProgram:
             lines.append("    where: |")
             lines += [f"      {statement}" for statement in self.where]
         lines += ["    expr: |", textwrap.indent(self.result.body.text, "      ")]
-        lines.append(f"    wrt: [{', '.join(self.wrt)}]")
-        lines.append(f"    emit: [{', '.join(self.emit)}]")
+        wrt = [f"{{{x}: symmetric}}" if x in self.projected else x for x in self.wrt]
+        emit = [f"[{', '.join(x)}]" if isinstance(x, tuple) else x for x in self.emit]
+        lines.append(f"    wrt: [{', '.join(wrt)}]")
+        lines.append(f"    emit: [{', '.join(map(str, emit))}]")
         return "\n".join(lines) + "\n"
