@@ -25,6 +25,7 @@ from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer
 from tensorgen.lower.layout import repeated
 from tensorgen.lower.plan import solve_partner
+from tensorgen.lower.running_sums import take_running_sums
 from tensorgen.lower.scatter import Write
 from tensorgen.lower.solve_systems import solve
 from tensorgen.lower.text import Expr
@@ -173,7 +174,9 @@ class ProductLowering:
         factors = []
         for ref, forms in zip(self.node.factors, solution.reads, strict=True):
             factors.append(self._selected(indexer, ref, forms))
-        masks = [m for m in solution.masks if not self._trimmed(m, indexer, factors)]
+        masks = list(solution.masks)
+        gone = take_running_sums(indexer, factors, masks, keep)
+        masks = [m for m in masks if not self._trimmed(m, indexer, factors)]
         factors += [Factor(self._mask(mask, indexer)) for mask in masks]
         if len(factors) == 1 and index_bound(self.node) is not None:
             # A part of an index array keeps its integers.
@@ -182,7 +185,7 @@ class ProductLowering:
         sizes = {
             label: high - low
             for label, (low, high) in solution.ranges.intervals.items()
-            if label not in keep
+            if label not in keep and label not in gone
         }
         return contract(self.writer, factors, self.node.coefficient, keep, sizes, order)
 
