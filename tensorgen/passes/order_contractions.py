@@ -20,6 +20,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Product, Ref
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.rebuild import rebuild
+from tensorgen.passes.spans import Span, span
 
 EXACT = 8
 """Products with at most this many factors are ordered exactly."""
@@ -111,13 +112,28 @@ class Contraction:
         """The number of entries of an array with these labels."""
         return prod(self.numbers[label] for label in labels)
 
-    def spent(
-        self, out: frozenset[Label], every: frozenset[Label], factors: int
-    ) -> float:
-        """The cost of a product over the labels `every` with those of `out` kept."""
-        return self.cost.merge(
-            self.size(out), self.size(every), len(every) > len(out), factors
-        )
+    def spent(self, whole: int, *parts: int) -> float:
+        """The cost of the subset `whole`, given those of `parts` that make it up."""
+        out = self.kept(whole)
+        inside = list(map(self.kept if len(parts) > 1 else self.labels, parts))
+        every = inside[0].union(*inside[1:])
+        terms = Span(self.size(every))
+        if self.atoms and (now := self._new_constraints(whole, parts)):
+            every |= self.out.intersection(x for c in now for x in c.form.labels)
+            terms = span(every, inside, now, out | self.out, self.numbers)
+        return self.cost.merge(self.size(out), terms, len(every) > len(out), len(parts))
+
+    def _new_constraints(self, whole: int, parts: Sequence[int]) -> list[Constraint]:
+        """What can be applied to a subset, but not to one of its parts."""
+        inside = self.labels(whole)
+        if whole == (1 << len(self.factors)) - 1:
+            inside |= self.out
+        within = [self.labels(part) for part in parts if part != whole]
+        return [
+            constraint
+            for constraint, labels in zip(self.pending, self.atoms, strict=True)
+            if labels <= inside and not any(labels <= part for part in within)
+        ]
 
     # The search
 
@@ -151,7 +167,7 @@ class Contraction:
 
     def _merge(self, a: int, b: int) -> float:
         """The cost of contracting two subsets."""
-        return self.spent(self.kept(a | b), self.kept(a) | self.kept(b), 2)
+        return self.spent(a | b, a, b)
 
     def _exact(self, leaves: list[tuple[int, Tree]]) -> Plan:
         """Dynamic programming over subsets of the leaves."""
@@ -160,7 +176,6 @@ class Contraction:
             reduce(int.__or__, (leaves[k][0] for k in range(count) if s >> k & 1), 0)
             for s in range(1 << count)
         ]
-        kept = [self.kept(mask) for mask in masks]
         best: dict[int, Plan] = {
             1 << k: Plan(self._leaf(leaves[k][0]), leaves[k][1]) for k in range(count)
         }
@@ -173,7 +188,7 @@ class Contraction:
                 spent = best[a].cost + best[b].cost
                 if found is not None and spent >= found.cost:
                     continue
-                spent += self.spent(kept[s], kept[a] | kept[b], 2)
+                spent += self.spent(masks[s], masks[a], masks[b])
                 if found is None or spent < found.cost:
                     found = Plan(spent, (best[a].tree, best[b].tree))
             assert found is not None
@@ -185,7 +200,7 @@ class Contraction:
         inside, kept = self.labels(mask), self.kept(mask)
         if len(kept) == len(inside):
             return 0.0
-        return self.spent(kept, inside, 1)
+        return self.spent(mask, mask)
 
     # Sharing
 

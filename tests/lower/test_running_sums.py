@@ -80,7 +80,7 @@ def test_a_running_sum_is_one_call(text: str) -> None:
 
 @pytest.mark.parametrize("bound", [UP, DOWN])
 def test_limits_may_lie_outside(bound: dict[str, int]) -> None:
-    constants = [2, -2, m, -m, n - m, 1 - n]
+    constants = [Dim.of(2), Dim.of(-2), m, -m, n - m, 1 - n]
     for const, size in product(constants, [n, m, n + 3]):
         case = Case()
         along = case.sums(bound, const, out="ai", factors=((case.X, "aj"),), size=size)
