@@ -17,7 +17,7 @@ from math import prod
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Product, Ref
+from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Product, Ref, affine
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.spans import Span, span
@@ -71,6 +71,7 @@ class Contraction:
         self.graph = graph
         self.node = node
         self.cost = cost
+        self.pending = _tied(node.constraints, node.order)
         self._plan: Plan | None = None
         self._labels: dict[int, frozenset[Label]] = {0: frozenset()}
         self._kept: dict[int, frozenset[Label]] = {}
@@ -78,7 +79,7 @@ class Contraction:
         self.numbers = {x: cost.size([dim]) for x, dim in self.sizes.items()}
         self.factors = list(node.factors)
         self.out = frozenset(range(node.order))
-        self.atoms = [frozenset(c.form.labels) for c in node.constraints]
+        self.atoms = [frozenset(c.form.labels) for c in self.pending]
 
     # What a subset of the factors keeps
 
@@ -246,7 +247,7 @@ class Contraction:
         refs = [self.intermediate(mask) for mask in (first, second)]
         rest = [f for k, f in enumerate(self.factors) if not both >> k & 1]
         applied = self.applied(first) + self.applied(second)
-        constraints = [c for c in self.node.constraints if c not in applied]
+        constraints = [c for c in self.pending if c not in applied]
         reduced = Contraction(self.graph, self.node, self.cost)
         reduced.factors = [*rest, *refs]
         reduced.atoms = [frozenset(c.form.labels) for c in constraints]
@@ -254,15 +255,6 @@ class Contraction:
         return reduced
 
     # Building
-
-    @property
-    def pending(self) -> list[Constraint]:
-        """The constraints that are still to be applied."""
-        return getattr(self, "_pending", list(self.node.constraints))
-
-    @pending.setter
-    def pending(self, constraints: list[Constraint]) -> None:
-        self._pending = constraints
 
     def applied(self, mask: int) -> list[Constraint]:
         """The constraints whose labels all stand in a subset."""
@@ -320,6 +312,28 @@ class Contraction:
                 )
             },
         )
+
+
+def _tied(constraints: Sequence[Constraint], order: int) -> list[Constraint]:
+    """Constraints in which deltas tie summed labels to each other where they can.
+
+    Of `i == p` and `i == q + 1` with an axis `i` the second becomes `p == q + 1`, so
+    that factors with p and q are multiplied entry by entry.
+    """
+    tied = list(constraints)
+    for axis in range(order):
+        bearing = [
+            c for c in tied if c.kind == "eq" and abs(c.form.coefficient(axis)) == 1
+        ]
+        for pivot in bearing[:1]:
+            scale = -pivot.form.coefficient(axis)
+            rest = pivot.form.substituted(axis, affine([]))
+            solved = affine([(a, c * scale) for a, c in rest.terms])
+            solved = solved._replace(const=rest.const * scale)
+            for other in bearing[1:]:
+                form = other.form.substituted(axis, solved)
+                tied[tied.index(other)] = Constraint("eq", form)
+    return tied
 
 
 def _splits(s: int) -> Iterator[int]:
