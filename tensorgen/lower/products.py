@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from tensorgen.ir.nodes import (
     constant_value,
     index_bound,
 )
-from tensorgen.lower.contract import contract, einsum
+from tensorgen.lower.contract import contract
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer
 from tensorgen.lower.layout import repeated
@@ -96,14 +95,16 @@ class ProductLowering:
 
     def _distinct(self, operand: Expr) -> Expr:
         """The diagonal of an array that bears a label twice."""
-        if not repeated(operand):
-            return operand
-        if len(operand.labels) == 2:
-            text = self.writer.np("diagonal", operand.text)
-            return operand.becoming(text, operand.labels[:1])
-        plain = self.writer.as_float(operand)
-        view = einsum(self.writer, [plain], operand.labels)
-        return replace(view, base=plain.base)
+        while repeated(operand):
+            labels = operand.labels
+            label = next(x for x in labels if labels.count(x) > 1)
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            at = [f"axis1={first}", f"axis2={second}"] if len(labels) > 2 else []
+            rest = [x for axis, x in enumerate(labels) if axis not in (first, second)]
+            text = self.writer.np("diagonal", operand.text, *at)
+            operand = operand.becoming(text, (*rest, label))
+        return operand
 
     def _traced(self) -> Expr | None:
         """The sum of a matrix's diagonal."""
