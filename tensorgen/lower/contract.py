@@ -8,7 +8,6 @@ those with the fewest transposes.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
@@ -21,10 +20,14 @@ from tensorgen.lower.layout import (
     transposed,
     transposes,
 )
+from tensorgen.lower.stacks import Sides, stacked
 from tensorgen.lower.text import Expr, Level, matmul
 from tensorgen.lower.writer import Writer
 
 Candidate = tuple[float, Expr]
+
+ENTRYWISE = 3.5
+"""What a sum of products costs where `@` needs transposes, and is faster."""
 
 
 def contract(
@@ -130,16 +133,6 @@ def _reduce(
     return einsum(writer, operands, keep, want)
 
 
-@dataclass(frozen=True)
-class _Sides:
-    """The labels of a pair by their part in the contraction."""
-
-    batch: list[Label]
-    contracted: list[Label]
-    left: list[Label]
-    right: list[Label]
-
-
 def pair(
     writer: Writer,
     a: Expr,
@@ -151,7 +144,7 @@ def pair(
     a = summed(a, set(a.labels) - set(b.labels) - set(keep))
     b = summed(b, set(b.labels) - set(a.labels) - set(keep))
     both = [label for label in a.labels if label in b.labels]
-    sides = _Sides(
+    sides = Sides(
         [label for label in both if label in keep],
         [label for label in both if label not in keep],
         [label for label in a.labels if label not in both],
@@ -165,11 +158,16 @@ def pair(
     if not (sides.batch or sides.left or sides.right):
         return _scalar(writer, a, b)
     if sides.batch:
-        candidates = _batched(a, b, sides, want)
+        candidates = list(stacked(a, b, sides, want))
+        if not (sides.left and sides.right):
+            # A vector each: what takes no more than broadcasting reads better.
+            joint = multiply(writer, [Factor(a), Factor(b)], want=want)
+            candidates.append((ENTRYWISE, summed(joint, set(sides.contracted))))
     else:
         candidates = [*_plain(a, b, sides, want), *_general(writer, a, b, sides, want)]
-    if not candidates:
-        return einsum(writer, [a, b], keep, want)
+        if len(sides.contracted) == 1 and sides.left and sides.right:
+            # Broadcasting, where it saves the transpose of what `tensordot` gives.
+            candidates += [(3 + c, call) for c, call in stacked(a, b, sides, want)]
     return min(candidates, key=lambda candidate: candidate[0])[1]
 
 
@@ -205,7 +203,7 @@ def _mismatch(labels: Sequence[Label], want: Sequence[Label] | None) -> float:
 
 
 def _plain(
-    a: Expr, b: Expr, sides: _Sides, want: Sequence[Label] | None
+    a: Expr, b: Expr, sides: Sides, want: Sequence[Label] | None
 ) -> list[Candidate]:
     """`@` without a batch, over one label."""
     if len(sides.contracted) != 1:
@@ -241,7 +239,7 @@ def _offer(
 
 
 def _general(
-    writer: Writer, a: Expr, b: Expr, sides: _Sides, want: Sequence[Label] | None
+    writer: Writer, a: Expr, b: Expr, sides: Sides, want: Sequence[Label] | None
 ) -> list[Candidate]:
     """`np.tensordot`, in the order of operands that gives the wanted axes."""
     found: list[Candidate] = []
@@ -249,14 +247,9 @@ def _general(
         labels = tuple(
             label for label in x.labels + y.labels if label not in sides.contracted
         )
-        if len(labels) > 2 and _mismatch(labels, want):
-            # `einsum` does the same, and the transpose that would follow.
-            spelled = einsum(writer, [x, y], labels, want, optimize=True)
-            found.append((6, spelled))
-        else:
-            call = _tensordot(writer, x, y, labels)
-            cost = 5 + _mismatch(labels, want) + len(call.text) / 1000
-            found.append((cost, call))
+        call = _tensordot(writer, x, y, labels)
+        cost = 5 + _mismatch(labels, want) + len(call.text) / 1000
+        found.append((cost, call))
     return found
 
 
@@ -272,31 +265,11 @@ def _tensordot(writer: Writer, x: Expr, y: Expr, labels: tuple[Label, ...]) -> E
     return Expr(writer.np("tensordot", x.text, y.text, f"axes={axes}"), labels=labels)
 
 
-def _batched(
-    a: Expr, b: Expr, sides: _Sides, want: Sequence[Label] | None
-) -> list[Candidate]:
-    """`@` over leading axes."""
-    if not len(sides.contracted) == len(sides.left) == len(sides.right) == 1:
-        return []
-    found: list[Candidate] = []
-    (c,) = sides.contracted
-    for x, y in ((a, b), (b, a)):
-        lead = [label for label in x.labels if label in sides.batch]
-        if want is not None:
-            lead = [label for label in want if label in sides.batch]
-        (left,) = (x for x in x.labels if x not in lead and x != c)
-        (right,) = (x for x in y.labels if x not in lead and x != c)
-        labels = (*lead, left, right)
-        _offer(found, x, (*lead, left, c), y, (*lead, c, right), labels, want)
-    return found
-
-
 def einsum(
     writer: Writer,
     operands: Sequence[Expr],
     keep: Collection[Label],
     want: Sequence[Label] | None = None,
-    optimize: bool = False,
 ) -> Expr:
     """The product of any operands, summed over the labels not in `keep`."""
     order = list(dict.fromkeys(label for x in operands for label in x.labels))
@@ -305,7 +278,6 @@ def einsum(
     kept = [x for x in dict.fromkeys(natural_order(operands, want)) if x in keep]
     inputs = ",".join("".join(letter[x] for x in e.labels) for e in operands)
     subscripts = f'"{inputs}->{"".join(letter[x] for x in kept)}"'
-    arguments = [subscripts, *(operand.text for operand in operands)]
-    if optimize or len(operands) > 2:
-        arguments.append("optimize=True")
+    texts = [operand.text for operand in operands]
+    arguments = [subscripts, *texts, "optimize=True"]
     return Expr(writer.np("einsum", *arguments), labels=tuple(kept))

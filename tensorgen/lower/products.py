@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -20,11 +19,12 @@ from tensorgen.ir.nodes import (
     constant_value,
     index_bound,
 )
-from tensorgen.lower.contract import contract, einsum
+from tensorgen.lower.contract import contract
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer
 from tensorgen.lower.layout import repeated
 from tensorgen.lower.plan import solve_partner
+from tensorgen.lower.running_sums import take_running_sums
 from tensorgen.lower.scatter import Write
 from tensorgen.lower.solve_systems import solve
 from tensorgen.lower.text import Expr
@@ -95,14 +95,16 @@ class ProductLowering:
 
     def _distinct(self, operand: Expr) -> Expr:
         """The diagonal of an array that bears a label twice."""
-        if not repeated(operand):
-            return operand
-        if len(operand.labels) == 2:
-            text = self.writer.np("diagonal", operand.text)
-            return operand.becoming(text, operand.labels[:1])
-        plain = self.writer.as_float(operand)
-        view = einsum(self.writer, [plain], operand.labels)
-        return replace(view, base=plain.base)
+        while repeated(operand):
+            labels = operand.labels
+            label = next(x for x in labels if labels.count(x) > 1)
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            at = [f"axis1={first}", f"axis2={second}"] if len(labels) > 2 else []
+            rest = [x for axis, x in enumerate(labels) if axis not in (first, second)]
+            text = self.writer.np("diagonal", operand.text, *at)
+            operand = operand.becoming(text, (*rest, label))
+        return operand
 
     def _traced(self) -> Expr | None:
         """The sum of a matrix's diagonal."""
@@ -173,7 +175,9 @@ class ProductLowering:
         factors = []
         for ref, forms in zip(self.node.factors, solution.reads, strict=True):
             factors.append(self._selected(indexer, ref, forms))
-        masks = [m for m in solution.masks if not self._trimmed(m, indexer, factors)]
+        masks = list(solution.masks)
+        gone = take_running_sums(indexer, factors, masks, keep)
+        masks = [m for m in masks if not self._trimmed(m, indexer, factors)]
         factors += [Factor(self._mask(mask, indexer)) for mask in masks]
         if len(factors) == 1 and index_bound(self.node) is not None:
             # A part of an index array keeps its integers.
@@ -182,7 +186,7 @@ class ProductLowering:
         sizes = {
             label: high - low
             for label, (low, high) in solution.ranges.intervals.items()
-            if label not in keep
+            if label not in keep and label not in gone
         }
         return contract(self.writer, factors, self.node.coefficient, keep, sizes, order)
 

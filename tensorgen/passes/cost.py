@@ -13,6 +13,7 @@ from math import prod
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, topological
+from tensorgen.passes.spans import Span, span
 
 UNHINTED = 1000
 """The size of a dim without a hint: large, and the same for all."""
@@ -22,6 +23,9 @@ ELEMENT = 4.0
 
 FUNCTION = 40.0
 """An entry of an elementwise function such as `exp`."""
+
+SCATTER = 40.0
+"""An entry added where an index array says, as `np.add.at` does it."""
 
 STATEMENT = 1000.0
 """A call from Python, about a microsecond."""
@@ -70,8 +74,7 @@ class CostModel:
         """The arithmetic of one node, operands given; a fused n-ary product at once."""
         match node:
             case Product(factors=factors) if factors:
-                every = self.size(node.sizes)
-                return every * (len(factors) if not node.inner else 2)
+                return self.span(node).terms * (len(factors) if not node.inner else 2)
             case Product():
                 return 0.0
             case Sum():
@@ -96,9 +99,12 @@ class CostModel:
 
     def _work(self, node: Node) -> float:
         match node:
-            case Product(factors=factors) if factors:
-                out, every = self.size(node.dims), self.size(node.sizes)
-                return self.merge(out, every, bool(node.inner), len(factors))
+            case Product(factors=factors) if factors or node.constraints:
+                span = self.span(node)
+                if not (factors or span.scattered):
+                    return 0.0
+                out, sums = self.size(node.dims), bool(node.inner)
+                return self.merge(out, span, sums, len(factors))
             case Sum():
                 entries = self.size(node.dims)
                 return STATEMENT + ELEMENT * entries * len(node.terms)
@@ -113,14 +119,23 @@ class CostModel:
             case _:
                 return 0.0
 
-    def merge(self, out: float, every: float, sums: bool, factors: int) -> float:
-        """The cost of a product of `factors` over `every` values of all labels.
+    def span(self, node: Product) -> Span:
+        """How many terms a product adds up."""
+        if not node.constraints:
+            return Span(self.size(node.sizes))
+        numbers = {x: self.size([dim]) for x, dim in enumerate(node.sizes)}
+        labels = [ref.labels for ref in node.factors]
+        return span(numbers, labels, node.constraints, range(node.order), numbers)
+
+    def merge(self, out: float, every: Span, sums: bool, factors: int) -> float:
+        """The cost of a product of `factors` over `every` value of all labels.
 
         The result has `out` entries; `sums` says whether labels are summed.
         """
+        spent = STATEMENT + SCATTER * every.scattered
         if not sums:
-            return STATEMENT + ELEMENT * out * max(1, factors - 1)
-        return STATEMENT + every + ELEMENT * out
+            return spent + ELEMENT * out * max(1, factors - 1)
+        return spent + every.terms + ELEMENT * out
 
     def total(self, roots: Sequence[Node]) -> float:
         """The cost of all that `roots` need, each node once."""

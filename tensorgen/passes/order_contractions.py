@@ -16,9 +16,10 @@ from math import inf, prod
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Product, Ref
+from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Product, Ref, affine
 from tensorgen.passes.cost import CostModel, Plan, Tree
 from tensorgen.passes.rebuild import rebuild
+from tensorgen.passes.spans import Span, span
 
 EXACT = 8
 """Products with at most this many factors are ordered exactly."""
@@ -59,6 +60,7 @@ class Contraction:
         self.graph = graph
         self.node = node
         self.cost = cost
+        self.pending = _tied(node.constraints, node.order)
         self._plan: Plan | None = None
         self._labels: dict[int, frozenset[Label]] = {0: frozenset()}
         self._kept: dict[int, frozenset[Label]] = {}
@@ -66,7 +68,7 @@ class Contraction:
         self.numbers = {x: cost.size([dim]) for x, dim in self.sizes.items()}
         self.factors = list(node.factors)
         self.out = frozenset(range(node.order))
-        self.atoms = [frozenset(c.form.labels) for c in node.constraints]
+        self.atoms = [frozenset(c.form.labels) for c in self.pending]
 
     # What a subset of the factors keeps
 
@@ -100,13 +102,28 @@ class Contraction:
         """The number of entries of an array with these labels."""
         return prod(self.numbers[label] for label in labels)
 
-    def spent(
-        self, out: frozenset[Label], every: frozenset[Label], factors: int
-    ) -> float:
-        """The cost of a product over the labels `every` with those of `out` kept."""
-        return self.cost.merge(
-            self.size(out), self.size(every), len(every) > len(out), factors
-        )
+    def spent(self, whole: int, *parts: int) -> float:
+        """The cost of the subset `whole`, given those of `parts` that make it up."""
+        out = self.kept(whole)
+        inside = list(map(self.kept if len(parts) > 1 else self.labels, parts))
+        every = inside[0].union(*inside[1:])
+        terms = Span(self.size(every))
+        if self.atoms and (now := self._new_constraints(whole, parts)):
+            every |= self.out.intersection(x for c in now for x in c.form.labels)
+            terms = span(every, inside, now, out | self.out, self.numbers)
+        return self.cost.merge(self.size(out), terms, len(every) > len(out), len(parts))
+
+    def _new_constraints(self, whole: int, parts: Sequence[int]) -> list[Constraint]:
+        """What can be applied to a subset, but not to one of its parts."""
+        inside = self.labels(whole)
+        if whole == (1 << len(self.factors)) - 1:
+            inside |= self.out
+        within = [self.labels(part) for part in parts if part != whole]
+        return [
+            constraint
+            for constraint, labels in zip(self.pending, self.atoms, strict=True)
+            if labels <= inside and not any(labels <= part for part in within)
+        ]
 
     # The search
 
@@ -114,7 +131,7 @@ class Contraction:
         """Return the best tree over all factors, found once."""
         if self._plan is None:
             labels = tuple(ref.labels for ref in self.factors)
-            key = (self.node.order, labels, tuple(self.numbers.items()), *self.atoms)
+            key = (self.node.order, labels, tuple(self.numbers.items()), *self.pending)
             found = self.cost.trees.get(key)
             self._plan = self.cost.trees[key] = found or self._search()
         return self._plan
@@ -143,7 +160,7 @@ class Contraction:
 
     def _merge(self, a: int, b: int) -> float:
         """The cost of contracting two subsets."""
-        return self.spent(self.kept(a | b), self.kept(a) | self.kept(b), 2)
+        return self.spent(a | b, a, b)
 
     def _exact(self, leaves: list[tuple[int, Tree]]) -> Plan:
         """Dynamic programming over subsets of the leaves."""
@@ -175,7 +192,11 @@ class Contraction:
                 if every not in sizes:
                     numbers = (n for x, n in self.numbers.items() if bits[x] & every)
                     sizes[every] = prod(numbers)
-                spent += self.cost.merge(sizes[out], sizes[every], every != out, 2)
+                if self.atoms:
+                    spent += self.spent(masks[s], masks[a], masks[b])
+                else:
+                    terms = Span(sizes[every])
+                    spent += self.cost.merge(sizes[out], terms, every != out, 2)
                 if spent < least:
                     least, cut = spent, a
             best[s] = Plan(least, (best[cut].tree, best[s ^ cut].tree))
@@ -186,7 +207,7 @@ class Contraction:
         inside, kept = self.labels(mask), self.kept(mask)
         if len(kept) == len(inside):
             return 0.0
-        return self.spent(kept, inside, 1)
+        return self.spent(mask, mask)
 
     # Sharing
 
@@ -232,7 +253,7 @@ class Contraction:
         refs = [self.intermediate(mask) for mask in (first, second)]
         rest = [f for k, f in enumerate(self.factors) if not both >> k & 1]
         applied = self.applied(first) + self.applied(second)
-        constraints = [c for c in self.node.constraints if c not in applied]
+        constraints = [c for c in self.pending if c not in applied]
         reduced = Contraction(self.graph, self.node, self.cost)
         reduced.factors = [*rest, *refs]
         reduced.atoms = [frozenset(c.form.labels) for c in constraints]
@@ -240,15 +261,6 @@ class Contraction:
         return reduced
 
     # Building
-
-    @property
-    def pending(self) -> list[Constraint]:
-        """The constraints that are still to be applied."""
-        return getattr(self, "_pending", list(self.node.constraints))
-
-    @pending.setter
-    def pending(self, constraints: list[Constraint]) -> None:
-        self._pending = constraints
 
     def applied(self, mask: int) -> list[Constraint]:
         """The constraints whose labels all stand in a subset."""
@@ -306,6 +318,28 @@ class Contraction:
                 )
             },
         )
+
+
+def _tied(constraints: Sequence[Constraint], order: int) -> list[Constraint]:
+    """Constraints in which deltas tie summed labels to each other where they can.
+
+    Of `i == p` and `i == q + 1` with an axis `i` the second becomes `p == q + 1`, so
+    that factors with p and q are multiplied entry by entry.
+    """
+    tied = list(constraints)
+    for axis in range(order):
+        bearing = [
+            c for c in tied if c.kind == "eq" and abs(c.form.coefficient(axis)) == 1
+        ]
+        for pivot in bearing[:1]:
+            scale = -pivot.form.coefficient(axis)
+            rest = pivot.form.substituted(axis, affine([]))
+            solved = affine([(a, c * scale) for a, c in rest.terms])
+            solved = solved._replace(const=rest.const * scale)
+            for other in bearing[1:]:
+                form = other.form.substituted(axis, solved)
+                tied[tied.index(other)] = Constraint("eq", form)
+    return tied
 
 
 def _splits(s: int) -> Iterator[int]:

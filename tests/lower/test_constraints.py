@@ -160,7 +160,7 @@ WRITES: dict[str, tuple[Callable[[Case], Node], tuple[str, ...]]] = {
             constraints=[("eq", c.gathered(), 0)],
             sizes={"p": m},
         ),
-        ("out = np.zeros((m, n), dtype=dtype)", "np.add.at(out, row, U)"),
+        ("out = np.zeros((m, n), dtype=dtype)", "_add_at(out, row, U)"),
     ),
     "the adjoint of a convolution": (
         lambda c: c.g.product(
@@ -173,7 +173,7 @@ WRITES: dict[str, tuple[Callable[[Case], Node], tuple[str, ...]]] = {
             "out = np.zeros(n, dtype=dtype)",
             "i = np.arange(k)",
             "j = np.arange(n - k + 1)",
-            "np.add.at(out, i[:, None] + j, np.outer(h, z))",
+            "_add_at(out, i[:, None] + j, np.outer(h, z))",
         ),
     ),
 }

@@ -91,7 +91,7 @@ ONE_LINE: dict[str, Callable[[Case], Node]] = {
     "P @ Q": lambda c: c.g.einsum("bij,bjk->bik", c.P, c.Q),
     "P @ C": lambda c: c.g.einsum("bij,jk->bik", c.P, c.C),
     "np.tensordot(V, P, axes=2)": lambda c: c.g.einsum("bi,bij->j", c.V, c.P),
-    'np.einsum("ijk,ij->ik", P, V)': lambda c: c.g.einsum("bij,bi->bj", c.P, c.V),
+    "(V[:, None] @ P)[:, 0]": lambda c: c.g.einsum("bij,bi->bj", c.P, c.V),
     # Elementwise.
     "-x / 3": lambda c: c.g.scale(c.x, Fraction(-1, 3)),
     "2 * lam * x * y": lambda c: c.g.product(

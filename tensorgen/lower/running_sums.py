@@ -1,0 +1,92 @@
+"""Triangular sums as `np.cumsum`, and what is read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from fractions import Fraction
+
+from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.nodes import Affine, Constraint, Label, affine
+from tensorgen.ir.running_sums import RunningSum, running_sum
+from tensorgen.lower.constraints import Ranges
+from tensorgen.lower.contract import contract
+from tensorgen.lower.elementwise import Factor
+from tensorgen.lower.indexing import Indexer
+from tensorgen.lower.text import Expr, Level
+
+
+def take_running_sums(
+    indexer: Indexer,
+    factors: list[Factor],
+    masks: list[Constraint],
+    keep: Collection[Label],
+) -> set[Label]:
+    """Replace factors and a mask by their running sum, as often as there is one.
+
+    Returns the labels that are summed by then.
+    """
+    gone: set[Label] = set()
+    while found := running_sum(masks, [f.expr.labels for f in factors], keep):
+        inside = [factors[k] for k in found.inside]
+        factors[:] = [f for k, f in enumerate(factors) if k not in found.inside]
+        masks.remove(found.constraint)
+        elsewhere = {x for f in factors for x in f.expr.labels}
+        elsewhere.update(*(mask.form.labels for mask in masks))
+        labels = dict.fromkeys(x for f in inside for x in f.expr.labels)
+        alone = [
+            x for x in labels if x not in keep and x not in elsewhere | {found.summed}
+        ]
+        gone.update(alone, [found.summed])
+        intervals = indexer.ranges.intervals
+        sizes = {x: intervals[x][1] - intervals[x][0] for x in labels}
+        summed = {x: sizes[x] for x in alone}
+        kept = [x for x in labels if x not in alone]
+        terms = contract(indexer.writer, inside, Fraction(1), kept, summed)
+        factors.append(Factor(_running(indexer, found, terms, sizes)))
+    return gone
+
+
+def _running(
+    indexer: Indexer, found: RunningSum, terms: Expr, sizes: dict[Label, Dim]
+) -> Expr:
+    """The sums of `terms` along one axis, read where the limit ranges."""
+    writer, ranges = indexer.writer, indexer.ranges
+    terms = writer.as_float(terms)
+    axis = terms.labels.index(found.summed)
+    sums = _accumulated(indexer, terms, axis, reverse=not found.is_prefix)
+    start, _ = ranges.intervals[found.summed]
+    # The last term of entry i is at `i + const - start`, the first if reversed.
+    offset = found.constraint.form.const * (1 if found.is_prefix else -1) - start
+    low, high = ranges.intervals[found.limit]
+    length = sizes[found.summed]
+    missing = -(low + offset) if found.is_prefix else high + offset - length
+    if not ranges.holds(-missing):
+        # Entries with no terms at all.
+        count = missing if ranges.holds(missing) else Dim.of(1)
+        number = writer.size(count).text
+        width = f"({number}, 0)" if found.is_prefix else f"(0, {number})"
+        widths = [width if a == axis else "(0, 0)" for a in range(len(terms.labels))]
+        joined = f"({', '.join(widths)})" if len(widths) > 1 else width
+        sums = Expr(writer.np("pad", sums.text, joined), labels=terms.labels)
+        length += count
+        offset += count if found.is_prefix else ZERO
+    whole = {x: (ZERO, sizes[x]) for x in terms.labels if x != found.summed}
+    reader = Indexer(
+        writer,
+        Ranges({**whole, found.limit: (low, high)}, ranges.facts),
+        indexer.looked,
+    )
+    forms: list[Affine] = [affine([(x, 1)]) for x in terms.labels]
+    forms[axis] = affine([(found.limit, 1)], offset)
+    dims = [sizes[x] for x in terms.labels]
+    dims[axis] = length
+    return reader.read(sums, forms, dims)
+
+
+def _accumulated(indexer: Indexer, terms: Expr, axis: int, reverse: bool) -> Expr:
+    along = [] if len(terms.labels) == 1 else [f"axis={axis}"]
+    turn = f"[{', '.join([':'] * axis + ['::-1'])}]" if reverse else ""
+    text = f"{terms.at(Level.ATOM)}{turn}" if reverse else terms.text
+    sums = indexer.writer.np("cumsum", text, *along)
+    return replace(Expr(f"{sums}{turn}"), labels=terms.labels)

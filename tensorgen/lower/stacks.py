@@ -1,0 +1,87 @@
+"""Stacks of matrices: contractions of higher order as `@` over leading axes.
+
+One contracted label and at most one free label of each operand make the matrices;
+all other labels number them, and broadcast where an operand lacks them. So nothing
+is copied, and a contraction of any order runs at the speed of matrix products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from tensorgen.ir.nodes import Label
+from tensorgen.lower.layout import aligned, summed, transposes
+from tensorgen.lower.text import Expr, Level, matmul
+
+# Stands for the axis of length 1 that makes a matrix of a vector.
+_SINGLE: Label = -1
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The labels of two operands by their part in the contraction."""
+
+    batch: list[Label]
+    contracted: list[Label]
+    left: list[Label]
+    right: list[Label]
+
+    def turned(self) -> Sides:
+        """The same with the operands exchanged."""
+        return Sides(self.batch, self.contracted, self.right, self.left)
+
+
+def stacked(
+    a: Expr, b: Expr, sides: Sides, want: Sequence[Label] | None
+) -> Iterator[tuple[float, Expr]]:
+    """The ways to contract as a product of stacks, each with what it costs a reader.
+
+    Contracted labels but one are summed afterwards, as they number matrices too.
+    """
+    for x, y, labels in ((a, b, sides), (b, a, sides.turned())):
+        rows, columns = labels.left or [_SINGLE], labels.right or [_SINGLE]
+        for inner, row, column in product(labels.contracted, rows, columns):
+            used = {inner, row, column}
+            for order in dict.fromkeys(_orders(x, y, want)):
+                lead = tuple(label for label in order if label not in used)
+                yield _stack(x, y, lead, (row, inner, column), labels, want)
+
+
+def _orders(
+    x: Expr, y: Expr, want: Sequence[Label] | None
+) -> Iterator[tuple[Label, ...]]:
+    """The orders in which leading axes may stand."""
+    if want is not None:
+        yield tuple(dict.fromkeys((*want, *x.labels, *y.labels)))
+    yield tuple(dict.fromkeys(x.labels + y.labels))
+    yield tuple(dict.fromkeys(y.labels + x.labels))
+
+
+def _stack(
+    x: Expr,
+    y: Expr,
+    lead: tuple[Label, ...],
+    matrix: tuple[Label, Label, Label],
+    sides: Sides,
+    want: Sequence[Label] | None,
+) -> tuple[float, Expr]:
+    row, inner, column = matrix
+    present = {*x.labels, *y.labels}
+    lead = tuple(label for label in lead if label in present)
+    left = aligned(x, (*lead, row, inner))
+    right = aligned(y, (*lead, inner, column))
+    whole = matmul(left, right, (*lead, row, column))
+    if _SINGLE in matrix:
+        first = "[:, 0]" if len(lead) == 1 else "[..., 0, :]"
+        at = "[..., 0]" if column == _SINGLE else first
+        kept = tuple(label for label in whole.labels if label != _SINGLE)
+        whole = Expr(f"({whole.text}){at}", labels=kept)
+    else:
+        whole = Expr(whole.text, Level.MATMUL, whole.labels)
+    result = summed(whole, set(sides.contracted))
+    cost = transposes(result.text) + len(result.text) / 1000
+    wanted = [label for label in want or result.labels if label in result.labels]
+    mismatch = 2.25 * (wanted != list(result.labels))
+    return cost + mismatch + (_SINGLE in matrix), result

@@ -1,0 +1,79 @@
+"""How many terms a product adds up once deltas and running sums are seen through."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from math import prod
+from typing import NamedTuple
+
+from tensorgen.ir.nodes import Constraint, Label, Lookup
+from tensorgen.ir.running_sums import running_sum
+
+Part = frozenset[Label]
+
+
+class Span(NamedTuple):
+    """The terms that are read and multiplied, and those written through an index."""
+
+    terms: float
+    scattered: float = 0.0
+
+
+def span(
+    labels: Collection[Label],
+    factors: Sequence[Collection[Label]],
+    constraints: Sequence[Constraint],
+    keep: Collection[Label],
+    numbers: Mapping[Label, float],
+) -> Span:
+    """The work of a product over `labels` of sizes `numbers`, of which `keep` stay.
+
+    A delta fixes one label: one that is summed reads an array elsewhere, one that is
+    kept writes elsewhere. A running sum walks once along what it sums.
+    """
+    free = set(labels)
+    parts = [frozenset(factor) for factor in factors]
+    scatters = False
+    for kind, form in constraints:
+        fixed = _fixed(form.terms, free, keep, numbers) if kind == "eq" else None
+        if fixed is None:
+            continue
+        free.discard(fixed)
+        others = frozenset(x for x in form.labels if x != fixed)
+        parts = [p - {fixed} | others if fixed in p else p for p in parts]
+        if fixed in keep and any(isinstance(atom, Lookup) for atom, _ in form.terms):
+            scatters = True
+    bounds = [
+        c for c in constraints if c.kind == "ge" and free.issuperset(c.form.labels)
+    ]
+    walked = 0.0
+    while bounds and (found := running_sum(bounds, parts, keep)):
+        bounds.remove(found.constraint)
+        inside = [parts[k] for k in found.inside]
+        parts = [p for k, p in enumerate(parts) if k not in found.inside]
+        needed = {found.limit, *keep}.union(*parts, *(c.form.labels for c in bounds))
+        along = frozenset().union(*inside)
+        walked += _size(along & free, numbers)
+        free -= along - needed
+        parts.append((along & needed) | {found.limit})
+    terms = walked + _size(free, numbers)
+    return Span(terms, terms if scatters else 0.0)
+
+
+def _fixed(
+    terms: Sequence[tuple[Label | Lookup, int]],
+    free: Collection[Label],
+    keep: Collection[Label],
+    numbers: Mapping[Label, float],
+) -> Label | None:
+    """The label that a delta is solved for: a summed one, the largest of these."""
+    found = [
+        atom
+        for atom, c in terms
+        if not isinstance(atom, Lookup) and abs(c) == 1 and atom in free
+    ]
+    return max(found, key=lambda x: (x not in keep, numbers[x], -x), default=None)
+
+
+def _size(labels: Collection[Label], numbers: Mapping[Label, float]) -> float:
+    return prod(numbers[label] for label in labels)

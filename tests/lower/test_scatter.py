@@ -1,0 +1,98 @@
+"""Entries added where index arrays say, which may say the same place twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Lookup, Node
+from tensorgen.lower import lower
+from tensorgen.operators.helpers import HELPERS
+from tests.lower.support import check
+
+n, m, k, e = map(Dim.of, "nmke")
+SIZES = {"n": 3, "m": 4, "k": 2, "e": 6}
+
+
+def add_at(*arguments: Any) -> None:
+    space: dict[str, Any] = {"np": np}
+    exec("from __future__ import annotations\n" + HELPERS["_add_at"], space)
+    space["_add_at"](*arguments)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["int64", "int32", "uint64", "uint8"])
+def test_the_helper_adds_like_add_at(dtype: str, kind: str) -> None:
+    rng = np.random.default_rng(0)
+    rows, columns = rng.integers(0, 3, (2, 5)).astype(kind)
+    for shape, index in (
+        ((3,), rows),
+        ((3, 4), rows),
+        ((3, 3), (rows, columns)),
+        ((3, 3, 2), (rows[:, None], columns)),
+        ((3, 2, 2), rows[:4].reshape(2, 2)),
+        ((3, 0), rows),
+        ((3, 2), rows[:0]),
+    ):
+        for out in (np.zeros(shape, dtype), np.zeros(shape[::-1], dtype).T):
+            values = rng.standard_normal(out[index].shape).astype(dtype)
+            wanted = out.copy()
+            np.add.at(wanted, index, values)
+            add_at(out, index, values)
+            np.testing.assert_allclose(out, wanted, rtol=1e-6)
+            add_at(out, index, -1)
+            np.add.at(wanted, index, -1)
+            np.testing.assert_allclose(out, wanted, rtol=1e-6)
+
+
+def scattered(c: Graph, what: str) -> Node:
+    row, col = c.input("row", [e], index=n), c.input("col", [e], index=m)
+    at = ("eq", {"i": 1, Lookup(row, ("e",)): -1}, 0)  # type: ignore[arg-type]
+    too = ("eq", {"j": 1, Lookup(col, ("e",)): -1}, 0)  # type: ignore[arg-type]
+    v, U = c.input("v", [e]), c.input("U", [e, k])
+    sizes: dict[Any, Dim] = {"i": n}
+    match what:
+        case "vector":
+            return c.product("i", [(v, "e")], constraints=[at], sizes=sizes)
+        case "counts":
+            return c.product("i", [], constraints=[at], sizes={"i": n, "e": e})
+        case "rows":
+            return c.product("ik", [(U, "ek")], constraints=[at], sizes=sizes)
+        case "columns":
+            return c.product("kj", [(U, "ek")], constraints=[too], sizes={"j": m})
+        case "between":
+            T = c.input("T", [k, e, k])
+            return c.product("kjl", [(T, "kel")], constraints=[too], sizes={"j": m})
+    sizes["j"] = m
+    return c.product("ij", [(v, "e")], constraints=[at, too], sizes=sizes)
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("vector", "np.add.at(out, row, v)"),
+        ("counts", "_add_at(out, row, 1)"),
+        ("rows", "_add_at(out, row, U)"),
+        ("columns", "_add_at(out.T, col, U)"),
+        ("between", "_add_at(out.transpose(1, 0, 2), col, T.transpose(1, 0, 2))"),
+        ("entries", "_add_at(out, (row, col), v)"),
+    ],
+)
+def test_all_but_vectors_are_added_by_the_helper(what: str, text: str) -> None:
+    graph = Graph()
+    node = scattered(graph, what)
+    assert lower(graph, [node], root_names=["out"]).lines[-1] == text
+    for dtype in ("float64", "float32"):
+        check(graph, [node], SIZES, dtype=dtype)
+    check(graph, [node], dict.fromkeys(SIZES, 0))
+
+
+def test_on_a_device_add_at_is_one_call_whatever_the_index() -> None:
+    graph = Graph()
+    code = lower(graph, [scattered(graph, "rows")], root_names=["out"], alias="cp")
+    assert code.lines[-1] == "cp.add.at(out, row, U)"
+    assert not code.helpers
