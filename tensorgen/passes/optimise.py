@@ -14,6 +14,7 @@ from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import cost_of_a_call, gather_steady
 from tensorgen.passes.mirror_terms import Permutation
 from tensorgen.passes.order_contractions import order_contractions
+from tensorgen.passes.pair_transposes import pair_transposes
 from tensorgen.passes.rates import Rates
 from tensorgen.passes.structure import Compressed
 
@@ -91,7 +92,7 @@ def _plan(
     nodes = [node for part in parts for node in part]
     if rates is not None:
         nodes = gather_steady(graph, nodes, rates, cost)
-    nodes = fuse_elementwise(graph, order_contractions(graph, nodes, cost))
+    nodes = _ordered(graph, nodes, cost)
     if rates is not None:  # fusing has joined what is elementwise
         nodes = gather_steady(graph, nodes, rates, cost)
     final = iter(nodes)
@@ -100,6 +101,22 @@ def _plan(
         tuple(tensors),
         tuple(roots),
     )
+
+
+def _ordered(graph: Graph, nodes: Sequence[Node], cost: CostModel) -> list[Node]:
+    """The nodes with an order in each product, and no transpose computed anew.
+
+    Transposes are looked for before, where that pays, and again among the products
+    that the order has made.
+    """
+    shapes = [list(nodes), pair_transposes(graph, nodes)]
+    if shapes[0] == shapes[1]:
+        shapes.pop()
+    found = []
+    for shape in shapes:
+        fused = fuse_elementwise(graph, order_contractions(graph, shape, cost))
+        found.append(pair_transposes(graph, fused))
+    return min(found, key=cost.total)
 
 
 def _held(plan: Plan, cost: CostModel) -> float:

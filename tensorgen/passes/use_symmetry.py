@@ -1,8 +1,9 @@
 """Symmetric matrices count as their transposes, once differentiation is over.
 
 A use `S[j, i]` of a symmetric S becomes `S[i, j]`, so that a matrix and its transpose
-are one node: `inv(S).T @ y` is `inv(S) @ y` and is computed once. Before derivatives
-are taken this must not be done, since entries of a symmetric input are independent.
+are one node: `inv(S).T @ y` is `inv(S) @ y` and is computed once, and the transpose of
+`X.T @ X` is no other array. Before derivatives are taken this must not be done, since
+entries of a symmetric input are independent.
 Each use is turned at most once, so the pass ends after one round.
 """
 
@@ -11,15 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Input, Label, Map, Node, Product, Sum, topological
+from tensorgen.ir.nodes import Label, Map, Node, Product, Sum
 from tensorgen.operators.matrix_functions import is_symmetric
 from tensorgen.passes.rebuild import rebuild
 
 
 def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with symmetric matrices used in one order of their axes."""
-    if not any(map(_matters, topological(roots))):
-        return list(roots)
     known: dict[Node, bool] = {}
 
     def turned(node: Node, labels: tuple[Label, ...]) -> tuple[Label, ...]:
@@ -57,10 +56,3 @@ def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
         return node
 
     return rebuild(graph, roots, visit)
-
-
-def _matters(node: Node) -> bool:
-    """Whether a node may be the reason why a matrix is symmetric and used as such."""
-    if isinstance(node, Input):
-        return "symmetric" in node.properties
-    return isinstance(node, Call) and node.operator == "inv"
