@@ -109,7 +109,7 @@ def test_blocks_of_axes_are_exchanged(graph: Graph) -> None:
 
 
 def test_sparse_terms_and_unlike_numbers_stay(graph: Graph) -> None:
-    a, b, _, A, _ = operands(graph)
+    a, _, _, A, _ = operands(graph)
     band = [("eq", {"i": 1, "j": -1}, 1)]
     mirror = [("eq", {"i": -1, "j": 1}, 1)]
     sparse = graph.add(
