@@ -107,7 +107,7 @@ CASES = {
         "sum(x**2) + sum((x[1:] - x[:-1]**2)**2)",
         {"n": 2 * 10**5},
         lambda rng, sizes: {"x": 0.1 * rng.standard_normal(sizes["n"])},
-        lambda sizes: 3 * sizes["n"],
+        lambda sizes: 2 * sizes["n"],
     ),
     "kronecker": Case(
         "  x: [m, n]\n  A: [m, m]\n  B: [n, n]\n",

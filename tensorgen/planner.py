@@ -21,6 +21,7 @@ from tensorgen.errors import Faults
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.passes.mirror_terms import Permutation, exchanges
 from tensorgen.passes.optimise import Plan, optimise
 from tensorgen.passes.use_symmetry import use_symmetry
 from tensorgen.spec.model import InputSpec, Spec
@@ -181,7 +182,10 @@ class Planner:
         if kind == "value_gradient_hessian":
             plan = self._beside(ways[0][: tensors.start], self.planned("hessian", ()))
         else:
-            plan = optimise(self.graph, ways, self.hints, cross_country, tensors)
+            compressed = {
+                k: self._exchanges(kind, k - tensors.start, order) for k in tensors
+            }
+            plan = optimise(self.graph, ways, self.hints, cross_country, compressed)
         # Once more: ordering makes new products, which may be transposes of others.
         final = iter(use_symmetry(self.graph, plan.roots))
         plan = replace(
@@ -217,6 +221,16 @@ class Planner:
             tensors,
             order,
         )
+
+    def _exchanges(
+        self, kind: Kind, block: int, order: tuple[str, ...]
+    ) -> tuple[Permutation, ...]:
+        """The exchanges of axes that leave a derivative tensor what it is."""
+        if kind == "jacobian":
+            return ()
+        names = order or pairs(self.wrt)[block]
+        inputs = [(name, self.inputs[name].order) for name in names]
+        return exchanges(self.function.node.order, inputs)
 
     def _beside(self, others: Sequence[Node], planned: PlannedFunction) -> Plan:
         """The plan that computes other values beside the tensors of a planned one.

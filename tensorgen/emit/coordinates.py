@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tensorgen.emit.text import mentions
 from tensorgen.ir.dims import Dim
+from tensorgen.passes.mirror_terms import mirrored
 from tensorgen.passes.structure import StoredTerm
 
 if TYPE_CHECKING:
@@ -39,7 +40,15 @@ def entry_lines(
     A term has an entry for each value of its free axes; tied axes follow, and entries
     whose tied axes leave the tensor are dropped. All of it depends on shapes alone.
     """
-    parts = [_term(structure, term, rows, columns) for term in terms]
+    parts: list[list[str]] = []
+    before: StoredTerm | None = None
+    for term in terms:
+        if before is not None and _is_transpose(term, before, rows, columns):
+            parts.append([])
+            before = None
+        else:
+            parts.append(_term(structure, term, rows, columns))
+            before = term
     several = len(parts) > 1
     lines = _bindings(structure, [line for part in parts for line in part])
     if several:
@@ -47,13 +56,24 @@ def entry_lines(
     for part in parts:
         lines += part
         if several:
-            lines.append("parts.append((rows, columns, values))")
+            both = "rows, columns" if part else "columns, rows"
+            lines.append(f"parts.append(({both}, values))")
     if several:
         joined = (
             f"{structure.alias}.concatenate(part) for part in zip(*parts, strict=True)"
         )
         lines.append(f"rows, columns, values = ({joined})")
     return lines
+
+
+def _is_transpose(
+    term: StoredTerm, other: StoredTerm, rows: Sequence[int], columns: Sequence[int]
+) -> bool:
+    """Whether a term is another one with rows and columns exchanged."""
+    if len(rows) != len(columns):
+        return False
+    to = dict(zip((*rows, *columns), (*columns, *rows), strict=True))
+    return term == mirrored(other, tuple(to[axis] for axis in sorted(to)))
 
 
 def _bindings(structure: Structure, lines: list[str]) -> list[str]:

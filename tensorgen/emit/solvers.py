@@ -18,6 +18,7 @@ from tensorgen.emit.ways import (
     shared_ties,
     ties_rows,
 )
+from tensorgen.passes.mirror_terms import mirrored
 from tensorgen.passes.structure import StoredTerm
 
 if TYPE_CHECKING:
@@ -67,13 +68,17 @@ def _blocks(structure: Structure) -> Solver | None:
 def _bands(structure: Structure) -> Solver | None:
     if structure.rows != 1:
         return None
+    everything = structure.tensor.terms
     bands: dict[int, list[StoredTerm]] = {}
-    for term in structure.tensor.terms:
+    for term in everything:
         if len(term.ties) != 1 or term.ties[0].offset.constant is None:
             return None
-        bands.setdefault(term.ties[0].offset.constant, []).append(term)
-    reach = max(map(abs, bands))
-    if reach > WIDE * len(bands):
+        (tie,) = term.ties
+        if tie.offset != 0 and mirrored(term, (1, 0)) not in everything:
+            return None
+        if tie.first == 0:
+            bands.setdefault(term.ties[0].offset.constant, []).append(term)
+    if max(bands) > WIDE * (2 * len(bands) - (0 in bands)):
         return None  # a band is stored whole, and would mostly hold zeros
     lines: list[str] = []
     entries: list[str] = []

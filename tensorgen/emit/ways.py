@@ -53,7 +53,8 @@ def shared_ties(structure: Structure, terms: Sequence[StoredTerm]) -> frozenset[
 
 def ties_rows(structure: Structure, term: StoredTerm) -> bool:
     """Whether a delta ties an axis of the rows to one of the columns."""
-    return any(tie.first < structure.rows <= tie.second for tie in term.ties)
+    r = structure.rows
+    return any((tie.first < r) != (tie.second < r) for tie in term.ties)
 
 
 def core(structure: Structure, terms: Sequence[StoredTerm], out: Sequence[int]) -> Node:

@@ -18,6 +18,7 @@ The paper moves the unit tensor of the first partial to the end for the same eff
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
@@ -34,6 +35,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import factor_sum
+from tensorgen.passes.mirror_terms import Permutation, mirror_terms
 from tensorgen.passes.structure import Compressed, StoredTerm, Tie, is_axis
 from tensorgen.passes.take_apart import Parts, spread, take_apart
 from tensorgen.passes.views import Factor, Name, Triple, labels_of
@@ -57,10 +59,16 @@ MANY = 6
 """More terms than this of one pattern are always one array: nobody could read them."""
 
 
-def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
+def compress(
+    graph: Graph,
+    node: Node,
+    cost: CostModel,
+    symmetries: Sequence[Permutation] = (),
+) -> Compressed:
     """Return what to store of a flattened derivative tensor.
 
-    Dense, if the structure would hold as much.
+    Dense, if the structure would hold as much. By `symmetries` of its axes the tensor
+    stays what it is.
     """
     axes = tuple(range(node.order))
     dense = Compressed(node.dims, (StoredTerm(Fraction(1), ((node, axes),), ()),))
@@ -83,12 +91,16 @@ def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
         len(take_apart(graph, term).factors) <= LONG for term in looser
     ):
         forms.append(looser)
-    found = [_compressed(graph, node.dims, form, cost) for form in forms]
+    found = [_compressed(graph, node.dims, form, cost, symmetries) for form in forms]
     return min([dense, *found], key=lambda form: _total(form, cost))
 
 
 def _compressed(
-    graph: Graph, dims: tuple[Dim, ...], terms: Sequence[Node], cost: CostModel
+    graph: Graph,
+    dims: tuple[Dim, ...],
+    terms: Sequence[Node],
+    cost: CostModel,
+    symmetries: Sequence[Permutation],
 ) -> Compressed:
     views = [take_apart(graph, term) for term in terms]
     patterns = [frozenset(view.ties) for view in views]
@@ -96,7 +108,8 @@ def _compressed(
         _groupings(graph, view, cost, whole=patterns.count(pattern) > MANY)
         for view, pattern in zip(views, patterns, strict=True)
     ]
-    return Compressed(dims, tuple(_merged(graph, _chosen(choices, cost), dims, cost)))
+    merged = _merged(graph, _chosen(choices, cost), dims, cost)
+    return Compressed(dims, tuple(mirror_terms(merged, symmetries)))
 
 
 def _chosen(
@@ -273,12 +286,21 @@ def _held(factors: Sequence[Factor], cost: CostModel) -> float:
     return sum(cost.size(node.dims) for node in {node: None for node, _ in factors})
 
 
+def _collected(terms: Sequence[StoredTerm]) -> list[StoredTerm]:
+    """Add up terms that are multiples of one another."""
+    found: dict[StoredTerm, Fraction] = {}
+    for term in terms:
+        unit = replace(term, coefficient=Fraction(1))
+        found[unit] = found.get(unit, Fraction()) + term.coefficient
+    return [replace(unit, coefficient=total) for unit, total in found.items()]
+
+
 def _merged(
     graph: Graph, terms: Sequence[StoredTerm], dims: Sequence[Dim], cost: CostModel
 ) -> list[StoredTerm]:
     """Add terms of one pattern up into one array, where that holds no more."""
     patterns: dict[frozenset[Tie], list[StoredTerm]] = {}
-    for term in terms:
+    for term in _collected(terms):
         patterns.setdefault(frozenset(term.ties), []).append(term)
     merged = []
     for group in patterns.values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorgen.ir.graph import Graph
@@ -12,10 +12,14 @@ from tensorgen.passes.cost import CostModel
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import cost_of_a_call, gather_steady
+from tensorgen.passes.mirror_terms import Permutation
 from tensorgen.passes.order_contractions import order_contractions
+from tensorgen.passes.pair_transposes import pair_transposes
 from tensorgen.passes.rates import Rates
 from tensorgen.passes.share_factors import share_factors
 from tensorgen.passes.structure import Compressed
+
+NOTHING: Mapping[int, Sequence[Permutation]] = {}
 
 
 @dataclass(frozen=True)
@@ -41,13 +45,14 @@ def optimise(
     candidates: Sequence[Sequence[Node]],
     hints: Mapping[str, int],
     cross_country: bool,
-    compressed: Collection[int] = (),
+    compressed: Mapping[int, Sequence[Permutation]] = NOTHING,
     rates: Rates | None = None,
 ) -> Plan:
     """Return the cheapest plan among equivalent lists of roots.
 
     The roots at the positions `compressed` are derivative tensors, of which only the
-    structure is computed. Without `cross_country` products keep the shape that their
+    structure is computed, each with the exchanges of axes under which it stays what
+    it is. Without `cross_country` products keep the shape that their
     mode gave them, nothing is compressed, and only the order within each is chosen.
     With `rates`, what changes less often is computed apart, where that pays.
     """
@@ -58,7 +63,7 @@ def optimise(
         if cross_country:
             shapes.insert(0, flatten_products(graph, roots, cost))
         for k, shape in enumerate(shapes):
-            keep = compressed if cross_country and k == 0 else ()
+            keep = compressed if cross_country and k == 0 else NOTHING
             plans.append(_plan(graph, shape, cost, keep, rates))
 
     def price(plan: Plan) -> float:
@@ -74,11 +79,11 @@ def _plan(
     graph: Graph,
     roots: Sequence[Node],
     cost: CostModel,
-    compressed: Collection[int],
+    compressed: Mapping[int, Sequence[Permutation]],
     rates: Rates | None,
 ) -> Plan:
     tensors = [
-        compress(graph, node, cost) if k in compressed else None
+        compress(graph, node, cost, compressed[k]) if k in compressed else None
         for k, node in enumerate(roots)
     ]
     parts = [
@@ -88,8 +93,7 @@ def _plan(
     nodes = [node for part in parts for node in part]
     if rates is not None:
         nodes = gather_steady(graph, nodes, rates, cost)
-    nodes = share_factors(graph, nodes, cost)
-    nodes = fuse_elementwise(graph, order_contractions(graph, nodes, cost))
+    nodes = _ordered(graph, share_factors(graph, nodes, cost), cost)
     if rates is not None:  # fusing has joined what is elementwise
         nodes = gather_steady(graph, nodes, rates, cost)
     final = iter(nodes)
@@ -98,6 +102,22 @@ def _plan(
         tuple(tensors),
         tuple(roots),
     )
+
+
+def _ordered(graph: Graph, nodes: Sequence[Node], cost: CostModel) -> list[Node]:
+    """The nodes with an order in each product, and no transpose computed anew.
+
+    Transposes are looked for before, where that pays, and again among the products
+    that the order has made.
+    """
+    shapes = [list(nodes), pair_transposes(graph, nodes)]
+    if shapes[0] == shapes[1]:
+        shapes.pop()
+    found = []
+    for shape in shapes:
+        fused = fuse_elementwise(graph, order_contractions(graph, shape, cost))
+        found.append(pair_transposes(graph, fused))
+    return min(found, key=cost.total)
 
 
 def _held(plan: Plan, cost: CostModel) -> float:

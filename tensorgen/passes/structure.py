@@ -19,7 +19,7 @@ def is_axis(label: Name) -> bool:
 
 @dataclass(frozen=True)
 class Tie:
-    """The delta `axis `second` == axis `first` + offset`, with first < second."""
+    """The delta `axis `second` == axis `first` + offset`."""
 
     first: int
     second: int

@@ -1,8 +1,9 @@
 """Symmetric matrices count as their transposes, once differentiation is over.
 
 A use `S[j, i]` of a symmetric S becomes `S[i, j]`, so that a matrix and its transpose
-are one node: `inv(S).T @ y` is `inv(S) @ y` and is computed once. Before derivatives
-are taken this must not be done, since entries of a symmetric input are independent.
+are one node: `inv(S).T @ y` is `inv(S) @ y` and is computed once, and the transpose of
+`X.T @ X` is no other array. Before derivatives are taken this must not be done, since
+entries of a symmetric input are independent.
 Each use is turned at most once, so the pass ends after one round.
 """
 

@@ -38,6 +38,15 @@ def test_what_is_built_from_symmetric_matrices_is_symmetric() -> None:
     assert found[1] is graph.einsum("ij,j->i", inverse, y)
 
 
+def test_a_gram_matrix_is_its_transpose() -> None:
+    graph = Graph()
+    x, y = graph.input("x", (N, "m")), graph.input("y", (N,))
+    gram = graph.einsum("ik,jk->ij", x, x)
+    roots = [graph.einsum("ij,j->i", gram, y), graph.einsum("ji,j->i", gram, y)]
+    found = use_symmetry(graph, roots)
+    assert found[0] is found[1] is roots[0]
+
+
 def test_a_pass_over_nothing_symmetric_changes_nothing() -> None:
     graph = Graph()
     x = graph.input("x", (N, N))

@@ -1,0 +1,156 @@
+"""Terms of a sum that are transposes of one another are computed once.
+
+    a[i] * b[j] + b[i] * a[j] + ...  =  T[i, j] + T[j, i] + ...  with T = a[i] * b[j]
+
+and likewise for the permutations of three axes and more. The product rule makes such
+terms wherever a variable occurs twice. Terms that are permuted alike share one T.
+Sparse terms stay as they are, for T would be a dense array. Ends: T has fewer terms,
+and no term of T is a transpose of another by the same permutation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import permutations
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node, Product, Sum, Term
+from tensorgen.passes.rebuild import rebuild
+from tensorgen.passes.views import View, is_sparse
+
+Permutation = tuple[int, ...]
+
+MOST = 24
+"""The most permutations to try at once: those of four axes."""
+
+
+def pair_transposes(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with terms that permute one another as one term and its uses."""
+
+    def visit(node: Node) -> Node:
+        return _paired(graph, node) if isinstance(node, Sum) else node
+
+    return rebuild(graph, roots, visit)
+
+
+def _paired(graph: Graph, node: Sum) -> Node:
+    axes = range(node.order)
+    waiting = _candidates(node)
+    place = {_turned(graph, term, axes): term for term in waiting}
+    if len(place) < len(waiting):  # two of them are equal, seen through transposes
+        seen = [Term(*_turned(graph, t, axes), tuple(axes)) for t in waiting]
+        kept = [term for term in node.terms if term not in waiting]
+        merged = graph.sum(axes, [*kept, *seen])
+        return _paired(graph, merged) if isinstance(merged, Sum) else merged
+    shared: list[tuple[list[Term], list[Permutation]]] = []
+    taken: set[Term] = set()
+    for group in _groups(node.dims) if waiting else ():
+        while (found := next(_orbits(graph, place, group), None)) is not None:
+            shared.append(found)
+            terms, used = found
+            for term in terms:
+                taken |= {place.pop(_turned(graph, term, to)) for to in used}
+    if not taken:
+        return node
+    rest = [term for term in node.terms if term not in taken]
+    for terms, used in shared:
+        core = graph.sum(axes, terms)
+        rest += [Term(Fraction(1), core, to) for to in used]
+    return graph.sum(axes, rest)
+
+
+def _candidates(node: Sum) -> list[Term]:
+    """Terms that may be permutations of others: of the same factors."""
+    if node.order < 2 or len(node.terms) < 2:
+        return []
+    kinds = {
+        term: (term.coefficient, _ingredients(term.node))
+        for term in node.terms
+        if len(term.labels) == node.order and not is_sparse(term.node)
+    }
+    counts = Counter(kinds.values())
+    found = [term for term, kind in kinds.items() if counts[kind] > 1]
+    return sorted(found, key=_turns)
+
+
+def _turns(term: Term) -> int:
+    """How many factors a term has transposed."""
+    view = View()
+    view.add(term.node, term.labels, "inner")
+    places = [[x for x in xs if isinstance(x, int)] for _, xs in view.factors]
+    return sum(own != sorted(own) for own in places)
+
+
+def _ingredients(node: Node) -> tuple[int, ...]:
+    """What all permutations of a node have in common."""
+    if isinstance(node, Product):
+        return tuple(sorted(ref.node.serial for ref in node.factors))
+    return (node.serial,)
+
+
+def _turned(graph: Graph, term: Term, to: Sequence[int]) -> tuple[Fraction, Node]:
+    """A term with its axes permuted, the same for equal arrays."""
+    view = View()
+    view.add(term.node, [to[axis] for axis in term.labels], "inner")
+    return term.coefficient, view.product(graph, range(len(to)))
+
+
+def _orbits(
+    graph: Graph,
+    place: dict[tuple[Fraction, Node], Term],
+    group: Sequence[Permutation],
+) -> Iterator[tuple[list[Term], list[Permutation]]]:
+    """Terms whose permutations are there as well, with the permutations they share."""
+    for first in place.values():
+        used = _uses(graph, place, first, group)
+        if len(used) < 2:
+            continue
+        terms = [first]
+        gone = {_turned(graph, first, to) for to in used}
+        for key, term in place.items():
+            images = {_turned(graph, term, to) for to in used}
+            fresh = images <= place.keys() and not images & gone
+            if key not in gone and fresh and len(images) == len(used):
+                terms.append(term)
+                gone |= images
+        yield terms, used
+
+
+def _uses(
+    graph: Graph,
+    place: dict[tuple[Fraction, Node], Term],
+    term: Term,
+    group: Sequence[Permutation],
+) -> list[Permutation]:
+    """A permutation for each of the images of a term; none if some image is missing."""
+    images: dict[tuple[Fraction, Node], Permutation] = {}
+    for to in group:
+        images.setdefault(_turned(graph, term, to), to)
+    return [*images.values()] if images.keys() <= place.keys() else []
+
+
+def _groups(dims: Sequence[Dim]) -> Iterator[list[Permutation]]:
+    """Groups of permutations of axes that leave the dims as they are.
+
+    Those of blocks of axes, as those of an input are, then those of two axes.
+    """
+    order = len(dims)
+    for count in range(order, 1, -1):
+        size = order // count
+        blocks = [tuple(range(k * size, (k + 1) * size)) for k in range(count)]
+        alike = {tuple(dims[axis] for axis in block) for block in blocks}
+        group = [
+            tuple(axis for block in blocks_in_order for axis in block)
+            for blocks_in_order in permutations(blocks)
+        ]
+        if count * size == order and len(alike) == 1 and len(group) <= MOST:
+            yield group
+    for second in range(order):
+        for first in range(second):
+            if dims[first] == dims[second]:
+                swapped = list(range(order))
+                swapped[first], swapped[second] = second, first
+                yield [tuple(range(order)), tuple(swapped)]
