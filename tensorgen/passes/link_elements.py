@@ -1,0 +1,143 @@
+"""Terms whose axes are entries of index arrays: a graph, a mesh, a list of ratings.
+
+`sum_e B[e, a, b] * delta(i, s[e]) * delta(j, t[e])` puts a block between two nodes for
+each edge e. What such a term holds is B, s and t: its deltas are links, which stay
+beside the arrays. Each link may also be made part of an array, which is then one of
+nodes rather than edges; which is less is for `compress` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node, Product, Sum
+from tensorgen.passes.structure import Link, Tie
+from tensorgen.passes.take_apart import Parts, folded, take_apart
+from tensorgen.passes.views import Name, labels_of
+
+
+def linked_terms(
+    graph: Graph, terms: Sequence[Node], dims: Sequence[Dim], few: int
+) -> list[list[list[Parts]]]:
+    """The terms with their links, each in all ways to keep some of these.
+
+    Terms of one pattern are one term of a single array; besides, where they are few,
+    each is left as it is. Nothing where no term has links.
+    """
+    views = [take_apart(graph, term, linked=True) for term in terms]
+    if not any(view.links for view in views):
+        return []
+    forms = [_added(graph, views, dims)]
+    if len(views) <= few:
+        forms.append(views)
+    return [[_ways(graph, view) for view in form] for form in forms]
+
+
+def _ways(graph: Graph, term: Parts) -> list[Parts]:
+    """A term with all of its links, with some and without."""
+    links = term.links
+    return [
+        folded(graph, term, chosen)
+        for count in range(len(links), -1, -1)
+        for chosen in combinations(links, count)
+    ]
+
+
+Pattern = tuple[frozenset[Tie], tuple[Link, ...]]
+
+
+def _added(graph: Graph, terms: Sequence[Parts], dims: Sequence[Dim]) -> list[Parts]:
+    """The terms, those of the same ties and links added up."""
+    groups: dict[Pattern, list[Parts]] = {}
+    for term in terms:
+        if term.links:
+            pattern = frozenset(term.ties), term.links
+            groups.setdefault(pattern, []).append(term)
+    for pattern in sorted(groups, key=lambda pattern: -len(pattern[0])):
+        wider = next((x for x in groups if _holds(groups, x, pattern)), None)
+        if wider is not None:
+            groups[wider] += [_untied(x, wider[0]) for x in groups.pop(pattern)]
+    sums = [_sum(graph, group, dims) for group in groups.values()]
+    return [*sums, *(term for term in terms if not term.links)]
+
+
+def _holds(
+    groups: Mapping[Pattern, Sequence[Parts]], wider: Pattern, pattern: Pattern
+) -> bool:
+    """Whether the array of one pattern has room for that of another with more ties."""
+    if wider[1] != pattern[1] or not wider[0] < pattern[0]:
+        return False
+    needed = {x for term in groups[pattern] for x in _own(term)}
+    for tie in pattern[0] - wider[0]:
+        needed |= {tie.first, tie.second}
+    return needed <= {x for term in groups[wider] for x in _own(term)}
+
+
+def _untied(term: Parts, ties: Collection[Tie]) -> Parts:
+    """A term that keeps only these ties; the others are in its array."""
+    inner = [
+        ("eq", {tie.first: 1, tie.second: -1}, tie.offset)
+        for tie in term.ties
+        if tie not in ties
+    ]
+    kept = tuple(tie for tie in term.ties if tie in ties)
+    return replace(term, ties=kept, inner=[*term.inner, *inner])
+
+
+def _used(term: Parts) -> set[Name]:
+    """The labels of what a term is made of, but for its ties."""
+    used = {x for _, xs in term.factors for x in xs}
+    used.update(x for c in term.inner for x in labels_of(c))
+    return used.union(*(link.labels for link in term.links if link.axis in used))
+
+
+def _own(term: Parts) -> list[Name]:
+    """The labels of a term's array: those of its links, in their order, then axes."""
+    used = _used(term)
+    used -= {link.axis for link in term.links} | {tie.second for tie in term.ties}
+    asked = [x for link in term.links for x in link.labels if x in used]
+    axes = sorted(x for x in used if isinstance(x, int))
+    return list(dict.fromkeys([*asked, *axes]))
+
+
+def _sum(graph: Graph, group: Sequence[Parts], dims: Sequence[Dim]) -> Parts:
+    """Terms of one pattern as a term of one array, over elements and free axes."""
+    ties, links = group[0].ties, group[0].links
+    sizes: dict[Name, Dim] = dict(enumerate(dims))
+    for link in links:
+        sizes.update(zip(link.labels, link.index.dims, strict=True))
+    parts: list[tuple[Fraction, Node, list[Name]]] = []
+    for term in group:
+        own, used = _own(term), _used(term)
+        node = graph.product(
+            own,
+            term.factors,
+            constraints=[
+                *term.inner,
+                *(link.constraint() for link in links if link.axis in used),
+            ],
+            sizes={x: dim for x, dim in term.sizes.items() if x in used},
+        )
+        parts.append((term.coefficient, node, own))
+    whole = _own(replace(group[0], factors=[(n, tuple(own)) for _, n, own in parts]))
+    core = graph.sum(whole, parts, {x: sizes[x] for x in whole})
+    # The blocks at the ends of an element are often the same but for their signs.
+    lead = _lead(core)
+    parts = [(c / lead, node, own) for c, node, own in parts]
+    core = graph.sum(whole, parts, {x: sizes[x] for x in whole})
+    return Parts(lead, [(core, tuple(whole))], ties, [], sizes, links)
+
+
+def _lead(node: Node) -> Fraction:
+    """The first coefficient of a sum or product; 1 where there is none."""
+    match node:
+        case Sum():
+            return node.terms[0].coefficient
+        case Product() if node.coefficient:
+            return node.coefficient
+    return Fraction(1)
