@@ -27,7 +27,6 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     Size,
-    Sum,
     children,
     constant_value,
     is_zero,
@@ -45,7 +44,7 @@ from tensorgen.passes.structure import (
     is_axis,
     kept,
 )
-from tensorgen.passes.take_apart import Parts, spread, take_apart
+from tensorgen.passes.take_apart import Parts, spread, take_apart, terms_of
 from tensorgen.passes.views import Factor, Name, Triple, labels_of
 
 SHARING = 8
@@ -83,9 +82,9 @@ def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
     common = factor_sum(
         graph, node, cost, lambda term: isinstance(term, Product), root=True
     )
-    terms = _terms(graph, node)
+    terms = terms_of(graph, node)
     loose = [part for term in terms for part in spread(graph, term)]
-    forms = [_terms(graph, common)]
+    forms = [terms_of(graph, common)]
     if len(loose) <= MOST:
         forms.insert(0, loose)
     looser = [part for term in terms for part in spread(graph, term, large=True)]
@@ -97,10 +96,10 @@ def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
         _compressed(graph, node.dims, [[take_apart(graph, x)] for x in form], cost)
         for form in forms
     ]
+    few = [form for form in forms if len(form) <= SHARING]
     found += [
         _compressed(graph, node.dims, choices, cost)
-        for form in forms
-        for choices in linked_terms(graph, form, node.dims, SHARING)
+        for choices in linked_terms(graph, node, few)
     ]
     return min([dense, *found], key=lambda form: _held(form.arrays, cost))
 
@@ -153,20 +152,6 @@ def _chosen(
 
         chosen[k] = min(groupings, key=total)
     return chosen
-
-
-def _terms(graph: Graph, node: Node) -> list[Node]:
-    """The terms of the last sum, aligned with the result's axes."""
-    if not isinstance(node, Sum):
-        return [node]
-    axes = range(node.order)
-    sizes = dict(enumerate(node.dims))
-    return [
-        graph.product(
-            axes, [(t.node, t.labels)], coefficient=t.coefficient, sizes=sizes
-        )
-        for t in node.terms
-    ]
 
 
 def _groupings(

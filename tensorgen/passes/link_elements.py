@@ -15,27 +15,100 @@ from itertools import combinations
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Product, Sum
+from tensorgen.ir.nodes import Lookup, Node, Product, Sum
 from tensorgen.passes.structure import Link, Tie
-from tensorgen.passes.take_apart import Parts, folded, take_apart
+from tensorgen.passes.take_apart import Parts, distributed, folded, take_apart, terms_of
 from tensorgen.passes.views import Name, labels_of
+
+TERMS = 64
+"""The most terms that a sum may have, before those of one pattern are added up."""
 
 
 def linked_terms(
-    graph: Graph, terms: Sequence[Node], dims: Sequence[Dim], few: int
+    graph: Graph, node: Node, forms: Sequence[Sequence[Node]]
 ) -> list[list[list[Parts]]]:
-    """The terms with their links, each in all ways to keep some of these.
+    """A derivative as terms with their links, each in all ways to keep some of these.
 
-    Terms of one pattern are one term of a single array; besides, where they are few,
-    each is left as it is. Nothing where no term has links.
+    Terms of one pattern are one term of a single array; besides, each form is left as
+    it is. Nothing where no term has links.
     """
-    views = [take_apart(graph, term, linked=True) for term in terms]
-    if not any(view.links for view in views):
+    if not _has_links(node, {}):
         return []
-    forms = [_added(graph, views, dims)]
-    if len(views) <= few:
-        forms.append(views)
-    return [[_ways(graph, view) for view in form] for form in forms]
+    apart = [[take_apart(graph, x, linked=True) for x in form] for form in forms]
+    together = _added(graph, node, {})
+    return [
+        [_ways(graph, term) for term in terms]
+        for terms in ([together] if together else []) + apart
+    ]
+
+
+def _has_links(node: Node, known: dict[Node, bool]) -> bool:
+    """Whether an axis of a sum of products is the entry of an index array somewhere."""
+    if node not in known:
+        match node:
+            case Product():
+                known[node] = any(
+                    isinstance(atom, Lookup)
+                    for c in node.constraints
+                    for atom, _ in c.form.terms
+                    if any(
+                        isinstance(x, int) and x < node.order for x, _ in c.form.terms
+                    )
+                ) or any(_has_links(ref.node, known) for ref in node.factors)
+            case Sum():
+                known[node] = any(_has_links(term.node, known) for term in node.terms)
+            case _:
+                known[node] = False
+    return known[node]
+
+
+def _added(
+    graph: Graph, node: Node, known: dict[Node, list[Node] | None]
+) -> list[Parts] | None:
+    """The terms of a sum of products, those of the same ties and links added up.
+
+    Sums inside that have links are opened, after the same was done to them: so there
+    are never more terms than patterns. None where there are too many all the same.
+    """
+
+    def terms(factor: Node) -> list[Node] | None:
+        if factor not in known:
+            known[factor] = None
+            if isinstance(factor, Sum) and _has_links(factor, {}):
+                parts = _added(graph, factor, known)
+                if parts is not None:
+                    known[factor] = [_node(graph, x, factor.dims) for x in parts]
+        return known[factor]
+
+    waiting, done = terms_of(graph, node), list[Node]()
+    while waiting:
+        first, *waiting = waiting
+        parts = distributed(graph, first, terms)
+        if parts is None:
+            done.append(first)
+        else:
+            waiting = [*parts, *waiting]
+        if len(waiting) + len(done) > TERMS:
+            return None
+    views = [take_apart(graph, term, linked=True) for term in done]
+    return _by_pattern(graph, views, node.dims)
+
+
+def _node(graph: Graph, term: Parts, dims: Sequence[Dim]) -> Node:
+    """A term as a product."""
+    used = {*range(len(dims)), *_used(term)}
+    used.update(x for link in term.links for x in link.labels)
+    return graph.product(
+        range(len(dims)),
+        term.factors,
+        coefficient=term.coefficient,
+        constraints=[
+            *term.inner,
+            *(("eq", {t.first: 1, t.second: -1}, t.offset) for t in term.ties),
+            *(link.constraint() for link in term.links),
+        ],
+        sizes={x: dim for x, dim in term.sizes.items() if x in used},
+    )
 
 
 def _ways(graph: Graph, term: Parts) -> list[Parts]:
@@ -51,7 +124,9 @@ def _ways(graph: Graph, term: Parts) -> list[Parts]:
 Pattern = tuple[frozenset[Tie], tuple[Link, ...]]
 
 
-def _added(graph: Graph, terms: Sequence[Parts], dims: Sequence[Dim]) -> list[Parts]:
+def _by_pattern(
+    graph: Graph, terms: Sequence[Parts], dims: Sequence[Dim]
+) -> list[Parts]:
     """The terms, those of the same ties and links added up."""
     groups: dict[Pattern, list[Parts]] = {}
     for term in terms:

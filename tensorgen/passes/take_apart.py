@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -30,6 +30,20 @@ DEPTH = 4
 """How deep products of products are looked into."""
 
 
+def terms_of(graph: Graph, node: Node) -> list[Node]:
+    """The terms of the last sum, aligned with the result's axes."""
+    if not isinstance(node, Sum):
+        return [node]
+    axes = range(node.order)
+    sizes = dict(enumerate(node.dims))
+    return [
+        graph.product(
+            axes, [(t.node, t.labels)], coefficient=t.coefficient, sizes=sizes
+        )
+        for t in node.terms
+    ]
+
+
 def spread(graph: Graph, node: Node, large: bool = False) -> list[Node]:
     """A term as a sum over what its sparse factors are sums of: no delta is hidden.
 
@@ -48,21 +62,35 @@ def spread(graph: Graph, node: Node, large: bool = False) -> list[Node]:
 
 def _opened(graph: Graph, node: Node, large: bool) -> list[Node] | None:
     """A term as a sum over the terms of one factor; None where no factor is to open."""
+
+    def terms(factor: Node) -> list[Node] | None:
+        if not isinstance(factor, Sum):
+            return None
+        if not (is_sparse(factor) or (large and factor.order >= LARGE)):
+            return None
+        return terms_of(graph, factor)
+
+    return distributed(graph, node, terms)
+
+
+def distributed(
+    graph: Graph, node: Node, terms: Callable[[Node], Sequence[Node] | None]
+) -> list[Node] | None:
+    """A term as a sum over the `terms` of its first factor that has any, else None."""
     whole = _deep(node)
     for place, (factor, labels) in enumerate(whole.factors):
-        if not isinstance(factor, Sum):
-            continue
-        if not (is_sparse(factor) or (large and factor.order >= LARGE)):
+        parts = terms(factor)
+        if parts is None:
             continue
         found: list[Node] = []
-        for term in factor.terms:
+        for part in parts:
             view = View(
-                whole.coefficient * term.coefficient,
+                whole.coefficient,
                 [f for k, f in enumerate(whole.factors) if k != place],
                 list(whole.constraints),
                 dict(whole.sizes),
             )
-            view.add(term.node, [labels[a] for a in term.labels])
+            view.add(part, labels)
             found.append(view.product(graph, range(node.order)))
         return found
     return None
