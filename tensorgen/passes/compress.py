@@ -66,10 +66,13 @@ MANY = 6
 """More terms than this of one pattern are always one array: nobody could read them."""
 
 
-def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
+def compress(
+    graph: Graph, node: Node, cost: CostModel, derived: Node | None = None
+) -> Compressed:
     """Return what to store of a flattened derivative tensor.
 
-    Dense, if the structure would hold as much.
+    Dense, if the structure would hold as much. `derived` is the tensor as it was
+    before it was flattened: a sum over elements is still one there.
     """
     axes = tuple(range(node.order))
     dense = Compressed(node.dims, (StoredTerm(Fraction(1), ((node, axes),), ()),))
@@ -99,7 +102,7 @@ def compress(graph: Graph, node: Node, cost: CostModel) -> Compressed:
     few = [form for form in forms if len(form) <= SHARING]
     found += [
         _compressed(graph, node.dims, choices, cost)
-        for choices in linked_terms(graph, node, few)
+        for choices in linked_terms(graph, derived or node, few)
     ]
     return min([dense, *found], key=lambda form: _held(form.arrays, cost))
 
