@@ -67,18 +67,17 @@ def _added(
 ) -> list[Parts] | None:
     """The terms of a sum of products, those of the same ties and links added up.
 
-    Sums inside that have links are opened, after the same was done to them: so there
-    are never more terms than patterns. None where there are too many all the same.
+    Factors that have links are opened, after the same was done to them: so there are
+    never more terms than patterns. None where there are too many all the same.
     """
 
     def terms(factor: Node) -> list[Node] | None:
         if factor not in known:
             known[factor] = None
-            if isinstance(factor, Sum) and _has_links(factor, {}):
-                parts = _added(graph, factor, known)
-                if parts is not None:
-                    known[factor] = [_node(graph, x, factor.dims) for x in parts]
-        return known[factor]
+            parts = _added(graph, factor, known) if _has_links(factor, {}) else None
+            found = [_node(graph, part, factor.dims) for part in parts or ()]
+            known[factor] = found if found != [factor] else None
+        return known[factor] or None
 
     waiting, done = terms_of(graph, node), list[Node]()
     while waiting:
