@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tensorgen.emit.text import mentions
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import index_bound
 from tensorgen.passes.mirror_terms import mirrored
 from tensorgen.passes.structure import StoredTerm
+from tensorgen.passes.views import Name, Triple
 
 if TYPE_CHECKING:
     from tensorgen.emit.structured import Structure
@@ -38,7 +40,8 @@ def entry_lines(
     """Return statements that give the rows, columns and values of some terms.
 
     A term has an entry for each value of its free axes; tied axes follow, and entries
-    whose tied axes leave the tensor are dropped. All of it depends on shapes alone.
+    whose tied axes leave the tensor are dropped. Entries of index arrays give axes too,
+    one a value of their labels. Nothing depends on the values of the derivative.
     """
     parts: list[list[str]] = []
     before: StoredTerm | None = None
@@ -96,17 +99,30 @@ def _term(
     columns: Sequence[int],
 ) -> list[str]:
     graph, tensor, np = structure.graph, structure.tensor, structure.alias
-    second = {tie.second for tie in term.ties}
-    free = [axis for axis in range(structure.axes) if axis not in second]
+    given = {tie.second for tie in term.ties} | {link.axis for link in term.links}
+    sizes: dict[Name, Dim] = {
+        axis: dim for axis, dim in enumerate(tensor.dims) if axis not in given
+    }
+    # The entries of an element stand side by side, as its arrays have them.
+    asked = {x for link in term.links for x in link.labels}
+    sizes = {
+        **{x: dim for x, dim in sizes.items() if x in asked},
+        **term.elements,
+        **sizes,
+    }
+    free = list(sizes)
     node = graph.product(
         free,
         structure.factors(term),
         coefficient=term.coefficient,
-        sizes={axis: tensor.dims[axis] for axis in free},
+        constraints=_gathered(structure, term),
+        sizes=sizes,
     )
     taken = {*structure.sizes, *structure.fields}
     letters = iter(x for x in LETTERS if x not in taken)
-    names = {axis: next(letters) for axis in range(structure.axes)}
+    names: dict[Name, str] = {
+        x: next(letters) for x in (*range(structure.axes), *term.elements)
+    }
     code = structure.code(
         node,
         "values",
@@ -114,30 +130,33 @@ def _term(
     )
     lines = list(code.lines)
     value = code.returns[0]
-    sizes = [str(tensor.dims[axis]) for axis in free]
-    own = ", ".join(names[axis] for axis in free)
+    own = ", ".join(names[x] for x in free)
     if not free:
         lines.append(f"values = {np}.reshape({value}, 1)")
         zero = f"{np}.zeros(1, dtype=int)"
         return [*lines, f"rows = {zero}", f"columns = {zero}"]
     lines.append(f"values = {np}.ravel({value})")
     if len(free) == 1:
-        lines.append(f"{own} = {np}.arange({sizes[0]})")
+        lines.append(f"{own} = {np}.arange({sizes[free[0]]})")
     else:
-        shape = f"({', '.join(sizes)})"
+        shape = f"({', '.join(str(sizes[x]) for x in free)})"
         lines.append(f"{own} = {np}.indices({shape}).reshape({len(free)}, -1)")
     kept = []
+    for link in term.links:
+        index = structure.fields[tensor.arrays.index(link.index)]
+        entry = f"{index}[{', '.join(names[x] for x in link.labels)}]"
+        lines.append(f"{names[link.axis]} = {_shifted(entry, link.offset)}")
+        bound = index_bound(link.index) or tensor.dims[link.axis]
+        reach = (link.offset, bound - 1 + link.offset)
+        kept += _limits(names[link.axis], reach, tensor.dims[link.axis])
     for tie in term.ties:
         first, name = names[tie.first], names[tie.second]
         if tie.offset == 0:
             names[tie.second] = name = first
         else:
             lines.append(f"{name} = {_shifted(first, tie.offset)}")
-        reach = tensor.dims[tie.first] - 1 + tie.offset
-        if not tie.offset.is_nonnegative():
-            kept.append(f"({name} >= 0)")
-        if not (tensor.dims[tie.second] - 1 - reach).is_nonnegative():
-            kept.append(f"({name} < {tensor.dims[tie.second]})")
+        reach = (tie.offset, tensor.dims[tie.first] - 1 + tie.offset)
+        kept += _limits(name, reach, tensor.dims[tie.second])
     lines.append(f"rows = {_raveled(np, names, rows, tensor.dims, own)}")
     lines.append(f"columns = {_raveled(np, names, columns, tensor.dims, own)}")
     if kept:
@@ -146,14 +165,31 @@ def _term(
     return lines
 
 
+def _gathered(structure: Structure, term: StoredTerm) -> list[Triple]:
+    """The deltas that give the axes of factors which index arrays give."""
+    used = {x for _, labels in term.factors for x in labels}
+    return [
+        link.constraint(structure.stored) for link in term.links if link.axis in used
+    ]
+
+
+def _limits(name: str, reach: tuple[Dim, Dim], dim: Dim) -> list[str]:
+    """The conditions that a position is inside an axis, where it might not be."""
+    least, most = reach
+    found = [] if least.is_nonnegative() else [f"({name} >= 0)"]
+    return found if (dim - 1 - most).is_nonnegative() else [*found, f"({name} < {dim})"]
+
+
 def _shifted(name: str, offset: Dim) -> str:
     text = str(offset)
+    if offset == 0:
+        return name
     return f"{name} - {text[1:]}" if text[0] == "-" else f"{name} + {text}"
 
 
 def _raveled(
     np: str,
-    names: dict[int, str],
+    names: Mapping[Name, str],
     axes: Sequence[int],
     dims: Sequence[Dim],
     own: str,

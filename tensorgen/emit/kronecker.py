@@ -19,7 +19,9 @@ def groups(structure: Structure) -> list[tuple[list[int], list[Factor]]] | None:
     """The factors of a single term by the axes they share, each closed under rows
     and columns; None if the term does not split so."""
     terms, r = structure.tensor.terms, structure.rows
-    if len(terms) != 1 or terms[0].summed or aligned(structure, terms[0]) is None:
+    if len(terms) != 1 or terms[0].summed or terms[0].links:
+        return None
+    if aligned(structure, terms[0]) is None:
         return None
     groups: list[tuple[set[int], list[Factor]]] = []
     for factor in terms[0].factors:
@@ -121,7 +123,7 @@ def _acting(
     None if it is not a product of matrices, with identities on all other axes.
     """
     r, tied = structure.rows, aligned(structure, term)
-    if tied is None or term.summed:
+    if tied is None or term.summed or term.links:
         return None
     scalars: list[Node] = list(term.scale)
     factors: dict[tuple[int, ...], list[Factor]] = {}

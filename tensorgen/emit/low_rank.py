@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def low_rank(structure: Structure) -> Solver | None:
     """How to solve where some terms are outer products, and the others are easy."""
     terms = structure.tensor.terms
-    base = [term for term in terms if term.ties]
-    thin = [term for term in terms if not term.ties]
+    base = [term for term in terms if term.ties or term.links]
+    thin = [term for term in terms if term not in base]
     tied = shared_ties(structure, base)
     if not thin or not (tied or all(ties_rows(structure, term) for term in base)):
         return None

@@ -16,7 +16,7 @@ from tensorgen.emit.text import mentions, tuple_text
 from tensorgen.emit.ways import Solver
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Input, Node, Size, topological
+from tensorgen.ir.nodes import Input, Node, Size, index_bound, topological
 from tensorgen.ir.printer import equation
 from tensorgen.lower import Code, lower
 from tensorgen.operators.helpers import HELPERS
@@ -32,6 +32,7 @@ WIDTHS = ("width", "count", "width_")
 VECTORS = ("d", "u", "v", "w")
 ARRAYS = ("A", "B", "C", "D", "E", "F", "G", "P", "Q", "R", "S", "T")
 SCALARS = ("alpha", "beta", "gamma", "delta")
+INDICES = ("I", "J", "K", "L", "M", "N")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +90,20 @@ class Structure:
         for node in tensor.arrays:
             symbols |= {s for dim in node.dims for s in dim.symbols}
         for term in tensor.terms:
-            symbols |= {s for tie in term.ties for s in tie.offset.symbols}
+            offsets = [tie.offset for tie in term.ties]
+            offsets += [link.offset for link in term.links]
+            symbols |= {s for offset in offsets for s in offset.symbols}
             sizes = topological(term.scale)
             symbols |= {
                 s for n in sizes if isinstance(n, Size) for s in n.value.symbols
             }
         self.sizes = tuple(sorted(symbols))
+        links = (link for term in tensor.terms for link in term.links)
+        self.indices = tuple(dict.fromkeys(link.index for link in links))
         self.width = next(w for w in WIDTHS if w not in symbols)
         self.fields = self._field_names({*taken, *symbols})
         self.stored: dict[Node, Node] = {
-            node: graph.input(name, node.dims)
+            node: graph.input(name, node.dims, index=index_bound(node))
             for node, name in zip(tensor.arrays, self.fields, strict=True)
         }
 
@@ -108,7 +113,9 @@ class Structure:
             if isinstance(node, Input):
                 names.append(node.name)
                 continue
-            choices = ARRAYS if node.order > 1 else VECTORS if node.order else SCALARS
+            choices: Sequence[str] = (SCALARS, VECTORS, ARRAYS)[min(node.order, 2)]
+            if index_bound(node) is not None:
+                choices = INDICES
             free = [x for x in choices if x not in taken and x not in names]
             k = len(names) + 1
             names.append(free[0] if free else f"{choices[0]}{k}_")
@@ -277,7 +284,8 @@ class Structure:
             "self, lower: bool = False",
             "tuple[Any, Any, Array]",
             "Return rows, columns and values; with `lower`, of the lower triangle only."
-            "\n\nDuplicates add up; the pattern depends on shapes alone.\n",
+            "\n\nDuplicates add up; the pattern depends on shapes "
+            f"{'and index arrays ' * bool(self.indices)}alone.\n",
             tuple(lines),
         )
 

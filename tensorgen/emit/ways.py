@@ -39,7 +39,8 @@ def aligned(structure: Structure, term: StoredTerm) -> frozenset[int] | None:
     for tie in term.ties:
         if tie.first >= r or tie.second != tie.first + r or tie.offset != 0:
             return None
-    return frozenset(tie.first for tie in term.ties)
+    tied = frozenset(tie.first for tie in term.ties)
+    return tied if all(link.axis in tied for link in term.links) else None
 
 
 def shared_ties(structure: Structure, terms: Sequence[StoredTerm]) -> frozenset[int]:
@@ -52,9 +53,21 @@ def shared_ties(structure: Structure, terms: Sequence[StoredTerm]) -> frozenset[
 
 
 def ties_rows(structure: Structure, term: StoredTerm) -> bool:
-    """Whether a delta ties an axis of the rows to one of the columns."""
-    r = structure.rows
-    return any((tie.first < r) != (tie.second < r) for tie in term.ties)
+    """Whether deltas tie an axis of the rows to one of the columns.
+
+    Entries of index arrays do, where they are those of one element.
+    """
+    groups: list[set[Name]] = [{tie.first, tie.second} for tie in term.ties]
+    for link in term.links:
+        own: set[Name] = {link.axis, *link.labels}
+        touched = [group for group in groups if group & own]
+        groups = [group for group in groups if not group & own]
+        groups.append(own.union(*touched))
+    return any(
+        min(axes) < structure.rows <= max(axes)
+        for group in groups
+        if (axes := [x for x in group if isinstance(x, int)])
+    )
 
 
 def core(structure: Structure, terms: Sequence[StoredTerm], out: Sequence[int]) -> Node:
@@ -70,7 +83,8 @@ def core(structure: Structure, terms: Sequence[StoredTerm], out: Sequence[int]) 
                 ("eq", {tie.first: 1, tie.second: -1}, tie.offset)
                 for tie in term.ties
                 if tie.first in sizes and tie.second in sizes
-            ],
+            ]
+            + [link.constraint(structure.stored) for link in term.links],
             sizes=sizes,
         )
         for term in terms

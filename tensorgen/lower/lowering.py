@@ -25,6 +25,7 @@ from tensorgen.ir.nodes import (
     Size,
     Sum,
     constant_value,
+    index_bound,
 )
 from tensorgen.lower.code import Code
 from tensorgen.lower.layout import ordered
@@ -112,7 +113,9 @@ class Lowering:
             if root in held and not fresh[k]:
                 returns.append(held[root].text)
                 continue
-            expr = result(self.writer, self.values[root], root.dims, shared, fresh[k])
+            expr = self.values[root]
+            if fresh[k] or index_bound(root) is None:
+                expr = result(self.writer, expr, root.dims, shared, fresh[k])
             # Several results read better by name, and a view of two is one object.
             twice = root.order and not fresh[k] and self.roots.count(root) > 1
             alone = self._is_short(expr) and not twice

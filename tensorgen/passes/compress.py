@@ -9,6 +9,7 @@ what it is made of, and kept apart where it would grow. What comes out is the st
 - factors that share no axis: a Kronecker product, or a product with outer vectors;
 - two factors joined by a summed label: low rank;
 - deltas with offsets: bands;
+- deltas with entries of index arrays: a block for each element of a graph or a mesh;
 - one factor with all axes: a dense array, where nothing is smaller.
 
 The paper moves the unit tensor of the first partial to the end for the same effect
@@ -27,7 +28,6 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     Size,
-    Sum,
     children,
     constant_value,
     is_zero,
@@ -35,9 +35,18 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import factor_sum
+from tensorgen.passes.link_elements import linked_terms
 from tensorgen.passes.mirror_terms import Permutation, mirror_terms
-from tensorgen.passes.structure import Compressed, StoredTerm, Tie, is_axis
-from tensorgen.passes.take_apart import Parts, spread, take_apart
+from tensorgen.passes.structure import (
+    Compressed,
+    Element,
+    Link,
+    StoredTerm,
+    Tie,
+    is_axis,
+    kept,
+)
+from tensorgen.passes.take_apart import Parts, spread, take_apart, terms_of
 from tensorgen.passes.views import Factor, Name, Triple, labels_of
 
 SHARING = 8
@@ -64,11 +73,13 @@ def compress(
     node: Node,
     cost: CostModel,
     symmetries: Sequence[Permutation] = (),
+    derived: Node | None = None,
 ) -> Compressed:
     """Return what to store of a flattened derivative tensor.
 
     Dense, if the structure would hold as much. By `symmetries` of its axes the tensor
-    stays what it is.
+    stays what it is. `derived` is the tensor as it was before it was flattened: a sum
+    over elements is still one there.
     """
     axes = tuple(range(node.order))
     dense = Compressed(node.dims, (StoredTerm(Fraction(1), ((node, axes),), ()),))
@@ -81,9 +92,9 @@ def compress(
     common = factor_sum(
         graph, node, cost, lambda term: isinstance(term, Product), root=True
     )
-    terms = _terms(graph, node)
+    terms = terms_of(graph, node)
     loose = [part for term in terms for part in spread(graph, term)]
-    forms = [_terms(graph, common)]
+    forms = [terms_of(graph, common)]
     if len(loose) <= MOST:
         forms.insert(0, loose)
     looser = [part for term in terms for part in spread(graph, term, large=True)]
@@ -91,61 +102,63 @@ def compress(
         len(take_apart(graph, term).factors) <= LONG for term in looser
     ):
         forms.append(looser)
-    found = [_compressed(graph, node.dims, form, cost, symmetries) for form in forms]
-    return min([dense, *found], key=lambda form: _total(form, cost))
+    choices = [[[take_apart(graph, x)] for x in form] for form in forms]
+    few = [form for form in forms if len(form) <= SHARING]
+    choices += linked_terms(graph, derived or node, few)
+    found = [_compressed(graph, node.dims, c, cost, symmetries) for c in choices]
+    return min([dense, *found], key=lambda form: _held(form.arrays, cost))
 
 
 def _compressed(
     graph: Graph,
     dims: tuple[Dim, ...],
-    terms: Sequence[Node],
+    views: Sequence[Sequence[Parts]],
     cost: CostModel,
     symmetries: Sequence[Permutation],
 ) -> Compressed:
-    views = [take_apart(graph, term) for term in terms]
-    patterns = [frozenset(view.ties) for view in views]
+    """The terms grouped and added up; of each the ways to take it apart are given."""
+    patterns = [_pattern(ways[0]) for ways in views]
     choices = [
-        _groupings(graph, view, cost, whole=patterns.count(pattern) > MANY)
-        for view, pattern in zip(views, patterns, strict=True)
+        [
+            grouping
+            for way in ways
+            for grouping in _groupings(
+                graph, way, cost, whole=patterns.count(pattern) > MANY
+            )
+        ]
+        for ways, pattern in zip(views, patterns, strict=True)
     ]
     merged = _merged(graph, _chosen(choices, cost), dims, cost)
     return Compressed(dims, tuple(mirror_terms(merged, symmetries)))
+
+
+Pattern = tuple[frozenset[Tie], frozenset[Link]]
+
+
+def _pattern(term: Parts | StoredTerm) -> Pattern:
+    """The deltas of a term: which entries of the tensor it has."""
+    return frozenset(term.ties), frozenset(term.links)
 
 
 def _chosen(
     choices: Sequence[Sequence[StoredTerm]], cost: CostModel
 ) -> list[StoredTerm]:
     """A grouping for each term: the smallest, but for arrays that other terms hold."""
-    chosen = [groupings[0] for groupings in choices]
+
+    def alone(term: StoredTerm) -> float:
+        return _held(kept([term]), cost)
+
+    chosen = [min(groupings, key=alone) for groupings in choices]
     if len(chosen) > SHARING:
         return chosen
     for k, groupings in enumerate(choices):
-        rest = [f for m, term in enumerate(chosen) if m != k for f in term.factors]
+        rest = [term for m, term in enumerate(chosen) if m != k]
 
-        def total(term: StoredTerm, rest: Sequence[Factor] = rest) -> float:
-            return _held([*rest, *term.factors], cost)
+        def total(term: StoredTerm, rest: Sequence[StoredTerm] = rest) -> float:
+            return _held(kept([*rest, term]), cost)
 
         chosen[k] = min(groupings, key=total)
     return chosen
-
-
-def _total(form: Compressed, cost: CostModel) -> float:
-    """How many numbers a form holds."""
-    return _held([f for term in form.terms for f in term.factors], cost)
-
-
-def _terms(graph: Graph, node: Node) -> list[Node]:
-    """The terms of the last sum, aligned with the result's axes."""
-    if not isinstance(node, Sum):
-        return [node]
-    axes = range(node.order)
-    sizes = dict(enumerate(node.dims))
-    return [
-        graph.product(
-            axes, [(t.node, t.labels)], coefficient=t.coefficient, sizes=sizes
-        )
-        for t in node.terms
-    ]
 
 
 def _groupings(
@@ -158,13 +171,19 @@ def _groupings(
     partitions = [everything] if whole else _candidates(term, cost)
     candidates = [_stored(graph, term, partition) for partition in partitions]
     # Among equals the fewest arrays, then the first.
-    candidates.sort(key=lambda factors: (_held(factors, cost), len(factors)))
+    candidates.sort(
+        key=lambda factors: (_held([node for node, _ in factors], cost), len(factors))
+    )
     found = []
     for factors in candidates:
-        if len(factors) < 2:
-            found.append(_scaled(graph, term, factors, scale))
-        if factors:
-            found.append(StoredTerm(term.coefficient, tuple(factors), term.ties, scale))
+        scaled = [_scaled(graph, term, factors, scale)] * (len(factors) < 2)
+        plain = StoredTerm(
+            term.coefficient, tuple(factors), term.ties, scale, term.links
+        )
+        # The ends of an element share its array up to the sign, which stays apart.
+        found += scaled if not term.links else []
+        found += [plain] * bool(factors)
+        found += scaled if term.links else []
     return found
 
 
@@ -178,7 +197,7 @@ def _scaled(
         [(node, labels), *((number, ()) for number in scale)],
         coefficient=term.coefficient,
     )
-    return StoredTerm(Fraction(1), ((scaled, labels),), term.ties)
+    return StoredTerm(Fraction(1), ((scaled, labels),), term.ties, (), term.links)
 
 
 def _is_made_of_sizes(node: Node) -> bool:
@@ -206,13 +225,19 @@ def _candidates(term: Parts, cost: CostModel) -> list[Partition]:
 def _estimate(term: Parts, partition: Partition, cost: CostModel) -> float:
     """How many numbers a grouping holds, if no two arrays that it makes are equal."""
     labels = [{x for k in group for x in term.factors[k][1]} for group in partition]
+    linked = _of_links(term)
     held: dict[object, float] = {}
     for k, own in enumerate(labels):
-        others = set().union(*labels[:k], *labels[k + 1 :])
+        others = linked.union(*labels[:k], *labels[k + 1 :])
         size = cost.size(term.sizes[x] for x in own if is_axis(x) or x in others)
         alone = len(partition[k]) == 1
         held[term.factors[partition[k][0]][0] if alone else k] = size
     return sum(held.values())
+
+
+def _of_links(term: Parts) -> set[Name]:
+    """The labels of the index arrays that a term keeps apart."""
+    return {x for link in term.links for x in link.labels}
 
 
 def _greedy(term: Parts, cost: CostModel) -> Iterator[Partition]:
@@ -265,25 +290,28 @@ def _stored(graph: Graph, term: Parts, partition: list[list[int]]) -> list[Facto
     found = []
     for k, (factors, labels, mine) in enumerate(groups):
         others = {x for m, g in enumerate(groups) if m != k for x in g[1]}
-        kept = [x for x in labels if is_axis(x) or x in others]
-        if len(factors) == 1 and not mine and len(kept) == len(factors[0][1]):
+        others |= _of_links(term)
+        own = [x for x in labels if is_axis(x) or x in others]
+        if len(factors) == 1 and not mine and len(own) == len(factors[0][1]):
             found.append(factors[0])  # as it lies, rather than transposed
             continue
-        kept.sort(key=_place)
+        own.sort(key=_place)
         sizes = {x: term.sizes[x] for x in labels}
-        node = graph.product(kept, factors, constraints=mine, sizes=sizes)
-        found.append((node, tuple(kept)))
+        node = graph.product(own, factors, constraints=mine, sizes=sizes)
+        found.append((node, tuple(own)))
     return found
 
 
-def _place(label: Name) -> tuple[bool, int, str]:
-    """Axes first and in order, then summed labels."""
-    return (False, label, "") if isinstance(label, int) else (True, 0, str(label))
+def _place(label: Name) -> tuple[int, int, str]:
+    """Elements first, then axes in order, then other summed labels."""
+    if isinstance(label, int):
+        return 1, label, ""
+    return (0, label.number, "") if isinstance(label, Element) else (2, 0, str(label))
 
 
-def _held(factors: Sequence[Factor], cost: CostModel) -> float:
+def _held(arrays: Sequence[Node], cost: CostModel) -> float:
     """How many numbers some stored arrays hold, each array once."""
-    return sum(cost.size(node.dims) for node in {node: None for node, _ in factors})
+    return sum(cost.size(node.dims) for node in dict.fromkeys(arrays))
 
 
 def _collected(terms: Sequence[StoredTerm]) -> list[StoredTerm]:
@@ -299,17 +327,19 @@ def _merged(
     graph: Graph, terms: Sequence[StoredTerm], dims: Sequence[Dim], cost: CostModel
 ) -> list[StoredTerm]:
     """Add terms of one pattern up into one array, where that holds no more."""
-    patterns: dict[frozenset[Tie], list[StoredTerm]] = {}
+    patterns: dict[Pattern, list[StoredTerm]] = {}
     for term in _collected(terms):
-        patterns.setdefault(frozenset(term.ties), []).append(term)
+        patterns.setdefault(_pattern(term), []).append(term)
     merged = []
     for group in patterns.values():
-        apart = _held([f for term in group for f in term.factors], cost)
-        axes = {x for term in group for _, xs in term.factors for x in xs if is_axis(x)}
-        labels = sorted(axes, key=_place)
-        sizes = {x: dims[x] for x in labels if isinstance(x, int)}
+        apart = _held([node for term in group for node, _ in term.factors], cost)
+        elements = group[0].elements
+        used = {x for term in group for _, xs in term.factors for x in xs}
+        labels = sorted((x for x in used if is_axis(x) or x in elements), key=_place)
+        sizes = {x: dims[x] if isinstance(x, int) else elements[x] for x in labels}
         # Along deltas one array is simpler, and worth a little more than its parts.
-        limit = apart * len(group) if group[0].ties and len(group) > 2 else apart
+        sparse = group[0].ties or group[0].links
+        limit = apart * len(group) if sparse and len(group) > 2 else apart
         limit = float("inf") if len(group) > MANY else limit
         if len(group) == 1 or cost.size(sizes.values()) > limit:
             merged += group
@@ -320,5 +350,13 @@ def _merged(
             factors = [*term.factors, *((node, ()) for node in term.scale)]
             parts.append((term.coefficient, graph.product(own, factors), own))
         core = graph.sum(labels, parts, sizes)
-        merged.append(StoredTerm(Fraction(1), ((core, tuple(labels)),), group[0].ties))
+        merged.append(
+            StoredTerm(
+                Fraction(1),
+                ((core, tuple(labels)),),
+                group[0].ties,
+                (),
+                group[0].links,
+            )
+        )
     return merged

@@ -68,12 +68,12 @@ def mirror_terms(
     """Keep one of the terms whose ties are the same but for one of the exchanges.
 
     Only where no two patterns of ties can hide one another: all axes are tied, or what
-    is not tied has no delta in its arrays.
+    is not tied has no delta in its arrays. What index arrays tie may lie anywhere.
     """
     patterns: dict[frozenset[Tie], list[StoredTerm]] = {}
     for term in terms:
         patterns.setdefault(_pattern(term.ties), []).append(term)
-    if not symmetries or any(map(_may_hide, terms)):
+    if not symmetries or any(term.links or _may_hide(term) for term in terms):
         return list(terms)
     found: list[StoredTerm] = []
     done: set[frozenset[Tie]] = set()

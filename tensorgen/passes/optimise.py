@@ -64,7 +64,7 @@ def optimise(
             shapes.insert(0, flatten_products(graph, roots, cost))
         for k, shape in enumerate(shapes):
             keep = compressed if cross_country and k == 0 else NOTHING
-            plans.append(_plan(graph, shape, cost, keep, rates))
+            plans.append(_plan(graph, shape, roots, cost, keep, rates))
 
     def price(plan: Plan) -> float:
         if rates is None:
@@ -78,13 +78,14 @@ def optimise(
 def _plan(
     graph: Graph,
     roots: Sequence[Node],
+    derived: Sequence[Node],
     cost: CostModel,
     compressed: Mapping[int, Sequence[Permutation]],
     rates: Rates | None,
 ) -> Plan:
     tensors = [
-        compress(graph, node, cost, compressed[k]) if k in compressed else None
-        for k, node in enumerate(roots)
+        compress(graph, node, cost, compressed[k], before) if k in compressed else None
+        for k, (node, before) in enumerate(zip(roots, derived, strict=True))
     ]
     parts = [
         (node,) if tensor is None else tensor.arrays

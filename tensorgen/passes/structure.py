@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Lookup, Node
 from tensorgen.passes.views import Factor, Name, Triple
 
 
 def is_axis(label: Name) -> bool:
     """Whether a label is an axis of the tensor, and not summed."""
     return isinstance(label, int)
+
+
+class Element(NamedTuple):
+    """A summed label of index arrays: the number of an edge, a triangle, a rating."""
+
+    number: int
 
 
 @dataclass(frozen=True)
@@ -27,8 +34,34 @@ class Tie:
 
 
 @dataclass(frozen=True)
+class Link:
+    """The delta `axis == index[labels] + offset`, whose index array is kept.
+
+    A label is an axis that neither a tie nor a link gives, or an `Element`.
+    """
+
+    axis: int
+    index: Node
+    labels: tuple[Name, ...]
+    offset: Dim
+
+    def constraint(
+        self,
+        stored: Mapping[Node, Node] | None = None,
+        names: Mapping[Name, Name] | None = None,
+    ) -> Triple:
+        """The delta of a product, over other nodes and labels of other names."""
+        names = names or {}
+        index = stored[self.index] if stored else self.index
+        entry = Lookup(
+            index, tuple(names.get(x, x) for x in self.labels)  # type: ignore[misc]
+        )
+        return "eq", {names.get(self.axis, self.axis): 1, entry: -1}, -self.offset
+
+
+@dataclass(frozen=True)
 class StoredTerm:
-    """`coefficient * prod(factors) * prod(ties)`, each factor an array that is kept.
+    """`coefficient * prod(factors) * prod(ties) * prod(links)`: arrays that are kept.
 
     Labels that are integers are axes of the tensor; others are summed. No factor has
     the second axis of a tie. `scale` are numbers made of sizes, which nobody keeps.
@@ -38,12 +71,24 @@ class StoredTerm:
     factors: tuple[Factor, ...]
     ties: tuple[Tie, ...]
     scale: tuple[Node, ...] = ()
+    links: tuple[Link, ...] = ()
+
+    @property
+    def elements(self) -> dict[Name, Dim]:
+        """The summed labels of the index arrays, in order, and their sizes."""
+        pairs = ((link.labels, link.index.dims) for link in self.links)
+        return {
+            x: dim
+            for labels, dims in pairs
+            for x, dim in zip(labels, dims, strict=True)
+            if not is_axis(x)
+        }
 
     @property
     def summed(self) -> tuple[Name, ...]:
         """The summed labels, in order."""
         labels = (x for _, xs in self.factors for x in xs if not is_axis(x))
-        return tuple(dict.fromkeys(labels))
+        return tuple(dict.fromkeys([*labels, *self.elements]))
 
 
 @dataclass(frozen=True)
@@ -55,8 +100,8 @@ class Compressed:
 
     @property
     def arrays(self) -> tuple[Node, ...]:
-        """The stored arrays, each once, in order."""
-        return tuple({node: None for term in self.terms for node, _ in term.factors})
+        """The stored arrays, each once, in order; the index arrays after the others."""
+        return kept(self.terms)
 
     @property
     def vanishes(self) -> bool:
@@ -104,6 +149,7 @@ class Compressed:
                 both: dict[Name, int] = {first: 1}
                 both[second] = both.get(second, 0) - 1
                 constraints.append(("eq", both, tie.offset))
+            constraints += [link.constraint(stored, names) for link in term.links]
             node = graph.product(
                 out,
                 [*factors, *others],
@@ -113,3 +159,10 @@ class Compressed:
             )
             terms.append((1, node, out))
         return graph.sum(out, terms, {x: sizes[x] for x in out})
+
+
+def kept(terms: Sequence[StoredTerm]) -> tuple[Node, ...]:
+    """The arrays that terms keep, each once; index arrays after the others."""
+    factors = {node: None for term in terms for node, _ in term.factors}
+    indices = {link.index: None for term in terms for link in term.links}
+    return tuple(factors | indices)

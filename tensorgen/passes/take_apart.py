@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Sum
-from tensorgen.passes.structure import Tie, is_axis
-from tensorgen.passes.views import Factor, Name, Triple, View, is_sparse, labels_of
+from tensorgen.ir.nodes import Lookup, Node, Sum
+from tensorgen.passes.structure import Element, Link, Tie, is_axis
+from tensorgen.passes.views import (
+    Factor,
+    Name,
+    Triple,
+    View,
+    is_sparse,
+    labels_of,
+    rename,
+)
 
 TERMS = 64
 """The most terms that a term may be spread into."""
@@ -20,6 +28,20 @@ LARGE = 3
 
 DEPTH = 4
 """How deep products of products are looked into."""
+
+
+def terms_of(graph: Graph, node: Node) -> list[Node]:
+    """The terms of the last sum, aligned with the result's axes."""
+    if not isinstance(node, Sum):
+        return [node]
+    axes = range(node.order)
+    sizes = dict(enumerate(node.dims))
+    return [
+        graph.product(
+            axes, [(t.node, t.labels)], coefficient=t.coefficient, sizes=sizes
+        )
+        for t in node.terms
+    ]
 
 
 def spread(graph: Graph, node: Node, large: bool = False) -> list[Node]:
@@ -40,21 +62,35 @@ def spread(graph: Graph, node: Node, large: bool = False) -> list[Node]:
 
 def _opened(graph: Graph, node: Node, large: bool) -> list[Node] | None:
     """A term as a sum over the terms of one factor; None where no factor is to open."""
+
+    def terms(factor: Node) -> list[Node] | None:
+        if not isinstance(factor, Sum):
+            return None
+        if not (is_sparse(factor) or (large and factor.order >= LARGE)):
+            return None
+        return terms_of(graph, factor)
+
+    return distributed(graph, node, terms)
+
+
+def distributed(
+    graph: Graph, node: Node, terms: Callable[[Node], Sequence[Node] | None]
+) -> list[Node] | None:
+    """A term as a sum over the `terms` of its first factor that has any, else None."""
     whole = _deep(node)
     for place, (factor, labels) in enumerate(whole.factors):
-        if not isinstance(factor, Sum):
-            continue
-        if not (is_sparse(factor) or (large and factor.order >= LARGE)):
+        parts = terms(factor)
+        if parts is None:
             continue
         found: list[Node] = []
-        for term in factor.terms:
+        for part in parts:
             view = View(
-                whole.coefficient * term.coefficient,
+                whole.coefficient,
                 [f for k, f in enumerate(whole.factors) if k != place],
                 list(whole.constraints),
                 dict(whole.sizes),
             )
-            view.add(term.node, [labels[a] for a in term.labels])
+            view.add(part, labels)
             found.append(view.product(graph, range(node.order)))
         return found
     return None
@@ -73,17 +109,21 @@ def _deep(node: Node) -> View:
 
 @dataclass
 class Parts:
-    """A term taken apart: factors over labels, ties between axes, inner deltas."""
+    """A term taken apart: factors over labels, ties, links, and inner deltas."""
 
     coefficient: Fraction
     factors: list[Factor]
     ties: tuple[Tie, ...]
     inner: list[Triple]
     sizes: dict[Name, Dim]
+    links: tuple[Link, ...] = ()
 
 
-def take_apart(graph: Graph, node: Node) -> Parts:
-    """A term as factors, ties and what else its deltas say."""
+def take_apart(graph: Graph, node: Node, linked: bool = False) -> Parts:
+    """A term as factors, ties and what else its deltas say.
+
+    With `linked`, what index arrays say of axes is kept apart as well.
+    """
     view = _deep(node)
     ties: list[Tie] = []
     rest: list[Triple] = []
@@ -94,18 +134,91 @@ def take_apart(graph: Graph, node: Node) -> Parts:
         else:
             ties.append(tie)
     term = Parts(view.coefficient, view.factors, _rooted(ties, rest), [], view.sizes)
-    for constraint in rest:
+    if linked:
+        rest = _linked(term, rest)
+    _absorb(graph, term, rest)
+    _use_first_axes(term)
+    return term
+
+
+def folded(graph: Graph, term: Parts, links: Sequence[Link]) -> Parts:
+    """A term that keeps only these of its links apart; the others are in its arrays."""
+    found = replace(term, inner=[*term.inner], factors=[*term.factors])
+    found.links = tuple(links)
+    _absorb(graph, found, [x.constraint() for x in term.links if x not in links])
+    return found
+
+
+def _absorb(graph: Graph, term: Parts, constraints: Sequence[Triple]) -> None:
+    """Make constraints part of the arrays of a term."""
+    for constraint in constraints:
         # What is no tie is part of an array: a mask, if no factor has a summed label.
         labels = tuple(dict.fromkeys(labels_of(constraint)))
         present = {x for _, xs in term.factors for x in xs if not is_axis(x)}
         if present.isdisjoint(labels):
-            sizes = {x: view.sizes[x] for x in labels}
+            sizes = {x: term.sizes[x] for x in labels}
             mask = graph.product(labels, [], constraints=[constraint], sizes=sizes)
             term.factors.append((mask, labels))
         else:
             term.inner.append(constraint)
-    _use_first_axes(term)
-    return term
+
+
+def _linked(term: Parts, constraints: Sequence[Triple]) -> list[Triple]:
+    """Move what index arrays say of axes to the links of a term; return the rest.
+
+    Of an axis one link is kept, and none stands on an axis that another one gives.
+    """
+    links: dict[int, Link] = {}
+    rest: list[Triple] = []
+    for constraint in constraints:
+        link = _link(constraint, term.ties)
+        if link is not None and _may_stand(link, links, term.ties):
+            links[link.axis] = link
+        else:
+            rest.append(constraint)
+    # One name for each element, so that terms of one pattern are seen to be such.
+    found = [links[axis] for axis in sorted(links)]
+    summed = [x for link in found for x in link.labels if not is_axis(x)]
+    names: dict[Name, Name] = {
+        x: Element(k) for k, x in enumerate(dict.fromkeys(summed))
+    }
+
+    def name(label: Name) -> Name:
+        return names.get(label, label)
+
+    term.links = tuple(
+        replace(link, labels=tuple(map(name, link.labels))) for link in found
+    )
+    term.factors = [(node, tuple(map(name, labels))) for node, labels in term.factors]
+    term.sizes = {name(x): dim for x, dim in term.sizes.items()}
+    return [rename(constraint, name) for constraint in rest]
+
+
+def _link(constraint: Triple, ties: Sequence[Tie]) -> Link | None:
+    """What a delta says, if an axis is the entry of an index array: the first of tied
+    axes."""
+    kind, terms, const = constraint
+    if kind != "eq" or len(terms) != 2:
+        return None
+    (axis, c), (entry, d) = terms.items()
+    if isinstance(axis, Lookup):
+        (axis, c), (entry, d) = (entry, d), (axis, c)
+    if not isinstance(axis, int) or not isinstance(entry, Lookup) or c * d != -1:
+        return None
+    link = Link(axis, entry.node, entry.labels, const * -c)
+    for tie in ties:
+        if tie.second == axis:
+            link = replace(link, axis=tie.first, offset=link.offset - tie.offset)
+    return link
+
+
+def _may_stand(link: Link, links: Mapping[int, Link], ties: Sequence[Tie]) -> bool:
+    """Whether nothing else gives the axis, and nothing gives the labels."""
+    given = {*links, *(tie.second for tie in ties)}
+    asked = {x for other in links.values() for x in other.labels}
+    return link.axis not in {*links, *asked, *link.labels} and given.isdisjoint(
+        link.labels
+    )
 
 
 def _with_pairs(constraints: Sequence[Triple], dims: Sequence[Dim]) -> list[Triple]:

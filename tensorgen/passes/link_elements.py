@@ -1,0 +1,217 @@
+"""Terms whose axes are entries of index arrays: a graph, a mesh, a list of ratings.
+
+`sum_e B[e, a, b] * delta(i, s[e]) * delta(j, t[e])` puts a block between two nodes for
+each edge e. What such a term holds is B, s and t: its deltas are links, which stay
+beside the arrays. Each link may also be made part of an array, which is then one of
+nodes rather than edges; which is less is for `compress` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Lookup, Node, Product, Sum
+from tensorgen.passes.structure import Link, Tie
+from tensorgen.passes.take_apart import Parts, distributed, folded, take_apart, terms_of
+from tensorgen.passes.views import Name, labels_of
+
+TERMS = 64
+"""The most terms that a sum may have, before those of one pattern are added up."""
+
+
+def linked_terms(
+    graph: Graph, node: Node, forms: Sequence[Sequence[Node]]
+) -> list[list[list[Parts]]]:
+    """A derivative as terms with their links, each in all ways to keep some of these.
+
+    Terms of one pattern are one term of a single array; besides, each form is left as
+    it is. Nothing where no term has links.
+    """
+    if not _has_links(node, {}):
+        return []
+    apart = [[take_apart(graph, x, linked=True) for x in form] for form in forms]
+    together = _added(graph, node, {})
+    return [
+        [_ways(graph, term) for term in terms]
+        for terms in ([together] if together else []) + apart
+    ]
+
+
+def _has_links(node: Node, known: dict[Node, bool]) -> bool:
+    """Whether an axis of a sum of products is the entry of an index array somewhere."""
+    if node not in known:
+        match node:
+            case Product():
+                known[node] = any(
+                    isinstance(atom, Lookup)
+                    for c in node.constraints
+                    for atom, _ in c.form.terms
+                    if any(
+                        isinstance(x, int) and x < node.order for x, _ in c.form.terms
+                    )
+                ) or any(_has_links(ref.node, known) for ref in node.factors)
+            case Sum():
+                known[node] = any(_has_links(term.node, known) for term in node.terms)
+            case _:
+                known[node] = False
+    return known[node]
+
+
+def _added(
+    graph: Graph, node: Node, known: dict[Node, list[Node] | None]
+) -> list[Parts] | None:
+    """The terms of a sum of products, those of the same ties and links added up.
+
+    Factors that have links are opened, after the same was done to them: so there are
+    never more terms than patterns. None where there are too many all the same.
+    """
+
+    def terms(factor: Node) -> list[Node] | None:
+        if factor not in known:
+            known[factor] = None
+            parts = _added(graph, factor, known) if _has_links(factor, {}) else None
+            found = [_node(graph, part, factor.dims) for part in parts or ()]
+            known[factor] = found if found != [factor] else None
+        return known[factor] or None
+
+    waiting, done = terms_of(graph, node), list[Node]()
+    while waiting:
+        first, *waiting = waiting
+        parts = distributed(graph, first, terms)
+        if parts is None:
+            done.append(first)
+        else:
+            waiting = [*parts, *waiting]
+        if len(waiting) + len(done) > TERMS:
+            return None
+    views = [take_apart(graph, term, linked=True) for term in done]
+    return _by_pattern(graph, views, node.dims)
+
+
+def _node(graph: Graph, term: Parts, dims: Sequence[Dim]) -> Node:
+    """A term as a product."""
+    used = {*range(len(dims)), *_used(term)}
+    used.update(x for link in term.links for x in link.labels)
+    return graph.product(
+        range(len(dims)),
+        term.factors,
+        coefficient=term.coefficient,
+        constraints=[
+            *term.inner,
+            *(("eq", {t.first: 1, t.second: -1}, t.offset) for t in term.ties),
+            *(link.constraint() for link in term.links),
+        ],
+        sizes={x: dim for x, dim in term.sizes.items() if x in used},
+    )
+
+
+def _ways(graph: Graph, term: Parts) -> list[Parts]:
+    """A term with all of its links, with some and without."""
+    links = term.links
+    return [
+        folded(graph, term, chosen)
+        for count in range(len(links), -1, -1)
+        for chosen in combinations(links, count)
+    ]
+
+
+Pattern = tuple[frozenset[Tie], tuple[Link, ...]]
+
+
+def _by_pattern(
+    graph: Graph, terms: Sequence[Parts], dims: Sequence[Dim]
+) -> list[Parts]:
+    """The terms, those of the same ties and links added up."""
+    groups: dict[Pattern, list[Parts]] = {}
+    for term in terms:
+        if term.links:
+            pattern = frozenset(term.ties), term.links
+            groups.setdefault(pattern, []).append(term)
+    for pattern in sorted(groups, key=lambda pattern: -len(pattern[0])):
+        wider = next((x for x in groups if _holds(groups, x, pattern)), None)
+        if wider is not None:
+            groups[wider] += [_untied(x, wider[0]) for x in groups.pop(pattern)]
+    sums = [_sum(graph, group, dims) for group in groups.values()]
+    return [*sums, *(term for term in terms if not term.links)]
+
+
+def _holds(
+    groups: Mapping[Pattern, Sequence[Parts]], wider: Pattern, pattern: Pattern
+) -> bool:
+    """Whether the array of one pattern has room for that of another with more ties."""
+    if wider[1] != pattern[1] or not wider[0] < pattern[0]:
+        return False
+    needed = {x for term in groups[pattern] for x in _own(term)}
+    for tie in pattern[0] - wider[0]:
+        needed |= {tie.first, tie.second}
+    return needed <= {x for term in groups[wider] for x in _own(term)}
+
+
+def _untied(term: Parts, ties: Collection[Tie]) -> Parts:
+    """A term that keeps only these ties; the others are in its array."""
+    inner = [
+        ("eq", {tie.first: 1, tie.second: -1}, tie.offset)
+        for tie in term.ties
+        if tie not in ties
+    ]
+    kept = tuple(tie for tie in term.ties if tie in ties)
+    return replace(term, ties=kept, inner=[*term.inner, *inner])
+
+
+def _used(term: Parts) -> set[Name]:
+    """The labels of what a term is made of, but for its ties."""
+    used = {x for _, xs in term.factors for x in xs}
+    used.update(x for c in term.inner for x in labels_of(c))
+    return used.union(*(link.labels for link in term.links if link.axis in used))
+
+
+def _own(term: Parts) -> list[Name]:
+    """The labels of a term's array: those of its links, in their order, then axes."""
+    used = _used(term)
+    used -= {link.axis for link in term.links} | {tie.second for tie in term.ties}
+    asked = [x for link in term.links for x in link.labels if x in used]
+    axes = sorted(x for x in used if isinstance(x, int))
+    return list(dict.fromkeys([*asked, *axes]))
+
+
+def _sum(graph: Graph, group: Sequence[Parts], dims: Sequence[Dim]) -> Parts:
+    """Terms of one pattern as a term of one array, over elements and free axes."""
+    ties, links = group[0].ties, group[0].links
+    sizes: dict[Name, Dim] = dict(enumerate(dims))
+    for link in links:
+        sizes.update(zip(link.labels, link.index.dims, strict=True))
+    parts: list[tuple[Fraction, Node, list[Name]]] = []
+    for term in group:
+        own, used = _own(term), _used(term)
+        node = graph.product(
+            own,
+            term.factors,
+            constraints=[
+                *term.inner,
+                *(link.constraint() for link in links if link.axis in used),
+            ],
+            sizes={x: dim for x, dim in term.sizes.items() if x in used},
+        )
+        parts.append((term.coefficient, node, own))
+    whole = _own(replace(group[0], factors=[(n, tuple(own)) for _, n, own in parts]))
+    core = graph.sum(whole, parts, {x: sizes[x] for x in whole})
+    # The blocks at the ends of an element are often the same but for their signs.
+    lead = _lead(core)
+    parts = [(c / lead, node, own) for c, node, own in parts]
+    core = graph.sum(whole, parts, {x: sizes[x] for x in whole})
+    return Parts(lead, [(core, tuple(whole))], ties, [], sizes, links)
+
+
+def _lead(node: Node) -> Fraction:
+    """The first coefficient of a sum or product; 1 where there is none."""
+    match node:
+        case Sum():
+            return node.terms[0].coefficient
+        case Product() if node.coefficient:
+            return node.coefficient
+    return Fraction(1)

@@ -1,0 +1,143 @@
+"""Derivatives tied by index arrays: graphs, meshes, lists of pairs, at a small size.
+
+Each is held against the dense derivative, method by method; `entries` says how many
+numbers it may hold, so that a block for each element and the index arrays are all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tensorgen import generate, load
+from tensorgen.emit import render
+from tests.programs.check_structured import check
+from tests.programs.structured import Shape, StructuredProgram, Term, structured_program
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the layout, which takes half of the time."""
+    monkeypatch.setattr(render, "layout", str)
+
+
+HESSIAN = ("gradient", "hessian", "dense_hessian", "hvp")
+JACOBIAN = ("jacobian", "dense_jacobian", "jvp")
+SHAPES: dict[str, Shape] = {
+    "x": ("n", "k"),
+    "v": ("n",),
+    "y": ("m", "k"),
+    "s": ("e",),
+    "t": ("e",),
+    "u": ("e",),
+    "corner": ("e", "c"),
+    "P": ("e", "c"),
+    "weight": ("e",),
+}
+INDICES = {"s": "n", "t": "n", "u": "m", "corner": "n"}
+# Hints as of a large graph; the arguments are small.
+LARGE = {"n": 10**5, "m": 10**5, "e": 10**6, "k": 3, "c": 3}
+SIZES = {"n": 4, "m": 3, "e": 6, "k": 2, "c": 3}
+
+
+def program(
+    expr: str,
+    entries: str,
+    emit: tuple[Any, ...] = HESSIAN,
+    left: str = "f",
+    wrt: tuple[str, ...] = ("x",),
+    shape: Shape = ("n", "k"),
+) -> StructuredProgram:
+    return replace(
+        structured_program(0),
+        terms=(Term(expr, entries),),
+        emit=emit,
+        left=left,
+        wrt=wrt,
+        shapes=SHAPES | {"x": shape},
+        indices=INDICES,
+        sizes=SIZES,
+        hints="large",
+    )
+
+
+def spec(program: StructuredProgram) -> str:
+    """The text, with the hints of a large graph."""
+    first, module, _, *rest = program.text.splitlines()
+    hints = ", ".join(f"{dim}: {size}" for dim, size in LARGE.items())
+    return "\n".join([first, module, f"dims: {{{hints}}}", *rest, ""])
+
+
+DISTANCE = "sqrt(1 + sum((x[s[i], d] - x[t[i], d])**2, d))"
+STRAIN = "sum(P[i, a] * x[corner[i, a], d], a)"
+CASES = {
+    "springs on a line": program(
+        "sum(weight[i] * sin(x[s[i]] - x[t[i]]), i)", "3 * e", shape=("n",)
+    ),
+    "harmonic springs": program("sum((x[s[i], d] - x[t[i], d])**2, i, d)", "2 * e + 2"),
+    "springs": program(f"sum(weight[i] * ({DISTANCE} - 1)**2, i)", "e * k**2 + 2 * e"),
+    "springs and a diagonal": program(
+        f"sum(weight[i] * {DISTANCE}, i) + sum(x**4)", "e * k**2 + 2 * e + n * k"
+    ),
+    "a mesh": program(
+        f"sum(exp(sum(({STRAIN})**2, d)), i)", "e * c * c * k * k + e * c"
+    ),
+    "pairs with an offset": program(
+        "sum(weight[i] * sin(x[s[i]] * v[s[i]] + 2 * x[t[i]]), i)",
+        "4 * e",
+        shape=("n",),
+    ),
+    "gathered": program(
+        "sin(x[s[i], d] * x[t[i], d])", "2 * e * k + 2 * e", JACOBIAN, "f[i, d]"
+    ),
+    "chosen entries": program("exp(x[s[i], 1])", "2 * e + k", JACOBIAN, "f[i]"),
+    "order three": program(
+        "sum(weight[i] * sin(x[s[i]] - x[t[i]]), i)",
+        "3 * e",
+        ("dense_hessian", 3),
+        shape=("n",),
+    ),
+    "two inputs": program(
+        "sum((weight[i] - sum(x[s[i], d] * y[u[i], d], d))**2, i)"
+        " + sum(x**2) + sum(y**2)",
+        "",
+        ("gradient", "hessian", "dense_hessian"),
+        wrt=("x", "y"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_structure_of_elements_agrees_with_the_dense_one(name: str) -> None:
+    case = CASES[name]
+    assert not list(check(case, load(spec(case))))
+
+
+def test_the_ends_of_an_element_share_its_block() -> None:
+    case = CASES["springs"]
+    H = load(spec(case)).f_hess(**case.arguments())
+    assert {*H.factors} == {"A", "s", "t"}
+    assert H.factors["A"].shape == (6, 2, 2)
+    assert H.factors["s"].dtype.kind == "i" and H.dtype == float
+    assert type(H.factorize(5.0)).__name__ == "_SparseFactorization"
+
+
+def test_two_blocks_of_pairs_are_solved_without_a_dense_one() -> None:
+    case = CASES["two inputs"]
+    H = load(spec(case)).f_hess(**case.arguments())
+    cross = H.blocks["x", "y"]
+    assert {"s", "u"} <= {*cross.factors}
+    assert all(array.size < 50 for array in cross.factors.values())
+
+
+def test_blocks_that_hold_less_than_their_elements_are_added_up() -> None:
+    case = program("sum(weight[i] * sin(x[s[i], d] * x[s[i], 0]), i, d)", "")
+    H = load(spec(case)).f_hess(**case.arguments())
+    assert [array.shape for array in H.factors.values()] == [(4, 2, 2)]
+
+
+def test_the_pattern_follows_from_the_index_arrays() -> None:
+    text = generate(spec(CASES["springs"]))
+    assert "the pattern depends on shapes and index arrays alone" in text
