@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.lower.code import Code
 from tensorgen.lower.names import Names
+from tensorgen.lower.share_calls import share_calls
 from tensorgen.lower.text import Expr, Level
 
 _ALIAS = re.compile(r"(?<![\w.])np\.")
@@ -100,9 +101,10 @@ class Writer:
 
     def code(self, returns: Sequence[str]) -> Code:
         """Everything written, with the expressions to return."""
+        lines, found = share_calls(self.lines, returns, self.alias, self.names)
         return Code(
-            tuple(self.lines),
-            tuple(returns),
+            tuple(lines),
+            tuple(found),
             tuple(sorted(self.dims)),
             tuple(sorted(self.helpers)),
             tuple(sorted(self.modules)),
