@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,10 +17,11 @@ from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, children
-from tensorgen.ir.printer import equation
+from tensorgen.ir.printer import equations
+from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.lower.code import Code
-from tensorgen.operators.functions.array import condition
+from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.planner import PlannedFunction
 from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder
@@ -39,6 +41,8 @@ class ModuleBuilder:
         self.backend = backend
         self.hints = {name: size for name, size in spec.hints if size is not None}
         self.classes: dict[str, StructuredClass] = {}
+        self.public: set[str] = set()
+        self.ambiguous: set[str] = set()
 
     def build(
         self,
@@ -47,12 +51,16 @@ class ModuleBuilder:
     ) -> Module:
         """Return the module."""
         spec = self.spec
+        self.public = {f.name for f in spec.functions}
+        local = {x for plan in plans for x in plan.source.locals}
+        count = Counter(name for name, _ in {(x.name, x.node) for x in local})
+        self.ambiguous = {name for name, values in count.items() if values > 1}
         functions = tuple(self.function(plan) for plan in plans)
         bound = tuple(
             ProblemBuilder(self.graph, self.backend, p, self.described).build(
                 [
                     Check(_fails(c.size), c.size.symbols, c.message)
-                    for c in p.source.checks
+                    for c in _different(p.source.checks)
                 ]
             )
             for p in problems
@@ -92,7 +100,7 @@ class ModuleBuilder:
         function = self.described(planned, lowered)
         checks = [
             f"if {_fails(check.size)}:\n    raise ValueError({literal(check.message)})"
-            for check in planned.source.checks
+            for check in _different(planned.source.checks)
         ]
         symbols = (s for c in planned.source.checks for s in c.size.symbols)
         body = function.body
@@ -107,7 +115,7 @@ class ModuleBuilder:
         """Return a function whose roots are `lowered`, and what is made of them."""
         function, plan = planned.source, planned.plan
         holders, fields = self._holders(planned)
-        names = [
+        buffers = [
             name
             for k, part in enumerate(plan.parts)
             for name in fields.get(k, (planned.root_names[k],) * len(part))
@@ -116,7 +124,7 @@ class ModuleBuilder:
         fresh = [
             k not in planned.tensors for k, part in enumerate(plan.parts) for _ in part
         ]
-        code = lowered(plan.roots, names, fresh)
+        code = lowered(plan.roots, buffers, fresh)
         sizes = (s for holder in holders for s in holder.sizes)
         body = Body(
             code.lines,
@@ -126,10 +134,9 @@ class ModuleBuilder:
             modules=code.modules,
             needs_dtype=code.needs_dtype,
         )
-        formulas = tuple(
-            self._equation(name, node)
-            for name, node in zip(planned.root_names, plan.formulas, strict=True)
-        )
+        formulas = list(zip(planned.root_names, plan.formulas, strict=True))
+        shown = [pair for pair in formulas if self._is_readable(pair[1])]
+        names = self._visible(function)
         return Function(
             function.spec.name,
             planned.kind,
@@ -139,14 +146,25 @@ class ModuleBuilder:
             body,
             function.spec.doc,
             _formula(planned),
-            tuple(text for text in formulas if text),
-            tuple(text or "dense" for text in formulas) if planned.tensors else (),
+            tuple(equations(shown, names)),
+            tuple(
+                "\n".join(equations([pair], names)) if pair in shown else "dense"
+                for pair in formulas
+            )
+            * bool(planned.tensors),
             planned.order,
             holders,
         )
 
-    def _equation(self, name: str, node: Node) -> str:
-        """A formula in index notation, or nothing where its length says little."""
+    def _visible(self, function: ElaboratedFunction) -> dict[Node, str]:
+        """The named values that a reader of a function's docstring has seen."""
+        own = {x.name for x in function.locals} - self.ambiguous
+        names = self.graph.names.items()
+        found = {node: name for node, name in names if name in own | self.public}
+        return found | {x.node: x.name for x in function.locals}
+
+    def _is_readable(self, node: Node) -> bool:
+        """Whether the length of a value's formula in index notation says anything."""
         names = self.graph.names
         waiting, seen = [node], {node}
         while waiting:
@@ -154,9 +172,7 @@ class ModuleBuilder:
             fresh = [c for c in children(inner) if c not in seen]
             waiting += [c for c in dict.fromkeys(fresh) if c not in names]
             seen.update(fresh)
-            if len(seen) > READABLE:
-                return ""
-        return equation(name, node, names)
+        return len(seen) <= READABLE
 
     def _holders(
         self, planned: PlannedFunction
@@ -182,7 +198,7 @@ class ModuleBuilder:
             else:
                 made = structure.matrix_class(name, planned.is_square(block))
             made = self._registered(made)
-            holders.append(Holder(made.name, made.fields, made.sizes))
+            holders.append(Holder(made.name, made.fields, made.sizes, made.structure))
             fields[k] = made.fields
         return tuple(holders), fields
 
@@ -194,6 +210,11 @@ class ModuleBuilder:
             name = f"{made.name}{count}"
         self.classes.setdefault(name, replace(made, name=name))
         return self.classes[name]
+
+
+def _different(checks: Sequence[SizeCheck]) -> list[SizeCheck]:
+    """Return one check for each condition: the first, whose message says why."""
+    return list({check.size: check for check in reversed(checks)}.values())[::-1]
 
 
 def _fails(size: Dim) -> str:

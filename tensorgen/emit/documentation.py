@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tensorgen.emit.arguments import shape_text
-from tensorgen.emit.model import Function, Kind, Parameter
-from tensorgen.emit.text import docstring, paragraph
+from tensorgen.emit.model import Function, Kind, Parameter, pairs
+from tensorgen.emit.text import WIDTH, docstring, equation, paragraph
 from tensorgen.ir.dims import Dim
+
+EVIDENT = 300
+"""The longest structure that is repeated where its class is returned."""
 
 _SUMMARIES: dict[Kind, str] = {
     "value": "Value of `{f}`.",
@@ -30,28 +33,40 @@ _SUMMARIES: dict[Kind, str] = {
 
 def function_docstring(function: Function) -> str:
     """Return the docstring of a generated function, quotes included."""
-    summary = _SUMMARIES[function.kind].format(
-        f=function.function,
-        x=_listing(function.wrt),
-        k=len(function.order),
-        order=_listing(function.order),
-    )
     formulas = (*function.formula, *function.derivatives)
     return docstring(
-        [summary],
+        [_summary(function)],
         paragraph(function.doc) if function.doc else [],
-        [row for f in formulas for row in paragraph(f, "    ", "    ")],
+        [row for text in formulas for row in equation(text)],
         [
             *_arguments(function),
             *_section("Returns", _result(function)),
-            *_section("Structure", _structure(function)),
+            *_structure(function),
             *_section("Raises", _errors(function)),
         ],
     )
 
 
-def _listing(names: tuple[str, ...]) -> str:
+def _summary(function: Function) -> str:
+    """Return the first line, with as many names of inputs as fit."""
+    for shown in range(len(function.wrt), -1, -1):
+        text = _SUMMARIES[function.kind].format(
+            f=function.function,
+            x=_listing(function.wrt, shown),
+            k=len(function.order),
+            order=_listing(function.order),
+        )
+        if len(text) + len('    """') <= WIDTH:
+            break
+    return text
+
+
+def _listing(names: tuple[str, ...], shown: int | None = None) -> str:
+    """Return names in a row, or the first few and how many others there are."""
     quoted = [f"`{name}`" for name in names]
+    if shown is not None and shown < len(names):
+        others = len(names) - shown
+        quoted[shown:] = [f"{others} {'others' if shown else 'inputs'}"]
     return " and ".join([", ".join(quoted[:-1]), *quoted[-1:]][len(quoted) < 2 :])
 
 
@@ -143,7 +158,18 @@ def _tensor(function: Function) -> str:
 
 
 def _structure(function: Function) -> list[str]:
-    return [text for text in function.structure if text not in function.derivatives]
+    """Say what each object holds, by the names of its blocks where it has several."""
+    texts = [
+        h.structure if len(h.structure) <= EVIDENT else f"that of {h.class_name}"
+        for h in function.holders
+    ]
+    if len(texts) > 1:
+        names = [f"{a}, {b}" for a, b in pairs(function.wrt)]
+        if function.kind == "jacobian":
+            names = list(function.wrt)
+        texts = [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
+    rows = [row for text in texts for row in equation(text)]
+    return ["Structure:", *rows] if rows else []
 
 
 def _errors(function: Function) -> list[str]:

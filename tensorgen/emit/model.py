@@ -120,6 +120,7 @@ class Holder:
     class_name: str | None = None
     fields: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
+    structure: str = "dense"
 
     @property
     def count(self) -> int:
@@ -132,8 +133,9 @@ class Function:
     """A public function: one kind of derivative of one function of the spec.
 
     `formula` is the text of the function, `derivatives` texts of what is returned
-    (`loss_grad[j] = ...`); `structure` has one text a root. `holders` has one a
-    Jacobian, block or derivative object, if any; all are dense without.
+    (`loss_grad[j] = ...`); `structure` says what dense objects are, one text a root.
+    `holders` has one a Jacobian, block or derivative object, if any; all are dense
+    without.
     """
 
     function: str

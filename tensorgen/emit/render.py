@@ -24,6 +24,7 @@ from tensorgen.emit.templates import environment
 from tensorgen.emit.text import (
     WIDTH,
     docstring,
+    equation,
     file_name,
     literal,
     mentions,
@@ -247,7 +248,7 @@ def _class_view(c: StructuredClass) -> dict[str, object]:
     return {
         "name": c.name,
         "base": c.base,
-        "docstring": docstring(paragraph(c.structure)),
+        "docstring": docstring(equation(c.structure, "")),
         "structure_literal": literal(c.structure),
         "vanishes": c.vanishes,
         "field_names": tuple_text([f'"{name}"' for name in c.fields]),

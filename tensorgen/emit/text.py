@@ -10,8 +10,19 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 WIDTH = 88
+# Lines of docstrings, which stand in functions and methods.
+FILLED = WIDTH - 8
+# Characters in parentheses that one line holds.
+SHORT = 40
+
+# Escaped text never has it.
+_GLUE = "\0"
+# What stands before a space where a line does not end: an operator, the sign of a sum.
+_UNBREAKABLE = re.compile(r"(^| )([-+*/@%<>&|]|[<>=!]?=)$|\bsum_[\w,]+$")
+_ITEM = re.compile(r"([-*+]|\d+[.)]) ")
 
 # Controls, invisible and direction-changing characters, line separators, surrogates.
 # A fixed list: categories of characters change with the version of Python.
@@ -78,19 +89,88 @@ def file_name(text: str) -> str:
 
 
 def paragraph(text: str, indent: str = "", hanging: str = "") -> list[str]:
-    """Return escaped text as lines that fit, its own line breaks kept."""
+    """Return escaped text as lines that fit, its own line breaks kept.
+
+    Lines at the margin of which one is too long are filled anew, up to an empty one.
+    """
     result: list[str] = []
-    for line in textwrap.dedent(escape(text)).strip("\n").split("\n"):
+    waiting: list[str] = []
+
+    def flush() -> None:
+        fits = all(len(indent + line) <= FILLED for line in waiting)
+        for line in waiting if fits else filter(None, [" ".join(waiting)]):
+            result.extend(_wrapped(line, indent, indent + hanging))
+        waiting.clear()
+
+    for line in _lines(text):
         own = line[: len(line) - len(line.lstrip())]
-        result += textwrap.wrap(
-            line.strip(),
-            WIDTH - 8,
-            initial_indent=indent + own,
-            subsequent_indent=indent + own + hanging,
-            break_long_words=False,
-            break_on_hyphens=False,
-        ) or [""]
+        if line and not own and not _ITEM.match(line):
+            waiting.append(line.rstrip())
+            continue
+        flush()
+        result += _wrapped(line.strip(), indent + own, indent + own + hanging) or [""]
+    flush()
     return result
+
+
+def equation(text: str, indent: str = "    ") -> list[str]:
+    """Return an escaped equation as lines that fit.
+
+    They break between terms, and inside of terms and of brackets before an operator
+    where these are long.
+    """
+    result: list[str] = []
+    room = FILLED - len(indent) - 4
+    for line in _lines(text):
+        rows = [""]
+        for term in _terms(line.strip()):
+            if rows[-1] and len(rows[-1]) + 1 + len(term) <= room:
+                rows[-1] += " " + term
+            else:
+                rows += textwrap.wrap(term, room, break_long_words=False)
+        result += [indent + "    " * (k > 0) + row for k, row in enumerate(rows[1:])]
+        result += [""] * (len(rows) == 1)
+    return [row.replace(_GLUE, " ") for row in result]
+
+
+def _lines(text: str) -> list[str]:
+    return textwrap.dedent(escape(text)).strip("\n").split("\n")
+
+
+def _wrapped(line: str, first: str, others: str) -> list[str]:
+    return textwrap.wrap(
+        line,
+        FILLED,
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _terms(line: str) -> list[str]:
+    """Cut an equation before the signs of its terms.
+
+    Another character stands for the spaces at which no line ends.
+    """
+    glued = list(line)
+    left = line.find(" = ") + 2
+    opened: list[int] = []
+    cuts = [0]
+    for at, char in enumerate(line):
+        if char in "([":
+            opened.append(at)
+        elif char in ")]" and opened:
+            start = opened.pop()
+            if line[start] == "[" or at - start <= SHORT:
+                inside = line[start:at].replace(" ", _GLUE)
+                glued[start:at] = inside
+        elif char == " ":
+            if at <= left or line[at + 1] == "/" or _UNBREAKABLE.search(line[:at]):
+                glued[at] = _GLUE
+            elif not opened and line[at + 1] in "+-":
+                cuts.append(at + 1)
+    return ["".join(glued[a:b]).strip() for a, b in pairwise([*cuts, len(line)])]
 
 
 def docstring(*blocks: Iterable[str]) -> str:

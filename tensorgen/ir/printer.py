@@ -7,9 +7,11 @@ Slices stand in the subscripts, other deltas as `delta[i, j]`, indicators as `[i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
+from tensorgen.ir.aliases import Aliases, turned
 from tensorgen.ir.index_text import (
     Index,
     combine,
@@ -41,6 +43,8 @@ SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
 Text = tuple[str, int]
 At = Mapping[Label, Index]
 
+_ENTRY = re.compile(r"\w+(\[[^\[\]]*(\[[^\[\]]*\][^\[\]]*)*\])?")  # x, x[i], x[row[i]]
+
 INFIX = {
     "less": "<",
     "less_equal": "<=",
@@ -59,13 +63,28 @@ def formula(node: Node, names: Mapping[Node, str] | None = None) -> str:
     Values below it that have `names` are not spelled out; large ones without get
     names of their own and a line `where T1[i, j] = ...` each.
     """
-    return _Printer([node], names or {}).definition(node)
+    printer = _Printer([node], names or {})
+    return "\n".join([printer.body(node), *printer.explained()])
 
 
 def equation(name: str, node: Node, names: Mapping[Node, str] | None = None) -> str:
     """Return `name[i, j] = ...` with the formula of `node`."""
-    printer = _Printer([node], names or {})
-    return f"{subscript(name, printer.axes(node))} = {printer.definition(node)}"
+    return "\n".join(equations([(name, node)], names))
+
+
+def equations(
+    named: Sequence[tuple[str, Node]], names: Mapping[Node, str] | None = None
+) -> list[str]:
+    """Return an equation for each node, then one for each part that got a name.
+
+    A part that several of them share is named once.
+    """
+    printer = _Printer([node for _, node in named], names or {}, dict(named))
+    lines = [
+        f"{subscript(name, printer.axes(node))} = {printer.body(node)}"
+        for name, node in named
+    ]
+    return lines + printer.explained()
 
 
 def dump(nodes: Iterable[Node]) -> str:
@@ -77,11 +96,18 @@ def dump(nodes: Iterable[Node]) -> str:
 
 
 class _Printer:
-    def __init__(self, roots: Sequence[Node], names: Mapping[Node, str]) -> None:
-        self.roots = frozenset(roots)
+    def __init__(
+        self,
+        roots: Sequence[Node],
+        names: Mapping[Node, str],
+        defined: Container[str] = (),
+    ) -> None:
         self.names = dict(names)
         self.where: list[Node] = []
         below = topological(roots)
+        # What is being defined cannot be explained by its own name.
+        others = [node for node, name in names.items() if name not in defined]
+        self.aliases = Aliases(names, others)
         self.taken = {*names.values(), *_names_in(below)}
         self.uses: dict[Node, int] = {}
         for node in below:
@@ -96,7 +122,7 @@ class _Printer:
 
     def stands_apart(self, node: Node) -> bool:
         """Whether a value is printed by name, given or made."""
-        if node in self.names or _is_leaf(node):
+        if node in self.names or _is_leaf(node) or self.aliases.find(node):
             return True
         shared = self.uses.get(node, 0) > 1 and self.weights[node] > 3
         return shared or self.weights[node] > LIMIT
@@ -112,20 +138,27 @@ class _Printer:
         line = f"{left}: ({', '.join(map(str, node.dims))})"
         return line if isinstance(node, Input) else f"{line} = {self.body(node)}"
 
-    def definition(self, node: Node) -> str:
-        """The body of a node, and the values that it made names for."""
-        lines = [self.body(node)]
+    def explained(self) -> list[str]:
+        """The values that names were made for."""
+        lines = []
         for value in self.where:  # which grows meanwhile
             left = subscript(self.names[value], self.axes(value))
             lines.append(f"where {left} = {self.body(value)}")
-        return "\n".join(lines)
+        return lines
 
     def body(self, node: Node) -> str:
         """What a node is, whether or not it has a name."""
-        return self.spelled(node, self.axes(node))[0]
+        at = self.axes(node)
+        if (moved := turned(node)) and moved[0] not in self.names:
+            node, labels = moved
+            at = [at[label] for label in labels]
+        return self.spelled(node, at)[0]
 
     def value(self, node: Node, at: Sequence[Index]) -> Text:
         """The entry of a node at some indices, by name where it has one."""
+        if node not in self.names and (alias := self.aliases.find(node)):
+            known = subscript(alias.name, [at[axis] for axis in alias.axes])
+            return _assembled(alias.factor, (), [known], ())
         if node in self.names or (self.stands_apart(node) and not _is_leaf(node)):
             return subscript(self.name(node), at), ATOM
         return self.spelled(node, at)
@@ -158,7 +191,8 @@ class _Printer:
             case Constant(name=name):
                 return name, ATOM
             case Size(value=value):
-                return str(value), ATOM if len(value.terms) == 1 else SUM
+                level = PRODUCT if "*" in str(value) else ATOM
+                return str(value), level if len(value.terms) == 1 else SUM
             case Iota():
                 return str(at[0]), ATOM if at[0].is_atom else SUM
             case Product():
@@ -185,18 +219,33 @@ class _Printer:
         for label, form in reversed(solved.items()):
             indices[label] = combine(form, indices)
         over, under = [], []
-        # Matrices before vectors, as a person writes them.
-        for factor, labels in sorted(node.factors, key=lambda ref: -ref.node.order):
+        # Scalars, then matrices before vectors, as a person writes them.
+        ordered = sorted(node.factors, key=lambda f: (f.node.order > 0, -f.node.order))
+        for factor, labels in ordered:
             place = [indices[label] for label in labels]
-            base = _reciprocal(factor) if factor not in self.names else None
-            if base is not None:
-                place = [place[label] for label in base.labels]
-                under.append(self.within(base.node, place, summed, POWER))
+            divisor = _divisor(factor) if factor not in self.names else None
+            if divisor is not None:
+                place = [place[label] for label in divisor.base.labels]
+                under.append(self.divided(divisor, place, summed))
             else:
                 over.append(self.within(factor, place, summed, PRODUCT))
         for kind, form in constraints:
             over.append(constraint_text(kind, combine(form, indices)))
         return _assembled(node.coefficient, summed, over, under)
+
+    def divided(
+        self, divisor: _Divisor, at: Sequence[Index], summed: Sequence[str]
+    ) -> Text:
+        """What stands below the line."""
+        known = set(summed) - self.taken
+        self.taken |= known
+        base = self.value(divisor.base.node, at)
+        self.taken -= known
+        if divisor.root:
+            return f"sqrt({base[0]})", ATOM
+        if divisor.power == 1:
+            return base
+        return f"{_tight(base, ATOM)}**{number(divisor.power)}", POWER
 
     def within(
         self, node: Node, at: Sequence[Index], summed: Sequence[str], level: int
@@ -218,7 +267,7 @@ class _Printer:
             size = abs(coefficient)
             body = _tight(part, PRODUCT)
             if size != 1:
-                body = f"{size} * {body}"
+                body = number(size) if body == "1" else f"{number(size)} * {body}"
             sign = "-" if coefficient < 0 else "+"
             text += f" {sign} {body}" if text else ("-" if sign == "-" else "") + body
         return text, SUM
@@ -228,15 +277,15 @@ class _Printer:
         if node.function in INFIX:
             sides = [_tight(part, PRODUCT) for part in parts]
             return f" {INFIX[node.function]} ".join(sides), -1
+        if (divisor := _divisor(node)) is not None:
+            place = [at[label] for label in divisor.base.labels]
+            return f"1 / {_tight(self.divided(divisor, place, ()), POWER)}", PRODUCT
         if node.function == "pow":
-            exponent = constant_value(node.args[1].node)
-            if exponent == -1:
-                return f"1 / {_tight(parts[0], POWER)}", PRODUCT
             return f"{_tight(parts[0], ATOM)}**{_tight(parts[1], ATOM)}", POWER
         if node.function == "root":
             return f"sqrt({parts[0][0]})", ATOM
-        if node.function == "rroot":
-            return f"1 / sqrt({parts[0][0]})", PRODUCT
+        if node.function == "logical_not":
+            return f"~{_tight(parts[0], ATOM)}", POWER
         return f"{node.function}({', '.join(text for text, _ in parts)})", ATOM
 
     def call(self, node: Call, at: Sequence[Index]) -> Text:
@@ -265,28 +314,55 @@ def _assembled(
     coefficient: Fraction,
     summed: Sequence[str],
     over: Sequence[str],
-    under: Sequence[str],
+    under: Sequence[Text],
 ) -> Text:
     """Join a coefficient, a sign of summation, factors and divisors."""
-    over, under = _powers(over), _powers(under)
+    over, below = _powers(over), _below(under)
+    if summed and not below and len(over) == 1 and over[0].startswith("(sum_"):
+        inner, _, rest = over[0][5:-1].partition(" ")
+        summed, over = [*summed, inner], [rest]
     sign = "-" if coefficient < 0 else ""
     size = abs(coefficient)
     sigma = f"sum_{','.join(summed)} " if summed else ""
     factors = list(over)
-    if under and not factors:
-        factors = [str(size)]
+    if below and not factors:
+        factors = [number(size)]
         size = Fraction(1)
     body = " * ".join(factors)
-    if under:
-        below = under[0] if len(under) == 1 else f"({' * '.join(under)})"
+    if below:
         body += f" / {below}"
     if not body:
         tight = ATOM if size.denominator == 1 and not sign else PRODUCT
-        return f"{sign}{sigma}{size}", tight
+        return f"{sign}{sigma}{number(size)}", tight
     if size != 1:
-        return f"{sign}{size} * {sigma}{body}", PRODUCT
-    single = len(factors) == 1 and not under and not sigma and not sign
-    return f"{sign}{sigma}{body}", POWER if single else PRODUCT
+        return f"{sign}{number(size)} * {sigma}{body}", PRODUCT
+    if len(factors) > 1 or below or sigma or sign:
+        return f"{sign}{sigma}{body}", PRODUCT
+    return body, ATOM if _ENTRY.fullmatch(body) else POWER
+
+
+def _below(under: Sequence[Text]) -> str:
+    """Join divisors; a product among them needs no parentheses of its own."""
+    if len(under) == 1:
+        return _tight(under[0], POWER)
+    rest = ("-", "sum_")
+    flat = [
+        level == PRODUCT and " / " not in text and not text.startswith(rest)
+        for text, level in under
+    ]
+    texts = [
+        text if plain else _tight((text, level), POWER)
+        for (text, level), plain in zip(under, flat, strict=True)
+    ]
+    return f"({' * '.join(_powers(texts))})" if texts else ""
+
+
+def number(value: Fraction) -> str:
+    """Return a rational as a person writes it: 2, 1/2, 2/3, 0.001."""
+    if value.denominator <= 8:
+        return str(value)
+    decimal = repr(float(value))
+    return decimal if Fraction(decimal) == value or len(str(value)) > 12 else str(value)
 
 
 def _powers(factors: Sequence[str]) -> list[str]:
@@ -296,8 +372,7 @@ def _powers(factors: Sequence[str]) -> list[str]:
 
 
 def _grouped(text: str) -> str:
-    plain = text.replace("[", "").replace("]", "").replace(", ", "")
-    return text if plain.isidentifier() else f"({text})"
+    return text if _ENTRY.fullmatch(text) else f"({text})"
 
 
 def _tight(text: Text, level: int) -> str:
@@ -306,12 +381,23 @@ def _tight(text: Text, level: int) -> str:
     return f"({text[0]})" if text[1] < level or sigma else text[0]
 
 
-def _reciprocal(node: Node) -> Ref | None:
+class _Divisor(NamedTuple):
+    """One over a power, or over a square root."""
+
+    base: Ref
+    power: Fraction = Fraction(1)
+    root: bool = False
+
+
+def _divisor(node: Node) -> _Divisor | None:
     """What a node is one over, if it is that."""
+    if isinstance(node, Map) and node.function == "rroot":
+        return _Divisor(node.args[0], root=True)
     if isinstance(node, Map) and node.function == "pow":
         base, exponent = node.args
-        if constant_value(exponent.node) == -1:
-            return base
+        power = constant_value(exponent.node)
+        if power is not None and power < 0:
+            return _Divisor(base, -power)
     return None
 
 

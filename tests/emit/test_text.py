@@ -11,9 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tensorgen.emit.documentation import function_docstring
 from tensorgen.emit.model import Function, Module, Parameter
 from tensorgen.emit.render import layout, render
-from tensorgen.emit.text import docstring, escape, literal, paragraph
+from tensorgen.emit.text import docstring, equation, escape, literal, paragraph
 from tests.emit.models import N, body, load, module, rendered
 
 HOSTILE = [
@@ -133,3 +134,35 @@ def test_long_text_is_wrapped_and_short_lines_are_kept() -> None:
 def test_documentation_arrives_in_the_docstring() -> None:
     f = load(hostile_module("Zeile mit Ümlaut, \\alpha und 'Anführung'.")).f_hess
     assert f.__doc__.count("Zeile mit Ümlaut, \\alpha und 'Anführung'.") == 5
+
+
+def test_an_equation_breaks_between_terms_and_never_in_a_subscript() -> None:
+    long = "sum_j abc[i, j] * first[j, label[i]] * second[i, j, k] / (n * third[i])"
+    rows = equation(f"grad[i, k] = {long} - 2 * x[i] + ({long}) * delta[j, label[i]]")
+    assert rows == [
+        "    grad[i, k] = sum_j abc[i, j] * first[j, label[i]]",
+        "        * second[i, j, k] / (n * third[i]) - 2 * x[i]",
+        "        + (sum_j abc[i, j] * first[j, label[i]]",
+        "        * second[i, j, k] / (n * third[i])) * delta[j, label[i]]",
+    ]
+    assert equation("f = a + b") == ["    f = a + b"]
+    assert max(map(len, equation("f = " + "x * " * 90 + "x"))) <= 80
+
+
+def test_a_paragraph_with_a_line_that_is_too_long_is_filled_anew() -> None:
+    rows = paragraph("word " * 17 + "\nand the rest\nof it.\n\n- item\n  more")
+    assert rows[0] == ("word " * 16).strip()
+    assert rows[1:] == ["word and the rest of it.", "", "- item", "  more"]
+    assert paragraph("short\nlines") == ["short", "lines"]
+
+
+def test_a_summary_fits_in_a_line() -> None:
+    names = tuple(f"a_quite_long_name_{k}" for k in range(4))
+    parameters = tuple(Parameter(name, ()) for name in names)
+    gradient = body(returns=", ".join(names))
+    model = Function("f", "value_and_gradient", parameters, names, (), gradient)
+    first = function_docstring(model).splitlines()[0]
+    assert first == (
+        '"""Value of `f` and its gradient with respect to `a_quite_long_name_0` and '
+        "3 others."
+    )

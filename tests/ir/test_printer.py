@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node
-from tensorgen.ir.printer import dump, equation, formula
+from tensorgen.ir.printer import dump, equation, equations, formula
 
 n, m = Dim.of("n"), Dim.of("m")
 
@@ -157,3 +159,57 @@ def test_a_dump_lists_every_node_once_with_its_shape() -> None:
         "%1[i]: (m) = exp(%0[i])",
         "%2: () = sum_i %0[i] * %1[i]",
     ]
+
+
+def test_a_part_that_several_formulas_share_is_named_once_behind_them() -> None:
+    e = Example()
+    graph = e.graph
+    t = graph.map("tanh", "i", [(graph.einsum("ij,j->i", e.X, e.x), "i")])
+    p = graph.map("exp", "i", [(graph.map("sin", "i", [(t, "i")]), "i")])
+    roots = [("a", graph.einsum("i,ij->j", p, e.X)), ("b", graph.einsum("i,i->", p, p))]
+    assert equations(roots) == [
+        "a[i] = sum_j X[j, i] * T1[j]",
+        "b = sum_i T1[i]**2",
+        "where T1[i] = exp(sin(tanh(sum_j X[i, j] * x[j])))",
+    ]
+
+
+def test_a_name_stands_for_multiples_and_for_other_orders_of_axes() -> None:
+    e = Example()
+    graph = e.graph
+    t = graph.name(graph.product("i", [(e.X, "ij"), (e.x, "j")], coefficient=-2), "t")
+    half = graph.product("i", [(e.X, "ij"), (e.x, "j")])
+    names = graph.names
+    assert formula(graph.map("sin", "i", [(half, "i")]), names) == "sin(-1/2 * t[i])"
+    assert formula(graph.map("sin", "i", [(t, "i")]), names) == "sin(t[i])"
+    # The definition itself is spelled out.
+    assert equation("t", t, names) == "t[i] = -2 * sum_j X[i, j] * x[j]"
+    g = graph.name(graph.einsum("ij,i,k->kij", e.X, e.y, e.y), "g")
+    turned = graph.einsum("ij,i,k->ikj", e.X, e.y, e.y)
+    assert formula(graph.map("sin", "ijk", [(turned, "ijk")]), names) == (
+        "sin(g[j, i, k])"
+    )
+    inner = graph.map("sin", "ij", [(e.X, "ij")])
+    graph.name(graph.einsum("ij->ji", inner), "s")
+    assert formula(graph.map("exp", "ij", [(inner, "ij")]), names) == "exp(s[j, i])"
+    assert formula(g) == "X[j, k] * y[i] * y[j]"
+
+
+def test_divisors_stand_below_the_line_and_decimals_are_short() -> None:
+    e = Example()
+    graph = e.graph
+    square = e.power(e.x, -2)
+    assert formula(square) == "1 / x[i]**2"
+    assert formula(graph.einsum("ij,j->ij", e.X, square)) == "X[i, j] / x[j]**2"
+    root = graph.map("rroot", "", [(e.s, "")])
+    assert formula(graph.einsum("i,->i", e.x, root)) == "x[i] / sqrt(s)"
+    both = e.power(graph.einsum("i,->i", e.x, e.s), -1)
+    whole = graph.einsum("ji,j,i->ji", e.X, e.power(e.y, -1), both)
+    assert formula(whole) == "X[i, j] / (s * x[j] * y[i])"
+    small = graph.sum("i", [(Fraction(1, 1000), graph.constant(1), ""), (1, e.x, "i")])
+    assert formula(small) == "x[i] + 0.001"
+    assert formula(graph.einsum("i->i", e.x)) == "x[i]"
+    condition = graph.map("less", "i", [(e.x, "i"), (e.s, "")])
+    assert formula(graph.map("logical_not", "i", [(condition, "i")])) == "~(x[i] < s)"
+    n_by_m = graph.size(n * m)
+    assert formula(graph.einsum("i,->i", e.x, e.power(n_by_m, -1))) == "x[i] / (m*n)"
