@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from tensorgen.emit.text import tuple_text
@@ -72,47 +73,108 @@ def kronecker(structure: Structure) -> Solver | None:
 
 
 def kronecker_sum(structure: Structure) -> Solver | None:
-    """How to solve with a sum of products of the same matrices, identities besides.
+    """How to solve with a sum of products of few matrices, identities besides.
 
     `A[i, k] * delta[j, l] + delta[i, k] * B[j, l]`, or a product plus a multiple of the
-    identity: the eigenvectors of A and B are those of the sum.
+    identity: the eigenvectors of A and B are those of the sum. Two matrices of the same
+    axes, `A[i, k] * B[j, l] + C[i, k] * D[j, l]`, have generalised eigenvectors.
     """
-    parts: dict[tuple[int, ...], Node] = {}
-    weights: list[tuple[list[Node], list[tuple[int, ...]]]] = []
+    found = _matrices_of_sum(structure)
+    if found is None:
+        return None
+    parts, products = found
+    order = sorted(parts)
+    paired = any(len(own) > 1 for own in parts.values())
+    lines: list[str] = []
+    matrices = []
+    for k, axes in enumerate(order):
+        names = []
+        for node, stem in zip(parts[axes], ("part", "other"), strict=False):
+            made, name = _matrix(structure, axes, node, f"{stem}{k + 1}")
+            lines += made
+            names.append(name)
+        names += ["None"] * (paired and len(names) == 1)
+        matrices.append(tuple_text([*names, tuple_text([str(a) for a in axes])]))
+    terms = []
+    for k, (coefficient, scalars, acting) in enumerate(products):
+        made, weight = _weight(structure, coefficient, scalars, f"weight{k + 1}")
+        lines += made
+        if paired:  # which matrix of each part, where the second may be the identity
+            chosen = [
+                parts[axes].index(acting[axes]) if axes in acting else 1
+                for axes in order
+            ]
+        else:  # which parts
+            chosen = [order.index(axes) for axes in acting]
+        terms.append(f"({weight}, {tuple_text([str(m) for m in chosen])})")
+    given, weights = tuple_text(matrices), tuple_text(terms)
+    dense = f"lambda: {DENSE.format(shift='shift')}"
+    needs: tuple[str, ...] = ("kronecker",)
+    if paired:
+        name, needs = "_PencilFactorization", (*needs, "pencil")
+        call = f"{given}, {weights}, self.columns, self.matvec, {dense}, shift"
+    else:
+        name = "_KroneckerFactorization"
+        call = f"{given}, self.columns, shift, {dense}, {weights}"
+    return Solver(name, needs, 2, (*once(lines), f"return {name}({call})"))
+
+
+Weighted = tuple[Fraction, list[Node], dict[tuple[int, ...], Node]]
+"""A term: its coefficient, its numbers, its matrices by the axes that they act on."""
+
+
+def _matrices_of_sum(
+    structure: Structure,
+) -> tuple[dict[tuple[int, ...], list[Node]], list[Weighted]] | None:
+    """The matrices of a sum by the axes that they act on, and its terms.
+
+    None unless the terms are products of matrices, of which two at most act on the same
+    axes, the identity included.
+    """
+    parts: dict[tuple[int, ...], list[Node]] = {}
+    products: list[Weighted] = []
     for term in structure.tensor.terms:
         taken = _acting(structure, term)
         if taken is None:
             return None
-        scalars, acting = taken
-        for axes, node in acting.items():
-            if parts.setdefault(axes, node) is not node:
-                return None
-        weights.append((scalars, list(acting)))
-    order = sorted(parts)
-    acted = [a for axes in order for a in axes]
-    if not parts or len(set(acted)) < len(acted):
+        products.append((term.coefficient, *taken))
+        for axes, node in taken[1].items():
+            own = parts.setdefault(axes, [])
+            own += [node] * (node not in own)
+    acted = [a for axes in parts for a in axes]
+    pairs = {axes: own for axes, own in parts.items() if len(own) > 1}
+    if (
+        not parts
+        or len(set(acted)) < len(acted)
+        or any(not _is_pair(structure, own) for own in pairs.values())
+        or any(axes not in acting for axes in pairs for *_, acting in products)
+    ):
         return None
-    lines: list[str] = []
-    matrices, terms = [], []
-    for k, axes in enumerate(order):
-        made, name = _matrix(structure, axes, parts[axes], f"part{k + 1}")
-        lines += made
-        matrices.append(f"({name}, {tuple_text([str(a) for a in axes])})")
-    products = zip(structure.tensor.terms, weights, strict=True)
-    for k, (term, (scalars, present)) in enumerate(products):
-        weight = structure.graph.product(
-            [], [(node, ()) for node in scalars], coefficient=term.coefficient
-        )
-        code = structure.code(weight, f"weight{k + 1}", ["shift"])
-        *made, _ = structure.lines(code, f"weight = {code.returns[0]}")
-        lines += made
-        own = tuple_text([str(order.index(axes)) for axes in present])
-        terms.append(f"({code.returns[0]}, {own})")
-    call = (
-        f"return _KroneckerFactorization({tuple_text(matrices)}, self.columns, shift, "
-        f"lambda: {DENSE.format(shift='shift')}, {tuple_text(terms)})"
+    return parts, products
+
+
+def _weight(
+    structure: Structure, coefficient: Fraction, scalars: Sequence[Node], name: str
+) -> tuple[list[str], str]:
+    """Statements for the number that a term is multiplied by, and its text."""
+    if not scalars:
+        above, below = coefficient.as_integer_ratio()
+        return [], str(above) if below == 1 else f"{above} / {below}"
+    node = structure.graph.product(
+        [], [(node, ()) for node in scalars], coefficient=coefficient
     )
-    return Solver("_KroneckerFactorization", ("kronecker",), 2, (*once(lines), call))
+    code = structure.code(node, name, ["shift"])
+    *made, _ = structure.lines(code, f"weight = {code.returns[0]}")
+    return made, code.returns[0]
+
+
+def _is_pair(structure: Structure, nodes: Sequence[Node]) -> bool:
+    """Whether there are two matrices, and they are not each other's transposes."""
+    if len(nodes) != 2:
+        return False
+    half = nodes[0].order // 2
+    turned = [*range(half, 2 * half), *range(half)]
+    return structure.graph.permute(nodes[0], turned) is not nodes[1]
 
 
 def _acting(

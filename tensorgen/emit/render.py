@@ -44,7 +44,15 @@ FRAME_NAMES = (
 
 
 # The ways to solve, in the order in which modules have them: what others use first.
-FACTORIZATIONS = ("diagonal", "block", "kronecker", "sparse", "band", "low_rank")
+FACTORIZATIONS = (
+    "diagonal",
+    "block",
+    "kronecker",
+    "pencil",
+    "sparse",
+    "band",
+    "low_rank",
+)
 
 
 @dataclass(frozen=True, slots=True)

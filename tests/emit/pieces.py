@@ -15,6 +15,7 @@ _HEAD = """
 from __future__ import annotations
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 """
 

@@ -291,3 +291,23 @@ def test_every_way_works_on_the_device(cupy: ModuleType) -> None:
         assert np.allclose(matrix @ way.solve(device(b)).get(), b)
         assert np.isclose(way.logdet.get(), np.linalg.slogdet(matrix)[1])
         assert way.is_posdef is bool((np.linalg.eigvalsh(matrix) > 0).all())
+
+
+def test_one_cholesky_factor_gives_determinant_and_signs(
+    ways: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    cholesky = np.linalg.cholesky
+
+    def counted(matrices: Any) -> Any:
+        made.append(matrices.shape)
+        return cholesky(matrices)
+
+    monkeypatch.setattr(np.linalg, "cholesky", counted)
+    monkeypatch.delattr(np.linalg, "slogdet")
+    blocks = symmetric(3, 2, 2) + 9 * np.eye(2)
+    way = ways._BlockFactorization(blocks, (0, 1), 1, (3, 2), 0.0)
+    expected = np.log([a[0, 0] * a[1, 1] - a[0, 1] ** 2 for a in blocks]).sum()
+    assert np.isclose(way.logdet, expected)
+    assert way.is_posdef
+    assert made == [(3, 2, 2)]
