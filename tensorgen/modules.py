@@ -140,10 +140,26 @@ class ModuleBuilder:
             function.spec.doc,
             _formula(planned),
             tuple(text for text in formulas if text),
-            tuple(text or "dense" for text in formulas) if planned.tensors else (),
+            self._structures(planned, formulas, holders),
             planned.order,
             holders,
         )
+
+    def _structures(
+        self,
+        planned: PlannedFunction,
+        formulas: Sequence[str],
+        holders: Sequence[Holder],
+    ) -> tuple[str, ...]:
+        """What the docstring says of each root: its formula, else what is held."""
+        if not planned.tensors:
+            return ()
+        texts = [text or "dense" for text in formulas]
+        tensors = [k for k in range(len(texts)) if k in planned.tensors]
+        for k, holder in zip(tensors, holders, strict=True):
+            if not formulas[k] and holder.class_name is not None:
+                texts[k] = self.classes[holder.class_name].structure
+        return tuple(texts)
 
     def _equation(self, name: str, node: Node) -> str:
         """A formula in index notation, or nothing where its length says little."""

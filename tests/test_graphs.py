@@ -141,3 +141,12 @@ def test_blocks_that_hold_less_than_their_elements_are_added_up() -> None:
 def test_the_pattern_follows_from_the_index_arrays() -> None:
     text = generate(spec(CASES["springs"]))
     assert "the pattern depends on shapes and index arrays alone" in text
+
+
+def test_the_docstring_says_what_is_held_where_the_formula_is_long() -> None:
+    strain = "sum(P[i, a] * x[corner[i, a]], a)"
+    long = " * ".join(f"{f}(1 + {strain}**2)" for f in ("exp", "sin", "log", "sqrt"))
+    case = program(f"sum({long}, i)", "", shape=("n",))
+    module: Any = load(spec(case))
+    *_, structure = module.f_hess.__doc__.split("Structure:")
+    assert structure.strip().startswith("H[i, j] = 2 * (sum_k,l,m P[k, l] * P[k, m]")
