@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tensorgen import generate, load
@@ -150,3 +151,14 @@ def test_the_docstring_says_what_is_held_where_the_formula_is_long() -> None:
     module: Any = load(spec(case))
     *_, structure = module.f_hess.__doc__.split("Structure:")
     assert structure.strip().startswith("H[i, j] = 2 * (sum_k,l,m P[k, l] * P[k, m]")
+
+
+def test_many_entries_of_several_inputs_are_eliminated_as_a_sparse_matrix() -> None:
+    case = replace(CASES["two inputs"], sizes=SIZES | {"n": 1600, "m": 1700, "e": 1800})
+    arguments = case.arguments()
+    H = load(spec(case)).f_hess(**arguments)
+    b = np.random.default_rng(0).normal(size=H.shape[0])
+    factorization = H.factorize(50.0)
+    assert type(factorization).__name__ == "_SparseFactorization"
+    step = factorization.solve(b)
+    assert abs(H @ step + 50 * step - b).max() < 1e-9
