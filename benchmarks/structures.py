@@ -100,6 +100,41 @@ def _samples(rng: np.random.Generator, sizes: dict[str, int]) -> dict[str, Any]:
     }
 
 
+GRID = 250, 400  # nodes of the net and of the surface, each way
+CELLS = (GRID[0] - 1) * (GRID[1] - 1)
+EDGES = CELLS + (GRID[0] - 1) * GRID[1] + GRID[0] * (GRID[1] - 1)
+
+
+def _nodes() -> tuple[Any, Any]:
+    """The numbers of the nodes of a grid, and where they are at rest."""
+    numbers = np.arange(GRID[0] * GRID[1]).reshape(GRID)
+    return numbers, np.argwhere(numbers >= 0).astype(float)
+
+
+def _springs(rng: np.random.Generator, sizes: dict[str, int]) -> dict[str, Any]:
+    numbers, places = _nodes()
+    starts = numbers[:-1], numbers[:, :-1], numbers[:-1, :-1]
+    stops = numbers[1:], numbers[:, 1:], numbers[1:, 1:]
+    s, t = (np.concatenate([part.ravel() for part in ends]) for ends in (starts, stops))
+    return {
+        "x": places + 0.02 * rng.standard_normal(places.shape),
+        "s": s,
+        "t": t,
+        "rest": np.linalg.norm(places[s] - places[t], axis=1),
+    }
+
+
+def _surface(rng: np.random.Generator, sizes: dict[str, int]) -> dict[str, Any]:
+    numbers, places = _nodes()
+    a, b = numbers[:-1, :-1].ravel(), numbers[1:, :-1].ravel()
+    c, d = numbers[:-1, 1:].ravel(), numbers[1:, 1:].ravel()
+    corner = np.concatenate([np.stack([a, b, c], 1), np.stack([d, c, b], 1)])
+    sides = places[corner[:, 1:]] - places[corner[:, :1]]
+    slopes = np.linalg.inv(sides).transpose(0, 2, 1)  # of a height at each corner
+    G = np.concatenate([-slopes.sum(axis=1, keepdims=True), slopes], axis=1)
+    return {"x": rng.standard_normal(sizes["n"]), "corner": corner, "G": G}
+
+
 CASES = {
     "diagonal": Case(
         "  x: [n]\n",
@@ -150,6 +185,21 @@ CASES = {
         {"m": 20000, "k": 12},
         _samples,
         lambda sizes: sizes["m"] * sizes["k"] ** 2,
+    ),
+    "springs": Case(
+        "  x: [n, 2]\n  s: {shape: [e], index: n}\n  t: {shape: [e], index: n}\n"
+        "  rest: [e]\n",
+        "sum((sqrt(sum((x[s[i], d] - x[t[i], d])**2, d)) - rest[i])**2, i)",
+        {"n": GRID[0] * GRID[1], "e": EDGES},
+        _springs,
+        lambda sizes: 6 * sizes["e"],  # a 2 x 2 block an edge, and its ends
+    ),
+    "surface": Case(
+        "  x: [n]\n  corner: {shape: [e, 3], index: n}\n  G: [e, 3, 2]\n",
+        "sum(sqrt(1 + sum(sum(G[i, a, d] * x[corner[i, a]], a)**2, d)), i)",
+        {"n": GRID[0] * GRID[1], "e": 2 * CELLS},
+        _surface,
+        lambda sizes: 12 * sizes["e"],  # a 3 x 3 block a triangle, and its corners
     ),
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tensorgen import generate, load
@@ -141,3 +142,23 @@ def test_blocks_that_hold_less_than_their_elements_are_added_up() -> None:
 def test_the_pattern_follows_from_the_index_arrays() -> None:
     text = generate(spec(CASES["springs"]))
     assert "the pattern depends on shapes and index arrays alone" in text
+
+
+def test_the_docstring_says_what_is_held_where_the_formula_is_long() -> None:
+    strain = "sum(P[i, a] * x[corner[i, a]], a)"
+    long = " * ".join(f"{f}(1 + {strain}**2)" for f in ("exp", "sin", "log", "sqrt"))
+    case = program(f"sum({long}, i)", "", shape=("n",))
+    module: Any = load(spec(case))
+    *_, structure = module.f_hess.__doc__.split("Structure:")
+    assert structure.strip().startswith("H[i, j] = 2 * (sum_k,l,m P[k, l] * P[k, m]")
+
+
+def test_many_entries_of_several_inputs_are_eliminated_as_a_sparse_matrix() -> None:
+    case = replace(CASES["two inputs"], sizes=SIZES | {"n": 1600, "m": 1700, "e": 1800})
+    arguments = case.arguments()
+    H = load(spec(case)).f_hess(**arguments)
+    b = np.random.default_rng(0).normal(size=H.shape[0])
+    factorization = H.factorize(50.0)
+    assert type(factorization).__name__ == "_SparseFactorization"
+    step = factorization.solve(b)
+    assert abs(H @ step + 50 * step - b).max() < 1e-9

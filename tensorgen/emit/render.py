@@ -248,6 +248,12 @@ def _uses(module: Module) -> dict[str, bool]:
 def _factorizations(module: Module) -> list[str]:
     """Return the templates of the ways to solve that the module's classes name."""
     needed = {piece for c in module.classes if c.solver for piece in c.solver.needs}
+    sparse = {c.name for c in module.classes if c.sparse or c.vanishes}
+    made = [f for bound in module.problems for f in bound.functions]
+    for function in (*module.functions, *made):
+        if results.result_class(function) == results.JOINT:
+            names = [holder.class_name for holder in function.holders]
+            needed |= {"sparse"} if names and sparse.issuperset(names) else set()
     return [piece for piece in FACTORIZATIONS if piece in needed]
 
 
@@ -259,6 +265,7 @@ def _class_view(c: StructuredClass) -> dict[str, object]:
         "docstring": docstring(equation(c.structure, "")),
         "structure_literal": literal(c.structure),
         "vanishes": c.vanishes,
+        "sparse": c.sparse or c.vanishes,
         "field_names": tuple_text([f'"{name}"' for name in c.fields]),
         "ease": c.solver.ease if c.solver else None,
         "hessian": c.base == HESSIAN_BASE,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tensorgen.emit.coordinates import coordinate_lines
 from tensorgen.emit.solvers import solver
 from tensorgen.emit.text import mentions, tuple_text
-from tensorgen.emit.ways import Solver
+from tensorgen.emit.ways import Solver, ties_rows
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Size, index_bound, topological
@@ -61,6 +61,7 @@ class StructuredClass:
     solver: Solver | None = None
     helpers: tuple[str, ...] = field(default=())
     vanishes: bool = False
+    sparse: bool = False
 
 
 class Structure:
@@ -252,6 +253,7 @@ class Structure:
             way,
             self.helpers(methods),
             self.tensor.vanishes,
+            all(ties_rows(self, term) for term in self.tensor.terms),
         )
 
     def _apply(
