@@ -14,7 +14,7 @@ from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node, Product, topological
 from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
-from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel
+from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel, Plan
 from tensorgen.passes.order_contractions import Contraction, order_contractions
 
 COST = CostModel({})
@@ -154,9 +154,12 @@ def test_products_of_one_shape_are_searched_once(
     chains = [graph.einsum("ij,jk,kl->il", *x[k : k + 3]) for k in range(3)]
     found = []
     search = Contraction._search
-    monkeypatch.setattr(
-        Contraction, "_search", lambda self: found.append(self.node) or search(self)
-    )
+
+    def counted(contraction: Contraction) -> Plan:
+        found.append(contraction.node)
+        return search(contraction)
+
+    monkeypatch.setattr(Contraction, "_search", counted)
     order_contractions(graph, chains, cost)
     assert len(found) == 1
 
