@@ -61,8 +61,8 @@ gpu: $(DEV)  ## tests that need a CUDA device; CUPY=cupy-cuda13x for CUDA 13
 	$(BIN)/python -c 'import cupy; print(cupy.zeros(1).device)'
 	$(BIN)/python -m pytest -m gpu
 
-fuzz: $(DEV)  ## random programs against the oracles, SEEDS=START:STOP
-	$(BIN)/python -m tests.random_programs --seeds $(SEEDS)
+fuzz: $(DEV)  ## random programs against the oracles, SEEDS=START:STOP; keeps the outcome
+	$(BIN)/python -m tests.fuzz --seeds $(SEEDS)
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

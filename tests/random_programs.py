@@ -1,7 +1,7 @@
 """Random programs by seed: `program(seed)` is the same spec on every machine.
 
-From the command line `python -m tests.random_programs --show SEED` prints one, and
-`--seeds START:STOP` runs the tests of `test_random_programs.py` on a range.
+From the command line `python -m tests.random_programs --show SEED` prints one;
+`python -m tests.fuzz --seeds START:STOP` runs many.
 """
 
 from __future__ import annotations
@@ -190,17 +190,14 @@ def _result(grower: Grower, rng: random.Random) -> Statement | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Show a program or test a range of them."""
-    if arguments[:1] == ["--show"]:
-        shown = program(int(arguments[1]))
-        print(shown.text)
-        print(f"sizes = {dict(shown.sizes)}")
-        return 0
-    import pytest
-
-    return pytest.main(
-        ["-q", "-n", "auto", "tests/test_random_programs.py", *arguments]
-    )
+    """Show a program."""
+    if arguments[:1] != ["--show"] or len(arguments) != 2:
+        print("usage: python -m tests.random_programs --show SEED", file=sys.stderr)
+        return 2
+    shown = program(int(arguments[1]))
+    print(shown.text)
+    print(f"sizes = {dict(shown.sizes)}")
+    return 0
 
 
 if __name__ == "__main__":

@@ -129,16 +129,23 @@ def _prod_partials(graph: Graph, node: Call) -> list[Partial]:
 
 
 def _prod_others_partials(graph: Graph, node: Call) -> list[Partial]:
-    # The product of all but i, by x[j] with j != i: exact away from zeros.
-    gone = _axes(dict(node.params))
+    # By x[j] with j != i the product of all but i and j, without a division: entries
+    # may be zero. It is the product of the others among x with a one in place of x[i].
+    (x,), gone = node.args, _axes(dict(node.params))
     axes = tuple(range(node.order))
-    other = tuple(("reduced", a) if a in gone else a for a in axes)
-    reciprocal = power(graph, ref(node.args[0]), -1)
-    quotient = (reciprocal.node, other)
-    diagonal = (reciprocal.node, axes)
+    twins = {axis: node.order + k for k, axis in enumerate(gone)}
+    other = tuple(twins.get(axis, axis) for axis in axes)
+    same = [("eq", {axis: 1, twin: -1}, 0) for axis, twin in twins.items()]
+    every = (*axes, *twins.values())
+    dims = dict(zip(every, (*x.dims, *(x.dims[a] for a in gone)), strict=True))
+    own = graph.product(every, [(x, other)], constraints=same, sizes=dims)
+    one = graph.product(every, [], constraints=same, sizes=dims)
+    without = graph.sum(every, [(1, x, other), (-1, own, every), (1, one, every)], dims)
+    rest = apply(graph, "prod_others", [without], axes=tuple(twins.values()))
+    diagonal = (rest, (*axes, *gone))
     return [
-        Partial(node.args[0], other, factors=((node, axes), quotient)),
-        Partial(node.args[0], axes, Fraction(-1), ((node, axes), diagonal)),
+        Partial(x, other, factors=((rest, every),)),
+        Partial(x, axes, Fraction(-1), (diagonal,)),
     ]
 
 

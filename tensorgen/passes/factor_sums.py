@@ -29,12 +29,12 @@ MOST = 600
 """After so many over all sums of a graph, only what never costs moves outside."""
 
 
-class Trials:
-    """How many candidates have been priced, over all sums of a graph."""
+@dataclass
+class Effort:
+    """What was spent on a graph: priced candidates, and terms by distributing."""
 
-    def __init__(self) -> None:
-        """Start at none."""
-        self.count = 0
+    trials: int = 0
+    terms: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def factor_sum(
     opens: Callable[[Node], bool],
     *,
     root: bool = False,
-    trials: Trials | None = None,
+    effort: Effort | None = None,
 ) -> Node:
     """Return a sum with common factors outside, the largest saving first.
 
@@ -61,13 +61,13 @@ def factor_sum(
     factor shares labels with, since `p[i] * (delta(i, j) - p[j])` would have to be
     materialised. At the `root` of what is stored, a factor of all terms moves outside
     if no rest has one of its axes, deltas or not: it leaves an array without that axis.
-    `opens` says which terms may be looked into; `trials` are those of the graph so
-    far. Ends: each step lowers the number of factors over all terms, and after BUDGET
+    `opens` says which terms may be looked into; `effort` is that on the graph so far.
+    Ends: each step lowers the number of factors over all terms, and after BUDGET
     trials no second one is made of a sum.
     """
     known: dict[Node, Node] = {}
-    trials = trials or Trials()
-    before = trials.count
+    spent = effort or Effort()
+    before = spent.trials
 
     def again(rest: Node) -> Node:
         # Different orders of the same steps meet in one rest.
@@ -78,14 +78,14 @@ def factor_sum(
     def tried(rest: Sum) -> Node:
         views = _views(rest, opens)
         found = sorted(_candidates(rest, views, cost, root), key=lambda c: -c.saving)
-        if trials.count > MOST:
+        if spent.trials > MOST:
             found = [candidate for candidate in found if candidate.free]
         for candidate in found[:TRIALS]:
-            trials.count += 1
+            spent.trials += 1
             better = _factored(graph, rest, views, candidate, again)
             if candidate.free or pays(graph, rest, better, cost):
                 return better
-            if trials.count > before + BUDGET:
+            if spent.trials > before + BUDGET:
                 break
         return rest
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, children, topological
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.factor_sums import Trials, factor_sum, pays
+from tensorgen.passes.factor_sums import Effort, factor_sum, pays
 from tensorgen.passes.rebuild import carry_names, with_operands
 from tensorgen.passes.views import (
     LIMIT,
@@ -32,14 +32,17 @@ TERMS = 64
 FEW = 4
 """The most terms of a sum for which distributing is tried and priced."""
 
+MOST_TERMS = 2000
+"""After so many over a whole graph nothing is distributed any more."""
+
 
 def flatten_products(
     graph: Graph, roots: Sequence[Node], cost: CostModel
 ) -> list[Node]:
     """Return `roots` with chains of products flattened and sums rearranged."""
-    current, trials = list(roots), Trials()
+    current, effort = list(roots), Effort()
     for _ in range(ROUNDS):
-        before, current = current, Flattening(graph, current, cost, trials).run()
+        before, current = current, Flattening(graph, current, cost, effort).run()
         if before == current:
             break
     return current
@@ -49,13 +52,13 @@ class Flattening:
     """One round, operands first."""
 
     def __init__(
-        self, graph: Graph, roots: Sequence[Node], cost: CostModel, trials: Trials
+        self, graph: Graph, roots: Sequence[Node], cost: CostModel, effort: Effort
     ) -> None:
         """Count the uses of every node below `roots`."""
         self.graph = graph
         self.roots = roots
         self.cost = cost
-        self.trials = trials
+        self.effort = effort
         self.order = topological(roots)
         self.uses: dict[Node, int] = dict.fromkeys(roots, 1)
         for node in self.order:
@@ -134,6 +137,8 @@ class Flattening:
         """
         if len(factor.terms) > TERMS or factor in self.graph.names:
             return False
+        if self.effort.terms > MOST_TERMS:
+            return False
         if is_sparse(factor):
             return len(node.factors) > 1 or bool(node.inner)
         if not (node.inner and grows(factor, self.cost)):
@@ -170,6 +175,7 @@ class Flattening:
     def distributed(self, node: Product, place: int, factor: Sum) -> Node:
         """Return the sum of the product with each term in the factor's place."""
         labels = node.factors[place].labels
+        self.effort.terms += len(factor.terms)
         terms = []
         axes = range(node.order)
         for term in factor.terms:
@@ -208,7 +214,7 @@ class Flattening:
                 terms.append((term.coefficient, inner, list(term.labels)))
         flat = self.graph.sum(axes, terms, dict(enumerate(node.dims)))
         factored = factor_sum(
-            self.graph, flat, self.cost, self.opens_term, trials=self.trials
+            self.graph, flat, self.cost, self.opens_term, effort=self.effort
         )
         if isinstance(factored, Product):
             return separated(self.graph, factored)

@@ -167,3 +167,23 @@ def test_an_input_that_nothing_depends_on_has_a_zero_derivative() -> None:
     assert bar is graph.zeros(y.dims)
     (tangent,) = pushforward(graph, [f], {y: graph.unit(y.dims)}, y.dims)
     assert tangent is graph.zeros(y.dims)
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
+def test_the_second_derivative_of_a_product_divides_by_no_entry(
+    axes: tuple[int, ...],
+) -> None:
+    # Linear in each entry, so differences of steps of one are exact, at zeros too.
+    graph = Graph(StableForms())
+    x = tensor(graph, "x", "ij")
+    at = np.array([[2.0, 0.0, 3.0], [0.0, 0.0, -1.0]])
+    others = apply(graph, "prod_others", [x], axes=axes)
+    unit = graph.unit(x.dims)
+    (node,) = pushforward(graph, [others], {x: unit}, x.dims)
+    (got,) = values(graph, [node], x=at)
+    reference = OPERATORS["prod_others"]
+    for place in np.ndindex(at.shape):
+        ahead = at.copy()
+        ahead[place] += 1
+        step = reference(ahead, axes=axes) - reference(at, axes=axes)
+        np.testing.assert_array_equal(got[..., place[0], place[1]], step)

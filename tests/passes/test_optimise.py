@@ -7,6 +7,7 @@ import pytest
 
 from tensorgen.calculus.derive import hessian, vjp
 from tensorgen.calculus.requests import MODES, Mode, Request, hessians, jacobians
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node, Product, Sum, topological
@@ -14,8 +15,12 @@ from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.factor_sums import MOST, Trials, factor_sum
-from tensorgen.passes.flatten_products import flatten_products
+from tensorgen.passes.factor_sums import MOST, Effort, factor_sum
+from tensorgen.passes.flatten_products import (
+    MOST_TERMS,
+    Flattening,
+    flatten_products,
+)
 from tensorgen.passes.optimise import optimise
 from tests.passes.programs import chain, network
 
@@ -62,16 +67,34 @@ def test_after_many_trials_only_what_never_costs_is_factored() -> None:
     free = graph.sum(
         "ij", [(1, graph.einsum("i,j->ij", a, other), "ij") for other in (v, w)]
     )
-    spent = Trials()
-    spent.count = MOST + 1
 
-    def factored(node: Node, trials: Trials) -> bool:
-        found = factor_sum(graph, node, COST, lambda term: True, trials=trials)
+    def factored(node: Node, effort: Effort) -> bool:
+        found = factor_sum(graph, node, COST, lambda term: True, effort=effort)
         return isinstance(found, Product)
 
-    assert factored(priced, Trials())
+    spent = Effort(trials=MOST + 1)
+    assert factored(priced, Effort())
     assert not factored(priced, spent)
     assert factored(free, spent)
+
+
+def test_after_many_terms_nothing_is_distributed() -> None:
+    # A[i, j] * (delta(i, k) + b[i] * c[k]), summed over i.
+    graph = Graph()
+    a, b = graph.input("A", ["n", "m"]), graph.input("b", ["n"])
+    c = graph.input("c", ["n"])
+    sparse = graph.sum(
+        "ik",
+        [
+            (1, graph.unit([Dim.of("n")]), "ik"),
+            (1, graph.einsum("i,k->ik", b, c), "ik"),
+        ],
+    )
+    node = graph.product("jk", [(a, "ij"), (sparse, "ik")])
+    for terms, kind in ((0, Sum), (MOST_TERMS + 1, Product)):
+        flattening = Flattening(graph, [node], COST, Effort(terms=terms))
+        (flat,) = flattening.run()
+        assert isinstance(flat, kind)
 
 
 @pytest.mark.parametrize("mode", MODES)

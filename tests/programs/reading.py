@@ -158,6 +158,11 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.Name(self.names.get(node.id, node.id), ast.Load())
 
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        # A number: of truth values NumPy's functions make half precision.
+        return ast.BinOp(node, ast.Mult(), ast.Constant(1.0)) if self.outer else node
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in DERIVATIVES:
@@ -340,7 +345,7 @@ class Runtime:
         binding = self.reading.bindings[number]
         points, owners = self.points(binding, outer)
         for condition in conditions:
-            kept = np.broadcast_to(np.asarray(condition(*points)), owners.shape)
+            kept = np.broadcast_to(np.asarray(condition(*points)) != 0, owners.shape)
             points = [values[kept] for values in points]
             owners = owners[kept]
         count = len(outer[0]) if outer else 1

@@ -1,0 +1,174 @@
+"""Random programs in bulk: `python -m tests.fuzz --seeds START:STOP`.
+
+Each seed gives a program over the whole language and one whose derivatives have a
+structure. A failing one is printed as a spec that reproduces it. The seeds that ran,
+on which commit, how fast, and which features the programs use are kept in a file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tensorgen.emit import render
+from tests.programs import judge
+from tests.programs.structured import structured_program
+from tests.random_programs import program
+from tests.test_structures import faults as structured_faults
+from tests.test_structures import report as structured_report
+
+RESULTS = Path("benchmarks/results/fuzz.txt")
+COLUMNS = ("seeds", "commit", "programs", "failing", "seconds", "programs/s", "jobs")
+SHRUNK = 3  # failing programs that are made smaller; the others are printed whole
+
+LETTER = r"[ijklqrst]\d?"
+# What a program uses, by its text.
+FEATURES = {
+    "index arrays": r"index: ",
+    "array[index array]": r"\w\[(row|col)\]",
+    "affine positions": r"\[[^\]:]*[a-z]\d? [+-] \w|\[[^\]:]*2\*[a-z]",
+    "derived shapes": r"shape: \[[^\]]*[+*]",
+    "sums over indices": rf"sum\([^\n]*, {LETTER}[,)=]",
+    "other reductions over indices": (
+        rf"(mean|prod|max|min|norm|logsumexp)\([^\n]*, {LETTER}[,)=]"
+    ),
+    "ranges": r"=range\(",
+    "conditions": r", [^,()]* (<|<=|!=|>|==) [^,()]*\)",
+    "deltas and indicators": r"delta\(|\(\w+ <=? \w+\)",
+    "inv, solve": r"\b(inv|solve)\(",
+    "det, logdet, cholesky, expm": r"\b(det|logdet|cholesky|expm)\(",
+    "softmax, logsumexp": r"\b(log_)?softmax\(|logsumexp\(",
+    "grad, jac": r"\b(grad|jac)\(",
+    "hess, hvp": r"\b(hess|hvp)\(",
+    "jvp, vjp": r"\b(jvp|vjp)\(",
+    "composite functions": r"\b(gelu|silu|mish|elu|leaky_relu|huber|softsign|mse|bump"
+    r"|bce_with_logits|cross_entropy|layer_norm|attention)\(",
+    "kinks": r"\b(abs|relu|maximum|minimum|clip|where|max|min)\(",
+    "where": r"    where: ",
+    "several variables": r"wrt: \[\w+, ",
+    "symmetric variables": r": symmetric\}",
+    "Jacobians": r"emit: .*jacobian",
+    "Hessians": r"emit: .*hessian",
+    "products of derivatives": r"emit: .*(hvp|jvp|vjp)",
+    "order 3": r"emit: .*\b3\b",
+    "order 4": r"emit: .*\b4\b",
+    "mixed lists": r"emit: \[.*\[",
+    "problems": r"emit: .*problem",
+}
+
+
+class Outcome(NamedTuple):
+    """What became of one program."""
+
+    seed: int
+    text: str
+    faults: list[str]
+
+
+def outcomes(seed: int) -> list[Outcome]:
+    """Run both programs of a seed."""
+    render.layout = lambda source: source  # it takes a third of the time
+    general, structured = program(seed), structured_program(seed)
+    return [
+        Outcome(seed, general.text, judge.faults(general)),
+        Outcome(seed, structured.text, structured_faults(structured)),
+    ]
+
+
+def features(text: str) -> Iterator[str]:
+    """What a program uses."""
+    yield "all"
+    text = text.replace("  bump(t) = t / (1 + t**2)\n", "")
+    yield from (name for name, shape in FEATURES.items() if re.search(shape, text))
+
+
+def run(seeds: range, jobs: int) -> tuple[Counter[str], list[Outcome], float]:
+    """Run programs; print what fails at once."""
+    used: Counter[str] = Counter()
+    failing: list[Outcome] = []
+    start = time.perf_counter()
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        for done, both in enumerate(pool.imap_unordered(outcomes, seeds, 4), 1):
+            for outcome in both:
+                used.update(features(outcome.text))
+                if outcome.faults:
+                    failing.append(outcome)
+                    print(_report(outcome, len(failing) <= SHRUNK), flush=True)
+            if done % 100 == 0:
+                rate = 2 * done / (time.perf_counter() - start)
+                print(
+                    f"{done} seeds, {rate:.2f} programs/s, {len(failing)} failing",
+                    flush=True,
+                )
+    return used, failing, time.perf_counter() - start
+
+
+def _report(outcome: Outcome, shrinks: bool) -> str:
+    if not shrinks:
+        return "\n".join([f"seed {outcome.seed}:", outcome.text, *outcome.faults])
+    if "module: random" in outcome.text:
+        return structured_report(structured_program(outcome.seed))
+    return judge.report(program(outcome.seed))
+
+
+def record(path: Path, row: tuple[object, ...], used: Counter[str]) -> None:
+    """Add a run to the file of results, and its features to the sums there."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    rows = [line.split() for line in lines if re.match(r"\d+:\d+ ", line)]
+    total = Counter(used)
+    for line in lines:
+        if match := re.fullmatch(r"  (.+?)  +(\d+)", line):
+            total[match[1]] += int(match[2])
+    table = [COLUMNS, *rows, tuple(map(str, row))]
+    text = ["".join(f"{cell:>12}" for cell in cells).strip() for cells in table]
+    text = [f"{line.split()[0]:<14}" + _rest(line) for line in text]
+    counts = [f"  {name:<32}{total[name]:>8}" for name in ("all", *FEATURES)]
+    path.write_text("\n".join([*text, "", "programs that use", *counts]) + "\n")
+
+
+def _rest(line: str) -> str:
+    return "".join(f"{cell:>12}" for cell in line.split()[1:])
+
+
+def commit() -> str:
+    """The commit that ran, with a plus sign if something was changed."""
+    git = ("git", "rev-parse", "--short", "HEAD"), ("git", "status", "--porcelain")
+    head, status = (
+        subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        for command in git
+    )
+    changed = any(str(RESULTS) not in line for line in status.splitlines())
+    return (head.strip() or "unknown") + "+" * changed
+
+
+def main(arguments: list[str]) -> int:
+    """Run a range of seeds, print and keep what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", default="0:300", metavar="START:STOP")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    given = parser.parse_args(arguments)
+    start, stop = map(int, given.seeds.split(":"))
+    used, failing, seconds = run(range(start, stop), given.jobs)
+    count = 2 * (stop - start)
+    rate = f"{count / seconds:.2f}"
+    row = (given.seeds, commit(), count, len(failing), round(seconds), rate, given.jobs)
+    record(given.results, row, used)
+    for name, number in used.most_common():
+        print(f"{name:<32}{number:>8}")
+    print(f"{count} programs, {len(failing)} failing, {rate} programs/s")
+    print("failing seeds:", sorted({outcome.seed for outcome in failing}) or "none")
+    return 1 if failing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
