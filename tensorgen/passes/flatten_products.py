@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Product, Sum, children, topological
+from tensorgen.ir.nodes import (
+    Input,
+    Node,
+    Product,
+    Sum,
+    children,
+    is_light,
+    topological,
+)
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import factor_sum
 from tensorgen.passes.rebuild import carry_names, with_operands
@@ -113,13 +121,14 @@ class Flattening:
     def distributes(self, node: Product, factor: Sum) -> bool:
         """Whether a product moves into a sum: one of deltas, or of broadcasts.
 
-        Must not fire on sums of plain arrays, which are cheaper added first.
+        Must not fire on sums of plain arrays, which are cheaper added first, nor on
+        a difference of arguments, which has more digits than that of their products.
         """
         if len(factor.terms) > TERMS or factor in self.graph.names:
             return False
         if is_sparse(factor):
             return len(node.factors) > 1 or bool(node.inner)
-        return bool(node.inner) and grows(factor, self.cost)
+        return bool(node.inner) and grows(factor, self.cost) and not _compares(factor)
 
     def distributed(self, node: Product, place: int, factor: Sum) -> Node:
         """Return the sum of the product with each term in the factor's place."""
@@ -172,3 +181,11 @@ class Flattening:
             return self.opens(node)
         (core, _), *_ = node.factors
         return not isinstance(core, Product) or self.opens(core)
+
+
+def _compares(node: Sum) -> bool:
+    """Whether a sum is a difference of arguments or parts of arguments."""
+    arrays = [term.node for term in node.terms if term.node.order]
+    cores = [children(x)[:1] if is_light(x) else (x,) for x in arrays]
+    given = all(isinstance(x, Input) for core in cores for x in core)
+    return given and len({term.coefficient > 0 for term in node.terms}) == 2
