@@ -197,8 +197,10 @@ def _renamed_rest(view: View, place: int, names: dict[Name, Name]) -> View:
     )
 
 
-def pays(graph: Graph, before: Node, after: Node, cost: CostModel) -> bool:
-    """Whether the best order of the factored form costs less."""
+def pays(
+    graph: Graph, before: Node, after: Node, cost: CostModel, margin: float = MARGIN
+) -> bool:
+    """Whether the best order of another form leaves at most this share of the cost."""
     first, second = (
         dict.fromkeys(topological([root]))
         for root in order_contractions(graph, [before, after], cost)

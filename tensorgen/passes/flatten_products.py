@@ -29,8 +29,8 @@ ROUNDS = 3
 TERMS = 64
 """The most terms that distributing may give."""
 
-FEW = 4
-"""The most terms of a sum for which distributing is tried and priced."""
+FAR = 0.5
+"""A product moves into a difference where at most this share of the cost is left."""
 
 MOST_TERMS = 2000
 """After so many over a whole graph nothing is distributed any more."""
@@ -126,14 +126,15 @@ class Flattening:
         for k, factor in sums:
             if self.may_distribute(flat, factor):
                 apart = self.distributed(flat, k, factor)
-                if pays(self.graph, flat, apart, self.cost):
+                if pays(self.graph, flat, apart, self.cost, FAR):
                     return apart
         return separated(self.graph, flat) if grows(flat, self.cost) else flat
 
     def distributes(self, node: Product, factor: Sum) -> bool:
         """Whether a product moves into a sum: one of deltas, or of broadcasts.
 
-        Must not fire on sums of plain arrays, which are cheaper added first.
+        Must not fire on sums of plain arrays, which are cheaper added first, nor on
+        a difference of arguments, which has more digits than that of their products.
         """
         if len(factor.terms) > TERMS or factor in self.graph.names:
             return False
@@ -141,36 +142,18 @@ class Flattening:
             return False
         if is_sparse(factor):
             return len(node.factors) > 1 or bool(node.inner)
-        if not (node.inner and grows(factor, self.cost)):
-            return False
-        return not (_is_difference(factor) and self.is_quadratic(node))
-
-    def is_quadratic(self, node: Product) -> bool:
-        """Whether two differences of broadcasts are factors of a product.
-
-        `(x[i] - x[j]) * (y[i] - y[j])` keeps its digits where all x are large and
-        alike; `x[i] * y[i] - x[i] * y[j] - ...` does not, though it may be faster.
-        """
-        found = [
-            factor
-            for factor, _ in node.factors
-            if isinstance(factor, Sum)
-            and _is_difference(factor)
-            and not is_sparse(factor)
-            and grows(factor, self.cost)
-        ]
-        return len(found) > 1
+        grown = bool(node.inner) and grows(factor, self.cost)
+        return grown and not _compares(factor)
 
     def may_distribute(self, node: Product, factor: Sum) -> bool:
-        """Whether a sum is of products that are larger than their factors.
+        """Whether a product moves into a difference, if that is far cheaper.
 
-        Then the order of each term apart may be cheaper than that of the whole.
+        `(x[i] - x[j]) * (y[i] - y[j])` keeps its digits where all x are large and
+        alike; `x[i] * y[i] - x[i] * y[j] - ...` never does. A single difference loses
+        no more than its arguments have lost.
         """
-        if len(factor.terms) > FEW or not node.inner or factor not in self.private:
-            return False
-        if any(term.node.order < factor.order for term in factor.terms):
-            return False  # of broadcasts, which may be alike and cancel
-        return any(grows(term.node, self.cost) for term in factor.terms)
+        found = [f for f, _ in node.factors if isinstance(f, Sum) and _compares(f)]
+        return found == [factor] and bool(node.inner) and grows(factor, self.cost)
 
     def distributed(self, node: Product, place: int, factor: Sum) -> Node:
         """Return the sum of the product with each term in the factor's place."""
@@ -228,5 +211,8 @@ class Flattening:
         return not isinstance(core, Product) or self.opens(core)
 
 
-def _is_difference(node: Sum) -> bool:
-    return len({term.coefficient > 0 for term in node.terms}) == 2
+def _compares(node: Sum) -> bool:
+    """Whether a sum is a difference of arrays that broadcast."""
+    return any(t.node.order < node.order for t in node.terms) and (
+        len({term.coefficient > 0 for term in node.terms}) == 2 and not is_sparse(node)
+    )

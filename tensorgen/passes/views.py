@@ -122,12 +122,19 @@ def grows(node: Node, cost: CostModel) -> bool:
         case Product(factors=refs) if len(refs) > 1:
             dims = [ref.node.dims for ref in refs]
         case Sum(terms=terms):
-            dims = [term.node.dims for term in terms]
+            dims = [d for term in terms for d in _made_of(term.node, cost)]
         case _:
             return False
     if degree(node.dims) > max(map(degree, dims)):
         return True
     return cost.size(node.dims) > sum(map(cost.size, dims))
+
+
+def _made_of(term: Node, cost: CostModel) -> list[tuple[Dim, ...]]:
+    """The dims of a term, or of its factors where these are smaller."""
+    if isinstance(term, Product) and (len(term.factors) == 1 or grows(term, cost)):
+        return [d for ref in term.factors for d in _made_of(ref.node, cost)]
+    return [term.dims]
 
 
 def degree(dims: Iterable[Dim]) -> int:

@@ -63,9 +63,7 @@ def attention(Q: ArrayLike, K: ArrayLike, X: ArrayLike) -> Array:
     Q, K, X = _arrays(Q=(Q, "h", "d", "k"), K=(K, "h", "d", "k"), X=(X, "b", "n", "d"))
     k = Q.shape[2]
     K_X = np.tensordot(X, K, axes=(2, 1))
-    Q_X = np.tensordot(X, Q, axes=(2, 1))
-    Q_X_K_X = Q_X.transpose(0, 2, 1, 3) @ K_X.transpose(0, 2, 3, 1)
-    score = Q_X_K_X / math.sqrt(k)
+    score = (X[:, None] @ Q @ K_X.transpose(0, 2, 3, 1)) / math.sqrt(k)
     exp_values = np.exp(score - np.max(score, axis=3)[:, :, :, None])
     return exp_values / exp_values.sum(axis=3)[:, :, :, None]
 
@@ -77,7 +75,8 @@ def output(Q: ArrayLike, K: ArrayLike, V: ArrayLike, X: ArrayLike) -> Array:
 
         value[s, a, j, c] = sum(X[s, j, e] * V[a, e, c], e)
         output[s, i, c] = sum(attention[s, a, i, j] * value[s, a, j, c], a, j)
-        output[i, j, l] = sum_m,p,q attention[i, m, j, q] * V[m, p, l] * X[i, q, p]
+        output[i, j, l] = sum_m,p,q attention[i, m, j, q] * V[m, p, l]
+            * X[i, q, p]
 
     Arguments:
         Q : array, shape (h, d, k)
@@ -102,13 +101,10 @@ def output(Q: ArrayLike, K: ArrayLike, V: ArrayLike, X: ArrayLike) -> Array:
     )
     k = Q.shape[2]
     K_X = np.tensordot(X, K, axes=(2, 1))
-    Q_X = np.tensordot(X, Q, axes=(2, 1))
-    Q_X_K_X = Q_X.transpose(0, 2, 1, 3) @ K_X.transpose(0, 2, 3, 1)
-    score = Q_X_K_X / math.sqrt(k)
+    score = (X[:, None] @ Q @ K_X.transpose(0, 2, 3, 1)) / math.sqrt(k)
     exp_values = np.exp(score - np.max(score, axis=3)[:, :, :, None])
     attention = exp_values / exp_values.sum(axis=3)[:, :, :, None]
-    V_X = np.tensordot(X, V, axes=(2, 1))
-    return np.einsum("ijkl,iljm->ikm", attention, V_X)
+    return (attention @ (X[:, None] @ V)).sum(axis=1)
 
 
 def loss(
@@ -119,7 +115,7 @@ def loss(
     Mean squared error.
 
         loss = mean((output - Y)**2)
-        loss = sum_i,j,l (output[i, j, l] - Y[i, j, l])**2 / b*n*o
+        loss = sum_i,j,l (output[i, j, l] - Y[i, j, l])**2 / (b*n*o)
 
     Arguments:
         Q : array, shape (h, d, k)
@@ -148,13 +144,10 @@ def loss(
     b, n, o = Y.shape
     k = Q.shape[2]
     K_X = np.tensordot(X, K, axes=(2, 1))
-    Q_X = np.tensordot(X, Q, axes=(2, 1))
-    Q_X_K_X = Q_X.transpose(0, 2, 1, 3) @ K_X.transpose(0, 2, 3, 1)
-    score = Q_X_K_X / math.sqrt(k)
+    score = (X[:, None] @ Q @ K_X.transpose(0, 2, 3, 1)) / math.sqrt(k)
     exp_values = np.exp(score - np.max(score, axis=3)[:, :, :, None])
     attention = exp_values / exp_values.sum(axis=3)[:, :, :, None]
-    V_X = np.tensordot(X, V, axes=(2, 1))
-    output = np.einsum("ijkl,iljm->ikm", attention, V_X)
+    output = (attention @ (X[:, None] @ V)).sum(axis=1)
     output_minus_Y = output - Y
     return np.vdot(output_minus_Y, output_minus_Y) / (b * n * o)
 
@@ -167,18 +160,16 @@ def loss_grad(
     Mean squared error.
 
         loss = mean((output - Y)**2)
-        grad_Q[i, j, l] = sum_m,p,q,r attention[p, i, q, r] * T1[p, i, q, r] * K[i,
-            m, l] * X[p, q, j] * X[p, r, m] / (sqrt(k) * b*n*o)
-        where T1[i, j, l, m] = 2 * (sum_p,q V[j, q, p] * X[i, m, q] * (output[i, l,
-            p] - Y[i, l, p])) - 2 * (sum_p,q,r attention[i, j, l, r] * V[j, q, p] *
-            X[i, r, q] * (output[i, l, p] - Y[i, l, p]))
-        grad_K[i, j, l] = sum_m,p,q,r attention[p, i, q, r] * T1[p, i, q, r] * Q[i,
-            m, l] * X[p, q, m] * X[p, r, j] / (sqrt(k) * b*n*o)
-        where T1[i, j, l, m] = 2 * (sum_p,q V[j, q, p] * X[i, m, q] * (output[i, l,
-            p] - Y[i, l, p])) - 2 * (sum_p,q,r attention[i, j, l, r] * V[j, q, p] *
-            X[i, r, q] * (output[i, l, p] - Y[i, l, p]))
-        grad_V[i, j, l] = 2 * sum_m,p,q attention[m, i, p, q] * X[m, q, j] *
-            (output[m, p, l] - Y[m, p, l]) / b*n*o
+        grad_Q[i, j, l] = sum_m,p,q,r attention[p, i, q, r] * T1[p, i, q, r]
+            * K[i, m, l] * X[p, q, j] * X[p, r, m] / (sqrt(k) * b*n*o)
+        grad_K[i, j, l] = sum_m,p,q,r attention[p, i, q, r] * T1[p, i, q, r]
+            * Q[i, m, l] * X[p, q, m] * X[p, r, j] / (sqrt(k) * b*n*o)
+        grad_V[i, j, l] = 2 * sum_m,p,q attention[m, i, p, q] * X[m, q, j]
+            * (output[m, p, l] - Y[m, p, l]) / (b*n*o)
+        where T1[i, j, l, m] = 2 * (sum_p,q V[j, q, p] * X[i, m, q]
+            * (output[i, l, p] - Y[i, l, p]))
+            - 2 * (sum_p,q,r attention[i, j, l, r] * V[j, q, p] * X[i, r, q]
+            * (output[i, l, p] - Y[i, l, p]))
 
     Arguments:
         Q : array, shape (h, d, k)
@@ -210,32 +201,26 @@ def loss_grad(
     b, n, o = Y.shape
     k = Q.shape[2]
     K_X = np.tensordot(X, K, axes=(2, 1))
-    Q_X = np.tensordot(X, Q, axes=(2, 1))
-    Q_X_K_X = Q_X.transpose(0, 2, 1, 3) @ K_X.transpose(0, 2, 3, 1)
-    score = Q_X_K_X / math.sqrt(k)
+    score = (X[:, None] @ Q @ K_X.transpose(0, 2, 3, 1)) / math.sqrt(k)
     exp_values = np.exp(score - np.max(score, axis=3)[:, :, :, None])
     attention = exp_values / exp_values.sum(axis=3)[:, :, :, None]
     V_X = np.tensordot(X, V, axes=(2, 1))
-    output = np.einsum("ijkl,iljm->ikm", attention, V_X)
+    output = (attention.transpose(0, 3, 2, 1) @ V_X).sum(axis=1)
     output_minus_Y = output - Y
     attention_V_X = attention @ V_X.transpose(0, 2, 1, 3)
-    product = np.einsum("ijk,iljk->ilj", output_minus_Y, attention_V_X)
-    product_2 = np.einsum("ijkl,iml->ikmj", V_X, output_minus_Y)
+    product = (output_minus_Y[:, None] * attention_V_X).sum(axis=3)
+    product_2 = output_minus_Y[:, None] @ V_X.transpose(0, 2, 3, 1)
     difference = 2 * (product_2 - product[:, :, :, None])
     weighted_attention = attention * difference
     scaled_K = 1 / (math.sqrt(k) * (b * n * o)) * K
-    product_X = np.tensordot(X, scaled_K, axes=(2, 1))
-    product_X_2 = weighted_attention @ product_X.transpose(0, 2, 1, 3)
-    grad_Q = np.einsum("ijk,iljm->lkm", X, product_X_2, optimize=True)
+    product_3 = weighted_attention @ (X[:, None] @ scaled_K)
+    grad_Q = np.tensordot(X, product_3, axes=((0, 1), (0, 2))).transpose(1, 0, 2)
     scaled_Q = 1 / (math.sqrt(k) * (b * n * o)) * Q
-    product_X_3 = np.tensordot(X, scaled_Q, axes=(2, 1))
-    product_X_3_2 = weighted_attention.transpose(0, 1, 3, 2) @ product_X_3.transpose(
-        0, 2, 1, 3
-    )
-    grad_K = np.einsum("ijk,iljm->lkm", X, product_X_3_2, optimize=True)
-    product_3 = np.einsum("ijkl,ikm->ijlm", attention, output_minus_Y)
-    product_X_4 = np.tensordot(X, product_3, axes=((0, 1), (0, 2)))
-    grad_V = 2 * product_X_4.transpose(1, 0, 2) / (b * n * o)
+    product_4 = weighted_attention.transpose(0, 1, 3, 2) @ (X[:, None] @ scaled_Q)
+    grad_K = np.tensordot(X, product_4, axes=((0, 1), (0, 2))).transpose(1, 0, 2)
+    product_5 = attention.transpose(0, 1, 3, 2) @ output_minus_Y[:, None]
+    product_X = np.tensordot(X, product_5, axes=((0, 1), (0, 2)))
+    grad_V = 2 * product_X.transpose(1, 0, 2) / (b * n * o)
     return LossGradient(Q=grad_Q, K=grad_K, V=grad_V)
 
 
@@ -247,19 +232,17 @@ def loss_value_and_grad(
     Mean squared error.
 
         loss = mean((output - Y)**2)
-        loss = sum_i,j,l (output[i, j, l] - Y[i, j, l])**2 / b*n*o
-        grad_Q[i, j, l] = sum_m,p,q,r attention[p, i, q, r] * T1[p, i, q, r] * K[i,
-            m, l] * X[p, q, j] * X[p, r, m] / (sqrt(k) * b*n*o)
-        where T1[i, j, l, m] = 2 * (sum_p,q V[j, q, p] * X[i, m, q] * (output[i, l,
-            p] - Y[i, l, p])) - 2 * (sum_p,q,r attention[i, j, l, r] * V[j, q, p] *
-            X[i, r, q] * (output[i, l, p] - Y[i, l, p]))
-        grad_K[i, j, l] = sum_m,p,q,r attention[p, i, q, r] * T1[p, i, q, r] * Q[i,
-            m, l] * X[p, q, m] * X[p, r, j] / (sqrt(k) * b*n*o)
-        where T1[i, j, l, m] = 2 * (sum_p,q V[j, q, p] * X[i, m, q] * (output[i, l,
-            p] - Y[i, l, p])) - 2 * (sum_p,q,r attention[i, j, l, r] * V[j, q, p] *
-            X[i, r, q] * (output[i, l, p] - Y[i, l, p]))
-        grad_V[i, j, l] = 2 * sum_m,p,q attention[m, i, p, q] * X[m, q, j] *
-            (output[m, p, l] - Y[m, p, l]) / b*n*o
+        loss = sum_i,j,l (output[i, j, l] - Y[i, j, l])**2 / (b*n*o)
+        grad_Q[i, j, l] = sum_m,p,q,r attention[p, i, q, r] * T1[p, i, q, r]
+            * K[i, m, l] * X[p, q, j] * X[p, r, m] / (sqrt(k) * b*n*o)
+        grad_K[i, j, l] = sum_m,p,q,r attention[p, i, q, r] * T1[p, i, q, r]
+            * Q[i, m, l] * X[p, q, m] * X[p, r, j] / (sqrt(k) * b*n*o)
+        grad_V[i, j, l] = 2 * sum_m,p,q attention[m, i, p, q] * X[m, q, j]
+            * (output[m, p, l] - Y[m, p, l]) / (b*n*o)
+        where T1[i, j, l, m] = 2 * (sum_p,q V[j, q, p] * X[i, m, q]
+            * (output[i, l, p] - Y[i, l, p]))
+            - 2 * (sum_p,q,r attention[i, j, l, r] * V[j, q, p] * X[i, r, q]
+            * (output[i, l, p] - Y[i, l, p]))
 
     Arguments:
         Q : array, shape (h, d, k)
@@ -292,33 +275,27 @@ def loss_value_and_grad(
     b, n, o = Y.shape
     k = Q.shape[2]
     K_X = np.tensordot(X, K, axes=(2, 1))
-    Q_X = np.tensordot(X, Q, axes=(2, 1))
-    Q_X_K_X = Q_X.transpose(0, 2, 1, 3) @ K_X.transpose(0, 2, 3, 1)
-    score = Q_X_K_X / math.sqrt(k)
+    score = (X[:, None] @ Q @ K_X.transpose(0, 2, 3, 1)) / math.sqrt(k)
     exp_values = np.exp(score - np.max(score, axis=3)[:, :, :, None])
     attention = exp_values / exp_values.sum(axis=3)[:, :, :, None]
     V_X = np.tensordot(X, V, axes=(2, 1))
-    output = np.einsum("ijkl,iljm->ikm", attention, V_X)
+    output = (attention.transpose(0, 3, 2, 1) @ V_X).sum(axis=1)
     output_minus_Y = output - Y
     loss = np.vdot(output_minus_Y, output_minus_Y) / (b * n * o)
     attention_V_X = attention @ V_X.transpose(0, 2, 1, 3)
-    product = np.einsum("ijk,iljk->ilj", output_minus_Y, attention_V_X)
-    product_2 = np.einsum("ijkl,iml->ikmj", V_X, output_minus_Y)
+    product = (output_minus_Y[:, None] * attention_V_X).sum(axis=3)
+    product_2 = output_minus_Y[:, None] @ V_X.transpose(0, 2, 3, 1)
     difference = 2 * (product_2 - product[:, :, :, None])
     weighted_attention = attention * difference
     scaled_K = 1 / (math.sqrt(k) * (b * n * o)) * K
-    product_X = np.tensordot(X, scaled_K, axes=(2, 1))
-    product_X_2 = weighted_attention @ product_X.transpose(0, 2, 1, 3)
-    grad_Q = np.einsum("ijk,iljm->lkm", X, product_X_2, optimize=True)
+    product_3 = weighted_attention @ (X[:, None] @ scaled_K)
+    grad_Q = np.tensordot(X, product_3, axes=((0, 1), (0, 2))).transpose(1, 0, 2)
     scaled_Q = 1 / (math.sqrt(k) * (b * n * o)) * Q
-    product_X_3 = np.tensordot(X, scaled_Q, axes=(2, 1))
-    product_X_3_2 = weighted_attention.transpose(0, 1, 3, 2) @ product_X_3.transpose(
-        0, 2, 1, 3
-    )
-    grad_K = np.einsum("ijk,iljm->lkm", X, product_X_3_2, optimize=True)
-    product_3 = np.einsum("ijkl,ikm->ijlm", attention, output_minus_Y)
-    product_X_4 = np.tensordot(X, product_3, axes=((0, 1), (0, 2)))
-    grad_V = 2 * product_X_4.transpose(1, 0, 2) / (b * n * o)
+    product_4 = weighted_attention.transpose(0, 1, 3, 2) @ (X[:, None] @ scaled_Q)
+    grad_K = np.tensordot(X, product_4, axes=((0, 1), (0, 2))).transpose(1, 0, 2)
+    product_5 = attention.transpose(0, 1, 3, 2) @ output_minus_Y[:, None]
+    product_X = np.tensordot(X, product_5, axes=((0, 1), (0, 2)))
+    grad_V = 2 * product_X.transpose(1, 0, 2) / (b * n * o)
     return loss, LossGradient(Q=grad_Q, K=grad_K, V=grad_V)
 
 
@@ -337,16 +314,18 @@ def loss_hvp(
     Mean squared error.
 
         loss = mean((output - Y)**2)
-        hvp_V[i, j, l] = 2 * sum_m,p T1[m, p, i, l] * X[m, p, j] / b*n*o
-        where T1[i, j, l, m] = (sum_p T2[i, l, p, j] * (output[i, p, m] - Y[i, p,
-            m]) / sqrt(k)) + (sum_p attention[i, l, p, j] * ((sum_q,r,s T2[i, q, p,
-            s] * V[q, r, m] * X[i, s, r] / sqrt(k)) + (sum_q,r,s attention[i, s, p,
-            q] * X[i, q, r] * dV[s, r, m])))
-        where T2[i, j, l, m] = (sum_p,q attention[i, j, l, m] * X[i, l, p] * X[i, m,
-            q] * T3[q, p, j]) - (sum_p,q,r attention[i, j, l, m] * attention[i, j,
-            l, p] * X[i, l, q] * X[i, p, r] * T3[r, q, j])
-        where T3[i, j, l] = (sum_m K[l, i, m] * dQ[l, j, m]) + (sum_m Q[l, j, m] *
-            dK[l, i, m])
+        hvp_V[i, j, l] = 2 * sum_m,p T1[m, p, i, l] * X[m, p, j] / (b*n*o)
+        where T1[i, j, l, m] = (sum_p T2[i, l, p, j]
+            * (output[i, p, m] - Y[i, p, m]) / sqrt(k))
+            + (sum_p attention[i, l, p, j] * ((sum_q,r,s T2[i, q, p, s] * V[q, r, m]
+            * X[i, s, r] / sqrt(k)) + (sum_q,r,s attention[i, s, p, q] * X[i, q, r]
+            * dV[s, r, m])))
+        where T2[i, j, l, m] = (sum_p,q attention[i, j, l, m] * X[i, l, p]
+            * X[i, m, q] * T3[q, p, j])
+            - (sum_p,q,r attention[i, j, l, m] * attention[i, j, l, p] * X[i, l, q]
+            * X[i, p, r] * T3[r, q, j])
+        where T3[i, j, l] = (sum_m K[l, i, m] * dQ[l, j, m])
+            + (sum_m Q[l, j, m] * dK[l, i, m])
 
     Arguments:
         Q : array, shape (h, d, k)
@@ -393,59 +372,61 @@ def loss_hvp(
     exp_values = np.exp(score - np.max(score, axis=3)[:, :, :, None])
     attention = exp_values / exp_values.sum(axis=3)[:, :, :, None]
     V_X = np.tensordot(X, V, axes=(2, 1))
-    output = np.einsum("ijkl,iljm->ikm", attention, V_X)
+    output = (attention.transpose(0, 3, 2, 1) @ V_X).sum(axis=1)
     output_minus_Y = output - Y
     attention_V_X = attention @ V_X.transpose(0, 2, 1, 3)
-    product = np.einsum("ijk,iljk->ilj", output_minus_Y, attention_V_X)
-    product_2 = np.einsum("ijkl,iml->ikmj", V_X, output_minus_Y)
+    product = (output_minus_Y[:, None] * attention_V_X).sum(axis=3)
+    product_2 = output_minus_Y[:, None] @ V_X.transpose(0, 2, 3, 1)
     difference = 2 * (product_2 - product[:, :, :, None])
     weighted_attention = attention * difference
-    X_dK = np.tensordot(X, dK, axes=(2, 1))
     Q_dK = (Q @ dK.transpose(0, 2, 1)).T
     total = (K @ dQ.transpose(0, 2, 1)).transpose(1, 2, 0) + Q_dK
-    product_X = np.tensordot(X, total, axes=(2, 1))
-    X_2 = np.einsum("ijk,ilkm->ijlm", X, product_X)
-    attention_X_2 = (attention * X_2.transpose(0, 3, 2, 1)).sum(axis=3)
-    weighted = attention_X_2[:, :, :, None] * attention
-    difference_2 = attention * X_2.transpose(0, 3, 2, 1) - weighted
+    product_X = (X[:, None] @ np.tensordot(X, total, axes=(2, 1))).transpose(0, 2, 1, 3)
+    attention_X = (attention * product_X.transpose(0, 3, 2, 1)).sum(axis=3)
+    attention_X_2 = attention * product_X.transpose(0, 3, 2, 1)
+    difference_2 = attention_X_2 - attention_X[:, :, :, None] * attention
     product_X_2 = np.tensordot(X, V / math.sqrt(k), axes=(2, 1))
     attention_X_2_2 = attention @ product_X_2.transpose(0, 2, 1, 3)
-    product_3 = np.einsum("ijk,iljk->ilj", output_minus_Y, attention_X_2_2)
+    product_3 = (output_minus_Y[:, None] * attention_X_2_2).sum(axis=3)
     X_dV = np.tensordot(X, dV, axes=(2, 1))
-    product_X_2_2 = np.einsum("ijkl,ikmj->iml", product_X_2, difference_2)
-    output_dot = product_X_2_2 + np.einsum("ijkl,iljm->ikm", attention, X_dV)
-    product_4 = np.einsum("ijk,ilmk->imjl", output_minus_Y, X_dV)
-    V_X_output_dot = np.einsum("ijkl,iml->ikmj", V_X, output_dot)
-    weighted_attention_2 = attention * (product_4 + V_X_output_dot)
-    product_5 = np.einsum("ijk,ilmk->ijlm", output_minus_Y, product_X_2)
-    product_X_2_3 = difference_2 @ product_X_2.transpose(0, 2, 1, 3)
-    product_6 = np.einsum("ijk,iljk->ilj", output_minus_Y, product_X_2_3)
-    sums = weighted_attention_2.sum(axis=3)
-    weighted_2 = difference_2 * product_5.transpose(0, 3, 1, 2)
-    weighted_attention_3 = (product_6 + sums)[:, :, :, None] * attention
-    weighted_3 = product_3[:, :, :, None] * difference_2
-    difference_3 = 2 * (
-        weighted_attention_2 + weighted_2 - weighted_3 - weighted_attention_3
-    )
-    product_X_dK = (weighted_attention @ X_dK.transpose(0, 2, 1, 3)).transpose(
-        0, 2, 1, 3
-    )
-    product_K_X = (difference_3 @ K_X.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)
-    total_2 = product_X_dK + product_K_X
-    product_X_3 = np.tensordot(X, total_2, axes=((0, 1), (0, 1)))
-    hvp_Q = 1 / (math.sqrt(k) * (b * n * o)) * product_X_3.transpose(1, 0, 2)
-    X_dQ = np.tensordot(X, dQ, axes=(2, 1))
-    product_X_dQ = (X_dQ.transpose(0, 2, 3, 1) @ weighted_attention).transpose(
+    product_X_2_2 = (difference_2 @ product_X_2.transpose(0, 2, 1, 3)).sum(axis=1)
+    attention_X_dV = (attention.transpose(0, 3, 2, 1) @ X_dV).sum(axis=1)
+    output_dot = product_X_2_2 + attention_X_dV
+    product_4 = output_minus_Y[:, None] @ X_dV.transpose(0, 2, 3, 1)
+    V_X_output_dot = output_dot[:, None] @ V_X.transpose(0, 2, 3, 1)
+    product_5 = (product_X_2 @ output_minus_Y.transpose(0, 2, 1)[:, None]).transpose(
         0, 3, 1, 2
     )
+    attention_X_dV_2 = attention @ X_dV.transpose(0, 2, 1, 3)
+    product_X_2_3 = difference_2 @ product_X_2.transpose(0, 2, 1, 3)
+    product_6 = (output_minus_Y[:, None] * attention_X_dV_2).sum(axis=3)
+    product_7 = (output_minus_Y[:, None] * product_X_2_3).sum(axis=3)
+    product_8 = (output_dot[:, None] * attention_V_X).sum(axis=3)
+    weighted_attention_2 = (product_6 + product_8 + product_7)[
+        :, :, :, None
+    ] * attention
+    weighted = difference_2 * product_5.transpose(0, 3, 1, 2)
+    weighted_attention_3 = attention * (product_4 + V_X_output_dot)
+    weighted_2 = product_3[:, :, :, None] * difference_2
+    difference_3 = 2 * (
+        weighted_attention_3 + weighted - weighted_2 - weighted_attention_2
+    )
+    product_K_X = (difference_3 @ K_X.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)
+    product_9 = (weighted_attention @ (X[:, None] @ dK)).transpose(0, 2, 1, 3)
+    total_2 = product_9 + product_K_X
+    product_X_3 = np.tensordot(X, total_2, axes=((0, 1), (0, 1)))
+    hvp_Q = 1 / (math.sqrt(k) * (b * n * o)) * product_X_3.transpose(1, 0, 2)
+    product_10 = (
+        weighted_attention.transpose(0, 1, 3, 2) @ (X[:, None] @ dQ)
+    ).transpose(0, 2, 1, 3)
     product_Q_X = (Q_X.transpose(0, 2, 3, 1) @ difference_3).transpose(0, 3, 1, 2)
-    total_3 = product_X_dQ + product_Q_X
+    total_3 = product_10 + product_Q_X
     product_X_4 = np.tensordot(X, total_3, axes=((0, 1), (0, 1)))
     hvp_K = 1 / (math.sqrt(k) * (b * n * o)) * product_X_4.transpose(1, 0, 2)
-    weighted_4 = output_minus_Y / math.sqrt(k)
-    product_7 = np.einsum("ijkl,ikm->iljm", difference_2, weighted_4)
-    product_8 = np.einsum("ijkl,ikm->iljm", attention, output_dot)
-    total_4 = product_7 + product_8
+    weighted_3 = output_minus_Y / math.sqrt(k)
+    product_11 = difference_2.transpose(0, 3, 1, 2) @ weighted_3[:, None]
+    product_12 = attention.transpose(0, 3, 1, 2) @ output_dot[:, None]
+    total_4 = product_11 + product_12
     product_X_5 = np.tensordot(X, total_4, axes=((0, 1), (0, 1)))
     hvp_V = 2 * product_X_5.transpose(1, 0, 2) / (b * n * o)
     return LossGradient(Q=hvp_Q, K=hvp_K, V=hvp_V)
@@ -572,7 +553,7 @@ class _LossPoint:
         exp_values = np.exp(score - np.max(score, axis=3)[:, :, :, None])
         attention = exp_values / exp_values.sum(axis=3)[:, :, :, None]
         V_X = np.tensordot(X, V, axes=(2, 1))
-        output = np.einsum("ijkl,iljm->ikm", attention, V_X)
+        output = (attention.transpose(0, 3, 2, 1) @ V_X).sum(axis=1)
         output_minus_Y = output - Y
         return SimpleNamespace(
             Q_X=Q_X,
@@ -590,11 +571,13 @@ class _LossPoint:
         V_X = for_value.V_X
         output_minus_Y = for_value.output_minus_Y
         attention_V_X = attention @ V_X.transpose(0, 2, 1, 3)
-        product = np.einsum("ijk,iljk->ilj", output_minus_Y, attention_V_X)
-        product_2 = np.einsum("ijkl,iml->ikmj", V_X, output_minus_Y)
+        product = (output_minus_Y[:, None] * attention_V_X).sum(axis=3)
+        product_2 = output_minus_Y[:, None] @ V_X.transpose(0, 2, 3, 1)
         difference = 2 * (product_2 - product[:, :, :, None])
         weighted_attention = attention * difference
-        return SimpleNamespace(weighted_attention=weighted_attention)
+        return SimpleNamespace(
+            attention_V_X=attention_V_X, weighted_attention=weighted_attention
+        )
 
     @cached_property
     def _for_hvp(self) -> SimpleNamespace:
@@ -606,8 +589,10 @@ class _LossPoint:
         k = Q.shape[2]
         product_X = np.tensordot(X, V / math.sqrt(k), axes=(2, 1))
         X_attention = attention @ product_X.transpose(0, 2, 1, 3)
-        product = np.einsum("ijk,iljk->ilj", output_minus_Y, X_attention)
-        X_output_minus_Y = np.einsum("ijkl,iml->imjk", product_X, output_minus_Y)
+        product = (output_minus_Y[:, None] * X_attention).sum(axis=3)
+        X_output_minus_Y = (
+            product_X @ output_minus_Y.transpose(0, 2, 1)[:, None]
+        ).transpose(0, 3, 1, 2)
         weighted = output_minus_Y / math.sqrt(k)
         return SimpleNamespace(
             product_X=product_X,
@@ -639,18 +624,14 @@ class _LossPoint:
         b = X.shape[0]
         n = X.shape[1]
         scaled_K = 1 / (math.sqrt(k) * (b * n * o)) * K
-        product_X_2 = np.tensordot(X, scaled_K, axes=(2, 1))
-        product_X_2_2 = weighted_attention @ product_X_2.transpose(0, 2, 1, 3)
-        grad_Q = np.einsum("ijk,iljm->lkm", X, product_X_2_2, optimize=True)
+        product_2 = weighted_attention @ (X[:, None] @ scaled_K)
+        grad_Q = np.tensordot(X, product_2, axes=((0, 1), (0, 2))).transpose(1, 0, 2)
         scaled_Q = 1 / (math.sqrt(k) * (b * n * o)) * Q
-        product_X_3 = np.tensordot(X, scaled_Q, axes=(2, 1))
-        product_X_3_2 = weighted_attention.transpose(
-            0, 1, 3, 2
-        ) @ product_X_3.transpose(0, 2, 1, 3)
-        grad_K = np.einsum("ijk,iljm->lkm", X, product_X_3_2, optimize=True)
-        product_2 = np.einsum("ijkl,ikm->ijlm", attention, output_minus_Y)
-        product_X_4 = np.tensordot(X, product_2, axes=((0, 1), (0, 2)))
-        grad_V = 2 * product_X_4.transpose(1, 0, 2) / (b * n * o)
+        product_3 = weighted_attention.transpose(0, 1, 3, 2) @ (X[:, None] @ scaled_Q)
+        grad_K = np.tensordot(X, product_3, axes=((0, 1), (0, 2))).transpose(1, 0, 2)
+        product_4 = attention.transpose(0, 1, 3, 2) @ output_minus_Y[:, None]
+        product_X_2 = np.tensordot(X, product_4, axes=((0, 1), (0, 2)))
+        grad_V = 2 * product_X_2.transpose(1, 0, 2) / (b * n * o)
         return np.concatenate([np.ravel(grad_Q), np.ravel(grad_K), np.ravel(grad_V)])
 
     def hvp(self, dQ: Array, dK: Array, dV: Array) -> Array:
@@ -663,7 +644,9 @@ class _LossPoint:
         attention = for_value.attention
         V_X = for_value.V_X
         output_minus_Y = for_value.output_minus_Y
-        weighted_attention = self._for_gradient.weighted_attention
+        for_gradient = self._for_gradient
+        attention_V_X = for_gradient.attention_V_X
+        weighted_attention = for_gradient.weighted_attention
         for_hvp = self._for_hvp
         product_X = for_hvp.product_X
         product = for_hvp.product
@@ -673,47 +656,48 @@ class _LossPoint:
         o = V.shape[2]
         b = X.shape[0]
         n = X.shape[1]
-        X_dK = np.tensordot(X, dK, axes=(2, 1))
         Q_dK = (Q @ dK.transpose(0, 2, 1)).T
         total = (K @ dQ.transpose(0, 2, 1)).transpose(1, 2, 0) + Q_dK
-        product_X_2 = np.tensordot(X, total, axes=(2, 1))
-        X_X_2 = np.einsum("ijk,ilkm->ijlm", X, product_X_2)
-        X_X_2_attention = (X_X_2.transpose(0, 3, 2, 1) * attention).sum(axis=3)
-        weighted_2 = X_X_2_attention[:, :, :, None] * attention
-        difference = X_X_2.transpose(0, 3, 2, 1) * attention - weighted_2
-        X_dV = np.tensordot(X, dV, axes=(2, 1))
-        product_X_3 = np.einsum("ijkl,ikmj->iml", product_X, difference)
-        output_dot = product_X_3 + np.einsum("ijkl,ikmj->iml", X_dV, attention)
-        product_2 = np.einsum("ijkl,iml->ikmj", X_dV, output_minus_Y)
-        V_X_output_dot = np.einsum("ijkl,iml->ikmj", V_X, output_dot)
-        weighted_attention_2 = attention * (product_2 + V_X_output_dot)
-        product_X_4 = difference @ product_X.transpose(0, 2, 1, 3)
-        product_3 = np.einsum("ijk,iljk->ilj", output_minus_Y, product_X_4)
-        sums = weighted_attention_2.sum(axis=3)
-        weighted_3 = X_output_minus_Y.transpose(0, 3, 1, 2) * difference
-        weighted_attention_3 = (product_3 + sums)[:, :, :, None] * attention
-        weighted_4 = product[:, :, :, None] * difference
-        difference_2 = 2 * (
-            weighted_attention_2 + weighted_3 - weighted_4 - weighted_attention_3
-        )
-        product_X_dK = (weighted_attention @ X_dK.transpose(0, 2, 1, 3)).transpose(
+        product_X_2 = (X[:, None] @ np.tensordot(X, total, axes=(2, 1))).transpose(
             0, 2, 1, 3
         )
+        X_2_attention = (product_X_2.transpose(0, 3, 2, 1) * attention).sum(axis=3)
+        X_2_attention_2 = product_X_2.transpose(0, 3, 2, 1) * attention
+        difference = X_2_attention_2 - X_2_attention[:, :, :, None] * attention
+        X_dV = np.tensordot(X, dV, axes=(2, 1))
+        product_X_3 = (difference @ product_X.transpose(0, 2, 1, 3)).sum(axis=1)
+        output_dot = product_X_3 + (attention @ X_dV.transpose(0, 2, 1, 3)).sum(axis=1)
+        product_2 = output_minus_Y[:, None] @ X_dV.transpose(0, 2, 3, 1)
+        V_X_output_dot = output_dot[:, None] @ V_X.transpose(0, 2, 3, 1)
+        X_dV_attention = attention @ X_dV.transpose(0, 2, 1, 3)
+        product_X_4 = difference @ product_X.transpose(0, 2, 1, 3)
+        product_3 = (output_minus_Y[:, None] * X_dV_attention).sum(axis=3)
+        product_4 = (output_minus_Y[:, None] * product_X_4).sum(axis=3)
+        product_5 = (output_dot[:, None] * attention_V_X).sum(axis=3)
+        weighted_attention_2 = (product_3 + product_5 + product_4)[
+            :, :, :, None
+        ] * attention
+        weighted_2 = X_output_minus_Y.transpose(0, 3, 1, 2) * difference
+        weighted_attention_3 = attention * (product_2 + V_X_output_dot)
+        weighted_3 = product[:, :, :, None] * difference
+        difference_2 = 2 * (
+            weighted_attention_3 + weighted_2 - weighted_3 - weighted_attention_2
+        )
         product_K_X = (difference_2 @ K_X.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)
-        total_2 = product_X_dK + product_K_X
+        product_6 = (weighted_attention @ (X[:, None] @ dK)).transpose(0, 2, 1, 3)
+        total_2 = product_6 + product_K_X
         product_X_5 = np.tensordot(X, total_2, axes=((0, 1), (0, 1)))
         hvp_Q = 1 / (math.sqrt(k) * (b * n * o)) * product_X_5.transpose(1, 0, 2)
-        X_dQ = np.tensordot(X, dQ, axes=(2, 1))
-        product_X_dQ = (X_dQ.transpose(0, 2, 3, 1) @ weighted_attention).transpose(
-            0, 3, 1, 2
-        )
+        product_7 = (
+            weighted_attention.transpose(0, 1, 3, 2) @ (X[:, None] @ dQ)
+        ).transpose(0, 2, 1, 3)
         product_Q_X = (Q_X.transpose(0, 2, 3, 1) @ difference_2).transpose(0, 3, 1, 2)
-        total_3 = product_X_dQ + product_Q_X
+        total_3 = product_7 + product_Q_X
         product_X_6 = np.tensordot(X, total_3, axes=((0, 1), (0, 1)))
         hvp_K = 1 / (math.sqrt(k) * (b * n * o)) * product_X_6.transpose(1, 0, 2)
-        product_4 = np.einsum("ijkl,ikm->iljm", attention, output_dot)
-        product_5 = np.einsum("ijk,iljm->imlk", weighted, difference)
-        total_4 = product_5 + product_4
+        product_8 = attention.transpose(0, 3, 1, 2) @ output_dot[:, None]
+        product_9 = difference.transpose(0, 3, 1, 2) @ weighted[:, None]
+        total_4 = product_9 + product_8
         product_X_7 = np.tensordot(X, total_4, axes=((0, 1), (0, 1)))
         hvp_V = 2 * product_X_7.transpose(1, 0, 2) / (b * n * o)
         return np.concatenate([np.ravel(hvp_Q), np.ravel(hvp_K), np.ravel(hvp_V)])

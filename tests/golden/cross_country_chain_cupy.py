@@ -54,8 +54,8 @@ def f_jac(x: ArrayLike, A: ArrayLike, B: ArrayLike) -> Jacobian:
     Matrix, sine, hyperbolic tangent, matrix.
 
         f = B @ tanh(sin(A @ x))
-        jac[i, j] = sum_k A[k, j] * B[i, k] * sech2(sin(sum_l A[k, l] * x[l])) *
-            cos(sum_l A[k, l] * x[l])
+        jac[i, j] = sum_k A[k, j] * B[i, k] * sech2(sin(sum_l A[k, l] * x[l]))
+            * cos(sum_l A[k, l] * x[l])
 
     Arguments:
         x : array, shape (n,)
@@ -66,6 +66,8 @@ def f_jac(x: ArrayLike, A: ArrayLike, B: ArrayLike) -> Jacobian:
             outer matrix
     Returns:
         an object with dense(), matvec() and more: array, shape (p, n)
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -88,9 +90,10 @@ def f_jvp(
     Matrix, sine, hyperbolic tangent, matrix.
 
         f = B @ tanh(sin(A @ x))
-        f[i] = sum_j B[i, j] * tanh(sin(sum_k A[j, k] * x[k]))
-        tangent[i] = sum_j,k A[j, k] * B[i, j] * dx[k] * sech2(sin(sum_l A[j, l] *
-            x[l])) * cos(sum_l A[j, l] * x[l])
+        f[i] = sum_j B[i, j] * tanh(T1[j])
+        tangent[i] = sum_j,k A[j, k] * B[i, j] * dx[k] * sech2(T1[j])
+            * cos(sum_l A[j, l] * x[l])
+        where T1[i] = sin(sum_j A[i, j] * x[j])
 
     Arguments:
         x : array, shape (n,)
@@ -124,9 +127,10 @@ def f_vjp(
     Matrix, sine, hyperbolic tangent, matrix.
 
         f = B @ tanh(sin(A @ x))
-        f[i] = sum_j B[i, j] * tanh(sin(sum_k A[j, k] * x[k]))
-        ct_x[i] = sum_j,k A[j, i] * B[k, j] * ct[k] * sech2(sin(sum_l A[j, l] *
-            x[l])) * cos(sum_l A[j, l] * x[l])
+        f[i] = sum_j B[i, j] * tanh(T1[j])
+        ct_x[i] = sum_j,k A[j, i] * B[k, j] * ct[k] * sech2(T1[j])
+            * cos(sum_l A[j, l] * x[l])
+        where T1[i] = sin(sum_j A[i, j] * x[j])
 
     Arguments:
         x : array, shape (n,)
@@ -272,7 +276,7 @@ class _Matrix:
     def __repr__(self) -> str:
         kind, text = type(self).__name__, self.structure
         text = text if len(text) < 100 else text[:97] + "..."
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
+        return f"<{kind} of shape {self.tensor_shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(

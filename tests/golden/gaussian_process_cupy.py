@@ -43,8 +43,8 @@ def nll(
         K = exp(2 * log_scale - D / 2 * exp(-2 * log_length))
         S = K + exp(2 * log_noise) * eye(n)
         nll = y @ inv(S) @ y / 2 + logdet(S) / 2 + n / 2 * log(2 * pi)
-        nll = 1/2 * logdet(S) + 1/2 * n * log(2 * pi) + 1/2 * (sum_i,j inv(S)[i, j]
-            * y[i] * y[j])
+        nll = 1/2 * logdet(S) + 1/2 * n * log(2 * pi)
+            + 1/2 * (sum_i,j inv(S)[i, j] * y[i] * y[j])
 
     Arguments:
         log_scale : scalar
@@ -94,13 +94,12 @@ def nll_grad(
         K = exp(2 * log_scale - D / 2 * exp(-2 * log_length))
         S = K + exp(2 * log_noise) * eye(n)
         nll = y @ inv(S) @ y / 2 + logdet(S) / 2 + n / 2 * log(2 * pi)
-        grad_log_scale = 2 * sum_i,j K[i, j] * (1/2 * inv(S)[i, j] - 1/2 * (sum_k,l
-            inv(S)[i, k] * inv(S)[j, l] * y[k] * y[l]))
-        grad_log_length = sum_i,j D[i, j] * K[i, j] * (1/2 * inv(S)[i, j] - 1/2 *
-            (sum_k,l inv(S)[i, k] * inv(S)[j, l] * y[k] * y[l])) * exp(-2 *
-            log_length)
-        grad_log_noise = 2 * sum_i (1/2 * inv(S)[i, i] - 1/2 * (sum_j,k inv(S)[i, j]
-            * inv(S)[i, k] * y[j] * y[k])) * exp(2 * log_noise)
+        grad_log_scale = 2 * sum_i,j K[i, j] * T1[i, j]
+        grad_log_length = sum_i,j exp(-2 * log_length) * D[i, j] * K[i, j]
+            * T1[i, j]
+        grad_log_noise = 2 * sum_i exp(2 * log_noise) * T1[i, i]
+        where T1[i, j] = 1/2 * inv(S)[i, j]
+            - 1/2 * (sum_k,l inv(S)[i, k] * inv(S)[j, l] * y[k] * y[l])
 
     Arguments:
         log_scale : scalar
@@ -155,22 +154,21 @@ def nll_value_and_grad(
     D: ArrayLike,
     y: ArrayLike,
 ) -> tuple[Scalar, NllGradient]:
-    """Value of `nll` and its gradient with respect to `log_scale`, `log_length` and `log_noise`.
+    """Value of `nll` and its gradient with respect to `log_scale` and 2 others.
 
     Negative log marginal likelihood of the observations.
 
         K = exp(2 * log_scale - D / 2 * exp(-2 * log_length))
         S = K + exp(2 * log_noise) * eye(n)
         nll = y @ inv(S) @ y / 2 + logdet(S) / 2 + n / 2 * log(2 * pi)
-        nll = 1/2 * logdet(S) + 1/2 * n * log(2 * pi) + 1/2 * (sum_i,j inv(S)[i, j]
-            * y[i] * y[j])
-        grad_log_scale = 2 * sum_i,j K[i, j] * (1/2 * inv(S)[i, j] - 1/2 * (sum_k,l
-            inv(S)[i, k] * inv(S)[j, l] * y[k] * y[l]))
-        grad_log_length = sum_i,j D[i, j] * K[i, j] * (1/2 * inv(S)[i, j] - 1/2 *
-            (sum_k,l inv(S)[i, k] * inv(S)[j, l] * y[k] * y[l])) * exp(-2 *
-            log_length)
-        grad_log_noise = 2 * sum_i (1/2 * inv(S)[i, i] - 1/2 * (sum_j,k inv(S)[i, j]
-            * inv(S)[i, k] * y[j] * y[k])) * exp(2 * log_noise)
+        nll = 1/2 * logdet(S) + 1/2 * n * log(2 * pi)
+            + 1/2 * (sum_i,j inv(S)[i, j] * y[i] * y[j])
+        grad_log_scale = 2 * sum_i,j K[i, j] * T1[i, j]
+        grad_log_length = sum_i,j exp(-2 * log_length) * D[i, j] * K[i, j]
+            * T1[i, j]
+        grad_log_noise = 2 * sum_i exp(2 * log_noise) * T1[i, i]
+        where T1[i, j] = 1/2 * inv(S)[i, j]
+            - 1/2 * (sum_k,l inv(S)[i, k] * inv(S)[j, l] * y[k] * y[l])
 
     Arguments:
         log_scale : scalar

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import cupy as cp
@@ -32,7 +33,7 @@ def loss(w: ArrayLike, X: ArrayLike, y: ArrayLike, *, lam: ArrayLike = 0.001) ->
 
         t = -y * (X @ w)
         loss = sum(log(1 + exp(t))) + lam * norm(w)**2
-        loss = (sum_i softplus(t[i])) + (sum_i w[i]**2 * lam)
+        loss = (sum_i softplus(t[i])) + (sum_i lam * w[i]**2)
 
     Arguments:
         w : array, shape (n,)
@@ -63,7 +64,7 @@ def loss_grad(
 
         t = -y * (X @ w)
         loss = sum(log(1 + exp(t))) + lam * norm(w)**2
-        grad[i] = 2 * w[i] * lam - (sum_j X[j, i] * y[j] * sigmoid(t[j]))
+        grad[i] = 2 * lam * w[i] - (sum_j X[j, i] * y[j] * sigmoid(t[j]))
 
     Arguments:
         w : array, shape (n,)
@@ -94,8 +95,8 @@ def loss_value_and_grad(
 
         t = -y * (X @ w)
         loss = sum(log(1 + exp(t))) + lam * norm(w)**2
-        loss = (sum_i softplus(t[i])) + (sum_i w[i]**2 * lam)
-        grad[i] = 2 * w[i] * lam - (sum_j X[j, i] * y[j] * sigmoid(t[j]))
+        loss = (sum_i softplus(t[i])) + (sum_i lam * w[i]**2)
+        grad[i] = 2 * lam * w[i] - (sum_j X[j, i] * y[j] * sigmoid(t[j]))
 
     Arguments:
         w : array, shape (n,)
@@ -129,9 +130,8 @@ def loss_hess(
 
         t = -y * (X @ w)
         loss = sum(log(1 + exp(t))) + lam * norm(w)**2
-        hess[i, j] = 2 * lam * delta[i, j] + T1[i, j]
-        where T1[i, j] = sum_k X[k, i] * X[k, j] * y[k]**2 * sigmoid(t[k]) *
-            sigmoid(y[k] * (sum_l X[k, l] * w[l]))
+        hess[i, j] = 2 * lam * delta[i, j]
+            + (sum_k X[k, i] * X[k, j] * y[k]**2 * sigmoid(t[k]) * sigmoid(-t[k]))
 
     Arguments:
         w : array, shape (n,)
@@ -144,6 +144,8 @@ def loss_hess(
             weight of the penalty
     Returns:
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -158,9 +160,8 @@ def loss_hess(
     return Hessian(
         hess,
         1,
-        "hess[i, j] = 2 * lam * delta[i, j] + T1[i, j]\nwhere T1[i, j] = "
-        "sum_k X[k, i] * X[k, j] * y[k]**2 * sigmoid(t[k]) * sigmoid(y[k]"
-        " * (sum_l X[k, l] * w[l]))",
+        "hess[i, j] = 2 * lam * delta[i, j] + (sum_k X[k, i] * X[k, j] * "
+        "y[k]**2 * sigmoid(t[k]) * sigmoid(-t[k]))",
     )
 
 
@@ -173,11 +174,10 @@ def loss_value_grad_hess(
 
         t = -y * (X @ w)
         loss = sum(log(1 + exp(t))) + lam * norm(w)**2
-        loss = (sum_i softplus(t[i])) + (sum_i w[i]**2 * lam)
-        grad[i] = 2 * w[i] * lam - (sum_j X[j, i] * y[j] * sigmoid(t[j]))
-        hess[i, j] = 2 * lam * delta[i, j] + T1[i, j]
-        where T1[i, j] = sum_k X[k, i] * X[k, j] * y[k]**2 * sigmoid(t[k]) *
-            sigmoid(y[k] * (sum_l X[k, l] * w[l]))
+        loss = (sum_i softplus(t[i])) + (sum_i lam * w[i]**2)
+        grad[i] = 2 * lam * w[i] - (sum_j X[j, i] * y[j] * sigmoid(t[j]))
+        hess[i, j] = 2 * lam * delta[i, j]
+            + (sum_k X[k, i] * X[k, j] * y[k]**2 * sigmoid(t[k]) * sigmoid(-t[k]))
 
     Arguments:
         w : array, shape (n,)
@@ -192,6 +192,8 @@ def loss_value_grad_hess(
         value: scalar
         gradient: array, shape (n,)
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -211,9 +213,8 @@ def loss_value_grad_hess(
         Hessian(
             hess,
             1,
-            "hess[i, j] = 2 * lam * delta[i, j] + T1[i, j]\nwhere T1[i, j] = "
-            "sum_k X[k, i] * X[k, j] * y[k]**2 * sigmoid(t[k]) * sigmoid(y[k]"
-            " * (sum_l X[k, l] * w[l]))",
+            "hess[i, j] = 2 * lam * delta[i, j] + (sum_k X[k, i] * X[k, j] * "
+            "y[k]**2 * sigmoid(t[k]) * sigmoid(-t[k]))",
         ),
     )
 
@@ -227,9 +228,9 @@ def loss_hvp(
 
         t = -y * (X @ w)
         loss = sum(log(1 + exp(t))) + lam * norm(w)**2
-        hvp[i] = 2 * dw[i] * lam + T1[i]
-        where T1[i] = sum_j,k X[j, i] * X[j, k] * y[j]**2 * dw[k] * sigmoid(t[j]) *
-            sigmoid(y[j] * (sum_l X[j, l] * w[l]))
+        hvp[i] = 2 * lam * dw[i]
+            + (sum_j,k X[j, i] * X[j, k] * y[j]**2 * dw[k] * sigmoid(t[j])
+            * sigmoid(-t[j]))
 
     Arguments:
         w : array, shape (n,)
@@ -399,7 +400,7 @@ class _Matrix:
     def __repr__(self) -> str:
         kind, text = type(self).__name__, self.structure
         text = text if len(text) < 100 else text[:97] + "..."
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
+        return f"<{kind} of shape {self.tensor_shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(
@@ -499,7 +500,7 @@ class _DenseFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _Squares:
@@ -528,6 +529,11 @@ class _Squares:
             return cp.linalg.solve(self.matrices, b)
         x = self._inverses @ b
         return x + self._inverses @ (b - self.matrices @ x)
+
+    @cached_property
+    def are_posdef(self) -> bool:
+        """Whether all matrices, which are symmetric, are positive definite."""
+        return _positive_definite(self.matrices)
 
     @property
     def logdets(self) -> Any:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def loss(w: ArrayLike, X: ArrayLike, y: ArrayLike, *, lam: ArrayLike = 0.001) ->
 
         t = -y * (X @ w)
         loss = sum(log(1 + exp(t))) + lam * norm(w)**2
-        loss = (sum_i softplus(t[i])) + (sum_i w[i]**2 * lam)
+        loss = (sum_i softplus(t[i])) + (sum_i lam * w[i]**2)
 
     Arguments:
         w : array, shape (n,)
@@ -62,7 +63,7 @@ def loss_grad(
 
         t = -y * (X @ w)
         loss = sum(log(1 + exp(t))) + lam * norm(w)**2
-        grad[i] = 2 * w[i] * lam - (sum_j X[j, i] * y[j] * sigmoid(t[j]))
+        grad[i] = 2 * lam * w[i] - (sum_j X[j, i] * y[j] * sigmoid(t[j]))
 
     Arguments:
         w : array, shape (n,)
@@ -93,8 +94,8 @@ def loss_value_and_grad(
 
         t = -y * (X @ w)
         loss = sum(log(1 + exp(t))) + lam * norm(w)**2
-        loss = (sum_i softplus(t[i])) + (sum_i w[i]**2 * lam)
-        grad[i] = 2 * w[i] * lam - (sum_j X[j, i] * y[j] * sigmoid(t[j]))
+        loss = (sum_i softplus(t[i])) + (sum_i lam * w[i]**2)
+        grad[i] = 2 * lam * w[i] - (sum_j X[j, i] * y[j] * sigmoid(t[j]))
 
     Arguments:
         w : array, shape (n,)
@@ -128,9 +129,8 @@ def loss_hess(
 
         t = -y * (X @ w)
         loss = sum(log(1 + exp(t))) + lam * norm(w)**2
-        hess[i, j] = 2 * lam * delta[i, j] + T1[i, j]
-        where T1[i, j] = sum_k X[k, i] * X[k, j] * y[k]**2 * sigmoid(t[k]) *
-            sigmoid(y[k] * (sum_l X[k, l] * w[l]))
+        hess[i, j] = 2 * lam * delta[i, j]
+            + (sum_k X[k, i] * X[k, j] * y[k]**2 * sigmoid(t[k]) * sigmoid(-t[k]))
 
     Arguments:
         w : array, shape (n,)
@@ -143,6 +143,8 @@ def loss_hess(
             weight of the penalty
     Returns:
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -157,9 +159,8 @@ def loss_hess(
     return Hessian(
         hess,
         1,
-        "hess[i, j] = 2 * lam * delta[i, j] + T1[i, j]\nwhere T1[i, j] = "
-        "sum_k X[k, i] * X[k, j] * y[k]**2 * sigmoid(t[k]) * sigmoid(y[k]"
-        " * (sum_l X[k, l] * w[l]))",
+        "hess[i, j] = 2 * lam * delta[i, j] + (sum_k X[k, i] * X[k, j] * "
+        "y[k]**2 * sigmoid(t[k]) * sigmoid(-t[k]))",
     )
 
 
@@ -172,11 +173,10 @@ def loss_value_grad_hess(
 
         t = -y * (X @ w)
         loss = sum(log(1 + exp(t))) + lam * norm(w)**2
-        loss = (sum_i softplus(t[i])) + (sum_i w[i]**2 * lam)
-        grad[i] = 2 * w[i] * lam - (sum_j X[j, i] * y[j] * sigmoid(t[j]))
-        hess[i, j] = 2 * lam * delta[i, j] + T1[i, j]
-        where T1[i, j] = sum_k X[k, i] * X[k, j] * y[k]**2 * sigmoid(t[k]) *
-            sigmoid(y[k] * (sum_l X[k, l] * w[l]))
+        loss = (sum_i softplus(t[i])) + (sum_i lam * w[i]**2)
+        grad[i] = 2 * lam * w[i] - (sum_j X[j, i] * y[j] * sigmoid(t[j]))
+        hess[i, j] = 2 * lam * delta[i, j]
+            + (sum_k X[k, i] * X[k, j] * y[k]**2 * sigmoid(t[k]) * sigmoid(-t[k]))
 
     Arguments:
         w : array, shape (n,)
@@ -191,6 +191,8 @@ def loss_value_grad_hess(
         value: scalar
         gradient: array, shape (n,)
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -210,9 +212,8 @@ def loss_value_grad_hess(
         Hessian(
             hess,
             1,
-            "hess[i, j] = 2 * lam * delta[i, j] + T1[i, j]\nwhere T1[i, j] = "
-            "sum_k X[k, i] * X[k, j] * y[k]**2 * sigmoid(t[k]) * sigmoid(y[k]"
-            " * (sum_l X[k, l] * w[l]))",
+            "hess[i, j] = 2 * lam * delta[i, j] + (sum_k X[k, i] * X[k, j] * "
+            "y[k]**2 * sigmoid(t[k]) * sigmoid(-t[k]))",
         ),
     )
 
@@ -226,9 +227,9 @@ def loss_hvp(
 
         t = -y * (X @ w)
         loss = sum(log(1 + exp(t))) + lam * norm(w)**2
-        hvp[i] = 2 * dw[i] * lam + T1[i]
-        where T1[i] = sum_j,k X[j, i] * X[j, k] * y[j]**2 * dw[k] * sigmoid(t[j]) *
-            sigmoid(y[j] * (sum_l X[j, l] * w[l]))
+        hvp[i] = 2 * lam * dw[i]
+            + (sum_j,k X[j, i] * X[j, k] * y[j]**2 * dw[k] * sigmoid(t[j])
+            * sigmoid(-t[j]))
 
     Arguments:
         w : array, shape (n,)
@@ -405,7 +406,7 @@ class _Matrix:
     def __repr__(self) -> str:
         kind, text = type(self).__name__, self.structure
         text = text if len(text) < 100 else text[:97] + "..."
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
+        return f"<{kind} of shape {self.tensor_shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(
@@ -506,7 +507,7 @@ class _DenseFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _Squares:
@@ -533,10 +534,22 @@ class _Squares:
         x = self._inverses @ b
         return x + self._inverses @ (b - self.matrices @ x)
 
+    @cached_property
+    def roots(self) -> Array | None:
+        """The Cholesky factors; None where not all matrices are definite."""
+        return _cholesky(self.matrices)
+
+    @property
+    def are_posdef(self) -> bool:
+        """Whether all matrices, which are symmetric, are positive definite."""
+        return self.roots is not None
+
     @property
     def logdets(self) -> Any:
         """The logarithms of the absolute values of the determinants."""
-        return np.linalg.slogdet(self.matrices)[1]
+        if self.roots is None:
+            return np.linalg.slogdet(self.matrices)[1]
+        return 2 * np.log(np.diagonal(self.roots, axis1=-2, axis2=-1)).sum(axis=-1)
 
 
 def _shifted(matrices: Array, shift: float) -> Array:
@@ -563,13 +576,12 @@ def _require_spread(sizes: Array) -> None:
         raise np.linalg.LinAlgError("the Hessian is singular, or nearly so")
 
 
-def _positive_definite(matrices: Array) -> bool:
-    """Whether symmetric matrices (..., k, k) all are: Cholesky's method finds out."""
+def _cholesky(matrices: Array) -> Array | None:
+    """The Cholesky factors of symmetric (..., k, k); None if one is not definite."""
     try:
-        np.linalg.cholesky(matrices)
+        return np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
-        return False
-    return True
+        return None
 
 
 class _Hessian(_Matrix):

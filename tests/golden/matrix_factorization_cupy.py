@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import cupy as cp
@@ -70,8 +71,8 @@ def loss_grad(U: ArrayLike, V: ArrayLike, T: ArrayLike, Omega: ArrayLike) -> Arr
     Weighted squared error, as a function of the row factors.
 
         loss = sum(Omega * (T - U @ V.T)**2)
-        grad[i, j] = -2 * sum_l V[l, j] * Omega[i, l] * (T[i, l] - (sum_n U[i, n] *
-            V[l, n]))
+        grad[i, j] = -2 * sum_l V[l, j] * Omega[i, l]
+            * (T[i, l] - (sum_n U[i, n] * V[l, n]))
 
     Arguments:
         U : array, shape (m, k)
@@ -102,9 +103,9 @@ def loss_value_and_grad(
     Weighted squared error, as a function of the row factors.
 
         loss = sum(Omega * (T - U @ V.T)**2)
-        loss = sum_i,j Omega[i, j] * (T[i, j] - (sum_l U[i, l] * V[j, l]))**2
-        grad[i, j] = -2 * sum_l V[l, j] * Omega[i, l] * (T[i, l] - (sum_n U[i, n] *
-            V[l, n]))
+        loss = sum_i,j Omega[i, j] * T1[i, j]**2
+        grad[i, j] = -2 * sum_l V[l, j] * Omega[i, l] * T1[i, l]
+        where T1[i, j] = T[i, j] - (sum_l U[i, l] * V[j, l])
 
     Arguments:
         U : array, shape (m, k)
@@ -139,7 +140,8 @@ def loss_hess(
     Weighted squared error, as a function of the row factors.
 
         loss = sum(Omega * (T - U @ V.T)**2)
-        hess[i, j, l, n] = 2 * (sum_q V[q, j] * V[q, n] * Omega[i, q]) * delta[i, l]
+        hess[i, j, l, n] = 2 * (sum_q V[q, j] * V[q, n] * Omega[i, q])
+            * delta[i, l]
 
     Arguments:
         U : array, shape (m, k)
@@ -152,6 +154,8 @@ def loss_hess(
             weight of each entry, 0 where it is not known
     Returns:
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        H[i, j, l, n] = A[i, j, n] * delta[i, l]
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -173,10 +177,11 @@ def loss_value_grad_hess(
     Weighted squared error, as a function of the row factors.
 
         loss = sum(Omega * (T - U @ V.T)**2)
-        loss = sum_i,j Omega[i, j] * (T[i, j] - (sum_l U[i, l] * V[j, l]))**2
-        grad[i, j] = -2 * sum_l V[l, j] * Omega[i, l] * (T[i, l] - (sum_n U[i, n] *
-            V[l, n]))
-        hess[i, j, l, n] = 2 * (sum_q V[q, j] * V[q, n] * Omega[i, q]) * delta[i, l]
+        loss = sum_i,j Omega[i, j] * T1[i, j]**2
+        grad[i, j] = -2 * sum_l V[l, j] * Omega[i, l] * T1[i, l]
+        hess[i, j, l, n] = 2 * (sum_q V[q, j] * V[q, n] * Omega[i, q])
+            * delta[i, l]
+        where T1[i, j] = T[i, j] - (sum_l U[i, l] * V[j, l])
 
     Arguments:
         U : array, shape (m, k)
@@ -191,6 +196,8 @@ def loss_value_grad_hess(
         value: scalar
         gradient: array, shape (m, k)
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        H[i, j, l, n] = A[i, j, n] * delta[i, l]
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -289,10 +296,9 @@ def objective_grad(
     Weighted squared error plus a penalty, as a function of both factors.
 
         objective = loss + lam * (norm(U)**2 + norm(V)**2)
-        grad_U[i, j] = 2 * U[i, j] * lam - 2 * (sum_l V[l, j] * Omega[i, l] * (T[i,
-            l] - (sum_n U[i, n] * V[l, n])))
-        grad_V[i, j] = 2 * V[i, j] * lam - 2 * (sum_l U[l, j] * Omega[l, i] * (T[l,
-            i] - (sum_n U[l, n] * V[i, n])))
+        grad_U[i, j] = 2 * lam * U[i, j] - 2 * (sum_l V[l, j] * T1[i, l])
+        grad_V[i, j] = 2 * lam * V[i, j] - 2 * (sum_l U[l, j] * T1[l, i])
+        where T1[i, j] = Omega[i, j] * (T[i, j] - (sum_l U[i, l] * V[j, l]))
 
     Arguments:
         U : array, shape (m, k)
@@ -335,10 +341,11 @@ def objective_value_and_grad(
 
         objective = loss + lam * (norm(U)**2 + norm(V)**2)
         objective = lam * ((sum_i,j U[i, j]**2) + (sum_i,j V[i, j]**2)) + loss
-        grad_U[i, j] = 2 * U[i, j] * lam - 2 * (sum_l V[l, j] * Omega[i, l] * (T[i,
-            l] - (sum_n U[i, n] * V[l, n])))
-        grad_V[i, j] = 2 * V[i, j] * lam - 2 * (sum_l U[l, j] * Omega[l, i] * (T[l,
-            i] - (sum_n U[l, n] * V[i, n])))
+        grad_U[i, j] = 2 * lam * U[i, j]
+            - 2 * (sum_l V[l, j] * Omega[i, l] * T1[i, l])
+        grad_V[i, j] = 2 * lam * V[i, j]
+            - 2 * (sum_l U[l, j] * Omega[l, i] * T1[l, i])
+        where T1[i, j] = T[i, j] - (sum_l U[i, l] * V[j, l])
 
     Arguments:
         U : array, shape (m, k)
@@ -490,7 +497,7 @@ class _Matrix:
     def __repr__(self) -> str:
         kind, text = type(self).__name__, self.structure
         text = text if len(text) < 100 else text[:97] + "..."
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
+        return f"<{kind} of shape {self.tensor_shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(
@@ -559,7 +566,7 @@ class _DenseFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _Squares:
@@ -588,6 +595,11 @@ class _Squares:
             return cp.linalg.solve(self.matrices, b)
         x = self._inverses @ b
         return x + self._inverses @ (b - self.matrices @ x)
+
+    @cached_property
+    def are_posdef(self) -> bool:
+        """Whether all matrices, which are symmetric, are positive definite."""
+        return _positive_definite(self.matrices)
 
     @property
     def logdets(self) -> Any:
@@ -726,7 +738,7 @@ class LossHessian(_StructuredHessian):
     def diagonal(self) -> Array:
         """Return the diagonal, shaped like x."""
         A = self.A
-        return cp.einsum("ijj->ij", A).copy()
+        return cp.diagonal(A, axis1=1, axis2=2).copy()
 
     def coo(self, lower: bool = False) -> tuple[Any, Any, Array]:
         """Return rows, columns and values; with `lower`, of the lower triangle only.
@@ -799,7 +811,7 @@ class _BlockFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 def _arrays(**arguments: tuple[Any, ...]) -> list[Array]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,8 +70,8 @@ def loss_grad(U: ArrayLike, V: ArrayLike, T: ArrayLike, Omega: ArrayLike) -> Arr
     Weighted squared error, as a function of the row factors.
 
         loss = sum(Omega * (T - U @ V.T)**2)
-        grad[i, j] = -2 * sum_l V[l, j] * Omega[i, l] * (T[i, l] - (sum_n U[i, n] *
-            V[l, n]))
+        grad[i, j] = -2 * sum_l V[l, j] * Omega[i, l]
+            * (T[i, l] - (sum_n U[i, n] * V[l, n]))
 
     Arguments:
         U : array, shape (m, k)
@@ -101,9 +102,9 @@ def loss_value_and_grad(
     Weighted squared error, as a function of the row factors.
 
         loss = sum(Omega * (T - U @ V.T)**2)
-        loss = sum_i,j Omega[i, j] * (T[i, j] - (sum_l U[i, l] * V[j, l]))**2
-        grad[i, j] = -2 * sum_l V[l, j] * Omega[i, l] * (T[i, l] - (sum_n U[i, n] *
-            V[l, n]))
+        loss = sum_i,j Omega[i, j] * T1[i, j]**2
+        grad[i, j] = -2 * sum_l V[l, j] * Omega[i, l] * T1[i, l]
+        where T1[i, j] = T[i, j] - (sum_l U[i, l] * V[j, l])
 
     Arguments:
         U : array, shape (m, k)
@@ -138,7 +139,8 @@ def loss_hess(
     Weighted squared error, as a function of the row factors.
 
         loss = sum(Omega * (T - U @ V.T)**2)
-        hess[i, j, l, n] = 2 * (sum_q V[q, j] * V[q, n] * Omega[i, q]) * delta[i, l]
+        hess[i, j, l, n] = 2 * (sum_q V[q, j] * V[q, n] * Omega[i, q])
+            * delta[i, l]
 
     Arguments:
         U : array, shape (m, k)
@@ -151,6 +153,8 @@ def loss_hess(
             weight of each entry, 0 where it is not known
     Returns:
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        H[i, j, l, n] = A[i, j, n] * delta[i, l]
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -172,10 +176,11 @@ def loss_value_grad_hess(
     Weighted squared error, as a function of the row factors.
 
         loss = sum(Omega * (T - U @ V.T)**2)
-        loss = sum_i,j Omega[i, j] * (T[i, j] - (sum_l U[i, l] * V[j, l]))**2
-        grad[i, j] = -2 * sum_l V[l, j] * Omega[i, l] * (T[i, l] - (sum_n U[i, n] *
-            V[l, n]))
-        hess[i, j, l, n] = 2 * (sum_q V[q, j] * V[q, n] * Omega[i, q]) * delta[i, l]
+        loss = sum_i,j Omega[i, j] * T1[i, j]**2
+        grad[i, j] = -2 * sum_l V[l, j] * Omega[i, l] * T1[i, l]
+        hess[i, j, l, n] = 2 * (sum_q V[q, j] * V[q, n] * Omega[i, q])
+            * delta[i, l]
+        where T1[i, j] = T[i, j] - (sum_l U[i, l] * V[j, l])
 
     Arguments:
         U : array, shape (m, k)
@@ -190,6 +195,8 @@ def loss_value_grad_hess(
         value: scalar
         gradient: array, shape (m, k)
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        H[i, j, l, n] = A[i, j, n] * delta[i, l]
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -288,10 +295,9 @@ def objective_grad(
     Weighted squared error plus a penalty, as a function of both factors.
 
         objective = loss + lam * (norm(U)**2 + norm(V)**2)
-        grad_U[i, j] = 2 * U[i, j] * lam - 2 * (sum_l V[l, j] * Omega[i, l] * (T[i,
-            l] - (sum_n U[i, n] * V[l, n])))
-        grad_V[i, j] = 2 * V[i, j] * lam - 2 * (sum_l U[l, j] * Omega[l, i] * (T[l,
-            i] - (sum_n U[l, n] * V[i, n])))
+        grad_U[i, j] = 2 * lam * U[i, j] - 2 * (sum_l V[l, j] * T1[i, l])
+        grad_V[i, j] = 2 * lam * V[i, j] - 2 * (sum_l U[l, j] * T1[l, i])
+        where T1[i, j] = Omega[i, j] * (T[i, j] - (sum_l U[i, l] * V[j, l]))
 
     Arguments:
         U : array, shape (m, k)
@@ -334,10 +340,11 @@ def objective_value_and_grad(
 
         objective = loss + lam * (norm(U)**2 + norm(V)**2)
         objective = lam * ((sum_i,j U[i, j]**2) + (sum_i,j V[i, j]**2)) + loss
-        grad_U[i, j] = 2 * U[i, j] * lam - 2 * (sum_l V[l, j] * Omega[i, l] * (T[i,
-            l] - (sum_n U[i, n] * V[l, n])))
-        grad_V[i, j] = 2 * V[i, j] * lam - 2 * (sum_l U[l, j] * Omega[l, i] * (T[l,
-            i] - (sum_n U[l, n] * V[i, n])))
+        grad_U[i, j] = 2 * lam * U[i, j]
+            - 2 * (sum_l V[l, j] * Omega[i, l] * T1[i, l])
+        grad_V[i, j] = 2 * lam * V[i, j]
+            - 2 * (sum_l U[l, j] * Omega[l, i] * T1[l, i])
+        where T1[i, j] = T[i, j] - (sum_l U[i, l] * V[j, l])
 
     Arguments:
         U : array, shape (m, k)
@@ -496,7 +503,7 @@ class _Matrix:
     def __repr__(self) -> str:
         kind, text = type(self).__name__, self.structure
         text = text if len(text) < 100 else text[:97] + "..."
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
+        return f"<{kind} of shape {self.tensor_shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(
@@ -565,7 +572,7 @@ class _DenseFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _Squares:
@@ -592,10 +599,22 @@ class _Squares:
         x = self._inverses @ b
         return x + self._inverses @ (b - self.matrices @ x)
 
+    @cached_property
+    def roots(self) -> Array | None:
+        """The Cholesky factors; None where not all matrices are definite."""
+        return _cholesky(self.matrices)
+
+    @property
+    def are_posdef(self) -> bool:
+        """Whether all matrices, which are symmetric, are positive definite."""
+        return self.roots is not None
+
     @property
     def logdets(self) -> Any:
         """The logarithms of the absolute values of the determinants."""
-        return np.linalg.slogdet(self.matrices)[1]
+        if self.roots is None:
+            return np.linalg.slogdet(self.matrices)[1]
+        return 2 * np.log(np.diagonal(self.roots, axis1=-2, axis2=-1)).sum(axis=-1)
 
 
 def _shifted(matrices: Array, shift: float) -> Array:
@@ -622,13 +641,12 @@ def _require_spread(sizes: Array) -> None:
         raise np.linalg.LinAlgError("the Hessian is singular, or nearly so")
 
 
-def _positive_definite(matrices: Array) -> bool:
-    """Whether symmetric matrices (..., k, k) all are: Cholesky's method finds out."""
+def _cholesky(matrices: Array) -> Array | None:
+    """The Cholesky factors of symmetric (..., k, k); None if one is not definite."""
     try:
-        np.linalg.cholesky(matrices)
+        return np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
-        return False
-    return True
+        return None
 
 
 class _Hessian(_Matrix):
@@ -734,7 +752,7 @@ class LossHessian(_StructuredHessian):
     def diagonal(self) -> Array:
         """Return the diagonal, shaped like x."""
         A = self.A
-        return np.einsum("ijj->ij", A).copy()
+        return np.diagonal(A, axis1=1, axis2=2).copy()
 
     def coo(self, lower: bool = False) -> tuple[Any, Any, Array]:
         """Return rows, columns and values; with `lower`, of the lower triangle only.
@@ -807,7 +825,7 @@ class _BlockFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 def _arrays(**arguments: tuple[Any, ...]) -> list[Array]:

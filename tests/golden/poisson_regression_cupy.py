@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import cupy as cp
@@ -143,6 +144,8 @@ def nll_hess(w: ArrayLike, X: ArrayLike, y: ArrayLike, exposure: ArrayLike) -> H
             how long each sample was observed
     Returns:
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -184,6 +187,8 @@ def nll_value_grad_hess(
         value: scalar
         gradient: array, shape (n,)
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -317,7 +322,7 @@ class _Matrix:
     def __repr__(self) -> str:
         kind, text = type(self).__name__, self.structure
         text = text if len(text) < 100 else text[:97] + "..."
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
+        return f"<{kind} of shape {self.tensor_shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(
@@ -417,7 +422,7 @@ class _DenseFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _Squares:
@@ -446,6 +451,11 @@ class _Squares:
             return cp.linalg.solve(self.matrices, b)
         x = self._inverses @ b
         return x + self._inverses @ (b - self.matrices @ x)
+
+    @cached_property
+    def are_posdef(self) -> bool:
+        """Whether all matrices, which are symmetric, are positive definite."""
+        return _positive_definite(self.matrices)
 
     @property
     def logdets(self) -> Any:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import cupy as cp
@@ -123,6 +124,8 @@ def f_hess(x: ArrayLike, A: ArrayLike, b: ArrayLike) -> Hessian:
             linear term
     Returns:
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -154,6 +157,8 @@ def f_value_grad_hess(
         value: scalar
         gradient: array, shape (n,)
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -195,9 +200,9 @@ def rayleigh_grad(x: ArrayLike, A: ArrayLike) -> Array:
     Rayleigh quotient, stationary at the eigenvectors of a symmetric A.
 
         rayleigh = (x @ A @ x) / (x @ x)
-        grad[i] = (sum_j A[j, i] * x[j]) / (sum_j x[j]**2) + (sum_j A[i, j] * x[j] /
-            (sum_k x[k]**2)) - 2 * (sum_j x[i] * x[j] * (sum_k A[k, j] * x[k]) *
-            (sum_k x[k]**2)**(-2))
+        grad[i] = (sum_j A[j, i] * x[j]) / (sum_j x[j]**2)
+            + (sum_j A[i, j] * x[j] / (sum_k x[k]**2))
+            - 2 * (sum_j x[i] * x[j] * (sum_k A[k, j] * x[k]) / (sum_k x[k]**2)**2)
 
     Arguments:
         x : array, shape (n,)
@@ -223,10 +228,11 @@ def rayleigh_value_and_grad(x: ArrayLike, A: ArrayLike) -> tuple[Scalar, Array]:
     Rayleigh quotient, stationary at the eigenvectors of a symmetric A.
 
         rayleigh = (x @ A @ x) / (x @ x)
-        rayleigh = (sum_i x[i] * (sum_j A[j, i] * x[j])) / (sum_i x[i]**2)
-        grad[i] = (sum_j A[j, i] * x[j]) / (sum_j x[j]**2) + (sum_j A[i, j] * x[j] /
-            (sum_k x[k]**2)) - 2 * x[i] * (sum_j x[j] * (sum_k A[k, j] * x[k])) *
-            (sum_j x[j]**2)**(-2)
+        rayleigh = T1 / (sum_i x[i]**2)
+        grad[i] = (sum_j A[j, i] * x[j]) / (sum_j x[j]**2)
+            + (sum_j A[i, j] * x[j] / (sum_k x[k]**2))
+            - 2 * T1 * x[i] / (sum_j x[j]**2)**2
+        where T1 = sum_i x[i] * (sum_j A[j, i] * x[j])
 
     Arguments:
         x : array, shape (n,)
@@ -364,7 +370,7 @@ class _Matrix:
     def __repr__(self) -> str:
         kind, text = type(self).__name__, self.structure
         text = text if len(text) < 100 else text[:97] + "..."
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
+        return f"<{kind} of shape {self.tensor_shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(
@@ -464,7 +470,7 @@ class _DenseFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _Squares:
@@ -493,6 +499,11 @@ class _Squares:
             return cp.linalg.solve(self.matrices, b)
         x = self._inverses @ b
         return x + self._inverses @ (b - self.matrices @ x)
+
+    @cached_property
+    def are_posdef(self) -> bool:
+        """Whether all matrices, which are symmetric, are positive definite."""
+        return _positive_definite(self.matrices)
 
     @property
     def logdets(self) -> Any:

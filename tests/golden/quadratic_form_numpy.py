@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,8 @@ def f_hess(x: ArrayLike, A: ArrayLike, b: ArrayLike) -> Hessian:
             linear term
     Returns:
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -153,6 +156,8 @@ def f_value_grad_hess(
         value: scalar
         gradient: array, shape (n,)
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -194,9 +199,9 @@ def rayleigh_grad(x: ArrayLike, A: ArrayLike) -> Array:
     Rayleigh quotient, stationary at the eigenvectors of a symmetric A.
 
         rayleigh = (x @ A @ x) / (x @ x)
-        grad[i] = (sum_j A[j, i] * x[j]) / (sum_j x[j]**2) + (sum_j A[i, j] * x[j] /
-            (sum_k x[k]**2)) - 2 * (sum_j x[i] * x[j] * (sum_k A[k, j] * x[k]) *
-            (sum_k x[k]**2)**(-2))
+        grad[i] = (sum_j A[j, i] * x[j]) / (sum_j x[j]**2)
+            + (sum_j A[i, j] * x[j] / (sum_k x[k]**2))
+            - 2 * (sum_j x[i] * x[j] * (sum_k A[k, j] * x[k]) / (sum_k x[k]**2)**2)
 
     Arguments:
         x : array, shape (n,)
@@ -222,10 +227,11 @@ def rayleigh_value_and_grad(x: ArrayLike, A: ArrayLike) -> tuple[Scalar, Array]:
     Rayleigh quotient, stationary at the eigenvectors of a symmetric A.
 
         rayleigh = (x @ A @ x) / (x @ x)
-        rayleigh = (sum_i x[i] * (sum_j A[j, i] * x[j])) / (sum_i x[i]**2)
-        grad[i] = (sum_j A[j, i] * x[j]) / (sum_j x[j]**2) + (sum_j A[i, j] * x[j] /
-            (sum_k x[k]**2)) - 2 * x[i] * (sum_j x[j] * (sum_k A[k, j] * x[k])) *
-            (sum_j x[j]**2)**(-2)
+        rayleigh = T1 / (sum_i x[i]**2)
+        grad[i] = (sum_j A[j, i] * x[j]) / (sum_j x[j]**2)
+            + (sum_j A[i, j] * x[j] / (sum_k x[k]**2))
+            - 2 * T1 * x[i] / (sum_j x[j]**2)**2
+        where T1 = sum_i x[i] * (sum_j A[j, i] * x[j])
 
     Arguments:
         x : array, shape (n,)
@@ -370,7 +376,7 @@ class _Matrix:
     def __repr__(self) -> str:
         kind, text = type(self).__name__, self.structure
         text = text if len(text) < 100 else text[:97] + "..."
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
+        return f"<{kind} of shape {self.tensor_shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(
@@ -471,7 +477,7 @@ class _DenseFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _Squares:
@@ -498,10 +504,22 @@ class _Squares:
         x = self._inverses @ b
         return x + self._inverses @ (b - self.matrices @ x)
 
+    @cached_property
+    def roots(self) -> Array | None:
+        """The Cholesky factors; None where not all matrices are definite."""
+        return _cholesky(self.matrices)
+
+    @property
+    def are_posdef(self) -> bool:
+        """Whether all matrices, which are symmetric, are positive definite."""
+        return self.roots is not None
+
     @property
     def logdets(self) -> Any:
         """The logarithms of the absolute values of the determinants."""
-        return np.linalg.slogdet(self.matrices)[1]
+        if self.roots is None:
+            return np.linalg.slogdet(self.matrices)[1]
+        return 2 * np.log(np.diagonal(self.roots, axis1=-2, axis2=-1)).sum(axis=-1)
 
 
 def _shifted(matrices: Array, shift: float) -> Array:
@@ -528,13 +546,12 @@ def _require_spread(sizes: Array) -> None:
         raise np.linalg.LinAlgError("the Hessian is singular, or nearly so")
 
 
-def _positive_definite(matrices: Array) -> bool:
-    """Whether symmetric matrices (..., k, k) all are: Cholesky's method finds out."""
+def _cholesky(matrices: Array) -> Array | None:
+    """The Cholesky factors of symmetric (..., k, k); None if one is not definite."""
     try:
-        np.linalg.cholesky(matrices)
+        return np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
-        return False
-    return True
+        return None
 
 
 class _Hessian(_Matrix):

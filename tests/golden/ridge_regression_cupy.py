@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import cupy as cp
@@ -68,6 +69,8 @@ def residual_jac(w: ArrayLike, X: ArrayLike, y: ArrayLike) -> Jacobian:
             targets
     Returns:
         an object with dense(), matvec() and more: array, shape (m, n)
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -82,7 +85,7 @@ def loss(w: ArrayLike, X: ArrayLike, y: ArrayLike, *, lam: ArrayLike = 1) -> Sca
     Half the squared residual plus the penalty.
 
         loss = norm(residual)**2 / 2 + lam / 2 * norm(w)**2
-        loss = 1/2 * (sum_i residual[i]**2) + 1/2 * (sum_i w[i]**2 * lam)
+        loss = 1/2 * (sum_i residual[i]**2) + 1/2 * (sum_i lam * w[i]**2)
 
     Arguments:
         w : array, shape (n,)
@@ -110,7 +113,7 @@ def loss_grad(w: ArrayLike, X: ArrayLike, y: ArrayLike, *, lam: ArrayLike = 1) -
     Half the squared residual plus the penalty.
 
         loss = norm(residual)**2 / 2 + lam / 2 * norm(w)**2
-        grad[i] = (sum_j X[j, i] * residual[j]) + w[i] * lam
+        grad[i] = (sum_j X[j, i] * residual[j]) + lam * w[i]
 
     Arguments:
         w : array, shape (n,)
@@ -140,8 +143,8 @@ def loss_value_and_grad(
     Half the squared residual plus the penalty.
 
         loss = norm(residual)**2 / 2 + lam / 2 * norm(w)**2
-        loss = 1/2 * (sum_i residual[i]**2) + 1/2 * (sum_i w[i]**2 * lam)
-        grad[i] = (sum_j X[j, i] * residual[j]) + w[i] * lam
+        loss = 1/2 * (sum_i residual[i]**2) + 1/2 * (sum_i lam * w[i]**2)
+        grad[i] = (sum_j X[j, i] * residual[j]) + lam * w[i]
 
     Arguments:
         w : array, shape (n,)
@@ -187,6 +190,8 @@ def loss_hess(
             weight of the penalty
     Returns:
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -209,8 +214,8 @@ def loss_value_grad_hess(
     Half the squared residual plus the penalty.
 
         loss = norm(residual)**2 / 2 + lam / 2 * norm(w)**2
-        loss = 1/2 * (sum_i residual[i]**2) + 1/2 * (sum_i w[i]**2 * lam)
-        grad[i] = (sum_j X[j, i] * residual[j]) + w[i] * lam
+        loss = 1/2 * (sum_i residual[i]**2) + 1/2 * (sum_i lam * w[i]**2)
+        grad[i] = (sum_j X[j, i] * residual[j]) + lam * w[i]
         hess[i, j] = (sum_k X[k, i] * X[k, j]) + lam * delta[i, j]
 
     Arguments:
@@ -226,6 +231,8 @@ def loss_value_grad_hess(
         value: scalar
         gradient: array, shape (n,)
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -253,7 +260,7 @@ def loss_hvp(
     Half the squared residual plus the penalty.
 
         loss = norm(residual)**2 / 2 + lam / 2 * norm(w)**2
-        hvp[i] = dw[i] * lam + (sum_j,k X[j, i] * X[j, k] * dw[k])
+        hvp[i] = lam * dw[i] + (sum_j,k X[j, i] * X[j, k] * dw[k])
 
     Arguments:
         w : array, shape (n,)
@@ -392,7 +399,7 @@ class _Matrix:
     def __repr__(self) -> str:
         kind, text = type(self).__name__, self.structure
         text = text if len(text) < 100 else text[:97] + "..."
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
+        return f"<{kind} of shape {self.tensor_shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(
@@ -492,7 +499,7 @@ class _DenseFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _Squares:
@@ -521,6 +528,11 @@ class _Squares:
             return cp.linalg.solve(self.matrices, b)
         x = self._inverses @ b
         return x + self._inverses @ (b - self.matrices @ x)
+
+    @cached_property
+    def are_posdef(self) -> bool:
+        """Whether all matrices, which are symmetric, are positive definite."""
+        return _positive_definite(self.matrices)
 
     @property
     def logdets(self) -> Any:

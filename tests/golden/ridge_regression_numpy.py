@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,8 @@ def residual_jac(w: ArrayLike, X: ArrayLike, y: ArrayLike) -> Jacobian:
             targets
     Returns:
         an object with dense(), matvec() and more: array, shape (m, n)
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -81,7 +84,7 @@ def loss(w: ArrayLike, X: ArrayLike, y: ArrayLike, *, lam: ArrayLike = 1) -> Sca
     Half the squared residual plus the penalty.
 
         loss = norm(residual)**2 / 2 + lam / 2 * norm(w)**2
-        loss = 1/2 * (sum_i residual[i]**2) + 1/2 * (sum_i w[i]**2 * lam)
+        loss = 1/2 * (sum_i residual[i]**2) + 1/2 * (sum_i lam * w[i]**2)
 
     Arguments:
         w : array, shape (n,)
@@ -109,7 +112,7 @@ def loss_grad(w: ArrayLike, X: ArrayLike, y: ArrayLike, *, lam: ArrayLike = 1) -
     Half the squared residual plus the penalty.
 
         loss = norm(residual)**2 / 2 + lam / 2 * norm(w)**2
-        grad[i] = (sum_j X[j, i] * residual[j]) + w[i] * lam
+        grad[i] = (sum_j X[j, i] * residual[j]) + lam * w[i]
 
     Arguments:
         w : array, shape (n,)
@@ -139,8 +142,8 @@ def loss_value_and_grad(
     Half the squared residual plus the penalty.
 
         loss = norm(residual)**2 / 2 + lam / 2 * norm(w)**2
-        loss = 1/2 * (sum_i residual[i]**2) + 1/2 * (sum_i w[i]**2 * lam)
-        grad[i] = (sum_j X[j, i] * residual[j]) + w[i] * lam
+        loss = 1/2 * (sum_i residual[i]**2) + 1/2 * (sum_i lam * w[i]**2)
+        grad[i] = (sum_j X[j, i] * residual[j]) + lam * w[i]
 
     Arguments:
         w : array, shape (n,)
@@ -186,6 +189,8 @@ def loss_hess(
             weight of the penalty
     Returns:
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -208,8 +213,8 @@ def loss_value_grad_hess(
     Half the squared residual plus the penalty.
 
         loss = norm(residual)**2 / 2 + lam / 2 * norm(w)**2
-        loss = 1/2 * (sum_i residual[i]**2) + 1/2 * (sum_i w[i]**2 * lam)
-        grad[i] = (sum_j X[j, i] * residual[j]) + w[i] * lam
+        loss = 1/2 * (sum_i residual[i]**2) + 1/2 * (sum_i lam * w[i]**2)
+        grad[i] = (sum_j X[j, i] * residual[j]) + lam * w[i]
         hess[i, j] = (sum_k X[k, i] * X[k, j]) + lam * delta[i, j]
 
     Arguments:
@@ -225,6 +230,8 @@ def loss_value_grad_hess(
         value: scalar
         gradient: array, shape (n,)
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        dense
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -252,7 +259,7 @@ def loss_hvp(
     Half the squared residual plus the penalty.
 
         loss = norm(residual)**2 / 2 + lam / 2 * norm(w)**2
-        hvp[i] = dw[i] * lam + (sum_j,k X[j, i] * X[j, k] * dw[k])
+        hvp[i] = lam * dw[i] + (sum_j,k X[j, i] * X[j, k] * dw[k])
 
     Arguments:
         w : array, shape (n,)
@@ -398,7 +405,7 @@ class _Matrix:
     def __repr__(self) -> str:
         kind, text = type(self).__name__, self.structure
         text = text if len(text) < 100 else text[:97] + "..."
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
+        return f"<{kind} of shape {self.tensor_shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(
@@ -499,7 +506,7 @@ class _DenseFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _Squares:
@@ -526,10 +533,22 @@ class _Squares:
         x = self._inverses @ b
         return x + self._inverses @ (b - self.matrices @ x)
 
+    @cached_property
+    def roots(self) -> Array | None:
+        """The Cholesky factors; None where not all matrices are definite."""
+        return _cholesky(self.matrices)
+
+    @property
+    def are_posdef(self) -> bool:
+        """Whether all matrices, which are symmetric, are positive definite."""
+        return self.roots is not None
+
     @property
     def logdets(self) -> Any:
         """The logarithms of the absolute values of the determinants."""
-        return np.linalg.slogdet(self.matrices)[1]
+        if self.roots is None:
+            return np.linalg.slogdet(self.matrices)[1]
+        return 2 * np.log(np.diagonal(self.roots, axis1=-2, axis2=-1)).sum(axis=-1)
 
 
 def _shifted(matrices: Array, shift: float) -> Array:
@@ -556,13 +575,12 @@ def _require_spread(sizes: Array) -> None:
         raise np.linalg.LinAlgError("the Hessian is singular, or nearly so")
 
 
-def _positive_definite(matrices: Array) -> bool:
-    """Whether symmetric matrices (..., k, k) all are: Cholesky's method finds out."""
+def _cholesky(matrices: Array) -> Array | None:
+    """The Cholesky factors of symmetric (..., k, k); None if one is not definite."""
     try:
-        np.linalg.cholesky(matrices)
+        return np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
-        return False
-    return True
+        return None
 
 
 class _Hessian(_Matrix):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import cupy as cp
@@ -32,9 +33,9 @@ def loss(W: ArrayLike, X: ArrayLike, Y: ArrayLike, *, lam: ArrayLike = 0.001) ->
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        loss = (sum_i,j W[i, j]**2 * lam) - T1
-        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k]) - logsumexp_k(sum_l
-            W[l, k] * X[i, l])) / s
+        loss = (sum_i,j lam * W[i, j]**2) - T1
+        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k])
+            - logsumexp_k(sum_l W[l, k] * X[i, l])) / s
 
     Arguments:
         W : array, shape (d, c)
@@ -70,8 +71,8 @@ def loss_grad(
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        grad[i, j] = 2 * W[i, j] * lam + (sum_k X[k, i] * ((sum_l Y[k, l] *
-            predict[k, j]) - Y[k, j]) / s)
+        grad[i, j] = 2 * lam * W[i, j]
+            + (sum_k X[k, i] * ((sum_l Y[k, l] * predict[k, j]) - Y[k, j]) / s)
 
     Arguments:
         W : array, shape (d, c)
@@ -107,11 +108,11 @@ def loss_value_and_grad(
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        loss = (sum_i,j W[i, j]**2 * lam) - T1
-        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k]) - logsumexp_k(sum_l
-            W[l, k] * X[i, l])) / s
-        grad[i, j] = 2 * W[i, j] * lam + (sum_k X[k, i] * ((sum_l Y[k, l] *
-            predict[k, j]) - Y[k, j]) / s)
+        loss = (sum_i,j lam * W[i, j]**2) - T1
+        grad[i, j] = 2 * lam * W[i, j]
+            + (sum_k X[k, i] * ((sum_l Y[k, l] * predict[k, j]) - Y[k, j]) / s)
+        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k])
+            - logsumexp_k(sum_l W[l, k] * X[i, l])) / s
 
     Arguments:
         W : array, shape (d, c)
@@ -153,9 +154,11 @@ def loss_hess(
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        hess[i, j, k, l] = 2 * lam * delta[i, k] * delta[j, l] + (sum_m,n X[m, i] *
-            X[m, k] * Y[m, n] * predict[m, j]) / s * delta[j, l] - (sum_m,n X[m, i]
-            * X[m, k] * Y[m, n] * predict[m, j] * predict[m, l]) / s
+        hess[i, j, k, l] = 2 * lam * delta[i, k] * delta[j, l]
+            + (sum_m,n X[m, i] * X[m, k] * Y[m, n] * predict[m, j]) / s
+            * delta[j, l]
+            - (sum_m,n X[m, i] * X[m, k] * Y[m, n] * predict[m, j]
+            * predict[m, l]) / s
 
     Arguments:
         W : array, shape (d, c)
@@ -168,6 +171,10 @@ def loss_hess(
             weight of the penalty
     Returns:
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        H[i, j, k, l] = alpha * delta[i, k] * delta[j, l]
+            + (sum_m X[m, i] * X[m, k] * A[m, j] * u[m] / s) * delta[j, l]
+            - (sum_m X[m, i] * X[m, k] * A[m, j] * A[m, l] * u[m] / s)
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -193,14 +200,16 @@ def loss_value_grad_hess(
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        loss = (sum_i,j W[i, j]**2 * lam) - T1
-        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k]) - logsumexp_k(sum_l
-            W[l, k] * X[i, l])) / s
-        grad[i, j] = 2 * W[i, j] * lam + (sum_k X[k, i] * ((sum_l Y[k, l] *
-            predict[k, j]) - Y[k, j]) / s)
-        hess[i, j, k, l] = 2 * lam * delta[i, k] * delta[j, l] + (sum_m,n X[m, i] *
-            X[m, k] * Y[m, n] * predict[m, j]) / s * delta[j, l] - (sum_m,n X[m, i]
-            * X[m, k] * Y[m, n] * predict[m, j] * predict[m, l]) / s
+        loss = (sum_i,j lam * W[i, j]**2) - T1
+        grad[i, j] = 2 * lam * W[i, j]
+            + (sum_k X[k, i] * ((sum_l Y[k, l] * predict[k, j]) - Y[k, j]) / s)
+        hess[i, j, k, l] = 2 * lam * delta[i, k] * delta[j, l]
+            + (sum_m,n X[m, i] * X[m, k] * Y[m, n] * predict[m, j]) / s
+            * delta[j, l]
+            - (sum_m,n X[m, i] * X[m, k] * Y[m, n] * predict[m, j]
+            * predict[m, l]) / s
+        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k])
+            - logsumexp_k(sum_l W[l, k] * X[i, l])) / s
 
     Arguments:
         W : array, shape (d, c)
@@ -215,6 +224,10 @@ def loss_value_grad_hess(
         value: scalar
         gradient: array, shape (d, c)
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        H[i, j, k, l] = alpha * delta[i, k] * delta[j, l]
+            + (sum_m X[m, i] * X[m, k] * A[m, j] * u[m] / s) * delta[j, l]
+            - (sum_m X[m, i] * X[m, k] * A[m, j] * A[m, l] * u[m] / s)
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -249,9 +262,10 @@ def loss_hvp(
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        hvp[i, j] = 2 * dW[i, j] * lam + T1[i, j]
-        where T1[i, j] = sum_k,l X[k, i] * Y[k, l] * predict[k, j] * ((sum_m X[k, m]
-            * dW[m, j]) - (sum_m predict[k, m] * (sum_n X[k, n] * dW[n, m]))) / s
+        hvp[i, j] = 2 * lam * dW[i, j] + T1[i, j]
+        where T1[i, j] = sum_k,l X[k, i] * Y[k, l] * predict[k, j]
+            * ((sum_m X[k, m] * dW[m, j]) - (sum_m predict[k, m]
+            * (sum_n X[k, n] * dW[n, m]))) / s
 
     Arguments:
         W : array, shape (d, c)
@@ -423,7 +437,7 @@ class _Matrix:
     def __repr__(self) -> str:
         kind, text = type(self).__name__, self.structure
         text = text if len(text) < 100 else text[:97] + "..."
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
+        return f"<{kind} of shape {self.tensor_shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(
@@ -492,7 +506,7 @@ class _DenseFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _Squares:
@@ -521,6 +535,11 @@ class _Squares:
             return cp.linalg.solve(self.matrices, b)
         x = self._inverses @ b
         return x + self._inverses @ (b - self.matrices @ x)
+
+    @cached_property
+    def are_posdef(self) -> bool:
+        """Whether all matrices, which are symmetric, are positive definite."""
+        return _positive_definite(self.matrices)
 
     @property
     def logdets(self) -> Any:
@@ -623,9 +642,9 @@ class _StructuredHessian(_Hessian, _Structured):
 
 
 class LossHessian(_StructuredHessian):
-    """H[i, j, k, l] = alpha * delta[i, k] * delta[j, l] + (sum_m X[m, i] * X[m, k] *
-    A[m, j] * u[m] / s) * delta[j, l] - (sum_m X[m, i] * X[m, k] * A[m, j] * A[m, l]
-    * u[m] / s)
+    """H[i, j, k, l] = alpha * delta[i, k] * delta[j, l]
+    + (sum_m X[m, i] * X[m, k] * A[m, j] * u[m] / s) * delta[j, l]
+    - (sum_m X[m, i] * X[m, k] * A[m, j] * A[m, l] * u[m] / s)
     """
 
     structure = (
@@ -653,12 +672,11 @@ class LossHessian(_StructuredHessian):
         alpha, X, u, A = self.alpha, self.X, self.u, self.A
         c, d, s = self.sizes
         weighted_X = X[:, :, None] * ((u / s)[:, None] * A)[:, None]
-        X_A = X[:, :, None] * A[:, None]
-        result = -cp.einsum("ijk,ilm->lkjm", X_A, weighted_X, optimize=True)
+        result = -((A.T[:, None] * X.T) @ weighted_X.transpose(1, 0, 2)[:, None])
         i = cp.arange(d)
         j = cp.arange(c)
         result[i[:, None], j, i[:, None], j] += alpha
-        result[:, j, :, j] += cp.einsum("ij,ikl->lkj", X, weighted_X, optimize=True)
+        result[:, j, :, j] += weighted_X.T @ X
         return result
 
     def _apply(self, operand: Array) -> Array:
@@ -666,7 +684,7 @@ class LossHessian(_StructuredHessian):
         alpha, X, u, A = self.alpha, self.X, self.u, self.A
         _, _, s = self.sizes
         X_operand = cp.tensordot(X, operand, axes=1)
-        A_X_operand = cp.einsum("ij,ijk->ik", A, X_operand)
+        A_X_operand = (A[:, None] @ X_operand)[:, 0]
         A_A_X_operand = A[:, :, None] * A_X_operand[:, None]
         difference = A[:, :, None] * X_operand - A_A_X_operand
         weighted_u = u[:, None, None] * difference
@@ -695,13 +713,12 @@ class LossHessian(_StructuredHessian):
         parts.append((rows, columns, values))
         weighted_X = X[:, :, None] * ((u / s)[:, None] * A)[:, None]
         X_A = X[:, :, None] * A[:, None]
-        values = cp.ravel(-cp.einsum("ijk,ilm->lkjm", X_A, weighted_X, optimize=True))
+        values = cp.ravel(-(X_A.T @ weighted_X.transpose(1, 0, 2)[:, None]))
         i, j, k, a = cp.indices((d, c, d, c)).reshape(4, -1)
         rows = i * c + j
         columns = k * c + a
         parts.append((rows, columns, values))
-        weighted_X = X[:, :, None] * ((u / s)[:, None] * A)[:, None]
-        values = cp.ravel(cp.tensordot(weighted_X, X, axes=(0, 0)))
+        values = cp.ravel((X.T[:, None] * (A.T * (u / s))) @ X)
         i, j, k = cp.indices((d, c, d)).reshape(3, -1)
         rows = i * c + j
         columns = k * c + j
@@ -724,8 +741,7 @@ class LossHessian(_StructuredHessian):
         weight1 = -u / s
         alpha, X, u, A = self.alpha, self.X, self.u, self.A
         _, d, s = self.sizes
-        weighted_X = X[:, :, None] * ((u / s)[:, None] * A)[:, None]
-        blocks = cp.einsum("ij,ikl->lkj", X, weighted_X, optimize=True)
+        blocks = ((A.T * (u / s))[:, None] * X.T) @ X
         i = cp.arange(d)
         blocks[:, i, i] += alpha
         return _LowRankFactorization(
@@ -905,7 +921,7 @@ class _BlockFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _LowRankFactorization(_RefinedFactorization):

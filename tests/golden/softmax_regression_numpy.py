@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,9 @@ def loss(W: ArrayLike, X: ArrayLike, Y: ArrayLike, *, lam: ArrayLike = 0.001) ->
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        loss = (sum_i,j W[i, j]**2 * lam) - T1
-        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k]) - logsumexp_k(sum_l
-            W[l, k] * X[i, l])) / s
+        loss = (sum_i,j lam * W[i, j]**2) - T1
+        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k])
+            - logsumexp_k(sum_l W[l, k] * X[i, l])) / s
 
     Arguments:
         W : array, shape (d, c)
@@ -69,8 +70,8 @@ def loss_grad(
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        grad[i, j] = 2 * W[i, j] * lam + (sum_k X[k, i] * ((sum_l Y[k, l] *
-            predict[k, j]) - Y[k, j]) / s)
+        grad[i, j] = 2 * lam * W[i, j]
+            + (sum_k X[k, i] * ((sum_l Y[k, l] * predict[k, j]) - Y[k, j]) / s)
 
     Arguments:
         W : array, shape (d, c)
@@ -106,11 +107,11 @@ def loss_value_and_grad(
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        loss = (sum_i,j W[i, j]**2 * lam) - T1
-        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k]) - logsumexp_k(sum_l
-            W[l, k] * X[i, l])) / s
-        grad[i, j] = 2 * W[i, j] * lam + (sum_k X[k, i] * ((sum_l Y[k, l] *
-            predict[k, j]) - Y[k, j]) / s)
+        loss = (sum_i,j lam * W[i, j]**2) - T1
+        grad[i, j] = 2 * lam * W[i, j]
+            + (sum_k X[k, i] * ((sum_l Y[k, l] * predict[k, j]) - Y[k, j]) / s)
+        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k])
+            - logsumexp_k(sum_l W[l, k] * X[i, l])) / s
 
     Arguments:
         W : array, shape (d, c)
@@ -152,9 +153,11 @@ def loss_hess(
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        hess[i, j, k, l] = 2 * lam * delta[i, k] * delta[j, l] + (sum_m,n X[m, i] *
-            X[m, k] * Y[m, n] * predict[m, j]) / s * delta[j, l] - (sum_m,n X[m, i]
-            * X[m, k] * Y[m, n] * predict[m, j] * predict[m, l]) / s
+        hess[i, j, k, l] = 2 * lam * delta[i, k] * delta[j, l]
+            + (sum_m,n X[m, i] * X[m, k] * Y[m, n] * predict[m, j]) / s
+            * delta[j, l]
+            - (sum_m,n X[m, i] * X[m, k] * Y[m, n] * predict[m, j]
+            * predict[m, l]) / s
 
     Arguments:
         W : array, shape (d, c)
@@ -167,6 +170,10 @@ def loss_hess(
             weight of the penalty
     Returns:
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        H[i, j, k, l] = alpha * delta[i, k] * delta[j, l]
+            + (sum_m X[m, i] * X[m, k] * A[m, j] * u[m] / s) * delta[j, l]
+            - (sum_m X[m, i] * X[m, k] * A[m, j] * A[m, l] * u[m] / s)
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -192,14 +199,16 @@ def loss_value_grad_hess(
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        loss = (sum_i,j W[i, j]**2 * lam) - T1
-        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k]) - logsumexp_k(sum_l
-            W[l, k] * X[i, l])) / s
-        grad[i, j] = 2 * W[i, j] * lam + (sum_k X[k, i] * ((sum_l Y[k, l] *
-            predict[k, j]) - Y[k, j]) / s)
-        hess[i, j, k, l] = 2 * lam * delta[i, k] * delta[j, l] + (sum_m,n X[m, i] *
-            X[m, k] * Y[m, n] * predict[m, j]) / s * delta[j, l] - (sum_m,n X[m, i]
-            * X[m, k] * Y[m, n] * predict[m, j] * predict[m, l]) / s
+        loss = (sum_i,j lam * W[i, j]**2) - T1
+        grad[i, j] = 2 * lam * W[i, j]
+            + (sum_k X[k, i] * ((sum_l Y[k, l] * predict[k, j]) - Y[k, j]) / s)
+        hess[i, j, k, l] = 2 * lam * delta[i, k] * delta[j, l]
+            + (sum_m,n X[m, i] * X[m, k] * Y[m, n] * predict[m, j]) / s
+            * delta[j, l]
+            - (sum_m,n X[m, i] * X[m, k] * Y[m, n] * predict[m, j]
+            * predict[m, l]) / s
+        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k])
+            - logsumexp_k(sum_l W[l, k] * X[i, l])) / s
 
     Arguments:
         W : array, shape (d, c)
@@ -214,6 +223,10 @@ def loss_value_grad_hess(
         value: scalar
         gradient: array, shape (d, c)
         Hessian: an object with dense(), matvec(), solve() and more
+    Structure:
+        H[i, j, k, l] = alpha * delta[i, k] * delta[j, l]
+            + (sum_m X[m, i] * X[m, k] * A[m, j] * u[m] / s) * delta[j, l]
+            - (sum_m X[m, i] * X[m, k] * A[m, j] * A[m, l] * u[m] / s)
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -248,9 +261,10 @@ def loss_hvp(
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        hvp[i, j] = 2 * dW[i, j] * lam + T1[i, j]
-        where T1[i, j] = sum_k,l X[k, i] * Y[k, l] * predict[k, j] * ((sum_m X[k, m]
-            * dW[m, j]) - (sum_m predict[k, m] * (sum_n X[k, n] * dW[n, m]))) / s
+        hvp[i, j] = 2 * lam * dW[i, j] + T1[i, j]
+        where T1[i, j] = sum_k,l X[k, i] * Y[k, l] * predict[k, j]
+            * ((sum_m X[k, m] * dW[m, j]) - (sum_m predict[k, m]
+            * (sum_n X[k, n] * dW[n, m]))) / s
 
     Arguments:
         W : array, shape (d, c)
@@ -429,7 +443,7 @@ class _Matrix:
     def __repr__(self) -> str:
         kind, text = type(self).__name__, self.structure
         text = text if len(text) < 100 else text[:97] + "..."
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
+        return f"<{kind} of shape {self.tensor_shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(
@@ -498,7 +512,7 @@ class _DenseFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _Squares:
@@ -525,10 +539,22 @@ class _Squares:
         x = self._inverses @ b
         return x + self._inverses @ (b - self.matrices @ x)
 
+    @cached_property
+    def roots(self) -> Array | None:
+        """The Cholesky factors; None where not all matrices are definite."""
+        return _cholesky(self.matrices)
+
+    @property
+    def are_posdef(self) -> bool:
+        """Whether all matrices, which are symmetric, are positive definite."""
+        return self.roots is not None
+
     @property
     def logdets(self) -> Any:
         """The logarithms of the absolute values of the determinants."""
-        return np.linalg.slogdet(self.matrices)[1]
+        if self.roots is None:
+            return np.linalg.slogdet(self.matrices)[1]
+        return 2 * np.log(np.diagonal(self.roots, axis1=-2, axis2=-1)).sum(axis=-1)
 
 
 def _shifted(matrices: Array, shift: float) -> Array:
@@ -555,13 +581,12 @@ def _require_spread(sizes: Array) -> None:
         raise np.linalg.LinAlgError("the Hessian is singular, or nearly so")
 
 
-def _positive_definite(matrices: Array) -> bool:
-    """Whether symmetric matrices (..., k, k) all are: Cholesky's method finds out."""
+def _cholesky(matrices: Array) -> Array | None:
+    """The Cholesky factors of symmetric (..., k, k); None if one is not definite."""
     try:
-        np.linalg.cholesky(matrices)
+        return np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
-        return False
-    return True
+        return None
 
 
 class _Hessian(_Matrix):
@@ -631,9 +656,9 @@ class _StructuredHessian(_Hessian, _Structured):
 
 
 class LossHessian(_StructuredHessian):
-    """H[i, j, k, l] = alpha * delta[i, k] * delta[j, l] + (sum_m X[m, i] * X[m, k] *
-    A[m, j] * u[m] / s) * delta[j, l] - (sum_m X[m, i] * X[m, k] * A[m, j] * A[m, l]
-    * u[m] / s)
+    """H[i, j, k, l] = alpha * delta[i, k] * delta[j, l]
+    + (sum_m X[m, i] * X[m, k] * A[m, j] * u[m] / s) * delta[j, l]
+    - (sum_m X[m, i] * X[m, k] * A[m, j] * A[m, l] * u[m] / s)
     """
 
     structure = (
@@ -661,12 +686,11 @@ class LossHessian(_StructuredHessian):
         alpha, X, u, A = self.alpha, self.X, self.u, self.A
         c, d, s = self.sizes
         weighted_X = X[:, :, None] * ((u / s)[:, None] * A)[:, None]
-        X_A = X[:, :, None] * A[:, None]
-        result = -np.einsum("ijk,ilm->lkjm", X_A, weighted_X, optimize=True)
+        result = -((A.T[:, None] * X.T) @ weighted_X.transpose(1, 0, 2)[:, None])
         i = np.arange(d)
         j = np.arange(c)
         result[i[:, None], j, i[:, None], j] += alpha
-        result[:, j, :, j] += np.einsum("ij,ikl->lkj", X, weighted_X, optimize=True)
+        result[:, j, :, j] += weighted_X.T @ X
         return result
 
     def _apply(self, operand: Array) -> Array:
@@ -674,7 +698,7 @@ class LossHessian(_StructuredHessian):
         alpha, X, u, A = self.alpha, self.X, self.u, self.A
         _, _, s = self.sizes
         X_operand = np.tensordot(X, operand, axes=1)
-        A_X_operand = np.einsum("ij,ijk->ik", A, X_operand)
+        A_X_operand = (A[:, None] @ X_operand)[:, 0]
         A_A_X_operand = A[:, :, None] * A_X_operand[:, None]
         difference = A[:, :, None] * X_operand - A_A_X_operand
         weighted_u = u[:, None, None] * difference
@@ -703,13 +727,12 @@ class LossHessian(_StructuredHessian):
         parts.append((rows, columns, values))
         weighted_X = X[:, :, None] * ((u / s)[:, None] * A)[:, None]
         X_A = X[:, :, None] * A[:, None]
-        values = np.ravel(-np.einsum("ijk,ilm->lkjm", X_A, weighted_X, optimize=True))
+        values = np.ravel(-(X_A.T @ weighted_X.transpose(1, 0, 2)[:, None]))
         i, j, k, a = np.indices((d, c, d, c)).reshape(4, -1)
         rows = i * c + j
         columns = k * c + a
         parts.append((rows, columns, values))
-        weighted_X = X[:, :, None] * ((u / s)[:, None] * A)[:, None]
-        values = np.ravel(np.tensordot(weighted_X, X, axes=(0, 0)))
+        values = np.ravel((X.T[:, None] * (A.T * (u / s))) @ X)
         i, j, k = np.indices((d, c, d)).reshape(3, -1)
         rows = i * c + j
         columns = k * c + j
@@ -732,8 +755,7 @@ class LossHessian(_StructuredHessian):
         weight1 = -u / s
         alpha, X, u, A = self.alpha, self.X, self.u, self.A
         _, d, s = self.sizes
-        weighted_X = X[:, :, None] * ((u / s)[:, None] * A)[:, None]
-        blocks = np.einsum("ij,ikl->lkj", X, weighted_X, optimize=True)
+        blocks = ((A.T * (u / s))[:, None] * X.T) @ X
         i = np.arange(d)
         blocks[:, i, i] += alpha
         return _LowRankFactorization(
@@ -913,7 +935,7 @@ class _BlockFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _LowRankFactorization(_RefinedFactorization):

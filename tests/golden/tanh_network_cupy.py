@@ -149,22 +149,16 @@ def loss_grad(
     Half the mean squared error.
 
         loss = mean((predict - y)**2) / 2
-        grad_W1[i, j] = sum_k X[k, j] * T1[k, i] * sech2(T2[k, i])
-        where T1[i, j] = sum_k W2[k, j] * v[k] * (predict[i] - y[i]) / s *
-            sech2(T3[i, k])
+        grad_W1[i, j] = sum_k X[k, j] * T1[k, i]
+        grad_b1[i] = sum_j T1[j, i]
+        grad_W2[i, j] = sum_k tanh(T2[k, j]) * T3[k, i]
+        grad_b2[i] = sum_j T3[j, i]
+        grad_v[i] = sum_j tanh(T4[j, i]) * T5[j]
+        where T1[i, j] = (sum_k W2[k, j] * T3[i, k]) * sech2(T2[i, j])
         where T2[i, j] = b1[j] + (sum_k W1[j, k] * X[i, k])
-        where T3[i, j] = b2[j] + (sum_k W2[j, k] * h1[i, k])
-        grad_b1[i] = sum_j T1[j, i] * sech2(T2[j, i])
-        where T1[i, j] = sum_k W2[k, j] * v[k] * (predict[i] - y[i]) / s *
-            sech2(T3[i, k])
-        where T2[i, j] = b1[j] + (sum_k W1[j, k] * X[i, k])
-        where T3[i, j] = b2[j] + (sum_k W2[j, k] * h1[i, k])
-        grad_W2[i, j] = sum_k h1[k, j] * v[i] * (predict[k] - y[k]) / s *
-            sech2(T1[k, i])
-        where T1[i, j] = b2[j] + (sum_k W2[j, k] * h1[i, k])
-        grad_b2[i] = sum_j v[i] * (predict[j] - y[j]) / s * sech2(T1[j, i])
-        where T1[i, j] = b2[j] + (sum_k W2[j, k] * h1[i, k])
-        grad_v[i] = sum_j h2[j, i] * (predict[j] - y[j]) / s
+        where T3[i, j] = v[j] * T5[i] * sech2(T4[i, j])
+        where T4[i, j] = b2[j] + (sum_k W2[j, k] * tanh(T2[i, k]))
+        where T5[i] = (predict[i] - y[i]) / s
 
     Arguments:
         W1 : array, shape (h, d)
@@ -233,22 +227,16 @@ def loss_value_and_grad(
 
         loss = mean((predict - y)**2) / 2
         loss = 1/2 * (sum_i (predict[i] - y[i])**2) / s
-        grad_W1[i, j] = sum_k X[k, j] * T1[k, i] * sech2(T2[k, i])
-        where T1[i, j] = sum_k W2[k, j] * v[k] * (predict[i] - y[i]) / s *
-            sech2(T3[i, k])
+        grad_W1[i, j] = sum_k X[k, j] * T1[k, i]
+        grad_b1[i] = sum_j T1[j, i]
+        grad_W2[i, j] = sum_k tanh(T2[k, j]) * T3[k, i]
+        grad_b2[i] = sum_j T3[j, i]
+        grad_v[i] = sum_j tanh(T4[j, i]) * T5[j]
+        where T1[i, j] = (sum_k W2[k, j] * T3[i, k]) * sech2(T2[i, j])
         where T2[i, j] = b1[j] + (sum_k W1[j, k] * X[i, k])
-        where T3[i, j] = b2[j] + (sum_k W2[j, k] * h1[i, k])
-        grad_b1[i] = sum_j T1[j, i] * sech2(T2[j, i])
-        where T1[i, j] = sum_k W2[k, j] * v[k] * (predict[i] - y[i]) / s *
-            sech2(T3[i, k])
-        where T2[i, j] = b1[j] + (sum_k W1[j, k] * X[i, k])
-        where T3[i, j] = b2[j] + (sum_k W2[j, k] * h1[i, k])
-        grad_W2[i, j] = sum_k h1[k, j] * v[i] * (predict[k] - y[k]) / s *
-            sech2(T1[k, i])
-        where T1[i, j] = b2[j] + (sum_k W2[j, k] * h1[i, k])
-        grad_b2[i] = sum_j v[i] * (predict[j] - y[j]) / s * sech2(T1[j, i])
-        where T1[i, j] = b2[j] + (sum_k W2[j, k] * h1[i, k])
-        grad_v[i] = sum_j h2[j, i] * (predict[j] - y[j]) / s
+        where T3[i, j] = v[j] * T5[i] * sech2(T4[i, j])
+        where T4[i, j] = b2[j] + (sum_k W2[j, k] * tanh(T2[i, k]))
+        where T5[i] = (predict[i] - y[i]) / s
 
     Arguments:
         W1 : array, shape (h, d)
@@ -319,19 +307,11 @@ def loss_hvp(
     db2: ArrayLike,
     dv: ArrayLike,
 ) -> LossGradient:
-    """Hessian of `loss` with respect to `W1`, `b1`, `W2`, `b2` and `v`, times a direction.
+    """Hessian of `loss` with respect to `W1`, `b1` and 3 others, times a direction.
 
     Half the mean squared error.
 
         loss = mean((predict - y)**2) / 2
-        hvp_v[i] = T1[i] / s
-        where T1[i] = (sum_j T2[j, i] * (predict[j] - y[j])) + (sum_j h2[j, i] *
-            ((sum_k h2[j, k] * dv[k]) + (sum_k T2[j, k] * v[k])))
-        where T2[i, j] = sech2(T3[i, j]) * T4[i, j]
-        where T3[i, j] = b2[j] + (sum_k W2[j, k] * h1[i, k])
-        where T4[i, j] = db2[j] + (sum_k h1[i, k] * dW2[j, k]) + (sum_k W2[j, k] *
-            sech2(T5[i, k]) * (db1[k] + (sum_l X[i, l] * dW1[k, l])))
-        where T5[i, j] = b1[j] + (sum_k W1[j, k] * X[i, k])
 
     Arguments:
         W1 : array, shape (h, d)
@@ -390,31 +370,25 @@ def loss_hvp(
     h1_W2t_plus_b2 = h1 @ W2.T + b2
     h2 = cp.tanh(h1_W2t_plus_b2)
     predict = h2 @ v
-    predict_minus_y = predict - y
+    d_predict = (predict - y) / s
+    d_h2 = cp.outer(d_predict, v)
     sech2_values_2 = _sech2(h1_W2t_plus_b2)
-    product = sech2_values_2 @ (v[:, None] * dW2)
+    weighted_d_h2 = d_h2 * sech2_values_2
     X_dW1t_plus_db1 = X @ dW1.T + db1
-    product_2 = sech2_values_2 @ (v[:, None] * W2)
-    weighted = X_dW1t_plus_db1 * product_2
     h1_dot = sech2_values * X_dW1t_plus_db1
     total = h1 @ dW2.T + h1_dot @ W2.T + db2
     h2_dot = sech2_values_2 * total
-    predict_dot = h2 @ dv + h2_dot @ v
-    weighted_h2 = h2 * (predict_minus_y[:, None] * (total * v))
-    predict_minus_y_dv = cp.outer(predict_minus_y, dv)
-    v_predict_dot = cp.outer(predict_dot, v)
-    difference = predict_minus_y_dv + v_predict_dot - 2 * weighted_h2
-    weighted_2 = sech2_values_2 * difference
-    weighted_h1 = h1 * (predict_minus_y[:, None] * weighted)
-    weighted_3 = predict_minus_y[:, None] * product
-    weighted_4 = sech2_values * (weighted_3 + weighted_2 @ W2 - 2 * weighted_h1)
-    hvp_W1 = (weighted_4.T @ X) / s
-    hvp_b1 = weighted_4.sum(axis=0) / s
-    weighted_5 = predict_minus_y[:, None] * h1_dot
-    product_3 = sech2_values_2.T @ weighted_5
-    hvp_W2 = (v[:, None] * product_3 + weighted_2.T @ h1) / s
-    hvp_b2 = weighted_2.sum(axis=0) / s
-    hvp_v = (h2_dot.T @ predict_minus_y + h2.T @ predict_dot) / s
+    weighted = (h2 @ dv + h2_dot @ v) / s
+    total_2 = cp.outer(d_predict, dv) + cp.outer(weighted, v)
+    difference = sech2_values_2 * total_2 - 2 * h2 * d_h2 * sech2_values_2 * total
+    weighted_2 = h1 * (weighted_d_h2 @ W2) * sech2_values * X_dW1t_plus_db1
+    total_3 = weighted_d_h2 @ dW2 + difference @ W2
+    difference_2 = sech2_values * total_3 - 2 * weighted_2
+    hvp_W1 = difference_2.T @ X
+    hvp_b1 = difference_2.sum(axis=0)
+    hvp_W2 = weighted_d_h2.T @ h1_dot + difference.T @ h1
+    hvp_b2 = difference.sum(axis=0)
+    hvp_v = h2_dot.T @ d_predict + h2.T @ weighted
     return LossGradient(W1=hvp_W1, b1=hvp_b1, W2=hvp_W2, b2=hvp_b2, v=hvp_v)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,11 @@ def loss(
         inner[i, j] = sqrt(down[i, j]**2 + right[i, j]**2 + eps**2)
         last_column[i] = sqrt(down[i, n - 1]**2 + eps**2)
         last_row[j] = sqrt(right[m - 1, j]**2 + eps**2)
-        loss = sum((u - noisy)**2) / 2 + lam * (sum(inner) + sum(last_column) +
-            sum(last_row))
-        loss = 1/2 * (sum_i,j (u[i, j] - noisy[i, j])**2) + lam * ((sum_i,j inner[i,
-            j]) + (sum_i last_column[i]) + (sum_i last_row[i]))
+        loss = sum((u - noisy)**2) / 2
+            + lam * (sum(inner) + sum(last_column) + sum(last_row))
+        loss = 1/2 * (sum_i,j (u[i, j] - noisy[i, j])**2)
+            + lam * ((sum_i,j inner[i, j]) + (sum_i last_column[i])
+            + (sum_i last_row[i]))
 
     Arguments:
         u : array, shape (m, n)
@@ -60,14 +62,10 @@ def loss(
         u=(u, "m", "n"), noisy=(noisy, "m", "n"), lam=(lam,), eps=(eps,)
     )
     m, n = u.shape
-    if m < 1:
-        raise ValueError("the range of 'i' needs 1 <= m")
     if n < 1:
         raise ValueError("the range of 'j' needs 1 <= n")
-    if n < 1:
-        raise ValueError("'down[i, n - 1]' needs 1 <= n")
     if m < 1:
-        raise ValueError("'right[m - 1, j]' needs 1 <= m")
+        raise ValueError("the range of 'i' needs 1 <= m")
     u_minus_noisy = u - noisy
     eps_squared = eps**2
     down = u[1:] - u[:-1]
@@ -91,17 +89,20 @@ def loss_grad(
         inner[i, j] = sqrt(down[i, j]**2 + right[i, j]**2 + eps**2)
         last_column[i] = sqrt(down[i, n - 1]**2 + eps**2)
         last_row[j] = sqrt(right[m - 1, j]**2 + eps**2)
-        loss = sum((u - noisy)**2) / 2 + lam * (sum(inner) + sum(last_column) +
-            sum(last_row))
-        grad[i, j] = u[i, j] + 2 * (sum_k T1[k] * lam * delta[j, k + 1]) * delta[i +
-            1, m] + 2 * (sum_k (sum_l right[i, k] * delta[i, l] / (2 * inner[l, k]))
-            * lam * delta[j, k + 1]) + 2 * (sum_k T2[k] * lam * delta[i, k + 1]) *
-            delta[j + 1, n] + 2 * (sum_k (sum_l down[k, j] * delta[j, l] / (2 *
-            inner[k, l])) * lam * delta[i, k + 1]) - noisy[i, j] - 2 * (sum_k T1[k]
-            * lam * delta[j, k]) * delta[i + 1, m] - 2 * (sum_k (sum_l right[i, k] *
-            delta[i, l] / (2 * inner[l, k])) * lam * delta[j, k]) - 2 * (sum_k T2[k]
-            * lam * delta[i, k]) * delta[j + 1, n] - 2 * (sum_k (sum_l down[k, j] *
-            delta[j, l] / (2 * inner[k, l])) * lam * delta[i, k])
+        loss = sum((u - noisy)**2) / 2
+            + lam * (sum(inner) + sum(last_column) + sum(last_row))
+        grad[i, j] = u[i, j]
+            + 2 * (sum_k lam * T1[k] * delta[j, k + 1]) * delta[i + 1, m]
+            + 2 * (sum_k lam * (sum_l right[i, k] * delta[i, l] / (2 * inner[l, k]))
+            * delta[j, k + 1])
+            + 2 * (sum_k lam * T2[k] * delta[i, k + 1]) * delta[j + 1, n]
+            + 2 * (sum_k lam * (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l]))
+            * delta[i, k + 1]) - noisy[i, j]
+            - 2 * (sum_k lam * T1[k] * delta[j, k]) * delta[i + 1, m]
+            - 2 * (sum_k lam * (sum_l right[i, k] * delta[i, l] / (2 * inner[l, k]))
+            * delta[j, k]) - 2 * (sum_k lam * T2[k] * delta[i, k]) * delta[j + 1, n]
+            - 2 * (sum_k lam * (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l]))
+            * delta[i, k])
         where T1[i] = right[m - 1, i] / (2 * last_row[i])
         where T2[i] = down[i, n - 1] / (2 * last_column[i])
 
@@ -125,14 +126,10 @@ def loss_grad(
     )
     m, n = u.shape
     dtype = u.dtype
-    if m < 1:
-        raise ValueError("the range of 'i' needs 1 <= m")
     if n < 1:
         raise ValueError("the range of 'j' needs 1 <= n")
-    if n < 1:
-        raise ValueError("'down[i, n - 1]' needs 1 <= n")
     if m < 1:
-        raise ValueError("'right[m - 1, j]' needs 1 <= m")
+        raise ValueError("the range of 'i' needs 1 <= m")
     right = u[:, 1:] - u[:, :-1]
     eps_squared = eps**2
     last_row = np.sqrt(right[-1] ** 2 + eps_squared)
@@ -178,20 +175,23 @@ def loss_value_and_grad(
         inner[i, j] = sqrt(down[i, j]**2 + right[i, j]**2 + eps**2)
         last_column[i] = sqrt(down[i, n - 1]**2 + eps**2)
         last_row[j] = sqrt(right[m - 1, j]**2 + eps**2)
-        loss = sum((u - noisy)**2) / 2 + lam * (sum(inner) + sum(last_column) +
-            sum(last_row))
-        loss = 1/2 * (sum_i,j (u[i, j] - noisy[i, j])**2) + lam * ((sum_i,j inner[i,
-            j]) + (sum_i last_column[i]) + (sum_i last_row[i]))
-        grad[i, j] = (u[i, j] - noisy[i, j]) + 2 * (sum_k T1[k] * lam * delta[j, k +
-            1]) * delta[i + 1, m] + 2 * (sum_k (sum_l right[i, k] * delta[i, l] / (2
-            * inner[l, k])) * lam * delta[j, k + 1]) + 2 * (sum_k T2[k] * lam *
-            delta[i, k + 1]) * delta[j + 1, n] + 2 * (sum_k (sum_l down[k, j] *
-            delta[j, l] / (2 * inner[k, l])) * lam * delta[i, k + 1]) - 2 * (sum_k
-            T1[k] * lam * delta[j, k]) * delta[i + 1, m] - 2 * (sum_k (sum_l
-            right[i, k] * delta[i, l] / (2 * inner[l, k])) * lam * delta[j, k]) - 2
-            * (sum_k T2[k] * lam * delta[i, k]) * delta[j + 1, n] - 2 * (sum_k
-            (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l])) * lam * delta[i,
-            k])
+        loss = sum((u - noisy)**2) / 2
+            + lam * (sum(inner) + sum(last_column) + sum(last_row))
+        loss = 1/2 * (sum_i,j (u[i, j] - noisy[i, j])**2)
+            + lam * ((sum_i,j inner[i, j]) + (sum_i last_column[i])
+            + (sum_i last_row[i]))
+        grad[i, j] = (u[i, j] - noisy[i, j])
+            + 2 * (sum_k lam * T1[k] * delta[j, k + 1]) * delta[i + 1, m]
+            + 2 * (sum_k lam * (sum_l right[i, k] * delta[i, l] / (2 * inner[l, k]))
+            * delta[j, k + 1])
+            + 2 * (sum_k lam * T2[k] * delta[i, k + 1]) * delta[j + 1, n]
+            + 2 * (sum_k lam * (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l]))
+            * delta[i, k + 1])
+            - 2 * (sum_k lam * T1[k] * delta[j, k]) * delta[i + 1, m]
+            - 2 * (sum_k lam * (sum_l right[i, k] * delta[i, l] / (2 * inner[l, k]))
+            * delta[j, k]) - 2 * (sum_k lam * T2[k] * delta[i, k]) * delta[j + 1, n]
+            - 2 * (sum_k lam * (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l]))
+            * delta[i, k])
         where T1[i] = right[m - 1, i] / (2 * last_row[i])
         where T2[i] = down[i, n - 1] / (2 * last_column[i])
 
@@ -216,14 +216,10 @@ def loss_value_and_grad(
     )
     m, n = u.shape
     dtype = u.dtype
-    if m < 1:
-        raise ValueError("the range of 'i' needs 1 <= m")
     if n < 1:
         raise ValueError("the range of 'j' needs 1 <= n")
-    if n < 1:
-        raise ValueError("'down[i, n - 1]' needs 1 <= n")
     if m < 1:
-        raise ValueError("'right[m - 1, j]' needs 1 <= m")
+        raise ValueError("the range of 'i' needs 1 <= m")
     u_minus_noisy = u - noisy
     eps_squared = eps**2
     down = u[1:] - u[:-1]
@@ -272,8 +268,8 @@ def loss_hess(
         inner[i, j] = sqrt(down[i, j]**2 + right[i, j]**2 + eps**2)
         last_column[i] = sqrt(down[i, n - 1]**2 + eps**2)
         last_row[j] = sqrt(right[m - 1, j]**2 + eps**2)
-        loss = sum((u - noisy)**2) / 2 + lam * (sum(inner) + sum(last_column) +
-            sum(last_row))
+        loss = sum((u - noisy)**2) / 2
+            + lam * (sum(inner) + sum(last_column) + sum(last_row))
 
     Arguments:
         u : array, shape (m, n)
@@ -287,7 +283,7 @@ def loss_hess(
     Returns:
         Hessian: an object with dense(), matvec(), solve() and more
     Structure:
-        dense
+        that of LossHessian
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -297,108 +293,83 @@ def loss_hess(
     )
     m, n = u.shape
     dtype = u.dtype
-    if m < 1:
-        raise ValueError("the range of 'i' needs 1 <= m")
     if n < 1:
         raise ValueError("the range of 'j' needs 1 <= n")
-    if n < 1:
-        raise ValueError("'down[i, n - 1]' needs 1 <= n")
     if m < 1:
-        raise ValueError("'right[m - 1, j]' needs 1 <= m")
+        raise ValueError("the range of 'i' needs 1 <= m")
     eps_squared = eps**2
     down = u[1:] - u[:-1]
     right = u[:, 1:] - u[:, :-1]
     inner = np.sqrt(down[:, :-1] ** 2 + right[:-1] ** 2 + eps_squared)
     scaled_inner = 2 * inner
     gathered = np.zeros((m, n), dtype=dtype)
-    gathered[:-1, 1:] = lam / scaled_inner
-    gathered_2 = np.zeros((m, n), dtype=dtype)
-    gathered_2[:-1, :-1] = lam / scaled_inner
-    gathered_3 = np.zeros((m, n), dtype=dtype)
-    gathered_3[1:, :-1] = lam / scaled_inner
+    gathered[:-1, :-1] = lam / scaled_inner
     last_row = np.sqrt(right[-1] ** 2 + eps_squared)
     scaled_last_row = 2 * last_row
-    gathered_4 = np.zeros(n, dtype=dtype)
-    gathered_4[1:] = lam / scaled_last_row
-    spread = np.zeros((m, n), dtype=dtype)
-    spread[-1] = gathered_4
+    gathered_2 = np.zeros(n, dtype=dtype)
+    gathered_2[1:] = lam / scaled_last_row
     last_column = np.sqrt(down[:, -1] ** 2 + eps_squared)
     scaled_last_column = 2 * last_column
+    gathered_3 = np.zeros(m, dtype=dtype)
+    gathered_3[1:] = lam / scaled_last_column
+    gathered_4 = np.zeros(n, dtype=dtype)
+    gathered_4[:-1] = lam / scaled_last_row
+    spread = np.zeros((m, n), dtype=dtype)
+    spread[-1] = gathered_4
     gathered_5 = np.zeros(m, dtype=dtype)
-    gathered_5[1:] = lam / scaled_last_column
+    gathered_5[:-1] = lam / scaled_last_column
     spread_2 = np.zeros((m, n), dtype=dtype)
     spread_2[:, -1] = gathered_5
-    gathered_6 = np.zeros(n, dtype=dtype)
-    gathered_6[:-1] = lam / scaled_last_row
+    gathered_6 = right[-1] * (lam / scaled_last_row**3)
+    gathered_7 = np.zeros(n, dtype=dtype)
+    gathered_7[1:] = right[-1] * gathered_6
+    gathered_8 = down[:, -1] * (lam / scaled_last_column**3)
+    gathered_9 = np.zeros(m, dtype=dtype)
+    gathered_9[1:] = down[:, -1] * gathered_8
+    gathered_10 = np.zeros(n, dtype=dtype)
+    gathered_10[:-1] = right[-1] * gathered_6
     spread_3 = np.zeros((m, n), dtype=dtype)
-    spread_3[-1] = gathered_6
-    gathered_7 = np.zeros(m, dtype=dtype)
-    gathered_7[:-1] = lam / scaled_last_column
-    spread_4 = np.zeros((m, n), dtype=dtype)
-    spread_4[:, -1] = gathered_7
-    gathered_8 = right[-1] * (lam / scaled_last_row**3)
-    gathered_9 = np.zeros(n, dtype=dtype)
-    gathered_9[1:] = right[-1] * gathered_8
-    spread_5 = np.zeros((m, n), dtype=dtype)
-    spread_5[-1] = gathered_9
-    gathered_10 = down[:, -1] * (lam / scaled_last_column**3)
+    spread_3[-1] = gathered_10
     gathered_11 = np.zeros(m, dtype=dtype)
-    gathered_11[1:] = down[:, -1] * gathered_10
-    spread_6 = np.zeros((m, n), dtype=dtype)
-    spread_6[:, -1] = gathered_11
-    gathered_12 = np.zeros(n, dtype=dtype)
-    gathered_12[:-1] = right[-1] * gathered_8
-    spread_7 = np.zeros((m, n), dtype=dtype)
-    spread_7[-1] = gathered_12
-    gathered_13 = np.zeros(m, dtype=dtype)
-    gathered_13[:-1] = down[:, -1] * gathered_10
-    spread_8 = np.zeros((m, n), dtype=dtype)
-    spread_8[:, -1] = gathered_13
+    gathered_11[:-1] = down[:, -1] * gathered_8
+    spread_4 = np.zeros((m, n), dtype=dtype)
+    spread_4[:, -1] = gathered_11
     weighted = lam / scaled_inner**3
     weighted_right = right[:, :, None] * weighted.T
     i = np.arange(m - 1)
-    gathered_14 = np.zeros((m, n), dtype=dtype)
-    gathered_14[:-1, :-1] = down[:, :-1] * weighted_right[i, :, i]
+    gathered_12 = np.zeros((m, n), dtype=dtype)
+    gathered_12[:-1, :-1] = down[:, :-1] * weighted_right[i, :, i]
     right_2 = right**2
-    gathered_15 = np.zeros((m, n), dtype=dtype)
-    gathered_15[:-1, 1:] = weighted * right_2[:-1]
     down_2 = down**2
-    gathered_16 = np.zeros((m, n), dtype=dtype)
-    gathered_16[1:, :-1] = weighted * down_2[:, :-1]
-    gathered_17 = np.zeros((m, n), dtype=dtype)
-    gathered_17[:-1, :-1] = weighted * right_2[:-1]
-    gathered_18 = np.zeros((m, n), dtype=dtype)
-    gathered_18[:-1, :-1] = weighted * down_2[:, :-1]
+    gathered_13 = np.zeros((m, n), dtype=dtype)
+    gathered_13[:-1, :-1] = weighted * right_2[:-1]
+    gathered_14 = np.zeros((m, n), dtype=dtype)
+    gathered_14[:-1, :-1] = weighted * down_2[:, :-1]
     A = (
-        2 * gathered
-        + 4 * gathered_2
-        + 2 * gathered_3
+        4 * gathered
         + 2 * spread
         + 2 * spread_2
-        + 2 * spread_3
-        + 2 * spread_4
         + 1
-        - 8 * spread_5
-        - 8 * spread_6
-        - 8 * spread_7
-        - 8 * spread_8
-        - 16 * gathered_14
-        - 8 * gathered_15
-        - 8 * gathered_16
-        - 8 * gathered_17
-        - 8 * gathered_18
+        - 8 * spread_3
+        - 8 * spread_4
+        - 16 * gathered_12
+        - 8 * gathered_13
+        - 8 * gathered_14
     )
-    gathered_19 = np.zeros((m, n), dtype=dtype)
-    gathered_19[:-1, 1:] = down[:, :-1] * weighted_right[i, :, i]
-    B = 8 * spread_5 + 8 * gathered_15 + 8 * gathered_19 - 2 * gathered - 2 * spread
-    gathered_20 = np.zeros((m, n), dtype=dtype)
-    gathered_20[1:, :-1] = down[:, :-1] * weighted_right[i, :, i]
-    C = 8 * spread_6 + 8 * gathered_16 + 8 * gathered_20 - 2 * gathered_3 - 2 * spread_2
-    D = 8 * spread_7 + 8 * gathered_14 + 8 * gathered_17 - 2 * gathered_2 - 2 * spread_3
-    E = 8 * spread_8 + 8 * gathered_14 + 8 * gathered_18 - 2 * gathered_2 - 2 * spread_4
-    F = -8 * gathered_19
-    G = -8 * gathered_20
-    return LossHessian({"A": A, "B": B, "C": C, "D": D, "E": E, "F": F, "G": G}, (m, n))
+    A[:-1, 1:] += 2 * lam / scaled_inner
+    A[1:, :-1] += 2 * lam / scaled_inner
+    A[-1] += 2 * gathered_2
+    A[:, -1] += 2 * gathered_3
+    A[-1] -= 8 * gathered_7
+    A[:, -1] -= 8 * gathered_9
+    A[:-1, 1:] -= 8 * weighted * right_2[:-1]
+    A[1:, :-1] -= 8 * weighted * down_2[:, :-1]
+    B = 8 * spread_3 + 8 * gathered_12 + 8 * gathered_13 - 2 * gathered - 2 * spread
+    C = 8 * spread_4 + 8 * gathered_12 + 8 * gathered_14 - 2 * gathered - 2 * spread_2
+    gathered_15 = np.zeros((m, n), dtype=dtype)
+    gathered_15[:-1, 1:] = down[:, :-1] * weighted_right[i, :, i]
+    D = -8 * gathered_15
+    return LossHessian({"A": A, "B": B, "C": C, "D": D}, (m, n))
 
 
 def loss_value_grad_hess(
@@ -413,20 +384,23 @@ def loss_value_grad_hess(
         inner[i, j] = sqrt(down[i, j]**2 + right[i, j]**2 + eps**2)
         last_column[i] = sqrt(down[i, n - 1]**2 + eps**2)
         last_row[j] = sqrt(right[m - 1, j]**2 + eps**2)
-        loss = sum((u - noisy)**2) / 2 + lam * (sum(inner) + sum(last_column) +
-            sum(last_row))
-        loss = 1/2 * (sum_i,j (u[i, j] - noisy[i, j])**2) + lam * ((sum_i,j inner[i,
-            j]) + (sum_i last_column[i]) + (sum_i last_row[i]))
-        grad[i, j] = (u[i, j] - noisy[i, j]) + 2 * (sum_k T1[k] * lam * delta[j, k +
-            1]) * delta[i + 1, m] + 2 * (sum_k (sum_l right[i, k] * delta[i, l] / (2
-            * inner[l, k])) * lam * delta[j, k + 1]) + 2 * (sum_k T2[k] * lam *
-            delta[i, k + 1]) * delta[j + 1, n] + 2 * (sum_k (sum_l down[k, j] *
-            delta[j, l] / (2 * inner[k, l])) * lam * delta[i, k + 1]) - 2 * (sum_k
-            T1[k] * lam * delta[j, k]) * delta[i + 1, m] - 2 * (sum_k (sum_l
-            right[i, k] * delta[i, l] / (2 * inner[l, k])) * lam * delta[j, k]) - 2
-            * (sum_k T2[k] * lam * delta[i, k]) * delta[j + 1, n] - 2 * (sum_k
-            (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l])) * lam * delta[i,
-            k])
+        loss = sum((u - noisy)**2) / 2
+            + lam * (sum(inner) + sum(last_column) + sum(last_row))
+        loss = 1/2 * (sum_i,j (u[i, j] - noisy[i, j])**2)
+            + lam * ((sum_i,j inner[i, j]) + (sum_i last_column[i])
+            + (sum_i last_row[i]))
+        grad[i, j] = (u[i, j] - noisy[i, j])
+            + 2 * (sum_k lam * T1[k] * delta[j, k + 1]) * delta[i + 1, m]
+            + 2 * (sum_k lam * (sum_l right[i, k] * delta[i, l] / (2 * inner[l, k]))
+            * delta[j, k + 1])
+            + 2 * (sum_k lam * T2[k] * delta[i, k + 1]) * delta[j + 1, n]
+            + 2 * (sum_k lam * (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l]))
+            * delta[i, k + 1])
+            - 2 * (sum_k lam * T1[k] * delta[j, k]) * delta[i + 1, m]
+            - 2 * (sum_k lam * (sum_l right[i, k] * delta[i, l] / (2 * inner[l, k]))
+            * delta[j, k]) - 2 * (sum_k lam * T2[k] * delta[i, k]) * delta[j + 1, n]
+            - 2 * (sum_k lam * (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l]))
+            * delta[i, k])
         where T1[i] = right[m - 1, i] / (2 * last_row[i])
         where T2[i] = down[i, n - 1] / (2 * last_column[i])
 
@@ -444,7 +418,7 @@ def loss_value_grad_hess(
         gradient: array, shape (m, n)
         Hessian: an object with dense(), matvec(), solve() and more
     Structure:
-        dense
+        that of LossHessian
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
@@ -454,14 +428,10 @@ def loss_value_grad_hess(
     )
     m, n = u.shape
     dtype = u.dtype
-    if m < 1:
-        raise ValueError("the range of 'i' needs 1 <= m")
     if n < 1:
         raise ValueError("the range of 'j' needs 1 <= n")
-    if n < 1:
-        raise ValueError("'down[i, n - 1]' needs 1 <= n")
     if m < 1:
-        raise ValueError("'right[m - 1, j]' needs 1 <= m")
+        raise ValueError("the range of 'i' needs 1 <= m")
     u_minus_noisy = u - noisy
     eps_squared = eps**2
     down = u[1:] - u[:-1]
@@ -498,112 +468,68 @@ def loss_value_grad_hess(
     grad[:, -1] -= 2 * gathered_8
     grad[:-1] -= 2 * lam * gathered_6
     gathered_9 = np.zeros((m, n), dtype=dtype)
-    gathered_9[:-1, 1:] = lam / scaled_inner
-    gathered_10 = np.zeros((m, n), dtype=dtype)
-    gathered_10[:-1, :-1] = lam / scaled_inner
-    gathered_11 = np.zeros((m, n), dtype=dtype)
-    gathered_11[1:, :-1] = lam / scaled_inner
+    gathered_9[:-1, :-1] = lam / scaled_inner
+    gathered_10 = np.zeros(n, dtype=dtype)
+    gathered_10[1:] = lam / scaled_last_row
+    gathered_11 = np.zeros(m, dtype=dtype)
+    gathered_11[1:] = lam / scaled_last_column
     gathered_12 = np.zeros(n, dtype=dtype)
-    gathered_12[1:] = lam / scaled_last_row
+    gathered_12[:-1] = lam / scaled_last_row
     spread = np.zeros((m, n), dtype=dtype)
     spread[-1] = gathered_12
     gathered_13 = np.zeros(m, dtype=dtype)
-    gathered_13[1:] = lam / scaled_last_column
+    gathered_13[:-1] = lam / scaled_last_column
     spread_2 = np.zeros((m, n), dtype=dtype)
     spread_2[:, -1] = gathered_13
-    gathered_14 = np.zeros(n, dtype=dtype)
-    gathered_14[:-1] = lam / scaled_last_row
+    gathered_14 = right[-1] * (lam / scaled_last_row**3)
+    gathered_15 = np.zeros(n, dtype=dtype)
+    gathered_15[1:] = right[-1] * gathered_14
+    gathered_16 = down[:, -1] * (lam / scaled_last_column**3)
+    gathered_17 = np.zeros(m, dtype=dtype)
+    gathered_17[1:] = down[:, -1] * gathered_16
+    gathered_18 = np.zeros(n, dtype=dtype)
+    gathered_18[:-1] = right[-1] * gathered_14
     spread_3 = np.zeros((m, n), dtype=dtype)
-    spread_3[-1] = gathered_14
-    gathered_15 = np.zeros(m, dtype=dtype)
-    gathered_15[:-1] = lam / scaled_last_column
-    spread_4 = np.zeros((m, n), dtype=dtype)
-    spread_4[:, -1] = gathered_15
-    gathered_16 = right[-1] * (lam / scaled_last_row**3)
-    gathered_17 = np.zeros(n, dtype=dtype)
-    gathered_17[1:] = right[-1] * gathered_16
-    spread_5 = np.zeros((m, n), dtype=dtype)
-    spread_5[-1] = gathered_17
-    gathered_18 = down[:, -1] * (lam / scaled_last_column**3)
+    spread_3[-1] = gathered_18
     gathered_19 = np.zeros(m, dtype=dtype)
-    gathered_19[1:] = down[:, -1] * gathered_18
-    spread_6 = np.zeros((m, n), dtype=dtype)
-    spread_6[:, -1] = gathered_19
-    gathered_20 = np.zeros(n, dtype=dtype)
-    gathered_20[:-1] = right[-1] * gathered_16
-    spread_7 = np.zeros((m, n), dtype=dtype)
-    spread_7[-1] = gathered_20
-    gathered_21 = np.zeros(m, dtype=dtype)
-    gathered_21[:-1] = down[:, -1] * gathered_18
-    spread_8 = np.zeros((m, n), dtype=dtype)
-    spread_8[:, -1] = gathered_21
+    gathered_19[:-1] = down[:, -1] * gathered_16
+    spread_4 = np.zeros((m, n), dtype=dtype)
+    spread_4[:, -1] = gathered_19
     weighted = lam / scaled_inner**3
     weighted_right = right[:, :, None] * weighted.T
     i = np.arange(m - 1)
-    gathered_22 = np.zeros((m, n), dtype=dtype)
-    gathered_22[:-1, :-1] = down[:, :-1] * weighted_right[i, :, i]
+    gathered_20 = np.zeros((m, n), dtype=dtype)
+    gathered_20[:-1, :-1] = down[:, :-1] * weighted_right[i, :, i]
     right_2 = right**2
-    gathered_23 = np.zeros((m, n), dtype=dtype)
-    gathered_23[:-1, 1:] = weighted * right_2[:-1]
     down_2 = down**2
-    gathered_24 = np.zeros((m, n), dtype=dtype)
-    gathered_24[1:, :-1] = weighted * down_2[:, :-1]
-    gathered_25 = np.zeros((m, n), dtype=dtype)
-    gathered_25[:-1, :-1] = weighted * right_2[:-1]
-    gathered_26 = np.zeros((m, n), dtype=dtype)
-    gathered_26[:-1, :-1] = weighted * down_2[:, :-1]
+    gathered_21 = np.zeros((m, n), dtype=dtype)
+    gathered_21[:-1, :-1] = weighted * right_2[:-1]
+    gathered_22 = np.zeros((m, n), dtype=dtype)
+    gathered_22[:-1, :-1] = weighted * down_2[:, :-1]
     A = (
-        2 * gathered_9
-        + 4 * gathered_10
-        + 2 * gathered_11
+        4 * gathered_9
         + 2 * spread
         + 2 * spread_2
-        + 2 * spread_3
-        + 2 * spread_4
         + 1
-        - 8 * spread_5
-        - 8 * spread_6
-        - 8 * spread_7
-        - 8 * spread_8
-        - 16 * gathered_22
-        - 8 * gathered_23
-        - 8 * gathered_24
-        - 8 * gathered_25
-        - 8 * gathered_26
+        - 8 * spread_3
+        - 8 * spread_4
+        - 16 * gathered_20
+        - 8 * gathered_21
+        - 8 * gathered_22
     )
-    gathered_27 = np.zeros((m, n), dtype=dtype)
-    gathered_27[:-1, 1:] = down[:, :-1] * weighted_right[i, :, i]
-    B = 8 * spread_5 + 8 * gathered_23 + 8 * gathered_27 - 2 * gathered_9 - 2 * spread
-    gathered_28 = np.zeros((m, n), dtype=dtype)
-    gathered_28[1:, :-1] = down[:, :-1] * weighted_right[i, :, i]
-    C = (
-        8 * spread_6
-        + 8 * gathered_24
-        + 8 * gathered_28
-        - 2 * gathered_11
-        - 2 * spread_2
-    )
-    D = (
-        8 * spread_7
-        + 8 * gathered_22
-        + 8 * gathered_25
-        - 2 * gathered_10
-        - 2 * spread_3
-    )
-    E = (
-        8 * spread_8
-        + 8 * gathered_22
-        + 8 * gathered_26
-        - 2 * gathered_10
-        - 2 * spread_4
-    )
-    F = -8 * gathered_27
-    G = -8 * gathered_28
-    return (
-        loss,
-        grad,
-        LossHessian({"A": A, "B": B, "C": C, "D": D, "E": E, "F": F, "G": G}, (m, n)),
-    )
+    A[:-1, 1:] += 2 * lam / scaled_inner
+    A[1:, :-1] += 2 * lam / scaled_inner
+    A[-1] += 2 * gathered_10
+    A[:, -1] += 2 * gathered_11
+    A[-1] -= 8 * gathered_15
+    A[:, -1] -= 8 * gathered_17
+    A[:-1, 1:] -= 8 * weighted * right_2[:-1]
+    A[1:, :-1] -= 8 * weighted * down_2[:, :-1]
+    B = 8 * spread_3 + 8 * gathered_20 + 8 * gathered_21 - 2 * gathered_9 - 2 * spread
+    C = 8 * spread_4 + 8 * gathered_20 + 8 * gathered_22 - 2 * gathered_9 - 2 * spread_2
+    D = np.zeros((m, n), dtype=dtype)
+    D[:-1, 1:] = -8 * down[:, :-1] * weighted_right[i, :, i]
+    return loss, grad, LossHessian({"A": A, "B": B, "C": C, "D": D}, (m, n))
 
 
 def loss_hvp(
@@ -623,8 +549,8 @@ def loss_hvp(
         inner[i, j] = sqrt(down[i, j]**2 + right[i, j]**2 + eps**2)
         last_column[i] = sqrt(down[i, n - 1]**2 + eps**2)
         last_row[j] = sqrt(right[m - 1, j]**2 + eps**2)
-        loss = sum((u - noisy)**2) / 2 + lam * (sum(inner) + sum(last_column) +
-            sum(last_row))
+        loss = sum((u - noisy)**2) / 2
+            + lam * (sum(inner) + sum(last_column) + sum(last_row))
 
     Arguments:
         u : array, shape (m, n)
@@ -652,46 +578,47 @@ def loss_hvp(
     )
     m, n = u.shape
     dtype = u.dtype
-    if m < 1:
-        raise ValueError("the range of 'i' needs 1 <= m")
     if n < 1:
         raise ValueError("the range of 'j' needs 1 <= n")
-    if n < 1:
-        raise ValueError("'down[i, n - 1]' needs 1 <= n")
     if m < 1:
-        raise ValueError("'right[m - 1, j]' needs 1 <= m")
+        raise ValueError("the range of 'i' needs 1 <= m")
     eps_squared = eps**2
     right = u[:, 1:] - u[:, :-1]
     last_row = np.sqrt(right[-1] ** 2 + eps_squared)
     scaled_last_row = 2 * last_row
     right_dot = du[:, 1:] - du[:, :-1]
-    gathered = right[-1] * right_dot[-1]
-    gathered_2 = right[-1] * (lam * (gathered / scaled_last_row**3))
+    weighted = right[-1] * right_dot[-1] / scaled_last_row**3
+    difference = right_dot[-1] / scaled_last_row - 4 * right[-1] * weighted
+    gathered = np.zeros(n, dtype=dtype)
+    gathered[1:] = lam * difference
     down = u[1:] - u[:-1]
-    inner = np.sqrt(down[:, :-1] ** 2 + right[:-1] ** 2 + eps_squared)
-    scaled_inner = 2 * inner
-    weighted = lam / scaled_inner
-    down_dot = du[1:] - du[:-1]
-    gathered_3 = down[:, :-1] * down_dot[:, :-1]
-    gathered_4 = right[:-1] * right_dot[:-1]
-    total = 2 * (gathered_3 + gathered_4)
-    weighted_2 = lam * (total / scaled_inner**3)
-    total_2 = np.zeros((m, n - 1), dtype=dtype)
-    total_2[-1] = 2 * (lam / scaled_last_row * right_dot[-1] - 4 * gathered_2)
-    total_2[:-1] += 2 * (weighted * right_dot[:-1] - 2 * right[:-1] * weighted_2)
     last_column = np.sqrt(down[:, -1] ** 2 + eps_squared)
     scaled_last_column = 2 * last_column
-    gathered_5 = down[:, -1] * down_dot[:, -1]
-    powers = 1 / scaled_last_column**3
-    gathered_6 = down[:, -1] * (lam * (powers * gathered_5))
-    total_3 = np.zeros((m - 1, n), dtype=dtype)
-    total_3[:, -1] = 2 * (lam / scaled_last_column * down_dot[:, -1] - 4 * gathered_6)
-    total_3[:, :-1] += 2 * (weighted * down_dot[:, :-1] - 2 * down[:, :-1] * weighted_2)
+    down_dot = du[1:] - du[:-1]
+    gathered_2 = down[:, -1] * down_dot[:, -1]
+    gathered_3 = down[:, -1] * (gathered_2 / scaled_last_column**3)
+    difference_2 = down_dot[:, -1] / scaled_last_column - 4 * gathered_3
+    gathered_4 = np.zeros(m, dtype=dtype)
+    gathered_4[1:] = lam * difference_2
+    gathered_5 = np.zeros(n, dtype=dtype)
+    gathered_5[:-1] = lam * difference
+    gathered_6 = np.zeros(m, dtype=dtype)
+    gathered_6[:-1] = lam * difference_2
+    inner = np.sqrt(down[:, :-1] ** 2 + right[:-1] ** 2 + eps_squared)
+    scaled_inner = 2 * inner
+    gathered_7 = down[:, :-1] * down_dot[:, :-1]
+    weighted_2 = 2 * (gathered_7 + right[:-1] * right_dot[:-1]) / scaled_inner**3
+    difference_3 = right_dot[:-1] / scaled_inner - 2 * right[:-1] * weighted_2
+    difference_4 = down_dot[:, :-1] / scaled_inner - 2 * down[:, :-1] * weighted_2
     hvp = du.copy()
-    hvp[:, 1:] += total_2
-    hvp[1:] += total_3
-    hvp[:, :-1] -= total_2
-    hvp[:-1] -= total_3
+    hvp[-1] += 2 * gathered
+    hvp[:, -1] += 2 * gathered_4
+    hvp[-1] -= 2 * gathered_5
+    hvp[:, -1] -= 2 * gathered_6
+    hvp[:-1, 1:] += 2 * lam * difference_3
+    hvp[1:, :-1] += 2 * lam * difference_4
+    hvp[:-1, :-1] -= 2 * lam * difference_3
+    hvp[:-1, :-1] -= 2 * lam * difference_4
     return hvp
 
 
@@ -709,6 +636,9 @@ class _Matrix:
 
     # Whether every entry is zero whatever the values are.
     _vanishes = False
+
+    # Whether deltas leave few entries: a few for each row, whatever the sizes are.
+    _sparse = False
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
@@ -816,7 +746,7 @@ class _Matrix:
     def __repr__(self) -> str:
         kind, text = type(self).__name__, self.structure
         text = text if len(text) < 100 else text[:97] + "..."
-        return f"<{kind} of shape {self.shape}, dtype {self.dtype}: {text}>"
+        return f"<{kind} of shape {self.tensor_shape}, dtype {self.dtype}: {text}>"
 
 
 def _columns(
@@ -885,7 +815,7 @@ class _DenseFactorization(_Factorization):
     @property
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
-        return _positive_definite(self._squares.matrices)
+        return self._squares.are_posdef
 
 
 class _Squares:
@@ -912,10 +842,22 @@ class _Squares:
         x = self._inverses @ b
         return x + self._inverses @ (b - self.matrices @ x)
 
+    @cached_property
+    def roots(self) -> Array | None:
+        """The Cholesky factors; None where not all matrices are definite."""
+        return _cholesky(self.matrices)
+
+    @property
+    def are_posdef(self) -> bool:
+        """Whether all matrices, which are symmetric, are positive definite."""
+        return self.roots is not None
+
     @property
     def logdets(self) -> Any:
         """The logarithms of the absolute values of the determinants."""
-        return np.linalg.slogdet(self.matrices)[1]
+        if self.roots is None:
+            return np.linalg.slogdet(self.matrices)[1]
+        return 2 * np.log(np.diagonal(self.roots, axis1=-2, axis2=-1)).sum(axis=-1)
 
 
 def _shifted(matrices: Array, shift: float) -> Array:
@@ -942,13 +884,12 @@ def _require_spread(sizes: Array) -> None:
         raise np.linalg.LinAlgError("the Hessian is singular, or nearly so")
 
 
-def _positive_definite(matrices: Array) -> bool:
-    """Whether symmetric matrices (..., k, k) all are: Cholesky's method finds out."""
+def _cholesky(matrices: Array) -> Array | None:
+    """The Cholesky factors of symmetric (..., k, k); None if one is not definite."""
     try:
-        np.linalg.cholesky(matrices)
+        return np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
-        return False
-    return True
+        return None
 
 
 class _Hessian(_Matrix):
@@ -1018,20 +959,23 @@ class _StructuredHessian(_Hessian, _Structured):
 
 
 class LossHessian(_StructuredHessian):
-    """H[i, j, k, l] = A[i, j] * delta[i, k] * delta[j, l] + B[i, j] * delta[i, k] *
-    delta[j, l + 1] + C[i, j] * delta[i, k + 1] * delta[j, l] + D[i, j] * delta[i,
-    k] * delta[j + 1, l] + E[i, j] * delta[i + 1, k] * delta[j, l] + F[i, j] *
-    delta[i + 1, k] * delta[j, l + 1] + G[i, j] * delta[i, k + 1] * delta[j + 1, l]
+    """H[i, j, k, l] = A[i, j] * delta[i, k] * delta[j, l]
+    + B[i, j] * delta[i, k] * delta[j + 1, l]
+    + B[i, l] * delta[i, k] * delta[j, l + 1]
+    + C[i, j] * delta[i + 1, k] * delta[j, l]
+    + C[k, j] * delta[i, k + 1] * delta[j, l]
+    + D[i, j] * delta[i + 1, k] * delta[j, l + 1]
+    + D[k, l] * delta[i, k + 1] * delta[j + 1, l]
     """
 
     structure = (
         "H[i, j, k, l] = A[i, j] * delta[i, k] * delta[j, l] + B[i, j] * "
-        "delta[i, k] * delta[j, l + 1] + C[i, j] * delta[i, k + 1] * "
-        "delta[j, l] + D[i, j] * delta[i, k] * delta[j + 1, l] + E[i, j] "
-        "* delta[i + 1, k] * delta[j, l] + F[i, j] * delta[i + 1, k] * "
-        "delta[j, l + 1] + G[i, j] * delta[i, k + 1] * delta[j + 1, l]"
+        "delta[i, k] * delta[j + 1, l] + B[i, l] * delta[i, k] * delta[j,"
+        " l + 1] + C[i, j] * delta[i + 1, k] * delta[j, l] + C[k, j] * "
+        "delta[i, k + 1] * delta[j, l] + D[i, j] * delta[i + 1, k] * "
+        "delta[j, l + 1] + D[k, l] * delta[i, k + 1] * delta[j + 1, l]"
     )
-    fields = ("A", "B", "C", "D", "E", "F", "G")
+    fields = ("A", "B", "C", "D")
     _ease = 5  # the cheaper to solve with, the lower
 
     @property
@@ -1048,7 +992,7 @@ class LossHessian(_StructuredHessian):
 
     def dense(self) -> Array:
         """Return the derivative as a new array of shape `tensor_shape`."""
-        A, B, C, D, E, F, G = self.A, self.B, self.C, self.D, self.E, self.F, self.G
+        A, B, C, D = self.A, self.B, self.C, self.D
         m, n = self.sizes
         dtype = self.dtype
         result = np.zeros((m, n, m, n), dtype=dtype)
@@ -1056,25 +1000,25 @@ class LossHessian(_StructuredHessian):
         j = np.arange(n)
         result[i[:, None], j, i[:, None], j] = A
         k = np.arange(n - 1)
-        result[i[:, None], k + 1, i[:, None], k] += B[:, 1:]
+        result[i, k[:, None], i, k[:, None] + 1] += B[:, :-1].T
+        result[i[:, None], k + 1, i[:, None], k] += B[:, :-1]
         l = np.arange(m - 1)
-        result[l[:, None] + 1, j, l[:, None], j] += C[1:]
-        result[i, k[:, None], i, k[:, None] + 1] += D[:, :-1].T
-        result[l[:, None], j, l[:, None] + 1, j] += E[:-1]
-        result[l[:, None], k + 1, l[:, None] + 1, k] += F[:-1, 1:]
-        result[l + 1, k[:, None], l, k[:, None] + 1] += G[1:, :-1].T
+        result[l[:, None], j, l[:, None] + 1, j] += C[:-1]
+        result[l[:, None] + 1, j, l[:, None], j] += C[:-1]
+        result[l[:, None], k + 1, l[:, None] + 1, k] += D[:-1, 1:]
+        result[l + 1, k[:, None], l, k[:, None] + 1] += D[:-1, 1:].T
         return result
 
     def _apply(self, operand: Array) -> Array:
         """Multiply by arrays that lie side by side on the last axis."""
-        A, B, C, D, E, F, G = self.A, self.B, self.C, self.D, self.E, self.F, self.G
+        A, B, C, D = self.A, self.B, self.C, self.D
         result = A[:, :, None] * operand
-        result[:, 1:] += B[:, 1:][:, :, None] * operand[:, :-1]
-        result[1:] += C[1:][:, :, None] * operand[:-1]
-        result[:, :-1] += D[:, :-1][:, :, None] * operand[:, 1:]
-        result[:-1] += E[:-1][:, :, None] * operand[1:]
-        result[:-1, 1:] += F[:-1, 1:][:, :, None] * operand[1:, :-1]
-        result[1:, :-1] += G[1:, :-1][:, :, None] * operand[:-1, 1:]
+        result[:, :-1] += B[:, :-1][:, :, None] * operand[:, 1:]
+        result[:, 1:] += B[:, :-1][:, :, None] * operand[:, :-1]
+        result[:-1] += C[:-1][:, :, None] * operand[1:]
+        result[1:] += C[:-1][:, :, None] * operand[:-1]
+        result[:-1, 1:] += D[:-1, 1:][:, :, None] * operand[1:, :-1]
+        result[1:, :-1] += D[:-1, 1:][:, :, None] * operand[:-1, 1:]
         return result
 
     def diagonal(self) -> Array:
@@ -1087,7 +1031,7 @@ class LossHessian(_StructuredHessian):
 
         Duplicates add up; the pattern depends on shapes alone.
         """
-        A, B, C, D, E, F, G = self.A, self.B, self.C, self.D, self.E, self.F, self.G
+        A, B, C, D = self.A, self.B, self.C, self.D
         m, n = self.sizes
         parts = []
         values = np.ravel(A)
@@ -1097,29 +1041,14 @@ class LossHessian(_StructuredHessian):
         parts.append((rows, columns, values))
         values = np.ravel(B)
         i, j = np.indices((m, n)).reshape(2, -1)
-        a = j - 1
-        rows = i * n + j
-        columns = i * n + a
-        kept = a >= 0
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-        parts.append((rows, columns, values))
-        values = np.ravel(C)
-        i, j = np.indices((m, n)).reshape(2, -1)
-        k = i - 1
-        rows = i * n + j
-        columns = k * n + j
-        kept = k >= 0
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-        parts.append((rows, columns, values))
-        values = np.ravel(D)
-        i, j = np.indices((m, n)).reshape(2, -1)
         a = j + 1
         rows = i * n + j
         columns = i * n + a
         kept = a < n
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
-        values = np.ravel(E)
+        parts.append((columns, rows, values))
+        values = np.ravel(C)
         i, j = np.indices((m, n)).reshape(2, -1)
         k = i + 1
         rows = i * n + j
@@ -1127,7 +1056,8 @@ class LossHessian(_StructuredHessian):
         kept = k < m
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
-        values = np.ravel(F)
+        parts.append((columns, rows, values))
+        values = np.ravel(D)
         i, j = np.indices((m, n)).reshape(2, -1)
         k = i + 1
         a = j - 1
@@ -1136,15 +1066,7 @@ class LossHessian(_StructuredHessian):
         kept = (k < m) & (a >= 0)
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
-        values = np.ravel(G)
-        i, j = np.indices((m, n)).reshape(2, -1)
-        k = i - 1
-        a = j + 1
-        rows = i * n + j
-        columns = k * n + a
-        kept = (k >= 0) & (a < n)
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-        parts.append((rows, columns, values))
+        parts.append((columns, rows, values))
         rows, columns, values = (
             np.concatenate(part) for part in zip(*parts, strict=True)
         )
