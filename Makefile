@@ -37,6 +37,7 @@ lint: $(DEV)  ## formatting, lint and types, changing nothing
 	$(BIN)/black --check --quiet $(CODE) || $(BIN)/black --diff --quiet --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
+	$(BIN)/mypy tests/golden/*.py
 
 check: lint test  ## everything a change must pass
 

@@ -36,6 +36,7 @@ from tensorgen.errors import InternalError
 # Names of the frame that no function or argument may bear: they would hide it.
 FRAME_NAMES = (
     *("Any", "Array", "ArrayLike", "NDArray", "NamedTuple", "Scalar"),
+    "TypeAlias",
     *(results.JACOBIAN, results.HESSIAN, results.JOINT, results.HIGHER),
     *("accumulate", "annotations", "cp", "cupyx", "dtype", "expm", "math", "np"),
     "special",
@@ -134,6 +135,10 @@ def _annotated(parameter: Parameter) -> str:
     return text if parameter.default is None else f"{text} = {parameter.default}"
 
 
+# The stubs of NumPy tell neither what a reduction returns nor scalars from arrays.
+_TYPES = '# mypy: disable-error-code="no-any-return, return-value"'
+
+
 def _header(module: Module, backend: Backend) -> list[str]:
     source = file_name(re.split(r"[/\\]", module.spec_name)[-1])
     rows = [
@@ -145,9 +150,9 @@ def _header(module: Module, backend: Backend) -> list[str]:
         lazy |= dict.fromkeys(backend.solving.get(way, ()))
     needs = f"# Needs {backend.title}"
     if not lazy:
-        return [*rows, needs + " alone."]
+        return [*rows, needs + " alone.", _TYPES]
     names = ", ".join(lazy)
-    return [*rows, f"{needs} alone; imported where used: {names}."]
+    return [*rows, f"{needs} alone; imported where used: {names}.", _TYPES]
 
 
 def _bodies(module: Module) -> list[Body]:
@@ -266,6 +271,7 @@ def _class_view(c: StructuredClass) -> dict[str, object]:
         "structure_literal": literal(c.structure),
         "vanishes": c.vanishes,
         "sparse": c.sparse or c.vanishes,
+        "fields": c.fields,
         "field_names": tuple_text([f'"{name}"' for name in c.fields]),
         "ease": c.solver.ease if c.solver else None,
         "hessian": c.base == HESSIAN_BASE,

@@ -22,6 +22,8 @@ SHORT = 40
 _GLUE = "\0"
 # What stands before a space where a line does not end: an operator, the sign of a sum.
 _UNBREAKABLE = re.compile(r"(^| )([-+*/@%<>&|]|[<>=!]?=)$|\bsum_[\w,]+$")
+# The space before a short last argument.
+_LAST = re.compile(r"(?<=,) [^(),]{,12}\)")
 _ITEM = re.compile(r"([-*+]|\d+[.)]) ")
 
 # Controls, invisible and direction-changing characters, line separators, surrogates.
@@ -120,16 +122,15 @@ def equation(text: str, indent: str = "    ") -> list[str]:
     where these are long.
     """
     result: list[str] = []
-    room = FILLED - len(indent) - 4
     for line in _lines(text):
-        rows = [""]
+        rows: list[str] = []
         for term in _terms(line.strip()):
-            if rows[-1] and len(rows[-1]) + 1 + len(term) <= room:
+            if rows and len(rows[-1]) + 1 + len(term) <= FILLED:
                 rows[-1] += " " + term
-            else:
-                rows += textwrap.wrap(term, room, break_long_words=False)
-        result += [indent + "    " * (k > 0) + row for k, row in enumerate(rows[1:])]
-        result += [""] * (len(rows) == 1)
+                continue
+            first = indent + "    " if rows else indent
+            rows += _wrapped(term, first, indent + "    ")
+        result += rows or [""]
     return [row.replace(_GLUE, " ") for row in result]
 
 
@@ -166,7 +167,12 @@ def _terms(line: str) -> list[str]:
                 inside = line[start:at].replace(" ", _GLUE)
                 glued[start:at] = inside
         elif char == " ":
-            if at <= left or line[at + 1] == "/" or _UNBREAKABLE.search(line[:at]):
+            if (
+                at <= left
+                or line[at + 1] == "/"
+                or _UNBREAKABLE.search(line[:at])
+                or _LAST.match(line, at)
+            ):
                 glued[at] = _GLUE
             elif not opened and line[at + 1] in "+-":
                 cuts.append(at + 1)

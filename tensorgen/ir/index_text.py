@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tensorgen.ir.dims import ZERO, Dim
-from tensorgen.ir.nodes import Affine, Constraint, Input, Label, Lookup, Product
+from tensorgen.ir.nodes import Affine, Constraint, Input, Label, Lookup, Node, Product
 
 LETTERS = "ijklmnpqrstuvwabcdefgh"
 
@@ -49,7 +49,7 @@ def combine(form: Affine, at: Mapping[Label, Index]) -> Index:
     const = form.const
     for atom, scale in form.terms:
         if isinstance(atom, Lookup):
-            index = Index.letter(subscript(_name(atom), [at[x] for x in atom.labels]))
+            index = Index.letter(_entry(atom.node, [at[x] for x in atom.labels]))
         else:
             index = at[atom]
         for name, c in index.terms:
@@ -58,8 +58,19 @@ def combine(form: Affine, at: Mapping[Label, Index]) -> Index:
     return Index(tuple((name, c) for name, c in total.items() if c), const)
 
 
-def _name(lookup: Lookup) -> str:
-    return lookup.node.name if isinstance(lookup.node, Input) else "?"
+def _entry(node: Node, at: Sequence[Index]) -> str:
+    """The entry of an index array, or of a part of one: `tri[i, j + 1]`."""
+    if isinstance(node, Input):
+        return subscript(node.name, at)
+    if isinstance(node, Product) and len(node.factors) == 1:
+        solved, constraints = solved_labels(node)
+        place = dict(enumerate(at))
+        for label, form in reversed(solved.items()):
+            place[label] = combine(form, place)
+        part, labels = node.factors[0]
+        if not constraints and all(label in place for label in labels):
+            return _entry(part, [place[label] for label in labels])
+    return subscript("?", at)
 
 
 def subscript(name: str, indices: Sequence[Index]) -> str:

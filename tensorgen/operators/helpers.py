@@ -6,29 +6,29 @@ at the top of a file.
 
 HELPERS: dict[str, str] = {
     "_sigmoid": '''
-def _sigmoid(t: Array) -> Array:
+def _sigmoid(t: Array | Scalar) -> Array:
     """Return 1 / (1 + exp(-t)) without overflow or loss of digits."""
     e = np.exp(-np.abs(t))
     return np.where(t >= 0, 1, e) / (1 + e)
 ''',
     "_sech2": '''
-def _sech2(t: Array) -> Array:
+def _sech2(t: Array | Scalar) -> Array:
     """Return 1 - tanh(t)**2 without cancellation."""
     e = np.exp(-2 * np.abs(t))
     return 4 * e / (1 + e) ** 2
 ''',
     "_rroot": '''
-def _rroot(s: Array) -> Array:
+def _rroot(s: Array | Scalar) -> Array:
     """Return 1 / sqrt(s), and 0 where s is 0."""
     return np.where(s > 0, 1 / np.sqrt(np.where(s > 0, s, 1)), 0)
 ''',
     "_xlogy": '''
-def _xlogy(x: Array, y: Array) -> Array:
+def _xlogy(x: Array | Scalar, y: Array | Scalar) -> Array:
     """Return x * log(y), and 0 where x is 0."""
     return x * np.log(np.where(x == 0, 1, y))
 ''',
     "_prod_others": '''
-def _prod_others(x: Array, axis: Any = None) -> Array:
+def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
     """Return for each entry the product of all others along the axes."""
     zero = x == 0
     zeros = zero.sum(axis=axis, keepdims=True)

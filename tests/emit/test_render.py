@@ -296,7 +296,7 @@ def test_a_backends_piece_replaces_the_common_one() -> None:
     loader = environment("cupy").loader
     assert loader is not None
     source = loader.get_source(environment("cupy"), "types.py.j2")[0]
-    assert source.startswith("Array = cp.ndarray")
+    assert source.startswith("Array: TypeAlias = cp.ndarray")
 
 
 def test_the_templates_of_a_checkout_are_found() -> None:

@@ -86,6 +86,12 @@ def test_a_lookup_is_a_subscript_or_a_delta() -> None:
         [place], [(e.y, [entry])], constraints=[at_row], sizes={place: n}
     )
     assert formula(scatter) == "sum_j y[j] * delta[i, row[j]]"
+    # A part of an index array: its entries from the second on.
+    shift = ("eq", {"p": 1, "i": -1}, -1)
+    tail = e.graph.product("i", [(row, "p")], constraints=[shift], sizes={"i": m - 1})
+    at_tail = ("eq", {place: 1, Lookup(tail, (entry,)): -1}, 0)
+    later = e.graph.product([entry], [(e.x, [place])], constraints=[at_tail])
+    assert formula(later) == "sum_j x[j] * delta[j, row[i + 1]]"
 
 
 def test_labels_that_fix_each_other_by_lookups_keep_a_delta() -> None:
