@@ -73,6 +73,7 @@ def spec(program: StructuredProgram) -> str:
 
 DISTANCE = "sqrt(1 + sum((x[s[i], d] - x[t[i], d])**2, d))"
 STRAIN = "sum(P[i, a] * x[corner[i, a], d], a)"
+DISTANCE_TO_PAIR = "sum((weight[i] - sum(x[s[i], d] * y[u[i], d], d))**2, i)"
 CASES = {
     "springs on a line": program(
         "sum(weight[i] * sin(x[s[i]] - x[t[i]]), i)", "3 * e", shape=("n",)
@@ -162,3 +163,24 @@ def test_many_entries_of_several_inputs_are_eliminated_as_a_sparse_matrix() -> N
     assert type(factorization).__name__ == "_SparseFactorization"
     step = factorization.solve(b)
     assert abs(H @ step + 50 * step - b).max() < 1e-9
+
+
+def test_blocks_may_stay_apart_where_few_rows_have_elements() -> None:
+    sizes = SIZES | {"n": 30, "e": 4, "k": 3}
+    case = replace(CASES["two inputs"], wrt=("x",), sizes=sizes, hints="own")
+    case = replace(case, emit=HESSIAN, terms=(Term(DISTANCE_TO_PAIR, "n * k"),))
+    module: Any = load(case.text)
+    assert not list(check(case, module))
+    H = module.f_hess(**case.arguments())
+    assert "s" in H.factors
+    assert type(H.factorize(1.0)).__name__ == "_BlockFactorization"
+
+
+def test_places_do_not_overflow_the_integers_of_index_arrays() -> None:
+    case = replace(CASES["springs"], sizes=SIZES | {"n": 200})
+    arguments = case.arguments()
+    H = load(spec(case)).f_hess(**arguments)
+    small = {name: arguments[name].astype(np.uint8) for name in ("s", "t")}
+    narrow = load(spec(case)).f_hess(**arguments | small)
+    for places, expected in zip(narrow.coo(), H.coo(), strict=True):
+        np.testing.assert_array_equal(places, expected)

@@ -144,7 +144,8 @@ def _term(
     kept = []
     for link in term.links:
         index = structure.fields[tensor.arrays.index(link.index)]
-        entry = f"{index}[{', '.join(names[x] for x in link.labels)}]"
+        # Places may be too large for the integers of an index array.
+        entry = f"{index}[{', '.join(names[x] for x in link.labels)}].astype(int)"
         lines.append(f"{names[link.axis]} = {_shifted(entry, link.offset)}")
         bound = index_bound(link.index) or tensor.dims[link.axis]
         reach = (link.offset, bound - 1 + link.offset)

@@ -105,6 +105,7 @@ def block_call(
     first = sorted(tied)
     rest = [a for a in range(r) if a not in tied]
     labels = {x for term in terms for _, xs in term.factors for x in xs}
+    labels.update(link.axis for term in terms for link in term.links)
     numbered = first if labels & set(first) else []
     out = [*numbered, *rest, *(a + r for a in rest)]
     code = structure.code(core(structure, terms, out), "blocks", ["shift"])

@@ -125,6 +125,8 @@ SHAPES: dict[str, Shape] = {
     "head": ("e",),
     "tail": ("e",),
     "row": ("e",),
+    "near": ("e",),
+    "corner": ("s", "p"),
     "col": ("e",),
     "beta": (),
 }
@@ -132,7 +134,7 @@ LARGE = {"n": 10**5, "m": 10**4, "k": 5, "q": 500, "p": 4, "r": 4, "s": 100, "e"
 LARGE |= {"a": 100, "b": 80, "c": 60}
 """Hints for which every structure here is smaller than what it could be instead."""
 
-INDICES = {"head": "n", "tail": "n", "row": "m", "col": "q"}
+INDICES = {"head": "n", "tail": "n", "row": "m", "near": "m", "corner": "m", "col": "q"}
 
 
 class Maker:
@@ -176,6 +178,8 @@ def _matrix_terms(make: Maker) -> list[Callable[[], Term]]:
     phi, either = make.phi, make.either
     residual = "sum(C[i, j, l] * x[i, l], l)"
     rated = "sum(x[row[t], l] * Y[col[t], l], l)"
+    apart = "x[row[t], l] - x[near[t], l]"
+    corners = "sum(L[v, corner[t, v]] * x[corner[t, v], l], v)"
     return [
         lambda: Term(f"sum({phi('x')} * D)", "m * k"),
         lambda: Term("norm(W - x @ R)**2", "k * k"),
@@ -203,6 +207,9 @@ def _matrix_terms(make: Maker) -> list[Callable[[], Term]]:
         ),
         lambda: Term("norm(x[1:] - x[:-1] @ Q)**2", "m * k * k + 3 * k * k"),
         lambda: Term(f"sum((weight[t] - {rated})**2, t)", "m * k * k"),
+        lambda: Term(f"sum(weight[t] * {phi(apart)}, t, l)"),
+        lambda: Term(f"sum(weight[t] * {phi(f'sum(({apart})**2, l)')}, t)"),
+        lambda: Term(f"sum({phi(corners)}, t, l)"),
         lambda: Term("sum(D * x)**2", "m * k + 1"),
         lambda: Term("norm(x.T @ x - Q)**2"),
     ]
@@ -258,6 +265,7 @@ def _arrays(make: Maker) -> dict[Shape, list[Callable[[], Term]]]:
 COUPLINGS = (
     *("norm(W - x @ y.T)**2", "sum(W * sin(x @ y.T))", "sum(y * Y) * sum(x * D)"),
     *("sum(x) * sum(y**2)", "sum(x**2) + sum(y**4)", "norm(S @ x @ Y.T @ y)**2"),
+    "sum((weight[t] - sum(x[row[t], l] * y[col[t], l], l))**2, t)",
 )
 
 
