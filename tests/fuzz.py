@@ -35,7 +35,8 @@ LETTER = r"[ijklqrst]\d?"
 FEATURES = {
     "index arrays": r"index: ",
     "array[index array]": r"\w\[(row|col)\]",
-    "affine positions": r"\[[^\]:]*[a-z]\d? [+-] \w|\[[^\]:]*2\*[a-z]",
+    "affine positions": rf"\[([^\]:]*, )?([nmp\d +-]*[+-] |2\*)?{LETTER} [+-] \w"
+    rf"|\[[^\]:]*2\*{LETTER}",
     "derived shapes": r"shape: \[[^\]]*[+*]",
     "sums over indices": rf"sum\([^\n]*, {LETTER}[,)=]",
     "other reductions over indices": (

@@ -68,7 +68,7 @@ def test_the_oracle_agrees_with_jax_on_a_sample() -> None:
     from tests.programs import jax_meaning
 
     jax.config.update("jax_enable_x64", True)
-    for seed in (5, 105, 205):
+    for seed in (44, 63, 79):  # index arrays, conditions, derivatives among them
         expected = Expected(program(seed))
         found, order = expected.program, expected.value.ndim
         first, second = jax_meaning.derivatives(found, expected.direction)
@@ -77,7 +77,8 @@ def test_the_oracle_agrees_with_jax_on_a_sample() -> None:
         ]
         assert_allclose(jax_meaning.value(found), expected.value, rtol=1e-9, atol=1e-10)
         assert_allclose(got[0], expected.jacobian, rtol=1e-9, atol=1e-10)
-        assert_allclose(got[1], expected.second, rtol=1e-9, atol=1e-10)
+        along = got[1] @ expected.other
+        assert_allclose(along, expected.second, rtol=1e-9, atol=1e-10)
 
 
 def test_a_failing_program_is_made_smaller_and_keeps_failing() -> None:
