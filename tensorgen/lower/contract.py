@@ -157,6 +157,9 @@ def pair(
         return summed(joint, set(sides.contracted))
     if not (sides.batch or sides.left or sides.right):
         return _scalar(writer, a, b)
+    if (a.sliding or b.sliding) and len(sides.contracted) > 1:
+        # All but `einsum` would copy what the windows share.
+        return einsum(writer, [a, b], keep, want)
     if sides.batch:
         candidates = list(stacked(a, b, sides, want))
         if not (sides.left and sides.right):
@@ -279,5 +282,7 @@ def einsum(
     inputs = ",".join("".join(letter[x] for x in e.labels) for e in operands)
     subscripts = f'"{inputs}->{"".join(letter[x] for x in kept)}"'
     texts = [operand.text for operand in operands]
-    arguments = [subscripts, *texts, "optimize=True"]
+    arguments = [subscripts, *texts]
+    if len(operands) > 2:
+        arguments.append("optimize=True")
     return Expr(writer.np("einsum", *arguments), labels=tuple(kept))

@@ -15,6 +15,7 @@ from tensorgen.lower.constraints import (
 )
 from tensorgen.lower.layout import aligned
 from tensorgen.lower.text import Expr, Level, product, total
+from tensorgen.lower.windows import cuts, window_axes, windows
 from tensorgen.lower.writer import Writer
 
 Looked = Callable[[Ref], Expr]
@@ -49,6 +50,11 @@ class Indexer:
 
     def read(self, array: Expr, forms: list[Affine], dims: Sequence[Dim]) -> Expr:
         """The entries of `array` at `forms`, one for each of its axes."""
+        axes = window_axes(self.ranges, forms, dims)
+        if axes and array.kind == "float":
+            whole, ranges = cuts(self.ranges, forms, axes)
+            part = Indexer(self.writer, ranges, self.looked).read(array, whole, dims)
+            return windows(self.writer, self.ranges, part, forms, axes)
         at = self.subscript(forms, dims)
         if not at.text and not at.fancy:
             return array.bearing(at.labels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -103,7 +104,8 @@ class ProductLowering:
             at = [f"axis1={first}", f"axis2={second}"] if len(labels) > 2 else []
             rest = [x for axis, x in enumerate(labels) if axis not in (first, second)]
             text = self.writer.np("diagonal", operand.text, *at)
-            operand = operand.becoming(text, (*rest, label))
+            # NumPy lets nobody write to it, so that a result must be a copy.
+            operand = replace(operand.becoming(text, (*rest, label)), base="")
         return operand
 
     def _traced(self) -> Expr | None:

@@ -40,7 +40,8 @@ class Expr:
     whose memory the value shares; `upright` is the text before a mere `.T`. `turned`
     writes the value anew with its axes in another order, `applied` tells of a vector
     which matrix it is applied to which vector. A `boxed` scalar is an array without
-    axes, as `np.where` makes it.
+    axes, as `np.where` makes it. A `sliding` array is a view of more entries than it
+    has memory, which is not to be copied.
     """
 
     text: str
@@ -51,6 +52,7 @@ class Expr:
     base: str | None = None
     upright: tuple[str, Level] | None = None
     boxed: bool = False
+    sliding: bool = False
     turned: Callable[[tuple[Label, ...]], Expr] | None = field(
         default=None, compare=False
     )
@@ -69,7 +71,8 @@ class Expr:
         self, text: str, labels: tuple[Label, ...], level: Level = Level.ATOM
     ) -> Expr:
         """The same entries in another layout: a view of whatever this is."""
-        return Expr(text, level, labels, self.kind, self.weak, self.base)
+        view = Expr(text, level, labels, self.kind, self.weak, self.base)
+        return replace(view, sliding=True) if self.sliding else view
 
     def bearing(self, labels: tuple[Label, ...]) -> Expr:
         """The same array under the labels `labels`, axis by axis."""
