@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Lookup
+from tensorgen.lower import lower
 from tensorgen.operators.calls import OPERATORS as CALLS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.helpers import HELPERS
@@ -29,10 +33,20 @@ def helper(name: str) -> Any:
     return space[name]
 
 
-def test_every_helper_is_used_by_a_row() -> None:
+def test_every_helper_is_used_by_a_row_or_by_lowering() -> None:
     templates = [row.numpy for row in ELEMENTWISE.values()]
     templates += [row.numpy for row in CALLS.values()]
     used = {text.partition("(")[0] for text in templates if text.startswith("_")}
+    graph = Graph()
+    x, row = graph.input("x", ["n", "k"]), graph.input("row", ["n"], index=Dim.of("m"))
+    entry = Lookup(row, ("n",))  # type: ignore[arg-type]
+    sums = graph.product(
+        "mk",
+        [(x, "nk")],
+        constraints=[("eq", {"m": 1, entry: -1}, 0)],
+        sizes={"m": Dim.of("m")},
+    )
+    used.update(lower(graph, [sums]).helpers)
     assert sorted(used) == sorted(HELPERS)
 
 
