@@ -18,6 +18,7 @@ from tensorgen.passes.pair_transposes import pair_transposes
 from tensorgen.passes.rates import Rates
 from tensorgen.passes.share_factors import share_factors
 from tensorgen.passes.structure import Compressed
+from tensorgen.passes.take_diagonals import take_diagonals
 
 NOTHING: Mapping[int, Sequence[Permutation]] = {}
 
@@ -58,8 +59,9 @@ def optimise(
     """
     cost = CostModel(hints)
     plans = []
-    for roots in candidates:
-        shapes = [list(roots)]
+    for given in candidates:
+        roots = take_diagonals(graph, given)
+        shapes = [roots]
         if cross_country:
             shapes.insert(0, flatten_products(graph, roots, cost))
         for k, shape in enumerate(shapes):
