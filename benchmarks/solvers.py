@@ -5,8 +5,9 @@ benchmarks/results/solvers.txt. Each solver minimises a function of 20,000 unkno
 process of its own. What a call of generated code takes, its result included, and what
 the whole process comes to use besides, have to stay below a hundredth of a dense
 Hessian, and the minimum has to be found. Resident memory is what counts: trust-krylov
-reserves addresses for 2 N vectors, of which it touches those that it needs. IPOPT takes entries, and so minimises the chain without the terms of low rank; where it
-is not installed, its calls are made instead.
+reserves addresses for 2 N vectors, of which it touches those that it needs. IPOPT takes
+entries, and so minimises the chain without the terms of low rank; where it is not
+installed, its calls are made instead.
 """
 
 import argparse

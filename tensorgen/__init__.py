@@ -38,13 +38,14 @@ def load(
 ) -> ModuleType:
     """Return the module that a spec describes, made in memory.
 
-    Takes what `generate` takes. Tracebacks and `inspect.getsource` show its lines.
+    Takes what `generate` takes. Tracebacks and `inspect.getsource` show its lines,
+    which nobody has laid out: that would take as long as all the rest.
     """
     import hashlib
     import linecache
     import sys
 
-    file_name, text = _generate(text_or_path, backend, mode)
+    file_name, text = _generate(text_or_path, backend, mode, laid_out=False)
     # A name of its own, for dataclasses and pickle look classes up in sys.modules;
     # the same spec loaded again is the same module, so that nothing piles up.
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -65,7 +66,7 @@ def load(
 
 
 def _generate(
-    text_or_path: str | PathLike[str], backend: str, mode: str
+    text_or_path: str | PathLike[str], backend: str, mode: str, laid_out: bool = True
 ) -> tuple[str, str]:
     """Return the file name and the text of the one module."""
     # Imported here: `tensorgen --help` needs neither NumPy nor templates.
@@ -76,5 +77,5 @@ def _generate(
     else:
         path = Path(text_or_path)
         source = Source.decode(fspath(path), path.read_bytes())
-    ((name, text),) = compile_spec(source, [backend], mode).items()
+    ((name, text),) = compile_spec(source, [backend], mode, laid_out).items()
     return name, text

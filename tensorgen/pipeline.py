@@ -30,9 +30,9 @@ from tensorgen.spec.read import read_spec
 
 
 def compile_spec(
-    source: Source, backends: Sequence[str] | None, mode: str
+    source: Source, backends: Sequence[str] | None, mode: str, laid_out: bool = True
 ) -> dict[str, str]:
-    """Return the text of each generated file by its name.
+    """Return the text of each generated file by its name, laid out for a reader.
 
     Raises `SpecError` with every fault of the spec.
     """
@@ -52,7 +52,8 @@ def compile_spec(
         texts[backend.file_name(spec.module)] = render(
             ModuleBuilder(spec, graph, backend).build(
                 [plan for own in plans for plan in own], problems
-            )
+            ),
+            laid_out,
         )
     return texts
 

@@ -67,8 +67,8 @@ class FunctionView:
     lines: list[str]
 
 
-def render(module: Module) -> str:
-    """Return the source of a generated module, laid out."""
+def render(module: Module, laid_out: bool = True) -> str:
+    """Return the source of a generated module, laid out for a reader or not."""
     backend = BACKENDS[module.backend]
     source = (
         environment(backend.folder)
@@ -91,7 +91,7 @@ def render(module: Module) -> str:
             **_uses(module),
         )
     )
-    return layout(source)
+    return layout(source) if laid_out else source
 
 
 def layout(source: str) -> str:
