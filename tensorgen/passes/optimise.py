@@ -15,6 +15,7 @@ from tensorgen.passes.gather_steady import cost_of_a_call, gather_steady
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.rates import Rates
 from tensorgen.passes.structure import Compressed
+from tensorgen.passes.take_diagonals import take_diagonals
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,9 @@ def optimise(
     """
     cost = CostModel(hints)
     plans = []
-    for roots in candidates:
-        shapes = [list(roots)]
+    for given in candidates:
+        roots = take_diagonals(graph, given)
+        shapes = [roots]
         if cross_country:
             shapes.insert(0, flatten_products(graph, roots, cost))
         for k, shape in enumerate(shapes):

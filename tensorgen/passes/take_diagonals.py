@@ -1,0 +1,97 @@
+"""Take diagonals first: of what a sum, a product or a map is made of.
+
+The diagonal of `A @ B` is `sum_k A[i, k] B[k, i]`, that of `f(A)` is f of the
+diagonal: nothing off the diagonal is computed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Label,
+    Map,
+    Node,
+    Product,
+    Ref,
+    Sum,
+    children,
+    topological,
+)
+from tensorgen.passes.rebuild import rebuild
+from tensorgen.passes.views import renamed
+
+ROUNDS = 8
+"""How deep a diagonal is moved."""
+
+
+def take_diagonals(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with diagonals moved towards the inputs.
+
+    Fires on nodes that have no other use and no name: an array that is needed as a
+    whole holds its diagonal. Ends: each round moves a diagonal to operands.
+    """
+    current = list(roots)
+    for _ in range(ROUNDS):
+        before, current = current, _round(graph, current)
+        if before == current:
+            break
+    return current
+
+
+def _round(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+    uses = Counter(c for node in topological(roots) for c in children(node))
+    kept = {*roots, *graph.names}
+    once = {node for node, count in uses.items() if count == 1 and node not in kept}
+    return rebuild(graph, roots, lambda node: _moved(graph, node, once))
+
+
+def _moved(graph: Graph, node: Node, once: set[Node]) -> Node:
+    """A product with the diagonals among its factors taken one step earlier."""
+    if not isinstance(node, Product):
+        return node
+    refs = [_diagonal(graph, ref) if ref.node in once else ref for ref in node.factors]
+    if refs == list(node.factors):
+        return node
+    return graph.product(
+        range(node.order),
+        refs,
+        coefficient=node.coefficient,
+        constraints=renamed(node, lambda label: label),
+        sizes=dict(enumerate(node.sizes)),
+    )
+
+
+def _diagonal(graph: Graph, ref: Ref) -> Ref:
+    """A use as that of a node of its own, whose axes all have labels of their own."""
+    node, labels = ref
+    kept = tuple(dict.fromkeys(labels))
+    if len(kept) == len(labels):
+        return ref
+    dims = dict(zip(labels, node.dims, strict=True))
+
+    def part(inner: Node, axes: Sequence[Label]) -> tuple[Node, Sequence[Label]]:
+        at = [labels[a] for a in axes]
+        own = list(dict.fromkeys(at))
+        return graph.product(own, [(inner, at)]), own
+
+    match node:
+        case Sum(terms=terms):
+            parts = [(t.coefficient, *part(t.node, t.labels)) for t in terms]
+            return Ref(graph.sum(kept, parts, dims), kept)
+        case Map(args=args):
+            refs = [part(arg, axes) for arg, axes in args]
+            return Ref(graph.map(node.function, kept, refs, dims), kept)
+        case Product() if node.factors:
+            names = [*labels, *(("inner", k) for k in range(len(node.inner)))]
+            whole = graph.product(
+                kept,
+                [(n, [names[x] for x in xs]) for n, xs in node.factors],
+                coefficient=node.coefficient,
+                constraints=renamed(node, names.__getitem__),
+                sizes=dict(zip(names, node.sizes, strict=True)),
+            )
+            return Ref(whole, kept)
+    return ref

@@ -1,0 +1,75 @@
+"""Diagonals are taken before anything off them is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.interpret import evaluate
+from tensorgen.ir.nodes import Input, Node, topological
+from tensorgen.ir.verify import verify
+from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.passes.take_diagonals import take_diagonals
+
+n = Dim.of("n")
+INPUTS = {name: np.random.default_rng(k).random((4, 4)) for k, name in enumerate("AB")}
+INPUTS["x"] = np.random.default_rng(9).random(4)
+
+
+class Case:
+    """A graph with a few matrices on their way to a diagonal."""
+
+    def __init__(self) -> None:
+        self.g = Graph()
+        self.A, self.B = self.g.input("A", [n, n]), self.g.input("B", [n, n])
+        self.x = self.g.input("x", [n])
+
+    def product(self) -> Node:
+        return self.g.einsum("ik,kj->ij", self.A, self.B)
+
+    def total(self) -> Node:
+        outer = self.g.einsum("i,j->ij", self.x, self.x)
+        return self.g.sum(
+            "ij", [(1, self.A, "ji"), (-2, outer, "ij"), (1, self.x, "j")]
+        )
+
+    def mapped(self) -> Node:
+        return self.g.map("exp", "ij", [(self.total(), "ij")])
+
+    def tensor(self) -> Node:
+        return self.g.einsum("ij,jk->ijk", self.total(), self.B)
+
+
+@pytest.mark.parametrize("make", [Case.product, Case.total, Case.mapped])
+def test_no_matrix_is_computed_for_its_diagonal(make: Callable[[Case], Node]) -> None:
+    case = Case()
+    node = case.g.product("i", [(make(case), "ii")])
+    (better,) = take_diagonals(case.g, [node])
+    verify([better])
+    computed = [p for p in topological([better]) if not isinstance(p, Input)]
+    assert {part.order for part in computed} == {1}
+    before, after = evaluate([node, better], INPUTS, FUNCTIONS, OPERATORS, {"n": 4})
+    np.testing.assert_allclose(after, before)
+
+
+def test_a_diagonal_of_two_axes_of_three_is_taken_first_too() -> None:
+    case = Case()
+    node = case.g.product("ik", [(case.tensor(), "iik")])
+    (better,) = take_diagonals(case.g, [node])
+    verify([better])
+    assert max(part.order for part in topological([better])) == 2
+    before, after = evaluate([node, better], INPUTS, FUNCTIONS, OPERATORS, {"n": 4})
+    np.testing.assert_allclose(after, before)
+
+
+def test_what_is_needed_as_a_whole_holds_its_diagonal() -> None:
+    case = Case()
+    whole = case.product()
+    node = case.g.product("i", [(whole, "ii")])
+    assert take_diagonals(case.g, [node, whole]) == [node, whole]
+    case.g.name(whole, "C")
+    assert take_diagonals(case.g, [node]) == [node]
