@@ -23,7 +23,7 @@ REDUCTIONS = ("sum", "mean", "prod", "max", "min", "norm", "logsumexp")
 DERIVATIVES = ("grad", "jac", "hess", "hvp", "jvp", "vjp")
 
 
-class Meaningless(Exception):
+class Meaningless(ValueError):
     """A text whose ranges do not follow, or that leaves an axis."""
 
 

@@ -35,7 +35,7 @@ def _is_sound(program: RandomProgram) -> bool:
     try:
         with np.errstate(all="ignore"):
             value = meaning.value(program, program.arguments)
-    except (ValueError, IndexError, TypeError, np.linalg.LinAlgError):
+    except (ValueError, IndexError, TypeError, NameError, np.linalg.LinAlgError):
         return False
     return bool(np.all(np.isfinite(value)))
 
