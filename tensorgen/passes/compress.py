@@ -93,20 +93,28 @@ def compress(
         graph, node, cost, lambda term: isinstance(term, Product), root=True
     )
     terms = terms_of(graph, node)
-    loose = [part for term in terms for part in spread(graph, term)]
     forms = [terms_of(graph, common)]
-    if len(loose) <= MOST:
+    loose = _all_spread(graph, terms, large=False)
+    if loose is not None:
         forms.insert(0, loose)
-    looser = [part for term in terms for part in spread(graph, term, large=True)]
-    if len(looser) <= MOST and all(
-        len(take_apart(graph, term).factors) <= LONG for term in looser
-    ):
+    looser = loose and _all_spread(graph, terms, large=True)
+    if looser and all(len(take_apart(graph, x).factors) <= LONG for x in looser):
         forms.append(looser)
     choices = [[[take_apart(graph, x)] for x in form] for form in forms]
     few = [form for form in forms if len(form) <= SHARING]
     choices += linked_terms(graph, derived or node, few)
     found = [_compressed(graph, node.dims, c, cost, symmetries) for c in choices]
     return min([dense, *found], key=lambda form: _held(form.arrays, cost))
+
+
+def _all_spread(graph: Graph, terms: Sequence[Node], large: bool) -> list[Node] | None:
+    """All that terms are sums of; None where it is too much to look at."""
+    found: list[Node] = []
+    for k, term in enumerate(terms):
+        found += spread(graph, term, large)
+        if len(found) + len(terms) - k - 1 > MOST:
+            return None
+    return found
 
 
 def _compressed(
