@@ -48,13 +48,26 @@ def contract(
     if not inner:
         return multiply(writer, outer, coefficient, want)
     if _divides_one_out(inner):
-        core = summed(multiply(writer, inner, want=want), set(gone))
+        core = _multiplied(writer, inner, set(gone), want)
     else:
         operands = _gathered(_operands(writer, inner), writer)
         core = _reduce(writer, operands, set(keep), want)
     if not outer and coefficient == 1:
         return core
     return multiply(writer, [*outer, Factor(core)], coefficient, want)
+
+
+def _multiplied(
+    writer: Writer,
+    factors: Sequence[Factor],
+    gone: Collection[Label],
+    want: Sequence[Label] | None,
+) -> Expr:
+    """The elementwise product, summed over `gone`: where these stand is no matter."""
+    order = [x for x in natural_order([f.expr for f in factors]) if x not in gone]
+    if want is not None and order == [label for label in want if label in order]:
+        want = None
+    return summed(multiply(writer, factors, want=want), gone)
 
 
 def _divides_one_out(inner: Sequence[Factor]) -> bool:
@@ -153,8 +166,7 @@ def pair(
     if not sides.contracted:
         return multiply(writer, [Factor(a), Factor(b)], want=want)
     if sides.batch and not (sides.left or sides.right):
-        joint = multiply(writer, [Factor(a), Factor(b)], want=want)
-        return summed(joint, set(sides.contracted))
+        return _multiplied(writer, [Factor(a), Factor(b)], sides.contracted, want)
     if not (sides.batch or sides.left or sides.right):
         return _scalar(writer, a, b)
     if (a.sliding or b.sliding) and len(sides.contracted) > 1:
@@ -164,8 +176,9 @@ def pair(
         candidates = list(stacked(a, b, sides, want))
         if not (sides.left and sides.right):
             # A vector each: what takes no more than broadcasting reads better.
-            joint = multiply(writer, [Factor(a), Factor(b)], want=want)
-            candidates.append((ENTRYWISE, summed(joint, set(sides.contracted))))
+            each = [Factor(a), Factor(b)]
+            call = _multiplied(writer, each, sides.contracted, want)
+            candidates.append((ENTRYWISE, call))
     else:
         candidates = [*_plain(a, b, sides, want), *_general(writer, a, b, sides, want)]
         if len(sides.contracted) == 1 and sides.left and sides.right:

@@ -83,6 +83,7 @@ ONE_LINE: dict[str, Callable[[Case], Node]] = {
     "A.sum(axis=1)": lambda c: c.g.product("i", [(c.A, "ij")]),
     "A.sum()": lambda c: c.g.product("", [(c.A, "ij")]),
     "(A * B).sum(axis=1)": lambda c: c.g.einsum("ij,ij->i", c.A, c.B),
+    "(A * B).sum(axis=0)": lambda c: c.g.einsum("ij,ij->j", c.A, c.B),
     "(A**2).sum(axis=1)": lambda c: c.g.einsum("ij,ij->i", c.A, c.A),
     "(x / y).sum()": lambda c: c.g.product("", [(c.x, "i"), (c.power(c.y, -1), "i")]),
     # Higher orders and batches.
