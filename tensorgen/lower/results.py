@@ -49,10 +49,14 @@ def result(
     fresh: bool,
 ) -> Expr:
     """The array as a result; `fresh` ones share no memory with `shared` variables."""
+    repeats = len(set(expr.labels)) < len(dims)
     expr = full(writer, expr, dims)
     if not dims and expr.boxed:
         return Expr(f"{expr.at(Level.ATOM)}[()]")
-    if not fresh or expr.base is None or (expr.base and expr.base not in shared):
+    if not fresh or expr.base is None:
+        return expr
+    # A broadcast array repeats entries, and cannot be written to whoever owns them.
+    if not repeats and expr.base and expr.base not in shared:
         return expr
     if not dims:
         # A copy for a scalar of whatever kind.
