@@ -380,7 +380,7 @@ def nll_hvp(
     difference_4 = sums_2 + dlogit[:, None] - dlogit_dot_softmax_logit
     product = (responsibility * difference_4.T).sum(axis=1)
     difference_5 = difference_4.T - product[:, None]
-    weighted_2 = (responsibility.T * difference_5.T).sum(axis=1) / s
+    weighted_2 = (responsibility * difference_5).sum(axis=0) / s
     weight_dot = dlogit - dlogit_dot_softmax_logit
     scaled_weight_dot = responsibility.sum() / s * weight_dot
     total_2 = scaled_weight_dot + weighted_2.sum()
@@ -392,7 +392,7 @@ def nll_hvp(
     weighted_5 = responsibility[:, :, None] * total_3
     gathered_4 = (lower.transpose(0, 2, 1) @ weighted_4).T
     gathered_5 = (weighted_5.transpose(1, 0, 2) @ lower_2).transpose(1, 2, 0)
-    difference_6 = -(responsibility.T[:, None] * total_4.transpose(1, 2, 0)).sum(axis=2)
+    difference_6 = -(responsibility[:, :, None] * total_4).sum(axis=0)
     difference_6[:, :-1] -= (gathered_4 + gathered_5).sum(axis=0).T
     hvp_mu = difference_6 / s
     product_2 = (total @ responsibility.T[:, :, None])[..., 0]
@@ -702,7 +702,7 @@ class _NllPoint:
         difference_4 = sums + dlogit[:, None] - dlogit_dot_softmax_logit
         product_2 = (responsibility * difference_4.T).sum(axis=1)
         difference_5 = difference_4.T - product_2[:, None]
-        weighted_6 = (responsibility.T * difference_5.T).sum(axis=1) / s
+        weighted_6 = (responsibility * difference_5).sum(axis=0) / s
         weight_dot = dlogit - dlogit_dot_softmax_logit
         total_2 = sum_weighted * weight_dot + weighted_6.sum()
         hvp_logit = softmax_logit * total_2 - weighted_6
@@ -712,9 +712,7 @@ class _NllPoint:
         weighted_8 = responsibility[:, :, None] * total_3
         gathered_3 = (lower.transpose(0, 2, 1) @ weighted_3).T
         gathered_4 = (weighted_8.transpose(1, 0, 2) @ lower_2).transpose(1, 2, 0)
-        difference_6 = -(responsibility.T[:, None] * total_4.transpose(1, 2, 0)).sum(
-            axis=2
-        )
+        difference_6 = -(responsibility[:, :, None] * total_4).sum(axis=0)
         difference_6[:, :-1] -= (gathered_3 + gathered_4).sum(axis=0).T
         hvp_mu = difference_6 / s
         difference_7 = cp.zeros((c, d, d), dtype=dtype)

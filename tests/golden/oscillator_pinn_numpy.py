@@ -96,7 +96,7 @@ def residual(
     gathered = P[:, 2] * P[:, 0]
     weighted = (P[:, 0] * gathered)[:, None] * sech2_values
     ut = sech2_values.T @ gathered
-    product = (tanh_values.T * weighted.T).sum(axis=1)
+    product = (tanh_values * weighted).sum(axis=0)
     equation = omega**2 * u + 2 * decay * ut - 2 * product
     initial = np.zeros(2, dtype=dtype)
     initial[0] = weight * (u[0] - 1)
