@@ -10,17 +10,18 @@ with the axes exchanged.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import permutations, product
 
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import topological
-from tensorgen.passes.structure import StoredTerm, Tie, is_axis
-from tensorgen.passes.views import is_sparse
+from tensorgen.passes.structure import StoredTerm, Tie
 
 Permutation = tuple[int, ...]
 """The new place of each axis."""
+
+Pattern = frozenset[Tie]
 
 MOST = 120
 """More exchanges than those of five inputs are not tried."""
@@ -67,41 +68,108 @@ def mirror_terms(
 ) -> list[StoredTerm]:
     """Keep one of the terms whose ties are the same but for one of the exchanges.
 
-    Only where no two patterns of ties can hide one another: all axes are tied, or what
-    is not tied has no delta in its arrays. What index arrays tie may lie anywhere.
+    Only where what a tensor has along ties that are left out is theirs alone: all other
+    terms lie apart, whatever the sizes, or are symmetric by themselves. What index
+    arrays tie may lie anywhere.
     """
-    patterns: dict[frozenset[Tie], list[StoredTerm]] = {}
+    patterns: dict[Pattern, list[StoredTerm]] = {}
     for term in terms:
         patterns.setdefault(_pattern(term.ties), []).append(term)
-    if not symmetries or any(term.links or _may_hide(term) for term in terms):
+    if not symmetries or any(term.links for term in terms):
         return list(terms)
+    even = {p for p, own in patterns.items() if _are_symmetric(own, symmetries)}
+    kept = _kept(patterns, even, symmetries)
     found: list[StoredTerm] = []
-    done: set[frozenset[Tie]] = set()
-    for pattern in patterns:
-        if pattern in done:
+    for pattern, own in patterns.items():
+        if kept.get(pattern, pattern) != pattern:
             continue
-        orbit = {_pattern(_moved(pattern, to)) for to in symmetries} | {pattern}
-        if not all(other in patterns for other in orbit):
-            found += patterns[pattern]
-            continue
-        done |= orbit
-        kept = min((p for p in patterns if p in orbit), key=_backward)
-        for term in patterns[kept]:
-            seen = {kept}
+        for term in own:
+            seen = {pattern}
             found.append(term)
-            for to in symmetries:
-                other = _pattern(_moved(kept, to))
+            for to in symmetries if pattern in kept else ():
+                other = _pattern(_moved(pattern, to))
                 if other not in seen:
                     seen.add(other)
                     found.append(mirrored(term, to))
     return found
 
 
+def _kept(
+    patterns: Collection[Pattern],
+    even: Collection[Pattern],
+    symmetries: Sequence[Permutation],
+) -> dict[Pattern, Pattern]:
+    """Which pattern stands for each of those that exchanges lead to one another."""
+    orbits: dict[Pattern, set[Pattern]] = {}
+    for pattern in patterns:
+        orbit = {_pattern(_moved(pattern, to)) for to in symmetries} | {pattern}
+        if pattern not in even and orbit <= set(patterns):
+            first = min((p for p in patterns if p in orbit), key=_backward)
+            orbits[first] = orbit
+    while True:
+        kept = {p: first for first, orbit in orbits.items() for p in orbit}
+        rest = [p for p in patterns if p not in kept and p not in even]
+        wrong = [
+            first
+            for first, orbit in orbits.items()
+            if not all(_are_apart(p, q) for p in orbit for q in rest)
+            or not all(
+                # What is left out lies apart from what is kept, and of its own kind
+                # apart but for axes of length 1.
+                _are_apart(p, q, always=kept[p] != kept[q])
+                for p in orbit - {first}
+                for q in orbits
+            )
+        ]
+        if not wrong:
+            return kept
+        for first in wrong:
+            del orbits[first]
+
+
+def _are_apart(first: Pattern, second: Pattern, always: bool = True) -> bool:
+    """Whether no entry has both ties, whatever the sizes, or but for the least ones."""
+    offsets = {(tie.first, tie.second): tie.offset for tie in first}
+    distances = [
+        tie.offset - offsets[tie.first, tie.second]
+        for tie in second
+        if (tie.first, tie.second) in offsets
+    ]
+    return any(
+        size.is_positive() or (not always and size != 0 and size.is_nonnegative())
+        for distance in distances
+        for size in (distance, -distance)
+    )
+
+
+def _are_symmetric(
+    terms: Sequence[StoredTerm], symmetries: Sequence[Permutation]
+) -> bool:
+    """Whether the exchanges lead from each term to one of the same arrays."""
+
+    def content(term: StoredTerm) -> tuple[object, ...]:
+        factors = frozenset(Counter(term.factors).items())
+        return term.coefficient, factors, term.scale, _pattern(term.ties)
+
+    equal = {(t.first, t.second) for t in _pattern(terms[0].ties) if t.offset == 0}
+    if all(
+        a == b or (min(a, b), max(a, b)) in equal
+        for to in symmetries
+        for a, b in enumerate(to)
+    ):
+        return True  # on the diagonal
+    own = Counter(map(content, terms))
+    return all(
+        own == Counter(content(mirrored(term, to)) for term in terms)
+        for to in symmetries
+    )
+
+
 def _moved(ties: Iterable[Tie], to: Permutation) -> list[Tie]:
     return [Tie(to[t.first], to[t.second], t.offset) for t in ties]
 
 
-def _pattern(ties: Iterable[Tie]) -> frozenset[Tie]:
+def _pattern(ties: Iterable[Tie]) -> Pattern:
     """The ties of axes to the first of their kind, whichever they are tied to."""
     stars: dict[int, list[tuple[int, Dim]]] = {}
     for tie in ties:
@@ -114,18 +182,6 @@ def _pattern(ties: Iterable[Tie]) -> frozenset[Tie]:
     return frozenset(found)
 
 
-def _backward(pattern: frozenset[Tie]) -> int:
+def _backward(pattern: Pattern) -> int:
     """How many ties lead back."""
     return sum(not tie.offset.is_nonnegative() for tie in pattern)
-
-
-def _may_hide(term: StoredTerm) -> bool:
-    """Whether a term may have along the ties of others what they do not say."""
-    tied = {axis for tie in term.ties for axis in (tie.first, tie.second)}
-    free = [x for _, xs in term.factors for x in xs if is_axis(x) and x not in tied]
-    return bool(free) and any(
-        is_sparse(node)
-        for factor, labels in term.factors
-        if len(labels) > 1
-        for node in topological([factor])
-    )

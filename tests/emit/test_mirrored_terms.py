@@ -111,3 +111,30 @@ def test_what_may_hide_a_band_keeps_both_halves() -> None:
     x, A = RNG.normal(size=5), RNG.normal(size=(5, 5)) / 9
     H = module.f_hess(x, A)
     np.testing.assert_allclose(H.dense(), module.f_hess_dense(x, A), rtol=1e-12)
+
+
+HIDING = """
+tensorgen: 1
+inputs:
+  x: [m]
+  y: [n]
+  row: {shape: [n], index: m}
+functions:
+  f:
+    where: |
+      res[j, i, k] = y[i] + x[j] + (y[k] * y[k + 1])
+      S[i] = log(1 + exp(res[row[i], n - 1 - i, 0]))
+    expr: jvp(S[-1] + S[0], x, x)
+    wrt: y
+    emit: [hessian, dense_hessian]
+"""
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_what_other_terms_may_hide_is_not_mirrored(n: int) -> None:
+    # For some n an entry beside the diagonal also stands in a term without a delta.
+    module = tensorgen.load(HIDING)
+    arguments = {"x": RNG.normal(size=3), "y": RNG.normal(size=n)}
+    arguments["row"] = np.arange(n) % 3
+    H, dense = module.f_hess(**arguments), module.f_hess_dense(**arguments)
+    np.testing.assert_allclose(H.dense(), dense, atol=1e-12)
