@@ -10,15 +10,15 @@ BLOCK = 10  # random programs in one test
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--seeds",
-        default="0:300",
         metavar="START:STOP",
-        help="the seeds of the random programs (default: %(default)s)",
+        help="the seeds of the random programs (default: SEEDS of each module)",
     )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seeds" in metafunc.fixturenames:
-        start, stop = map(int, metafunc.config.getoption("--seeds").split(":"))
+        wanted = metafunc.config.getoption("--seeds") or metafunc.module.SEEDS
+        start, stop = map(int, wanted.split(":"))
         blocks = [range(k, min(k + BLOCK, stop)) for k in range(start, stop, BLOCK)]
         ids = [f"{block.start}:{block.stop}" for block in blocks]
         metafunc.parametrize("seeds", blocks, ids=ids)

@@ -90,7 +90,7 @@ def test_a_row_is_generated_up_to_order_three(row: Any) -> None:
             return interpreted({**given, x: point})
         return made.at(order, point).dense()
 
-    for order in (1, 2, 3):
+    for order in range(1, row.top + 1):
         found = made.at(order).dense()
         assert found.shape == value.shape + order * direction.shape
         along = np.tensordot(found, direction, direction.ndim)

@@ -27,6 +27,8 @@ from tests.programs.oracle import joined
 from tests.programs.shrink import shrink
 from tests.random_programs import program
 
+SEEDS = "0:300"
+
 
 @pytest.fixture(autouse=True)
 def plain_layout(monkeypatch: pytest.MonkeyPatch) -> None:

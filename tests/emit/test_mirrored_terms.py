@@ -134,7 +134,7 @@ functions:
 def test_what_other_terms_may_hide_is_not_mirrored(n: int) -> None:
     # For some n an entry beside the diagonal also stands in a term without a delta.
     module = tensorgen.load(HIDING)
-    arguments = {"x": RNG.normal(size=3), "y": RNG.normal(size=n)}
+    arguments: dict[str, Any] = {"x": RNG.normal(size=3), "y": RNG.normal(size=n)}
     arguments["row"] = np.arange(n) % 3
     H, dense = module.f_hess(**arguments), module.f_hess_dense(**arguments)
     np.testing.assert_allclose(H.dense(), dense, atol=1e-12)

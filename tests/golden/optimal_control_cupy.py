@@ -366,9 +366,7 @@ def lagrangian_hess(
     u = cp.zeros(5, dtype=dtype)
     u[:2] = 1
     weighted = h * friction
-    cos_values = cp.cos(Z[:, 0])
-    weighted_2 = h * g
-    d12_ = weighted_2 * cos_values
+    d12_ = h * g * cp.cos(Z[:, 0])
     gathered = h * Z[1:, 4]
     d_acceleration = cp.zeros(N, dtype=dtype)
     d_acceleration[1:] = -0.5 * gathered
@@ -404,16 +402,6 @@ def lagrangian_hess(
     d10_[1] = weighted
     d11_ = cp.zeros(5, dtype=dtype)
     d11_[2] = h
-    d13_ = cp.zeros(5, dtype=dtype)
-    d13_[4] = h
-    d14_ = cp.zeros(5, dtype=dtype)
-    d14_[2] = 1
-    d15_ = cp.zeros(5, dtype=dtype)
-    d15_[4] = weighted
-    d16_ = cp.zeros(N, dtype=dtype)
-    d16_[1:] = weighted_2 * cos_values[:-1]
-    d17_ = cp.zeros(5, dtype=dtype)
-    d17_[3] = h
     return LagrangianHessian(
         {
             "d": d,
@@ -428,11 +416,6 @@ def lagrangian_hess(
             "d10_": d10_,
             "d11_": d11_,
             "d12_": d12_,
-            "d13_": d13_,
-            "d14_": d14_,
-            "d15_": d15_,
-            "d16_": d16_,
-            "d17_": d17_,
         },
         (N,),
     )
@@ -538,8 +521,7 @@ def lagrangian_value_grad_hess(
     u = cp.zeros(5, dtype=dtype)
     u[:2] = 1
     weighted_3 = h * friction
-    weighted_4 = h * g
-    d12_ = weighted_4 * cos_values
+    d12_ = h * g * cos_values
     A = cp.zeros((N, 5, 5), dtype=dtype)
     A[1:, 0, 3] = 1
     A[1:, 4, 1] += 1
@@ -571,16 +553,6 @@ def lagrangian_value_grad_hess(
     d10_[1] = weighted_3
     d11_ = cp.zeros(5, dtype=dtype)
     d11_[2] = h
-    d13_ = cp.zeros(5, dtype=dtype)
-    d13_[4] = h
-    d14_ = cp.zeros(5, dtype=dtype)
-    d14_[2] = 1
-    d15_ = cp.zeros(5, dtype=dtype)
-    d15_[4] = weighted_3
-    d16_ = cp.zeros(N, dtype=dtype)
-    d16_[1:] = weighted_4 * cos_values[:-1]
-    d17_ = cp.zeros(5, dtype=dtype)
-    d17_[3] = h
     return (
         lagrangian,
         grad,
@@ -598,11 +570,6 @@ def lagrangian_value_grad_hess(
                 "d10_": d10_,
                 "d11_": d11_,
                 "d12_": d12_,
-                "d13_": d13_,
-                "d14_": d14_,
-                "d15_": d15_,
-                "d16_": d16_,
-                "d17_": d17_,
             },
             (N,),
         ),
@@ -944,29 +911,29 @@ class LagrangianHessian(_StructuredHessian):
     + A[i, j, l] * delta[i, k] + v[i] * delta[i, k] * delta[j, l + 3]
     + v[i] * delta[i, k] * delta[j + 3, l]
     + 1/2 * d8_[l] * d10_[j] * delta[i + 1, k]
+    + 1/2 * d8_[j] * d10_[l] * delta[i, k + 1]
     + 1/2 * w[j] * d8_[l] * d12_[i] * delta[i + 1, k]
-    + 1/2 * d7_[l] * d15_[j] * delta[i, k + 1]
-    + 1/2 * w[l] * d8_[j] * d16_[i] * delta[i, k + 1]
-    - w[j] * d6_[l] * delta[i + 1, k] - d7_[j] * d8_[l] * delta[i + 1, k]
+    + 1/2 * w[l] * d8_[j] * d12_[k] * delta[i, k + 1]
+    - w[j] * d6_[l] * delta[i + 1, k] - w[l] * d6_[j] * delta[i, k + 1]
+    - d7_[j] * d8_[l] * delta[i + 1, k] - d7_[l] * d8_[j] * delta[i, k + 1]
     - 1/2 * d6_[l] * d9_[j] * delta[i + 1, k]
+    - 1/2 * d6_[j] * d9_[l] * delta[i, k + 1]
     - 1/2 * d8_[l] * d11_[j] * delta[i + 1, k]
-    - d7_[l] * d8_[j] * delta[i, k + 1]
-    - 1/2 * d13_[j] * d14_[l] * delta[i, k + 1]
-    - w[l] * d6_[j] * delta[i, k + 1] - 1/2 * d7_[l] * d17_[j] * delta[i, k + 1]
+    - 1/2 * d8_[j] * d11_[l] * delta[i, k + 1]
     """
 
     structure = (
         "H[i, j, k, l] = d[i] * u[j] * delta[i, k] * delta[j, l] + A[i, "
         "j, l] * delta[i, k] + v[i] * delta[i, k] * delta[j, l + 3] + "
         "v[i] * delta[i, k] * delta[j + 3, l] + 1/2 * d8_[l] * d10_[j] * "
-        "delta[i + 1, k] + 1/2 * w[j] * d8_[l] * d12_[i] * delta[i + 1, "
-        "k] + 1/2 * d7_[l] * d15_[j] * delta[i, k + 1] + 1/2 * w[l] * "
-        "d8_[j] * d16_[i] * delta[i, k + 1] - w[j] * d6_[l] * delta[i + "
-        "1, k] - d7_[j] * d8_[l] * delta[i + 1, k] - 1/2 * d6_[l] * "
-        "d9_[j] * delta[i + 1, k] - 1/2 * d8_[l] * d11_[j] * delta[i + 1,"
-        " k] - d7_[l] * d8_[j] * delta[i, k + 1] - 1/2 * d13_[j] * "
-        "d14_[l] * delta[i, k + 1] - w[l] * d6_[j] * delta[i, k + 1] - "
-        "1/2 * d7_[l] * d17_[j] * delta[i, k + 1]"
+        "delta[i + 1, k] + 1/2 * d8_[j] * d10_[l] * delta[i, k + 1] + 1/2"
+        " * w[j] * d8_[l] * d12_[i] * delta[i + 1, k] + 1/2 * w[l] * "
+        "d8_[j] * d12_[k] * delta[i, k + 1] - w[j] * d6_[l] * delta[i + "
+        "1, k] - w[l] * d6_[j] * delta[i, k + 1] - d7_[j] * d8_[l] * "
+        "delta[i + 1, k] - d7_[l] * d8_[j] * delta[i, k + 1] - 1/2 * "
+        "d6_[l] * d9_[j] * delta[i + 1, k] - 1/2 * d6_[j] * d9_[l] * "
+        "delta[i, k + 1] - 1/2 * d8_[l] * d11_[j] * delta[i + 1, k] - 1/2"
+        " * d8_[j] * d11_[l] * delta[i, k + 1]"
     )
     fields = (
         "d",
@@ -981,11 +948,6 @@ class LagrangianHessian(_StructuredHessian):
         "d10_",
         "d11_",
         "d12_",
-        "d13_",
-        "d14_",
-        "d15_",
-        "d16_",
-        "d17_",
     )
     d: Array
     u: Array
@@ -999,11 +961,6 @@ class LagrangianHessian(_StructuredHessian):
     d10_: Array
     d11_: Array
     d12_: Array
-    d13_: Array
-    d14_: Array
-    d15_: Array
-    d16_: Array
-    d17_: Array
     _ease = 5  # the cheaper to solve with, the lower
 
     @property
@@ -1020,25 +977,7 @@ class LagrangianHessian(_StructuredHessian):
 
     def dense(self) -> Array:
         """Return the derivative as a new array of shape `tensor_shape`."""
-        (
-            d,
-            u,
-            A,
-            v,
-            w,
-            d6_,
-            d7_,
-            d8_,
-            d9_,
-            d10_,
-            d11_,
-            d12_,
-            d13_,
-            d14_,
-            d15_,
-            d16_,
-            d17_,
-        ) = (
+        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_, d11_, d12_ = (
             self.d,
             self.u,
             self.A,
@@ -1051,11 +990,6 @@ class LagrangianHessian(_StructuredHessian):
             self.d10_,
             self.d11_,
             self.d12_,
-            self.d13_,
-            self.d14_,
-            self.d15_,
-            self.d16_,
-            self.d17_,
         )
         (N,) = self.sizes
         dtype = self.dtype
@@ -1070,40 +1004,24 @@ class LagrangianHessian(_StructuredHessian):
         result[i, k[:, None], i, k[:, None] + 3] += v
         l = cp.arange(N - 1)
         result[l, :, l + 1] -= cp.outer(w, d6_)
-        result[l, :, l + 1] -= cp.outer(d7_, d8_)
-        result[l, :, l + 1] -= 0.5 * cp.outer(d9_, d6_)
-        result[l, :, l + 1] += 0.5 * cp.outer(d10_, d8_)
-        result[l, :, l + 1] -= 0.5 * cp.outer(d11_, d8_)
-        result[l + 1, :, l] -= cp.outer(d8_, d7_)
-        result[l + 1, :, l] -= 0.5 * cp.outer(d13_, d14_)
-        result[l + 1, :, l] += 0.5 * cp.outer(d15_, d7_)
         result[l + 1, :, l] -= cp.outer(d6_, w)
-        result[l + 1, :, l] -= 0.5 * cp.outer(d17_, d7_)
+        result[l, :, l + 1] -= cp.outer(d7_, d8_)
+        result[l + 1, :, l] -= cp.outer(d8_, d7_)
+        result[l, :, l + 1] -= 0.5 * cp.outer(d9_, d6_)
+        result[l + 1, :, l] -= 0.5 * cp.outer(d6_, d9_)
+        result[l, :, l + 1] += 0.5 * cp.outer(d10_, d8_)
+        result[l + 1, :, l] += 0.5 * cp.outer(d8_, d10_)
+        result[l, :, l + 1] -= 0.5 * cp.outer(d11_, d8_)
+        result[l + 1, :, l] -= 0.5 * cp.outer(d8_, d11_)
         result[l, :, l + 1] += 0.5 * (d12_[:, None, None] * w_d8_)[:-1]
-        result[l + 1, :, l] += 0.5 * (d16_[:, None, None] * w_d8_.T)[1:]
+        result[l + 1, :, l] += 0.5 * (w_d8_.T[:, None] * d12_[:, None])[
+            :, :-1
+        ].transpose(1, 0, 2)
         return result
 
     def _apply(self, operand: Array) -> Array:
         """Multiply by arrays that lie side by side on the last axis."""
-        (
-            d,
-            u,
-            A,
-            v,
-            w,
-            d6_,
-            d7_,
-            d8_,
-            d9_,
-            d10_,
-            d11_,
-            d12_,
-            d13_,
-            d14_,
-            d15_,
-            d16_,
-            d17_,
-        ) = (
+        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_, d11_, d12_ = (
             self.d,
             self.u,
             self.A,
@@ -1116,41 +1034,33 @@ class LagrangianHessian(_StructuredHessian):
             self.d10_,
             self.d11_,
             self.d12_,
-            self.d13_,
-            self.d14_,
-            self.d15_,
-            self.d16_,
-            self.d17_,
         )
         (N,) = self.sizes
         dtype = self.dtype
         width = operand.shape[-1]
         d6__operand = d6_ @ operand
+        w_operand = w @ operand
         d8__operand = d8_ @ operand
         gathered = cp.zeros((N, width), dtype=dtype)
         gathered[:-1] = d12_[:-1][:, None] * d8__operand[1:]
-        d7__operand = d7_ @ operand
-        w_operand = w @ operand
-        gathered_2 = cp.zeros((N, width), dtype=dtype)
-        gathered_2[1:] = d16_[1:][:, None] * w_operand[:-1]
         result = (
             A @ operand
             + d[:, None, None] * operand * u[:, None]
             + 0.5 * gathered[:, None] * w[:, None]
-            + 0.5 * gathered_2[:, None] * d8_[:, None]
         )
         result[:, 3:] += v[:, None, None] * operand[:, :2]
         result[:, :2] += v[:, None, None] * operand[:, 3:]
         result[:-1] -= d6__operand[1:][:, None] * w[:, None]
-        result[:-1] -= d8__operand[1:][:, None] * d7_[:, None]
-        result[:-1] -= 0.5 * d6__operand[1:][:, None] * d9_[:, None]
-        result[:-1] += 0.5 * d8__operand[1:][:, None] * d10_[:, None]
-        result[:-1] -= 0.5 * d8__operand[1:][:, None] * d11_[:, None]
-        result[1:] -= d7__operand[:-1][:, None] * d8_[:, None]
-        result[1:] -= 0.5 * (d14_ @ operand)[:-1][:, None] * d13_[:, None]
-        result[1:] += 0.5 * d7__operand[:-1][:, None] * d15_[:, None]
         result[1:] -= w_operand[:-1][:, None] * d6_[:, None]
-        result[1:] -= 0.5 * d7__operand[:-1][:, None] * d17_[:, None]
+        result[:-1] -= d8__operand[1:][:, None] * d7_[:, None]
+        result[1:] -= (d7_ @ operand)[:-1][:, None] * d8_[:, None]
+        result[:-1] -= 0.5 * d6__operand[1:][:, None] * d9_[:, None]
+        result[1:] -= 0.5 * (d9_ @ operand)[:-1][:, None] * d6_[:, None]
+        result[:-1] += 0.5 * d8__operand[1:][:, None] * d10_[:, None]
+        result[1:] += 0.5 * (d10_ @ operand)[:-1][:, None] * d8_[:, None]
+        result[:-1] -= 0.5 * d8__operand[1:][:, None] * d11_[:, None]
+        result[1:] -= 0.5 * (d11_ @ operand)[:-1][:, None] * d8_[:, None]
+        result[1:] += 0.5 * (d12_[:, None] * w_operand)[:-1][:, None] * d8_[:, None]
         return result
 
     def diagonal(self) -> Array:
@@ -1163,25 +1073,7 @@ class LagrangianHessian(_StructuredHessian):
 
         Duplicates add up; the pattern depends on shapes alone.
         """
-        (
-            d,
-            u,
-            A,
-            v,
-            w,
-            d6_,
-            d7_,
-            d8_,
-            d9_,
-            d10_,
-            d11_,
-            d12_,
-            d13_,
-            d14_,
-            d15_,
-            d16_,
-            d17_,
-        ) = (
+        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_, d11_, d12_ = (
             self.d,
             self.u,
             self.A,
@@ -1194,11 +1086,6 @@ class LagrangianHessian(_StructuredHessian):
             self.d10_,
             self.d11_,
             self.d12_,
-            self.d13_,
-            self.d14_,
-            self.d15_,
-            self.d16_,
-            self.d17_,
         )
         (N,) = self.sizes
         parts = []
@@ -1236,6 +1123,7 @@ class LagrangianHessian(_StructuredHessian):
         kept = k < N
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
+        parts.append((columns, rows, values))
         values = cp.ravel(cp.broadcast_to(-cp.outer(d7_, d8_), (N, 5, 5)))
         i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
         k = i + 1
@@ -1244,6 +1132,7 @@ class LagrangianHessian(_StructuredHessian):
         kept = k < N
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
+        parts.append((columns, rows, values))
         values = cp.ravel(cp.broadcast_to(-0.5 * cp.outer(d9_, d6_), (N, 5, 5)))
         i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
         k = i + 1
@@ -1252,6 +1141,7 @@ class LagrangianHessian(_StructuredHessian):
         kept = k < N
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
+        parts.append((columns, rows, values))
         values = cp.ravel(cp.broadcast_to(0.5 * cp.outer(d10_, d8_), (N, 5, 5)))
         i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
         k = i + 1
@@ -1260,6 +1150,7 @@ class LagrangianHessian(_StructuredHessian):
         kept = k < N
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
+        parts.append((columns, rows, values))
         values = cp.ravel(cp.broadcast_to(-0.5 * cp.outer(d11_, d8_), (N, 5, 5)))
         i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
         k = i + 1
@@ -1268,6 +1159,7 @@ class LagrangianHessian(_StructuredHessian):
         kept = k < N
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
+        parts.append((columns, rows, values))
         values = cp.ravel(0.5 * d12_[:, None, None] * cp.outer(w, d8_))
         i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
         k = i + 1
@@ -1276,54 +1168,7 @@ class LagrangianHessian(_StructuredHessian):
         kept = k < N
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
-        values = cp.ravel(cp.broadcast_to(-cp.outer(d8_, d7_), (N, 5, 5)))
-        i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
-        k = i - 1
-        rows = i * 5 + j
-        columns = k * 5 + a
-        kept = k >= 0
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-        parts.append((rows, columns, values))
-        values = cp.ravel(cp.broadcast_to(-0.5 * cp.outer(d13_, d14_), (N, 5, 5)))
-        i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
-        k = i - 1
-        rows = i * 5 + j
-        columns = k * 5 + a
-        kept = k >= 0
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-        parts.append((rows, columns, values))
-        values = cp.ravel(cp.broadcast_to(0.5 * cp.outer(d15_, d7_), (N, 5, 5)))
-        i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
-        k = i - 1
-        rows = i * 5 + j
-        columns = k * 5 + a
-        kept = k >= 0
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-        parts.append((rows, columns, values))
-        values = cp.ravel(cp.broadcast_to(-cp.outer(d6_, w), (N, 5, 5)))
-        i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
-        k = i - 1
-        rows = i * 5 + j
-        columns = k * 5 + a
-        kept = k >= 0
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-        parts.append((rows, columns, values))
-        values = cp.ravel(0.5 * d16_[:, None, None] * cp.outer(d8_, w))
-        i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
-        k = i - 1
-        rows = i * 5 + j
-        columns = k * 5 + a
-        kept = k >= 0
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-        parts.append((rows, columns, values))
-        values = cp.ravel(cp.broadcast_to(-0.5 * cp.outer(d17_, d7_), (N, 5, 5)))
-        i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
-        k = i - 1
-        rows = i * 5 + j
-        columns = k * 5 + a
-        kept = k >= 0
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-        parts.append((rows, columns, values))
+        parts.append((columns, rows, values))
         rows, columns, values = (
             cp.concatenate(part) for part in zip(*parts, strict=True)
         )
