@@ -37,7 +37,7 @@ def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
     return np.where(zeros - zero > 0, 0, others)
 ''',
     "_add_at": '''
-def _add_at(out: Array, index: Array | tuple[Array, ...], values: Array) -> None:
+def _add_at(out: Array, index: Any, values: Array) -> None:
     """Add values to out[index], where `index`, of the first axes, may repeat itself.
 
     Several times as fast as `np.add.at`, which is quick for vectors alone.
@@ -45,7 +45,7 @@ def _add_at(out: Array, index: Array | tuple[Array, ...], values: Array) -> None
     index = index if isinstance(index, tuple) else (index,)
     axes = len(index)
     index = tuple(k.astype(np.intp) for k in np.broadcast_arrays(*index))
-    rows = np.ravel_multi_index(index, out.shape[:axes])
+    rows: Any = np.ravel_multi_index(index, out.shape[:axes])
     width = int(np.prod(out.shape[axes:]))
     places = rows[..., None] * width + np.arange(width)
     values = np.broadcast_to(values, rows.shape + out.shape[axes:])

@@ -735,7 +735,7 @@ def columns_value_grad_hess(
     return loss, grad, ColumnsHessian({"alpha": alpha, "A": A}, (k, p))
 
 
-def _add_at(out: Array, index: Array | tuple[Array, ...], values: Array) -> None:
+def _add_at(out: Array, index: Any, values: Array) -> None:
     """Add values to out[index], where `index`, of the first axes, may repeat itself.
 
     Several times as fast as `np.add.at`, which is quick for vectors alone.
@@ -743,7 +743,7 @@ def _add_at(out: Array, index: Array | tuple[Array, ...], values: Array) -> None
     index = index if isinstance(index, tuple) else (index,)
     axes = len(index)
     index = tuple(k.astype(np.intp) for k in np.broadcast_arrays(*index))
-    rows = np.ravel_multi_index(index, out.shape[:axes])
+    rows: Any = np.ravel_multi_index(index, out.shape[:axes])
     width = int(np.prod(out.shape[axes:]))
     places = rows[..., None] * width + np.arange(width)
     values = np.broadcast_to(values, rows.shape + out.shape[axes:])
