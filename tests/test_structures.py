@@ -16,7 +16,7 @@ from tensorgen import load
 from tests.programs.check_structured import check
 from tests.programs.structured import StructuredProgram, Term, structured_program
 
-SEEDS = "0:120"
+SEEDS = "0:100"
 
 
 def faults(program: StructuredProgram) -> list[str]:
