@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tensorgen import __version__
@@ -73,14 +73,17 @@ class ModuleBuilder:
             self.backend.name,
             functions,
             spec.doc,
-            tuple(self._helper(name, source) for name, source in HELPERS.items()),
+            tuple(self._helpers()),
             bound,
             tuple(self.classes.values()),
         )
 
-    def _helper(self, name: str, source: str) -> Helper:
-        text = re.sub(r"\bnp\b", self.backend.alias, source).strip()
-        return Helper(name, text)
+    def _helpers(self) -> Iterator[Helper]:
+        lacking = self.backend.lacking
+        own = dict(zip(self.backend.written(lacking), lacking.values(), strict=True))
+        for name, source in {**HELPERS, **own}.items():
+            text = re.sub(r"\bnp\b", self.backend.alias, source).strip()
+            yield Helper(name, text)
 
     def function(self, planned: PlannedFunction) -> Function:
         """Lower one function."""
@@ -130,8 +133,8 @@ class ModuleBuilder:
             code.lines,
             code.returns,
             tuple(dict.fromkeys((*code.dims, *sizes))),
-            helpers=code.helpers,
-            modules=code.modules,
+            helpers=(*code.helpers, *self.backend.written(code.modules)),
+            modules=self.backend.imported(code.modules),
             needs_dtype=code.needs_dtype,
         )
         formulas = list(zip(planned.root_names, plan.formulas, strict=True))

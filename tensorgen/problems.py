@@ -193,8 +193,8 @@ class ProblemBuilder:
             tuple(lines),
             tuple(names),
             code.dims,
-            helpers=code.helpers,
-            modules=code.modules,
+            helpers=(*code.helpers, *self.backend.written(code.modules)),
+            modules=self.backend.imported(code.modules),
             needs_dtype=code.needs_dtype,
         )
         return Part(stage, body, self.reads)

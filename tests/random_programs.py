@@ -84,6 +84,8 @@ def _with_wrt(
     rng.shuffle(small)
     if not small or not found.binds_its_dims:
         return None
+    if rng.random() < 0.5:
+        small.sort(key=lambda name: name not in found.promises)
     wrt = small[:1]
     if (
         len(small) > 1
@@ -132,6 +134,8 @@ def _inputs(grower: Grower, numbers: np.random.Generator) -> dict[str, Shape]:
         for _ in range(rng.choice((2, 2, 3, 3))):
             order = rng.choice((0, 1, 1, 1, 2, 2, 2, 3))
             shapes.append(tuple(rng.choice(dims) for _ in range(order)))
+    if rng.random() < 0.15:
+        shapes.append((rng.choice(dims),) * 2)
     if rng.random() < 0.25:
         a, b = rng.choice(dims), rng.choice(("", *dims))
         dim = f"{a} + {b} - 1" if b not in ("", a) else f"2*{a}"

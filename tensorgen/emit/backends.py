@@ -6,8 +6,10 @@ templates, in which every piece replaces the one of the same name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+from tensorgen.operators.helpers import EXPM
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +19,8 @@ class Backend:
     `folder` holds its templates and ends the names of its files; `convert` is the
     expression that makes an array of a `{value}` that errors call `{name}`, itself an
     expression; `any_array` is the type of arrays of whatever dtype; `renamed` are the
-    packages that bear another name; `solving` says what ways to solve import.
+    packages that bear another name; `solving` says what ways to solve import; `lacking`
+    has the source of functions that modules hold themselves instead of importing them.
     """
 
     name: str
@@ -28,6 +31,7 @@ class Backend:
     any_array: str
     renamed: Mapping[str, str] = field(default_factory=dict)
     solving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    lacking: Mapping[str, str] = field(default_factory=dict)
 
     def file_name(self, module: str) -> str:
         """Return the name of a module's file."""
@@ -37,6 +41,14 @@ class Backend:
         """Return this backend's name of a module: cupyx.scipy.special."""
         package, dot, rest = module.partition(".")
         return self.renamed.get(package, package) + dot + rest
+
+    def imported(self, modules: Iterable[str]) -> tuple[str, ...]:
+        """Return those modules that are imported."""
+        return tuple(m for m in modules if m not in self.lacking)
+
+    def written(self, modules: Iterable[str]) -> tuple[str, ...]:
+        """Return the names of the functions that stand in for the others."""
+        return tuple(m.rpartition(".")[2] for m in modules if m in self.lacking)
 
     def import_line(self, module: str) -> str:
         """Return the statement that binds a module to its last component."""
@@ -66,6 +78,8 @@ BACKENDS: dict[str, Backend] = {
             renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
             # CuPy eliminates in sparse matrices on the host, by SciPy.
             solving=dict.fromkeys(("band", "sparse"), ("cupyx.scipy.sparse", "scipy")),
+            # CuPy's takes single matrices of double precision, and loses digits.
+            lacking={"scipy.linalg.expm": EXPM},
         ),
     )
 }

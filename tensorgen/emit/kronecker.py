@@ -145,6 +145,7 @@ def _matrices_of_sum(
     pairs = {axes: own for axes, own in parts.items() if len(own) > 1}
     if (
         not parts
+        or structure.rows in map(len, parts)  # one matrix: as large as the Hessian
         or len(set(acted)) < len(acted)
         or any(not _is_pair(structure, own) for own in pairs.values())
         or any(axes not in acting for axes in pairs for *_, acting in products)

@@ -234,8 +234,11 @@ def _uses(module: Module) -> dict[str, bool]:
         "has_indices": any(p.index is not None for p in _parameters(module)),
         "has_numbers": any(
             "math." in row
-            for f in module.functions
-            for row in (*f.body.lines, *f.body.returns)
+            for row in (
+                *(row for f in module.functions for row in f.body.lines),
+                *(row for f in module.functions for row in f.body.returns),
+                *(helper.source for helper in _helpers(module)),
+            )
         ),
         "has_matrix": hessian or dense or bool(bases),
         "has_jacobian": dense,

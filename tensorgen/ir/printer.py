@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import accumulate
 from typing import NamedTuple
 
 from tensorgen.ir.aliases import Aliases, turned
@@ -318,7 +319,7 @@ def _assembled(
 ) -> Text:
     """Join a coefficient, a sign of summation, factors and divisors."""
     over, below = _powers(over), _below(under)
-    if summed and not below and len(over) == 1 and over[0].startswith("(sum_"):
+    if summed and not below and len(over) == 1 and _is_sum(over[0]):
         inner, _, rest = over[0][5:-1].partition(" ")
         summed, over = [*summed, inner], [rest]
     sign = "-" if coefficient < 0 else ""
@@ -339,6 +340,12 @@ def _assembled(
     if len(factors) > 1 or below or sigma or sign:
         return f"{sign}{sigma}{body}", PRODUCT
     return body, ATOM if _ENTRY.fullmatch(body) else POWER
+
+
+def _is_sum(text: str) -> bool:
+    """Whether all of a text is a sum in parentheses: not a power of one."""
+    depths = accumulate((c == "(") - (c == ")") for c in text)
+    return text.startswith("(sum_") and list(depths).index(0) == len(text) - 1
 
 
 def _below(under: Sequence[Text]) -> str:

@@ -146,7 +146,9 @@ class Indexer:
         if isinstance(atom, Lookup):
             whole = self.looked(Ref(*atom))
             forms = [affine([(label, 1)]) for label in whole.labels]
-            return self.read(whole, forms, atom.node.dims)
+            # An entry of a diagonal has its label once, though the array has two axes.
+            sizes = dict(zip(atom.labels, atom.node.dims, strict=True))
+            return self.read(whole, forms, [sizes[label] for label in whole.labels])
         low, high = self.ranges.intervals[atom]
         return Expr(self.writer.vector(low, high), labels=(atom,), kind="int")
 
@@ -172,9 +174,13 @@ class Indexer:
         return (self.ranges.intervals[label][1] - 1) * c + form.const
 
     def _number(self, position: Dim, dim: Dim) -> str:
-        text = self._limit(position, dim)
-        inside = self.ranges.holds(position) and self.ranges.holds(dim - 1 - position)
-        return text if inside else f"min({text}, {self.writer.size(dim - 1).text})"
+        if self.ranges.holds(position):
+            text = self._limit(position, dim)
+        else:  # from the end it would leave a shorter axis at the front
+            text = f"max({self.writer.size(position).text}, 0)"
+        if self.ranges.holds(dim - 1 - position):
+            return text
+        return f"min({text}, {self.writer.size(dim - 1).text})"
 
     def _slice(self, form: Affine, dim: Dim) -> str:
         ((label, c),) = _labels(form)

@@ -60,7 +60,7 @@ class ProductLowering:
         if traced := self._traced():
             return traced
         if index_bound(self.node) is not None:
-            return self.lowering.operand(self.node.factors[0])
+            return self._looked(self.node.factors[0])
         factors = [self._factor(ref) for ref in self.node.factors]
         if is_symmetric(self.node):
             # Either order of the axes is right: take the one that reads better.
@@ -193,17 +193,13 @@ class ProductLowering:
         return contract(self.writer, factors, self.node.coefficient, keep, sizes, order)
 
     def _looked(self, ref: Ref) -> Expr:
-        return self.lowering.operand(ref)
+        """The entries of an array, each label once."""
+        return self._distinct(self.lowering.operand(ref))
 
     def _selected(self, indexer: Indexer, ref: Ref, forms: list[Affine]) -> Factor:
         """The entries of a factor at index forms."""
         base, axes, exponent = self._power(Ref(ref.node, tuple(range(len(forms)))))
-        array = self.lowering.operand(Ref(base, axes))
-        if not repeated(array):
-            mine = [forms[axis] for axis in array.labels]
-            dims: list[Dim] = [ref.node.dims[axis] for axis in array.labels]
-            return Factor(indexer.read(array, mine, dims), exponent)
-        array = self._distinct(array)
+        array = self._looked(Ref(base, axes))
         mine = [forms[axis] for axis in array.labels]
         dims = [ref.node.dims[axis] for axis in array.labels]
         return Factor(indexer.read(array, mine, dims), exponent)

@@ -42,6 +42,8 @@ def _add_at(out: Array, index: Any, values: Array) -> None:
 
     Several times as fast as `np.add.at`, which is quick for vectors alone.
     """
+    if not out.size:
+        return
     index = index if isinstance(index, tuple) else (index,)
     axes = len(index)
     index = tuple(k.astype(np.intp) for k in np.broadcast_arrays(*index))
@@ -53,3 +55,27 @@ def _add_at(out: Array, index: Any, values: Array) -> None:
     out += sums.reshape(out.shape)
 ''',
 }
+
+EXPM = '''
+def expm(a: Array) -> Array:
+    """Return the exponential of matrices (..., k, k).
+
+    By the Pade approximant of order 13 for a / 2**s, squared s times (Higham 2005).
+    """
+    norm = float(np.abs(a).sum(axis=-2).max()) if a.size else 0.0
+    s = math.ceil(math.log2(norm / 5.37)) if 5.37 < norm < math.inf else 0
+    a = a / 2**s
+    c = [1.0]
+    for j in range(13):
+        c.append(c[j] * (13 - j) / ((26 - j) * (j + 1)))
+    square, one = a @ a, np.eye(a.shape[-1], dtype=a.dtype)
+    even, odd = c[12] * one, c[13] * one
+    for j in range(10, -2, -2):
+        even = even @ square + c[j] * one
+        odd = odd @ square + c[j + 1] * one
+    odd = a @ odd
+    result = np.linalg.solve(even - odd, even + odd)
+    for _ in range(s):
+        result = result @ result
+    return result
+'''

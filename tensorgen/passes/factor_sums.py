@@ -194,6 +194,8 @@ def _renamed_rest(view: View, place: int, names: dict[Name, Name]) -> View:
             if k != place
         ],
         [rename(constraint, name) for constraint in view.constraints],
+        # Some labels stand in constraints alone.
+        {name(label): view.sizes[label] for label in _rest_labels(view, place)},
     )
 
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import permutations
+from itertools import chain, permutations
+from math import factorial
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -142,12 +143,8 @@ def _groups(dims: Sequence[Dim]) -> Iterator[list[Permutation]]:
         size = order // count
         blocks = [tuple(range(k * size, (k + 1) * size)) for k in range(count)]
         alike = {tuple(dims[axis] for axis in block) for block in blocks}
-        group = [
-            tuple(axis for block in blocks_in_order for axis in block)
-            for blocks_in_order in permutations(blocks)
-        ]
-        if count * size == order and len(alike) == 1 and len(group) <= MOST:
-            yield group
+        if count * size == order and len(alike) == 1 and factorial(count) <= MOST:
+            yield [tuple(chain(*ordered)) for ordered in permutations(blocks)]
     for second in range(order):
         for first in range(second):
             if dims[first] == dims[second]:

@@ -105,8 +105,9 @@ class Pair:
         assert got.nbytes == want.nbytes, where
         self.same(want.factors, got.factors, f"{where}.factors")
         self.same(want.dense(), got.dense(), f"{where}.dense()")
-        shape = want.tensor_shape[-1:]
-        v = np.cos(np.arange(shape[0])).astype(self.dtype)
+        axes = want.axes[-1] if hasattr(want, "axes") else len(want.columns[-1])
+        shape = want.tensor_shape[len(want.tensor_shape) - axes :]
+        v = np.cos(np.arange(np.prod(shape, dtype=int))).astype(self.dtype)
         contracted = got.contract(self.on_device(v))
         self.same(want.contract(v), contracted, f"{where}.contract()")
 

@@ -45,6 +45,14 @@ class Case:
         """The inputs that are index arrays."""
         return [name for name, given in self.inputs.items() if "index" in given]
 
+    @property
+    def waits(self) -> bool:
+        """Whether a value decides what is computed.
+
+        The range of index arrays is checked; `expm` squares as often as it must.
+        """
+        return bool(self.index_arrays) or "expm(" in self.text
+
     def arguments(self, dtype: str = "float64") -> dict[str, Any]:
         """Arrays and numbers for all inputs, the same each time."""
         rng = np.random.default_rng(len(self.name))
@@ -111,6 +119,11 @@ _EMBEDDED = {
         u=_f(RATINGS.format("sum(U**2)"), "U", ALL),
         joint=_f(RATINGS.format("sum(U**2) + sum(V**2)"), "[U, V]"),
         sums__i=_f("U[i, 0] + sum(val[t], t, row[t] == i)"),
+    ),
+    "exponentials": _spec(
+        "A: [n, n], T: [b, n, n], s: scalar",
+        single=_f("sum(expm(10 * s * A)**2)", "A", "value, gradient, hvp"),
+        batched=_f("expm(T) @ expm(-A)", "T", "value, jvp, vjp"),
     ),
     "slices": _spec(
         "x: [n], A: [m, n]",

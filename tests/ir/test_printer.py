@@ -114,6 +114,8 @@ def test_signs_coefficients_and_quotients_read_as_written() -> None:
     assert formula(g.einsum("i,i->i", e.x, e.x)) == "x[i]**2"
     both = g.einsum("i,i->i", g.sum("i", [(1, e.x, "i"), (1, e.s, "")]), e.x)
     assert formula(both) == "x[i] * (x[i] + s)"
+    inner = e.power(g.einsum("ij,j->i", e.A, e.x), 2)
+    assert formula(g.einsum("i->", inner)) == "sum_i (sum_j A[i, j] * x[j])**2"
     condition = g.map("less", "i", [(e.x, "i"), (e.s, "")])
     assert formula(g.map("where", "i", [(condition, "i"), (e.x, "i"), (e.s, "")])) == (
         "where(x[i] < s, x[i], s)"

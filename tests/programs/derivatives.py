@@ -12,7 +12,7 @@ from tests.programs.tree import ATOM, MUL, Expr, Shape, Statement, needs_of
 if TYPE_CHECKING:
     from tests.programs.grow import Grower
 
-MOST_EVALUATIONS = 140  # of an expression by the oracle, whose derivatives nest
+MOST_EVALUATIONS = 600  # of an expression by the oracle, whose derivatives nest
 
 
 class DerivativeGrower:
@@ -105,7 +105,7 @@ class DerivativeGrower:
         if shape[len(shape) - len(own) :] == own:
             found.append((f"jac({{0}}, {x})", (shape[: len(shape) - len(own)],)))
         if own + own == shape and own:
-            found += [(f"hess({{0}}, {x})", ((),))] * 2
+            found += [(f"hess({{0}}, {x})", ((),))] * 4
         if not shape and own:
             found += [
                 (f"sum(grad({{0}}, {x})**2)", ((),)),
@@ -115,5 +115,8 @@ class DerivativeGrower:
             found += [
                 (f"{{1}} @ grad({{0}}, {x})", ((), own)),
                 (f"trace(hess({{0}}, {x}))", ((),)),
+                (f"{{1}} @ hess({{0}}, {x}) @ {{1}}", ((), own)),
+                (f"{{1}} @ hvp({{0}}, {x}, {{2}})", ((), own, own)),
+                (f"sum(hvp({{0}}, {x}, {{1}})**2)", ((), own)),
             ]
         return found

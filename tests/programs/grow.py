@@ -97,7 +97,7 @@ class Grower:
             ways = [self.unary, self.binary, self.binary, self.kinked]
             ways += [by_order[min(len(shape), 2)]] * 4
             ways += [self.reduced] * 2
-            ways += [self.derivatives.expression] * 2
+            ways += [self.derivatives.expression] * 3
             ways += [self.leaf] * (depth == 1)
         for _ in range(6):
             expr = self.rng.choice(ways)(shape, depth)
@@ -246,6 +246,10 @@ class Grower:
             ("tensordot({0}, {1}, 2)", ((n, m), (n, m))),
             ("mse({0}, {1})", ((n, m), (n, m))),
             ("bce_with_logits({0}, {1})", ((n,), (n,))),
+            ("bce(sigmoid({0}), sigmoid({1}))", ((n,), (n,))),
+            ("sum(cross(stack([{0}, {1}, {2}]), stack([{2}, {0}, 2])))", ((), (), ())),
+            ("sum(logdet({0}))", (("spd", n, m),)),
+            ("tr({0} @ {1})", ((n, m), (m, n))),
             ("cross_entropy({0}, {1})", ((n, m), (n, m))),
             ("prod({0})", ((n,),)),
             ("sum(concatenate([{0}, {1}])**2)", ((n,), (m,))),
@@ -275,6 +279,9 @@ class Grower:
             ("prod({0}, axis=1)", ((n, m),)),
             ("tensordot({0}, {1}, 1)", ((n, m), (m,))),
             ("concatenate([{0}, {1}])[-1] * {0}", ((n,), (m,))),
+            ("squeeze({0}[:, None], 1)", ((n,),)),
+            ("det({0})", (("spd", n, m),)),
+            ("logdet({0})", (("spd", n, m),)),
         ]
         if n in self.sizes:
             ways += [
@@ -320,6 +327,10 @@ class Grower:
         ]
         if n in self.sizes:
             ways.append(("solve({0}, {1})", (("spd", n), (n, m))))
+        if m in self.sizes:
+            batched = (("spd", n, m), (n, m))
+            ways.append(("solve({0}, {1}[:, :, None])[:, :, 0]", batched))
+            ways.append(('einsum("ijk,ik->ij", inv({0}), {1})', batched))
         if n == m and n in self.sizes:
             ways += [
                 (f"{{0}} * eye({n})", ((n, n),)),
@@ -338,7 +349,13 @@ class Grower:
             ("{0} * {1}", ((n, m, p), (m, p))),
             ("{0}[:, :, None] * {1}", ((n, m), (p,))),
             ('einsum("i,j,k->ijk", {0}, {1}, {2})', ((n,), (m,), (p,))),
+            ("{0} @ {1}", ((n, m, q), (n, q, p))),
+            ("{0} @ {1}", ((m, q), (n, q, p))),
         ]
+        if m in self.sizes:
+            ways.append(("solve({0}, {1})", (("spd", n, m), (n, m, p))))
+        if m == p and m in self.sizes:
+            ways += [("inv({0})", (("spd", n, m),)), ("cholesky({0})", (("spd", n, m),))]
         return self.filled(self.rng.choice(ways), shape, depth)
 
     def filled(
@@ -348,7 +365,7 @@ class Grower:
         template, shapes = way
         args = tuple(
             (
-                self.well_conditioned(s[1], depth)
+                self.well_conditioned(*s[1:], depth=depth)
                 if s[:1] == ("spd",)
                 else self.grow(s, depth - 1)
             )
@@ -358,8 +375,12 @@ class Grower:
         level = ADD if template.startswith("{0} + ") else level
         return Expr(template, args, shape, level, needs_of(template))
 
-    def well_conditioned(self, n: str, depth: int) -> Expr:
-        """A positive definite matrix, mostly symmetric."""
+    def well_conditioned(self, *shape: str, depth: int) -> Expr:
+        """A positive definite matrix, mostly symmetric, or a batch of such."""
+        *batch, n = shape
+        if batch:
+            arg = self.grow((*batch, n, n), min(depth - 1, 1))
+            return Expr(f"tanh({{0}}) + 5*eye({n})", (arg,), (*batch, n, n), ADD)
         own = [x for x in self.promises if self.names[x] == (n, n)]
         spd = [x for x in own if self.promises[x] == "spd"]
         if spd and self.rng.random() < 0.6:

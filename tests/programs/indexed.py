@@ -205,7 +205,7 @@ class IndexGrower:
         self.sums = kept
         if rng.random() < 0.85:
             body = self.anchored(body, bound)
-        if kind in ("sum", "prod") and "=" not in over and rng.random() < 0.4:
+        if kind in ("sum", "prod") and "=" not in over and rng.random() < 0.55:
             over += f", {rng.choice(list(self.conditions(bound, free)))}"
         if kind == "norm":
             body = Expr("2 + {0}", (body,), (), ADD, (MUL,))

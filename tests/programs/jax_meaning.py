@@ -25,7 +25,7 @@ _RENAMED = {
 _SAME = (
     *("exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "cbrt", "sin", "cos"),
     *("tan", "sinh", "cosh", "tanh", "logaddexp", "hypot"),
-    *("abs", "maximum", "minimum", "where"),
+    *("abs", "maximum", "minimum", "where", "sign"),
 )
 
 JAX = meaning.namespace(
@@ -41,6 +41,7 @@ JAX = meaning.namespace(
         "erf": jax.scipy.special.erf,
         "erfc": jax.scipy.special.erfc,
         "lgamma": jax.scipy.special.gammaln,
+        "digamma": jax.scipy.special.digamma,
     },
     {
         "inv": jnp.linalg.inv,

@@ -166,6 +166,13 @@ def namespace(xp: Any, elementwise: Functions, linear: Functions) -> dict[str, A
     def elu(x: Array) -> Array:
         return f["where"](x >= 0, x, xp.exp(x) - 1)
 
+    def celu(x: Array, a: Array) -> Array:
+        return f["where"](x >= 0, x, a * (xp.exp(x / a) - 1))
+
+    def selu(x: Array) -> Array:
+        negative = 1.6732632423543772 * (xp.exp(x) - 1)
+        return 1.0507009873554805 * f["where"](x >= 0, x, negative)
+
     def trace(x: Array) -> Array:
         return xp.einsum("...ii->...", x)
 
@@ -197,6 +204,9 @@ def namespace(xp: Any, elementwise: Functions, linear: Functions) -> dict[str, A
         "prod": lambda x, axis=None: xp.prod(x, axis=axis),
         "cumsum": lambda x, axis=None: xp.cumsum(x, axis=axis),
         "trace": trace,
+        "tr": trace,
+        "cross": xp.cross,
+        "squeeze": xp.squeeze,
         "tril": lambda x, k=0: x * np.tri(x.shape[0], x.shape[1], k),
         "triu": lambda x, k=0: x * (1 - np.tri(x.shape[0], x.shape[1], k - 1)),
         "kron": kron,
@@ -216,6 +226,12 @@ def namespace(xp: Any, elementwise: Functions, linear: Functions) -> dict[str, A
         "elu": elu,
         "leaky_relu": lambda x, a: f["where"](x > 0, x, a * x),
         "huber": huber,
+        "prelu": lambda x, a: f["where"](x > 0, x, a * x),
+        "celu": celu,
+        "selu": selu,
+        "glu": lambda a, b: a * f["sigmoid"](b),
+        "logit": lambda p: xp.log(p) - xp.log(1 - p),
+        "bce": lambda p, y: -mean(y * xp.log(p) + (1 - y) * xp.log(1 - p)),
         "mse": lambda x, y: mean((x - y) ** 2),
         "bce_with_logits": lambda z, y: mean(f["softplus"](z) - y * z),
         "cross_entropy": lambda z, p: -mean(plain_sum(p * log_softmax(z, -1), -1)),

@@ -385,6 +385,8 @@ class Runtime:
     def gathered(self, name: str, values: Array, owners: Array, count: int) -> Array:
         """Reduce the values of each outer point."""
         xp = self.xp
+        if not count:
+            return xp.zeros(0)
         member = (np.arange(count)[:, None] == owners) * 1.0
         if name in ("max", "min", "prod"):
             if name != "prod" and not member.any(axis=1).all():
