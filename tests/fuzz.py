@@ -16,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +49,8 @@ FEATURES = {
     "deltas and indicators": r"delta\(|\(\w+ <=? \w+\)",
     "inv, solve": r"\b(inv|solve)\(",
     "det, logdet, cholesky, expm": r"\b(det|logdet|cholesky|expm)\(",
+    "stacks of matrices": r"(inv|solve|det|logdet|cholesky)\([^\n]*5\*eye\(",
+    "cross": r"\bcross\(",
     "softmax, logsumexp": r"\b(log_)?softmax\(|logsumexp\(",
     "grad, jac": r"\b(grad|jac)\(",
     "hess, hvp": r"\b(hess|hvp)\(",
@@ -102,8 +105,9 @@ def run(seeds: range, jobs: int) -> tuple[Counter[str], list[Outcome], float]:
     used: Counter[str] = Counter()
     failing: list[Outcome] = []
     start = time.perf_counter()
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        for done, both in enumerate(pool.imap_unordered(outcomes, seeds, 4), 1):
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        for done, both in enumerate(pool.map(outcomes, seeds, chunksize=4), 1):
             for outcome in both:
                 used.update(features(outcome.text))
                 if outcome.faults:

@@ -16,8 +16,7 @@ import numpy as np
 
 from tests.programs import meaning
 from tests.programs.grow import Grower
-from tests.programs.oracle import is_sure, jacobian
-from tests.programs.reading import DERIVATIVES
+from tests.programs.oracle import is_sure, jacobian, rests_on_derivatives
 from tests.programs.tree import RandomProgram, Shape, Statement
 
 VECTORS = ("x", "y", "z", "w")
@@ -66,12 +65,8 @@ def _attempt(seed: int, rng: random.Random) -> RandomProgram | None:
     )
     if not is_sure(found):
         return None
-    most = FEW_ENTRIES if _rests_on_derivatives(found.pruned()) else MOST_ENTRIES
+    most = FEW_ENTRIES if rests_on_derivatives(found.pruned()) else MOST_ENTRIES
     return _with_wrt(found.pruned(), rng, most)
-
-
-def _rests_on_derivatives(found: RandomProgram) -> bool:
-    return any(f"{kind}(" in found.text for kind in DERIVATIVES)
 
 
 def _with_wrt(

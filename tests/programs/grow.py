@@ -355,7 +355,10 @@ class Grower:
         if m in self.sizes:
             ways.append(("solve({0}, {1})", (("spd", n, m), (n, m, p))))
         if m == p and m in self.sizes:
-            ways += [("inv({0})", (("spd", n, m),)), ("cholesky({0})", (("spd", n, m),))]
+            ways += [
+                ("inv({0})", (("spd", n, m),)),
+                ("cholesky({0})", (("spd", n, m),)),
+            ]
         return self.filled(self.rng.choice(ways), shape, depth)
 
     def filled(

@@ -29,9 +29,14 @@ def value(program: RandomProgram, arguments: Mapping[str, Array]) -> Array:
     return meaning.value(program, arguments)
 
 
+def rests_on_derivatives(program: RandomProgram) -> bool:
+    """Whether there are derivatives in expressions, which are differences here."""
+    return any(f"{kind}(" in program.text for kind in DERIVATIVES)
+
+
 def is_sure(program: RandomProgram) -> bool:
     """Whether derivatives in expressions are the same by differences of finer steps."""
-    if not any(f"{kind}(" in program.text for kind in DERIVATIVES):
+    if not rests_on_derivatives(program):
         return True
     one = meaning.value(program, program.arguments)
     other = meaning.run(program, program.arguments, np, meaning.FINER)
