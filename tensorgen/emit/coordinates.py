@@ -111,12 +111,14 @@ def _term(
         **sizes,
     }
     free = list(sizes)
+    gathered = _gathered(structure, term)
+    between = {x for _, atoms, _ in gathered for x in atoms if isinstance(x, int)}
     node = graph.product(
         free,
         structure.factors(term),
         coefficient=term.coefficient,
-        constraints=_gathered(structure, term),
-        sizes=sizes,
+        constraints=gathered,
+        sizes={**{axis: tensor.dims[axis] for axis in between}, **sizes},
     )
     taken = {*structure.sizes, *structure.fields}
     letters = iter(x for x in LETTERS if x not in taken)
@@ -167,9 +169,14 @@ def _term(
 
 
 def _gathered(structure: Structure, term: StoredTerm) -> list[Triple]:
-    """The deltas that give the axes of factors which index arrays give."""
+    """The deltas that give the axes of factors which others, or index arrays, give."""
     used = {x for _, labels in term.factors for x in labels}
-    return [
+    found: list[Triple] = []
+    for tie in reversed(term.ties):
+        if tie.second in used:
+            used.add(tie.first)
+            found.append(("eq", {tie.first: 1, tie.second: -1}, tie.offset))
+    return found + [
         link.constraint(structure.stored) for link in term.links if link.axis in used
     ]
 

@@ -34,6 +34,9 @@ ARRAYS = ("A", "B", "C", "D", "E", "F", "G", "P", "Q", "R", "S", "T")
 SCALARS = ("alpha", "beta", "gamma", "delta")
 INDICES = ("I", "J", "K", "L", "M", "N")
 
+# What the classes call their attributes, and the methods what they compute.
+OWN_NAMES = frozenset(["array", "axes", "blocks", "columns", "coo", "count", "dense", "diagonal", "dot", "dtype", "entries", "factorize", "factors", "fields", "kept", "lower", "matrix", "matvec", "nbytes", "operand", "other", "part", "parts", "result", "rmatvec", "rows", "self", "shape", "shift", "side", "sizes", "solve", "structure", "tensor_shape", "values", "weight", "width", "band", "contract"])
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
@@ -112,7 +115,11 @@ class Structure:
         names: list[str] = []
         for node in self.tensor.arrays:
             if isinstance(node, Input):
-                names.append(node.name)
+                own = node.name.rstrip("0123456789") in OWN_NAMES
+                name = node.name + "_" * own
+                while own and name in taken:
+                    name += "_"
+                names.append(name)
                 continue
             choices: Sequence[str] = (SCALARS, VECTORS, ARRAYS)[min(node.order, 2)]
             if index_bound(node) is not None:

@@ -71,7 +71,10 @@ def ties_rows(structure: Structure, term: StoredTerm) -> bool:
 
 
 def core(structure: Structure, terms: Sequence[StoredTerm], out: Sequence[int]) -> Node:
-    """The sum of the terms over the axes `out`; ties of other axes are left out."""
+    """The sum of the terms over the axes `out`; ties of other axes are left out.
+
+    But a factor may bear an axis that is so far from one of `out`.
+    """
     graph, dims = structure.graph, structure.tensor.dims
     sizes: dict[Name, Dim] = {axis: dims[axis] for axis in out}
     parts = [
@@ -82,7 +85,7 @@ def core(structure: Structure, terms: Sequence[StoredTerm], out: Sequence[int]) 
             constraints=[
                 ("eq", {tie.first: 1, tie.second: -1}, tie.offset)
                 for tie in term.ties
-                if tie.first in sizes and tie.second in sizes
+                if {tie.first, tie.second} <= {*out, *_axes(term)}
             ]
             + [link.constraint(structure.stored) for link in term.links],
             sizes=sizes,
@@ -90,6 +93,10 @@ def core(structure: Structure, terms: Sequence[StoredTerm], out: Sequence[int]) 
         for term in terms
     ]
     return graph.sum(out, [(1, part, out) for part in parts], sizes)
+
+
+def _axes(term: StoredTerm) -> set[Name]:
+    return {x for _, labels in term.factors for x in labels}
 
 
 def size_text(dims: Sequence[Dim]) -> str:

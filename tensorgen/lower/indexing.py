@@ -55,12 +55,37 @@ class Indexer:
             whole, ranges = cuts(self.ranges, forms, axes)
             part = Indexer(self.writer, ranges, self.looked).read(array, whole, dims)
             return windows(self.writer, self.ranges, part, forms, axes)
+        array, dims = self._padded(array, forms, dims)
         at = self.subscript(forms, dims)
         if not at.text and not at.fancy:
             return array.bearing(at.labels)
         text = f"{array.at(Level.ATOM)}[{at.text}]"
         base = None if at.fancy else array.base
         return Expr(text, labels=at.labels, kind=array.kind, base=base)
+
+    def _padded(
+        self, array: Expr, forms: list[Affine], dims: Sequence[Dim]
+    ) -> tuple[Expr, Sequence[Dim]]:
+        """The array with an entry more where it may have none to clip positions to.
+
+        What is read there is masked.
+        """
+        plain = self._plain(forms, dims)
+        more = [
+            int(
+                not (basic and form.terms)
+                and not self.ranges.holds(dim - 1)
+                and not self.ranges.contain(form, (ZERO, dim))
+            )
+            for form, dim, basic in zip(forms, dims, plain, strict=True)
+        ]
+        if not any(more):
+            return array, dims
+        widths = ", ".join(f"(0, {k})" for k in more)
+        widths = f"({widths})" if len(more) > 1 else widths
+        text = self.writer.np("pad", array.text, widths)
+        longer = [dim + k for dim, k in zip(dims, more, strict=True)]
+        return Expr(text, labels=array.labels, kind=array.kind), longer
 
     def subscript(self, forms: list[Affine], dims: Sequence[Dim]) -> Subscript:
         """The positions `forms` of an array with axes of size `dims`."""

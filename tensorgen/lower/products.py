@@ -133,7 +133,11 @@ class ProductLowering:
             matrix = matrix.renamed((*batch, column, row).__getitem__)
             right = self.lowering.whole(other.node).renamed(other.labels.__getitem__)
             keep = range(node.order)
-            solution = solve(self.writer, matrix, labels, right, keep)
+            sizes = {
+                **dict(zip(labels, inverse.dims, strict=True)),
+                **dict(zip(other.labels, other.node.dims, strict=True)),
+            }
+            solution = solve(self.writer, matrix, labels, right, keep, sizes)
             rest = [
                 ref for j, ref in enumerate(node.factors) if j != k and ref != other
             ]

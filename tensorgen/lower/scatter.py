@@ -91,7 +91,7 @@ class Write:
             return
         value = multiply(writer, [Factor(core)], scale)
         along = len(self.dims) == len(value.labels) == len(at.labels) == 1
-        if writer.alias in SLOW_AT and not along:
+        if writer.alias in SLOW_AT and not (along and at.safe):
             self._add_by_entry(name, at, value)
             return
         value = aligned(value, at.labels)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.layout import aligned, ordered, transposed
 from tensorgen.lower.text import Applied, Expr, Level
@@ -37,6 +38,7 @@ def solve(
     inverse: tuple[Label, ...],
     other: Expr,
     keep: Collection[Label],
+    sizes: Mapping[Label, Dim],
 ) -> Expr:
     """`inv(matrix) @ other` where the inverse has the labels `inverse`.
 
@@ -51,7 +53,12 @@ def solve(
     result, contracted = (i, k) if k not in keep else (k, i)
     system = transposed(matrix, (*batch, contracted, result))
     free = [label for label in other.labels if label not in (*batch, contracted)]
-    right = aligned(other, (*batch, contracted, *free))
+    whole = (*batch, contracted, *free)
+    right = aligned(other, whole)
+    if not set(batch) <= set(other.labels):
+        # NumPy would broadcast it, CuPy does not.
+        shape = writer.shape([sizes[label] for label in whole])
+        right = Expr(writer.np("broadcast_to", right.text, shape), labels=whole)
     if free or not batch:
         text = writer.np("linalg.solve", system.text, right.text)
         applied = None if batch or free else Applied(system, right, solves=True)

@@ -47,7 +47,8 @@ def _add_at(out: Array, index: Any, values: Array) -> None:
     index = index if isinstance(index, tuple) else (index,)
     axes = len(index)
     index = tuple(k.astype(np.intp) for k in np.broadcast_arrays(*index))
-    rows: Any = np.ravel_multi_index(index, out.shape[:axes])
+    # Places from the end wrap.
+    rows: Any = np.ravel_multi_index(index, out.shape[:axes], mode="wrap")
     width = int(np.prod(out.shape[axes:]))
     places = rows[..., None] * width + np.arange(width)
     values = np.broadcast_to(values, rows.shape + out.shape[axes:])

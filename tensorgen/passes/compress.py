@@ -18,13 +18,16 @@ The paper moves the unit tensor of the first partial to the end for the same eff
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
+    Map,
     Node,
     Product,
     Size,
@@ -33,6 +36,7 @@ from tensorgen.ir.nodes import (
     is_zero,
     topological,
 )
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import factor_sum
 from tensorgen.passes.link_elements import linked_terms
@@ -209,10 +213,14 @@ def _scaled(
 
 
 def _is_made_of_sizes(node: Node) -> bool:
-    """Whether a node is a number that follows from sizes alone."""
-    leaves = [n for n in topological([node]) if not children(n)]
+    """Whether a node is a number that follows from sizes alone, at no cost."""
+    nodes = topological([node])
+    if any(isinstance(n, Map) and ELEMENTWISE[n.function].requires for n in nodes):
+        return False
     return not node.order and all(
-        isinstance(n, Size) or constant_value(n) is not None for n in leaves
+        isinstance(n, Size) or constant_value(n) is not None
+        for n in nodes
+        if not children(n)
     )
 
 
@@ -226,8 +234,26 @@ def _candidates(term: Parts, cost: CostModel) -> list[Partition]:
     """
     count = len(term.factors)
     pool = list(_partitions(count) if count <= EXACT else _greedy(term, cost))
+    pieces = _pieces(term)
+    if count > EXACT >= len(pieces):
+        pool += [
+            [[x for k in group for x in pieces[k]] for group in partition]
+            for partition in _partitions(len(pieces))
+        ]
     pool.sort(key=lambda partition: _estimate(term, partition, cost))
     return [[[k] for k in range(count)], *pool[:KEPT]]
+
+
+def _pieces(term: Parts) -> list[list[int]]:
+    """The factors that summed labels join."""
+    found: list[tuple[set[Name], list[int]]] = []
+    for k, (_, labels) in enumerate(term.factors):
+        own = {x for x in labels if not is_axis(x)}
+        joined = [piece for piece in found if piece[0] & own]
+        found = [piece for piece in found if not piece[0] & own]
+        places = sorted([k, *(m for _, ms in joined for m in ms)])
+        found.append((own.union(*(xs for xs, _ in joined)), places))
+    return [places for _, places in found]
 
 
 def _estimate(term: Parts, partition: Partition, cost: CostModel) -> float:
@@ -350,7 +376,7 @@ def _merged(
         limit = apart * len(group) if sparse and len(group) > 2 else apart
         limit = float("inf") if len(group) > MANY else limit
         if len(group) == 1 or cost.size(sizes.values()) > limit:
-            merged += group
+            merged += _paired(graph, group, cost)
             continue
         parts = []
         for term in group:
@@ -368,3 +394,50 @@ def _merged(
             )
         )
     return merged
+
+
+def _paired(
+    graph: Graph, terms: Sequence[StoredTerm], cost: CostModel
+) -> list[StoredTerm]:
+    """Add up what two terms of one pattern do not share, where that holds less.
+
+    `a[i] * h[j] + b[i] * h[j]` becomes `(a[i] + b[i]) * h[j]`.
+    """
+    if len(terms) > SHARING:
+        return list(terms)
+    before = _held(kept(terms), cost)
+    for first, second in combinations(terms, 2):
+        whole = _added(graph, first, second)
+        if whole is not None:
+            found = [*(t for t in terms if t not in (first, second)), whole]
+            if _held(kept(found), cost) < before:
+                return _paired(graph, found, cost)
+    return list(terms)
+
+
+def _added(graph: Graph, first: StoredTerm, second: StoredTerm) -> StoredTerm | None:
+    """Two terms as one: their common factors, and an array of their other ones.
+
+    None where these have no or different axes.
+    """
+    common = list((Counter(first.factors) & Counter(second.factors)).elements())
+    parts = []
+    for term in (first, second):
+        rest = list((Counter(term.factors) - Counter(common)).elements())
+        parts.append((term, rest, {x for _, xs in rest for x in xs}))
+    labels = parts[0][2]
+    if not common or not labels or labels != parts[1][2]:
+        return None
+    if not all(is_axis(x) or isinstance(x, Element) for x in labels):
+        return None
+    own = sorted(labels, key=_place)
+    sums = [
+        (
+            term.coefficient,
+            graph.product(own, [*rest, *((node, ()) for node in term.scale)]),
+            own,
+        )
+        for term, rest, _ in parts
+    ]
+    core = (graph.sum(own, sums), tuple(own))
+    return replace(first, coefficient=Fraction(1), factors=(core, *common), scale=())

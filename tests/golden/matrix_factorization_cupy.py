@@ -620,11 +620,14 @@ def _require_regular(condition: Any, size: int, dtype: Any) -> None:
         raise cp.linalg.LinAlgError("the Hessian is singular, or nearly so")
 
 
-def _require_spread(sizes: Array) -> None:
-    """Raise LinAlgError unless these sizes of eigenvalues are regular together."""
+def _require_spread(sizes: Array, lost: Any = 0) -> None:
+    """Raise LinAlgError unless these sizes of eigenvalues are regular together.
+
+    Numbers as large as `lost` were added to get them.
+    """
     if not sizes.size:
         return
-    smallest, largest = sizes.min(), sizes.max()
+    smallest, largest = sizes.min(), max(sizes.max(), lost)
     limit = sizes.size * float(cp.finfo(sizes.dtype).eps)
     if not (smallest > 0 and limit * largest <= smallest < math.inf):
         raise cp.linalg.LinAlgError("the Hessian is singular, or nearly so")

@@ -767,10 +767,13 @@ def _add_at(out: Array, index: Any, values: Array) -> None:
 
     Several times as fast as `np.add.at`, which is quick for vectors alone.
     """
+    if not out.size:
+        return
     index = index if isinstance(index, tuple) else (index,)
     axes = len(index)
     index = tuple(k.astype(np.intp) for k in np.broadcast_arrays(*index))
-    rows: Any = np.ravel_multi_index(index, out.shape[:axes])
+    # Places from the end wrap.
+    rows: Any = np.ravel_multi_index(index, out.shape[:axes], mode="wrap")
     width = int(np.prod(out.shape[axes:]))
     places = rows[..., None] * width + np.arange(width)
     values = np.broadcast_to(values, rows.shape + out.shape[axes:])
@@ -1030,11 +1033,14 @@ def _require_regular(condition: Any, size: int, dtype: Any) -> None:
         raise np.linalg.LinAlgError("the Hessian is singular, or nearly so")
 
 
-def _require_spread(sizes: Array) -> None:
-    """Raise LinAlgError unless these sizes of eigenvalues are regular together."""
+def _require_spread(sizes: Array, lost: Any = 0) -> None:
+    """Raise LinAlgError unless these sizes of eigenvalues are regular together.
+
+    Numbers as large as `lost` were added to get them.
+    """
     if not sizes.size:
         return
-    smallest, largest = sizes.min(), sizes.max()
+    smallest, largest = sizes.min(), max(sizes.max(), lost)
     limit = sizes.size * float(np.finfo(sizes.dtype).eps)
     if not (smallest > 0 and limit * largest <= smallest < math.inf):
         raise np.linalg.LinAlgError("the Hessian is singular, or nearly so")

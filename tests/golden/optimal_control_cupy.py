@@ -366,7 +366,7 @@ def lagrangian_hess(
     u = cp.zeros(5, dtype=dtype)
     u[:2] = 1
     weighted = h * friction
-    d12_ = h * g * cp.cos(Z[:, 0])
+    d8_ = h * g * cp.cos(Z[:, 0])
     gathered = h * Z[1:, 4]
     d_acceleration = cp.zeros(N, dtype=dtype)
     d_acceleration[1:] = -0.5 * gathered
@@ -383,8 +383,8 @@ def lagrangian_hess(
     A[:, 2, 2] += h
     A[1:, 2, 4] -= 0.5 * h
     A[1:, 3, 1] -= 0.5 * h
-    A[1:, 4, 0] += 0.5 * d12_[1:]
-    A[1:, 0, 4] += 0.5 * d12_[1:]
+    A[1:, 4, 0] += 0.5 * d8_[1:]
+    A[1:, 0, 4] += 0.5 * d8_[1:]
     A[:, 0, 0] += cp.sin(Z[:, 0]) * (g * d_acceleration)
     v = cp.zeros(N, dtype=dtype)
     v[0] = 1
@@ -393,15 +393,14 @@ def lagrangian_hess(
     d6_ = cp.zeros(5, dtype=dtype)
     d6_[3] = 1
     d7_ = cp.zeros(5, dtype=dtype)
-    d7_[1] = 1
-    d8_ = cp.zeros(5, dtype=dtype)
-    d8_[4] = 1
+    d7_[1] = h
     d9_ = cp.zeros(5, dtype=dtype)
-    d9_[1] = h
-    d10_ = cp.zeros(5, dtype=dtype)
-    d10_[1] = weighted
-    d11_ = cp.zeros(5, dtype=dtype)
-    d11_[2] = h
+    d9_[4] = 1
+    difference = cp.zeros(5, dtype=dtype)
+    difference[1] = -1
+    difference[1] += 0.5 * weighted
+    d10_ = difference.copy()
+    d10_[2] -= 0.5 * h
     return LagrangianHessian(
         {
             "d": d,
@@ -414,8 +413,6 @@ def lagrangian_hess(
             "d8_": d8_,
             "d9_": d9_,
             "d10_": d10_,
-            "d11_": d11_,
-            "d12_": d12_,
         },
         (N,),
     )
@@ -443,8 +440,8 @@ def lagrangian_value_grad_hess(
         missed = sum((Z[N - 1, k] - goal[k])**2, k)
         lagrangian = h / 2 * sum(Z[t, 2]**2, t) + weight / 2 * missed + first
             + steps
-        lagrangian = first + steps + 1/2 * weight * missed
-            + 1/2 * h * (sum_i Z[i, 2]**2)
+        lagrangian = steps + 1/2 * weight * missed + first
+            + 1/2 * (sum_i h * Z[i, 2]**2)
 
     Arguments:
         Z : array, shape (N, 5)
@@ -484,59 +481,60 @@ def lagrangian_value_grad_hess(
     dtype = Z.dtype
     if N < 1:
         raise ValueError("the range of 't' needs 1 <= N")
-    difference = Z[0, :2] - start
-    first = (Z[0, 3:] * difference).sum()
     angle = Z[1:, 0] - Z[:-1, 0] - 0.5 * h * (Z[:-1, 1] + Z[1:, 1])
     sin_values = cp.sin(Z[:, 0])
     acceleration = Z[:, 2] - g * sin_values - friction * Z[:, 1]
     total = acceleration[:-1] + acceleration[1:]
     velocity = Z[1:, 1] - Z[:-1, 1] - 0.5 * h * total
     steps = (Z[1:, 3] * angle + Z[1:, 4] * velocity).sum()
-    difference_2 = Z[-1, :2] - goal
-    missed = difference_2 @ difference_2
+    difference = Z[-1, :2] - goal
+    missed = difference @ difference
+    difference_2 = Z[0, :2] - start
+    first = Z[0, 3:] @ difference_2
     weighted = h * (Z[:, 2] ** 2).sum()
-    lagrangian = first + steps + 0.5 * weight * missed + 0.5 * weighted
+    lagrangian = steps + 0.5 * weight * missed + 0.5 * weighted + first
     gathered = h * Z[1:, 4]
     d_acceleration = cp.zeros(N, dtype=dtype)
     d_acceleration[1:] = -0.5 * gathered
     d_acceleration[:-1] -= 0.5 * gathered
     gathered_2 = h * Z[1:, 3]
-    weighted_2 = g * d_acceleration
+    gathered_3 = cp.zeros(5, dtype=dtype)
+    gathered_3[:2] = weight * difference
     cos_values = cp.cos(Z[:, 0])
     grad = cp.zeros((N, 5), dtype=dtype)
-    grad[-1, :2] = weight * difference_2
-    grad[1:, 4] += velocity
+    grad[1:, 4] = velocity
     grad[:, 2] += h * Z[:, 2] + d_acceleration
     grad[1:, 3] += angle
     grad[1:, 1] += Z[1:, 4] - 0.5 * gathered_2
     grad[:-1, 1] += -Z[1:, 4] - 0.5 * gathered_2
     grad[1:, 0] += Z[1:, 3]
-    grad[0, 3:] += difference
+    grad[0, 3:] += difference_2
     grad[0, :2] += Z[0, 3:]
     grad[:, 1] -= friction * d_acceleration
-    grad[:, 0] -= weighted_2 * cos_values
     grad[:-1, 0] -= Z[1:, 3]
+    grad[-1] += gathered_3
+    grad[:, 0] -= d_acceleration * (g * cos_values)
     d = cp.zeros(N, dtype=dtype)
     d[-1] = weight
     u = cp.zeros(5, dtype=dtype)
     u[:2] = 1
-    weighted_3 = h * friction
-    d12_ = h * g * cos_values
+    weighted_2 = h * friction
+    d8_ = h * g * cos_values
     A = cp.zeros((N, 5, 5), dtype=dtype)
     A[1:, 0, 3] = 1
     A[1:, 4, 1] += 1
     A[1:, 4, 2] -= 0.5 * h
-    A[1:, 4, 1] += 0.5 * weighted_3
+    A[1:, 4, 1] += 0.5 * weighted_2
     A[1:, 3, 0] += 1
     A[1:, 1, 4] += 1
     A[1:, 1, 3] -= 0.5 * h
-    A[1:, 1, 4] += 0.5 * weighted_3
+    A[1:, 1, 4] += 0.5 * weighted_2
     A[:, 2, 2] += h
     A[1:, 2, 4] -= 0.5 * h
     A[1:, 3, 1] -= 0.5 * h
-    A[1:, 4, 0] += 0.5 * d12_[1:]
-    A[1:, 0, 4] += 0.5 * d12_[1:]
-    A[:, 0, 0] += sin_values * weighted_2
+    A[1:, 4, 0] += 0.5 * d8_[1:]
+    A[1:, 0, 4] += 0.5 * d8_[1:]
+    A[:, 0, 0] += sin_values * (g * d_acceleration)
     v = cp.zeros(N, dtype=dtype)
     v[0] = 1
     w = cp.zeros(5, dtype=dtype)
@@ -544,15 +542,13 @@ def lagrangian_value_grad_hess(
     d6_ = cp.zeros(5, dtype=dtype)
     d6_[3] = 1
     d7_ = cp.zeros(5, dtype=dtype)
-    d7_[1] = 1
-    d8_ = cp.zeros(5, dtype=dtype)
-    d8_[4] = 1
+    d7_[1] = h
     d9_ = cp.zeros(5, dtype=dtype)
-    d9_[1] = h
+    d9_[4] = 1
     d10_ = cp.zeros(5, dtype=dtype)
-    d10_[1] = weighted_3
-    d11_ = cp.zeros(5, dtype=dtype)
-    d11_[2] = h
+    d10_[1] = -1
+    d10_[2] -= 0.5 * h
+    d10_[1] += 0.5 * weighted_2
     return (
         lagrangian,
         grad,
@@ -568,8 +564,6 @@ def lagrangian_value_grad_hess(
                 "d8_": d8_,
                 "d9_": d9_,
                 "d10_": d10_,
-                "d11_": d11_,
-                "d12_": d12_,
             },
             (N,),
         ),
@@ -817,11 +811,14 @@ def _require_regular(condition: Any, size: int, dtype: Any) -> None:
         raise cp.linalg.LinAlgError("the Hessian is singular, or nearly so")
 
 
-def _require_spread(sizes: Array) -> None:
-    """Raise LinAlgError unless these sizes of eigenvalues are regular together."""
+def _require_spread(sizes: Array, lost: Any = 0) -> None:
+    """Raise LinAlgError unless these sizes of eigenvalues are regular together.
+
+    Numbers as large as `lost` were added to get them.
+    """
     if not sizes.size:
         return
-    smallest, largest = sizes.min(), sizes.max()
+    smallest, largest = sizes.min(), max(sizes.max(), lost)
     limit = sizes.size * float(cp.finfo(sizes.dtype).eps)
     if not (smallest > 0 and limit * largest <= smallest < math.inf):
         raise cp.linalg.LinAlgError("the Hessian is singular, or nearly so")
@@ -909,46 +906,26 @@ class _StructuredHessian(_Hessian, _Structured):
 class LagrangianHessian(_StructuredHessian):
     """H[i, j, k, l] = d[i] * u[j] * delta[i, k] * delta[j, l]
     + A[i, j, l] * delta[i, k] + v[i] * delta[i, k] * delta[j, l + 3]
-    + v[i] * delta[i, k] * delta[j + 3, l]
-    + 1/2 * d8_[l] * d10_[j] * delta[i + 1, k]
-    + 1/2 * d8_[j] * d10_[l] * delta[i, k + 1]
-    + 1/2 * w[j] * d8_[l] * d12_[i] * delta[i + 1, k]
-    + 1/2 * w[l] * d8_[j] * d12_[k] * delta[i, k + 1]
+    + v[i] * delta[i, k] * delta[j + 3, l] + d9_[l] * d10_[j] * delta[i + 1, k]
+    + d9_[j] * d10_[l] * delta[i, k + 1]
+    + 1/2 * w[j] * d8_[i] * d9_[l] * delta[i + 1, k]
+    + 1/2 * w[l] * d8_[k] * d9_[j] * delta[i, k + 1]
     - w[j] * d6_[l] * delta[i + 1, k] - w[l] * d6_[j] * delta[i, k + 1]
-    - d7_[j] * d8_[l] * delta[i + 1, k] - d7_[l] * d8_[j] * delta[i, k + 1]
-    - 1/2 * d6_[l] * d9_[j] * delta[i + 1, k]
-    - 1/2 * d6_[j] * d9_[l] * delta[i, k + 1]
-    - 1/2 * d8_[l] * d11_[j] * delta[i + 1, k]
-    - 1/2 * d8_[j] * d11_[l] * delta[i, k + 1]
+    - 1/2 * d6_[l] * d7_[j] * delta[i + 1, k]
+    - 1/2 * d6_[j] * d7_[l] * delta[i, k + 1]
     """
 
     structure = (
         "H[i, j, k, l] = d[i] * u[j] * delta[i, k] * delta[j, l] + A[i, "
         "j, l] * delta[i, k] + v[i] * delta[i, k] * delta[j, l + 3] + "
-        "v[i] * delta[i, k] * delta[j + 3, l] + 1/2 * d8_[l] * d10_[j] * "
-        "delta[i + 1, k] + 1/2 * d8_[j] * d10_[l] * delta[i, k + 1] + 1/2"
-        " * w[j] * d8_[l] * d12_[i] * delta[i + 1, k] + 1/2 * w[l] * "
-        "d8_[j] * d12_[k] * delta[i, k + 1] - w[j] * d6_[l] * delta[i + "
-        "1, k] - w[l] * d6_[j] * delta[i, k + 1] - d7_[j] * d8_[l] * "
-        "delta[i + 1, k] - d7_[l] * d8_[j] * delta[i, k + 1] - 1/2 * "
-        "d6_[l] * d9_[j] * delta[i + 1, k] - 1/2 * d6_[j] * d9_[l] * "
-        "delta[i, k + 1] - 1/2 * d8_[l] * d11_[j] * delta[i + 1, k] - 1/2"
-        " * d8_[j] * d11_[l] * delta[i, k + 1]"
+        "v[i] * delta[i, k] * delta[j + 3, l] + d9_[l] * d10_[j] * "
+        "delta[i + 1, k] + d9_[j] * d10_[l] * delta[i, k + 1] + 1/2 * "
+        "w[j] * d8_[i] * d9_[l] * delta[i + 1, k] + 1/2 * w[l] * d8_[k] *"
+        " d9_[j] * delta[i, k + 1] - w[j] * d6_[l] * delta[i + 1, k] - "
+        "w[l] * d6_[j] * delta[i, k + 1] - 1/2 * d6_[l] * d7_[j] * "
+        "delta[i + 1, k] - 1/2 * d6_[j] * d7_[l] * delta[i, k + 1]"
     )
-    fields = (
-        "d",
-        "u",
-        "A",
-        "v",
-        "w",
-        "d6_",
-        "d7_",
-        "d8_",
-        "d9_",
-        "d10_",
-        "d11_",
-        "d12_",
-    )
+    fields = ("d", "u", "A", "v", "w", "d6_", "d7_", "d8_", "d9_", "d10_")
     d: Array
     u: Array
     A: Array
@@ -959,8 +936,6 @@ class LagrangianHessian(_StructuredHessian):
     d8_: Array
     d9_: Array
     d10_: Array
-    d11_: Array
-    d12_: Array
     _ease = 5  # the cheaper to solve with, the lower
 
     @property
@@ -977,7 +952,7 @@ class LagrangianHessian(_StructuredHessian):
 
     def dense(self) -> Array:
         """Return the derivative as a new array of shape `tensor_shape`."""
-        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_, d11_, d12_ = (
+        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_ = (
             self.d,
             self.u,
             self.A,
@@ -988,12 +963,10 @@ class LagrangianHessian(_StructuredHessian):
             self.d8_,
             self.d9_,
             self.d10_,
-            self.d11_,
-            self.d12_,
         )
         (N,) = self.sizes
         dtype = self.dtype
-        w_d8_ = cp.outer(w, d8_)
+        w_d9_ = cp.outer(w, d9_)
         result = cp.zeros((N, 5, N, 5), dtype=dtype)
         i = cp.arange(N)
         j = cp.arange(5)
@@ -1003,25 +976,21 @@ class LagrangianHessian(_StructuredHessian):
         result[i[:, None], k + 3, i[:, None], k] += v[:, None]
         result[i, k[:, None], i, k[:, None] + 3] += v
         l = cp.arange(N - 1)
+        result[l, :, l + 1] += cp.outer(d10_, d9_)
+        result[l + 1, :, l] += cp.outer(d9_, d10_)
         result[l, :, l + 1] -= cp.outer(w, d6_)
         result[l + 1, :, l] -= cp.outer(d6_, w)
-        result[l, :, l + 1] -= cp.outer(d7_, d8_)
-        result[l + 1, :, l] -= cp.outer(d8_, d7_)
-        result[l, :, l + 1] -= 0.5 * cp.outer(d9_, d6_)
-        result[l + 1, :, l] -= 0.5 * cp.outer(d6_, d9_)
-        result[l, :, l + 1] += 0.5 * cp.outer(d10_, d8_)
-        result[l + 1, :, l] += 0.5 * cp.outer(d8_, d10_)
-        result[l, :, l + 1] -= 0.5 * cp.outer(d11_, d8_)
-        result[l + 1, :, l] -= 0.5 * cp.outer(d8_, d11_)
-        result[l, :, l + 1] += 0.5 * (d12_[:, None, None] * w_d8_)[:-1]
-        result[l + 1, :, l] += 0.5 * (w_d8_.T[:, None] * d12_[:, None])[
+        result[l, :, l + 1] -= 0.5 * cp.outer(d7_, d6_)
+        result[l + 1, :, l] -= 0.5 * cp.outer(d6_, d7_)
+        result[l, :, l + 1] += 0.5 * (d8_[:, None, None] * w_d9_)[:-1]
+        result[l + 1, :, l] += 0.5 * (w_d9_.T[:, None] * d8_[:, None])[
             :, :-1
         ].transpose(1, 0, 2)
         return result
 
     def _apply(self, operand: Array) -> Array:
         """Multiply by arrays that lie side by side on the last axis."""
-        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_, d11_, d12_ = (
+        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_ = (
             self.d,
             self.u,
             self.A,
@@ -1032,17 +1001,15 @@ class LagrangianHessian(_StructuredHessian):
             self.d8_,
             self.d9_,
             self.d10_,
-            self.d11_,
-            self.d12_,
         )
         (N,) = self.sizes
         dtype = self.dtype
         width = operand.shape[-1]
+        d9__operand = d9_ @ operand
         d6__operand = d6_ @ operand
         w_operand = w @ operand
-        d8__operand = d8_ @ operand
         gathered = cp.zeros((N, width), dtype=dtype)
-        gathered[:-1] = d12_[:-1][:, None] * d8__operand[1:]
+        gathered[:-1] = d8_[:-1][:, None] * d9__operand[1:]
         result = (
             A @ operand
             + d[:, None, None] * operand * u[:, None]
@@ -1050,17 +1017,13 @@ class LagrangianHessian(_StructuredHessian):
         )
         result[:, 3:] += v[:, None, None] * operand[:, :2]
         result[:, :2] += v[:, None, None] * operand[:, 3:]
+        result[:-1] += d9__operand[1:][:, None] * d10_[:, None]
+        result[1:] += (d10_ @ operand)[:-1][:, None] * d9_[:, None]
         result[:-1] -= d6__operand[1:][:, None] * w[:, None]
         result[1:] -= w_operand[:-1][:, None] * d6_[:, None]
-        result[:-1] -= d8__operand[1:][:, None] * d7_[:, None]
-        result[1:] -= (d7_ @ operand)[:-1][:, None] * d8_[:, None]
-        result[:-1] -= 0.5 * d6__operand[1:][:, None] * d9_[:, None]
-        result[1:] -= 0.5 * (d9_ @ operand)[:-1][:, None] * d6_[:, None]
-        result[:-1] += 0.5 * d8__operand[1:][:, None] * d10_[:, None]
-        result[1:] += 0.5 * (d10_ @ operand)[:-1][:, None] * d8_[:, None]
-        result[:-1] -= 0.5 * d8__operand[1:][:, None] * d11_[:, None]
-        result[1:] -= 0.5 * (d11_ @ operand)[:-1][:, None] * d8_[:, None]
-        result[1:] += 0.5 * (d12_[:, None] * w_operand)[:-1][:, None] * d8_[:, None]
+        result[:-1] -= 0.5 * d6__operand[1:][:, None] * d7_[:, None]
+        result[1:] -= 0.5 * (d7_ @ operand)[:-1][:, None] * d6_[:, None]
+        result[1:] += 0.5 * (d8_[:, None] * w_operand)[:-1][:, None] * d9_[:, None]
         return result
 
     def diagonal(self) -> Array:
@@ -1073,7 +1036,7 @@ class LagrangianHessian(_StructuredHessian):
 
         Duplicates add up; the pattern depends on shapes alone.
         """
-        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_, d11_, d12_ = (
+        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_ = (
             self.d,
             self.u,
             self.A,
@@ -1084,8 +1047,6 @@ class LagrangianHessian(_StructuredHessian):
             self.d8_,
             self.d9_,
             self.d10_,
-            self.d11_,
-            self.d12_,
         )
         (N,) = self.sizes
         parts = []
@@ -1124,7 +1085,7 @@ class LagrangianHessian(_StructuredHessian):
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
         parts.append((columns, rows, values))
-        values = cp.ravel(cp.broadcast_to(-cp.outer(d7_, d8_), (N, 5, 5)))
+        values = cp.ravel(cp.broadcast_to(-0.5 * cp.outer(d7_, d6_), (N, 5, 5)))
         i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
         k = i + 1
         rows = i * 5 + j
@@ -1133,7 +1094,7 @@ class LagrangianHessian(_StructuredHessian):
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
         parts.append((columns, rows, values))
-        values = cp.ravel(cp.broadcast_to(-0.5 * cp.outer(d9_, d6_), (N, 5, 5)))
+        values = cp.ravel(0.5 * d8_[:, None, None] * cp.outer(w, d9_))
         i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
         k = i + 1
         rows = i * 5 + j
@@ -1142,25 +1103,7 @@ class LagrangianHessian(_StructuredHessian):
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
         parts.append((columns, rows, values))
-        values = cp.ravel(cp.broadcast_to(0.5 * cp.outer(d10_, d8_), (N, 5, 5)))
-        i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
-        k = i + 1
-        rows = i * 5 + j
-        columns = k * 5 + a
-        kept = k < N
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-        parts.append((rows, columns, values))
-        parts.append((columns, rows, values))
-        values = cp.ravel(cp.broadcast_to(-0.5 * cp.outer(d11_, d8_), (N, 5, 5)))
-        i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
-        k = i + 1
-        rows = i * 5 + j
-        columns = k * 5 + a
-        kept = k < N
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-        parts.append((rows, columns, values))
-        parts.append((columns, rows, values))
-        values = cp.ravel(0.5 * d12_[:, None, None] * cp.outer(w, d8_))
+        values = cp.ravel(cp.broadcast_to(cp.outer(d10_, d9_), (N, 5, 5)))
         i, j, a = cp.indices((N, 5, 5)).reshape(3, -1)
         k = i + 1
         rows = i * 5 + j

@@ -365,7 +365,7 @@ def lagrangian_hess(
     u = np.zeros(5, dtype=dtype)
     u[:2] = 1
     weighted = h * friction
-    d12_ = h * g * np.cos(Z[:, 0])
+    d8_ = h * g * np.cos(Z[:, 0])
     gathered = h * Z[1:, 4]
     d_acceleration = np.zeros(N, dtype=dtype)
     d_acceleration[1:] = -0.5 * gathered
@@ -382,8 +382,8 @@ def lagrangian_hess(
     A[:, 2, 2] += h
     A[1:, 2, 4] -= 0.5 * h
     A[1:, 3, 1] -= 0.5 * h
-    A[1:, 4, 0] += 0.5 * d12_[1:]
-    A[1:, 0, 4] += 0.5 * d12_[1:]
+    A[1:, 4, 0] += 0.5 * d8_[1:]
+    A[1:, 0, 4] += 0.5 * d8_[1:]
     A[:, 0, 0] += np.sin(Z[:, 0]) * (g * d_acceleration)
     v = np.zeros(N, dtype=dtype)
     v[0] = 1
@@ -392,15 +392,14 @@ def lagrangian_hess(
     d6_ = np.zeros(5, dtype=dtype)
     d6_[3] = 1
     d7_ = np.zeros(5, dtype=dtype)
-    d7_[1] = 1
-    d8_ = np.zeros(5, dtype=dtype)
-    d8_[4] = 1
+    d7_[1] = h
     d9_ = np.zeros(5, dtype=dtype)
-    d9_[1] = h
-    d10_ = np.zeros(5, dtype=dtype)
-    d10_[1] = weighted
-    d11_ = np.zeros(5, dtype=dtype)
-    d11_[2] = h
+    d9_[4] = 1
+    difference = np.zeros(5, dtype=dtype)
+    difference[1] = -1
+    difference[1] += 0.5 * weighted
+    d10_ = difference.copy()
+    d10_[2] -= 0.5 * h
     return LagrangianHessian(
         {
             "d": d,
@@ -413,8 +412,6 @@ def lagrangian_hess(
             "d8_": d8_,
             "d9_": d9_,
             "d10_": d10_,
-            "d11_": d11_,
-            "d12_": d12_,
         },
         (N,),
     )
@@ -442,8 +439,8 @@ def lagrangian_value_grad_hess(
         missed = sum((Z[N - 1, k] - goal[k])**2, k)
         lagrangian = h / 2 * sum(Z[t, 2]**2, t) + weight / 2 * missed + first
             + steps
-        lagrangian = first + steps + 1/2 * weight * missed
-            + 1/2 * h * (sum_i Z[i, 2]**2)
+        lagrangian = steps + 1/2 * weight * missed + first
+            + 1/2 * (sum_i h * Z[i, 2]**2)
 
     Arguments:
         Z : array, shape (N, 5)
@@ -483,59 +480,60 @@ def lagrangian_value_grad_hess(
     dtype = Z.dtype
     if N < 1:
         raise ValueError("the range of 't' needs 1 <= N")
-    difference = Z[0, :2] - start
-    first = (Z[0, 3:] * difference).sum()
     angle = Z[1:, 0] - Z[:-1, 0] - 0.5 * h * (Z[:-1, 1] + Z[1:, 1])
     sin_values = np.sin(Z[:, 0])
     acceleration = Z[:, 2] - g * sin_values - friction * Z[:, 1]
     total = acceleration[:-1] + acceleration[1:]
     velocity = Z[1:, 1] - Z[:-1, 1] - 0.5 * h * total
     steps = (Z[1:, 3] * angle + Z[1:, 4] * velocity).sum()
-    difference_2 = Z[-1, :2] - goal
-    missed = difference_2 @ difference_2
+    difference = Z[-1, :2] - goal
+    missed = difference @ difference
+    difference_2 = Z[0, :2] - start
+    first = Z[0, 3:] @ difference_2
     weighted = h * (Z[:, 2] ** 2).sum()
-    lagrangian = first + steps + 0.5 * weight * missed + 0.5 * weighted
+    lagrangian = steps + 0.5 * weight * missed + 0.5 * weighted + first
     gathered = h * Z[1:, 4]
     d_acceleration = np.zeros(N, dtype=dtype)
     d_acceleration[1:] = -0.5 * gathered
     d_acceleration[:-1] -= 0.5 * gathered
     gathered_2 = h * Z[1:, 3]
-    weighted_2 = g * d_acceleration
+    gathered_3 = np.zeros(5, dtype=dtype)
+    gathered_3[:2] = weight * difference
     cos_values = np.cos(Z[:, 0])
     grad = np.zeros((N, 5), dtype=dtype)
-    grad[-1, :2] = weight * difference_2
-    grad[1:, 4] += velocity
+    grad[1:, 4] = velocity
     grad[:, 2] += h * Z[:, 2] + d_acceleration
     grad[1:, 3] += angle
     grad[1:, 1] += Z[1:, 4] - 0.5 * gathered_2
     grad[:-1, 1] += -Z[1:, 4] - 0.5 * gathered_2
     grad[1:, 0] += Z[1:, 3]
-    grad[0, 3:] += difference
+    grad[0, 3:] += difference_2
     grad[0, :2] += Z[0, 3:]
     grad[:, 1] -= friction * d_acceleration
-    grad[:, 0] -= weighted_2 * cos_values
     grad[:-1, 0] -= Z[1:, 3]
+    grad[-1] += gathered_3
+    grad[:, 0] -= d_acceleration * (g * cos_values)
     d = np.zeros(N, dtype=dtype)
     d[-1] = weight
     u = np.zeros(5, dtype=dtype)
     u[:2] = 1
-    weighted_3 = h * friction
-    d12_ = h * g * cos_values
+    weighted_2 = h * friction
+    d8_ = h * g * cos_values
     A = np.zeros((N, 5, 5), dtype=dtype)
     A[1:, 0, 3] = 1
     A[1:, 4, 1] += 1
     A[1:, 4, 2] -= 0.5 * h
-    A[1:, 4, 1] += 0.5 * weighted_3
+    A[1:, 4, 1] += 0.5 * weighted_2
     A[1:, 3, 0] += 1
     A[1:, 1, 4] += 1
     A[1:, 1, 3] -= 0.5 * h
-    A[1:, 1, 4] += 0.5 * weighted_3
+    A[1:, 1, 4] += 0.5 * weighted_2
     A[:, 2, 2] += h
     A[1:, 2, 4] -= 0.5 * h
     A[1:, 3, 1] -= 0.5 * h
-    A[1:, 4, 0] += 0.5 * d12_[1:]
-    A[1:, 0, 4] += 0.5 * d12_[1:]
-    A[:, 0, 0] += sin_values * weighted_2
+    A[1:, 4, 0] += 0.5 * d8_[1:]
+    A[1:, 0, 4] += 0.5 * d8_[1:]
+    A[:, 0, 0] += sin_values * (g * d_acceleration)
     v = np.zeros(N, dtype=dtype)
     v[0] = 1
     w = np.zeros(5, dtype=dtype)
@@ -543,15 +541,13 @@ def lagrangian_value_grad_hess(
     d6_ = np.zeros(5, dtype=dtype)
     d6_[3] = 1
     d7_ = np.zeros(5, dtype=dtype)
-    d7_[1] = 1
-    d8_ = np.zeros(5, dtype=dtype)
-    d8_[4] = 1
+    d7_[1] = h
     d9_ = np.zeros(5, dtype=dtype)
-    d9_[1] = h
+    d9_[4] = 1
     d10_ = np.zeros(5, dtype=dtype)
-    d10_[1] = weighted_3
-    d11_ = np.zeros(5, dtype=dtype)
-    d11_[2] = h
+    d10_[1] = -1
+    d10_[2] -= 0.5 * h
+    d10_[1] += 0.5 * weighted_2
     return (
         lagrangian,
         grad,
@@ -567,8 +563,6 @@ def lagrangian_value_grad_hess(
                 "d8_": d8_,
                 "d9_": d9_,
                 "d10_": d10_,
-                "d11_": d11_,
-                "d12_": d12_,
             },
             (N,),
         ),
@@ -827,11 +821,14 @@ def _require_regular(condition: Any, size: int, dtype: Any) -> None:
         raise np.linalg.LinAlgError("the Hessian is singular, or nearly so")
 
 
-def _require_spread(sizes: Array) -> None:
-    """Raise LinAlgError unless these sizes of eigenvalues are regular together."""
+def _require_spread(sizes: Array, lost: Any = 0) -> None:
+    """Raise LinAlgError unless these sizes of eigenvalues are regular together.
+
+    Numbers as large as `lost` were added to get them.
+    """
     if not sizes.size:
         return
-    smallest, largest = sizes.min(), sizes.max()
+    smallest, largest = sizes.min(), max(sizes.max(), lost)
     limit = sizes.size * float(np.finfo(sizes.dtype).eps)
     if not (smallest > 0 and limit * largest <= smallest < math.inf):
         raise np.linalg.LinAlgError("the Hessian is singular, or nearly so")
@@ -923,46 +920,26 @@ class _StructuredHessian(_Hessian, _Structured):
 class LagrangianHessian(_StructuredHessian):
     """H[i, j, k, l] = d[i] * u[j] * delta[i, k] * delta[j, l]
     + A[i, j, l] * delta[i, k] + v[i] * delta[i, k] * delta[j, l + 3]
-    + v[i] * delta[i, k] * delta[j + 3, l]
-    + 1/2 * d8_[l] * d10_[j] * delta[i + 1, k]
-    + 1/2 * d8_[j] * d10_[l] * delta[i, k + 1]
-    + 1/2 * w[j] * d8_[l] * d12_[i] * delta[i + 1, k]
-    + 1/2 * w[l] * d8_[j] * d12_[k] * delta[i, k + 1]
+    + v[i] * delta[i, k] * delta[j + 3, l] + d9_[l] * d10_[j] * delta[i + 1, k]
+    + d9_[j] * d10_[l] * delta[i, k + 1]
+    + 1/2 * w[j] * d8_[i] * d9_[l] * delta[i + 1, k]
+    + 1/2 * w[l] * d8_[k] * d9_[j] * delta[i, k + 1]
     - w[j] * d6_[l] * delta[i + 1, k] - w[l] * d6_[j] * delta[i, k + 1]
-    - d7_[j] * d8_[l] * delta[i + 1, k] - d7_[l] * d8_[j] * delta[i, k + 1]
-    - 1/2 * d6_[l] * d9_[j] * delta[i + 1, k]
-    - 1/2 * d6_[j] * d9_[l] * delta[i, k + 1]
-    - 1/2 * d8_[l] * d11_[j] * delta[i + 1, k]
-    - 1/2 * d8_[j] * d11_[l] * delta[i, k + 1]
+    - 1/2 * d6_[l] * d7_[j] * delta[i + 1, k]
+    - 1/2 * d6_[j] * d7_[l] * delta[i, k + 1]
     """
 
     structure = (
         "H[i, j, k, l] = d[i] * u[j] * delta[i, k] * delta[j, l] + A[i, "
         "j, l] * delta[i, k] + v[i] * delta[i, k] * delta[j, l + 3] + "
-        "v[i] * delta[i, k] * delta[j + 3, l] + 1/2 * d8_[l] * d10_[j] * "
-        "delta[i + 1, k] + 1/2 * d8_[j] * d10_[l] * delta[i, k + 1] + 1/2"
-        " * w[j] * d8_[l] * d12_[i] * delta[i + 1, k] + 1/2 * w[l] * "
-        "d8_[j] * d12_[k] * delta[i, k + 1] - w[j] * d6_[l] * delta[i + "
-        "1, k] - w[l] * d6_[j] * delta[i, k + 1] - d7_[j] * d8_[l] * "
-        "delta[i + 1, k] - d7_[l] * d8_[j] * delta[i, k + 1] - 1/2 * "
-        "d6_[l] * d9_[j] * delta[i + 1, k] - 1/2 * d6_[j] * d9_[l] * "
-        "delta[i, k + 1] - 1/2 * d8_[l] * d11_[j] * delta[i + 1, k] - 1/2"
-        " * d8_[j] * d11_[l] * delta[i, k + 1]"
+        "v[i] * delta[i, k] * delta[j + 3, l] + d9_[l] * d10_[j] * "
+        "delta[i + 1, k] + d9_[j] * d10_[l] * delta[i, k + 1] + 1/2 * "
+        "w[j] * d8_[i] * d9_[l] * delta[i + 1, k] + 1/2 * w[l] * d8_[k] *"
+        " d9_[j] * delta[i, k + 1] - w[j] * d6_[l] * delta[i + 1, k] - "
+        "w[l] * d6_[j] * delta[i, k + 1] - 1/2 * d6_[l] * d7_[j] * "
+        "delta[i + 1, k] - 1/2 * d6_[j] * d7_[l] * delta[i, k + 1]"
     )
-    fields = (
-        "d",
-        "u",
-        "A",
-        "v",
-        "w",
-        "d6_",
-        "d7_",
-        "d8_",
-        "d9_",
-        "d10_",
-        "d11_",
-        "d12_",
-    )
+    fields = ("d", "u", "A", "v", "w", "d6_", "d7_", "d8_", "d9_", "d10_")
     d: Array
     u: Array
     A: Array
@@ -973,8 +950,6 @@ class LagrangianHessian(_StructuredHessian):
     d8_: Array
     d9_: Array
     d10_: Array
-    d11_: Array
-    d12_: Array
     _ease = 5  # the cheaper to solve with, the lower
 
     @property
@@ -991,7 +966,7 @@ class LagrangianHessian(_StructuredHessian):
 
     def dense(self) -> Array:
         """Return the derivative as a new array of shape `tensor_shape`."""
-        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_, d11_, d12_ = (
+        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_ = (
             self.d,
             self.u,
             self.A,
@@ -1002,12 +977,10 @@ class LagrangianHessian(_StructuredHessian):
             self.d8_,
             self.d9_,
             self.d10_,
-            self.d11_,
-            self.d12_,
         )
         (N,) = self.sizes
         dtype = self.dtype
-        w_d8_ = np.outer(w, d8_)
+        w_d9_ = np.outer(w, d9_)
         result = np.zeros((N, 5, N, 5), dtype=dtype)
         i = np.arange(N)
         j = np.arange(5)
@@ -1017,25 +990,21 @@ class LagrangianHessian(_StructuredHessian):
         result[i[:, None], k + 3, i[:, None], k] += v[:, None]
         result[i, k[:, None], i, k[:, None] + 3] += v
         l = np.arange(N - 1)
+        result[l, :, l + 1] += np.outer(d10_, d9_)
+        result[l + 1, :, l] += np.outer(d9_, d10_)
         result[l, :, l + 1] -= np.outer(w, d6_)
         result[l + 1, :, l] -= np.outer(d6_, w)
-        result[l, :, l + 1] -= np.outer(d7_, d8_)
-        result[l + 1, :, l] -= np.outer(d8_, d7_)
-        result[l, :, l + 1] -= 0.5 * np.outer(d9_, d6_)
-        result[l + 1, :, l] -= 0.5 * np.outer(d6_, d9_)
-        result[l, :, l + 1] += 0.5 * np.outer(d10_, d8_)
-        result[l + 1, :, l] += 0.5 * np.outer(d8_, d10_)
-        result[l, :, l + 1] -= 0.5 * np.outer(d11_, d8_)
-        result[l + 1, :, l] -= 0.5 * np.outer(d8_, d11_)
-        result[l, :, l + 1] += 0.5 * (d12_[:, None, None] * w_d8_)[:-1]
-        result[l + 1, :, l] += 0.5 * (w_d8_.T[:, None] * d12_[:, None])[
+        result[l, :, l + 1] -= 0.5 * np.outer(d7_, d6_)
+        result[l + 1, :, l] -= 0.5 * np.outer(d6_, d7_)
+        result[l, :, l + 1] += 0.5 * (d8_[:, None, None] * w_d9_)[:-1]
+        result[l + 1, :, l] += 0.5 * (w_d9_.T[:, None] * d8_[:, None])[
             :, :-1
         ].transpose(1, 0, 2)
         return result
 
     def _apply(self, operand: Array) -> Array:
         """Multiply by arrays that lie side by side on the last axis."""
-        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_, d11_, d12_ = (
+        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_ = (
             self.d,
             self.u,
             self.A,
@@ -1046,17 +1015,15 @@ class LagrangianHessian(_StructuredHessian):
             self.d8_,
             self.d9_,
             self.d10_,
-            self.d11_,
-            self.d12_,
         )
         (N,) = self.sizes
         dtype = self.dtype
         width = operand.shape[-1]
+        d9__operand = d9_ @ operand
         d6__operand = d6_ @ operand
         w_operand = w @ operand
-        d8__operand = d8_ @ operand
         gathered = np.zeros((N, width), dtype=dtype)
-        gathered[:-1] = d12_[:-1][:, None] * d8__operand[1:]
+        gathered[:-1] = d8_[:-1][:, None] * d9__operand[1:]
         result = (
             A @ operand
             + d[:, None, None] * operand * u[:, None]
@@ -1064,17 +1031,13 @@ class LagrangianHessian(_StructuredHessian):
         )
         result[:, 3:] += v[:, None, None] * operand[:, :2]
         result[:, :2] += v[:, None, None] * operand[:, 3:]
+        result[:-1] += d9__operand[1:][:, None] * d10_[:, None]
+        result[1:] += (d10_ @ operand)[:-1][:, None] * d9_[:, None]
         result[:-1] -= d6__operand[1:][:, None] * w[:, None]
         result[1:] -= w_operand[:-1][:, None] * d6_[:, None]
-        result[:-1] -= d8__operand[1:][:, None] * d7_[:, None]
-        result[1:] -= (d7_ @ operand)[:-1][:, None] * d8_[:, None]
-        result[:-1] -= 0.5 * d6__operand[1:][:, None] * d9_[:, None]
-        result[1:] -= 0.5 * (d9_ @ operand)[:-1][:, None] * d6_[:, None]
-        result[:-1] += 0.5 * d8__operand[1:][:, None] * d10_[:, None]
-        result[1:] += 0.5 * (d10_ @ operand)[:-1][:, None] * d8_[:, None]
-        result[:-1] -= 0.5 * d8__operand[1:][:, None] * d11_[:, None]
-        result[1:] -= 0.5 * (d11_ @ operand)[:-1][:, None] * d8_[:, None]
-        result[1:] += 0.5 * (d12_[:, None] * w_operand)[:-1][:, None] * d8_[:, None]
+        result[:-1] -= 0.5 * d6__operand[1:][:, None] * d7_[:, None]
+        result[1:] -= 0.5 * (d7_ @ operand)[:-1][:, None] * d6_[:, None]
+        result[1:] += 0.5 * (d8_[:, None] * w_operand)[:-1][:, None] * d9_[:, None]
         return result
 
     def diagonal(self) -> Array:
@@ -1087,7 +1050,7 @@ class LagrangianHessian(_StructuredHessian):
 
         Duplicates add up; the pattern depends on shapes alone.
         """
-        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_, d11_, d12_ = (
+        d, u, A, v, w, d6_, d7_, d8_, d9_, d10_ = (
             self.d,
             self.u,
             self.A,
@@ -1098,8 +1061,6 @@ class LagrangianHessian(_StructuredHessian):
             self.d8_,
             self.d9_,
             self.d10_,
-            self.d11_,
-            self.d12_,
         )
         (N,) = self.sizes
         parts = []
@@ -1138,7 +1099,7 @@ class LagrangianHessian(_StructuredHessian):
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
         parts.append((columns, rows, values))
-        values = np.ravel(np.broadcast_to(-np.outer(d7_, d8_), (N, 5, 5)))
+        values = np.ravel(np.broadcast_to(-0.5 * np.outer(d7_, d6_), (N, 5, 5)))
         i, j, a = np.indices((N, 5, 5)).reshape(3, -1)
         k = i + 1
         rows = i * 5 + j
@@ -1147,7 +1108,7 @@ class LagrangianHessian(_StructuredHessian):
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
         parts.append((columns, rows, values))
-        values = np.ravel(np.broadcast_to(-0.5 * np.outer(d9_, d6_), (N, 5, 5)))
+        values = np.ravel(0.5 * d8_[:, None, None] * np.outer(w, d9_))
         i, j, a = np.indices((N, 5, 5)).reshape(3, -1)
         k = i + 1
         rows = i * 5 + j
@@ -1156,25 +1117,7 @@ class LagrangianHessian(_StructuredHessian):
         rows, columns, values = rows[kept], columns[kept], values[kept]
         parts.append((rows, columns, values))
         parts.append((columns, rows, values))
-        values = np.ravel(np.broadcast_to(0.5 * np.outer(d10_, d8_), (N, 5, 5)))
-        i, j, a = np.indices((N, 5, 5)).reshape(3, -1)
-        k = i + 1
-        rows = i * 5 + j
-        columns = k * 5 + a
-        kept = k < N
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-        parts.append((rows, columns, values))
-        parts.append((columns, rows, values))
-        values = np.ravel(np.broadcast_to(-0.5 * np.outer(d11_, d8_), (N, 5, 5)))
-        i, j, a = np.indices((N, 5, 5)).reshape(3, -1)
-        k = i + 1
-        rows = i * 5 + j
-        columns = k * 5 + a
-        kept = k < N
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-        parts.append((rows, columns, values))
-        parts.append((columns, rows, values))
-        values = np.ravel(0.5 * d12_[:, None, None] * np.outer(w, d8_))
+        values = np.ravel(np.broadcast_to(np.outer(d10_, d9_), (N, 5, 5)))
         i, j, a = np.indices((N, 5, 5)).reshape(3, -1)
         k = i + 1
         rows = i * 5 + j

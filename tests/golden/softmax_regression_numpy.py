@@ -572,11 +572,14 @@ def _require_regular(condition: Any, size: int, dtype: Any) -> None:
         raise np.linalg.LinAlgError("the Hessian is singular, or nearly so")
 
 
-def _require_spread(sizes: Array) -> None:
-    """Raise LinAlgError unless these sizes of eigenvalues are regular together."""
+def _require_spread(sizes: Array, lost: Any = 0) -> None:
+    """Raise LinAlgError unless these sizes of eigenvalues are regular together.
+
+    Numbers as large as `lost` were added to get them.
+    """
     if not sizes.size:
         return
-    smallest, largest = sizes.min(), sizes.max()
+    smallest, largest = sizes.min(), max(sizes.max(), lost)
     limit = sizes.size * float(np.finfo(sizes.dtype).eps)
     if not (smallest > 0 and limit * largest <= smallest < math.inf):
         raise np.linalg.LinAlgError("the Hessian is singular, or nearly so")
@@ -895,7 +898,12 @@ class _RefinedFactorization(_Factorization):
     def is_posdef(self) -> bool:
         """Whether the matrix is positive definite."""
         exact = self._exact()
-        return self._own_is_posdef() if exact is None else exact.is_posdef
+        if exact is not None:
+            return exact.is_posdef
+        try:
+            return self._own_is_posdef()
+        except np.linalg.LinAlgError as error:
+            return self._fall_back(error).is_posdef
 
     def _own_is_posdef(self) -> bool:
         raise NotImplementedError

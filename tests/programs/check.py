@@ -66,8 +66,9 @@ def _error(got: Array, want: Array) -> float:
     got, want = np.asarray(got), np.asarray(want)
     if got.shape != want.shape:
         return np.inf
-    # Below 1e-3 the sums that cancel decide, not the derivative.
-    scale = max(np.max(np.abs(want), initial=0.0), 1e-3)
+    # Below that the sums that cancel decide, not the derivative; with differences of
+    # differences the oracle's as well.
+    scale = max(np.max(np.abs(want), initial=0.0), 2e-2)
     error = float(np.max(np.abs(got - want), initial=0.0) / scale)
     return error if np.isfinite(error) else np.inf
 
@@ -157,7 +158,8 @@ def _second_order(expected: Expected, what: str, got: Array) -> Iterator[str]:
     # Differences of differences have errors of 1e-14 over a step, whatever cancels.
     nested = oracle.rests_on_derivatives(expected.program)
     scale = max(float(np.abs(terms).sum()), 0.1 if nested else 1e-3)
-    wrong = not abs(terms.sum() - expected.second) / scale <= TOLERANCE
+    tolerance = oracle.tolerance(expected.program, 2)
+    wrong = not abs(terms.sum() - expected.second) / scale <= tolerance
     if wrong and oracle.sure(expected.program, expected.directions, scale) is not None:
         yield f"{what} is along another {terms.sum()!r} instead of {expected.second!r}"
 
@@ -186,8 +188,8 @@ def _higher(
         got = derivative.contract(*steps[-count:])
         yield from _compare(f"{label}.contract of {count}", got, wanted)
     directions = [{x: step} for x, step in zip(names, steps, strict=True)]
-    tolerance = oracle.TOLERANCES[len(names)]
-    scale = float(np.max(np.abs(dense), initial=1e-3))
+    tolerance = oracle.tolerance(program, len(names))
+    scale = max(np.max(np.abs(array), initial=1e-3) for array in (dense, wanted))
     found = oracle.along(program, directions, oracle.STEPS[len(names)])
     wrong = not np.max(np.abs(found - wanted), initial=0) / scale <= tolerance
     if wrong and oracle.sure(program, directions, scale) is not None:

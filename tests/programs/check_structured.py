@@ -16,6 +16,7 @@ from tests.programs.structured import StructuredProgram
 Array = Any
 STEP = 1e-5
 SHIFTS = (0.0, 0.3, 20.0)
+CANCELLED = 1e-12  # what is left of sums that cancel, which may look regular or not
 
 
 def check(program: StructuredProgram, module: ModuleType) -> Iterator[str]:
@@ -86,7 +87,7 @@ def _jacobian(
     yield from _pattern(J, module.f_jac(**program.arguments(1)))
     d = np.random.default_rng(2).normal(size=columns)
     _, tangent = module.f_jvp(**arguments, dx=d)
-    yield from _same("J @ d and jvp", (J @ d).ravel(), tangent.ravel())
+    yield from _same("J @ d and jvp", J @ d.ravel(), tangent.ravel())
 
 
 def _higher(
@@ -255,6 +256,8 @@ def check_solve(H: Any, matrix: Array, shift: float) -> Iterator[str]:
     shifted = matrix.astype(float) + shift * np.eye(size)
     condition = np.linalg.cond(shifted, 1) if size else 1.0
     made = _attempt(lambda: H.factorize(shift))
+    if size and abs(shifted).max() < CANCELLED:
+        return
     rounding = max(size, 1) * eps * condition
     if made is None:
         if rounding < 1e-2:

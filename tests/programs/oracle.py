@@ -34,6 +34,11 @@ def rests_on_derivatives(program: RandomProgram) -> bool:
     return any(f"{kind}(" in program.text for kind in DERIVATIVES)
 
 
+def tolerance(program: RandomProgram, order: int) -> float:
+    """The error that derivatives of an order may have here."""
+    return TOLERANCES[order] * (10 if rests_on_derivatives(program) else 1)
+
+
 def is_sure(program: RandomProgram) -> bool:
     """Whether derivatives in expressions are the same by differences of finer steps."""
     if not rests_on_derivatives(program):
@@ -100,11 +105,11 @@ def sure(
     program: RandomProgram, directions: Sequence[Direction], scale: float = 0.0
 ) -> Array | None:
     """The same; None where another step disagrees, for then a kink is near."""
-    step, tolerance = STEPS[len(directions)], TOLERANCES[len(directions)]
+    step = STEPS[len(directions)]
     one, other = (along(program, directions, s) for s in (step, step / 4))
     scale = max(scale, np.max(np.abs(one), initial=0.0), 1e-3)
     far = np.max(np.abs(one - other), initial=0.0) / scale
-    return one if far < tolerance else None
+    return one if far < tolerance(program, len(directions)) else None
 
 
 def split(program: RandomProgram, flat: Array) -> dict[str, Array]:

@@ -248,7 +248,7 @@ def _arrays(make: Maker) -> dict[Shape, list[Callable[[], Term]]]:
     matrix = [
         lambda: Term(phi("x"), "m * k", "m,k"),
         lambda: Term("L @ x @ R", "p * m + k * q", "p,q"),
-        lambda: Term(phi("x @ R"), "(m + k) * q", "m,q"),
+        lambda: Term(phi("x @ R"), "max((m + k) * q, (m + q) * k)", "m,q"),
         lambda: Term(f"x.T * ({phi('h')})[:, None]", "k", "k,m"),
         lambda: Term("softmax(x, axis=1)", "m * k + m", "m,k"),
         lambda: Term("x.T @ x", "2 * m * k", "k,k"),

@@ -103,7 +103,12 @@ def lifted(function: Function, name: str) -> Function:
         return wrap(function(*unwrap(args), **unwrap(kwargs)))
 
     if isinstance(function, numpy.ufunc) and name in ("add", "maximum", "minimum"):
-        call.at = lifted(function.at, "at")  # type: ignore[attr-defined]
+
+        def at(out: Any, places: Any, values: Any) -> None:
+            # NumPy's own reads beyond values of fewer axes than the places have.
+            function.at(out, places, numpy.broadcast_to(values, out[places].shape))
+
+        call.at = lifted(at, "at")  # type: ignore[attr-defined]
     return call
 
 
