@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.programs import judge
+from tests.programs.device import disagreements
 from tests.programs.tree import Expr, RandomProgram, Shape, Statement
 
 
@@ -101,12 +102,63 @@ FOUND = {
         {"x": ("p",), "a": ("m",)},
         {"p": 3, "m": 1},
     ),
-    "stacks of matrices of third order": program(
-        "sum(cholesky(tanh(T[:, 0]) @ tanh(T[:, 0]).T + 3*eye(m)))",
-        "T",
-        {"T": ("m", "n", "m")},
-        {"m": 2, "n": 1},
-        more=(3,),
+    "entries of a sum without terms": program(
+        "sum(h[i] + A[j, 0], i, j, i > 0)",
+        "A",
+        {"A": ("n", "m")},
+        {"n": 3, "m": 1},
+        where=(Statement("h", Expr("cumsum(A[-1]) * A[-1]"), ("m",)),),
+    ),
+    "sums into the last column": program(
+        "prod(r[row[i]] * i + r[i], i, i > 0)",
+        "B",
+        {"B": ("n", "n"), "row": ("n",)},
+        {"n": 2},
+        indexed={"row": "n"},
+        where=(Statement("r", Expr("jvp(B[:, -1], B, B[row])"), ("n",)),),
+    ),
+    "coordinates where a matrix has the shifted axis": program(
+        "mean(S[col[j], col[i]] * v[k], k) * mean(delta(i, j + 1) + v[k], k)",
+        "A",
+        {"A": ("m", "n"), "col": ("n",)},
+        {"n": 3, "m": 2},
+        _over("ji", "n", "n"),
+        indexed={"col": "m"},
+        where=(
+            Statement("S", Expr("A[i, 0]**2 * A[j, 0]"), ("m", "m"), ("j", "i")),
+            Statement("v", Expr("A[:, -1]"), ("m",)),
+        ),
+    ),
+    "a number that takes a special function": program(
+        "S[:, -1] * lgamma(2.25)",
+        "A",
+        {"A": ("p", "m")},
+        {"p": 2, "m": 3},
+        _over("", "m"),
+        where=(Statement("S", Expr("A[0, j] + A[i, 0]"), ("m", "p"), ("j", "i")),),
+    ),
+    "names that the class of a Hessian has for itself": program(
+        "sum(weight * x**4) + sin(sizes @ x) + tanh(rows @ x)",
+        "x",
+        {"rows": ("n",), "x": ("n",), "weight": ("n",), "sizes": ("n",)},
+        {"n": 5},
+    ),
+    "one matrix for a stack of right-hand sides": program(
+        "jac(sum(S[0, i] * y[i], i=range(n)), y)",
+        "c",
+        {"c": (), "x": ("m",), "y": ("n",)},
+        {"m": 2, "n": 2},
+        _over("", "n"),
+        where=(
+            Statement(
+                "S",
+                Expr(
+                    "solve(tanh(c * ones(m, n, n)) + 5*eye(n),"
+                    " outer(x, y)[:, :, None])[:, :, 0]"
+                ),
+                ("m", "n"),
+            ),
+        ),
     ),
 }
 
@@ -114,3 +166,9 @@ FOUND = {
 @pytest.mark.parametrize("name", FOUND)
 def test_it_does_not_fail_again(name: str) -> None:
     assert not judge.faults(FOUND[name])
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_it_is_the_same_for_both_libraries(name: str) -> None:
+    found = FOUND[name]
+    assert not list(disagreements(found.text, found.arguments, "forward"))

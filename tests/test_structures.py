@@ -10,6 +10,7 @@ import traceback
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tensorgen import load
@@ -78,3 +79,26 @@ def test_a_wrong_method_is_noticed(
 def test_the_same_seed_gives_the_same_structured_program() -> None:
     for seed in range(20):
         assert structured_program(seed).text == structured_program(seed).text
+
+
+SPEC = """tensorgen: 1
+dims: {{m: 10000, k: 5}}
+inputs: {{x: [m, k], h: [k], t: [m]}}
+functions:
+  f: {{expr: "{}", wrt: {}, emit: [hessian]}}
+"""
+
+
+@pytest.mark.parametrize("curve", ["sigmoid({})", "sqrt(1 + {}**2)", "exp(-{}**2)"])
+def test_terms_that_differ_in_one_array_hold_their_sum(curve: str) -> None:
+    text = SPEC.format(f"sum({curve.format('(x @ h)')})", "x")
+    held = load(text).FHessian.structure
+    assert held == "H[i, j, l, n] = h[j] * h[n] * d[i] * delta[i, l]"
+
+
+def test_rank_one_beside_a_multiple_of_the_identity_is_solved_in_linear_time() -> None:
+    t = np.linspace(1, 2, 100_000)
+    hessian = load(SPEC.format("norm(t)", "t")).f_hess(t)
+    b = np.cos(t)
+    s = hessian.solve(b, shift=1.0)  # a matrix of 80 GB would not fit
+    assert np.abs(hessian @ s + s - b).max() < 1e-12

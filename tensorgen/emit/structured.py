@@ -35,7 +35,16 @@ SCALARS = ("alpha", "beta", "gamma", "delta")
 INDICES = ("I", "J", "K", "L", "M", "N")
 
 # What the classes call their attributes, and the methods what they compute.
-OWN_NAMES = frozenset(["array", "axes", "blocks", "columns", "coo", "count", "dense", "diagonal", "dot", "dtype", "entries", "factorize", "factors", "fields", "kept", "lower", "matrix", "matvec", "nbytes", "operand", "other", "part", "parts", "result", "rmatvec", "rows", "self", "shape", "shift", "side", "sizes", "solve", "structure", "tensor_shape", "values", "weight", "width", "band", "contract"])
+OWN_NAMES = frozenset(
+    (
+        *("array", "axes", "band", "blocks", "columns", "contract", "coo", "count"),
+        *("dense", "diagonal", "dot", "dtype", "entries", "factorize", "factors"),
+        *("fields", "kept", "lower", "matrix", "matvec", "nbytes", "operand"),
+        *("other", "part", "parts", "result", "rmatvec", "rows", "self", "shape"),
+        *("shift", "side", "sizes", "solve", "structure", "tensor_shape", "values"),
+        *("weight", "width"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,9 +95,9 @@ class Write:
             self._add_by_entry(name, at, value)
             return
         value = aligned(value, at.labels)
-        writer.lines.append(
-            writer.np("add.at", name, _joined(map(_as_index, at.parts)), value.text)
-        )
+        text = writer.np("add.at", name, _joined(map(_as_index, at.parts)), value.text)
+        # An array without entries has no place to clip positions to.
+        writer.lines.append(text if at.safe else f"if {name}.size:\n    {text}")
 
     def _add_by_entry(self, name: str, at: Subscript, value: Expr) -> None:
         """Append a call of the helper, with the axes that are indexed put first."""
