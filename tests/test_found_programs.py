@@ -81,6 +81,12 @@ FOUND = {
         ),
         projected=frozenset("B"),
     ),
+    "a condition beside an index that takes its range from another": program(
+        "sum(sum(x[i - j + m - 1], j) * A[0, i], i, i > 0)",
+        "x",
+        {"A": ("m", "n"), "x": ("n + m - 1",)},
+        {"m": 3, "n": 2},
+    ),
     "a position before the front of a short axis": program(
         "asinh(flip(r[:, -1]))",
         "h",

@@ -47,7 +47,7 @@ class Ranges(Facts):
                 break
             for index, interval in found:
                 if isinstance(interval, Interval):
-                    interval = self._narrowed(index, _cut(index, interval))
+                    interval = _cut(index, interval)
                 if isinstance(interval, Interval):
                     known[index] = interval
                 else:
@@ -58,6 +58,8 @@ class Ranges(Facts):
             self._unsolved(open_, known, faults)
         if failed or open_:
             return None
+        # Only now: what others take their ranges from does not depend on conditions.
+        known = {index: self._narrowed(index, known[index]) for index in known}
         return known if self.verified(known, faults) else None
 
     # The rules
@@ -155,12 +157,8 @@ class Ranges(Facts):
                 highs.append((quotient + 1, position))
         return _intersection(index, lows, highs) if highs else None
 
-    def _narrowed(
-        self, index: Index, interval: Interval | _Failure
-    ) -> Interval | _Failure:
+    def _narrowed(self, index: Index, interval: Interval) -> Interval:
         """Cut an interval by conditions on the index alone, where that is safe."""
-        if not isinstance(interval, Interval):
-            return interval
         for owner, form in self.conditions:
             if owner != index or form.indices != (index,) or len(form.terms) != 1:
                 continue

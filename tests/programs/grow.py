@@ -209,7 +209,7 @@ class Grower:
         )
         arg = self.grow(longer, depth - 1)
         if name == "norm":
-            arg = Expr("2 + {0}", (arg,), longer, ADD, (MUL,))
+            arg = Expr("2 + sin({0})", (arg,), longer, ADD)
             if not shape:
                 return Expr("norm({0})", (arg,), shape)
         if name == "max":

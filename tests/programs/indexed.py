@@ -208,7 +208,7 @@ class IndexGrower:
         if kind in ("sum", "prod") and "=" not in over and rng.random() < 0.55:
             over += f", {rng.choice(list(self.conditions(bound, free)))}"
         if kind == "norm":
-            body = Expr("2 + {0}", (body,), (), ADD, (MUL,))
+            body = Expr("2 + sin({0})", (body,), (), ADD)
         return Expr(f"{kind}({{0}}, {over})", (body,))
 
     def conditions(self, bound: Letters, free: Letters) -> Iterator[str]:
