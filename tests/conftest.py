@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 BLOCK = 10  # random programs in one test
+
+
+# Graphs live as long as their tests; looking for cycles takes a tenth of the time.
+gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
