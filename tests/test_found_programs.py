@@ -115,6 +115,20 @@ FOUND = {
         {"n": 3, "m": 1},
         where=(Statement("h", Expr("cumsum(A[-1]) * A[-1]"), ("m",)),),
     ),
+    "a running sum that is read beyond its last term": program(
+        "sum(g[j + 1, j]**2, j)",
+        "x",
+        {"x": ("n",), "T": ("p",)},
+        {"n": 2, "p": 3},
+        where=(
+            Statement(
+                "g",
+                Expr("(sum(x[0] * T[k], k=range(j, p)) + T[i]) * T[j]"),
+                ("p", "p"),
+                ("i", "j"),
+            ),
+        ),
+    ),
     "sums into the last column": program(
         "prod(r[row[i]] * i + r[i], i, i > 0)",
         "B",

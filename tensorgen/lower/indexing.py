@@ -48,14 +48,24 @@ class Indexer:
         self.ranges = ranges
         self.looked = looked
 
-    def read(self, array: Expr, forms: list[Affine], dims: Sequence[Dim]) -> Expr:
-        """The entries of `array` at `forms`, one for each of its axes."""
+    def read(
+        self,
+        array: Expr,
+        forms: list[Affine],
+        dims: Sequence[Dim],
+        clips: bool = False,
+    ) -> Expr:
+        """The entries of `array` at `forms`, one for each of its axes.
+
+        Those outside are masked; or, if it `clips`, they are the nearest ones.
+        """
         axes = window_axes(self.ranges, forms, dims)
         if axes and array.kind == "float":
             whole, ranges = cuts(self.ranges, forms, axes)
             part = Indexer(self.writer, ranges, self.looked).read(array, whole, dims)
             return windows(self.writer, self.ranges, part, forms, axes)
-        array, dims = self._padded(array, forms, dims)
+        if not clips:
+            array, dims = self._padded(array, forms, dims)
         at = self.subscript(forms, dims)
         if not at.text and not at.fancy:
             return array.bearing(at.labels)

@@ -61,9 +61,10 @@ def _running(
     low, high = ranges.intervals[found.limit]
     length = sizes[found.summed]
     missing = -(low + offset) if found.is_prefix else high + offset - length
-    if not ranges.holds(-missing):
-        # Entries with no terms at all.
-        count = missing if ranges.holds(missing) else Dim.of(1)
+    if not (ranges.holds(-missing) and ranges.holds(length - 1)):
+        # Entries with no terms at all, or nothing to add up.
+        known = ranges.holds(missing) and ranges.holds(length + missing - 1)
+        count = missing if known else Dim.of(1)
         number = writer.size(count).text
         width = f"({number}, 0)" if found.is_prefix else f"(0, {number})"
         widths = [width if a == axis else "(0, 0)" for a in range(len(terms.labels))]
@@ -81,7 +82,8 @@ def _running(
     forms[axis] = affine([(found.limit, 1)], offset)
     dims = [sizes[x] for x in terms.labels]
     dims[axis] = length
-    return reader.read(sums, forms, dims)
+    # Beyond the last term the sum stays what it is.
+    return reader.read(sums, forms, dims, clips=True)
 
 
 def _accumulated(indexer: Indexer, terms: Expr, axis: int, reverse: bool) -> Expr:
