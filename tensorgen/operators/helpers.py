@@ -37,7 +37,7 @@ def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
     return np.where(zeros - zero > 0, 0, others)
 ''',
     "_add_at": '''
-def _add_at(out: Array, index: Any, values: Array) -> None:
+def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
     """Add values to out[index], where `index`, of the first axes, may repeat itself.
 
     Several times as fast as `np.add.at`, which is quick for vectors alone.

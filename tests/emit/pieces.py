@@ -32,6 +32,7 @@ def source(*templates: str, backend: str = "numpy") -> str:
             has_hessian=True,
             has_dense_hessian=True,
             has_structured_hessian=True,
+            has_joint=True,
             factorizations=[name.removesuffix("_factorization") for name in templates],
             convert=lambda name, value: spelled.convert.format(name=name, value=value),
         )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensorgen
 from tests.emit.pieces import load
 from tests.emit.solving import DTYPES, PIECES, WAYS, check, shifted
 
@@ -193,6 +194,67 @@ def test_the_largest_easy_block_is_eliminated_however_large(ways: ModuleType) ->
     assert abs(H @ factorization.solve(b) - b).max() < 1e-12
     assert factorization.is_posdef
     assert len(factorization._complement.columns) == 1
+
+
+COUPLED = """
+tensorgen: 1
+module: coupled
+inputs:
+  x: {shape: [n]}
+  u: {shape: [m]}
+  s: {shape: [e], index: n}
+  t: {shape: [e], index: m}
+functions:
+  chain:
+    expr: sum((x[i + 1] - sin(x[i]) - u[i])**2, i=range(m)) + sum(x**4) + sum(u**4)
+    wrt: [x, u]
+    emit: hessian
+  graph:
+    expr: sum(exp(x[s] * u[t])) + sum(x**4) + sum(u**4)
+    wrt: [x, u]
+    emit: hessian
+"""
+
+
+@pytest.fixture(scope="module")
+def coupled() -> Any:
+    return tensorgen.load(COUPLED)
+
+
+def solved_by(H: Any) -> str:
+    """Solve with a Hessian and name the way that did."""
+    factorization, b = H.factorize(1.0), RNG.normal(size=H.rows)
+    s = factorization.solve(b)
+    assert abs(H @ s + s - b).max() < 1e-9
+    return type(factorization).__name__
+
+
+def test_inputs_coupled_in_a_narrow_band_are_eliminated_as_it(coupled: Any) -> None:
+    x, u = RNG.normal(size=400), RNG.normal(size=399)
+    assert solved_by(coupled.chain_hess(x, u)) == "_SparseFactorization"
+    # Shuffled, it is as narrow in another order.
+    s, t = RNG.permutation(400)[:300], RNG.permutation(399)[:300]
+    assert solved_by(coupled.graph_hess(x, u, s, t)) == "_SparseFactorization"
+
+
+def test_inputs_coupled_at_random_leave_a_dense_system(coupled: Any) -> None:
+    s, t = RNG.integers(0, 600, 3000), RNG.integers(0, 300, 3000)
+    H = coupled.graph_hess(RNG.normal(size=600), RNG.normal(size=300), s, t)
+    assert solved_by(H) == "_SchurFactorization"
+
+
+def test_a_tuple_of_fields_is_refused_by_name(coupled: Any) -> None:
+    H = coupled.chain_hess(RNG.normal(size=3), RNG.normal(size=2))
+    with pytest.raises(TypeError, match="flat vector, got tuple; join its fields"):
+        H.solve((np.ones(3), np.ones(2)))
+
+
+def test_a_narrow_band_without_scipy_leaves_a_dense_system(
+    coupled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "scipy.sparse", None)
+    H = coupled.chain_hess(RNG.normal(size=300), RNG.normal(size=299))
+    assert solved_by(H) in ("_SchurFactorization", "_DenseFactorization")
 
 
 def test_joint_hessians_are_solved_with_on_the_device(cupy: ModuleType) -> None:

@@ -762,7 +762,7 @@ def energy_hvp(
     return hvp
 
 
-def _add_at(out: Array, index: Any, values: Array) -> None:
+def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
     """Add values to out[index], where `index`, of the first axes, may repeat itself.
 
     Several times as fast as `np.add.at`, which is quick for vectors alone.

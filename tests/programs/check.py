@@ -155,9 +155,8 @@ def _jacobian_object(
 def _second_order(expected: Expected, what: str, got: Array) -> Iterator[str]:
     """Hold a Hessian's product with the direction against the oracle."""
     terms = got * expected.other
-    # Differences of differences have errors of 1e-14 over a step, whatever cancels.
-    nested = oracle.rests_on_derivatives(expected.program)
-    scale = max(float(np.abs(terms).sum()), 0.1 if nested else 1e-3)
+    smallest = oracle.smallest_scale(expected.program)
+    scale = max(float(np.abs(terms).sum()), smallest)
     tolerance = oracle.tolerance(expected.program, 2)
     wrong = not abs(terms.sum() - expected.second) / scale <= tolerance
     if wrong and oracle.sure(expected.program, expected.directions, scale) is not None:
@@ -189,7 +188,8 @@ def _higher(
         yield from _compare(f"{label}.contract of {count}", got, wanted)
     directions = [{x: step} for x, step in zip(names, steps, strict=True)]
     tolerance = oracle.tolerance(program, len(names))
-    scale = max(np.max(np.abs(array), initial=1e-3) for array in (dense, wanted))
+    smallest = oracle.smallest_scale(program)
+    scale = max(np.max(np.abs(array), initial=smallest) for array in (dense, wanted))
     found = oracle.along(program, directions, oracle.STEPS[len(names)])
     wrong = not np.max(np.abs(found - wanted), initial=0) / scale <= tolerance
     if wrong and oracle.sure(program, directions, scale) is not None:

@@ -39,6 +39,14 @@ def tolerance(program: RandomProgram, order: int) -> float:
     return TOLERANCES[order] * (10 if rests_on_derivatives(program) else 1)
 
 
+def smallest_scale(program: RandomProgram) -> float:
+    """The size that derivatives of second and higher order are at least compared at.
+
+    Differences of differences have errors of 1e-14 over their steps, whatever cancels.
+    """
+    return 0.1 if rests_on_derivatives(program) else 1e-3
+
+
 def is_sure(program: RandomProgram) -> bool:
     """Whether derivatives in expressions are the same by differences of finer steps."""
     if not rests_on_derivatives(program):
