@@ -1168,8 +1168,8 @@ def _columns(
     """
     if isinstance(v, tuple):
         raise TypeError(
-            f"operand: expected a flat vector, got {type(v).__name__}; join its fields: "
-            "cp.concatenate([field.ravel() for field in ...])"
+            f"operand: expected a flat vector, got {type(v).__name__}; "
+            "join its fields: cp.concatenate([field.ravel() for field in ...])"
         )
     v = _on_device("operand", v)
     size = math.prod(given)

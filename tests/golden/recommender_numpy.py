@@ -1193,8 +1193,8 @@ def _columns(
     """
     if isinstance(v, tuple):
         raise TypeError(
-            f"operand: expected a flat vector, got {type(v).__name__}; join its fields: "
-            "np.concatenate([field.ravel() for field in ...])"
+            f"operand: expected a flat vector, got {type(v).__name__}; "
+            "join its fields: np.concatenate([field.ravel() for field in ...])"
         )
     v = np.asarray(v)
     size = math.prod(given)
