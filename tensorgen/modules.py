@@ -97,6 +97,7 @@ class ModuleBuilder:
                 reserved=[p.name for p in planned.parameters],
                 root_names=names,
                 fresh=fresh,
+                facts=[check.size for check in planned.source.checks],
                 alias=self.backend.alias,
             )
 

@@ -241,5 +241,6 @@ class ProblemBuilder:
             reserved=self.taken,
             root_names=names,
             fresh=fresh if len(fresh) == len(roots) else fresh[0],
+            facts=[check.size for check in self.problem.source.checks],
             alias=self.backend.alias,
         )

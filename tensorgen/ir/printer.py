@@ -39,6 +39,7 @@ from tensorgen.ir.nodes import (
 )
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
+SMALL = 8  # denominators up to this one are written out
 
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
 Text = tuple[str, int]
@@ -318,6 +319,9 @@ def _assembled(
     under: Sequence[Text],
 ) -> Text:
     """Join a coefficient, a sign of summation, factors and divisors."""
+    if under and 1 < coefficient.denominator <= SMALL:
+        under = [(str(coefficient.denominator), ATOM), *under]
+        coefficient = Fraction(coefficient.numerator)
     over, below = _powers(over), _below(under)
     if summed and not below and len(over) == 1 and _is_sum(over[0]):
         inner, _, rest = over[0][5:-1].partition(" ")
@@ -366,7 +370,7 @@ def _below(under: Sequence[Text]) -> str:
 
 def number(value: Fraction) -> str:
     """Return a rational as a person writes it: 2, 1/2, 2/3, 0.001."""
-    if value.denominator <= 8:
+    if value.denominator <= SMALL:
         return str(value)
     decimal = repr(float(value))
     return decimal if Fraction(decimal) == value or len(str(value)) > 12 else str(value)

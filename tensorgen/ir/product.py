@@ -140,9 +140,9 @@ class ProductBuilder:
         if not self.coefficient:
             return self.graph.zeros(dims)
         self._count_unused()
-        rewrites = self.graph.rewrites
-        better = rewrites and rewrites.product(self.graph, tuple(self.factors))
-        if better:
+        rewrites, found = self.graph.rewrites, tuple(self.factors)
+        better = rewrites.product(self.graph, found) if rewrites else None
+        if better is not None:
             self.factors = []
             for node, labels in better:
                 self._add(node, labels)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 from tensorgen.lower.names import Names
@@ -26,7 +27,8 @@ def share_calls(
     texts, count = [*lines, *returns], len(lines)
     if sum(text.count(f"{alias}.{name}(") for text in texts for name in NAMES) < 2:
         return list(lines), list(returns)
-    while (found := _repeated(texts, count, alias)) is not None:
+    read = cache(partial(_read, alias=alias))
+    while (found := _repeated([read(text) for text in texts], count)) is not None:
         text, function, places = found
         first = places[0]
         whole = _assigned(texts[first], text) if first < count else None
@@ -42,6 +44,22 @@ def share_calls(
     return texts[:count], texts[count:]
 
 
+class Call(NamedTuple):
+    """A call by its text, its function, and the names that it reads."""
+
+    text: str
+    function: str
+    names: frozenset[str]
+
+
+class Statement(NamedTuple):
+    """A statement by its text, its calls, and the arrays to which it writes."""
+
+    text: str
+    calls: tuple[Call, ...]
+    changed: frozenset[str]
+
+
 class Repeat(NamedTuple):
     """A call by its text, its function, and the statements in which it stands."""
 
@@ -50,36 +68,46 @@ class Repeat(NamedTuple):
     places: list[int]
 
 
-def _repeated(texts: Sequence[str], count: int, alias: str) -> Repeat | None:
+def _read(text: str, alias: str) -> Statement:
+    tree = ast.parse(text)
+    calls = []
+    for node, function in _calls(tree, alias):
+        names = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+        source = ast.get_source_segment(text, node) or ""
+        calls.append(Call(source, function, frozenset(names)))
+    return Statement(text, tuple(calls), frozenset(_changed(tree)))
+
+
+def _repeated(statements: Sequence[Statement], count: int) -> Repeat | None:
     """The longest call that may be made once for several statements."""
-    trees = [ast.parse(text) for text in texts]
-    uses: dict[str, Repeat] = {}
-    for place, (text, tree) in enumerate(zip(texts, trees, strict=True)):
-        for call, function in _calls(tree, alias):
-            own = ast.get_source_segment(text, call) or ""
-            repeat = uses.setdefault(own, Repeat(own, function, []))
+    uses: dict[Call, list[int]] = {}
+    for place, (text, calls, _) in enumerate(statements):
+        for call in calls:
+            places = uses.setdefault(call, [])
             # A whole array is changed or returned by its own name.
+            own = call.text
             mine = _assigned(text, own) is not None or (place >= count and text == own)
-            if not mine or (place < count and not repeat.places):
-                repeat.places.append(place)
-    changed = [set(_changed(tree)) for tree in trees]
-    found = [r for r in uses.values() if _is_shared(r, texts, changed)]
+            if not mine or (place < count and not places):
+                places.append(place)
+    found = [
+        Repeat(call.text, call.function, places)
+        for call, places in uses.items()
+        if _is_shared(call, places, statements)
+    ]
     return max(found, key=lambda r: (len(r.text), -r.places[0]), default=None)
 
 
 def _is_shared(
-    repeat: Repeat, texts: Sequence[str], changed: Sequence[set[str]]
+    call: Call, places: Sequence[int], statements: Sequence[Statement]
 ) -> bool:
     """Whether a call stands in several places and gives one value in all of them."""
-    if len(repeat.places) < 2:
+    if len(places) < 2:
         return False
-    first, last = repeat.places[0], repeat.places[-1]
-    nodes = ast.walk(ast.parse(repeat.text))
-    read = {node.id for node in nodes if isinstance(node, ast.Name)}
-    if any(read & names for names in changed[first:last]):
+    first, last = places[0], places[-1]
+    if any(call.names & statement.changed for statement in statements[first:last]):
         return False
-    own = _assigned(texts[first], repeat.text)
-    return own is None or not any(own in names for names in changed)
+    own = _assigned(statements[first].text, call.text)
+    return own is None or not any(own in other.changed for other in statements)
 
 
 def _calls(tree: ast.AST, alias: str) -> Iterator[tuple[ast.Call, str]]:

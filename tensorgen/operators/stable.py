@@ -217,6 +217,10 @@ def _pow(graph: Graph, args: Args) -> Ref | None:
     inner = _exponent(base)
     if inner is not None and inner.denominator == 1:
         return power(graph, arguments(base)[0], inner * exponent)
+    if isinstance(base.node, Product) and base.node.coefficient != 1:
+        scale = base.node.coefficient
+        rest = power(graph, times(graph, base, coefficient=1 / scale), exponent)
+        return times(graph, rest, coefficient=scale**exponent.numerator)
     t = _one_plus(base)
     if t is not None and _is(t, "exp") and exponent < 0:
         logistic = apply(graph, "sigmoid", _negative(graph, arguments(t)[0]))
@@ -318,15 +322,18 @@ def _xlogx(graph: Graph, pair: Args) -> list[Ref] | None:
 
 
 def _powers(graph: Graph, pair: Args) -> list[Ref] | None:
-    """x**-a * x**b = x**(b - a), but for x / x, which is not 1 at 0."""
+    """x**-a * x**b = x**(b - a), and 1 where a = b: the derivative of `s * g(x / s)`.
+
+    At 0, where the quotient is no number, the result is that of the limit.
+    """
     inverse, other = pair
     first, second = _exponent(inverse), _exponent(other) or Fraction(1)
-    if first is None or first >= 0 or first + second == 0:
+    if first is None or first >= 0:
         return None
     base = arguments(inverse)[0]
     if base != (other if second == 1 else arguments(other)[0]):
         return None
-    return [power(graph, base, first + second)]
+    return [power(graph, base, first + second)] if first + second else []
 
 
 _PAIR_RULES: tuple[Callable[[Graph, Args], list[Ref] | None], ...] = (

@@ -18,7 +18,7 @@ RNG = np.random.default_rng(2)
 @pytest.fixture(scope="module")
 def ways() -> ModuleType:
     pieces = [piece for piece in PIECES if piece != "factorization"]
-    result = load("jacobian", "hessian", *pieces, "joint_hessian")
+    result = load("jacobian", "hessian", "structured", *pieces, "joint_hessian")
     exec(_DIAGONAL, result.__dict__)
     return result
 
@@ -259,7 +259,9 @@ def test_a_narrow_band_without_scipy_leaves_a_dense_system(
 
 def test_joint_hessians_are_solved_with_on_the_device(cupy: ModuleType) -> None:
     pieces = [piece for piece in PIECES if piece != "factorization"]
-    theirs = load("jacobian", "hessian", *pieces, "joint_hessian", backend="cupy")
+    theirs = load(
+        "jacobian", "hessian", "structured", *pieces, "joint_hessian", backend="cupy"
+    )
     exec(_DIAGONAL.replace("np.", "cp."), theirs.__dict__)
     d, C, B = 1 + RNG.random(6), entries(6, 2), np.eye(2)
     H = theirs.JointHessian(

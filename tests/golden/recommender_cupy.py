@@ -2271,8 +2271,11 @@ class _SchurFactorization(_RefinedFactorization):
             )
         self._rest = rest = cp.flatnonzero(kept)
         complement = cp.empty((len(rest), len(rest)), self._dtype)
-        # A few columns at a time, for the coupling may be larger than all else.
-        step = max(1, 2**22 // max(size, joint.nbytes // self._dtype.itemsize, 1))
+        # A few columns at a time: by a structure, each may take what the structure does.
+        held = [h.nbytes for h in joint.pairs.values() if isinstance(h, _Structured)]
+        step = max(
+            1, 2**22 // max(size, max(held, default=0) // self._dtype.itemsize, 1)
+        )
         for start in range(0, len(rest), step):
             some = rest[start : start + step]
             unit = cp.zeros((size, len(some)), self._dtype)

@@ -96,7 +96,7 @@ def loss(
     Half the mean squared error.
 
         loss = mean((predict - y)**2) / 2
-        loss = 1/2 * sum_i (predict[i] - y[i])**2 / s
+        loss = sum_i (predict[i] - y[i])**2 / (2 * s)
 
     Arguments:
         W1 : array, shape (h, d)

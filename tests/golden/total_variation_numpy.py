@@ -93,19 +93,18 @@ def loss_grad(
         loss = sum((u - noisy)**2) / 2
             + lam * (sum(inner) + sum(last_column) + sum(last_row))
         grad[i, j] = u[i, j]
-            + 2 * (sum_k lam * T1[k] * delta[j, k + 1]) * delta[i + 1, m]
-            + 2 * (sum_k lam * (sum_l right[i, k] * delta[i, l] / (2 * inner[l, k]))
-            * delta[j, k + 1])
-            + 2 * (sum_k lam * T2[k] * delta[i, k + 1]) * delta[j + 1, n]
-            + 2 * (sum_k lam * (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l]))
-            * delta[i, k + 1]) - noisy[i, j]
-            - 2 * (sum_k lam * T1[k] * delta[j, k]) * delta[i + 1, m]
-            - 2 * (sum_k lam * (sum_l right[i, k] * delta[i, l] / (2 * inner[l, k]))
-            * delta[j, k]) - 2 * (sum_k lam * T2[k] * delta[i, k]) * delta[j + 1, n]
-            - 2 * (sum_k lam * (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l]))
-            * delta[i, k])
-        where T1[i] = right[m - 1, i] / (2 * last_row[i])
-        where T2[i] = down[i, n - 1] / (2 * last_column[i])
+            + (sum_k lam * T1[k] * delta[j, k + 1]) * delta[i + 1, m]
+            + (sum_k lam * T2[i, k] * delta[j, k + 1])
+            + (sum_k lam * T3[k] * delta[i, k + 1]) * delta[j + 1, n]
+            + (sum_k lam * T4[k, j] * delta[i, k + 1]) - noisy[i, j]
+            - (sum_k lam * T1[k] * delta[j, k]) * delta[i + 1, m]
+            - (sum_k lam * T2[i, k] * delta[j, k])
+            - (sum_k lam * T3[k] * delta[i, k]) * delta[j + 1, n]
+            - (sum_k lam * T4[k, j] * delta[i, k])
+        where T1[i] = right[m - 1, i] / last_row[i]
+        where T2[i, j] = sum_k right[i, j] * delta[i, k] / inner[k, j]
+        where T3[i] = down[i, n - 1] / last_column[i]
+        where T4[i, j] = sum_k down[i, j] * delta[j, k] / inner[i, k]
 
     Arguments:
         u : array, shape (m, n)
@@ -134,33 +133,32 @@ def loss_grad(
     right = u[:, 1:] - u[:, :-1]
     eps_squared = eps**2
     last_row = np.sqrt(right[-1] ** 2 + eps_squared)
-    gathered = right[-1] / (2 * last_row)
+    gathered = right[-1] / last_row
     gathered_2 = np.zeros(n, dtype=dtype)
     gathered_2[1:] = lam * gathered
     down = u[1:] - u[:-1]
     inner = np.sqrt(down[:, :-1] ** 2 + right[:-1] ** 2 + eps_squared)
-    scaled_inner = 2 * inner
     gathered_3 = np.zeros((m, n - 1), dtype=dtype)
-    gathered_3[:-1] = right[:-1] / scaled_inner
+    gathered_3[:-1] = right[:-1] / inner
     last_column = np.sqrt(down[:, -1] ** 2 + eps_squared)
-    gathered_4 = down[:, -1] / (2 * last_column)
+    gathered_4 = down[:, -1] / last_column
     gathered_5 = np.zeros(m, dtype=dtype)
     gathered_5[1:] = lam * gathered_4
     gathered_6 = np.zeros((m - 1, n), dtype=dtype)
-    gathered_6[:, :-1] = down[:, :-1] / scaled_inner
+    gathered_6[:, :-1] = down[:, :-1] / inner
     gathered_7 = np.zeros(n, dtype=dtype)
     gathered_7[:-1] = lam * gathered
     gathered_8 = np.zeros(m, dtype=dtype)
     gathered_8[:-1] = lam * gathered_4
     grad = u - noisy
-    grad[-1] += 2 * gathered_2
-    grad[:, 1:] += 2 * lam * gathered_3
-    grad[:, -1] += 2 * gathered_5
-    grad[1:] += 2 * lam * gathered_6
-    grad[-1] -= 2 * gathered_7
-    grad[:, :-1] -= 2 * lam * gathered_3
-    grad[:, -1] -= 2 * gathered_8
-    grad[:-1] -= 2 * lam * gathered_6
+    grad[-1] += gathered_2
+    grad[:, 1:] += lam * gathered_3
+    grad[:, -1] += gathered_5
+    grad[1:] += lam * gathered_6
+    grad[-1] -= gathered_7
+    grad[:, :-1] -= lam * gathered_3
+    grad[:, -1] -= gathered_8
+    grad[:-1] -= lam * gathered_6
     return grad
 
 
@@ -182,19 +180,18 @@ def loss_value_and_grad(
             + lam * ((sum_i,j inner[i, j]) + (sum_i last_column[i])
             + (sum_i last_row[i]))
         grad[i, j] = (u[i, j] - noisy[i, j])
-            + 2 * (sum_k lam * T1[k] * delta[j, k + 1]) * delta[i + 1, m]
-            + 2 * (sum_k lam * (sum_l right[i, k] * delta[i, l] / (2 * inner[l, k]))
-            * delta[j, k + 1])
-            + 2 * (sum_k lam * T2[k] * delta[i, k + 1]) * delta[j + 1, n]
-            + 2 * (sum_k lam * (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l]))
-            * delta[i, k + 1])
-            - 2 * (sum_k lam * T1[k] * delta[j, k]) * delta[i + 1, m]
-            - 2 * (sum_k lam * (sum_l right[i, k] * delta[i, l] / (2 * inner[l, k]))
-            * delta[j, k]) - 2 * (sum_k lam * T2[k] * delta[i, k]) * delta[j + 1, n]
-            - 2 * (sum_k lam * (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l]))
-            * delta[i, k])
-        where T1[i] = right[m - 1, i] / (2 * last_row[i])
-        where T2[i] = down[i, n - 1] / (2 * last_column[i])
+            + (sum_k lam * T1[k] * delta[j, k + 1]) * delta[i + 1, m]
+            + (sum_k lam * T2[i, k] * delta[j, k + 1])
+            + (sum_k lam * T3[k] * delta[i, k + 1]) * delta[j + 1, n]
+            + (sum_k lam * T4[k, j] * delta[i, k + 1])
+            - (sum_k lam * T1[k] * delta[j, k]) * delta[i + 1, m]
+            - (sum_k lam * T2[i, k] * delta[j, k])
+            - (sum_k lam * T3[k] * delta[i, k]) * delta[j + 1, n]
+            - (sum_k lam * T4[k, j] * delta[i, k])
+        where T1[i] = right[m - 1, i] / last_row[i]
+        where T2[i, j] = sum_k right[i, j] * delta[i, k] / inner[k, j]
+        where T3[i] = down[i, n - 1] / last_column[i]
+        where T4[i, j] = sum_k down[i, j] * delta[j, k] / inner[i, k]
 
     Arguments:
         u : array, shape (m, n)
@@ -230,30 +227,29 @@ def loss_value_and_grad(
     last_row = np.sqrt(right[-1] ** 2 + eps_squared)
     total = inner.sum() + last_column.sum() + last_row.sum()
     loss = 0.5 * np.vdot(u_minus_noisy, u_minus_noisy) + lam * total
-    gathered = right[-1] / (2 * last_row)
+    gathered = right[-1] / last_row
     gathered_2 = np.zeros(n, dtype=dtype)
     gathered_2[1:] = lam * gathered
-    scaled_inner = 2 * inner
     gathered_3 = np.zeros((m, n - 1), dtype=dtype)
-    gathered_3[:-1] = right[:-1] / scaled_inner
-    gathered_4 = down[:, -1] / (2 * last_column)
+    gathered_3[:-1] = right[:-1] / inner
+    gathered_4 = down[:, -1] / last_column
     gathered_5 = np.zeros(m, dtype=dtype)
     gathered_5[1:] = lam * gathered_4
     gathered_6 = np.zeros((m - 1, n), dtype=dtype)
-    gathered_6[:, :-1] = down[:, :-1] / scaled_inner
+    gathered_6[:, :-1] = down[:, :-1] / inner
     gathered_7 = np.zeros(n, dtype=dtype)
     gathered_7[:-1] = lam * gathered
     gathered_8 = np.zeros(m, dtype=dtype)
     gathered_8[:-1] = lam * gathered_4
     grad = u_minus_noisy.copy()
-    grad[-1] += 2 * gathered_2
-    grad[:, 1:] += 2 * lam * gathered_3
-    grad[:, -1] += 2 * gathered_5
-    grad[1:] += 2 * lam * gathered_6
-    grad[-1] -= 2 * gathered_7
-    grad[:, :-1] -= 2 * lam * gathered_3
-    grad[:, -1] -= 2 * gathered_8
-    grad[:-1] -= 2 * lam * gathered_6
+    grad[-1] += gathered_2
+    grad[:, 1:] += lam * gathered_3
+    grad[:, -1] += gathered_5
+    grad[1:] += lam * gathered_6
+    grad[-1] -= gathered_7
+    grad[:, :-1] -= lam * gathered_3
+    grad[:, -1] -= gathered_8
+    grad[:-1] -= lam * gathered_6
     return loss, grad
 
 
@@ -302,29 +298,26 @@ def loss_hess(
     down = u[1:] - u[:-1]
     right = u[:, 1:] - u[:, :-1]
     inner = np.sqrt(down[:, :-1] ** 2 + right[:-1] ** 2 + eps_squared)
-    scaled_inner = 2 * inner
     gathered = np.zeros((m, n), dtype=dtype)
-    gathered[:-1, :-1] = lam / scaled_inner
+    gathered[:-1, :-1] = lam / inner
     last_row = np.sqrt(right[-1] ** 2 + eps_squared)
-    scaled_last_row = 2 * last_row
     gathered_2 = np.zeros(n, dtype=dtype)
-    gathered_2[1:] = lam / scaled_last_row
+    gathered_2[1:] = lam / last_row
     last_column = np.sqrt(down[:, -1] ** 2 + eps_squared)
-    scaled_last_column = 2 * last_column
     gathered_3 = np.zeros(m, dtype=dtype)
-    gathered_3[1:] = lam / scaled_last_column
+    gathered_3[1:] = lam / last_column
     gathered_4 = np.zeros(n, dtype=dtype)
-    gathered_4[:-1] = lam / scaled_last_row
+    gathered_4[:-1] = lam / last_row
     spread = np.zeros((m, n), dtype=dtype)
     spread[-1] = gathered_4
     gathered_5 = np.zeros(m, dtype=dtype)
-    gathered_5[:-1] = lam / scaled_last_column
+    gathered_5[:-1] = lam / last_column
     spread_2 = np.zeros((m, n), dtype=dtype)
     spread_2[:, -1] = gathered_5
-    gathered_6 = right[-1] * (lam / scaled_last_row**3)
+    gathered_6 = right[-1] * (lam / last_row**3)
     gathered_7 = np.zeros(n, dtype=dtype)
     gathered_7[1:] = right[-1] * gathered_6
-    gathered_8 = down[:, -1] * (lam / scaled_last_column**3)
+    gathered_8 = down[:, -1] * (lam / last_column**3)
     gathered_9 = np.zeros(m, dtype=dtype)
     gathered_9[1:] = down[:, -1] * gathered_8
     gathered_10 = np.zeros(n, dtype=dtype)
@@ -335,7 +328,7 @@ def loss_hess(
     gathered_11[:-1] = down[:, -1] * gathered_8
     spread_4 = np.zeros((m, n), dtype=dtype)
     spread_4[:, -1] = gathered_11
-    weighted = lam / scaled_inner**3
+    weighted = lam / inner**3
     weighted_right = right[:, :, None] * weighted.T
     i = np.arange(m - 1)
     gathered_12 = np.zeros((m, n), dtype=dtype)
@@ -347,29 +340,29 @@ def loss_hess(
     gathered_14 = np.zeros((m, n), dtype=dtype)
     gathered_14[:-1, :-1] = weighted * down_2[:, :-1]
     A = (
-        4 * gathered
-        + 2 * spread
-        + 2 * spread_2
+        2 * gathered
+        + spread
+        + spread_2
         + 1
-        - 8 * spread_3
-        - 8 * spread_4
-        - 16 * gathered_12
-        - 8 * gathered_13
-        - 8 * gathered_14
+        - spread_3
+        - spread_4
+        - 2 * gathered_12
+        - gathered_13
+        - gathered_14
     )
-    A[:-1, 1:] += 2 * lam / scaled_inner
-    A[1:, :-1] += 2 * lam / scaled_inner
-    A[-1] += 2 * gathered_2
-    A[:, -1] += 2 * gathered_3
-    A[-1] -= 8 * gathered_7
-    A[:, -1] -= 8 * gathered_9
-    A[:-1, 1:] -= 8 * weighted * right_2[:-1]
-    A[1:, :-1] -= 8 * weighted * down_2[:, :-1]
-    B = 8 * spread_3 + 8 * gathered_12 + 8 * gathered_13 - 2 * gathered - 2 * spread
-    C = 8 * spread_4 + 8 * gathered_12 + 8 * gathered_14 - 2 * gathered - 2 * spread_2
+    A[:-1, 1:] += lam / inner
+    A[1:, :-1] += lam / inner
+    A[-1] += gathered_2
+    A[:, -1] += gathered_3
+    A[-1] -= gathered_7
+    A[:, -1] -= gathered_9
+    A[:-1, 1:] -= weighted * right_2[:-1]
+    A[1:, :-1] -= weighted * down_2[:, :-1]
+    B = spread_3 + gathered_12 + gathered_13 - gathered - spread
+    C = spread_4 + gathered_12 + gathered_14 - gathered - spread_2
     gathered_15 = np.zeros((m, n), dtype=dtype)
     gathered_15[:-1, 1:] = down[:, :-1] * weighted_right[i, :, i]
-    D = -8 * gathered_15
+    D = -gathered_15
     return LossHessian({"A": A, "B": B, "C": C, "D": D}, (m, n))
 
 
@@ -391,19 +384,18 @@ def loss_value_grad_hess(
             + lam * ((sum_i,j inner[i, j]) + (sum_i last_column[i])
             + (sum_i last_row[i]))
         grad[i, j] = (u[i, j] - noisy[i, j])
-            + 2 * (sum_k lam * T1[k] * delta[j, k + 1]) * delta[i + 1, m]
-            + 2 * (sum_k lam * (sum_l right[i, k] * delta[i, l] / (2 * inner[l, k]))
-            * delta[j, k + 1])
-            + 2 * (sum_k lam * T2[k] * delta[i, k + 1]) * delta[j + 1, n]
-            + 2 * (sum_k lam * (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l]))
-            * delta[i, k + 1])
-            - 2 * (sum_k lam * T1[k] * delta[j, k]) * delta[i + 1, m]
-            - 2 * (sum_k lam * (sum_l right[i, k] * delta[i, l] / (2 * inner[l, k]))
-            * delta[j, k]) - 2 * (sum_k lam * T2[k] * delta[i, k]) * delta[j + 1, n]
-            - 2 * (sum_k lam * (sum_l down[k, j] * delta[j, l] / (2 * inner[k, l]))
-            * delta[i, k])
-        where T1[i] = right[m - 1, i] / (2 * last_row[i])
-        where T2[i] = down[i, n - 1] / (2 * last_column[i])
+            + (sum_k lam * T1[k] * delta[j, k + 1]) * delta[i + 1, m]
+            + (sum_k lam * T2[i, k] * delta[j, k + 1])
+            + (sum_k lam * T3[k] * delta[i, k + 1]) * delta[j + 1, n]
+            + (sum_k lam * T4[k, j] * delta[i, k + 1])
+            - (sum_k lam * T1[k] * delta[j, k]) * delta[i + 1, m]
+            - (sum_k lam * T2[i, k] * delta[j, k])
+            - (sum_k lam * T3[k] * delta[i, k]) * delta[j + 1, n]
+            - (sum_k lam * T4[k, j] * delta[i, k])
+        where T1[i] = right[m - 1, i] / last_row[i]
+        where T2[i, j] = sum_k right[i, j] * delta[i, k] / inner[k, j]
+        where T3[i] = down[i, n - 1] / last_column[i]
+        where T4[i, j] = sum_k down[i, j] * delta[j, k] / inner[i, k]
 
     Arguments:
         u : array, shape (m, n)
@@ -442,50 +434,47 @@ def loss_value_grad_hess(
     last_row = np.sqrt(right[-1] ** 2 + eps_squared)
     total = inner.sum() + last_column.sum() + last_row.sum()
     loss = 0.5 * np.vdot(u_minus_noisy, u_minus_noisy) + lam * total
-    scaled_last_row = 2 * last_row
-    gathered = right[-1] / scaled_last_row
+    gathered = right[-1] / last_row
     gathered_2 = np.zeros(n, dtype=dtype)
     gathered_2[1:] = lam * gathered
-    scaled_inner = 2 * inner
     gathered_3 = np.zeros((m, n - 1), dtype=dtype)
-    gathered_3[:-1] = right[:-1] / scaled_inner
-    scaled_last_column = 2 * last_column
-    gathered_4 = down[:, -1] / scaled_last_column
+    gathered_3[:-1] = right[:-1] / inner
+    gathered_4 = down[:, -1] / last_column
     gathered_5 = np.zeros(m, dtype=dtype)
     gathered_5[1:] = lam * gathered_4
     gathered_6 = np.zeros((m - 1, n), dtype=dtype)
-    gathered_6[:, :-1] = down[:, :-1] / scaled_inner
+    gathered_6[:, :-1] = down[:, :-1] / inner
     gathered_7 = np.zeros(n, dtype=dtype)
     gathered_7[:-1] = lam * gathered
     gathered_8 = np.zeros(m, dtype=dtype)
     gathered_8[:-1] = lam * gathered_4
     grad = u_minus_noisy.copy()
-    grad[-1] += 2 * gathered_2
-    grad[:, 1:] += 2 * lam * gathered_3
-    grad[:, -1] += 2 * gathered_5
-    grad[1:] += 2 * lam * gathered_6
-    grad[-1] -= 2 * gathered_7
-    grad[:, :-1] -= 2 * lam * gathered_3
-    grad[:, -1] -= 2 * gathered_8
-    grad[:-1] -= 2 * lam * gathered_6
+    grad[-1] += gathered_2
+    grad[:, 1:] += lam * gathered_3
+    grad[:, -1] += gathered_5
+    grad[1:] += lam * gathered_6
+    grad[-1] -= gathered_7
+    grad[:, :-1] -= lam * gathered_3
+    grad[:, -1] -= gathered_8
+    grad[:-1] -= lam * gathered_6
     gathered_9 = np.zeros((m, n), dtype=dtype)
-    gathered_9[:-1, :-1] = lam / scaled_inner
+    gathered_9[:-1, :-1] = lam / inner
     gathered_10 = np.zeros(n, dtype=dtype)
-    gathered_10[1:] = lam / scaled_last_row
+    gathered_10[1:] = lam / last_row
     gathered_11 = np.zeros(m, dtype=dtype)
-    gathered_11[1:] = lam / scaled_last_column
+    gathered_11[1:] = lam / last_column
     gathered_12 = np.zeros(n, dtype=dtype)
-    gathered_12[:-1] = lam / scaled_last_row
+    gathered_12[:-1] = lam / last_row
     spread = np.zeros((m, n), dtype=dtype)
     spread[-1] = gathered_12
     gathered_13 = np.zeros(m, dtype=dtype)
-    gathered_13[:-1] = lam / scaled_last_column
+    gathered_13[:-1] = lam / last_column
     spread_2 = np.zeros((m, n), dtype=dtype)
     spread_2[:, -1] = gathered_13
-    gathered_14 = right[-1] * (lam / scaled_last_row**3)
+    gathered_14 = right[-1] * (lam / last_row**3)
     gathered_15 = np.zeros(n, dtype=dtype)
     gathered_15[1:] = right[-1] * gathered_14
-    gathered_16 = down[:, -1] * (lam / scaled_last_column**3)
+    gathered_16 = down[:, -1] * (lam / last_column**3)
     gathered_17 = np.zeros(m, dtype=dtype)
     gathered_17[1:] = down[:, -1] * gathered_16
     gathered_18 = np.zeros(n, dtype=dtype)
@@ -496,7 +485,7 @@ def loss_value_grad_hess(
     gathered_19[:-1] = down[:, -1] * gathered_16
     spread_4 = np.zeros((m, n), dtype=dtype)
     spread_4[:, -1] = gathered_19
-    weighted = lam / scaled_inner**3
+    weighted = lam / inner**3
     weighted_right = right[:, :, None] * weighted.T
     i = np.arange(m - 1)
     gathered_20 = np.zeros((m, n), dtype=dtype)
@@ -508,28 +497,28 @@ def loss_value_grad_hess(
     gathered_22 = np.zeros((m, n), dtype=dtype)
     gathered_22[:-1, :-1] = weighted * down_2[:, :-1]
     A = (
-        4 * gathered_9
-        + 2 * spread
-        + 2 * spread_2
+        2 * gathered_9
+        + spread
+        + spread_2
         + 1
-        - 8 * spread_3
-        - 8 * spread_4
-        - 16 * gathered_20
-        - 8 * gathered_21
-        - 8 * gathered_22
+        - spread_3
+        - spread_4
+        - 2 * gathered_20
+        - gathered_21
+        - gathered_22
     )
-    A[:-1, 1:] += 2 * lam / scaled_inner
-    A[1:, :-1] += 2 * lam / scaled_inner
-    A[-1] += 2 * gathered_10
-    A[:, -1] += 2 * gathered_11
-    A[-1] -= 8 * gathered_15
-    A[:, -1] -= 8 * gathered_17
-    A[:-1, 1:] -= 8 * weighted * right_2[:-1]
-    A[1:, :-1] -= 8 * weighted * down_2[:, :-1]
-    B = 8 * spread_3 + 8 * gathered_20 + 8 * gathered_21 - 2 * gathered_9 - 2 * spread
-    C = 8 * spread_4 + 8 * gathered_20 + 8 * gathered_22 - 2 * gathered_9 - 2 * spread_2
+    A[:-1, 1:] += lam / inner
+    A[1:, :-1] += lam / inner
+    A[-1] += gathered_10
+    A[:, -1] += gathered_11
+    A[-1] -= gathered_15
+    A[:, -1] -= gathered_17
+    A[:-1, 1:] -= weighted * right_2[:-1]
+    A[1:, :-1] -= weighted * down_2[:, :-1]
+    B = spread_3 + gathered_20 + gathered_21 - gathered_9 - spread
+    C = spread_4 + gathered_20 + gathered_22 - gathered_9 - spread_2
     D = np.zeros((m, n), dtype=dtype)
-    D[:-1, 1:] = -8 * down[:, :-1] * weighted_right[i, :, i]
+    D[:-1, 1:] = -down[:, :-1] * weighted_right[i, :, i]
     return loss, grad, LossHessian({"A": A, "B": B, "C": C, "D": D}, (m, n))
 
 
@@ -586,40 +575,36 @@ def loss_hvp(
     eps_squared = eps**2
     right = u[:, 1:] - u[:, :-1]
     last_row = np.sqrt(right[-1] ** 2 + eps_squared)
-    scaled_last_row = 2 * last_row
     right_dot = du[:, 1:] - du[:, :-1]
-    weighted = right[-1] * right_dot[-1] / scaled_last_row**3
-    difference = right_dot[-1] / scaled_last_row - 4 * right[-1] * weighted
+    weighted = right[-1] * right_dot[-1] / last_row**3
+    difference = right_dot[-1] / last_row - right[-1] * weighted
     gathered = np.zeros(n, dtype=dtype)
     gathered[1:] = lam * difference
     down = u[1:] - u[:-1]
     last_column = np.sqrt(down[:, -1] ** 2 + eps_squared)
-    scaled_last_column = 2 * last_column
     down_dot = du[1:] - du[:-1]
-    gathered_2 = down[:, -1] * down_dot[:, -1]
-    gathered_3 = down[:, -1] * (gathered_2 / scaled_last_column**3)
-    difference_2 = down_dot[:, -1] / scaled_last_column - 4 * gathered_3
+    weighted_2 = down[:, -1] * down_dot[:, -1] / last_column**3
+    difference_2 = down_dot[:, -1] / last_column - down[:, -1] * weighted_2
+    gathered_2 = np.zeros(m, dtype=dtype)
+    gathered_2[1:] = lam * difference_2
+    gathered_3 = np.zeros(n, dtype=dtype)
+    gathered_3[:-1] = lam * difference
     gathered_4 = np.zeros(m, dtype=dtype)
-    gathered_4[1:] = lam * difference_2
-    gathered_5 = np.zeros(n, dtype=dtype)
-    gathered_5[:-1] = lam * difference
-    gathered_6 = np.zeros(m, dtype=dtype)
-    gathered_6[:-1] = lam * difference_2
+    gathered_4[:-1] = lam * difference_2
     inner = np.sqrt(down[:, :-1] ** 2 + right[:-1] ** 2 + eps_squared)
-    scaled_inner = 2 * inner
-    gathered_7 = down[:, :-1] * down_dot[:, :-1]
-    weighted_2 = 2 * (gathered_7 + right[:-1] * right_dot[:-1]) / scaled_inner**3
-    difference_3 = right_dot[:-1] / scaled_inner - 2 * right[:-1] * weighted_2
-    difference_4 = down_dot[:, :-1] / scaled_inner - 2 * down[:, :-1] * weighted_2
+    gathered_5 = down[:, :-1] * down_dot[:, :-1]
+    weighted_3 = 2 * (gathered_5 + right[:-1] * right_dot[:-1]) / inner**3
+    difference_3 = right_dot[:-1] / inner - 0.5 * right[:-1] * weighted_3
+    difference_4 = down_dot[:, :-1] / inner - 0.5 * down[:, :-1] * weighted_3
     hvp = du.copy()
-    hvp[-1] += 2 * gathered
-    hvp[:, -1] += 2 * gathered_4
-    hvp[-1] -= 2 * gathered_5
-    hvp[:, -1] -= 2 * gathered_6
-    hvp[:-1, 1:] += 2 * lam * difference_3
-    hvp[1:, :-1] += 2 * lam * difference_4
-    hvp[:-1, :-1] -= 2 * lam * difference_3
-    hvp[:-1, :-1] -= 2 * lam * difference_4
+    hvp[-1] += gathered
+    hvp[:, -1] += gathered_2
+    hvp[-1] -= gathered_3
+    hvp[:, -1] -= gathered_4
+    hvp[:-1, 1:] += lam * difference_3
+    hvp[1:, :-1] += lam * difference_4
+    hvp[:-1, :-1] -= lam * difference_3
+    hvp[:-1, :-1] -= lam * difference_4
     return hvp
 
 

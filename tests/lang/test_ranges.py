@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import tensorgen
 from tensorgen.errors import Faults, SpecError, Text
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -225,3 +226,17 @@ def test_an_index_beside_an_entry_stays_inside_for_all_entries() -> None:
     beside = Form.of([(entry, 1), (B, 1)])
     ranges = Ranges([A, B], positions=[position(form(i=1), K), position(beside, N + M)])
     assert solved(ranges) == {"i": "0 k", "j": "0 n + 1"}
+
+
+def test_sizes_that_are_checked_need_no_masks() -> None:
+    text = tensorgen.generate("""
+tensorgen: 1
+module: read
+inputs: {y: [n]}
+functions:
+  differences[i]: y[i + 1] - y[i]
+  f: {expr: "y * exp(differences[2])", wrt: y, emit: [value, jacobian]}
+  g: {expr: "sum(y) * exp(differences[2])", wrt: y, emit: [problem]}
+""")
+    assert "'differences[2]' needs 4 <= n" in text
+    assert "np.where" not in text and "np.pad" not in text
