@@ -163,6 +163,13 @@ FOUND = {
         {"rows": ("n",), "x": ("n",), "weight": ("n",), "sizes": ("n",)},
         {"n": 5},
     ),
+    "a size that only a number needs": program(
+        "log_softmax(jvp(B[:, 0], A, A), axis=-1) @ asinh(B[:, 0][:, None] * A[:, 0])",
+        "A",
+        {"A": ("m", "n"), "B": ("p", "n")},
+        {"m": 2, "n": 1, "p": 4},
+        _over("", "m"),
+    ),
     "one matrix for a stack of right-hand sides": program(
         "jac(sum(S[0, i] * y[i], i=range(n)), y)",
         "c",

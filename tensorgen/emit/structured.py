@@ -106,10 +106,9 @@ class Structure:
             offsets = [tie.offset for tie in term.ties]
             offsets += [link.offset for link in term.links]
             symbols |= {s for offset in offsets for s in offset.symbols}
-            sizes = topological(term.scale)
-            symbols |= {
-                s for n in sizes if isinstance(n, Size) for s in n.value.symbols
-            }
+            for node in topological(term.scale):
+                sizes = [node.value] if isinstance(node, Size) else node.dims
+                symbols |= {s for dim in sizes for s in dim.symbols}
         self.sizes = tuple(sorted(symbols))
         links = (link for term in tensor.terms for link in term.links)
         self.indices = tuple(dict.fromkeys(link.index for link in links))

@@ -217,7 +217,7 @@ def _pow(graph: Graph, args: Args) -> Ref | None:
     inner = _exponent(base)
     if inner is not None and inner.denominator == 1:
         return power(graph, arguments(base)[0], inner * exponent)
-    if isinstance(base.node, Product) and base.node.coefficient != 1:
+    if isinstance(base.node, Product) and base.node.coefficient not in (0, 1):
         scale = base.node.coefficient
         rest = power(graph, times(graph, base, coefficient=1 / scale), exponent)
         return times(graph, rest, coefficient=scale**exponent.numerator)

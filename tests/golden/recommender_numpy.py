@@ -2268,14 +2268,13 @@ class JointHessian(_Hessian):
         if self.nbytes > left**2 * self.dtype.itemsize:
             return False
         try:
-            from scipy.sparse import csr_matrix
-            from scipy.sparse.csgraph import reverse_cuthill_mckee
+            from scipy.sparse import csgraph, csr_matrix
         except ImportError:
             return False  # the dense system needs NumPy alone
         rows, columns, values = self.coo()
         (size,) = self.rows
         graph = csr_matrix((np.ones_like(values), (rows, columns)), shape=self.shape)
-        place = np.argsort(reverse_cuthill_mckee(graph, symmetric_mode=True))
+        place = np.argsort(csgraph.reverse_cuthill_mckee(graph, symmetric_mode=True))
         width = int(abs(place[rows] - place[columns]).max(initial=0))
         return 10 * size * width**2 < left**3
 
