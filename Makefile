@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 # The build of CuPy that `make gpu` installs where there is none yet.
 CUPY ?= cupy-cuda12x
 # Seeds of the random programs that `make fuzz` runs, START:STOP.
-SEEDS ?= 0:20000
+SEEDS ?= 0:10000
 
 # Threads that wait for a busy core disturb a benchmark more than they help.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \

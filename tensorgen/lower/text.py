@@ -6,6 +6,7 @@ and `-`, because `2 * A @ x` means `(2 * A) @ x`, which is rarely what is meant.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -13,6 +14,8 @@ from fractions import Fraction
 from typing import Literal
 
 from tensorgen.ir.nodes import Label
+
+SHORT = 12  # characters of an exact number or quotient
 
 
 class Level(IntEnum):
@@ -110,7 +113,7 @@ def _renamed(
 
 
 def number(value: Fraction) -> Expr:
-    """A rational as a Python literal, or as a quotient where no short one is exact."""
+    """A rational as a Python literal, or as a quotient where that alone is short."""
     if value < 0:
         positive = number(-value)
         level = Level.UNARY if positive.level == Level.ATOM else positive.level
@@ -122,17 +125,24 @@ def number(value: Fraction) -> Expr:
     if value.denominator == 1:
         return Expr(f"{value.numerator}.0", weak=True)
     p, q = (number(Fraction(k)) for k in (value.numerator, value.denominator))
-    return Expr(f"{p.text} / {q.text}", Level.TERM, weak=True)
+    quotient = f"{p.text} / {q.text}"
+    if len(quotient) > SHORT and math.isfinite(rounded := _float(value)):
+        return Expr(repr(rounded), weak=True)
+    return Expr(quotient, Level.TERM, weak=True)
 
 
 def decimal(value: Fraction) -> str | None:
     """The shortest decimal literal, if it is short and exact."""
+    text = repr(_float(value))
+    short = text != "inf" and len(text) <= SHORT
+    return text if short and Fraction(text) == value else None
+
+
+def _float(value: Fraction) -> float:
     try:
-        text = repr(float(value))
+        return float(value)
     except OverflowError:
-        return None
-    finite = text not in ("inf", "nan")
-    return text if finite and len(text) <= 12 and Fraction(text) == value else None
+        return math.inf
 
 
 def literal(expr: Expr) -> Fraction | None:

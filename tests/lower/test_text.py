@@ -25,9 +25,11 @@ ONE = Fraction(1)
         ("1/3", "1 / 3"),
         ("100000000000000000000", "1e+20"),
         ("9007199254740993", "9007199254740993.0"),
+        ("1.6732632423543772", "1.6732632423543772"),
+        ("-123456789/1000000007", "-0.12345678813580248"),
     ],
 )
-def test_a_rational_is_the_shortest_exact_literal_or_a_quotient(
+def test_a_rational_is_a_short_exact_literal_or_quotient_or_a_float(
     value: str, text: str
 ) -> None:
     assert number(Fraction(value)).text == text
