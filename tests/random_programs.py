@@ -95,7 +95,9 @@ def _with_wrt(
     chosen = replace(chosen, more=_more(chosen, rng))
     # Few programs that do not depend on their variables teach all there is to learn.
     constant = not np.any(jacobian(chosen, chosen.arguments))
-    return None if constant and rng.random() < 0.9 else chosen
+    if constant and rng.random() < 0.9:
+        return None
+    return chosen if is_sure(chosen) else None
 
 
 def _more(found: RandomProgram, rng: random.Random) -> tuple[Any, ...]:

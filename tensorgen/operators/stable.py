@@ -102,6 +102,15 @@ def _negative(graph: Graph, ref: Ref) -> Ref:
     return times(graph, ref, coefficient=-1)
 
 
+def _quotient(ref: Ref) -> list[Ref]:
+    """The factors of an elementwise product in which something divides; else none."""
+    node = ref.node
+    if not isinstance(node, Product) or node.inner or node.constraints:
+        return []
+    factors = [Ref(n, tuple(ref.labels[a] for a in axes)) for n, axes in node.factors]
+    return factors if any((_exponent(f) or 0) < 0 for f in factors) else []
+
+
 def _same(graph: Graph, a: Ref, b: Ref) -> bool:
     """Whether two aligned refs are one value, in whatever order of axes."""
     if set(a.labels) != set(b.labels):
@@ -221,6 +230,8 @@ def _pow(graph: Graph, args: Args) -> Ref | None:
         scale = base.node.coefficient
         rest = power(graph, times(graph, base, coefficient=1 / scale), exponent)
         return times(graph, rest, coefficient=scale**exponent.numerator)
+    if exponent < 0 and (factors := _quotient(base)):
+        return times(graph, *(power(graph, factor, exponent) for factor in factors))
     t = _one_plus(base)
     if t is not None and _is(t, "exp") and exponent < 0:
         logistic = apply(graph, "sigmoid", _negative(graph, arguments(t)[0]))

@@ -1,6 +1,7 @@
 """Flattening, distributing and factoring: what they find, and that values stay."""
 
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from tensorgen.calculus.requests import MODES, Mode, Request, hessians, jacobian
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.interpret import evaluate
-from tensorgen.ir.nodes import Node, Product, Sum, topological
+from tensorgen.ir.nodes import Map, Node, Product, Sum, is_zero, topological
 from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
@@ -249,3 +250,24 @@ def test_powers_of_one_base_are_one_power() -> None:
     # A label that is left to nothing counts.
     count = graph.product("", [(power(-1), "i"), (x, "i")])
     assert count is graph.size(Dim.symbol("n"))
+
+
+def test_powers_of_products_leave_numbers_outside_and_turn_quotients_over() -> None:
+    graph = Graph(StableForms())
+    x, y = graph.input("x", ["n"]), graph.input("y", ["n"])
+
+    def power(node: Node, exponent: int) -> Node:
+        return graph.map("pow", "i", [(node, "i"), (graph.constant(exponent), ())])
+
+    double = graph.product("i", [(x, "i")], coefficient=2)
+    assert power(double, -3) is graph.product(
+        "i", [(power(x, -3), "i")], coefficient=Fraction(1, 8)
+    )
+    quotient = graph.product("i", [(x, "i"), (power(y, -2), "i")])
+    assert power(quotient, -1) is graph.product(
+        "i", [(power(x, -1), "i"), (power(y, 2), "i")]
+    )
+    both = graph.product("i", [(x, "i"), (y, "i")])
+    assert isinstance(power(both, -1), Map)
+    zero = graph.zeros([Dim.symbol("n")])
+    assert not is_zero(power(zero, -1))

@@ -48,13 +48,25 @@ def smallest_scale(program: RandomProgram) -> float:
 
 
 def is_sure(program: RandomProgram) -> bool:
-    """Whether derivatives in expressions are the same by differences of finer steps."""
+    """Whether derivatives in expressions are the same by differences of finer steps.
+
+    They are in the value, and in the derivative if there are variables.
+    """
     if not rests_on_derivatives(program):
         return True
-    one = meaning.value(program, program.arguments)
-    other = meaning.run(program, program.arguments, np, meaning.FINER)
+    direction = {name: np.ones_like(program.arguments[name]) for name in program.wrt}
+    stepped = moved(program, program.arguments, direction, 1j * TINY)
+    with np.errstate(all="ignore"):
+        one = meaning.value(program, stepped)
+        other = meaning.run(program, stepped, np, meaning.FINER)
+    return _near(np.real(one), np.real(other), 1e-11) and _near(
+        np.imag(one) / TINY, np.imag(other) / TINY, 1e-10
+    )
+
+
+def _near(one: Array, other: Array, tolerance: float) -> bool:
     scale = max(np.max(np.abs(one), initial=0.0), 1e-3)
-    return bool(np.max(np.abs(one - other), initial=0.0) / scale < 1e-11)
+    return bool(np.max(np.abs(one - other), initial=0.0) / scale < tolerance)
 
 
 def jacobian(program: RandomProgram, arguments: Mapping[str, Array]) -> Array:
