@@ -15,7 +15,7 @@ from tensorgen.lower.constraints import (
 )
 from tensorgen.lower.layout import aligned
 from tensorgen.lower.text import Expr, Level, product, total
-from tensorgen.lower.windows import cuts, window_axes, windows
+from tensorgen.lower.windows import Axis, cuts, window_axes, windows
 from tensorgen.lower.writer import Writer
 
 Looked = Callable[[Ref], Expr]
@@ -61,9 +61,7 @@ class Indexer:
         """
         axes = window_axes(self.ranges, forms, dims)
         if axes and array.kind == "float":
-            whole, ranges = cuts(self.ranges, forms, axes)
-            part = Indexer(self.writer, ranges, self.looked).read(array, whole, dims)
-            return windows(self.writer, self.ranges, part, forms, axes)
+            return self.windows(array, forms, dims, axes)
         if not clips:
             array, dims = self._padded(array, forms, dims)
         at = self.subscript(forms, dims)
@@ -72,6 +70,19 @@ class Indexer:
         text = f"{array.at(Level.ATOM)}[{at.text}]"
         base = None if at.fancy else array.base
         return Expr(text, labels=at.labels, kind=array.kind, base=base)
+
+    def windows(
+        self,
+        array: Expr,
+        forms: list[Affine],
+        dims: Sequence[Dim],
+        axes: dict[int, Axis],
+        written: bool = False,
+    ) -> Expr:
+        """A view of `array` through windows along some axes."""
+        whole, ranges = cuts(self.ranges, forms, axes)
+        part = Indexer(self.writer, ranges, self.looked).read(array, whole, dims)
+        return windows(self.writer, self.ranges, part, forms, axes, written)
 
     def _padded(
         self, array: Expr, forms: list[Affine], dims: Sequence[Dim]

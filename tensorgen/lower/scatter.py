@@ -13,6 +13,7 @@ from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer, Subscript
 from tensorgen.lower.layout import aligned
 from tensorgen.lower.text import Expr, product
+from tensorgen.lower.windows import window_axes
 
 # Array modules in which `add.at` is fast for vectors alone: NumPy takes 7 to 10 ns an
 # entry of a matrix, and 0.7 ns of a vector.
@@ -80,9 +81,12 @@ class Write:
         `fresh` tells that the array is still all zeros.
         """
         writer = self.indexer.writer
-        at = self.indexer.subscript(list(self.forms), self.dims)
         core = writer.as_float(self.core)
-        if at.safe and self._is_injective():
+        injective = self._is_injective()
+        if not injective and writer.alias in SLOW_AT and self._windows(name, scale):
+            return
+        at = self.indexer.subscript(list(self.forms), self.dims)
+        if at.safe and injective:
             size = scale if fresh else abs(scale)
             value = aligned(multiply(writer, [Factor(core)], size), at.labels)
             sign = "=" if fresh else "+=" if scale > 0 else "-="
@@ -98,6 +102,23 @@ class Write:
         text = writer.np("add.at", name, _joined(map(_as_index, at.parts)), value.text)
         # An array without entries has no place to clip positions to.
         writer.lines.append(text if at.safe else f"if {name}.size:\n    {text}")
+
+    def _windows(self, name: str, scale: Fraction) -> bool:
+        """Append a call of the helper that adds to windows, if there is such a view."""
+        writer, forms = self.indexer.writer, list(self.forms)
+        axes = window_axes(self.indexer.ranges, forms, self.dims)
+        if axes is None:
+            return False
+        array = Expr(name, labels=tuple(range(len(self.dims))), base=name)
+        view = self.indexer.windows(array, forms, self.dims, axes, written=True)
+        if view.base != name:
+            return False  # a copy
+        core = writer.as_float(self.core)
+        value = aligned(multiply(writer, [Factor(core)], scale), view.labels)
+        pairs = [tuple(map(view.labels.index, pair)) for pair in axes.values()]
+        writer.helpers["_add_to_windows"] = None
+        writer.lines.append(f"_add_to_windows({view.text}, {value.text}, {pairs})")
+        return True
 
     def _add_by_entry(self, name: str, at: Subscript, value: Expr) -> None:
         """Append a call of the helper, with the axes that are indexed put first."""

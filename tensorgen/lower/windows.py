@@ -66,11 +66,12 @@ def windows(
     array: Expr,
     forms: Sequence[Affine],
     axes: dict[int, Axis],
+    written: bool = False,
 ) -> Expr:
     """The view with an axis for each window's number, and at the end for its places.
 
-    `array` has been cut to what is read; a label with a negative coefficient runs
-    backwards.
+    `array` has been cut to what is read, or written; a label with a negative
+    coefficient runs backwards.
     """
     lengths = [ranges.intervals[place] for _, place in axes.values()]
     shape = writer.shape([high - low for low, high in lengths])
@@ -78,6 +79,8 @@ def windows(
     arguments = [array.text, shape]
     if len(at) < len(array.labels):
         arguments.append(f"axis={at[0] if len(at) == 1 else at}")
+    if written:
+        arguments.append("writeable=True")
     text = writer.np("lib.stride_tricks.sliding_window_view", *arguments)
     steps = dict.fromkeys(array.labels, 1)
     for a, (number, _) in axes.items():

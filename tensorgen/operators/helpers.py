@@ -36,6 +36,22 @@ def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
     others = np.where(zero, rest, rest / np.where(zero, 1, x))
     return np.where(zeros - zero > 0, 0, others)
 ''',
+    "_add_to_windows": '''
+def _add_to_windows(
+    windows: Array, values: ArrayLike, pairs: list[tuple[int, int]]
+) -> None:
+    """Add values to windows that overlap.
+
+    Of each pair of axes one numbers windows, the other the places in them. With one of
+    both held, no entry is met twice: it is the shorter one.
+    """
+    held = [min(pair, key=windows.shape.__getitem__) for pair in pairs]
+    first = range(len(held))
+    values = np.moveaxis(np.broadcast_to(values, windows.shape), held, first)
+    windows = np.moveaxis(windows, held, first)
+    for at in np.ndindex(windows.shape[: len(held)]):
+        windows[at] += values[at]
+''',
     "_add_at": '''
 def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
     """Add values to out[index], where `index`, of the first axes, may repeat itself.

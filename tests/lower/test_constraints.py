@@ -171,9 +171,8 @@ WRITES: dict[str, tuple[Callable[[Case], Node], tuple[str, ...]]] = {
         ),
         (
             "out = np.zeros(n, dtype=dtype)",
-            "i = np.arange(k)",
-            "j = np.arange(n - k + 1)",
-            "_add_at(out, i[:, None] + j, np.outer(h, z))",
+            "_add_to_windows(np.lib.stride_tricks.sliding_window_view"
+            "(out, n - k + 1, writeable=True), np.outer(h, z), [(0, 1)])",
         ),
     ),
 }
