@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -24,6 +25,7 @@ from tensorgen.emit import render
 from tests.programs import judge
 from tests.programs.device import disagreements
 from tests.programs.structured import structured_program
+from tests.programs.tree import RandomProgram
 from tests.random_programs import program
 from tests.test_structures import faults as structured_faults
 from tests.test_structures import report as structured_report
@@ -85,12 +87,19 @@ def outcomes(seed: int) -> list[Outcome]:
     general, structured = program(seed), structured_program(seed)
     wrong = judge.faults(general)
     if seed % 4 == 1 and not wrong:
-        arguments = {name: general.arguments[name] for name in general.used}
-        wrong = list(disagreements(general.text, arguments, judge.MODES[seed // 4 % 3]))
+        wrong = _device_faults(general, judge.MODES[seed // 4 % 3])
     return [
         Outcome(seed, general.text, wrong),
         Outcome(seed, structured.text, structured_faults(structured)),
     ]
+
+
+def _device_faults(general: RandomProgram, mode: str) -> list[str]:
+    arguments = {name: general.arguments[name] for name in general.used}
+    try:
+        return list(disagreements(general.text, arguments, mode))
+    except Exception:
+        return [f"on a device, {mode}: {traceback.format_exc(limit=-3)}"]
 
 
 def features(text: str) -> Iterator[str]:

@@ -170,6 +170,13 @@ FOUND = {
         {"m": 2, "n": 1, "p": 4},
         _over("", "m"),
     ),
+    "a statement of two lines in a method": program(
+        "min(delta(i, j) * A[j, 0], j) + A[0, i] * A[0, i + 1]",
+        "A",
+        {"A": ("m", "n")},
+        {"m": 3, "n": 4},
+        _over("i", "n - 1"),
+    ),
     "one matrix for a stack of right-hand sides": program(
         "jac(sum(S[0, i] * y[i], i=range(n)), y)",
         "c",
@@ -195,7 +202,8 @@ def test_it_does_not_fail_again(name: str) -> None:
     assert not judge.faults(FOUND[name])
 
 
+@pytest.mark.parametrize("mode", ["forward", "cross-country"])
 @pytest.mark.parametrize("name", FOUND)
-def test_it_is_the_same_for_both_libraries(name: str) -> None:
+def test_it_is_the_same_for_both_libraries(name: str, mode: str) -> None:
     found = FOUND[name]
-    assert not list(disagreements(found.text, found.arguments, "forward"))
+    assert not list(disagreements(found.text, found.arguments, mode))

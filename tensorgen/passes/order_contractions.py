@@ -234,6 +234,10 @@ class Contraction:
         seen: dict[Node, int] = {}
         for size in range(2, len(twins) // 2 + 1):
             for chosen in combinations(twins, size):
+                # With more than half of a node's uses there is no second subset.
+                used = [nodes[k] for k in chosen]
+                if any(2 * used.count(node) > nodes.count(node) for node in used):
+                    continue
                 mask = sum(1 << k for k in chosen)
                 if len(self.kept(mask)) == len(self.labels(mask)):
                     continue
