@@ -28,7 +28,7 @@ ROWS = {
 
 def helper(name: str) -> Any:
     """Return a helper as a function of NumPy arrays."""
-    space: dict[str, Any] = {"np": np, "Array": Any}
+    space: dict[str, Any] = {"np": np, "Array": Any, "ArrayLike": Any}
     exec(HELPERS[name], space)
     return space[name]
 
@@ -46,7 +46,13 @@ def test_every_helper_is_used_by_a_row_or_by_lowering() -> None:
         constraints=[("eq", {"m": 1, entry: -1}, 0)],
         sizes={"m": Dim.of("m")},
     )
-    used.update(lower(graph, [sums]).helpers)
+    spread = graph.product(
+        "p",
+        [(x, "nk")],
+        constraints=[("eq", {"p": 1, "n": -1, "k": -1}, 0)],
+        sizes={"p": Dim.of("n") + Dim.of("k") - 1},
+    )
+    used.update(lower(graph, [sums, spread], facts=[Dim.of("n") - 1]).helpers)
     assert sorted(used) == sorted(HELPERS)
 
 
@@ -90,3 +96,19 @@ def test_helpers_give_zero_where_a_limit_is_zero() -> None:
     zero = np.zeros(2)
     np.testing.assert_array_equal(helper("_rroot")(zero), zero)
     np.testing.assert_array_equal(helper("_xlogy")(zero, zero), zero)
+
+
+@pytest.mark.parametrize("sizes", [(2, 5), (5, 2), (1, 1)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_windows_that_overlap_are_added_to_by_either_axis(
+    sizes: tuple[int, int], dtype: str
+) -> None:
+    m, k = sizes
+    rng = np.random.default_rng(0)
+    out, values = np.zeros((m + k - 1, 3), dtype), rng.normal(size=(m, 3, k))
+    expected = np.zeros_like(out)
+    for i, j in np.ndindex(m, k):
+        expected[i + j] += values[i, :, j].astype(dtype)
+    windows = np.lib.stride_tricks.sliding_window_view(out, k, axis=0, writeable=True)
+    helper("_add_to_windows")(windows, values.astype(dtype), [(0, 2)])
+    np.testing.assert_allclose(out, expected, rtol=1e-6)
