@@ -137,6 +137,7 @@ class ModuleBuilder:
             helpers=(*code.helpers, *self.backend.written(code.modules)),
             modules=self.backend.imported(code.modules),
             needs_dtype=code.needs_dtype,
+            refusals=code.refusals if self.backend.refuses else (),
         )
         formulas = list(zip(planned.root_names, plan.formulas, strict=True))
         shown = [pair for pair in formulas if self._is_readable(pair[1])]

@@ -19,6 +19,7 @@ from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.lower.code import Code
 from tensorgen.lower.names import Names, describe
+from tensorgen.operators.definite import is_positive_definite
 from tensorgen.passes.cut_stages import (
     DATA,
     METHODS,
@@ -185,7 +186,8 @@ class ProblemBuilder:
             names.append(text)
         self.taken += names
         for node, name in zip(held, names, strict=True):
-            self.values[node] = self.graph.input(name, node.dims)
+            known = ["spd"] if is_positive_definite(node) else []
+            self.values[node] = self.graph.input(name, node.dims, known)
         for node, (other, ratio) in self.problem.stages.multiples.items():
             if other in held:
                 self.values[node] = self.graph.scale(self.values[other], ratio)

@@ -21,6 +21,8 @@ class Backend:
     expression; `any_array` is the type of arrays of whatever dtype; `renamed` are the
     packages that bear another name; `solving` says what ways to solve import; `lacking`
     has the source of functions that modules hold themselves instead of importing them.
+    Matrices that cannot be factorised raise where the library `refuses` them; else they
+    give NaN.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Backend:
     renamed: Mapping[str, str] = field(default_factory=dict)
     solving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     lacking: Mapping[str, str] = field(default_factory=dict)
+    refuses: bool = True
 
     def file_name(self, module: str) -> str:
         """Return the name of a module's file."""
@@ -80,6 +83,7 @@ BACKENDS: dict[str, Backend] = {
             solving=dict.fromkeys(("band", "sparse"), ("cupyx.scipy.sparse", "scipy")),
             # CuPy's takes single matrices of double precision, and loses digits.
             lacking={"scipy.linalg.expm": EXPM},
+            refuses=False,
         ),
     )
 }

@@ -181,6 +181,9 @@ def _errors(function: Function) -> list[str]:
         errors.append("ValueError: a wrong shape, or an index that is out of range.")
     else:
         errors.append("ValueError: an argument of a wrong shape.")
+    if function.body.refusals:
+        found = " or ".join(function.body.refusals)
+        errors.append(f"LinAlgError: a matrix that is {found}.")
     if function.body.modules:
         errors.append("ImportError: SciPy is not installed.")
     return errors

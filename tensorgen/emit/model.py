@@ -97,7 +97,8 @@ class Body:
     that a proof took to be at least 1, `needs_dtype` that they use the common dtype as
     `dtype`. `helpers` are names of module-level functions; `modules` are imported where
     the function starts, and used by their last component (`scipy.special` as
-    `special`). No expression of `returns` may be an argument itself or a view of one.
+    `special`). Matrices that are what `refusals` say raise LinAlgError. No expression
+    of `returns` may be an argument itself or a view of one.
     """
 
     lines: tuple[str, ...]
@@ -107,6 +108,7 @@ class Body:
     helpers: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     needs_dtype: bool = False
+    refusals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ class Code:
 
     `lines` are statements, `returns` has one expression a root. The caller binds
     `dims` as Python integers, and `dtype` if `needs_dtype`; it defines `helpers`
-    and imports `modules`.
+    and imports `modules`. Matrices that are what `refusals` say raise LinAlgError.
     """
 
     lines: tuple[str, ...]
@@ -20,3 +20,4 @@ class Code:
     helpers: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     needs_dtype: bool = False
+    refusals: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ from tensorgen.ir.nodes import (
     index_bound,
 )
 from tensorgen.lower.code import Code
-from tensorgen.lower.layout import ordered
+from tensorgen.lower.layout import ordered, transposes
 from tensorgen.lower.maps import lower_call, lower_map
 from tensorgen.lower.names import Names, describe, read_name, stem
 from tensorgen.lower.plan import Plan
@@ -40,6 +40,7 @@ from tensorgen.lower.text import Expr, Kind, Level, number
 from tensorgen.lower.writer import Writer
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.symmetry import Symmetry
 
 # What modules imported where they are used are called.
 _REQUIRED = [
@@ -98,12 +99,15 @@ class Lowering:
         taken = [*reserved, *inputs, *plan.symbols, alias, "dtype", "np", *LAZY]
         self.writer = Writer(alias, Names(taken))
         self.values: dict[Node, Expr] = {}
+        self.symmetry = Symmetry(promised=True)
         self.writes: dict[Node, Write] = {}
 
     def run(self, fresh: Sequence[bool]) -> Code:
         """Write all statements and return them with the roots' expressions."""
         for node in self.plan.order:
             self._visit(node)
+            if isinstance(node, Call) and OPERATORS[node.operator].refuses:
+                self.writer.refusals[OPERATORS[node.operator].refuses] = None
         shared: dict[str, None] = {
             node.name: None for node in self.plan.order if isinstance(node, Input)
         }
@@ -132,11 +136,18 @@ class Lowering:
 
     def operand(self, ref: Ref) -> Expr:
         """A use of a node as an expression under the labels of the use."""
-        return self.values[ref.node].renamed(ref.labels.__getitem__)
+        return self._known(ref.node).renamed(ref.labels.__getitem__)
 
     def whole(self, node: Node) -> Expr:
         """A node's array with all of its axes, in their order."""
-        return full(self.writer, self.values[node], node.dims)
+        return full(self.writer, self._known(node), node.dims)
+
+    def _known(self, node: Node) -> Expr:
+        """The text of a node, with what is known of its entries."""
+        expr, last = self.values[node], (node.order - 2, node.order - 1)
+        if {*expr.labels[-2:]} == {*last} and self.symmetry.parity(node, last) == 1:
+            return replace(expr, symmetric=True)
+        return expr
 
     def is_inline(self, node: Node) -> bool:
         """Whether a node's text is not the name of a variable."""
@@ -280,7 +291,15 @@ class Lowering:
             return
         if set(expr.labels) == set(range(node.order)):
             expr = ordered(expr, range(node.order))
+            natural = self._expression(node, None) if self._is_free(node) else expr
+            if transposes(natural.text) < transposes(expr.text):
+                expr = natural
         self.values[node] = self._statement(node, expr, None)
+
+    def _is_free(self, node: Node) -> bool:
+        """Whether nobody sees in which order a variable has its axes."""
+        seen = node in self.plan.named or node in self.roots
+        return node.order > 1 and not seen and self._is_pure(node)
 
     def _is_unfinished(self, node: Node) -> bool:
         """Whether a root must still be spread, converted or copied when returned."""
@@ -314,6 +333,8 @@ class Lowering:
         """What the names of other values call this one."""
         if isinstance(node, Input):
             return node.name
+        if node in self.plan.solved:
+            return describe(node, self._name_of)
         expr = self.values.get(node)
         word = stem(expr) if expr is not None else None
         if word is None and isinstance(node, Product) and not node.inner:

@@ -167,10 +167,13 @@ def _describe_product(node: Product, name_of: Callable[[Node], str | None]) -> s
     names = [name_of(ref.node) for ref in node.factors if ref.node.order]
     parts = [name.removeprefix("product_") for name in names if name]
     known = [name for name in parts if name.isidentifier() and not _is_generic(name)]
+    known.sort(key=lambda name: not name.startswith("inv_"))
     if len(names) == len(known) > 1:
         return "_".join(dict.fromkeys(known))
     if len(names) == len(known) == 1:
-        return f"scaled_{known[0]}"
+        labels = max((ref.labels for ref in node.factors), key=len)
+        word = "scaled" if len({*labels}) == len(labels) else "diagonal"
+        return f"{word}_{known[0]}"
     return f"{_kind(node)}_{known[0]}" if len(known) == 1 else _kind(node)
 
 

@@ -29,7 +29,9 @@ from tensorgen.lower.constraints import Solution, solve_constraints
 from tensorgen.lower.solve_systems import solvable
 from tensorgen.lower.templates import template
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.matrix_functions import logdet_of_factor
 
 # So many systems are solved one by one before the inverse is computed instead:
 # an inverse costs about as much as three factorisations.
@@ -47,12 +49,16 @@ class Plan:
         self.roots = list(roots)
         self.facts = facts
         self.expansions: dict[Node, Node] = {}
+        self.solved: dict[Node, None] = {}
+        self.factors: dict[Node, Node] = {}
         self._solutions: dict[Product, Solution] = {}
         self.multiples: dict[Node, tuple[Fraction, Product]] = {}
         self.order = self._ordered()
         self.multiples = self._find_multiples()
         self.order = self._ordered()
         self.solved = self._solved_inverses()
+        self.factors = self._cholesky_factors()
+        self.order = self._ordered()
         self.uses, self.user = self._count()
 
     def operands(self, node: Node) -> Iterable[Node]:
@@ -60,8 +66,10 @@ class Plan:
         if node in self.multiples:
             return (self.multiples[node][1],)
         match node:
-            case Call(operator=name) if OPERATORS[name].expand is not None:
+            case Call() if self._is_expanded(node):
                 return (self._expansion(node),)
+            case Call(operator="inv", args=(matrix,)) if node in self.solved:
+                return (self.factors.get(matrix, matrix),)
             case Map(function=function, args=args) if function != "pow":
                 counts = template(ELEMENTWISE[function].numpy).counts
                 return [
@@ -120,7 +128,7 @@ class Plan:
                     return not self.is_write(node) and self.solution(node).is_view()
                 return not node.inner and len(set(labels)) == len(labels)
             case Call():
-                return OPERATORS[node.operator].expand is not None
+                return self._is_expanded(node)
             case _:
                 return False
 
@@ -155,14 +163,22 @@ class Plan:
                 return base.node
         return None
 
+    def _is_expanded(self, node: Call) -> bool:
+        """Whether a call is written in terms of other nodes."""
+        factored = node.operator == "logdet" and node.args[0] in self.factors
+        return factored or OPERATORS[node.operator].expand is not None
+
     def _expansion(self, node: Call) -> Node:
         if node not in self.expansions:
             expand = OPERATORS[node.operator].expand
-            assert expand is not None
             # What stable forms would recognise here is what is being expanded.
             rewrites, self.graph.rewrites = self.graph.rewrites, None
             try:
-                self.expansions[node] = expand(self.graph, node)
+                if expand is not None:
+                    self.expansions[node] = expand(self.graph, node)
+                else:
+                    factor = self.factors[node.args[0]]
+                    self.expansions[node] = logdet_of_factor(self.graph, factor)
             finally:
                 self.graph.rewrites = rewrites
         return self.expansions[node]
@@ -228,6 +244,26 @@ class Plan:
             if node not in alone and count <= _MOST_SOLVES
         }
 
+    def _cholesky_factors(self) -> dict[Node, Node]:
+        """The factors of definite matrices: one serves all that is asked of a matrix.
+
+        One system alone is solved as any other.
+        """
+        asked: dict[Node, int] = {}
+        for node in self.order:
+            for operand in children(node):
+                if operand in self.solved:
+                    (matrix,) = children(operand)
+                    asked[matrix] = asked.get(matrix, 0) + 1
+            if isinstance(node, Call) and node.operator in ("cholesky", "logdet"):
+                (matrix,) = node.args
+                asked[matrix] = asked.get(matrix, 0) + 2
+        return {
+            matrix: self.graph.call("cholesky", [matrix], matrix.dims)
+            for matrix, count in asked.items()
+            if count > 1 and is_positive_definite(matrix)
+        }
+
     def _count(self) -> tuple[dict[Node, int], dict[Node, Node]]:
         uses = dict.fromkeys(self.order, 0)
         user: dict[Node, Node] = {}
@@ -242,6 +278,8 @@ class Plan:
             if base is not None:
                 # `x @ x` mentions x twice, so x shall be a variable.
                 uses[base] += 1
+        for factor in self.factors.values():
+            uses[factor] += 1  # it has a name
         return uses, user
 
 

@@ -129,7 +129,8 @@ class ProductLowering:
             if other is None or not isinstance(inverse, Call):
                 continue
             *batch, row, column = labels
-            matrix = self.lowering.whole(inverse.args[0])
+            factor = plan.factors.get(inverse.args[0])
+            matrix = self.lowering.whole(factor or inverse.args[0])
             matrix = matrix.renamed((*batch, column, row).__getitem__)
             right = self.lowering.whole(other.node).renamed(other.labels.__getitem__)
             keep = range(node.order)
@@ -137,7 +138,8 @@ class ProductLowering:
                 **dict(zip(labels, inverse.dims, strict=True)),
                 **dict(zip(other.labels, other.node.dims, strict=True)),
             }
-            solution = solve(self.writer, matrix, labels, right, keep, sizes)
+            factored = factor is not None
+            solution = solve(self.writer, matrix, labels, right, keep, sizes, factored)
             rest = [
                 ref for j, ref in enumerate(node.factors) if j != k and ref != other
             ]

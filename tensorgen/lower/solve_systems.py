@@ -39,19 +39,29 @@ def solve(
     other: Expr,
     keep: Collection[Label],
     sizes: Mapping[Label, Dim],
+    factored: bool = False,
 ) -> Expr:
     """`inv(matrix) @ other` where the inverse has the labels `inverse`.
 
     The matrix bears the same labels, its last two swapped. Where the inverse is
     summed over the last label but one, the system is the transposed one; where it
-    is summed over both, the value is the trace of a solution.
+    is summed over both, the value is the trace of a solution. A `factored` matrix
+    stands for the symmetric one of which it is the Cholesky factor.
     """
+
+    def call(system: Expr, right: str) -> str:
+        if not factored:
+            return writer.np("linalg.solve", system.text, right)
+        writer.helpers["_cholesky_solve"] = None
+        return f"_cholesky_solve({system.text}, {right})"
+
     *batch, i, k = inverse
     if i not in keep and k not in keep:
-        solution = writer.np("linalg.solve", matrix.text, ordered(other, (k, i)).text)
-        return Expr(writer.np("trace", solution))
+        return Expr(writer.np("trace", call(matrix, ordered(other, (k, i)).text)))
     result, contracted = (i, k) if k not in keep else (k, i)
-    system = transposed(matrix, (*batch, contracted, result))
+    system = matrix
+    if not factored:
+        system = transposed(matrix, (*batch, contracted, result))
     free = [label for label in other.labels if label not in (*batch, contracted)]
     whole = (*batch, contracted, *free)
     right = aligned(other, whole)
@@ -60,10 +70,10 @@ def solve(
         shape = writer.shape([sizes[label] for label in whole])
         right = Expr(writer.np("broadcast_to", right.text, shape), labels=whole)
     if free or not batch:
-        text = writer.np("linalg.solve", system.text, right.text)
-        applied = None if batch or free else Applied(system, right, solves=True)
+        text = call(system, right.text)
+        plain = not (batch or free or factored)
+        applied = Applied(system, right, solves=True) if plain else None
         return Expr(text, labels=(*batch, result, *free), applied=applied)
     # NumPy 2 takes only a plain vector as one right-hand side.
     column = f"{right.at(Level.ATOM)}[..., None]"
-    text = writer.np("linalg.solve", system.text, column)
-    return Expr(f"{text}[..., 0]", labels=(*batch, result))
+    return Expr(f"{call(system, column)}[..., 0]", labels=(*batch, result))

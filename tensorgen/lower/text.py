@@ -43,7 +43,8 @@ class Expr:
     whose memory the value shares; `upright` is the text before a mere `.T`. `turned`
     writes the value anew with its axes in another order, `applied` tells of a vector
     which matrix it is applied to which vector. A `boxed` scalar is an array without
-    axes, as `np.where` makes it. A `sliding` array is a view of more entries than it
+    axes, as `np.where` makes it. A `symmetric` one equals itself with its last two
+    axes swapped. A `sliding` array is a view of more entries than it
     has memory, which is not to be copied.
     """
 
@@ -56,6 +57,7 @@ class Expr:
     upright: tuple[str, Level] | None = None
     boxed: bool = False
     sliding: bool = False
+    symmetric: bool = False
     turned: Callable[[tuple[Label, ...]], Expr] | None = field(
         default=None, compare=False
     )

@@ -25,6 +25,7 @@ class Writer:
         self.dims: dict[str, None] = {}
         self.helpers: dict[str, None] = {}
         self.modules: dict[str, None] = {}
+        self.refusals: dict[str, None] = {}
         self.needs_dtype = False
         self._vectors: dict[tuple[Dim, Dim], str] = {}
 
@@ -109,4 +110,5 @@ class Writer:
             tuple(sorted(self.helpers)),
             tuple(sorted(self.modules)),
             self.needs_dtype,
+            tuple(sorted(self.refusals, reverse=True)),
         )

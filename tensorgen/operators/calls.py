@@ -180,7 +180,9 @@ def _expand_softmax(graph: Graph, node: Call) -> Node:
 # The templates of reductions take `axis={axis}`; the keyword is left out where the
 # argument is reduced whole.
 _ROWS = (
-    Operator("inv", _matrix_dims, _inv_partials, "np.linalg.inv({0})"),
+    Operator(
+        "inv", _matrix_dims, _inv_partials, "np.linalg.inv({0})", refuses="singular"
+    ),
     Operator("det", _scalar_dims, _det_partials, "np.linalg.det({0})"),
     Operator("logdet", _scalar_dims, _logdet_partials, "np.linalg.slogdet({0})[1]"),
     Operator(

@@ -36,6 +36,24 @@ def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
     others = np.where(zero, rest, rest / np.where(zero, 1, x))
     return np.where(zeros - zero > 0, 0, others)
 ''',
+    "_cholesky_solve": '''
+def _cholesky_solve(L: Array, b: Array) -> Array:
+    """Return the x with L @ L.T @ x = b, of matrices in the last two axes.
+
+    Substitutes blocks of rows, since NumPy solves no triangular systems.
+    """
+    x = np.array(b[:, None] if b.ndim == 1 else b)
+    U, n, width = np.swapaxes(L, -1, -2), L.shape[-1], 64
+    for start in range(0, n, width):
+        rows = slice(start, start + width)
+        x[..., rows, :] -= L[..., rows, :start] @ x[..., :start, :]
+        x[..., rows, :] = np.linalg.solve(L[..., rows, rows], x[..., rows, :])
+    for start in reversed(range(0, n, width)):
+        rows, below = slice(start, start + width), slice(start + width, None)
+        x[..., rows, :] -= U[..., rows, below] @ x[..., below, :]
+        x[..., rows, :] = np.linalg.solve(U[..., rows, rows], x[..., rows, :])
+    return x[:, 0] if b.ndim == 1 else x
+''',
     "_add_to_windows": '''
 def _add_to_windows(
     windows: Array, values: ArrayLike, pairs: list[tuple[int, int]]

@@ -42,6 +42,14 @@ def cholesky(graph: Graph, x: Node) -> Node:
     return graph.call("cholesky", [x], x.dims)
 
 
+def logdet_of_factor(graph: Graph, factor: Node) -> Node:
+    """Return log(det A) of matrices A with these Cholesky factors."""
+    batch = tuple(range(factor.order - 2))
+    diagonal = graph.product((*batch, "i"), [(factor, (*batch, "i", "i"))])
+    logs = graph.map("log", (*batch, "i"), [(diagonal, (*batch, "i"))])
+    return graph.product(batch, [(logs, (*batch, "i"))], coefficient=2)
+
+
 def _lower_half(graph: Graph, x: Node, row: int, column: int) -> Node:
     """Return the lower triangle over two axes, half of the diagonal."""
     axes = range(x.order)
@@ -159,6 +167,7 @@ ROWS = (
         _matrix_dims,
         Transfer(_cholesky_forward, _cholesky_reverse),
         "np.linalg.cholesky({0})",
+        refuses="not positive definite",
     ),
     Operator(
         "expm",

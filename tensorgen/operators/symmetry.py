@@ -37,6 +37,9 @@ ODD = frozenset(
 DEPTH = 60
 """How many nodes above one another are looked through."""
 
+FLAT = 8
+"""How many factors a product of products is looked at as."""
+
 SUMMED = 4
 """Products with more summed labels are tried with these labels as they are."""
 
@@ -96,13 +99,15 @@ class Symmetry:
     def _product(self, node: Product, swap: Swap, depth: int) -> int | None:
         if any(_ties(constraint, swap) for constraint in node.constraints):
             return 1  # what is zero off the diagonal
-        for renaming in _involutions(node, swap):
-            constraints = [_turned(c, renaming) for c in node.constraints]
-            if set(constraints) != {_turned(c, {}) for c in node.constraints}:
-                continue
-            sign = self._refs(node.factors, renaming, depth)
-            if sign is not None:
-                return sign
+        shapes = [(node.factors, node.sizes), flat(node)]
+        for factors, sizes in shapes[: 1 + (shapes[0] != shapes[1])]:
+            for renaming in _involutions(node.order, sizes, swap):
+                constraints = [_turned(c, renaming) for c in node.constraints]
+                if set(constraints) != {_turned(c, {}) for c in node.constraints}:
+                    continue
+                sign = self._refs(factors, renaming, depth)
+                if sign is not None:
+                    return sign
         return None
 
     def _refs(
@@ -196,14 +201,38 @@ def _turned(
     return kind, frozenset(form.terms), form.const
 
 
-def _involutions(node: Product, swap: Swap) -> Iterator[dict[Label, Label]]:
+def flat(node: Product) -> tuple[tuple[Ref, ...], tuple[Dim, ...]]:
+    """Return the factors of a product of products, and the sizes of all labels.
+
+    So that `F @ K @ F.T` is seen as a whole. Labels are numbers, the node's axes first.
+    """
+    waiting, sizes = list(node.factors), list(node.sizes)
+    factors: list[Ref] = []
+    while waiting:
+        inner, labels = ref = waiting.pop(0)
+        room = len(waiting) + len(factors) < FLAT
+        match inner:
+            case Product(coefficient=1, constraints=()) if room:
+                names = (*labels, *range(len(sizes), len(sizes) + len(inner.inner)))
+                sizes += inner.inner
+                waiting[:0] = [
+                    Ref(node, tuple(names[x] for x in own))
+                    for node, own in inner.factors
+                ]
+            case _:
+                factors.append(ref)
+    return tuple(factors), tuple(sizes)
+
+
+def _involutions(
+    order: int, sizes: Sequence[Dim], swap: Swap
+) -> Iterator[dict[Label, Label]]:
     """The swap, with summed labels as they are or with pairs of them swapped too."""
     base = _renaming(swap)
     yield base
-    summed = range(node.order, node.order + len(node.inner))
+    summed = range(order, len(sizes))
     if len(summed) > SUMMED:
         return
-    sizes = node.sizes
     pairs = [(x, y) for x, y in combinations(summed, 2) if sizes[x] == sizes[y]]
     for count in (1, 2):
         for chosen in combinations(pairs, count):

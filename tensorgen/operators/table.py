@@ -83,7 +83,8 @@ class Operator:
     gives products, or carries tangents and cotangents itself. `expand`, if given,
     writes a value in terms of other nodes when code is emitted; otherwise `numpy` is
     the template of a call. A `view` may share the memory of its argument; `requires`
-    is a module imported lazily.
+    is a module imported lazily. What a matrix must not be is in `refuses`: NumPy raises
+    LinAlgError then.
     """
 
     name: str
@@ -94,3 +95,4 @@ class Operator:
     params: tuple[str, ...] = field(default=())
     view: bool = False
     requires: str = ""
+    refuses: str = ""

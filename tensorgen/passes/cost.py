@@ -30,8 +30,8 @@ SCATTER = 40.0
 STATEMENT = 1000.0
 """A call from Python, about a microsecond."""
 
-FACTORISATION = 2.0
-"""The factor of n^3 in an inverse or a determinant."""
+FACTORISATION = {"inv": 2.0, "det": 2.0, "logdet": 2.0, "cholesky": 0.5, "expm": 20.0}
+"""The factor of n^3 in a function of n x n matrices."""
 
 
 Tree = int | tuple["Tree", "Tree"]
@@ -81,10 +81,10 @@ class CostModel:
                 return self.size(node.dims) * len(node.terms)
             case Map():
                 return self.size(node.dims)
-            case Call(operator="inv" | "det" | "logdet"):
+            case Call(operator=name) if name in FACTORISATION:
                 (matrix,) = node.args
                 side = self.size(matrix.dims[-1:])
-                return self.size(matrix.dims) * side * FACTORISATION
+                return self.size(matrix.dims) * side * FACTORISATION[name]
             case Call():
                 return self.size(node.args[0].dims)
             case _:

@@ -379,11 +379,11 @@ def loss_hvp(
     product_2 = output_minus_Y[:, None] @ V_X.transpose(0, 2, 3, 1)
     difference = 2 * (product_2 - product[:, :, :, None])
     weighted_attention = attention * difference
-    Q_dK = (Q @ dK.transpose(0, 2, 1)).T
-    total = (K @ dQ.transpose(0, 2, 1)).transpose(1, 2, 0) + Q_dK
-    product_X = (X[:, None] @ cp.tensordot(X, total, axes=(2, 1))).transpose(0, 2, 1, 3)
-    attention_X = (attention * product_X.transpose(0, 3, 2, 1)).sum(axis=3)
-    attention_X_2 = attention * product_X.transpose(0, 3, 2, 1)
+    Q_dK = Q @ dK.transpose(0, 2, 1)
+    total = K @ dQ.transpose(0, 2, 1) + Q_dK.transpose(0, 2, 1)
+    product_X = X[:, None] @ (total @ X.transpose(0, 2, 1)[:, None])
+    attention_X = (attention * product_X.transpose(0, 1, 3, 2)).sum(axis=3)
+    attention_X_2 = attention * product_X.transpose(0, 1, 3, 2)
     difference_2 = attention_X_2 - attention_X[:, :, :, None] * attention
     product_X_2 = cp.tensordot(X, V / math.sqrt(k), axes=(2, 1))
     attention_X_2_2 = attention @ product_X_2.transpose(0, 2, 1, 3)
@@ -394,9 +394,7 @@ def loss_hvp(
     output_dot = product_X_2_2 + attention_X_dV
     product_4 = output_minus_Y[:, None] @ X_dV.transpose(0, 2, 3, 1)
     V_X_output_dot = output_dot[:, None] @ V_X.transpose(0, 2, 3, 1)
-    product_5 = (product_X_2 @ output_minus_Y.transpose(0, 2, 1)[:, None]).transpose(
-        0, 3, 1, 2
-    )
+    product_5 = product_X_2 @ output_minus_Y.transpose(0, 2, 1)[:, None]
     attention_X_dV_2 = attention @ X_dV.transpose(0, 2, 1, 3)
     product_X_2_3 = difference_2 @ product_X_2.transpose(0, 2, 1, 3)
     product_6 = (output_minus_Y[:, None] * attention_X_dV_2).sum(axis=3)
@@ -405,23 +403,21 @@ def loss_hvp(
     weighted_attention_2 = (product_6 + product_8 + product_7)[
         :, :, :, None
     ] * attention
-    weighted = difference_2 * product_5.transpose(0, 3, 1, 2)
+    weighted = difference_2 * product_5.transpose(0, 2, 3, 1)
     weighted_attention_3 = attention * (product_4 + V_X_output_dot)
     weighted_2 = product_3[:, :, :, None] * difference_2
     difference_3 = 2 * (
         weighted_attention_3 + weighted - weighted_2 - weighted_attention_2
     )
-    product_K_X = (difference_3 @ K_X.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)
-    product_9 = (weighted_attention @ (X[:, None] @ dK)).transpose(0, 2, 1, 3)
+    product_K_X = difference_3 @ K_X.transpose(0, 2, 1, 3)
+    product_9 = weighted_attention @ (X[:, None] @ dK)
     total_2 = product_9 + product_K_X
-    product_X_3 = cp.tensordot(X, total_2, axes=((0, 1), (0, 1)))
+    product_X_3 = cp.tensordot(X, total_2, axes=((0, 1), (0, 2)))
     hvp_Q = 1 / (math.sqrt(k) * (b * n * o)) * product_X_3.transpose(1, 0, 2)
-    product_10 = (
-        weighted_attention.transpose(0, 1, 3, 2) @ (X[:, None] @ dQ)
-    ).transpose(0, 2, 1, 3)
-    product_Q_X = (Q_X.transpose(0, 2, 3, 1) @ difference_3).transpose(0, 3, 1, 2)
-    total_3 = product_10 + product_Q_X
-    product_X_4 = cp.tensordot(X, total_3, axes=((0, 1), (0, 1)))
+    product_10 = weighted_attention.transpose(0, 1, 3, 2) @ (X[:, None] @ dQ)
+    product_Q_X = Q_X.transpose(0, 2, 3, 1) @ difference_3
+    total_3 = product_10 + product_Q_X.transpose(0, 1, 3, 2)
+    product_X_4 = cp.tensordot(X, total_3, axes=((0, 1), (0, 2)))
     hvp_K = 1 / (math.sqrt(k) * (b * n * o)) * product_X_4.transpose(1, 0, 2)
     weighted_3 = output_minus_Y / math.sqrt(k)
     product_11 = difference_2.transpose(0, 3, 1, 2) @ weighted_3[:, None]
@@ -656,13 +652,11 @@ class _LossPoint:
         o = V.shape[2]
         b = X.shape[0]
         n = X.shape[1]
-        Q_dK = (Q @ dK.transpose(0, 2, 1)).T
-        total = (K @ dQ.transpose(0, 2, 1)).transpose(1, 2, 0) + Q_dK
-        product_X_2 = (X[:, None] @ cp.tensordot(X, total, axes=(2, 1))).transpose(
-            0, 2, 1, 3
-        )
-        X_2_attention = (product_X_2.transpose(0, 3, 2, 1) * attention).sum(axis=3)
-        X_2_attention_2 = product_X_2.transpose(0, 3, 2, 1) * attention
+        Q_dK = Q @ dK.transpose(0, 2, 1)
+        total = K @ dQ.transpose(0, 2, 1) + Q_dK.transpose(0, 2, 1)
+        product_X_2 = X[:, None] @ (total @ X.transpose(0, 2, 1)[:, None])
+        X_2_attention = (product_X_2 * attention.transpose(0, 1, 3, 2)).sum(axis=2)
+        X_2_attention_2 = product_X_2.transpose(0, 1, 3, 2) * attention
         difference = X_2_attention_2 - X_2_attention[:, :, :, None] * attention
         X_dV = cp.tensordot(X, dV, axes=(2, 1))
         product_X_3 = (difference @ product_X.transpose(0, 2, 1, 3)).sum(axis=1)
@@ -683,17 +677,15 @@ class _LossPoint:
         difference_2 = 2 * (
             weighted_attention_3 + weighted_2 - weighted_3 - weighted_attention_2
         )
-        product_K_X = (difference_2 @ K_X.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)
-        product_6 = (weighted_attention @ (X[:, None] @ dK)).transpose(0, 2, 1, 3)
+        product_K_X = difference_2 @ K_X.transpose(0, 2, 1, 3)
+        product_6 = weighted_attention @ (X[:, None] @ dK)
         total_2 = product_6 + product_K_X
-        product_X_5 = cp.tensordot(X, total_2, axes=((0, 1), (0, 1)))
+        product_X_5 = cp.tensordot(X, total_2, axes=((0, 1), (0, 2)))
         hvp_Q = 1 / (math.sqrt(k) * (b * n * o)) * product_X_5.transpose(1, 0, 2)
-        product_7 = (
-            weighted_attention.transpose(0, 1, 3, 2) @ (X[:, None] @ dQ)
-        ).transpose(0, 2, 1, 3)
-        product_Q_X = (Q_X.transpose(0, 2, 3, 1) @ difference_2).transpose(0, 3, 1, 2)
-        total_3 = product_7 + product_Q_X
-        product_X_6 = cp.tensordot(X, total_3, axes=((0, 1), (0, 1)))
+        product_7 = weighted_attention.transpose(0, 1, 3, 2) @ (X[:, None] @ dQ)
+        product_Q_X = Q_X.transpose(0, 2, 3, 1) @ difference_2
+        total_3 = product_7 + product_Q_X.transpose(0, 1, 3, 2)
+        product_X_6 = cp.tensordot(X, total_3, axes=((0, 1), (0, 2)))
         hvp_K = 1 / (math.sqrt(k) * (b * n * o)) * product_X_6.transpose(1, 0, 2)
         product_8 = attention.transpose(0, 3, 1, 2) @ output_dot[:, None]
         product_9 = difference.transpose(0, 3, 1, 2) @ weighted[:, None]

@@ -78,13 +78,12 @@ def log_density(logit: ArrayLike, mu: ArrayLike, R: ArrayLike, X: ArrayLike) -> 
         raise ValueError("the range of 'b' needs 1 <= d")
     max_logit = np.max(logit)
     weight = logit - (max_logit + np.log(np.exp(logit - max_logit).sum()))
-    scaled_R = np.diagonal(R, axis1=1, axis2=2)
+    diagonal_R = np.diagonal(R, axis1=1, axis2=2)
     gathered = np.tril(R[:, :, :-1], -1) @ (X[:, :-1].T - mu[:, :-1][:, :, None])
-    weighted = np.exp(scaled_R)[:, :, None] * (X.T - mu[:, :, None])
-    powers = (weighted + gathered).transpose(2, 0, 1) ** 2
-    difference = scaled_R[:, :, None] - 0.5 * powers.transpose(1, 2, 0)
-    difference_sums = difference.sum(axis=1)
-    return difference_sums.T + weight - 0.5 * d * math.log(2 * np.pi)
+    weighted = np.exp(diagonal_R)[:, :, None] * (X.T - mu[:, :, None])
+    powers = (weighted + gathered) ** 2
+    sums = (diagonal_R[:, :, None] - 0.5 * powers).sum(axis=1)
+    return sums.T + weight - 0.5 * d * math.log(2 * np.pi)
 
 
 def nll(logit: ArrayLike, mu: ArrayLike, R: ArrayLike, X: ArrayLike) -> Scalar:
@@ -118,17 +117,16 @@ def nll(logit: ArrayLike, mu: ArrayLike, R: ArrayLike, X: ArrayLike) -> Scalar:
         raise ValueError("the range of 'b' needs 1 <= d")
     max_logit = np.max(logit)
     weight = logit - (max_logit + np.log(np.exp(logit - max_logit).sum()))
-    scaled_R = np.diagonal(R, axis1=1, axis2=2)
+    diagonal_R = np.diagonal(R, axis1=1, axis2=2)
     gathered = np.tril(R[:, :, :-1], -1) @ (X[:, :-1].T - mu[:, :-1][:, :, None])
-    weighted = np.exp(scaled_R)[:, :, None] * (X.T - mu[:, :, None])
-    powers = (weighted + gathered).transpose(2, 0, 1) ** 2
-    difference = scaled_R[:, :, None] - 0.5 * powers.transpose(1, 2, 0)
-    difference_sums = difference.sum(axis=1)
-    difference_2 = difference_sums + weight[:, None] - 0.5 * d * math.log(2 * np.pi)
-    log_density = difference_2.T
+    weighted = np.exp(diagonal_R)[:, :, None] * (X.T - mu[:, :, None])
+    powers = (weighted + gathered) ** 2
+    sums = (diagonal_R[:, :, None] - 0.5 * powers).sum(axis=1)
+    difference = sums + weight[:, None] - 0.5 * d * math.log(2 * np.pi)
+    log_density = difference.T
     max_log_density = np.max(log_density, axis=1)
-    difference_3 = difference_2.T - max_log_density[:, None]
-    row_sums = np.exp(difference_3).sum(axis=1)
+    difference_2 = difference - max_log_density
+    row_sums = np.exp(difference_2.T).sum(axis=1)
     return -(max_log_density + np.log(row_sums)).sum() / s
 
 
@@ -183,31 +181,31 @@ def nll_grad(
     exp_values = np.exp(logit - max_logit)
     sum_exp_values = exp_values.sum()
     weight = logit - (max_logit + np.log(sum_exp_values))
-    scaled_R = np.diagonal(R, axis1=1, axis2=2)
-    exp_values_2 = np.exp(scaled_R)
+    diagonal_R = np.diagonal(R, axis1=1, axis2=2)
+    exp_diagonal_R = np.exp(diagonal_R)
     X_minus_mu = X[:, :, None] - mu.T
     difference = X[:, :-1][:, :, None] - mu[:, :-1].T
-    gathered = np.tril(R[:, :, :-1], -1) @ difference.T
-    total = exp_values_2[:, :, None] * X_minus_mu.T + gathered
-    sums = (scaled_R[:, :, None] - 0.5 * total**2).sum(axis=1)
+    weighted = exp_diagonal_R[:, :, None] * X_minus_mu.T
+    total = weighted + np.tril(R[:, :, :-1], -1) @ difference.T
+    sums = (diagonal_R[:, :, None] - 0.5 * total**2).sum(axis=1)
     difference_2 = sums + weight[:, None] - 0.5 * d * math.log(2 * np.pi)
     log_density = difference_2.T
-    exp_values_3 = np.exp(difference_2.T - np.max(log_density, axis=1)[:, None])
-    responsibility = exp_values_3 / exp_values_3.sum(axis=1)[:, None]
-    weighted = responsibility.sum(axis=0) / s
-    grad_logit = weighted.sum() * (exp_values / sum_exp_values) - weighted
+    exp_values_2 = np.exp(difference_2.T - np.max(log_density, axis=1)[:, None])
+    responsibility = exp_values_2 / exp_values_2.sum(axis=1)[:, None]
+    weighted_2 = responsibility.sum(axis=0) / s
+    grad_logit = weighted_2.sum() * (exp_values / sum_exp_values) - weighted_2
     product = (total @ responsibility.T[:, :, None])[..., 0]
-    difference_3 = -exp_values_2 * product
+    difference_3 = -exp_diagonal_R * product
     difference_3[:, :-1] -= (product[:, None] @ np.tril(R, -1))[:, 0][:, :-1]
     grad_mu = difference_3 / s
-    weighted_2 = responsibility[:, None] * difference
-    gathered_2 = np.zeros((c, d, d), dtype=dtype)
-    gathered_2[:, :, :-1] = (total @ weighted_2.transpose(2, 0, 1)) / s
-    weighted_3 = responsibility[:, None] * X_minus_mu
-    product_2 = (total * weighted_3.T).sum(axis=2)
-    grad_R = np.tril(gathered_2, -1)
+    weighted_3 = responsibility[:, None] * difference
+    gathered = np.zeros((c, d, d), dtype=dtype)
+    gathered[:, :, :-1] = (total @ weighted_3.transpose(2, 0, 1)) / s
+    weighted_4 = responsibility[:, None] * X_minus_mu
+    product_2 = (total * weighted_4.T).sum(axis=2)
+    grad_R = np.tril(gathered, -1)
     i = np.arange(d)
-    grad_R[:, i, i] += exp_values_2 * product_2 / s - weighted[:, None]
+    grad_R[:, i, i] += exp_diagonal_R * product_2 / s - weighted_2[:, None]
     return NllGradient(logit=grad_logit, mu=grad_mu, R=grad_R)
 
 
@@ -264,34 +262,34 @@ def nll_value_and_grad(
     exp_values = np.exp(logit - max_logit)
     sum_exp_values = exp_values.sum()
     weight = logit - (max_logit + np.log(sum_exp_values))
-    scaled_R = np.diagonal(R, axis1=1, axis2=2)
-    exp_values_2 = np.exp(scaled_R)
+    diagonal_R = np.diagonal(R, axis1=1, axis2=2)
+    exp_diagonal_R = np.exp(diagonal_R)
     X_minus_mu = X[:, :, None] - mu.T
     difference = X[:, :-1][:, :, None] - mu[:, :-1].T
-    gathered = np.tril(R[:, :, :-1], -1) @ difference.T
-    total = exp_values_2[:, :, None] * X_minus_mu.T + gathered
-    sums = (scaled_R[:, :, None] - 0.5 * total**2).sum(axis=1)
+    weighted = exp_diagonal_R[:, :, None] * X_minus_mu.T
+    total = weighted + np.tril(R[:, :, :-1], -1) @ difference.T
+    sums = (diagonal_R[:, :, None] - 0.5 * total**2).sum(axis=1)
     difference_2 = sums + weight[:, None] - 0.5 * d * math.log(2 * np.pi)
     log_density = difference_2.T
     max_log_density = np.max(log_density, axis=1)
-    exp_values_3 = np.exp(difference_2.T - max_log_density[:, None])
-    row_sums = exp_values_3.sum(axis=1)
+    exp_values_2 = np.exp(difference_2.T - max_log_density[:, None])
+    row_sums = exp_values_2.sum(axis=1)
     nll = -(max_log_density + np.log(row_sums)).sum() / s
-    responsibility = exp_values_3 / row_sums[:, None]
-    weighted = responsibility.sum(axis=0) / s
-    grad_logit = weighted.sum() * (exp_values / sum_exp_values) - weighted
+    responsibility = exp_values_2 / row_sums[:, None]
+    weighted_2 = responsibility.sum(axis=0) / s
+    grad_logit = weighted_2.sum() * (exp_values / sum_exp_values) - weighted_2
     product = (total @ responsibility.T[:, :, None])[..., 0]
-    difference_3 = -exp_values_2 * product
+    difference_3 = -exp_diagonal_R * product
     difference_3[:, :-1] -= (product[:, None] @ np.tril(R, -1))[:, 0][:, :-1]
     grad_mu = difference_3 / s
-    weighted_2 = responsibility[:, None] * difference
-    gathered_2 = np.zeros((c, d, d), dtype=dtype)
-    gathered_2[:, :, :-1] = (total @ weighted_2.transpose(2, 0, 1)) / s
-    weighted_3 = responsibility[:, None] * X_minus_mu
-    product_2 = (total * weighted_3.T).sum(axis=2)
-    grad_R = np.tril(gathered_2, -1)
+    weighted_3 = responsibility[:, None] * difference
+    gathered = np.zeros((c, d, d), dtype=dtype)
+    gathered[:, :, :-1] = (total @ weighted_3.transpose(2, 0, 1)) / s
+    weighted_4 = responsibility[:, None] * X_minus_mu
+    product_2 = (total * weighted_4.T).sum(axis=2)
+    grad_R = np.tril(gathered, -1)
     i = np.arange(d)
-    grad_R[:, i, i] += exp_values_2 * product_2 / s - weighted[:, None]
+    grad_R[:, i, i] += exp_diagonal_R * product_2 / s - weighted_2[:, None]
     return nll, NllGradient(logit=grad_logit, mu=grad_mu, R=grad_R)
 
 
@@ -352,64 +350,67 @@ def nll_hvp(
     exp_values = np.exp(logit - max_logit)
     sum_exp_values = exp_values.sum()
     weight = logit - (max_logit + np.log(sum_exp_values))
-    scaled_R = np.diagonal(R, axis1=1, axis2=2)
-    exp_values_2 = np.exp(scaled_R)
+    diagonal_R = np.diagonal(R, axis1=1, axis2=2)
+    exp_diagonal_R = np.exp(diagonal_R)
     X_minus_mu = X[:, :, None] - mu.T
     difference = X[:, :-1][:, :, None] - mu[:, :-1].T
+    weighted = exp_diagonal_R[:, :, None] * X_minus_mu.T
     lower_2 = np.tril(R[:, :, :-1], -1)
-    gathered = lower_2 @ difference.T
-    total = exp_values_2[:, :, None] * X_minus_mu.T + gathered
-    sums = (scaled_R[:, :, None] - 0.5 * total**2).sum(axis=1)
+    total = weighted + lower_2 @ difference.T
+    sums = (diagonal_R[:, :, None] - 0.5 * total**2).sum(axis=1)
     difference_2 = sums + weight[:, None] - 0.5 * d * math.log(2 * np.pi)
     log_density = difference_2.T
-    exp_values_3 = np.exp(difference_2.T - np.max(log_density, axis=1)[:, None])
-    responsibility = exp_values_3 / exp_values_3.sum(axis=1)[:, None]
+    exp_values_2 = np.exp(difference_2.T - np.max(log_density, axis=1)[:, None])
+    responsibility = exp_values_2 / exp_values_2.sum(axis=1)[:, None]
     softmax_logit = exp_values / sum_exp_values
     dlogit_dot_softmax_logit = dlogit @ softmax_logit
-    weighted_dR = exp_values_2 * np.diagonal(dR, axis1=1, axis2=2)
-    gathered_2 = (lower_2 @ dmu[:, :-1][:, :, None])[..., 0]
+    exp_diagonal_R_dR = exp_diagonal_R * np.diagonal(dR, axis1=1, axis2=2)
+    gathered = (lower_2 @ dmu[:, :-1][:, :, None])[..., 0]
+    weighted_2 = exp_diagonal_R_dR[:, :, None] * X_minus_mu.T
     lower = np.tril(dR[:, :, :-1], -1)
-    gathered_3 = lower @ difference.T
-    weighted = weighted_dR[:, :, None] * X_minus_mu.T
-    weighted_dmu = exp_values_2 * dmu
+    gathered_2 = lower @ difference.T
+    exp_diagonal_R_dmu = exp_diagonal_R * dmu
     difference_3 = (
-        weighted + gathered_3 - weighted_dmu[:, :, None] - gathered_2[:, :, None]
+        weighted_2 + gathered_2 - exp_diagonal_R_dmu[:, :, None] - gathered[:, :, None]
     )
-    scaled_dR = np.diagonal(dR, axis1=1, axis2=2)
-    sums_2 = (scaled_dR[:, :, None] - total * difference_3).sum(axis=1)
+    diagonal_dR = np.diagonal(dR, axis1=1, axis2=2)
+    weighted_3 = total * difference_3
+    sums_2 = (diagonal_dR[:, :, None] - weighted_3).sum(axis=1)
     difference_4 = sums_2 + dlogit[:, None] - dlogit_dot_softmax_logit
     product = (responsibility * difference_4.T).sum(axis=1)
-    difference_5 = difference_4.T - product[:, None]
-    weighted_2 = (responsibility * difference_5).sum(axis=0) / s
+    difference_5 = difference_4 - product
+    weighted_4 = (responsibility * difference_5.T).sum(axis=0) / s
     weight_dot = dlogit - dlogit_dot_softmax_logit
     scaled_weight_dot = responsibility.sum() / s * weight_dot
-    total_2 = scaled_weight_dot + weighted_2.sum()
-    hvp_logit = softmax_logit * total_2 - weighted_2
-    weighted_3 = difference_5[:, :, None] * total.transpose(2, 0, 1)
-    total_3 = difference_3.transpose(2, 0, 1) + weighted_3
-    total_4 = total.transpose(2, 0, 1) * weighted_dR + total_3 * exp_values_2
-    weighted_4 = responsibility.T[:, None] * total
-    weighted_5 = responsibility[:, :, None] * total_3
-    gathered_4 = (lower.transpose(0, 2, 1) @ weighted_4).T
-    gathered_5 = (weighted_5.transpose(1, 0, 2) @ lower_2).transpose(1, 2, 0)
-    difference_6 = -(responsibility[:, :, None] * total_4).sum(axis=0)
-    difference_6[:, :-1] -= (gathered_4 + gathered_5).sum(axis=0).T
+    total_2 = scaled_weight_dot + weighted_4.sum()
+    hvp_logit = softmax_logit * total_2 - weighted_4
+    weighted_5 = difference_5[:, None] * total
+    total_3 = difference_3 + weighted_5
+    weighted_6 = exp_diagonal_R_dR[:, :, None] * total
+    weighted_7 = exp_diagonal_R[:, :, None] * total_3
+    total_4 = weighted_6 + weighted_7
+    weighted_8 = responsibility.T[:, None] * total
+    weighted_9 = responsibility.T[:, None] * total_3
+    gathered_3 = (lower.transpose(0, 2, 1) @ weighted_8).T
+    gathered_4 = (lower_2.transpose(0, 2, 1) @ weighted_9).T
+    difference_6 = -(total_4 @ responsibility.T[:, :, None])[..., 0]
+    difference_6[:, :-1] -= (gathered_3 + gathered_4).sum(axis=0).T
     hvp_mu = difference_6 / s
     product_2 = (total @ responsibility.T[:, :, None])[..., 0]
     difference_7 = np.zeros((c, d, d), dtype=dtype)
-    difference_7[:, :, :-1] = total_3.transpose(1, 2, 0) @ (
+    difference_7[:, :, :-1] = total_3 @ (
         responsibility.T[:, :, None] * difference.transpose(2, 0, 1)
     )
     difference_7[:, :, :-1] -= (dmu[:, None] * product_2[:, :, None])[:, :, :-1]
-    weighted_6 = responsibility[:, None] * X_minus_mu
-    weighted_7 = X_minus_mu * total_3.transpose(0, 2, 1)
-    product_3 = (weighted_7.T @ responsibility.T[:, :, None])[..., 0]
-    weighted_8 = (total * weighted_6.T).sum(axis=2) * weighted_dR
+    weighted_10 = responsibility[:, None] * X_minus_mu
+    weighted_11 = X_minus_mu * total_3.T
+    product_3 = (weighted_11.T @ responsibility.T[:, :, None])[..., 0]
+    weighted_12 = (total * weighted_10.T).sum(axis=2) * exp_diagonal_R_dR
     difference_8 = product_3 - dmu * product_2
-    total_5 = weighted_8 + exp_values_2 * difference_8
+    weighted_13 = exp_diagonal_R * difference_8
     hvp_R = np.tril(difference_7 / s, -1)
     i = np.arange(d)
-    hvp_R[:, i, i] += total_5 / s - weighted_2[:, None]
+    hvp_R[:, i, i] += (weighted_12 + weighted_13) / s - weighted_4[:, None]
     return NllGradient(logit=hvp_logit, mu=hvp_mu, R=hvp_R)
 
 
@@ -446,15 +447,14 @@ def responsibility(
         raise ValueError("the range of 'b' needs 1 <= d")
     max_logit = np.max(logit)
     weight = logit - (max_logit + np.log(np.exp(logit - max_logit).sum()))
-    scaled_R = np.diagonal(R, axis1=1, axis2=2)
+    diagonal_R = np.diagonal(R, axis1=1, axis2=2)
     gathered = np.tril(R[:, :, :-1], -1) @ (X[:, :-1].T - mu[:, :-1][:, :, None])
-    weighted = np.exp(scaled_R)[:, :, None] * (X.T - mu[:, :, None])
-    powers = (weighted + gathered).transpose(2, 0, 1) ** 2
-    difference = scaled_R[:, :, None] - 0.5 * powers.transpose(1, 2, 0)
-    difference_sums = difference.sum(axis=1)
-    difference_2 = difference_sums + weight[:, None] - 0.5 * d * math.log(2 * np.pi)
-    log_density = difference_2.T
-    exp_values = np.exp(difference_2.T - np.max(log_density, axis=1)[:, None])
+    weighted = np.exp(diagonal_R)[:, :, None] * (X.T - mu[:, :, None])
+    powers = (weighted + gathered) ** 2
+    sums = (diagonal_R[:, :, None] - 0.5 * powers).sum(axis=1)
+    difference = sums + weight[:, None] - 0.5 * d * math.log(2 * np.pi)
+    log_density = difference.T
+    exp_values = np.exp(difference.T - np.max(log_density, axis=1)[:, None])
     return exp_values / exp_values.sum(axis=1)[:, None]
 
 
@@ -570,18 +570,18 @@ class _NllPoint:
         given = self._given
         logit, mu, R, X = given.logit, given.mu, given.R, given.X
         d = mu.shape[1]
-        scaled_R = np.diagonal(R, axis1=1, axis2=2)
-        exp_values = np.exp(scaled_R)
+        diagonal_R = np.diagonal(R, axis1=1, axis2=2)
+        exp_diagonal_R = np.exp(diagonal_R)
         X_minus_mu = X[:, :, None] - mu.T
         difference = X[:, :-1][:, :, None] - mu[:, :-1].T
-        gathered = np.tril(R[:, :, :-1], -1) @ difference.T
-        total = exp_values[:, :, None] * X_minus_mu.T + gathered
+        weighted = exp_diagonal_R[:, :, None] * X_minus_mu.T
+        total = weighted + np.tril(R[:, :, :-1], -1) @ difference.T
         max_logit = np.max(logit)
         weight = logit - (max_logit + np.log(np.exp(logit - max_logit).sum()))
-        sums = (scaled_R[:, :, None] - 0.5 * total**2).sum(axis=1)
+        sums = (diagonal_R[:, :, None] - 0.5 * total**2).sum(axis=1)
         difference_2 = sums + weight[:, None] - 0.5 * d * math.log(2 * np.pi)
         return SimpleNamespace(
-            exp_values=exp_values,
+            exp_diagonal_R=exp_diagonal_R,
             X_minus_mu=X_minus_mu,
             difference=difference,
             total=total,
@@ -599,11 +599,11 @@ class _NllPoint:
         difference_2 = for_value.difference_2
         s = X.shape[0]
         log_density = difference_2.T
-        exp_values_2 = np.exp(difference_2.T - np.max(log_density, axis=1)[:, None])
-        responsibility = exp_values_2 / exp_values_2.sum(axis=1)[:, None]
+        exp_values = np.exp(difference_2.T - np.max(log_density, axis=1)[:, None])
+        responsibility = exp_values / exp_values.sum(axis=1)[:, None]
         weighted = responsibility.sum(axis=0) / s
-        exp_values_3 = np.exp(logit - np.max(logit))
-        softmax_logit = exp_values_3 / exp_values_3.sum()
+        exp_values_2 = np.exp(logit - np.max(logit))
+        softmax_logit = exp_values_2 / exp_values_2.sum()
         sum_weighted = weighted.sum()
         product = (total @ responsibility.T[:, :, None])[..., 0]
         weighted_2 = responsibility[:, None] * difference
@@ -635,8 +635,8 @@ class _NllPoint:
         s = X.shape[0]
         log_density = difference_2.T
         max_log_density = np.max(log_density, axis=1)
-        difference_3 = difference_2.T - max_log_density[:, None]
-        row_sums = np.exp(difference_3).sum(axis=1)
+        difference_3 = difference_2 - max_log_density
+        row_sums = np.exp(difference_3.T).sum(axis=1)
         return -(max_log_density + np.log(row_sums)).sum() / s
 
     @cached_property
@@ -644,7 +644,7 @@ class _NllPoint:
         """Return the gradient, flat."""
         given = self._given
         logit, mu, R, X = given.logit, given.mu, given.R, given.X
-        exp_values, total = self._for_value.exp_values, self._for_value.total
+        exp_diagonal_R, total = self._for_value.exp_diagonal_R, self._for_value.total
         for_gradient = self._for_gradient
         weighted = for_gradient.weighted
         softmax_logit = for_gradient.softmax_logit
@@ -656,14 +656,14 @@ class _NllPoint:
         s = X.shape[0]
         dtype = logit.dtype
         grad_logit = sum_weighted * softmax_logit - weighted
-        difference_3 = -exp_values * product
+        difference_3 = -exp_diagonal_R * product
         difference_3[:, :-1] -= (product[:, None] @ np.tril(R, -1))[:, 0][:, :-1]
         grad_mu = difference_3 / s
         gathered = np.zeros((c, d, d), dtype=dtype)
         gathered[:, :, :-1] = (total @ weighted_2.transpose(2, 0, 1)) / s
         grad_R = np.tril(gathered, -1)
         i = np.arange(d)
-        grad_R[:, i, i] += exp_values * weighted_4 - weighted[:, None]
+        grad_R[:, i, i] += exp_diagonal_R * weighted_4 - weighted[:, None]
         return np.concatenate([grad_logit, np.ravel(grad_mu), np.ravel(grad_R)])
 
     def hvp(self, dlogit: Array, dmu: Array, dR: Array) -> Array:
@@ -671,7 +671,7 @@ class _NllPoint:
         given = self._given
         logit, mu, R, X = given.logit, given.mu, given.R, given.X
         for_value = self._for_value
-        exp_values = for_value.exp_values
+        exp_diagonal_R = for_value.exp_diagonal_R
         X_minus_mu = for_value.X_minus_mu
         difference = for_value.difference
         total = for_value.total
@@ -687,45 +687,51 @@ class _NllPoint:
         s = X.shape[0]
         dtype = logit.dtype
         dlogit_dot_softmax_logit = dlogit @ softmax_logit
-        weighted_dR = np.diagonal(dR, axis1=1, axis2=2) * exp_values
+        dR_exp_diagonal_R = np.diagonal(dR, axis1=1, axis2=2) * exp_diagonal_R
         lower_2 = np.tril(R[:, :, :-1], -1)
         gathered = (lower_2 @ dmu[:, :-1][:, :, None])[..., 0]
+        weighted_5 = dR_exp_diagonal_R[:, :, None] * X_minus_mu.T
         lower = np.tril(dR[:, :, :-1], -1)
         gathered_2 = lower @ difference.T
-        weighted_5 = weighted_dR[:, :, None] * X_minus_mu.T
-        weighted_dmu = dmu * exp_values
+        dmu_exp_diagonal_R = dmu * exp_diagonal_R
         difference_3 = (
-            weighted_5 + gathered_2 - gathered[:, :, None] - weighted_dmu[:, :, None]
+            weighted_5
+            + gathered_2
+            - gathered[:, :, None]
+            - dmu_exp_diagonal_R[:, :, None]
         )
-        scaled_dR = np.diagonal(dR, axis1=1, axis2=2)
-        sums = (scaled_dR[:, :, None] - total * difference_3).sum(axis=1)
+        diagonal_dR = np.diagonal(dR, axis1=1, axis2=2)
+        weighted_6 = total * difference_3
+        sums = (diagonal_dR[:, :, None] - weighted_6).sum(axis=1)
         difference_4 = sums + dlogit[:, None] - dlogit_dot_softmax_logit
         product_2 = (responsibility * difference_4.T).sum(axis=1)
-        difference_5 = difference_4.T - product_2[:, None]
-        weighted_6 = (responsibility * difference_5).sum(axis=0) / s
+        difference_5 = difference_4 - product_2
+        weighted_7 = (responsibility * difference_5.T).sum(axis=0) / s
         weight_dot = dlogit - dlogit_dot_softmax_logit
-        total_2 = sum_weighted * weight_dot + weighted_6.sum()
-        hvp_logit = softmax_logit * total_2 - weighted_6
-        weighted_7 = difference_5[:, :, None] * total.transpose(2, 0, 1)
-        total_3 = difference_3.transpose(2, 0, 1) + weighted_7
-        total_4 = total.transpose(2, 0, 1) * weighted_dR + total_3 * exp_values
-        weighted_8 = responsibility[:, :, None] * total_3
-        gathered_3 = (lower.transpose(0, 2, 1) @ weighted_3).T
-        gathered_4 = (weighted_8.transpose(1, 0, 2) @ lower_2).transpose(1, 2, 0)
-        difference_6 = -(responsibility[:, :, None] * total_4).sum(axis=0)
-        difference_6[:, :-1] -= (gathered_3 + gathered_4).sum(axis=0).T
+        total_2 = sum_weighted * weight_dot + weighted_7.sum()
+        hvp_logit = softmax_logit * total_2 - weighted_7
+        weighted_8 = difference_5[:, None] * total
+        total_3 = difference_3 + weighted_8
+        weighted_9 = dR_exp_diagonal_R[:, :, None] * total
+        weighted_10 = exp_diagonal_R[:, :, None] * total_3
+        total_4 = weighted_9 + weighted_10
+        weighted_11 = responsibility.T[:, None] * total_3
+        gathered_3 = (lower_2.transpose(0, 2, 1) @ weighted_11).T
+        gathered_4 = (lower.transpose(0, 2, 1) @ weighted_3).T
+        difference_6 = -(total_4 @ responsibility.T[:, :, None])[..., 0]
+        difference_6[:, :-1] -= (gathered_4 + gathered_3).sum(axis=0).T
         hvp_mu = difference_6 / s
         difference_7 = np.zeros((c, d, d), dtype=dtype)
-        difference_7[:, :, :-1] = total_3.transpose(1, 2, 0) @ weighted_2.transpose(
-            2, 0, 1
-        )
+        difference_7[:, :, :-1] = total_3 @ weighted_2.transpose(2, 0, 1)
         difference_7[:, :, :-1] -= (dmu[:, None] * product[:, :, None])[:, :, :-1]
-        weighted_9 = X_minus_mu * total_3.transpose(0, 2, 1)
-        product_3 = (weighted_9.T @ responsibility.T[:, :, None])[..., 0]
-        weighted_10 = exp_values * (product_3 - dmu * product) / s
+        weighted_12 = X_minus_mu * total_3.T
+        product_3 = (weighted_12.T @ responsibility.T[:, :, None])[..., 0]
+        weighted_13 = exp_diagonal_R * (product_3 - dmu * product) / s
         hvp_R = np.tril(difference_7 / s, -1)
         i = np.arange(d)
-        hvp_R[:, i, i] += weighted_4 * weighted_dR + weighted_10 - weighted_6[:, None]
+        hvp_R[:, i, i] += (
+            weighted_4 * dR_exp_diagonal_R + weighted_13 - weighted_7[:, None]
+        )
         return np.concatenate([hvp_logit, np.ravel(hvp_mu), np.ravel(hvp_R)])
 
 

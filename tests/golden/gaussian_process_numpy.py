@@ -63,6 +63,7 @@ def nll(
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
+        LinAlgError: a matrix that is singular.
     """
     log_scale, log_length, log_noise, D, y = _arrays(
         log_scale=(log_scale,),
@@ -121,6 +122,7 @@ def nll_grad(
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
+        LinAlgError: a matrix that is singular.
     """
     log_scale, log_length, log_noise, D, y = _arrays(
         log_scale=(log_scale,),
@@ -191,6 +193,7 @@ def nll_value_and_grad(
     Raises:
         TypeError: an argument that is not real numbers.
         ValueError: an argument of a wrong shape.
+        LinAlgError: a matrix that is singular.
     """
     log_scale, log_length, log_noise, D, y = _arrays(
         log_scale=(log_scale,),

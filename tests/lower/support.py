@@ -56,7 +56,10 @@ def arguments(
                 bound = node.index.value(sizes)
                 arrays[node.name] = rng.integers(0, max(bound, 1), shape)
             else:
-                arrays[node.name] = rng.standard_normal(shape).astype(dtype)[()]
+                array = rng.standard_normal(shape)
+                if "spd" in node.properties:
+                    array = array @ array.swapaxes(-1, -2) + np.eye(shape[-1])
+                arrays[node.name] = array.astype(dtype)[()]
     return arrays
 
 

@@ -220,6 +220,63 @@ def test_an_inverse_used_by_itself_is_computed_once() -> None:
     assert code.lines == ("inv_S = np.linalg.inv(S)", "inv_S_x = inv_S @ x")
 
 
+def test_one_factor_of_a_definite_matrix_serves_all() -> None:
+    case = Case()
+    K = case.g.input("K", ["n", "n"], ["spd"])
+    inverse = apply(case.g, "inv", [K])
+    solved = case.g.einsum("ij,j->i", inverse, case.x)
+    roots = [
+        apply(case.g, "logdet", [K]),
+        solved,
+        case.g.einsum("ij,jk->ik", inverse, case.C),
+    ]
+    code = check(case.g, roots, SIZES)
+    assert code.lines[0] == "cholesky_K = np.linalg.cholesky(K)"
+    assert code.lines[1:] == (
+        "logdet_K = 2 * np.log(np.diagonal(cholesky_K)).sum()",
+        "inv_K_x = _cholesky_solve(cholesky_K, x)",
+        "inv_K_C = _cholesky_solve(cholesky_K, C)",
+    )
+    assert lines(case.g, [solved]) == ["return np.linalg.solve(K, x)"]
+    known = lines(case.g, [solved, apply(case.g, "logdet", [case.S])])
+    assert not any("cholesky" in line for line in known)
+
+
+def test_a_definite_matrix_shares_no_factor_that_costs_more_than_its_inverse() -> None:
+    case = Case()
+    K = case.g.input("K", ["n", "n"], ["spd"])
+    inverse = apply(case.g, "inv", [K])
+    code = check(case.g, [inverse, apply(case.g, "logdet", [K])], SIZES)
+    assert code.lines[0] == "inv_K = np.linalg.inv(K)"
+    assert not code.helpers
+
+
+def test_stacks_of_definite_matrices_are_factorised_at_once() -> None:
+    case = Case()
+    K = case.g.input("K", ["b", "n", "n"], ["spd"])
+    rows = case.g.input("R", ["b", "n"])
+    inverse = apply(case.g, "inv", [K])
+    roots = [
+        apply(case.g, "logdet", [K]),
+        case.g.einsum("bij,bj->bi", inverse, rows),
+        case.g.einsum("bij,j->bi", inverse, case.x),
+        case.g.einsum("bij,bjk->bik", inverse, case.Q),
+    ]
+    code = check(case.g, roots, SIZES)
+    assert sum("np.linalg" in line for line in code.lines) == 1
+
+
+def test_symmetric_matrices_are_not_transposed() -> None:
+    case = Case()
+    K = case.g.input("K", ["n", "n"], ["symmetric"])
+    roots = [
+        case.g.einsum("ij,kj->ik", case.A, K),
+        case.g.einsum("ji,jk->ik", K, case.C),
+    ]
+    texts = [line for root in roots for line in lines(case.g, [root])]
+    assert texts == ["return A @ K", "return K @ C"]
+
+
 def test_batched_systems_take_a_vector_as_a_column() -> None:
     case = Case()
     stack = case.g.input("T", ["b", "n", "n"])

@@ -52,7 +52,13 @@ def test_every_helper_is_used_by_a_row_or_by_lowering() -> None:
         constraints=[("eq", {"p": 1, "n": -1, "k": -1}, 0)],
         sizes={"p": Dim.of("n") + Dim.of("k") - 1},
     )
-    used.update(lower(graph, [sums, spread], facts=[Dim.of("n") - 1]).helpers)
+    K = graph.input("K", ["n", "n"], ["spd"])
+    inverse, logdet = (
+        graph.call(name, [K], dims) for name, dims in (("inv", K.dims), ("logdet", ()))
+    )
+    solved = graph.einsum("ij,jk->ik", inverse, x)
+    roots = [sums, spread, solved, logdet]
+    used.update(lower(graph, roots, facts=[Dim.of("n") - 1]).helpers)
     assert sorted(used) == sorted(HELPERS)
 
 
@@ -112,3 +118,21 @@ def test_windows_that_overlap_are_added_to_by_either_axis(
     windows = np.lib.stride_tricks.sliding_window_view(out, k, axis=0, writeable=True)
     helper("_add_to_windows")(windows, values.astype(dtype), [(0, 2)])
     np.testing.assert_allclose(out, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32])
+@pytest.mark.parametrize("size", [0, 1, 5, 64, 65, 200])
+@pytest.mark.parametrize("right", ["vector", "column", "matrix", "stack"])
+def test_a_cholesky_factor_solves(size: int, right: str, dtype: Any) -> None:
+    rng = np.random.default_rng(size)
+    lead = (2,) if right == "stack" else ()
+    root = rng.normal(size=(*lead, size, size)) / np.sqrt(size + 1)
+    A = root @ root.swapaxes(-1, -2) + np.eye(size)
+    columns = {"vector": (), "column": (1,), "matrix": (3,), "stack": (3,)}[right]
+    b = rng.normal(size=(*lead, size, *columns)).astype(dtype)
+    given = b.copy()
+    x = helper("_cholesky_solve")(np.linalg.cholesky(A).astype(dtype), b)
+    assert x.shape == b.shape and x.dtype == dtype and not np.shares_memory(x, b)
+    tolerance = 1e-12 if dtype is float else 1e-5
+    np.testing.assert_allclose(x, np.linalg.solve(A, b), atol=tolerance)
+    np.testing.assert_array_equal(b, given)
