@@ -17,7 +17,7 @@ def transposed(expr: Expr, labels: Sequence[Label]) -> Expr:
     wanted = tuple(labels)
     if wanted == expr.labels:
         return expr
-    if expr.symmetric and wanted == (*wanted[:-2], *expr.labels[:-3:-1]):
+    if expr.symmetric and wanted == (*expr.labels[:-2], *expr.labels[:-3:-1]):
         return replace(expr, labels=wanted)
     view = _view(expr, wanted)
     if expr.turned is not None and len(set(wanted)) == len(wanted):

@@ -128,7 +128,11 @@ class Flattening:
                 apart = self.distributed(flat, k, factor)
                 if pays(self.graph, flat, apart, self.cost, FAR):
                     return apart
-        return separated(self.graph, flat) if grows(flat, self.cost) else flat
+        apart = separated(self.graph, flat)
+        # `inv[i, k] * a[k] * inv[j, l] * b[l]` is as large as what it is made of, but
+        # it is an outer product of two vectors.
+        light = grows(flat, self.cost) or grows(apart, self.cost)
+        return apart if light else flat
 
     def distributes(self, node: Product, factor: Sum) -> bool:
         """Whether a product moves into a sum: one of deltas, or of broadcasts.

@@ -282,6 +282,11 @@ class Contraction:
         """Return the product as a tree of pairs."""
         better = self.shared()
         if better is not None:
+            # What is shared is a product that nobody has ordered yet.
+            better.factors = [
+                Ref(_ordered(self.graph, ref.node, self.cost), ref.labels)
+                for ref in better.factors
+            ]
             return better.build()
         pending = list(self.pending)
         sizes = self.sizes

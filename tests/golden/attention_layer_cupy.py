@@ -162,8 +162,8 @@ def loss_grad(
         loss = mean((output - Y)**2)
         grad_Q[i, j, l] = sum_m,p,q,r attention[p, i, q, r] * T1[p, i, q, r]
             * K[i, m, l] * X[p, q, j] * X[p, r, m] / (sqrt(k) * b*n*o)
-        grad_K[i, j, l] = sum_m,p,q,r attention[p, i, q, r] * T1[p, i, q, r]
-            * Q[i, m, l] * X[p, q, m] * X[p, r, j] / (sqrt(k) * b*n*o)
+        grad_K[i, j, l] = sum_m,p,q,r attention[p, i, r, q] * T1[p, i, r, q]
+            * Q[i, m, l] * X[p, q, j] * X[p, r, m] / (sqrt(k) * b*n*o)
         grad_V[i, j, l] = 2 * sum_m,p,q attention[m, i, p, q] * X[m, q, j]
             * (output[m, p, l] - Y[m, p, l]) / (b*n*o)
         where T1[i, j, l, m] = 2 * (sum_p,q V[j, q, p] * X[i, m, q]
@@ -235,8 +235,8 @@ def loss_value_and_grad(
         loss = sum_i,j,l (output[i, j, l] - Y[i, j, l])**2 / (b*n*o)
         grad_Q[i, j, l] = sum_m,p,q,r attention[p, i, q, r] * T1[p, i, q, r]
             * K[i, m, l] * X[p, q, j] * X[p, r, m] / (sqrt(k) * b*n*o)
-        grad_K[i, j, l] = sum_m,p,q,r attention[p, i, q, r] * T1[p, i, q, r]
-            * Q[i, m, l] * X[p, q, m] * X[p, r, j] / (sqrt(k) * b*n*o)
+        grad_K[i, j, l] = sum_m,p,q,r attention[p, i, r, q] * T1[p, i, r, q]
+            * Q[i, m, l] * X[p, q, j] * X[p, r, m] / (sqrt(k) * b*n*o)
         grad_V[i, j, l] = 2 * sum_m,p,q attention[m, i, p, q] * X[m, q, j]
             * (output[m, p, l] - Y[m, p, l]) / (b*n*o)
         where T1[i, j, l, m] = 2 * (sum_p,q V[j, q, p] * X[i, m, q]
@@ -315,11 +315,10 @@ def loss_hvp(
 
         loss = mean((output - Y)**2)
         hvp_V[i, j, l] = 2 * sum_m,p T1[m, p, i, l] * X[m, p, j] / (b*n*o)
-        where T1[i, j, l, m] = (sum_p T2[i, l, p, j]
-            * (output[i, p, m] - Y[i, p, m]) / sqrt(k))
-            + (sum_p attention[i, l, p, j] * ((sum_q,r,s T2[i, q, p, s] * V[q, r, m]
-            * X[i, s, r] / sqrt(k)) + (sum_q,r,s attention[i, s, p, q] * X[i, q, r]
-            * dV[s, r, m])))
+        where T1[i, j, l, m] = (sum_p attention[i, l, p, j]
+            * ((sum_q,r,s T2[i, q, p, s] * V[q, r, m] * X[i, s, r] / sqrt(k))
+            + (sum_q,r,s attention[i, s, p, q] * X[i, q, r] * dV[s, r, m])))
+            + (sum_p T2[i, l, p, j] * (output[i, p, m] - Y[i, p, m]) / sqrt(k))
         where T2[i, j, l, m] = (sum_p,q attention[i, j, l, m] * X[i, l, p]
             * X[i, m, q] * T3[q, p, j])
             - (sum_p,q,r attention[i, j, l, m] * attention[i, j, l, p] * X[i, l, q]
@@ -422,7 +421,7 @@ def loss_hvp(
     weighted_3 = output_minus_Y / math.sqrt(k)
     product_11 = difference_2.transpose(0, 3, 1, 2) @ weighted_3[:, None]
     product_12 = attention.transpose(0, 3, 1, 2) @ output_dot[:, None]
-    total_4 = product_11 + product_12
+    total_4 = product_12 + product_11
     product_X_5 = cp.tensordot(X, total_4, axes=((0, 1), (0, 1)))
     hvp_V = 2 * product_X_5.transpose(1, 0, 2) / (b * n * o)
     return LossGradient(Q=hvp_Q, K=hvp_K, V=hvp_V)
@@ -689,7 +688,7 @@ class _LossPoint:
         hvp_K = 1 / (math.sqrt(k) * (b * n * o)) * product_X_6.transpose(1, 0, 2)
         product_8 = attention.transpose(0, 3, 1, 2) @ output_dot[:, None]
         product_9 = difference.transpose(0, 3, 1, 2) @ weighted[:, None]
-        total_4 = product_9 + product_8
+        total_4 = product_8 + product_9
         product_X_7 = cp.tensordot(X, total_4, axes=((0, 1), (0, 1)))
         hvp_V = 2 * product_X_7.transpose(1, 0, 2) / (b * n * o)
         return cp.concatenate([cp.ravel(hvp_Q), cp.ravel(hvp_K), cp.ravel(hvp_V)])

@@ -398,10 +398,10 @@ def nll_hvp(
     hvp_mu = difference_6 / s
     product_2 = (total @ responsibility.T[:, :, None])[..., 0]
     difference_7 = np.zeros((c, d, d), dtype=dtype)
-    difference_7[:, :, :-1] = total_3 @ (
+    difference_7[:, :, :-1] = -(dmu[:, None] * product_2[:, :, None])[:, :, :-1]
+    difference_7[:, :, :-1] += total_3 @ (
         responsibility.T[:, :, None] * difference.transpose(2, 0, 1)
     )
-    difference_7[:, :, :-1] -= (dmu[:, None] * product_2[:, :, None])[:, :, :-1]
     weighted_10 = responsibility[:, None] * X_minus_mu
     weighted_11 = X_minus_mu * total_3.T
     product_3 = (weighted_11.T @ responsibility.T[:, :, None])[..., 0]
@@ -722,8 +722,8 @@ class _NllPoint:
         difference_6[:, :-1] -= (gathered_4 + gathered_3).sum(axis=0).T
         hvp_mu = difference_6 / s
         difference_7 = np.zeros((c, d, d), dtype=dtype)
-        difference_7[:, :, :-1] = total_3 @ weighted_2.transpose(2, 0, 1)
-        difference_7[:, :, :-1] -= (dmu[:, None] * product[:, :, None])[:, :, :-1]
+        difference_7[:, :, :-1] = -(dmu[:, None] * product[:, :, None])[:, :, :-1]
+        difference_7[:, :, :-1] += total_3 @ weighted_2.transpose(2, 0, 1)
         weighted_12 = X_minus_mu * total_3.T
         product_3 = (weighted_12.T @ responsibility.T[:, :, None])[..., 0]
         weighted_13 = exp_diagonal_R * (product_3 - dmu * product) / s

@@ -100,8 +100,8 @@ def nll_grad(
         grad_log_length = sum_i,j exp(-2 * log_length) * D[i, j] * K[i, j]
             * T1[i, j]
         grad_log_noise = 2 * sum_i exp(2 * log_noise) * T1[i, i]
-        where T1[i, j] = 1/2 * inv(S)[i, j]
-            - 1/2 * (sum_k,l inv(S)[i, k] * inv(S)[j, l] * y[k] * y[l])
+        where T1[i, j] = 1/2 * inv(S)[i, j] - 1/2 * T2[i] * T2[j]
+        where T2[i] = sum_j inv(S)[i, j] * y[j]
 
     Arguments:
         log_scale : scalar
@@ -170,8 +170,8 @@ def nll_value_and_grad(
         grad_log_length = sum_i,j exp(-2 * log_length) * D[i, j] * K[i, j]
             * T1[i, j]
         grad_log_noise = 2 * sum_i exp(2 * log_noise) * T1[i, i]
-        where T1[i, j] = 1/2 * inv(S)[i, j]
-            - 1/2 * (sum_k,l inv(S)[i, k] * inv(S)[j, l] * y[k] * y[l])
+        where T1[i, j] = 1/2 * inv(S)[i, j] - 1/2 * T2[i] * T2[j]
+        where T2[i] = sum_j inv(S)[i, j] * y[j]
 
     Arguments:
         log_scale : scalar

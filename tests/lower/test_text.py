@@ -3,6 +3,7 @@ from fractions import Fraction
 import pytest
 
 from tensorgen.ir.dims import Dim
+from tensorgen.lower.layout import transposed
 from tensorgen.lower.names import Names
 from tensorgen.lower.templates import template
 from tensorgen.lower.text import Expr, Level, matmul, number, power, product, total
@@ -114,3 +115,10 @@ def test_sizes_read_naturally_and_are_noted() -> None:
     assert texts == ["n - k + 1", "2 * n", "k * n", "1 - k", "0"]
     assert list(writer.dims) == ["k", "n"]
     assert writer.count(n - k).text == "max(n - k, 0)"
+
+
+def test_a_symmetric_stack_is_transposed_but_for_its_matrices() -> None:
+    stack = Expr("T", labels=(0, 1, 2, 3), symmetric=True)
+    assert transposed(stack, (0, 1, 3, 2)).text == "T"
+    assert transposed(stack, (1, 0, 3, 2)).text == "T.transpose(1, 0, 3, 2)"
+    assert transposed(stack, (1, 0, 2, 3)).text == "T.transpose(1, 0, 2, 3)"

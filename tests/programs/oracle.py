@@ -39,12 +39,14 @@ def tolerance(program: RandomProgram, order: int) -> float:
     return TOLERANCES[order] * (10 if rests_on_derivatives(program) else 1)
 
 
-def smallest_scale(program: RandomProgram) -> float:
+def smallest_scale(program: RandomProgram, order: int) -> float:
     """The size that derivatives of second and higher order are at least compared at.
 
-    Differences of differences have errors of 1e-14 over their steps, whatever cancels.
+    Slopes of size one have errors of 1e-15, differences of them that over their steps,
+    whatever cancels.
     """
-    return 0.1 if rests_on_derivatives(program) else 1e-3
+    error = 1e-15 / STEPS[order] ** (order - 1) / TOLERANCES[order]
+    return max(0.1, error) if rests_on_derivatives(program) else error
 
 
 def is_sure(program: RandomProgram) -> bool:
