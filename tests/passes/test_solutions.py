@@ -1,4 +1,4 @@
-"""Derivatives of solutions of linear systems: systems are solved, nothing is inverted."""
+"""Derivatives of solutions of linear systems: solved with, never inverted."""
 
 from __future__ import annotations
 
