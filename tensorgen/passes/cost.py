@@ -34,7 +34,7 @@ FACTORISATION = {"inv": 2.0, "det": 2.0, "logdet": 2.0, "cholesky": 0.5, "expm":
 """The factor of n^3 in a function of n x n matrices."""
 
 
-Tree = int | tuple["Tree", "Tree"]
+Tree = int | tuple["Tree", ...]
 
 
 @dataclass(frozen=True)

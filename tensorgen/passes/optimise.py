@@ -19,6 +19,7 @@ from tensorgen.passes.rates import Rates
 from tensorgen.passes.share_factors import share_factors
 from tensorgen.passes.structure import Compressed
 from tensorgen.passes.take_diagonals import take_diagonals
+from tensorgen.passes.use_symmetry import use_symmetry
 
 NOTHING: Mapping[int, Sequence[Permutation]] = {}
 
@@ -63,7 +64,8 @@ def optimise(
         roots = take_diagonals(graph, given)
         shapes = [roots]
         if cross_country:
-            shapes.insert(0, flatten_products(graph, roots, cost))
+            flat = flatten_products(graph, roots, cost)
+            shapes.insert(0, use_symmetry(graph, flat))
         for k, shape in enumerate(shapes):
             keep = compressed if cross_country and k == 0 else NOTHING
             plans.append(_plan(graph, shape, roots, cost, keep, rates))

@@ -5,6 +5,10 @@ factors, after the cheapest pairs have been merged in products with more. A labe
 that stands in three factors is summed as soon as no other factor, constraint or
 output needs it. An intermediate that occurs twice up to the names of its labels is
 counted, and computed, once.
+
+A delta through an index array, `i == row[e]`, is ordered like a factor, so that the
+search knows what `U[row]` costs before the rest is multiplied, and what adding up by
+rows first saves.
 """
 
 from __future__ import annotations
@@ -14,10 +18,10 @@ from functools import reduce
 from itertools import combinations
 from math import inf, prod
 
-from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Product, Ref, affine
+from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref
 from tensorgen.passes.cost import CostModel, Plan, Tree
+from tensorgen.passes.pairs import link_label, pair, splits, tied, triples
 from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.spans import Span, span
 
@@ -53,22 +57,37 @@ def _needs_presum(node: Product) -> bool:
 
 
 class Contraction:
-    """One product on its way to a tree; factors are bits of a mask."""
+    """One product on its way to a tree; factors, and links after them, are bits."""
 
-    def __init__(self, graph: Graph, node: Product, cost: CostModel) -> None:
-        """Take the factors and constraints of `node`."""
+    def __init__(
+        self,
+        graph: Graph,
+        node: Product,
+        cost: CostModel,
+        factors: Sequence[Ref] | None = None,
+        constraints: Sequence[Constraint] | None = None,
+    ) -> None:
+        """Take the factors and constraints of `node`, or others in their place."""
         self.graph = graph
         self.node = node
         self.cost = cost
-        self.pending = _tied(node.constraints, node.order)
+        self.factors = list(node.factors if factors is None else factors)
+        if constraints is None:
+            constraints = tied(node.constraints, node.order)
+        self.pending = list(constraints)
         self._plan: Plan | None = None
         self._labels: dict[int, frozenset[Label]] = {0: frozenset()}
         self._kept: dict[int, frozenset[Label]] = {}
         self.sizes = dict(enumerate(node.sizes))
         self.numbers = {x: cost.size([dim]) for x, dim in self.sizes.items()}
-        self.factors = list(node.factors)
         self.out = frozenset(range(node.order))
-        self.atoms = [frozenset(c.form.labels) for c in self.pending]
+        linked = [c for c in self.pending if link_label(c) is not None]
+        start = len(self.factors)
+        self.links = {1 << (start + k): c for k, c in enumerate(linked)}
+        self.loose = [c for c in self.pending if c not in linked]
+        self.atoms = [frozenset(c.form.labels) for c in self.loose]
+        self.full = (1 << (start + len(linked))) - 1
+        self.read = (1 << start) - 1
 
     # What a subset of the factors keeps
 
@@ -77,7 +96,9 @@ class Contraction:
         found = self._labels.get(mask)
         if found is None:
             low = mask & -mask
-            own = frozenset(self.factors[low.bit_length() - 1].labels)
+            link = self.links.get(low)
+            ref = link.form if link else self.factors[low.bit_length() - 1]
+            own = frozenset(ref.labels)
             found = own | self.labels(mask ^ low) if mask ^ low else own
             self._labels[mask] = found
         return found
@@ -91,7 +112,7 @@ class Contraction:
 
     def _needed(self, mask: int) -> frozenset[Label]:
         inside = self.labels(mask)
-        outside = self.labels(((1 << len(self.factors)) - 1) & ~mask)
+        outside = self.labels(self.full & ~mask)
         needed = self.out | outside
         for labels in self.atoms:
             if not labels <= inside:
@@ -105,24 +126,32 @@ class Contraction:
     def spent(self, whole: int, *parts: int) -> float:
         """The cost of the subset `whole`, given those of `parts` that make it up."""
         out = self.kept(whole)
-        inside = list(map(self.kept if len(parts) > 1 else self.labels, parts))
+        read = [part for part in parts if part & self.read]
+        if not read:
+            return 0.0  # links together, to be applied at once
+        inside = list(map(self.kept if len(parts) > 1 else self.labels, read))
         every = inside[0].union(*inside[1:])
         terms = Span(self.size(every))
-        if self.atoms and (now := self._new_constraints(whole, parts)):
-            every |= self.out.intersection(x for c in now for x in c.form.labels)
+        if self.pending and (now := self._new_constraints(whole, parts)):
+            mentioned = {x for c in now for x in c.form.labels}
+            every |= mentioned & (self.out | out)
             terms = span(every, inside, now, out | self.out, self.numbers)
         return self.cost.merge(self.size(out), terms, len(every) > len(out), len(parts))
 
     def _new_constraints(self, whole: int, parts: Sequence[int]) -> list[Constraint]:
         """What can be applied to a subset, but not to one of its parts."""
         inside = self.labels(whole)
-        if whole == (1 << len(self.factors)) - 1:
+        if whole == self.full:
             inside |= self.out
         within = [self.labels(part) for part in parts if part != whole]
         return [
             constraint
-            for constraint, labels in zip(self.pending, self.atoms, strict=True)
+            for constraint, labels in zip(self.loose, self.atoms, strict=True)
             if labels <= inside and not any(labels <= part for part in within)
+        ] + [
+            link
+            for bit, link in self.links.items()
+            if bit & whole and not any(bit & part for part in parts if part & self.read)
         ]
 
     # The search
@@ -137,7 +166,8 @@ class Contraction:
         return self._plan
 
     def _search(self) -> Plan:
-        leaves: list[tuple[int, Tree]] = [(1 << k, k) for k in range(len(self.factors))]
+        count = len(self.factors) + len(self.links)
+        leaves: list[tuple[int, Tree]] = [(1 << k, k) for k in range(count)]
         spent = 0.0
         while len(leaves) > EXACT:
             spent += self._merge_cheapest(leaves)
@@ -147,20 +177,25 @@ class Contraction:
     def _merge_cheapest(self, leaves: list[tuple[int, Tree]]) -> float:
         def price(pair: tuple[int, int]) -> tuple[float, int, int]:
             a, b = leaves[pair[0]][0], leaves[pair[1]][0]
-            grown = self.size(self.kept(a | b))
-            shrunk = sum(self.size(self.kept(x)) for x in (a, b))
-            return (self._merge(a, b) + grown - shrunk, *pair)
+            if not (a & self.read or b & self.read):
+                return (inf, *pair)
+            whole = a | b | self.joined(a | b, free)
+            grown = self.size(self.kept(whole))
+            shrunk = sum(self.size(self.kept(x)) for x in (a, b) if x & self.read)
+            return (self.spent(whole, a, b) + grown - shrunk, *pair)
 
+        free = sum(mask for mask, _ in leaves if not mask & self.read)
         i, j = min(combinations(range(len(leaves)), 2), key=price)
         (a, left), (b, right) = leaves[i], leaves[j]
-        spent = self._merge(a, b)
-        leaves[i] = (a | b, (left, right))
-        del leaves[j]
+        links = self.joined(a | b, free)
+        mine = [
+            k for k, (mask, _) in enumerate(leaves) if mask & links and k not in (i, j)
+        ]
+        spent = self.spent(a | b | links, a, b)
+        leaves[i] = (a | b | links, (left, right, *(leaves[k][1] for k in mine)))
+        for k in sorted([j, *mine], reverse=True):
+            del leaves[k]
         return spent
-
-    def _merge(self, a: int, b: int) -> float:
-        """The cost of contracting two subsets."""
-        return self.spent(a | b, a, b)
 
     def _exact(self, leaves: list[tuple[int, Tree]]) -> Plan:
         """Dynamic programming over subsets of the leaves."""
@@ -179,12 +214,21 @@ class Contraction:
         best: dict[int, Plan] = {
             1 << k: Plan(self._leaf(leaves[k][0]), leaves[k][1]) for k in range(count)
         }
+        lone = sum(1 << k for k in range(count) if not masks[1 << k] & self.read)
         for s in range(1, 1 << count):
             if s in best:
                 continue
-            out, least, cut = kept[s], inf, 0
-            for a in _splits(s):
-                b = s ^ a
+            out, least, cut, without = kept[s], inf, 0, 0
+            # Links between two parts may be applied as these are multiplied.
+            joined = self.joined(masks[s & ~lone], masks[s & lone]) if s & lone else 0
+            own = sum(
+                1 << k for k in range(count) if masks[1 << k] & joined & ~self.read
+            )
+            own &= lone
+            tries = [(a, 0) for a in splits(s)]
+            tries += [(a, own) for a in splits(s ^ own)] if own else []
+            for a, left in tries:
+                b = s ^ left ^ a
                 spent = best[a].cost + best[b].cost
                 if spent >= least:
                     continue
@@ -192,18 +236,22 @@ class Contraction:
                 if every not in sizes:
                     numbers = (n for x, n in self.numbers.items() if bits[x] & every)
                     sizes[every] = prod(numbers)
-                if self.atoms:
+                if self.pending:
                     spent += self.spent(masks[s], masks[a], masks[b])
                 else:
                     terms = Span(sizes[every])
                     spent += self.cost.merge(sizes[out], terms, every != out, 2)
                 if spent < least:
-                    least, cut = spent, a
-            best[s] = Plan(least, (best[cut].tree, best[s ^ cut].tree))
+                    least, cut, without = spent, a, left
+            ends = [1 << k for k in range(count) if without >> k & 1]
+            parts = (cut, s ^ without ^ cut, *ends)
+            best[s] = Plan(least, tuple(best[part].tree for part in parts))
         return best[(1 << count) - 1]
 
     def _leaf(self, mask: int) -> float:
         """Summing a factor's own labels before anything else."""
+        if not mask & self.read:
+            return 0.0
         inside, kept = self.labels(mask), self.kept(mask)
         if len(kept) == len(inside):
             return 0.0
@@ -239,7 +287,7 @@ class Contraction:
                 if any(2 * used.count(node) > nodes.count(node) for node in used):
                     continue
                 mask = sum(1 << k for k in chosen)
-                if len(self.kept(mask)) == len(self.labels(mask)):
+                if len(self.closed(mask)) == len(self.labels(mask)):
                     continue
                 node, _ = self.intermediate(mask)
                 if node in seen and not seen[node] & mask:
@@ -257,12 +305,8 @@ class Contraction:
         refs = [self.intermediate(mask) for mask in (first, second)]
         rest = [f for k, f in enumerate(self.factors) if not both >> k & 1]
         applied = self.applied(first) + self.applied(second)
-        constraints = [c for c in self.pending if c not in applied]
-        reduced = Contraction(self.graph, self.node, self.cost)
-        reduced.factors = [*rest, *refs]
-        reduced.atoms = [frozenset(c.form.labels) for c in constraints]
-        reduced.pending = constraints
-        return reduced
+        left = [c for c in self.pending if c not in applied]
+        return Contraction(self.graph, self.node, self.cost, [*rest, *refs], left)
 
     # Building
 
@@ -271,12 +315,28 @@ class Contraction:
         inside = self.labels(mask)
         return [c for c in self.pending if set(c.form.labels) <= inside]
 
+    def joined(self, mask: int, links: int) -> int:
+        """Those of some links whose labels all stand in a subset."""
+        inside = self.labels(mask)
+        if mask | links == self.full:
+            inside |= self.out
+        return sum(
+            link
+            for link, c in self.links.items()
+            if link & links and set(c.form.labels) <= inside
+        )
+
     def intermediate(self, mask: int) -> Ref:
         """A subset as one node, with its labels in a canonical order."""
         chosen = [f for k, f in enumerate(self.factors) if mask >> k & 1]
-        return _pair(
-            self.graph, chosen, self.applied(mask), self.kept(mask), self.sizes
-        )
+        kept = self.closed(mask)
+        return pair(self.graph, chosen, self.applied(mask), kept, self.sizes)
+
+    def closed(self, mask: int) -> frozenset[Label]:
+        """What a subset of the factors keeps, the links within it applied."""
+        inside = self.labels(mask)
+        own = (x for x, c in self.links.items() if set(c.form.labels) <= inside)
+        return self.kept(mask | sum(own))
 
     def build(self) -> Node:
         """Return the product as a tree of pairs."""
@@ -291,32 +351,41 @@ class Contraction:
         pending = list(self.pending)
         sizes = self.sizes
 
-        def grow(tree: Tree) -> tuple[int, Ref]:
+        def grow(tree: Tree) -> tuple[int, list[Ref]]:
             if isinstance(tree, int):
                 mask = 1 << tree
-                ref = self.factors[tree]
-                parts = [ref]
+                if mask in self.links:
+                    return mask, []
+                parts = [self.factors[tree]]
             else:
-                (a, left), (b, right) = grow(tree[0]), grow(tree[1])
-                mask = a | b
-                parts = [left, right]
+                found = [grow(part) for part in tree]
+                mask = reduce(int.__or__, (own for own, _ in found))
+                parts = [ref for _, refs in found for ref in refs]
+                if not parts:
+                    return mask, []
             inside = self.labels(mask)
-            now = [c for c in pending if set(c.form.labels) <= inside]
+            links = [c for link, c in self.links.items() if link & mask]
+            now = [
+                c
+                for c in pending
+                if set(c.form.labels) <= inside and (c in self.loose or c in links)
+            ]
             kept = self.kept(mask)
-            if isinstance(tree, int) and not now and len(kept) == len(set(ref.labels)):
-                return mask, ref
+            whole = len(parts) == 1 and len(kept) == len(set(parts[0].labels))
+            if whole and not now:
+                return mask, parts
             for c in now:
                 pending.remove(c)
-            return mask, _pair(self.graph, parts, now, kept, sizes)
+            return mask, [pair(self.graph, parts, now, kept, sizes)]
 
         tree = self.plan().tree
         assert not isinstance(tree, int)
-        parts = [grow(tree[0])[1], grow(tree[1])[1]]
+        parts = [ref for part in tree for ref in grow(part)[1]]
         return self.graph.product(
             range(self.node.order),
             parts,
             coefficient=self.node.coefficient,
-            constraints=_triples(pending),
+            constraints=triples(pending),
             sizes={
                 x: self.sizes[x]
                 for x in dict.fromkeys(
@@ -327,83 +396,3 @@ class Contraction:
                 )
             },
         )
-
-
-def _tied(constraints: Sequence[Constraint], order: int) -> list[Constraint]:
-    """Constraints in which deltas tie summed labels to each other where they can.
-
-    Of `i == p` and `i == q + 1` with an axis `i` the second becomes `p == q + 1`, so
-    that factors with p and q are multiplied entry by entry.
-    """
-    tied = list(constraints)
-    for axis in range(order):
-        bearing = [
-            c for c in tied if c.kind == "eq" and abs(c.form.coefficient(axis)) == 1
-        ]
-        for pivot in bearing[:1]:
-            scale = -pivot.form.coefficient(axis)
-            rest = pivot.form.substituted(axis, affine([]))
-            solved = affine([(a, c * scale) for a, c in rest.terms])
-            solved = solved._replace(const=rest.const * scale)
-            for other in bearing[1:]:
-                form = other.form.substituted(axis, solved)
-                tied[tied.index(other)] = Constraint("eq", form)
-    return tied
-
-
-def _splits(s: int) -> Iterator[int]:
-    """One half of every split of a set into two, the lowest bit always in it."""
-    low = s & -s
-    rest = s ^ low
-    a = rest
-    while a:
-        a = (a - 1) & rest
-        yield a | low
-
-
-def _triples(
-    constraints: Sequence[Constraint],
-) -> list[tuple[str, dict[Label | Lookup, int], Dim]]:
-    return [(c.kind, dict(c.form.terms), c.form.const) for c in constraints]
-
-
-def _pair(
-    graph: Graph,
-    parts: Sequence[Ref],
-    constraints: Sequence[Constraint],
-    kept: frozenset[Label],
-    sizes: dict[Label, Dim],
-) -> Ref:
-    """A product of parts, with kept labels in the order that reads best."""
-    ordered = _reading_order(parts, kept)
-    used = {x for ref in parts for x in ref.labels}
-    used.update(x for c in constraints for x in c.form.labels)
-    node = graph.product(
-        ordered,
-        parts,
-        constraints=_triples(constraints),
-        sizes={label: sizes[label] for label in sorted(used)},
-    )
-    return Ref(node, tuple(ordered))
-
-
-def _reading_order(parts: Sequence[Ref], kept: frozenset[Label]) -> list[Label]:
-    """The kept labels, as the product of two matrices in good order has them.
-
-    The factor whose contracted axis is last stands left: `A[i, k] * B[k, j]`. That
-    depends on nodes alone, not on the names of labels, so renamed copies are one.
-    """
-
-    def rank(ref: Ref) -> tuple[bool, int]:
-        contracted_last = bool(ref.labels) and ref.labels[-1] not in kept
-        return (not contracted_last, ref.node.serial)
-
-    ordered: dict[Label, None] = {}
-    widest = max(len(set(ref.labels) & kept) for ref in parts)
-    for ref in sorted(parts, key=rank):
-        # A factor that has all labels sets the order: scaling keeps a layout.
-        if len(set(ref.labels) & kept) == widest == len(kept):
-            return [label for label in dict.fromkeys(ref.labels) if label in kept]
-    for ref in sorted(parts, key=rank):
-        ordered.update(dict.fromkeys(x for x in ref.labels if x in kept))
-    return list(ordered)

@@ -4,7 +4,8 @@ A use `S[j, i]` of a symmetric S becomes `S[i, j]`, so that a matrix and its tra
 are one node: `inv(S).T @ y` is `inv(S) @ y` and is computed once, and the transpose of
 `X.T @ X` is no other array. Before derivatives are taken this must not be done, since
 entries of a symmetric input are independent.
-Each use is turned at most once, so the pass ends after one round.
+Each use is turned at most once, so the pass ends after one round. Where both axes are
+summed, `u[r] * S[r, s] * w[s]` and `w[r] * S[r, s] * u[s]` are one node.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Label, Map, Node, Product, Sum
+from tensorgen.ir.nodes import Label, Map, Node, Product, Ref, Sum
 from tensorgen.operators.symmetry import Symmetry
 from tensorgen.passes.rebuild import rebuild
 
@@ -28,23 +29,38 @@ def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
             return labels
         return (*labels[:-2], labels[-1], labels[-2])
 
+    def with_factors(node: Product, factors: Sequence[Ref]) -> Node:
+        if tuple(factors) == node.factors:
+            return node
+        return graph.product(
+            range(node.order),
+            factors,
+            coefficient=node.coefficient,
+            constraints=[
+                (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
+            ],
+            sizes=dict(enumerate(node.sizes)),
+        )
+
+    def one_of_two(node: Product) -> Node:
+        best: Node = node
+        for k, (factor, labels) in enumerate(node.factors):
+            summed = [x for x in labels[-2:] if x >= node.order]
+            if len({*summed}) < 2 or len(node.factors) < 3:
+                continue
+            if symmetry.parity(factor, (factor.order - 2, factor.order - 1)) == 1:
+                mirrored = list(node.factors)
+                mirrored[k] = Ref(factor, (*labels[:-2], *labels[:-3:-1]))
+                best = min(best, with_factors(node, mirrored), key=_serial)
+        return best
+
     def visit(node: Node) -> Node:
         axes = range(node.order)
         match node:
             case Product():
-                factors = [(x, turned(x, labels)) for x, labels in node.factors]
-                if factors == [tuple(ref) for ref in node.factors]:
-                    return node
-                return graph.product(
-                    axes,
-                    factors,
-                    coefficient=node.coefficient,
-                    constraints=[
-                        (c.kind, dict(c.form.terms), c.form.const)
-                        for c in node.constraints
-                    ],
-                    sizes=dict(enumerate(node.sizes)),
-                )
+                factors = [Ref(x, turned(x, labels)) for x, labels in node.factors]
+                found = with_factors(node, factors)
+                return one_of_two(found) if isinstance(found, Product) else found
             case Sum(terms=terms):
                 parts = [(c, x, turned(x, labels)) for c, x, labels in terms]
                 return graph.sum(axes, parts)
@@ -54,3 +70,7 @@ def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
         return node
 
     return rebuild(graph, roots, visit)
+
+
+def _serial(node: Node) -> int:
+    return node.serial
