@@ -133,10 +133,21 @@ class Contraction:
         every = inside[0].union(*inside[1:])
         terms = Span(self.size(every))
         if self.pending and (now := self._new_constraints(whole, parts)):
+            if whole != self.full and self._spreads(now, every, out):
+                return inf
             mentioned = {x for c in now for x in c.form.labels}
             every |= mentioned & (self.out | out)
             terms = span(every, inside, now, out | self.out, self.numbers)
         return self.cost.merge(self.size(out), terms, len(every) > len(out), len(parts))
+
+    def _spreads(
+        self, now: Sequence[Constraint], read: frozenset[Label], out: frozenset[Label]
+    ) -> bool:
+        """Whether entries are written far apart: into a matrix that is mostly zeros."""
+        written = [c for c in now if (x := link_label(c)) in out and x not in read]
+        # Where an axis that an index array is read by stays, so do a delta's zeros.
+        stays = any({*c.form.labels} - {link_label(c)} & out for c in written)
+        return len(written) > 1 or stays
 
     def _new_constraints(self, whole: int, parts: Sequence[int]) -> list[Constraint]:
         """What can be applied to a subset, but not to one of its parts."""
@@ -218,7 +229,7 @@ class Contraction:
         for s in range(1, 1 << count):
             if s in best:
                 continue
-            out, least, cut, without = kept[s], inf, 0, 0
+            out, least, cut, without = kept[s], inf, s & -s, 0
             # Links between two parts may be applied as these are multiplied.
             joined = self.joined(masks[s & ~lone], masks[s & lone]) if s & lone else 0
             own = sum(

@@ -114,10 +114,10 @@ def test_a_deep_chain_of_contractions_takes_linear_time() -> None:
     def seconds(depth: int) -> float:
         graph = Graph()
         a, x = graph.input("A", (n, n)), graph.input("x", (n,))
-        start = time.perf_counter()
+        start = time.process_time()
         for _ in range(depth):
             x = graph.map("tanh", "i", [(graph.einsum("ij,j->i", a, x), "i")])
-        return time.perf_counter() - start
+        return time.process_time() - start
 
-    seconds(50)
-    assert seconds(2000) < 20 * max(seconds(400), 0.01)
+    long, short = (min(seconds(k) for _ in range(3)) for k in (2000, 400))
+    assert long < 20 * max(short, 0.01)

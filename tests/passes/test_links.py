@@ -107,6 +107,30 @@ def test_a_matrix_is_assembled_at_once() -> None:
     assert not any(N in dims for dims in intermediates(ordered))
 
 
+@pytest.mark.parametrize("hints", [MANY, {}])
+def test_no_matrix_of_zeros_is_filled(hints: dict[str, int]) -> None:
+    """Neighbours are added up by rows, without the matrix of who is whose."""
+    g = Graph()
+    dof = g.input("dof", (E, A), index=N)
+    row = g.input("row", (E,), index=N)
+    w, x = g.input("w", (E, A)), g.input("x", (N, A))
+    names: Any = ("q", "r")
+    first: Any = ("q",)
+    node = g.product(
+        "ic",
+        [(w, "qr"), (x, "jc")],
+        constraints=[
+            ("eq", {"i": 1, Lookup(dof, names): -1}, 0),
+            ("eq", {"j": 1, Lookup(row, first): -1}, 0),
+        ],
+        sizes={"i": N, "j": N, "c": A, "q": E, "r": A},
+    )
+    (ordered,) = order_contractions(g, [node], CostModel(hints))
+    assert all(
+        dims.count(N) < 2 and not {N, E} <= {*dims} for dims in intermediates(ordered)
+    )
+
+
 def test_few_rows_are_multiplied_before_many_read_them() -> None:
     mesh = Mesh()
     node = mesh.nodes()["first multiplied"]
