@@ -132,7 +132,9 @@ class CostModel:
 
         The result has `out` entries; `sums` says whether labels are summed.
         """
-        spent = STATEMENT + SCATTER * every.scattered
+        spent = STATEMENT + SCATTER * every.scattered + ELEMENT * every.gathered
+        if factors == 1 and every.gathered >= every.terms:
+            return spent  # nothing is multiplied
         if not sums:
             return spent + ELEMENT * out * max(1, factors - 1)
         return spent + every.terms + ELEMENT * out

@@ -138,7 +138,7 @@ class Contraction:
             mentioned = {x for c in now for x in c.form.labels}
             every |= mentioned & (self.out | out)
             terms = span(every, inside, now, out | self.out, self.numbers)
-        return self.cost.merge(self.size(out), terms, len(every) > len(out), len(parts))
+        return self.cost.merge(self.size(out), terms, len(every) > len(out), len(read))
 
     def _spreads(
         self, now: Sequence[Constraint], read: frozenset[Label], out: frozenset[Label]

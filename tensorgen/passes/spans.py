@@ -13,10 +13,11 @@ Part = frozenset[Label]
 
 
 class Span(NamedTuple):
-    """The terms that are read and multiplied, and those written through an index."""
+    """The terms that are multiplied, and those written and read through an index."""
 
     terms: float
     scattered: float = 0.0
+    gathered: float = 0.0
 
 
 def span(
@@ -34,15 +35,18 @@ def span(
     free = set(labels)
     parts = [frozenset(factor) for factor in factors]
     scatters = False
+    looked_up: set[int] = set()
     for kind, form in constraints:
         fixed = _fixed(form.terms, free, keep, numbers) if kind == "eq" else None
         if fixed is None:
             continue
         free.discard(fixed)
         others = frozenset(x for x in form.labels if x != fixed)
+        if any(isinstance(atom, Lookup) for atom, _ in form.terms):
+            scatters |= fixed in keep
+            looked_up.update(k for k, part in enumerate(parts) if fixed in part)
         parts = [p - {fixed} | others if fixed in p else p for p in parts]
-        if fixed in keep and any(isinstance(atom, Lookup) for atom, _ in form.terms):
-            scatters = True
+    gathered = sum(_size(parts[k], numbers) for k in looked_up)
     bounds = [
         c for c in constraints if c.kind == "ge" and free.issuperset(c.form.labels)
     ]
@@ -57,7 +61,7 @@ def span(
         free -= along - needed
         parts.append((along & needed) | {found.limit})
     terms = walked + _size(free, numbers)
-    return Span(terms, terms if scatters else 0.0)
+    return Span(terms, terms if scatters else 0.0, gathered)
 
 
 def _fixed(

@@ -1172,11 +1172,8 @@ class EnergyHessian(_StructuredHessian):
             self.I,
             self.J,
         )
-        _, _, nodes = self.sizes
-        dtype = self.dtype
-        gathered = cp.zeros(nodes, dtype=dtype)
-        cp.add.at(gathered, pin, hold)
-        result = E @ operand + gathered[:, None, None] * operand
+        result = E @ operand
+        cp.add.at(result, pin, (hold * operand)[pin])
         cp.add.at(result, I, (A @ operand[I][:, None]).sum(axis=2))
         cp.add.at(result, I, -(C @ operand[J][:, None]))
         cp.add.at(result, J, -(D @ operand[I]).sum(axis=1))

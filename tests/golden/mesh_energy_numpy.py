@@ -1205,11 +1205,8 @@ class EnergyHessian(_StructuredHessian):
             self.I,
             self.J,
         )
-        _, _, nodes = self.sizes
-        dtype = self.dtype
-        gathered = np.zeros(nodes, dtype=dtype)
-        _add_at(gathered, pin, hold)
-        result = E @ operand + gathered[:, None, None] * operand
+        result = E @ operand
+        _add_at(result, pin, (hold * operand)[pin])
         _add_at(result, I, (A @ operand[I][:, None]).sum(axis=2))
         _add_at(result, I, -(C @ operand[J][:, None]))
         _add_at(result, J, -(D @ operand[I]).sum(axis=1))

@@ -193,3 +193,30 @@ def test_a_mesh_is_differentiated_element_by_element() -> None:
     expected -= 6 * rho**2 * np.einsum("qr,rs,qs->q", local, M, du[dof])
     got = model.c_hvp(rho, M, dof, f, d)
     np.testing.assert_allclose(got, expected, rtol=1e-8, atol=1e-10)
+
+
+COORDINATES = """
+tensorgen: 1
+module: coordinates
+dims: {e: 20000, ni: 1000, nj: 500, nk: 300, r: 8}
+inputs:
+  A: [ni, r]
+  B: [nj, r]
+  C: [nk, r]
+  v: [e]
+  row: {shape: [e], index: ni}
+  col: {shape: [e], index: nj}
+  tube: {shape: [e], index: nk}
+functions:
+  loss:
+    expr: sum((v[q] - sum(A[row[q], s] * B[col[q], s] * C[tube[q], s], s))**2, q)
+    wrt: [A, B, C]
+    emit: [value, gradient, hvp]
+"""
+
+
+def test_factors_of_a_sparse_tensor_meet_entry_by_entry() -> None:
+    source = tensorgen.generate(COORDINATES)
+    assert "A[row] * C[tube]" in source
+    # No table of all pairs of rows.
+    assert "[:, :, None] *" not in source
