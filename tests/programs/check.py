@@ -155,7 +155,7 @@ def _jacobian_object(
 def _second_order(expected: Expected, what: str, got: Array) -> Iterator[str]:
     """Hold a Hessian's product with the direction against the oracle."""
     terms = got * expected.other
-    smallest = oracle.smallest_scale(expected.program, 2)
+    smallest = oracle.smallest_scale(expected.program, 2, expected.jacobian)
     scale = max(float(np.abs(terms).sum()), smallest)
     tolerance = oracle.tolerance(expected.program, 2)
     wrong = not abs(terms.sum() - expected.second) / scale <= tolerance
@@ -188,7 +188,7 @@ def _higher(
         yield from _compare(f"{label}.contract of {count}", got, wanted)
     directions = [{x: step} for x, step in zip(names, steps, strict=True)]
     tolerance = oracle.tolerance(program, len(names))
-    smallest = oracle.smallest_scale(program, len(names))
+    smallest = oracle.smallest_scale(program, len(names), expected.jacobian)
     scale = max(np.max(np.abs(array), initial=smallest) for array in (dense, wanted))
     found = oracle.along(program, directions, oracle.STEPS[len(names)])
     wrong = not np.max(np.abs(found - wanted), initial=0) / scale <= tolerance

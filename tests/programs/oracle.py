@@ -39,13 +39,14 @@ def tolerance(program: RandomProgram, order: int) -> float:
     return TOLERANCES[order] * (10 if rests_on_derivatives(program) else 1)
 
 
-def smallest_scale(program: RandomProgram, order: int) -> float:
+def smallest_scale(program: RandomProgram, order: int, jacobian: Array) -> float:
     """The size that derivatives of second and higher order are at least compared at.
 
-    Slopes of size one have errors of 1e-15, differences of them that over their steps,
-    whatever cancels.
+    Slopes have errors of 1e-15 of their size, differences of them that over their
+    steps, whatever cancels.
     """
-    error = 1e-15 / STEPS[order] ** (order - 1) / TOLERANCES[order]
+    slope = max(1.0, float(np.abs(jacobian).sum()))
+    error = 1e-15 * slope / STEPS[order] ** (order - 1) / TOLERANCES[order]
     return max(0.1, error) if rests_on_derivatives(program) else error
 
 
