@@ -35,6 +35,7 @@ from tensorgen.ir.nodes import (
     affine,
     constant_value,
     is_zero,
+    triples,
 )
 from tensorgen.ir.product import ProductBuilder
 
@@ -330,9 +331,7 @@ class Graph:
                 kept,
                 node.factors,
                 coefficient=node.coefficient,
-                constraints=[
-                    (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
-                ],
+                constraints=triples(node.constraints),
                 sizes={x: node.sizes[x] for x in sorted(present)},
             )
             return Ref(core, tuple(labels[a] for a in kept))

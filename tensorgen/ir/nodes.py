@@ -11,7 +11,7 @@ otherwise. Sums and maps know output labels only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, NamedTuple
@@ -285,3 +285,10 @@ def constant_value(node: Node) -> Fraction | None:
     if isinstance(node, Product) and not (node.factors or node.constraints):
         return node.coefficient
     return None
+
+
+def triples(
+    constraints: Sequence[Constraint],
+) -> list[tuple[str, dict[Label | Lookup, int], Dim]]:
+    """The constraints as a graph takes them."""
+    return [(c.kind, dict(c.form.terms), c.form.const) for c in constraints]

@@ -19,9 +19,9 @@ from itertools import combinations
 from math import inf, prod
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref
+from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref, triples
 from tensorgen.passes.cost import CostModel, Plan, Tree
-from tensorgen.passes.pairs import link_label, pair, splits, tied, triples
+from tensorgen.passes.pairs import link_label, pair, splits, tied
 from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.spans import Span, span
 

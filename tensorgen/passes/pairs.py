@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Label, Lookup, Ref, affine
+from tensorgen.ir.nodes import Constraint, Label, Lookup, Ref, affine, triples
 
 
 def tied(constraints: Sequence[Constraint], order: int) -> list[Constraint]:
@@ -39,13 +39,6 @@ def splits(s: int) -> Iterator[int]:
     while a:
         a = (a - 1) & rest
         yield a | low
-
-
-def triples(
-    constraints: Sequence[Constraint],
-) -> list[tuple[str, dict[Label | Lookup, int], Dim]]:
-    """The constraints as a graph takes them."""
-    return [(c.kind, dict(c.form.terms), c.form.const) for c in constraints]
 
 
 def pair(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, topological
+from tensorgen.ir.nodes import Call, Map, Node, Product, Ref, Sum, topological, triples
 
 
 def rebuild(
@@ -34,21 +34,25 @@ def carry_names(graph: Graph, old: Node, new: Node) -> None:
         graph.suggest(new, graph.suggestions[old])
 
 
+def with_factors(graph: Graph, node: Product, factors: Sequence[Ref]) -> Node:
+    """Return a product with other factors over its labels; itself if none changed."""
+    if tuple(factors) == node.factors:
+        return node
+    return graph.product(
+        range(node.order),
+        factors,
+        coefficient=node.coefficient,
+        constraints=triples(node.constraints),
+        sizes=dict(enumerate(node.sizes)),
+    )
+
+
 def with_operands(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
     """Return a node with its operands replaced; itself if none changed."""
     match node:
         case Product():
-            if all(new[ref.node] is ref.node for ref in node.factors):
-                return node
-            return graph.product(
-                range(node.order),
-                [(new[ref.node], ref.labels) for ref in node.factors],
-                coefficient=node.coefficient,
-                constraints=[
-                    (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
-                ],
-                sizes=dict(enumerate(node.sizes)),
-            )
+            refs = [Ref(new[ref.node], ref.labels) for ref in node.factors]
+            return with_factors(graph, node, refs)
         case Sum():
             if all(new[term.node] is term.node for term in node.terms):
                 return node

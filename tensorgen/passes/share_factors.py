@@ -14,7 +14,7 @@ from itertools import combinations
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Ref, topological
 from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel
-from tensorgen.passes.rebuild import rebuild
+from tensorgen.passes.rebuild import rebuild, with_factors
 
 Pair = tuple[Node, Node, tuple[int, ...]]
 """Two nodes, and for each axis of the second the axis of the first that it meets."""
@@ -75,13 +75,6 @@ def _with(graph: Graph, node: Node, savings: Mapping[Pair, float]) -> Node:
     a, b, meets = pair
     both = graph.product(range(a.order), [(a, range(a.order)), (b, meets)])
     rest = [ref for k, ref in enumerate(node.factors) if k not in places]
-    whole = graph.product(
-        range(node.order),
-        [*rest, Ref(both, node.factors[places[0]].labels)],
-        coefficient=node.coefficient,
-        constraints=[
-            (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
-        ],
-        sizes=dict(enumerate(node.sizes)),
-    )
+    shared = Ref(both, node.factors[places[0]].labels)
+    whole = with_factors(graph, node, [*rest, shared])
     return node if whole is node else _with(graph, whole, savings)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Label, Map, Node, Product, Ref, Sum
 from tensorgen.operators.symmetry import Symmetry
-from tensorgen.passes.rebuild import rebuild
+from tensorgen.passes.rebuild import rebuild, with_factors
 
 
 def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
@@ -29,19 +29,6 @@ def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
             return labels
         return (*labels[:-2], labels[-1], labels[-2])
 
-    def with_factors(node: Product, factors: Sequence[Ref]) -> Node:
-        if tuple(factors) == node.factors:
-            return node
-        return graph.product(
-            range(node.order),
-            factors,
-            coefficient=node.coefficient,
-            constraints=[
-                (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
-            ],
-            sizes=dict(enumerate(node.sizes)),
-        )
-
     def one_of_two(node: Product) -> Node:
         best: Node = node
         for k, (factor, labels) in enumerate(node.factors):
@@ -51,7 +38,9 @@ def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
             if symmetry.parity(factor, (factor.order - 2, factor.order - 1)) == 1:
                 mirrored = list(node.factors)
                 mirrored[k] = Ref(factor, (*labels[:-2], *labels[:-3:-1]))
-                best = min(best, with_factors(node, mirrored), key=_serial)
+                best = min(
+                    best, with_factors(graph, node, mirrored), key=lambda n: n.serial
+                )
         return best
 
     def visit(node: Node) -> Node:
@@ -59,7 +48,7 @@ def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
         match node:
             case Product():
                 factors = [Ref(x, turned(x, labels)) for x, labels in node.factors]
-                found = with_factors(node, factors)
+                found = with_factors(graph, node, factors)
                 return one_of_two(found) if isinstance(found, Product) else found
             case Sum(terms=terms):
                 parts = [(c, x, turned(x, labels)) for c, x, labels in terms]
@@ -70,7 +59,3 @@ def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
         return node
 
     return rebuild(graph, roots, visit)
-
-
-def _serial(node: Node) -> int:
-    return node.serial

@@ -17,7 +17,7 @@ from typing import Any
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Label, Lookup, Node, Product, Ref, Sum
+from tensorgen.ir.nodes import Label, Lookup, Node, Product, Ref, Sum, triples
 from tensorgen.passes.cost import CostModel
 
 LIMIT = 12
@@ -73,10 +73,7 @@ class View:
 
 def renamed(node: Product, name: Callable[[Label], Name]) -> list[Triple]:
     """The constraints of a product with labels of other names."""
-    return [
-        rename((c.kind, dict(c.form.terms), c.form.const), name)
-        for c in node.constraints
-    ]
+    return [rename(triple, name) for triple in triples(node.constraints)]
 
 
 def rename(constraint: Triple, name: Callable[[Any], Name]) -> Triple:
