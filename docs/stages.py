@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.requests import Mode, gradient, hessians, jacobians
-from tensorgen.errors import Source
+from tensorgen.errors import Source, SpecError
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.ir.printer import dump, equation
@@ -35,11 +35,14 @@ class Stages:
         self.spec = read_spec(Source.decode(path.name, path.read_bytes()))
         self.graph = Graph(StableForms())
         self.program = elaborate(self.spec, self.graph, Differentiate(self.graph))
-        self.function = next(
+        followed = [
             f
             for f in self.program.functions
-            if (f.spec.wrt if name is None else f.spec.name == name)
-        )
+            if f.spec.wrt and name in (None, f.spec.name)
+        ]
+        if not followed:
+            raise SystemExit(f"{path.name}: no function to differentiate")
+        self.function = followed[0]
         self.name = self.function.spec.name
         self.is_scalar = not self.function.node.dims
         self.hints = {dim: size for dim, size in self.spec.hints if size is not None}
@@ -50,8 +53,7 @@ class Stages:
 
     def plan(self, mode: Mode = "cross-country") -> PlannedFunction:
         """Return the plan of the derivative that is followed."""
-        kind = "hessian" if self.is_scalar else "jacobian"
-        return next(plan for plan in self.planner(mode).plans() if plan.kind == kind)
+        return self.planner(mode).planned("hessian" if self.is_scalar else "jacobian")
 
     def equation(self, name: str, node: Node) -> str:
         """Return a node in index notation, with the user's names."""
@@ -109,7 +111,11 @@ def main() -> None:
     parser.add_argument("spec", nargs="?", type=Path, default=EXAMPLE)
     parser.add_argument("function", nargs="?")
     arguments = parser.parse_args()
-    for title, text in Stages(arguments.spec, arguments.function).all().items():
+    try:
+        stages = Stages(arguments.spec, arguments.function)
+    except SpecError as error:
+        raise SystemExit(str(error)) from None
+    for title, text in stages.all().items():
         print(f"-- {title}\n{text}\n")
 
 

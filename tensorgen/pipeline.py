@@ -24,7 +24,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.lang import elaborate
 from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
-from tensorgen.planner import Planner, check_requests
+from tensorgen.planner import Planner
 from tensorgen.problems import plan_problem
 from tensorgen.spec.read import read_spec
 
@@ -40,7 +40,6 @@ def compile_spec(
     spec = read_spec(source)
     graph = Graph(StableForms())
     program = elaborate(spec, graph, Differentiate(graph))
-    check_requests(program)
     planners = [Planner(graph, spec, program, f, chosen) for f in program.functions]
     plans = [planner.plans() for planner in planners]
     # Problems come last: nodes made for them have no say in the functions' text.

@@ -17,7 +17,6 @@ from tensorgen.calculus.requests import (
 )
 from tensorgen.emit.model import Kind, Parameter, pairs, public_name
 from tensorgen.emit.results import camel
-from tensorgen.errors import Faults
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
@@ -32,7 +31,6 @@ ON_SYMMETRIC = (
     "a gradient G is projected to (G + G.T) / 2, a direction likewise, a Hessian on "
     "both sides"
 )
-SCALAR_KINDS = ("gradient", "hessian", "hvp")
 
 
 @dataclass(frozen=True)
@@ -119,23 +117,6 @@ def requested(function: ElaboratedFunction) -> list[tuple[Kind, tuple[str, ...]]
         elif emit.kind == "mixed" and emit.inputs is not None:
             found.append(("mixed", emit.inputs))
     return found
-
-
-def check_requests(program: Program) -> None:
-    """Raise `SpecError` where a function cannot have what `emit` asks for."""
-    faults = Faults()
-    for function in program.functions:
-        spec = function.spec
-        for emit in spec.emit:
-            if emit.kind in SCALAR_KINDS and function.node.order:
-                shape = ", ".join(map(str, function.node.dims))
-                faults.add(
-                    f"'{emit.kind}' needs a scalar function, and {spec.name} has the "
-                    f"shape ({shape})",
-                    emit.text.span(),
-                    hint="emit jacobian or dense_hessian instead, or reduce with sum",
-                )
-    faults.raise_if_any()
 
 
 class Planner:

@@ -1,6 +1,9 @@
 """What the documents show is real: specs compile, quotations are what is produced."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,3 +57,18 @@ def test_the_python_example_of_the_readme_runs(
     exec(example, names)
     hessian = X.T @ X / 4 + 0.2 * np.eye(3)
     np.testing.assert_allclose(hessian @ names["w"], X.T @ y / 2, rtol=1e-12)
+
+
+def test_stages_are_shown_of_a_function_that_emits_no_second_derivative(
+    tmp_path: Path,
+) -> None:
+    spec = tmp_path / "cubes.yaml"
+    spec.write_text(
+        "tensorgen: 1\ninputs: {x: [n]}\nfunctions:\n"
+        "  cubes: {expr: sum(x**3), wrt: x, emit: [value]}\n  total: sum(x)\n"
+    )
+    command = [sys.executable, str(ROOT / "docs" / "stages.py"), str(spec)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "hess[i, j] = 6 * x[i] * delta[i, j]" in shown.stdout
+    refused = subprocess.run([*command, "total"], capture_output=True, text=True)
+    assert refused.stderr == "cubes.yaml: no function to differentiate\n"

@@ -28,7 +28,7 @@ from tensorgen.operators.symmetry import flat
 POSITIVE = frozenset(["cosh", "exp", "sech2", "sigmoid", "softplus"])
 """Functions with f(x) > 0."""
 
-SQUARES = frozenset(["abs", "hypot", "relu", "root", "sqrt", "square"])
+SQUARES = frozenset(["abs", "hypot", "relu", "root", "sqrt"])
 """Functions with f(x) >= 0."""
 
 DEPTH = 20

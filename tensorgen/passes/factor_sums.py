@@ -209,4 +209,4 @@ def pays(
     )
     # What both need, their common factors, says nothing about either.
     price = sum(cost.work(node) for node in second if node not in first)
-    return price < MARGIN * sum(cost.work(node) for node in first if node not in second)
+    return price < margin * sum(cost.work(node) for node in first if node not in second)

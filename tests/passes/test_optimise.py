@@ -271,3 +271,17 @@ def test_powers_of_products_leave_numbers_outside_and_turn_quotients_over() -> N
     assert isinstance(power(both, -1), Map)
     zero = graph.zeros([Dim.symbol("n")])
     assert not is_zero(power(zero, -1))
+
+
+@pytest.mark.parametrize(("size", "expanded"), [(30, False), (3000, True)])
+def test_a_difference_is_expanded_only_where_that_is_far_cheaper(
+    size: int, expanded: bool
+) -> None:
+    # sum(K[i, j] * (x[i] - z[j])): the difference keeps its digits.
+    graph = Graph()
+    weights = graph.input("K", ["n", "m"])
+    x, z = graph.input("x", ["n"]), graph.input("z", ["m"])
+    difference = graph.sum("ij", [(1, x, "i"), (-1, z, "j")])
+    whole = graph.product((), [(weights, "ij"), (difference, "ij")])
+    (flat,) = flatten_products(graph, [whole], CostModel({"n": size, "m": size}))
+    assert isinstance(flat, Sum) == expanded
