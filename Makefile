@@ -22,7 +22,7 @@ EXAMPLES := $(sort $(wildcard examples/*.yaml))
 CODE := tensorgen tests examples benchmarks docs
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint check format golden bench gpu fuzz clean
+.PHONY: help demo test lint check format golden bench gpu fuzz torture clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -46,7 +46,7 @@ format: $(DEV)  ## lay out the code and mend what ruff can mend
 	$(BIN)/black --quiet $(CODE)
 
 golden: $(DEV)  ## rewrite the golden files and what documents quote; review the difference
-	$(BIN)/python -m tensorgen gen $(EXAMPLES) -o tests/golden -b numpy -b cupy
+	$(BIN)/python -m tensorgen gen --force $(EXAMPLES) -o tests/golden -b numpy -b cupy
 	$(BIN)/python docs/function_tables.py
 	$(BIN)/python docs/operator_table.py
 	$(BIN)/python -m tests.documents
@@ -65,6 +65,9 @@ gpu: $(DEV)  ## tests that need a CUDA device; CUPY=cupy-cuda13x for CUDA 13
 
 fuzz: $(DEV)  ## random programs against the oracles, SEEDS=START:STOP; keeps the outcome
 	$(BIN)/python -m tests.fuzz --seeds $(SEEDS)
+
+torture: $(DEV)  ## kill, interrupt and starve runs that write files, at every moment
+	$(BIN)/python -m tests.torture
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from tensorgen.errors import Source, SpecError
+from tensorgen.files import LARGEST_TEXT, read_regular
 
 __all__ = ["SpecError", "__version__", "generate", "load"]
 
@@ -25,7 +26,8 @@ def generate(
     """Return the source of the module that a spec describes.
 
     `text_or_path` is the text of a spec if it is a string with a line break, else
-    the path of a spec file. Raises `SpecError` for a wrong spec.
+    the path of a spec file, of at most a mebibyte. Raises `SpecError` for a wrong
+    spec, and `OSError` for a file that cannot be read.
     """
     _, text = _generate(text_or_path, backend, mode)
     return text
@@ -76,6 +78,7 @@ def _generate(
         source = Source("<text>", text_or_path)
     else:
         path = Path(text_or_path)
-        source = Source.decode(fspath(path), path.read_bytes())
+        data = read_regular(path, LARGEST_TEXT).data
+        source = Source.decode(fspath(path), data)
     ((name, text),) = compile_spec(source, [backend], mode, laid_out).items()
     return name, text

@@ -12,8 +12,9 @@ from typing import NoReturn
 
 import click
 
-from tensorgen import __version__
+from tensorgen import __version__, streams
 from tensorgen.errors import Source, SpecError, suggest
+from tensorgen.files import LARGEST_TEXT, read_regular
 
 FINE, STALE, WRONG, BUG = 0, 1, 2, 3
 INTERRUPTED = 130  # as shells have it
@@ -46,7 +47,9 @@ def cli() -> None:
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if files are stale.")
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
 @click.option("--stdout", is_flag=True, help="Write nothing; print the code.")
-@click.option("--force", is_flag=True, help="Overwrite files without our header too.")
+@click.option(
+    "--force", is_flag=True, help="Overwrite files that are not ours, or were changed."
+)
 @click.option(
     "--mode",
     type=click.Choice(MODES),
@@ -61,17 +64,18 @@ def gen(
     stdout: bool,
     force: bool,
     mode: str | None,
-) -> None:
+) -> int:
     """Write the modules that the SPECs describe."""
     if stdout and (check or diff):
         raise click.UsageError("--stdout goes with neither --check nor --diff.")
     texts = _generate_all(specs, output, backends, mode)
     if stdout:
-        _print("".join(texts.values()))
+        streams.write("".join(texts.values()))
     elif check or diff:
-        _compare(texts, check, diff)
+        return _compare(texts, check, diff)
     else:
         _write(texts, force)
+    return FINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,10 @@ def read_settings(folder: Path) -> Settings:
     else:
         return Settings()
     try:
-        table = tomllib.loads(path.read_text("utf-8")).get("tool", {})
+        text = read_regular(path, LARGEST_TEXT).data.decode()
+        table = tomllib.loads(text).get("tool", {})
+    except RecursionError as error:
+        raise click.UsageError(f"cannot read {path}: nested too deeply") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise click.UsageError(f"cannot read {path}: {error}") from error
     found = table.get("tensorgen", {}) if isinstance(table, dict) else {}
@@ -114,6 +121,8 @@ def _settings(table: object, folder: Path) -> Settings:
     output, mode = table.get("output"), table.get("mode")
     if not isinstance(output, str | None) or not isinstance(mode, str | None):
         raise ValueError("'output' and 'mode' are texts")
+    if output and "\0" in output:
+        raise ValueError("'output' is no path: it holds the character U+0000")
     if mode is not None and mode not in MODES:
         raise ValueError(_not_one_of(f"the mode '{mode}'", mode, MODES))
     backends = table.get("backends", [])
@@ -139,7 +148,7 @@ def _generate_all(
 ) -> dict[Path, str]:
     """Return the text of every file to write, or exit with what is wrong."""
     texts: dict[Path, str] = {}
-    makers: dict[Path, str] = {}
+    makers: dict[str, tuple[str, Path]] = {}
     failed = False
     for spec in dict.fromkeys(specs):
         settings = read_settings(Path(spec).absolute().parent)
@@ -153,11 +162,16 @@ def _generate_all(
             failed = True
             continue
         for name, text in files.items():
-            place = (folder / name).resolve()
-            if makers.setdefault(place, spec) != spec:
-                _say(f"error: {makers[place]} and {spec} would both write {name}")
-                failed = True
-            texts[folder / name] = text
+            path = folder / name
+            texts[path] = text
+            # Where a link leads; `Path.resolve` would raise where it leads nowhere.
+            place = os.path.realpath(path)
+            other, there = makers.setdefault(place, (spec, path))
+            if other != spec:
+                streams.say(f"error: {other} and {spec} would both write {name}")
+            elif there != path:
+                streams.say(f"error: {there} and {path} are links to one file")
+            failed |= (other, there) != (spec, path)
     if failed:
         sys.exit(WRONG)
     return texts
@@ -165,12 +179,12 @@ def _generate_all(
 
 def _read(spec: str) -> Source | None:
     try:
-        return Source.decode(spec, Path(spec).read_bytes())
+        return Source.decode(spec, read_regular(spec, LARGEST_TEXT).data)
     except SpecError as error:
-        _say(error.render(_color()))
+        streams.say(error.render(streams.color()))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        _say(f"error: cannot read {spec}: {reason or error}")
+        streams.say(f"error: cannot read {spec}: {reason or error}")
     return None
 
 
@@ -183,7 +197,7 @@ def _compile(
     try:
         return compile_spec(source, backends or None, mode)
     except SpecError as error:
-        _say(error.render(_color()))
+        streams.say(error.render(streams.color()))
         return None
     except Exception:
         _report_bug(source)
@@ -198,28 +212,29 @@ def _report_bug(source: Source | None = None) -> NoReturn:
         trace,
         *([f"--- {source.name}", source.text] if source else []),
     ]
-    _say("error: this is a bug in tensorgen, not in your spec")
-    _say("   " + trace.strip().splitlines()[-1])
+    streams.say("error: this is a bug in tensorgen, not in your spec")
+    streams.say("   " + trace.strip().splitlines()[-1])
     try:
         handle, name = tempfile.mkstemp(prefix="tensorgen-bug-", suffix=".txt")
         with open(handle, "w", encoding="utf-8", errors="replace") as file:
             file.write("\n".join(parts))
-        _say(f"   please report it together with {name}")
+        streams.say(f"   please report it together with {name}")
     except OSError:
-        _say("\n".join(parts))
+        streams.say("\n".join(parts))
     sys.exit(BUG)
 
 
-def _compare(texts: dict[Path, str], check: bool, diff: bool) -> None:
+def _compare(texts: dict[Path, str], check: bool, diff: bool) -> int:
+    """Say how the files on disk differ, and return the exit code."""
     from tensorgen.pipeline import write
 
     stale = write.stale_files(texts)
     for path in stale:
         if diff:
-            _print(write.diff(path, texts[path]))
+            streams.write(write.diff(path, texts[path]))
         if check:
-            _say(f"{'stale' if path.exists() else 'missing'}: {path}")
-    sys.exit(STALE if check and stale else FINE)
+            streams.say(f"{'stale' if path.exists() else 'missing'}: {path}")
+    return STALE if check and stale else FINE
 
 
 def _write(texts: dict[Path, str], force: bool) -> None:
@@ -228,32 +243,15 @@ def _write(texts: dict[Path, str], force: bool) -> None:
     try:
         written = write.write_files(texts, force=force)
     except write.ForeignFileError as error:
-        _say(f"error: {error}; --force overwrites it")
+        streams.say(f"error: {error}; --force overwrites it")
         sys.exit(WRONG)
     for path in texts:
-        _say(f"{'wrote' if path in written else 'unchanged'} {path}")
-
-
-def _print(text: str) -> None:
-    # As bytes: generated code is UTF-8 with plain line ends on every system.
-    try:
-        click.echo(text.encode(), nl=False)
-    except BrokenPipeError:
-        # The reader of our output has seen enough; nor can Python flush it later.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(FINE)
-
-
-def _say(text: str) -> None:
-    click.echo(text, err=True, color=_color())
-
-
-def _color() -> bool:
-    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+        streams.say(f"{'wrote' if path in written else 'unchanged'} {path}")
 
 
 def main() -> None:
     """Run the command line; every way out is an exit code of the contract."""
+    streams.prepare()
     try:
         # Not standalone: there an interrupt exits with 1, which means "stale" here.
         code = cli.main(prog_name="tensorgen", standalone_mode=False)
@@ -262,8 +260,15 @@ def main() -> None:
         code = WRONG
     except (click.Abort, KeyboardInterrupt):
         code = INTERRUPTED
+    except SystemExit as left:
+        # Our own 1 is what the command returns; this one is how click ends where
+        # nobody reads its help.
+        code = FINE if left.code == 1 else left.code
     except OSError as error:
-        _say(f"error: {error.filename or 'the system'}: {error.strerror or error}")
+        streams.hush(sys.stdout)
+        streams.say(
+            f"error: {error.filename or 'the system'}: {error.strerror or error}"
+        )
         code = WRONG
     except Exception:
         _report_bug()

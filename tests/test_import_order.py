@@ -14,6 +14,7 @@ PACKAGE = ROOT / "tensorgen"
 # A stage may import itself and what stands before it.
 STAGES = (
     "errors",
+    "files",
     "ir",
     "operators",
     "calculus",
@@ -29,9 +30,10 @@ OUTSIDE = {
     "modules": ("", "modules", "planner", "problems", *STAGES),
     "problems": ("problems", "planner", *STAGES),
     "planner": ("planner", *STAGES),
-    "cli": ("", "cli", "pipeline", "errors"),
+    "cli": ("", "cli", "streams", "pipeline", "errors", "files"),
+    "streams": ("streams",),
     "__main__": ("cli",),
-    "": ("pipeline", "errors"),
+    "": ("pipeline", "errors", "files"),
 }
 MOST_LINES = 450
 

@@ -1,15 +1,14 @@
 """The stages behind the command line, replaced by a stand-in."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from tensorgen.emit import write
-from tensorgen.errors import Source
-
-Compile = Callable[[Source, Sequence[str] | None, str], dict[str, str]]
+from tests.cli.shell import Compile, Shell
 
 
 @pytest.fixture
@@ -26,3 +25,14 @@ def use_pipeline(monkeypatch: pytest.MonkeyPatch) -> Callable[[Compile], None]:
         monkeypatch.setitem(sys.modules, "tensorgen.pipeline", module)
 
     return use
+
+
+@pytest.fixture
+def shell(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    use_pipeline: Callable[[Compile], None],
+) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    return Shell(tmp_path, monkeypatch, capfd, use_pipeline)
