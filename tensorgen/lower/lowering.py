@@ -99,6 +99,7 @@ class Lowering:
         taken = [*reserved, *inputs, *plan.symbols, alias, "dtype", "np", *LAZY]
         self.writer = Writer(alias, Names(taken))
         self.values: dict[Node, Expr] = {}
+        self._turned: dict[tuple[Node, tuple[int, ...]], Expr] = {}
         self.symmetry = Symmetry(promised=True)
         self.writes: dict[Node, Write] = {}
 
@@ -204,8 +205,23 @@ class Lowering:
         axes = tuple(range(node.order))
         expr = self._expression(node, axes)
         if node.order > 1 and self._is_pure(node):
-            turned = partial(self._expression, node)
-            expr = replace(expr, turned=turned)
+            expr = replace(expr, turned=partial(self._turn, node))
+        self._keep(node, expr)
+
+    def _turn(self, node: Node, axes: tuple[int, ...]) -> Expr:
+        """The text of a node with its axes in another order.
+
+        Kept, for every way to write a user asks for it, and each asks its operands.
+        """
+        key = (node, axes)
+        if key not in self._turned:
+            self._turned[key] = self._expression(node, axes)
+        return self._turned[key]
+
+    def _keep(self, node: Node, expr: Expr) -> None:
+        """Have a node written so, and what turned texts said of it before forgotten."""
+        if node in self.values:
+            self._turned.clear()
         self.values[node] = expr
 
     def _is_pure(self, node: Node) -> bool:
@@ -294,7 +310,7 @@ class Lowering:
             natural = self._expression(node, None) if self._is_free(node) else expr
             if transposes(natural.text) < transposes(expr.text):
                 expr = natural
-        self.values[node] = self._statement(node, expr, None)
+        self._keep(node, self._statement(node, expr, None))
 
     def _is_free(self, node: Node) -> bool:
         """Whether nobody sees in which order a variable has its axes."""
