@@ -24,6 +24,7 @@ from tensorgen.ir.nodes import (
     Ref,
     Size,
     Sum,
+    children,
     constant_value,
     index_bound,
 )
@@ -54,6 +55,8 @@ LONGEST = 66
 LONGEST_NESTED = 52
 DEEPEST = 2
 WORTH_A_NAME = 10
+# So many operands fill a line with the shortest of names: none would help.
+MOST_OPERANDS = LONGEST // 4
 
 
 def lower(
@@ -192,12 +195,14 @@ class Lowering:
         self._write(node)
         if self.values[node].is_name or self.plan.is_write(node):
             return
+        if isinstance(node, Sum | Product) and len(children(node)) > MOST_OPERANDS:
+            return
         while _is_long(self.values[node].text):
             part = self._part(node)
             if part is None:
                 return
             self._store(part)
-            self._refresh(node)
+            self._refresh(node, part)
             self._write(node)
 
     def _write(self, node: Node) -> None:
@@ -259,14 +264,22 @@ class Lowering:
                     best = (left, part)
         return best[1] if best else None
 
-    def _refresh(self, node: Node) -> None:
-        """Write what stands inline anew, now that a part of it has a name."""
-        for operand in self.plan.operands(node):
-            if operand in self.writes or not self.is_inline(operand):
+    def _refresh(self, node: Node, part: Node) -> bool:
+        """Write what stands inline around a part anew, now that it has a name.
+
+        Whether a node has the part inline, at any depth.
+        """
+        found = False
+        for operand in dict.fromkeys(self.plan.operands(node)):
+            if operand is part:
+                found = True
+            elif operand in self.writes or not self.is_inline(operand):
                 continue
-            if not self.plan.is_leaf(operand) and not self.plan.is_write(operand):
-                self._refresh(operand)
-                self._write(operand)
+            elif not self.plan.is_leaf(operand) and not self.plan.is_write(operand):
+                if self._refresh(operand, part):
+                    self._write(operand)
+                    found = True
+        return found
 
     def _expression(self, node: Node, want: tuple[int, ...] | None) -> Expr:
         writer = self.writer
