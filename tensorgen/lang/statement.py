@@ -27,6 +27,7 @@ from tensorgen.lang.protocol import Differentiator
 from tensorgen.lang.ranges import Ranges
 from tensorgen.lang.syntax import DEEPEST, Expression
 from tensorgen.operators.functions import FUNCTIONS
+from tensorgen.operators.functions.arithmetic import is_representable
 from tensorgen.operators.functions.array import Array, Build, Label, Misuse, Place
 
 CONSTANTS = ("pi", "e", "inf")
@@ -210,9 +211,13 @@ class Statement:
             return None
         self.depth += 1
         try:
-            return self._value(tree)
+            value = self._value(tree)
         finally:
             self.depth -= 1
+        if value is None or is_representable(value.node):
+            return value
+        self.fault("a number in this is outside of what float64 holds", tree)
+        return None
 
     def values(self, trees: Iterable[ast.expr]) -> list[Array] | None:
         """Return the values of parts, all of which are read whatever happens."""

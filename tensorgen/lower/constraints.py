@@ -180,34 +180,34 @@ class _Solver:
 
     def _best(self) -> tuple[Constraint, Label, Affine] | None:
         """The delta and label to solve for next: reads first, then what is implied."""
-        best: tuple[tuple[int, int], tuple[Constraint, Label, Affine]] | None = None
-        for k, constraint in enumerate(self.pending):
+        best: tuple[int, tuple[Constraint, Label, Affine]] | None = None
+        looked_up = self._looked_up()
+        written = {label for f in self.solution.writes for label in f.labels}
+        for constraint in self.pending:
             if constraint.kind != "eq":
                 continue
             for atom, c in constraint.form.terms:
                 if isinstance(atom, Lookup) or abs(c) != 1:
                     continue
                 form = _solved(constraint.form, atom, c)
-                if self._looked_up(atom) and plain_label(form) is None:
+                if atom in looked_up and plain_label(form) is None:
                     continue
-                rank = (self._rank(atom, form), k)
+                rank = self._rank(atom, form, atom in written)
                 if best is None or rank < best[0]:
                     best = (rank, (constraint, atom, form))
+                if not rank:
+                    return best[1]
         return best[1] if best else None
 
-    def _looked_up(self, label: Label) -> bool:
-        """Whether a label is the argument of an index array somewhere."""
+    def _looked_up(self) -> set[Label]:
+        """The labels that are arguments of index arrays somewhere."""
         forms = [c.form for c in self.pending]
         forms += [form for reads in self.solution.reads for form in reads]
         forms += self.solution.writes
-        return any(
-            isinstance(atom, Lookup) and label in atom.labels
-            for form in forms
-            for atom, _ in form.terms
-        )
+        atoms = (atom for form in forms for atom, _ in form.terms)
+        return {x for atom in atoms if isinstance(atom, Lookup) for x in atom.labels}
 
-    def _rank(self, label: Label, form: Affine) -> int:
-        written = any(label in f.labels for f in self.solution.writes)
+    def _rank(self, label: Label, form: Affine, written: bool) -> int:
         if self.ranges.contain(form, self.ranges.intervals[label]):
             return int(written)
         one = single_label(form)

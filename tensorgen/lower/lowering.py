@@ -273,13 +273,16 @@ class Lowering:
         for operand in dict.fromkeys(self.plan.operands(node)):
             if operand is part:
                 found = True
-            elif operand in self.writes or not self.is_inline(operand):
-                continue
-            elif not self.plan.is_leaf(operand) and not self.plan.is_write(operand):
-                if self._refresh(operand, part):
-                    self._write(operand)
-                    found = True
+            elif self._is_rewritten(operand) and self._refresh(operand, part):
+                self._write(operand)
+                found = True
         return found
+
+    def _is_rewritten(self, node: Node) -> bool:
+        """Whether a node's text stands where it is used, and repeats no statement."""
+        if node in self.writes or not self.is_inline(node):
+            return False
+        return not (self.plan.is_leaf(node) or self.plan.is_write(node))
 
     def _expression(self, node: Node, want: tuple[int, ...] | None) -> Expr:
         writer = self.writer

@@ -13,6 +13,9 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 
 ARGUMENTS = ("x", "y", "z")
 
+MOST_BITS = 1024
+"""Longer powers of rationals are left to floating point, which ends there."""
+
 
 def partial(graph: Graph, node: Map, argument: int) -> Ref:
     """The derivative of an elementwise node by one argument, as an aligned array.
@@ -76,6 +79,12 @@ def apply(graph: Graph, function: str, *args: Ref) -> Ref:
 def power(graph: Graph, base: Ref, exponent: int | Fraction) -> Ref:
     """Raise an array to a rational power."""
     return apply(graph, "pow", base, Ref(graph.constant(exponent), ()))
+
+
+def has_exact_power(value: Fraction, exponent: Fraction) -> bool:
+    """Whether a rational to a power is a rational, and one of few digits."""
+    longest = max(abs(value.numerator), value.denominator).bit_length()
+    return exponent.denominator == 1 and longest * abs(exponent) <= MOST_BITS
 
 
 def times(graph: Graph, *factors: Ref, coefficient: int | Fraction = 1) -> Ref:

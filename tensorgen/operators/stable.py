@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import permutations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -27,7 +26,7 @@ from tensorgen.operators import reshape
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.scalar import apply, power, times, total
+from tensorgen.operators.scalar import apply, has_exact_power, power, times, total
 
 Args = tuple[Ref, ...]
 Rule = Callable[[Graph, Args], Ref | None]
@@ -52,8 +51,9 @@ class StableForms:
 
     def product(self, graph: Graph, factors: Args) -> list[Ref] | None:
         """Return a better list of factors, or None."""
+        pairs = _pairs(factors)
         for rules in (_PAIR_RULES, (_powers,)):
-            for k, m in permutations(range(len(factors)), 2):
+            for k, m in pairs:
                 for rule in rules:
                     found = rule(graph, (factors[k], factors[m]))
                     if found is not None:
@@ -72,6 +72,30 @@ class StableForms:
             if better is not None:
                 return [t for t in terms if t not in (one, term)] + [better]
         return reshape.added(graph, terms)
+
+
+def _pairs(factors: Args) -> list[tuple[int, int]]:
+    """The places of two factors that a rule may have, in order.
+
+    Products may be long, and few of their factors take part in any rule.
+    """
+    marked = [_takes_part(factor) for factor in factors]
+    everywhere = range(len(factors))
+    places = [k for k in everywhere if marked[k]]
+    return [
+        (k, m)
+        for k in everywhere
+        for m in (everywhere if marked[k] else places)
+        if k != m
+    ]
+
+
+def _takes_part(ref: Ref) -> bool:
+    """Whether a rule of two factors may have this one as either."""
+    node = ref.node
+    if isinstance(node, Map):
+        return node.function in ("exp", "log", "pow")
+    return isinstance(node, Call) and node.operator == "reshape"
 
 
 def _is(ref: Ref, function: str) -> bool:
@@ -211,7 +235,7 @@ def _pow(graph: Graph, args: Args) -> Ref | None:
     value = constant_value(base.node)
     if exponent == 0:
         return Ref(graph.constant(1), ())
-    if value and exponent.denominator == 1 and abs(exponent) <= 64:
+    if value and has_exact_power(value, exponent):
         return Ref(graph.constant(value**exponent.numerator), ())
     if exponent == Fraction(1, 2):
         return apply(graph, "sqrt", base)
@@ -226,8 +250,8 @@ def _pow(graph: Graph, args: Args) -> Ref | None:
     inner = _exponent(base)
     if inner is not None and inner.denominator == 1:
         return power(graph, arguments(base)[0], inner * exponent)
-    if isinstance(base.node, Product) and base.node.coefficient not in (0, 1):
-        scale = base.node.coefficient
+    scale = base.node.coefficient if isinstance(base.node, Product) else Fraction(1)
+    if scale not in (0, 1) and has_exact_power(scale, exponent):
         rest = power(graph, times(graph, base, coefficient=1 / scale), exponent)
         return times(graph, rest, coefficient=scale**exponent.numerator)
     if exponent < 0 and (factors := _quotient(base)):

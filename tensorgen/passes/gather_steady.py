@@ -16,9 +16,10 @@ from itertools import combinations
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, topological
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.order_contractions import EXACT, Contraction
+from tensorgen.passes.order_contractions import Contraction
 from tensorgen.passes.rates import Rate, Rates
 from tensorgen.passes.rebuild import rebuild
+from tensorgen.passes.search_trees import EXACT
 from tensorgen.passes.views import is_sparse
 
 CALLS = 20

@@ -1,7 +1,6 @@
 """Order: every product becomes a tree of products of two factors.
 
-The order is exact (dynamic programming over subsets of factors) up to `EXACT`
-factors, after the cheapest pairs have been merged in products with more. A label
+`search_trees` finds the order. A label
 that stands in three factors is summed as soon as no other factor, constraint or
 output needs it. An intermediate that occurs twice up to the names of its labels is
 counted, and computed, once.
@@ -21,12 +20,10 @@ from math import inf, prod
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref, triples
 from tensorgen.passes.cost import CostModel, Plan, Tree
-from tensorgen.passes.pairs import link_label, pair, splits, tied
+from tensorgen.passes.pairs import link_label, pair, tied
 from tensorgen.passes.rebuild import rebuild
+from tensorgen.passes.search_trees import EXACT, best_tree
 from tensorgen.passes.spans import Span, span
-
-EXACT = 8
-"""Products with at most this many factors are ordered exactly."""
 
 
 def order_contractions(
@@ -86,6 +83,21 @@ class Contraction:
         self.links = {1 << (start + k): c for k, c in enumerate(linked)}
         self.loose = [c for c in self.pending if c not in linked]
         self.atoms = [frozenset(c.form.labels) for c in self.loose]
+        self._own = {
+            1 << k: frozenset(labels)
+            for k, labels in enumerate(
+                [
+                    *(ref.labels for ref in self.factors),
+                    *(c.form.labels for c in linked),
+                ]
+            )
+        }
+        # Within one factor a constraint is never news to several.
+        self.between = [
+            (constraint, labels)
+            for constraint, labels in zip(self.loose, self.atoms, strict=True)
+            if not any(labels <= own for own in self._own.values())
+        ]
         self.full = (1 << (start + len(linked))) - 1
         self.read = (1 << start) - 1
 
@@ -95,13 +107,16 @@ class Contraction:
         """All labels of the factors in `mask`."""
         found = self._labels.get(mask)
         if found is None:
-            low = mask & -mask
-            link = self.links.get(low)
-            ref = link.form if link else self.factors[low.bit_length() - 1]
-            own = frozenset(ref.labels)
-            found = own | self.labels(mask ^ low) if mask ^ low else own
+            found = self._own[mask] if mask in self._own else self._union(mask)
             self._labels[mask] = found
         return found
+
+    def _union(self, mask: int) -> frozenset[Label]:
+        """The labels of several factors, from what is known of all but one of them."""
+        rest = mask & (mask - 1)
+        if rest in self._labels:
+            return self._own[mask ^ rest] | self._labels[rest]
+        return frozenset().union(*(xs for bit, xs in self._own.items() if bit & mask))
 
     def kept(self, mask: int) -> frozenset[Label]:
         """The labels of a subset that others still need."""
@@ -155,9 +170,10 @@ class Contraction:
         if whole == self.full:
             inside |= self.out
         within = [self.labels(part) for part in parts if part != whole]
+        every = zip(self.loose, self.atoms, strict=True)
         return [
             constraint
-            for constraint, labels in zip(self.loose, self.atoms, strict=True)
+            for constraint, labels in (self.between if within else every)
             if labels <= inside and not any(labels <= part for part in within)
         ] + [
             link
@@ -173,100 +189,8 @@ class Contraction:
             labels = tuple(ref.labels for ref in self.factors)
             key = (self.node.order, labels, tuple(self.numbers.items()), *self.pending)
             found = self.cost.trees.get(key)
-            self._plan = self.cost.trees[key] = found or self._search()
+            self._plan = self.cost.trees[key] = found or best_tree(self)
         return self._plan
-
-    def _search(self) -> Plan:
-        count = len(self.factors) + len(self.links)
-        leaves: list[tuple[int, Tree]] = [(1 << k, k) for k in range(count)]
-        spent = 0.0
-        while len(leaves) > EXACT:
-            spent += self._merge_cheapest(leaves)
-        best = self._exact(leaves)
-        return Plan(best.cost + spent, best.tree)
-
-    def _merge_cheapest(self, leaves: list[tuple[int, Tree]]) -> float:
-        def price(pair: tuple[int, int]) -> tuple[float, int, int]:
-            a, b = leaves[pair[0]][0], leaves[pair[1]][0]
-            if not (a & self.read or b & self.read):
-                return (inf, *pair)
-            whole = a | b | self.joined(a | b, free)
-            grown = self.size(self.kept(whole))
-            shrunk = sum(self.size(self.kept(x)) for x in (a, b) if x & self.read)
-            return (self.spent(whole, a, b) + grown - shrunk, *pair)
-
-        free = sum(mask for mask, _ in leaves if not mask & self.read)
-        i, j = min(combinations(range(len(leaves)), 2), key=price)
-        (a, left), (b, right) = leaves[i], leaves[j]
-        links = self.joined(a | b, free)
-        mine = [
-            k for k, (mask, _) in enumerate(leaves) if mask & links and k not in (i, j)
-        ]
-        spent = self.spent(a | b | links, a, b)
-        leaves[i] = (a | b | links, (left, right, *(leaves[k][1] for k in mine)))
-        for k in sorted([j, *mine], reverse=True):
-            del leaves[k]
-        return spent
-
-    def _exact(self, leaves: list[tuple[int, Tree]]) -> Plan:
-        """Dynamic programming over subsets of the leaves."""
-        count = len(leaves)
-        masks = [
-            reduce(int.__or__, (leaves[k][0] for k in range(count) if s >> k & 1), 0)
-            for s in range(1 << count)
-        ]
-        # Sets of labels are masks too: most of the time goes into their unions.
-        bits = {x: 1 << k for k, x in enumerate(self.sizes)}
-        kept = [sum(bits[x] for x in self.kept(mask)) for mask in masks]
-        sizes: dict[int, float] = {
-            sum(bits[x] for x in labels): self.size(labels)
-            for labels in map(self.kept, masks)
-        }
-        best: dict[int, Plan] = {
-            1 << k: Plan(self._leaf(leaves[k][0]), leaves[k][1]) for k in range(count)
-        }
-        lone = sum(1 << k for k in range(count) if not masks[1 << k] & self.read)
-        for s in range(1, 1 << count):
-            if s in best:
-                continue
-            out, least, cut, without = kept[s], inf, s & -s, 0
-            # Links between two parts may be applied as these are multiplied.
-            joined = self.joined(masks[s & ~lone], masks[s & lone]) if s & lone else 0
-            own = sum(
-                1 << k for k in range(count) if masks[1 << k] & joined & ~self.read
-            )
-            own &= lone
-            tries = [(a, 0) for a in splits(s)]
-            tries += [(a, own) for a in splits(s ^ own)] if own else []
-            for a, left in tries:
-                b = s ^ left ^ a
-                spent = best[a].cost + best[b].cost
-                if spent >= least:
-                    continue
-                every = kept[a] | kept[b]
-                if every not in sizes:
-                    numbers = (n for x, n in self.numbers.items() if bits[x] & every)
-                    sizes[every] = prod(numbers)
-                if self.pending:
-                    spent += self.spent(masks[s], masks[a], masks[b])
-                else:
-                    terms = Span(sizes[every])
-                    spent += self.cost.merge(sizes[out], terms, every != out, 2)
-                if spent < least:
-                    least, cut, without = spent, a, left
-            ends = [1 << k for k in range(count) if without >> k & 1]
-            parts = (cut, s ^ without ^ cut, *ends)
-            best[s] = Plan(least, tuple(best[part].tree for part in parts))
-        return best[(1 << count) - 1]
-
-    def _leaf(self, mask: int) -> float:
-        """Summing a factor's own labels before anything else."""
-        if not mask & self.read:
-            return 0.0
-        inside, kept = self.labels(mask), self.kept(mask)
-        if len(kept) == len(inside):
-            return 0.0
-        return self.spent(mask, mask)
 
     # Sharing
 

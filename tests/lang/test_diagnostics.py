@@ -49,6 +49,9 @@ WRONG = [
     ("np.exp(v)", "this cannot be called", "np.exp", "write exp(...)"),
     ("X.T(w)", "this cannot be called", "X.T", "by its name"),
     ("1e500 * v", "this number is outside of what float64 holds", "1e500", ""),
+    ("10**10**10 * v", "this power is outside of what float64 holds", "**", ""),
+    ("v**10**10**10", "this power is outside of what float64 holds", "**", ""),
+    ("1e200 * (1e200 * v)", "outside of what float64", "1e200 * (1e200 * v)", ""),
     ("1 / 0", "division by zero", "0", ""),
     ("0**-1", "division by zero", "0**-1", ""),
     # Names.

@@ -14,8 +14,10 @@ from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node, Product, topological
 from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.passes import order_contractions as module
 from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel, Plan
 from tensorgen.passes.order_contractions import Contraction, order_contractions
+from tensorgen.passes.search_trees import best_tree
 
 COST = CostModel({})
 LETTERS = "abcdef"
@@ -153,13 +155,12 @@ def test_products_of_one_shape_are_searched_once(
     x = [graph.input(name, ["n", "n"]) for name in "ABCDE"]
     chains = [graph.einsum("ij,jk,kl->il", *x[k : k + 3]) for k in range(3)]
     found: list[Node] = []
-    search = Contraction._search
 
     def counted(contraction: Contraction) -> Plan:
         found.append(contraction.node)
-        return search(contraction)
+        return best_tree(contraction)
 
-    monkeypatch.setattr(Contraction, "_search", counted)
+    monkeypatch.setattr(module, "best_tree", counted)
     order_contractions(graph, chains, cost)
     assert len(found) == 1
 

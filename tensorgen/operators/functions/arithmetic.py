@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import log2
 
 from tensorgen.ir.nodes import Map, Node, Product, constant_value
 from tensorgen.operators.elementwise import ELEMENTWISE
@@ -19,9 +20,12 @@ from tensorgen.operators.functions.array import (
     show_shape,
     union,
 )
+from tensorgen.operators.scalar import has_exact_power
 
-# Longer powers of rationals are left to floating point.
-_MOST_BITS = 256
+# Where float64 ends, as a power of two.
+_LARGEST = 1024
+# What exact numbers may have above and below the line.
+_MOST_BITS = 4096
 
 
 def total(
@@ -70,6 +74,8 @@ def elementwise(
     """Return a row of the table of elementwise functions, broadcasting."""
     what, places = what or f"'{name}'", places or _numbered(len(args))
     shape, aligned = align(build, args, what, places)
+    if name == "pow":
+        _check_power(*(constant_value(array.node) for array in args))
     batch = union(args)
     out = (*batch, *range(len(shape)))
     refs = [(array.node, array.labels(labels)) for array, labels in aligned]
@@ -84,12 +90,31 @@ def power(
     if e is not None and not exponent.order:
         if e == 1:
             return base
-        if e.denominator == 1 and b is not None and (b or e >= 0):
-            bits = max(abs(b.numerator), b.denominator).bit_length() * abs(e)
-            if bits <= _MOST_BITS:
-                node = build.graph.constant(b ** int(e), base.node.dims)
-                return Array(node, base.batch)
+        if b is not None and (b or e >= 0) and has_exact_power(b, e):
+            node = build.graph.constant(b ** int(e), base.node.dims)
+            return Array(node, base.batch)
     return elementwise(build, "pow", [base, exponent], "'**'", places)
+
+
+def _check_power(base: Fraction | None, exponent: Fraction | None) -> None:
+    """Refuse powers of numbers that overflow; Python would count their digits."""
+    if base and exponent is not None:
+        numerator, denominator = abs(base.numerator), base.denominator
+        digits = exponent * Fraction(log2(numerator) - log2(denominator))
+        if digits >= _LARGEST:
+            raise Misuse("this power is outside of what float64 holds")
+
+
+def is_representable(node: Node) -> bool:
+    """Whether the number that a value is, or is scaled by, is within float64.
+
+    An exact number that squares itself again and again would fill the memory.
+    """
+    if not isinstance(node, Product):
+        return True
+    numerator, denominator = node.coefficient.as_integer_ratio()
+    above, below = numerator.bit_length(), denominator.bit_length()
+    return above - below <= _LARGEST and max(above, below) <= _MOST_BITS
 
 
 def reciprocal(build: Build, x: Array) -> Array:
