@@ -97,6 +97,7 @@ class ModuleBuilder:
                 reserved=[p.name for p in planned.parameters],
                 root_names=names,
                 fresh=fresh,
+                variables=planned.wrt,
                 facts=[check.size for check in planned.source.checks],
                 alias=self.backend.alias,
             )
@@ -124,7 +125,8 @@ class ModuleBuilder:
             for k, part in enumerate(plan.parts)
             for name in fields.get(k, (planned.root_names[k],) * len(part))
         ]
-        # What an object holds may be an argument: it never writes to it.
+        # An object may hold arguments, which it never writes to, unless they are
+        # variables: those change from step to step, often in place.
         fresh = [
             k not in planned.tensors for k, part in enumerate(plan.parts) for _ in part
         ]

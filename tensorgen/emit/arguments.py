@@ -123,7 +123,8 @@ def lines(function: Function) -> list[str]:
         *function.body.dims,
         *function.body.positive,
         *(s for p in indices if p.index is not None for s in p.index.symbols),
-        *(s for axis in axes for s in axis.dim.symbols),
+        # What is wrong with one axis is told with the whole shape.
+        *(s for axis in axes for d in axis.parameter.dims for s in d.symbols),
     }
     result = [_conversion(parameters)]
     result += bindings(parameters, known, [s for s in known.sources if s in needed])

@@ -16,11 +16,11 @@ from tensorgen.operators.helpers import EXPM
 class Backend:
     """One array library.
 
-    `folder` holds its templates and ends the names of its files; `convert` is the
-    expression that makes an array of a `{value}` that errors call `{name}`, itself an
-    expression; `any_array` is the type of arrays of whatever dtype; `renamed` are the
-    packages that bear another name; `solving` says what ways to solve import; `lacking`
-    has the source of functions that modules hold themselves instead of importing them.
+    `folder` holds its templates and ends the names of its files; `convert` is their
+    function that makes an array of a value, of which errors give the name; `any_array`
+    is the type of arrays of whatever dtype; `renamed` are the packages that bear
+    another name; `solving` says what ways to solve import; `lacking` has the source of
+    functions that modules hold themselves instead of importing them.
     Matrices that cannot be factorised raise where the library `refuses` them; else they
     give NaN.
     """
@@ -67,7 +67,7 @@ BACKENDS: dict[str, Backend] = {
             title="NumPy",
             alias="np",
             folder="numpy",
-            convert="np.asarray({value})",
+            convert="_array",
             any_array="NDArray[Any]",
             solving={"band": ("scipy.linalg",), "sparse": ("scipy.sparse",)},
         ),
@@ -76,7 +76,7 @@ BACKENDS: dict[str, Backend] = {
             title="CuPy",
             alias="cp",
             folder="cupy",
-            convert="_on_device({name}, {value})",
+            convert="_on_device",
             any_array="Array",
             renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
             # CuPy eliminates in sparse matrices on the host, by SciPy.

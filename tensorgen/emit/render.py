@@ -84,7 +84,6 @@ def render(module: Module, laid_out: bool = True) -> str:
             helpers=_helpers(module),
             problems=_problems(module),
             literals=_literals(module),
-            convert=lambda name, value: backend.convert.format(name=name, value=value),
             exported=_exported(module),
             classes=[_class_view(c) for c in module.classes],
             factorizations=_factorizations(module),

@@ -66,6 +66,7 @@ def lower(
     reserved: Collection[str] = (),
     root_names: Sequence[str | None] = (),
     fresh: bool | Sequence[bool] = True,
+    variables: Collection[str] = (),
     facts: Sequence[Dim] = (),
     alias: str = "np",
 ) -> Code:
@@ -73,14 +74,14 @@ def lower(
 
     Inputs are variables under their own names. `reserved` are further names not to
     use, `root_names` suggestions for the roots that get a statement. Roots that are
-    `fresh` share no memory with inputs or with each other. `facts` are polynomials
-    in dims that the caller has checked to be nonnegative. The array module is called
-    `alias`.
+    `fresh` share no memory with inputs or with each other, others none with the inputs
+    that are `variables`. `facts` are polynomials in dims that the caller has checked to
+    be nonnegative. The array module is called `alias`.
     """
     plan = Plan(graph, roots, facts)
     lowering = Lowering(plan, reserved, root_names, alias)
     flags = [fresh] * len(roots) if isinstance(fresh, bool) else list(fresh)
-    return lowering.run(flags)
+    return lowering.run(flags, variables)
 
 
 class Lowering:
@@ -106,7 +107,7 @@ class Lowering:
         self.symmetry = Symmetry(promised=True)
         self.writes: dict[Node, Write] = {}
 
-    def run(self, fresh: Sequence[bool]) -> Code:
+    def run(self, fresh: Sequence[bool], variables: Collection[str]) -> Code:
         """Write all statements and return them with the roots' expressions."""
         for node in self.plan.order:
             self._visit(node)
@@ -123,7 +124,8 @@ class Lowering:
                 continue
             expr = self.values[root]
             if fresh[k] or index_bound(root) is None:
-                expr = result(self.writer, expr, root.dims, shared, fresh[k])
+                own = fresh[k] or expr.base in variables
+                expr = result(self.writer, expr, root.dims, shared, own)
             # Several results read better by name, and a view of two is one object.
             twice = root.order and not fresh[k] and self.roots.count(root) > 1
             alone = self._is_short(expr) and not twice

@@ -34,14 +34,9 @@ def source(*templates: str, backend: str = "numpy") -> str:
             has_structured_hessian=True,
             has_joint=True,
             factorizations=[name.removesuffix("_factorization") for name in templates],
-            convert=lambda name, value: spelled.convert.format(name=name, value=value),
         )
-        for name in ("library", "types", *templates)
+        for name in ("library", "types", *templates, "real", "convert")
     ]
-    if backend == "cupy":
-        pieces.append(
-            environment(spelled.folder).get_template("convert.py.j2").render()
-        )
     return layout(_HEAD + "\n".join(pieces))
 
 

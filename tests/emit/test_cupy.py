@@ -87,7 +87,7 @@ def test_dtypes_and_shapes_follow_the_same_rules(cupy: ModuleType) -> None:
     assert theirs.loss_grad(*single[:2], cupy.asarray(y > 0)).dtype == np.float64
     with pytest.raises(ValueError, match=r"got \(3,\); m = 7 was set by X$"):
         theirs.loss(*single[:2], single[2][:3])
-    with pytest.raises(TypeError, match=r"^w: expected real numbers, got .*complex"):
+    with pytest.raises(TypeError, match=r"^w: expected real numbers .*complex"):
         theirs.loss(cupy.asarray(w * 1j), *single[1:])
 
 

@@ -510,7 +510,7 @@ class NllProblem:
 
     def hvp(self, v: ArrayLike, d: ArrayLike) -> Array:
         """Return the Hessian at a flat vector times a flat direction, flat."""
-        d = self._vector("d", _on_device("d", d).ravel())
+        d = self._vector("d", _real("d", d).ravel())
         return self._at(v).hvp(*self._split(d))
 
     def _at(self, v: ArrayLike) -> _NllPoint:
@@ -542,11 +542,11 @@ class NllProblem:
 
     def _vector(self, name: str, value: ArrayLike) -> Array:
         """Return a flat vector of the inputs as an array, its length checked."""
-        array = _on_device(name, value)
+        array = _real(name, value)
         size = sum(math.prod(shape) for shape in self._shapes(array.size))
         if array.shape != (size,):
             raise ValueError(f"{name}: expected shape ({size},), got {array.shape}")
-        return _arrays(**{name: (array, "size")})[0]
+        return array
 
     def _split(self, v: Array) -> list[Array]:
         """Return views of the inputs that a flat vector holds."""
@@ -745,12 +745,9 @@ def _arrays(**arguments: tuple[Any, ...]) -> list[Array]:
     dtypes: set[Any] = set()
     sizes: dict[Any, int] = {}
     for name, (value, *dims) in arguments.items():
-        array = _on_device(name, value)
-        kind = array.dtype.kind
-        if kind not in "fiub":
-            raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
+        array = _real(name, value)
         if type(value) not in (float, int, bool):  # these adapt to the arrays
-            dtypes.add(array.dtype if kind == "f" else cp.dtype(float))
+            dtypes.add(array.dtype)
         shape = array.shape
         if (
             len(dims) != len(shape)
@@ -781,6 +778,17 @@ def _shape_error(
         if dim != size and (setter != name or dims.count(dim) > 1):
             message += f"; {dim} = {size} was set by {setter}"
     return ValueError(message)
+
+
+def _real(name: str, value: Any) -> Array:
+    """Return real numbers as a floating array; an error names what they are."""
+    array = _on_device(name, value)
+    if array.dtype.char in "fd":
+        return array
+    if array.dtype.char not in "?bhilqBHILQ":
+        kinds = "real numbers in single or double precision"
+        raise TypeError(f"{name}: expected {kinds}, got dtype {array.dtype}")
+    return array.astype(float)
 
 
 def _on_device(name: str, value: Any) -> Any:

@@ -233,12 +233,9 @@ def _arrays(**arguments: tuple[Any, ...]) -> list[Array]:
     dtypes: set[Any] = set()
     sizes: dict[Any, int] = {}
     for name, (value, *dims) in arguments.items():
-        array = np.asarray(value)
-        kind = array.dtype.kind
-        if kind not in "fiub":
-            raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
+        array = _real(name, value)
         if type(value) not in (float, int, bool):  # these adapt to the arrays
-            dtypes.add(array.dtype if kind == "f" else np.dtype(float))
+            dtypes.add(array.dtype)
         shape = array.shape
         if (
             len(dims) != len(shape)
@@ -269,3 +266,27 @@ def _shape_error(
         if dim != size and (setter != name or dims.count(dim) > 1):
             message += f"; {dim} = {size} was set by {setter}"
     return ValueError(message)
+
+
+def _real(name: str, value: Any) -> Array:
+    """Return real numbers as a floating array; an error names what they are."""
+    array = _array(name, value)
+    if array.dtype.char in "fd":
+        return array
+    if array.dtype.char not in "?bhilqBHILQ":
+        kinds = "real numbers in single or double precision"
+        raise TypeError(f"{name}: expected {kinds}, got dtype {array.dtype}")
+    return array.astype(float)
+
+
+def _array(name: str, value: Any) -> NDArray[Any]:
+    """Return an argument as an array; an error names it."""
+    if type(value) is np.ndarray:
+        return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name}: expected an array without a mask, got a masked array")
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        kind = type(value).__name__
+        raise TypeError(f"{name}: expected an array, got {kind}: {error}") from error

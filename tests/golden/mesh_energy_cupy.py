@@ -844,12 +844,12 @@ class _Matrix:
 
     def matvec(self, v: ArrayLike) -> Array:
         """Multiply by v of shape (N,), (N, k) or that of x; the result is alike."""
-        v, shape = _columns(v, self.columns, self.rows)
+        v, shape = _columns("v", v, self.columns, self.rows)
         return self._times(v).reshape(shape)
 
     def rmatvec(self, u: ArrayLike) -> Array:
         """Multiply the transpose by u of shape (M,), (M, k) or that of f."""
-        u, shape = _columns(u, self.rows, self.columns)
+        u, shape = _columns("u", u, self.rows, self.columns)
         return self._transposed_times(u).reshape(shape)
 
     def dot(self, v: ArrayLike) -> Array:
@@ -884,13 +884,13 @@ class _Matrix:
 
 
 def _columns(
-    v: Any, given: tuple[int, ...], wanted: tuple[int, ...]
+    name: str, v: Any, given: tuple[int, ...], wanted: tuple[int, ...]
 ) -> tuple[Array, tuple[int, ...]]:
     """Return v as a vector or columns, and the shape of a matrix's product with it.
 
     The matrix takes arrays of shape `given` to arrays of shape `wanted`.
     """
-    v = _on_device("operand", v)
+    v = _real(name, v)
     size = math.prod(given)
     if v.ndim in (1, 2) and len(v) == size:
         return v, (math.prod(wanted), *v.shape[1:])
@@ -898,7 +898,7 @@ def _columns(
         return v.reshape(size), wanted
     expected = dict.fromkeys([(size,), (size, "k"), given])
     shapes = " or ".join(str(shape).replace("'", "") for shape in expected)
-    raise ValueError(f"operand: expected shape {shapes}, got {v.shape}")
+    raise ValueError(f"{name}: expected shape {shapes}, got {v.shape}")
 
 
 class _Factorization:
@@ -911,7 +911,7 @@ class _Factorization:
 
     def solve(self, b: ArrayLike) -> Array:
         """Solve for b of shape (N,), (N, k) or that of x; the result is alike."""
-        b, shape = _columns(b, self.columns, self.columns)
+        b, shape = _columns("b", b, self.columns, self.columns)
         return self._solve(b).reshape(shape)
 
     def _solve(self, b: Array) -> Array:
@@ -1391,18 +1391,12 @@ def _arrays(*indices: str, **arguments: tuple[Any, ...]) -> list[Array]:
         3: 3,
     }
     for name, (value, *dims) in arguments.items():
-        array = _on_device(name, value)
-        kind = array.dtype.kind
         if name in indices:
-            if kind not in "iu":
-                raise TypeError(f"{name}: expected integers, got dtype {array.dtype}")
+            array = _integers(name, value)
         else:
-            if kind not in "fiub":
-                raise TypeError(
-                    f"{name}: expected real numbers, got dtype {array.dtype}"
-                )
+            array = _real(name, value)
             if type(value) not in (float, int, bool):  # these adapt to the arrays
-                dtypes.add(array.dtype if kind == "f" else cp.dtype(float))
+                dtypes.add(array.dtype)
         shape = array.shape
         if (
             len(dims) != len(shape)
@@ -1445,6 +1439,25 @@ def _check_range(name: str, indices: Any, size: int, reason: str) -> None:
             f"{name}: expected indices from 0 to {size - 1}, "
             f"got {indices.min()} to {indices.max()}; {reason}"
         )
+
+
+def _real(name: str, value: Any) -> Array:
+    """Return real numbers as a floating array; an error names what they are."""
+    array = _on_device(name, value)
+    if array.dtype.char in "fd":
+        return array
+    if array.dtype.char not in "?bhilqBHILQ":
+        kinds = "real numbers in single or double precision"
+        raise TypeError(f"{name}: expected {kinds}, got dtype {array.dtype}")
+    return array.astype(float)
+
+
+def _integers(name: str, value: Any) -> Array:
+    """Return an index array; an error names it."""
+    array = _on_device(name, value)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: expected integers, got dtype {array.dtype}")
+    return array
 
 
 def _on_device(name: str, value: Any) -> Any:

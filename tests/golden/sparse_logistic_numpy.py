@@ -433,7 +433,7 @@ class LossProblem:
 
     def hvp(self, v: ArrayLike, d: ArrayLike) -> Array:
         """Return the Hessian at a flat vector times a flat direction, flat."""
-        d = self._vector("d", np.asarray(d).ravel())
+        d = self._vector("d", _real("d", d).ravel())
         return self._at(v).hvp(*self._split(d))
 
     def _at(self, v: ArrayLike) -> _LossPoint:
@@ -468,11 +468,11 @@ class LossProblem:
 
     def _vector(self, name: str, value: ArrayLike) -> Array:
         """Return a flat vector of the inputs as an array, its length checked."""
-        array = np.asarray(value)
+        array = _real(name, value)
         size = sum(math.prod(shape) for shape in self._shapes(array.size))
         if array.shape != (size,):
             raise ValueError(f"{name}: expected shape ({size},), got {array.shape}")
-        return _arrays(**{name: (array, "size")})[0]
+        return array
 
     def _split(self, v: Array) -> list[Array]:
         """Return views of the inputs that a flat vector holds."""
@@ -586,18 +586,12 @@ def _arrays(*indices: str, **arguments: tuple[Any, ...]) -> list[NDArray[Any]]:
     dtypes: set[Any] = set()
     sizes: dict[Any, int] = {}
     for name, (value, *dims) in arguments.items():
-        array = np.asarray(value)
-        kind = array.dtype.kind
         if name in indices:
-            if kind not in "iu":
-                raise TypeError(f"{name}: expected integers, got dtype {array.dtype}")
+            array = _integers(name, value)
         else:
-            if kind not in "fiub":
-                raise TypeError(
-                    f"{name}: expected real numbers, got dtype {array.dtype}"
-                )
+            array = _real(name, value)
             if type(value) not in (float, int, bool):  # these adapt to the arrays
-                dtypes.add(array.dtype if kind == "f" else np.dtype(float))
+                dtypes.add(array.dtype)
         shape = array.shape
         if (
             len(dims) != len(shape)
@@ -640,3 +634,35 @@ def _check_range(name: str, indices: Any, size: int, reason: str) -> None:
             f"{name}: expected indices from 0 to {size - 1}, "
             f"got {indices.min()} to {indices.max()}; {reason}"
         )
+
+
+def _real(name: str, value: Any) -> Array:
+    """Return real numbers as a floating array; an error names what they are."""
+    array = _array(name, value)
+    if array.dtype.char in "fd":
+        return array
+    if array.dtype.char not in "?bhilqBHILQ":
+        kinds = "real numbers in single or double precision"
+        raise TypeError(f"{name}: expected {kinds}, got dtype {array.dtype}")
+    return array.astype(float)
+
+
+def _integers(name: str, value: Any) -> NDArray[Any]:
+    """Return an index array; an error names it."""
+    array = _array(name, value)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: expected integers, got dtype {array.dtype}")
+    return array
+
+
+def _array(name: str, value: Any) -> NDArray[Any]:
+    """Return an argument as an array; an error names it."""
+    if type(value) is np.ndarray:
+        return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name}: expected an array without a mask, got a masked array")
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        kind = type(value).__name__
+        raise TypeError(f"{name}: expected an array, got {kind}: {error}") from error
