@@ -8,7 +8,6 @@ is NumPy behind CuPy's interface, keep the modules right where there is no devic
 from __future__ import annotations
 
 import ast
-import functools
 import importlib
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,12 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.calls import specs
 from tests.device.agreement import Pair
 from tests.device.cases import CASES, EDGES, NAMED, Case
 from tests.device.library import execute, missing, stand_in
 
 Make = Callable[[Case], Pair]
-SPECS = functools.partial(pytest.mark.parametrize, "case", ids=lambda c: c.name)
 
 
 @pytest.fixture(params=["stand-in", pytest.param("device", marks=pytest.mark.gpu)])
@@ -44,7 +43,7 @@ def pair(case: Case, cupy: ModuleType, dtype: str = "float64") -> Pair:
     return Pair(case, execute(numpys), execute(cupys), cupy, dtype)
 
 
-@SPECS(argvalues=CASES)
+@specs(CASES)
 def test_results_agree_with_numpys_and_are_on_the_device(
     case: Case, cupy: ModuleType
 ) -> None:
@@ -55,14 +54,14 @@ def test_results_agree_with_numpys_and_are_on_the_device(
         both.same(*both.call(name), where=name)
 
 
-@SPECS(argvalues=CASES)
+@specs(CASES)
 def test_single_precision_stays_single(case: Case, cupy: ModuleType) -> None:
     both = pair(case, cupy, "float32")
     for name in both.functions():
         both.same(*both.call(name), where=name)
 
 
-@SPECS(argvalues=EDGES)
+@specs(EDGES)
 def test_axes_of_length_0_and_1_work_as_in_numpy(case: Case, cupy: ModuleType) -> None:
     both = pair(case, cupy)
     with warnings.catch_warnings():
@@ -71,7 +70,7 @@ def test_axes_of_length_0_and_1_work_as_in_numpy(case: Case, cupy: ModuleType) -
             both.same(*both.call(name), where=name)
 
 
-@SPECS(argvalues=CASES)
+@specs(CASES)
 def test_arrays_on_the_host_are_refused(case: Case, cupy: ModuleType) -> None:
     both = pair(case, cupy)
     for name in both.functions():
@@ -83,7 +82,7 @@ def test_arrays_on_the_host_are_refused(case: Case, cupy: ModuleType) -> None:
                     getattr(both.theirs, name)(**arguments | {wrong: value})
 
 
-@SPECS(argvalues=[case for case in CASES if not case.waits])
+@specs([case for case in CASES if not case.waits])
 def test_nothing_waits_for_the_device(case: Case, cupy: ModuleType) -> None:
     cupyx = importlib.import_module("cupyx")
     both = pair(case, cupy)
@@ -97,7 +96,7 @@ def test_nothing_waits_for_the_device(case: Case, cupy: ModuleType) -> None:
                 getattr(both.theirs, name)(**given)
 
 
-@SPECS(argvalues=CASES)
+@specs(CASES)
 def test_arguments_are_neither_written_to_nor_returned(
     case: Case, cupy: ModuleType
 ) -> None:
@@ -193,7 +192,7 @@ def test_indices_out_of_range_are_refused(cupy: ModuleType) -> None:
         both.theirs.u(**given)
 
 
-@SPECS(argvalues=CASES)
+@specs(CASES)
 def test_the_header_names_what_is_imported_where_used(case: Case) -> None:
     for source in case.sources():
         header = source.split("\n")[1].partition("used: ")[2].rstrip(".").split(", ")

@@ -50,7 +50,7 @@ def entry_lines(
             parts.append([])
             before = None
         else:
-            parts.append(_term(structure, term, rows, columns))
+            parts.append(_term(structure, term, rows, columns, len(terms) == 1))
             before = term
     several = len(parts) > 1
     lines = _bindings(structure, [line for part in parts for line in part])
@@ -97,7 +97,9 @@ def _term(
     term: StoredTerm,
     rows: Sequence[int],
     columns: Sequence[int],
+    alone: bool,
 ) -> list[str]:
+    """The statements for one term; what is returned `alone` is new."""
     graph, tensor, np = structure.graph, structure.tensor, structure.alias
     given = {tie.second for tie in term.ties} | {link.axis for link in term.links}
     sizes: dict[Name, Dim] = {
@@ -129,6 +131,7 @@ def _term(
         node,
         "values",
         [*names.values(), "rows", "columns", "parts", "lower", "kept", "shift"],
+        fresh=alone,
     )
     lines = list(code.lines)
     value = code.returns[0]
@@ -137,7 +140,7 @@ def _term(
         lines.append(f"values = {np}.reshape({value}, 1)")
         zero = f"{np}.zeros(1, dtype=int)"
         return [*lines, f"rows = {zero}", f"columns = {zero}"]
-    lines.append(f"values = {np}.ravel({value})")
+    lines.append(f"values = {_flat(np, value, len(free), alone)}")
     if len(free) == 1:
         lines.append(f"{own} = {np}.arange({sizes[free[0]]})")
     else:
@@ -160,12 +163,25 @@ def _term(
             lines.append(f"{name} = {_shifted(first, tie.offset)}")
         reach = (tie.offset, tensor.dims[tie.first] - 1 + tie.offset)
         kept += _limits(name, reach, tensor.dims[tie.second])
-    lines.append(f"rows = {_raveled(np, names, rows, tensor.dims, own)}")
-    lines.append(f"columns = {_raveled(np, names, columns, tensor.dims, own)}")
+    row = _raveled(np, names, rows, tensor.dims, own)
+    column = _raveled(np, names, columns, tensor.dims, own)
+    # Whoever sorts one of them in place does not mean the other.
+    same = alone and row == column and row.isidentifier() and not kept
+    lines += [f"rows = {row}", f"columns = {column}{'.copy()' * same}"]
     if kept:
         lines.append(f"kept = {' & '.join(kept)}")
         lines.append("rows, columns, values = rows[kept], columns[kept], values[kept]")
     return lines
+
+
+def _flat(np: str, value: str, order: int, alone: bool) -> str:
+    """A vector of the entries of an array, which is new where it stands `alone`."""
+    if not alone:
+        return f"{np}.ravel({value})"
+    if order == 1:
+        return value
+    view = value.removesuffix(".copy()")
+    return f"{np}.ravel({value})" if view == value else f"{view}.flatten()"
 
 
 def _gathered(structure: Structure, term: StoredTerm) -> list[Triple]:

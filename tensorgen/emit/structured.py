@@ -284,7 +284,7 @@ class Structure:
             (*out, "width"),
             [(operand, (*contracted, "width"))],
         )
-        code = self.code(node, "result", [width, "operand"])
+        code = self.code(node, "result", [width, "operand"], fresh=True)
         own = [f"{width} = operand.shape[-1]"] if _uses(code, width) else []
         return Method(
             name,

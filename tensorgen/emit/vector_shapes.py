@@ -21,11 +21,11 @@ def shapes(
     if missing:
         solution = _solution(unknowns, missing)
         if solution is None:
-            message = '"v: the data do not give its shapes; call pack first"'
+            message = '"v: the data do not give its shapes; pack one of its size first"'
             return [
-                "if self._packed is None:",
+                "if size not in self._packed:",
                 f"    raise ValueError({message})",
-                "return self._packed",
+                "return self._packed[size]",
             ]
         lines.append(f"{missing[0]} = {solution}")
     return [*lines, f"return [{text}]"]

@@ -34,7 +34,7 @@ from tensorgen.lower.maps import lower_call, lower_map
 from tensorgen.lower.names import Names, describe, read_name, stem
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.products import ProductLowering
-from tensorgen.lower.results import full, result
+from tensorgen.lower.results import full, is_view, result
 from tensorgen.lower.scatter import Write
 from tensorgen.lower.sums import lower_sum
 from tensorgen.lower.text import Expr, Kind, Level, number
@@ -124,7 +124,7 @@ class Lowering:
                 continue
             expr = self.values[root]
             if fresh[k] or index_bound(root) is None:
-                own = fresh[k] or expr.base in variables
+                own = fresh[k] or is_view(root, expr, variables)
                 expr = result(self.writer, expr, root.dims, shared, own)
             # Several results read better by name, and a view of two is one object.
             twice = root.order and not fresh[k] and self.roots.count(root) > 1

@@ -6,9 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import Call, Input, Node, Product
 from tensorgen.lower.layout import aligned, ordered
 from tensorgen.lower.text import Expr, Level
 from tensorgen.lower.writer import Writer
+from tensorgen.operators.calls import OPERATORS
 
 
 def full(writer: Writer, expr: Expr, dims: Sequence[Dim]) -> Expr:
@@ -39,6 +41,25 @@ def _constant(writer: Writer, expr: Expr, dims: Sequence[Dim]) -> Expr:
     if plain:
         return Expr(writer.np(plain, shape, dtype), labels=axes)
     return Expr(writer.np("full", shape, expr.text, dtype), labels=axes)
+
+
+def is_view(node: Node, expr: Expr, variables: Collection[str]) -> bool:
+    """Whether an array shares memory with one of some inputs."""
+    if not expr.base:
+        return expr.base is not None and _origin(node) in variables
+    return expr.base in variables
+
+
+def _origin(node: Node) -> str | None:
+    """The input of which a value has entries; a view of a diagonal does not tell."""
+    match node:
+        case Input(name=name):
+            return name
+        case Product(factors=(only,)):
+            return _origin(only.node)
+        case Call(operator=operator, args=(only,)) if OPERATORS[operator].view:
+            return _origin(only)
+    return None
 
 
 def result(

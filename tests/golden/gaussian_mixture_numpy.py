@@ -520,10 +520,11 @@ class NllProblem:
         if dtype != self._dtype:
             return self._cast(dtype)._at(v)
         v = v.astype(self._dtype, copy=False)
-        if self._last is None or not np.array_equal(self._last[0], v):
+        last = self._last  # which another thread may replace meanwhile
+        if last is None or not np.array_equal(last[0], v):
             v = v.copy()
-            self._last = v, _NllPoint(self._data, *self._split(v))
-        return self._last[1]
+            last = self._last = v, _NllPoint(self._data, *self._split(v))
+        return last[1]
 
     def _cast(self, dtype: Any) -> NllProblem:
         """Return this problem with its data in a wider dtype."""
@@ -742,12 +743,12 @@ def _arrays(**arguments: tuple[Any, ...]) -> list[Array]:
     a name, which stands for the same number wherever it occurs.
     """
     arrays: list[Any] = []
-    dtypes: set[Any] = set()
+    kinds: set[str] = set()
     sizes: dict[Any, int] = {}
     for name, (value, *dims) in arguments.items():
         array = _real(name, value)
         if type(value) not in (float, int, bool):  # these adapt to the arrays
-            dtypes.add(array.dtype)
+            kinds.add(array.dtype.char)
         shape = array.shape
         if (
             len(dims) != len(shape)
@@ -755,7 +756,7 @@ def _arrays(**arguments: tuple[Any, ...]) -> list[Array]:
         ):
             raise _shape_error(name, shape, sizes, arguments)
         arrays.append(array)
-    dtype = np.result_type(*dtypes) if dtypes else np.dtype(float)
+    dtype = np.dtype(np.float32 if kinds == {"f"} else np.float64)
     return [array.astype(dtype, copy=False) for array in arrays]
 
 
@@ -782,19 +783,20 @@ def _shape_error(
 
 def _real(name: str, value: Any) -> Array:
     """Return real numbers as a floating array; an error names what they are."""
-    array = _array(name, value)
-    if array.dtype.char in "fd":
+    array = value if type(value) is np.ndarray else _array(name, value)
+    kind = array.dtype.char
+    if kind in "fd":
         return array
-    if array.dtype.char not in "?bhilqBHILQ":
-        kinds = "real numbers in single or double precision"
-        raise TypeError(f"{name}: expected {kinds}, got dtype {array.dtype}")
+    if kind not in "?bhilqBHILQ":
+        raise TypeError(
+            f"{name}: expected real numbers in single or double precision, "
+            f"got dtype {array.dtype}"
+        )
     return array.astype(float)
 
 
 def _array(name: str, value: Any) -> NDArray[Any]:
     """Return an argument as an array; an error names it."""
-    if type(value) is np.ndarray:
-        return value
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: expected an array without a mask, got a masked array")
     try:

@@ -1417,7 +1417,7 @@ def _arrays(*indices: str, **arguments: tuple[Any, ...]) -> list[NDArray[Any]]:
     The arguments that `indices` names are integers and keep their dtype.
     """
     arrays: list[Any] = []
-    dtypes: set[Any] = set()
+    kinds: set[str] = set()
     sizes: dict[Any, int] = {
         2: 2,
         3: 3,
@@ -1428,7 +1428,7 @@ def _arrays(*indices: str, **arguments: tuple[Any, ...]) -> list[NDArray[Any]]:
         else:
             array = _real(name, value)
             if type(value) not in (float, int, bool):  # these adapt to the arrays
-                dtypes.add(array.dtype)
+                kinds.add(array.dtype.char)
         shape = array.shape
         if (
             len(dims) != len(shape)
@@ -1436,7 +1436,7 @@ def _arrays(*indices: str, **arguments: tuple[Any, ...]) -> list[NDArray[Any]]:
         ):
             raise _shape_error(name, shape, sizes, arguments)
         arrays.append(array)
-    dtype = np.result_type(*dtypes) if dtypes else np.dtype(float)
+    dtype = np.dtype(np.float32 if kinds == {"f"} else np.float64)
     return [
         array if name in indices else array.astype(dtype, copy=False)
         for name, array in zip(arguments, arrays, strict=True)
@@ -1475,12 +1475,15 @@ def _check_range(name: str, indices: Any, size: int, reason: str) -> None:
 
 def _real(name: str, value: Any) -> Array:
     """Return real numbers as a floating array; an error names what they are."""
-    array = _array(name, value)
-    if array.dtype.char in "fd":
+    array = value if type(value) is np.ndarray else _array(name, value)
+    kind = array.dtype.char
+    if kind in "fd":
         return array
-    if array.dtype.char not in "?bhilqBHILQ":
-        kinds = "real numbers in single or double precision"
-        raise TypeError(f"{name}: expected {kinds}, got dtype {array.dtype}")
+    if kind not in "?bhilqBHILQ":
+        raise TypeError(
+            f"{name}: expected real numbers in single or double precision, "
+            f"got dtype {array.dtype}"
+        )
     return array.astype(float)
 
 
@@ -1494,8 +1497,6 @@ def _integers(name: str, value: Any) -> NDArray[Any]:
 
 def _array(name: str, value: Any) -> NDArray[Any]:
     """Return an argument as an array; an error names it."""
-    if type(value) is np.ndarray:
-        return value
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: expected an array without a mask, got a masked array")
     try:

@@ -623,12 +623,12 @@ def _arrays(**arguments: tuple[Any, ...]) -> list[Array]:
     a name, which stands for the same number wherever it occurs.
     """
     arrays: list[Any] = []
-    dtypes: set[Any] = set()
+    kinds: set[str] = set()
     sizes: dict[Any, int] = {}
     for name, (value, *dims) in arguments.items():
         array = _real(name, value)
         if type(value) not in (float, int, bool):  # these adapt to the arrays
-            dtypes.add(array.dtype)
+            kinds.add(array.dtype.char)
         shape = array.shape
         if (
             len(dims) != len(shape)
@@ -636,7 +636,7 @@ def _arrays(**arguments: tuple[Any, ...]) -> list[Array]:
         ):
             raise _shape_error(name, shape, sizes, arguments)
         arrays.append(array)
-    dtype = np.result_type(*dtypes) if dtypes else np.dtype(float)
+    dtype = np.dtype(np.float32 if kinds == {"f"} else np.float64)
     return [array.astype(dtype, copy=False) for array in arrays]
 
 
@@ -663,19 +663,20 @@ def _shape_error(
 
 def _real(name: str, value: Any) -> Array:
     """Return real numbers as a floating array; an error names what they are."""
-    array = _array(name, value)
-    if array.dtype.char in "fd":
+    array = value if type(value) is np.ndarray else _array(name, value)
+    kind = array.dtype.char
+    if kind in "fd":
         return array
-    if array.dtype.char not in "?bhilqBHILQ":
-        kinds = "real numbers in single or double precision"
-        raise TypeError(f"{name}: expected {kinds}, got dtype {array.dtype}")
+    if kind not in "?bhilqBHILQ":
+        raise TypeError(
+            f"{name}: expected real numbers in single or double precision, "
+            f"got dtype {array.dtype}"
+        )
     return array.astype(float)
 
 
 def _array(name: str, value: Any) -> NDArray[Any]:
     """Return an argument as an array; an error names it."""
-    if type(value) is np.ndarray:
-        return value
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: expected an array without a mask, got a masked array")
     try:

@@ -443,10 +443,11 @@ class LossProblem:
         if dtype != self._dtype:
             return self._cast(dtype)._at(v)
         v = v.astype(self._dtype, copy=False)
-        if self._last is None or not np.array_equal(self._last[0], v):
+        last = self._last  # which another thread may replace meanwhile
+        if last is None or not np.array_equal(last[0], v):
             v = v.copy()
-            self._last = v, _LossPoint(self._data, *self._split(v))
-        return self._last[1]
+            last = self._last = v, _LossPoint(self._data, *self._split(v))
+        return last[1]
 
     def _cast(self, dtype: Any) -> LossProblem:
         """Return this problem with its data in a wider dtype."""
@@ -583,7 +584,7 @@ def _arrays(*indices: str, **arguments: tuple[Any, ...]) -> list[NDArray[Any]]:
     The arguments that `indices` names are integers and keep their dtype.
     """
     arrays: list[Any] = []
-    dtypes: set[Any] = set()
+    kinds: set[str] = set()
     sizes: dict[Any, int] = {}
     for name, (value, *dims) in arguments.items():
         if name in indices:
@@ -591,7 +592,7 @@ def _arrays(*indices: str, **arguments: tuple[Any, ...]) -> list[NDArray[Any]]:
         else:
             array = _real(name, value)
             if type(value) not in (float, int, bool):  # these adapt to the arrays
-                dtypes.add(array.dtype)
+                kinds.add(array.dtype.char)
         shape = array.shape
         if (
             len(dims) != len(shape)
@@ -599,7 +600,7 @@ def _arrays(*indices: str, **arguments: tuple[Any, ...]) -> list[NDArray[Any]]:
         ):
             raise _shape_error(name, shape, sizes, arguments)
         arrays.append(array)
-    dtype = np.result_type(*dtypes) if dtypes else np.dtype(float)
+    dtype = np.dtype(np.float32 if kinds == {"f"} else np.float64)
     return [
         array if name in indices else array.astype(dtype, copy=False)
         for name, array in zip(arguments, arrays, strict=True)
@@ -638,12 +639,15 @@ def _check_range(name: str, indices: Any, size: int, reason: str) -> None:
 
 def _real(name: str, value: Any) -> Array:
     """Return real numbers as a floating array; an error names what they are."""
-    array = _array(name, value)
-    if array.dtype.char in "fd":
+    array = value if type(value) is np.ndarray else _array(name, value)
+    kind = array.dtype.char
+    if kind in "fd":
         return array
-    if array.dtype.char not in "?bhilqBHILQ":
-        kinds = "real numbers in single or double precision"
-        raise TypeError(f"{name}: expected {kinds}, got dtype {array.dtype}")
+    if kind not in "?bhilqBHILQ":
+        raise TypeError(
+            f"{name}: expected real numbers in single or double precision, "
+            f"got dtype {array.dtype}"
+        )
     return array.astype(float)
 
 
@@ -657,8 +661,6 @@ def _integers(name: str, value: Any) -> NDArray[Any]:
 
 def _array(name: str, value: Any) -> NDArray[Any]:
     """Return an argument as an array; an error names it."""
-    if type(value) is np.ndarray:
-        return value
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: expected an array without a mask, got a masked array")
     try:
