@@ -75,7 +75,14 @@ def check(module: Any, wrt: dict[str, list[str]], inputs: Any) -> None:
 
 def test_variables_are_copied_and_data_only_to_be_read() -> None:
     rng = np.random.default_rng(0)
-    shapes = {"X": (5, 4), "W": (4, 3), "x": 4, "y": 4, "A": (4, 4), "B": (4, 4)}
+    shapes: dict[str, Any] = {
+        "X": (5, 4),
+        "W": (4, 3),
+        "x": 4,
+        "y": 4,
+        "A": (4, 4),
+        "B": (4, 4),
+    }
     inputs: dict[str, Any] = {x: rng.normal(size=shapes[x]) for x in shapes}
     module = tensorgen.load(VIEWS)
     check(module, variables(VIEWS), inputs | {"s": np.array(0.3)})

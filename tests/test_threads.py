@@ -70,6 +70,18 @@ def check_problem(problem: Any, v: Any) -> None:
     at_once(work, 20)
 
 
+def check_hessian(hessian: Any) -> None:
+    """Call the methods of a Hessian and of one factorization, all threads at once."""
+    b = np.cos(np.arange(1.0 * hessian.shape[0]))
+    factorization = hessian.factorize(99.0)
+    wanted = given(hessian), solved(hessian.factorize(99.0), b)
+
+    def work(number: int) -> None:
+        same(wanted, (given(hessian), solved(factorization, b)))
+
+    at_once(work, 1)
+
+
 @specs([case for case in CASES if "problem" in case.text])
 def test_threads_share_a_problem(case: Case) -> None:
     loaded = Loaded(case)
@@ -83,12 +95,4 @@ def test_threads_share_an_object_and_what_it_was_factorised_into(case: Case) -> 
     for name in loaded.names:
         for _, hessian in objects(loaded.call(name) if "_hess" in name else ()):
             if hasattr(hessian, "solve"):
-                b = np.cos(np.arange(1.0 * hessian.shape[0]))
-                wanted = given(hessian), solved(hessian.factorize(99.0), b)
-                factorization = hessian.factorize(99.0)
-                at_once(
-                    lambda _, h=hessian, f=factorization, b=b, wanted=wanted: same(
-                        wanted, (given(h), solved(f, b))
-                    ),
-                    1,
-                )
+                check_hessian(hessian)
