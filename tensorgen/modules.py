@@ -81,7 +81,7 @@ class ModuleBuilder:
     def _helpers(self) -> Iterator[Helper]:
         lacking = self.backend.lacking
         own = dict(zip(self.backend.written(lacking), lacking.values(), strict=True))
-        for name, source in {**HELPERS, **own}.items():
+        for name, source in {**HELPERS, **own, **self.backend.helpers}.items():
             text = re.sub(r"\bnp\b", self.backend.alias, source).strip()
             yield Helper(name, text)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tensorgen.calculus.partials import partials, sizes_of, transfer
+from tensorgen.calculus.partials import partials, sizes_of, transfers
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node, is_zero, topological
+from tensorgen.ir.nodes import Node, is_zero, topological
 
 
 def pushforward(
@@ -30,10 +30,9 @@ def pushforward(
         sizes = sizes_of(node)
         sizes.update(zip(directions, extra, strict=True))
         terms = []
-        rule = transfer(node)
-        if rule is not None and isinstance(node, Call) and node.args[0] in stored:
-            carried = rule.forward(graph, node, stored[node.args[0]], extra)
-            terms.append((1, carried, out))
+        for call, arg, rule in transfers(node):
+            if arg in stored:
+                terms.append((1, rule.forward(graph, call, stored[arg], extra), out))
         for p in partials(graph, node):
             tangent = stored.get(p.operand)
             if tangent is None:

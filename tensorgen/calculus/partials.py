@@ -31,17 +31,22 @@ def partials(graph: Graph, node: Node) -> list[Partial]:
             return _map(graph, node)
         case Call():
             rule = OPERATORS[node.operator].derivative
-            return [] if isinstance(rule, Transfer) else rule(graph, node)
+            return [] if isinstance(rule, tuple) else rule(graph, node)
         case _:
             return []
 
 
-def transfer(node: Node) -> Transfer | None:
-    """How a node carries tangents and cotangents, where that is no product."""
+def transfers(node: Node) -> list[tuple[Call, Node, Transfer]]:
+    """How a call carries tangents and cotangents of each argument, where by no product.
+
+    The call, the argument and the rule.
+    """
     if isinstance(node, Call):
-        rule = OPERATORS[node.operator].derivative
-        return rule if isinstance(rule, Transfer) else None
-    return None
+        rules = OPERATORS[node.operator].derivative
+        if isinstance(rules, tuple):
+            pairs = zip(node.args, rules, strict=True)
+            return [(node, arg, rule) for arg, rule in pairs]
+    return []
 
 
 def _product(node: Product) -> list[Partial]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
-from tensorgen.calculus.partials import partials, sizes_of, transfer
+from tensorgen.calculus.partials import partials, sizes_of, transfers
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node, children, is_zero, topological
+from tensorgen.ir.nodes import Node, children, is_zero, topological
 
 
 def pullback(
@@ -40,12 +40,11 @@ def pullback(
             graph.suggest(cotangent, f"d_{graph.names[node]}")
         if is_zero(cotangent):
             continue
-        rule = transfer(node)
-        if rule is not None and isinstance(node, Call):
-            (arg,) = node.args
-            carried = rule.reverse(graph, node, cotangent, extra)
-            axes = (*rows, *range(arg.order))
-            pending.setdefault(arg, []).append((1, carried, axes))
+        for call, arg, rule in transfers(node):
+            if arg in relevant:
+                carried = rule.reverse(graph, call, cotangent, extra)
+                axes = (*rows, *range(arg.order))
+                pending.setdefault(arg, []).append((1, carried, axes))
         for p in partials(graph, node):
             if p.operand not in relevant:
                 continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tensorgen.operators.helpers import EXPM
+from tensorgen.operators.helpers import EXPM, RUNNING_LOGSUMEXP
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,8 @@ class Backend:
     function that makes an array of a value, of which errors give the name; `any_array`
     is the type of arrays of whatever dtype; `renamed` are the packages that bear
     another name; `solving` says what ways to solve import; `lacking` has the source of
-    functions that modules hold themselves instead of importing them.
+    functions that modules hold themselves instead of importing them, and `helpers`
+    that of helpers that are written otherwise.
     Matrices that cannot be factorised raise where the library `refuses` them; else they
     give NaN.
     """
@@ -34,6 +35,7 @@ class Backend:
     renamed: Mapping[str, str] = field(default_factory=dict)
     solving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     lacking: Mapping[str, str] = field(default_factory=dict)
+    helpers: Mapping[str, str] = field(default_factory=dict)
     refuses: bool = True
 
     def file_name(self, module: str) -> str:
@@ -83,6 +85,8 @@ BACKENDS: dict[str, Backend] = {
             solving=dict.fromkeys(("band", "sparse"), ("cupyx.scipy.sparse", "scipy")),
             # CuPy's takes single matrices of double precision, and loses digits.
             lacking={"scipy.linalg.expm": EXPM},
+            # CuPy accumulates no logaddexp.
+            helpers={"_running_logsumexp": RUNNING_LOGSUMEXP},
             refuses=False,
         ),
     )

@@ -109,7 +109,7 @@ def lower_call(lowering: Lowering, node: Call) -> Expr:
         writer.modules[row.requires] = None
     text = row.numpy
     params = dict(node.params)
-    axes = params.get("axes")
+    axes = params.get("axes", params.get("along"))
     if isinstance(axes, tuple):
         argument = axis_argument(axes, node.args[0].order)
         text = text.replace("{axis}", f", {argument}" if argument else "")

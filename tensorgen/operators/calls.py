@@ -15,7 +15,7 @@ from typing import cast
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node
-from tensorgen.operators import matrix_functions, reshape
+from tensorgen.operators import matrix_functions, reshape, running
 from tensorgen.operators.scalar import apply as apply_map
 from tensorgen.operators.scalar import power, ref, times, total
 from tensorgen.operators.table import Operator, Partial
@@ -25,6 +25,11 @@ Params = Mapping[str, object]
 
 def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -> Node:
     """Return a call of a row of the table; its row gives the dims of the result."""
+    if operator == "logsumexp":
+        (x,), axes = args, _axes(params)
+        found = running.over_triangle(graph, x, axes)
+        if found is not None:
+            return found
     dims = OPERATORS[operator].dims(args, params)
     return graph.call(operator, args, dims, **params)
 
@@ -216,6 +221,7 @@ _ROWS = (
         params=("axes",),
     ),
     *matrix_functions.ROWS,
+    *running.ROWS,
     reshape.ROW,
 )
 

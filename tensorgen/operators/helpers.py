@@ -36,6 +36,28 @@ def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
     others = np.where(zero, rest, rest / np.where(zero, 1, x))
     return np.where(zeros - zero > 0, 0, others)
 ''',
+    "_running_mean": '''
+def _running_mean(z: Array, level: Array, v: Array, axis: int = 0) -> Array:
+    """Return for each i the sum of exp(z[j] - level[i]) * v[j] over j <= i."""
+
+    def share(w: Array) -> Array:
+        logs = z + np.log(np.where(w <= 0, 1, w))
+        sums = _running_logsumexp(np.where(w <= 0, -np.inf, logs), axis)
+        return np.exp(sums - level)
+
+    return share(v) - share(-v)
+''',
+    "_running_share": '''
+def _running_share(z: Array, level: Array, w: Array, axis: int = 0) -> Array:
+    """Return for each j the sum of exp(z[j] - level[i]) * w[i] over i >= j."""
+    z, level, w = (np.flip(x, axis) for x in (z, level, w))
+    return np.flip(_running_mean(-level, -z, w, axis), axis)
+''',
+    "_running_logsumexp": '''
+def _running_logsumexp(z: Array, axis: int = 0) -> Array:
+    """Return the logarithms of the running sums of exp(z)."""
+    return np.logaddexp.accumulate(z, axis=axis)
+''',
     "_cholesky_solve": '''
 def _cholesky_solve(L: Array, b: Array) -> Array:
     """Return the x with L @ L.T @ x = b, of matrices in the last two axes.
@@ -90,6 +112,16 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
     out += sums.reshape(out.shape)
 ''',
 }
+
+RUNNING_LOGSUMEXP = '''
+def _running_logsumexp(z: Array, axis: int = 0) -> Array:
+    """Return the logarithms of the running sums of exp(z), in sweeps that double."""
+    sums, step = np.moveaxis(z, axis, 0).copy(), 1
+    while step < len(sums):
+        sums[step:] = np.logaddexp(sums[step:], sums[:-step])
+        step *= 2
+    return np.moveaxis(sums, 0, axis)
+'''
 
 EXPM = '''
 def expm(a: Array) -> Array:

@@ -165,14 +165,14 @@ ROWS = (
     Operator(
         "cholesky",
         _matrix_dims,
-        Transfer(_cholesky_forward, _cholesky_reverse),
+        (Transfer(_cholesky_forward, _cholesky_reverse),),
         "np.linalg.cholesky({0})",
         refuses="not positive definite",
     ),
     Operator(
         "expm",
         _matrix_dims,
-        Transfer(_expm_forward, _expm_reverse),
+        (Transfer(_expm_forward, _expm_reverse),),
         "expm({0})",
         requires="scipy.linalg.expm",
     ),

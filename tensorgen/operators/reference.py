@@ -346,6 +346,32 @@ def prod_others(x: Array, axes: Axes) -> Array:
     return value
 
 
+def running_logsumexp(z: Array, along: Axes) -> Array:
+    """Return the logarithms of the running sums of `exp(z)` along an axis."""
+    sums = [
+        logsumexp(part, along)
+        for part in (
+            np.take(z, range(k + 1), axis=along[0]) for k in range(z.shape[along[0]])
+        )
+    ]
+    return np.stack(sums, axis=along[0]) if sums else z
+
+
+def running_mean(z: Array, level: Array, v: Array, along: Axes) -> Array:
+    """Return the sums of `exp(z[j] - level[i]) * v[j]` over j <= i."""
+    z, level, v = (np.moveaxis(x, along[0], -1) for x in (z, level, v))
+    difference = z[..., None, :] - level[..., :, None]
+    counts = np.tri(z.shape[-1], dtype=bool)
+    triangle = np.where(counts, np.exp(np.where(counts, difference, 0.0)), 0.0)
+    return np.moveaxis(np.sum(triangle * v[..., None, :], axis=-1), -1, along[0])
+
+
+def running_share(z: Array, level: Array, w: Array, along: Axes) -> Array:
+    """Return the sums of `exp(z[j] - level[i]) * w[i]` over i >= j."""
+    z, level, w = (np.flip(x, along) for x in (z, level, w))
+    return np.flip(running_mean(-level, -z, w, along), along)
+
+
 def cholesky(a: Array) -> Array:
     """Return the lower Cholesky factor; complex arguments are not conjugated."""
     factor = np.zeros_like(a)
@@ -381,4 +407,7 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "min": min_,
     "prod": prod,
     "prod_others": prod_others,
+    "running_logsumexp": running_logsumexp,
+    "running_mean": running_mean,
+    "running_share": running_share,
 }

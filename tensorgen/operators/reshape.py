@@ -212,7 +212,7 @@ def _reverse(graph: Graph, node: Call, cotangent: Node, rows: Sequence[Dim]) -> 
 ROW = Operator(
     "reshape",
     _dims,
-    Transfer(_forward, _reverse),
+    (Transfer(_forward, _reverse),),
     "{0}.reshape({shape})",
     params=("shape",),
     view=True,

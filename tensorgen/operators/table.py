@@ -62,7 +62,7 @@ class Partial(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """How a call of one argument carries tangents and cotangents.
+    """How a call carries tangents and cotangents of one argument.
 
     For what is no product by labels: a linear call and its transpose, or a matrix
     function. `forward(graph, node, tangent, extra)` takes a tangent of dims
@@ -80,16 +80,16 @@ class Operator:
     """A function of whole arrays.
 
     `dims` gives the result's dims from the arguments and parameters. `derivative`
-    gives products, or carries tangents and cotangents itself. `expand`, if given,
-    writes a value in terms of other nodes when code is emitted; otherwise `numpy` is
-    the template of a call. A `view` may share the memory of its argument; `requires`
-    is a module imported lazily. What a matrix must not be is in `refuses`: NumPy raises
-    LinAlgError then.
+    gives products, or carries tangents and cotangents of each argument. `expand`, if
+    given, writes a value in terms of other nodes when code is emitted; otherwise
+    `numpy` is the template of a call. A `view` may share the memory of its argument;
+    `requires` is a module imported lazily. What a matrix must not be is in `refuses`:
+    NumPy raises LinAlgError then.
     """
 
     name: str
     dims: Callable[[Sequence[Node], Mapping[str, object]], tuple[Dim, ...]]
-    derivative: Callable[[Graph, Call], list[Partial]] | Transfer
+    derivative: Callable[[Graph, Call], list[Partial]] | tuple[Transfer, ...]
     numpy: str = ""
     expand: Callable[[Graph, Call], Node] | None = None
     params: tuple[str, ...] = field(default=())

@@ -1,0 +1,156 @@
+"""Log-sum-exps over a triangle of indices: one walk, at any exponents."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorgen
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call
+from tensorgen.operators.calls import apply
+
+Array = Any
+
+SPEC = """
+tensorgen: 1
+inputs: {{z: [n], d: [n], Z: [m, n]}}
+functions:
+  f:
+    expr: {text}
+    wrt: {wrt}
+    emit: [value, gradient, hessian, hvp, jvp]
+"""
+
+
+def dense(z: Array, keeps: Callable[[int, int], bool], rows: range) -> Array:
+    """The logarithms of sums, one row of the triangle after the other."""
+    return np.array(
+        [
+            np.logaddexp.reduce([z[j] for j in range(len(z)) if keeps(i, j)])
+            for i in rows
+        ]
+    )
+
+
+TEXTS: dict[str, tuple[Callable[[int, int], bool], range]] = {
+    "sum(d[i] * logsumexp(z[j], j=range(i + 1)), i)": (lambda i, j: j <= i, range(6)),
+    "sum(d[i] * logsumexp(z[j], j, j <= i), i)": (lambda i, j: j <= i, range(6)),
+    "sum(d[i] * logsumexp(z[j], j=range(i, n)), i)": (lambda i, j: j >= i, range(6)),
+    "sum(d[i] * logsumexp(z[j], j=range(i + 2)), i=range(n - 1))": (
+        lambda i, j: j <= i + 1,
+        range(5),
+    ),
+    "sum(d[i] * logsumexp(z[j], j=range(i + 1, n)), i=range(n - 1))": (
+        lambda i, j: j > i,
+        range(5),
+    ),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_triangle_is_walked_once(text: str) -> None:
+    source = tensorgen.generate(SPEC.format(text=text, wrt="z"))
+    body = source[source.index("def f(") : source.index("def f_grad(")]
+    assert "_running_logsumexp(" in body and "np.tri" not in body
+    module = tensorgen.load(SPEC.format(text=text, wrt="z"))
+    keeps, rows = TEXTS[text]
+    for scale in (1.0, 400.0, 1e4):
+        z, d, dz = np.random.default_rng(0).normal(size=(3, 6))
+        z *= scale
+
+        def near(found: Array, expected: Array, scale: float = scale) -> None:
+            # Exponents of this size are rounded by so much.
+            atol = 1e-15 * max(scale, 1000)
+            np.testing.assert_allclose(found, expected, rtol=1e-11, atol=atol)
+
+        sums = dense(z, keeps, rows)
+        near(module.f(z, d), d[: len(rows)] @ sums)
+        triangle = np.array([[keeps(i, j) for j in range(6)] for i in rows])
+        shares = np.where(triangle, np.exp(np.where(triangle, z - sums[:, None], 0)), 0)
+        weighted = d[: len(rows), None] * shares
+        gradient = weighted.sum(axis=0)
+        near(module.f_grad(z, d), gradient)
+        hessian = np.diag(gradient) - shares.T @ weighted
+        near(module.f_hess(z, d).dense(), hessian)
+        near(module.f_hvp(z, d, dz), hessian @ dz)
+        near(module.f_jvp(z, d, dz)[1], gradient @ dz)
+
+
+def test_directions_through_a_matrix_form_no_triangle() -> None:
+    spec = """
+tensorgen: 1
+inputs: {b: [k], X: [n, k], d: [n]}
+functions:
+  f:
+    expr: sum(d[i] * logsumexp(X[j] @ b, j=range(i + 1)), i)
+    wrt: b
+    emit: [hessian]
+"""
+    source = tensorgen.generate(spec)
+    body = source[source.index("def f_hess(") : source.index("def _running_mean")]
+    assert "_running_mean(" in body and "np.tri" not in body and "np.where" not in body
+    module = tensorgen.load(spec)
+    random = np.random.default_rng(1)
+    X, d, b = random.normal(size=(7, 3)), random.normal(size=7), random.normal(size=3)
+    z = X @ b
+    sums = dense(z, lambda i, j: j <= i, range(7))
+    shares = np.tril(np.exp(np.minimum(z - sums[:, None], 0)))
+    inner = np.diag(d @ shares) - shares.T @ (d[:, None] * shares)
+    np.testing.assert_allclose(module.f_hess(b, X, d).dense(), X.T @ inner @ X)
+
+
+def test_other_indices_are_summed_first() -> None:
+    text = "sum(logsumexp(Z[k, j], k, j=range(i + 1)), i)"
+    module = tensorgen.load(SPEC.format(text=text, wrt="Z"))
+    Z = np.random.default_rng(2).normal(size=(3, 4)) * 300
+    sums = [np.logaddexp.reduce(Z[:, : i + 1], axis=None) for i in range(4)]
+    np.testing.assert_allclose(module.f(Z), sum(sums), rtol=1e-13)
+    assert "_running_logsumexp" in tensorgen.generate(SPEC.format(text=text, wrt="Z"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sum(logsumexp(z[i] * z[j], j=range(i + 1)), i)",  # each row has its own terms
+        "sum(d[i] * logsumexp(z[j], j, j < i), i=range(1, n))",  # by a strict condition
+        "sum(logsumexp(z[j], j=range(i, i + 3)), i=range(n - 2))",  # a window
+    ],
+)
+def test_what_is_no_running_sum_stays_an_array(text: str) -> None:
+    spec = SPEC.format(text=text, wrt="z")
+    module = tensorgen.load(spec)
+    z, d = np.random.default_rng(3).normal(size=(2, 6))
+    arguments = (z, d) if "d[" in text else (z,)
+    step = 1e-6 * np.eye(6)
+    slopes = [
+        (module.f(z + h, *arguments[1:]) - module.f(z - h, *arguments[1:])) / 2e-6
+        for h in step
+    ]
+    np.testing.assert_allclose(module.f_grad(*arguments), slopes, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_short_axes_have_running_sums(size: int) -> None:
+    text = "sum(d[i] * logsumexp(z[j], j=range(i + 1)), i)"
+    module = tensorgen.load(SPEC.format(text=text, wrt="z"))
+    z, d = np.full(size, 3.0), np.full(size, 2.0)
+    assert module.f(z, d) == 6.0 * size
+    np.testing.assert_array_equal(module.f_grad(z, d), d)
+
+
+def test_a_mask_of_two_conditions_is_no_triangle() -> None:
+    graph = Graph()
+    z = graph.input("z", ["n"])
+    mask = graph.product(
+        "ij",
+        [],
+        constraints=[("ge", {"i": 1, "j": -1}, 0), ("ge", {"j": 1, "i": -1}, 2)],
+        sizes={"i": z.dims[0], "j": z.dims[0]},
+    )
+    infinity = graph.scale(graph.named_constant("inf"), -1)
+    args = [(mask, "ij"), (z, "j"), (infinity, "")]
+    where = graph.map("where", "ij", args)
+    found = apply(graph, "logsumexp", [where], axes=(1,))
+    assert isinstance(found, Call) and found.operator == "logsumexp"
