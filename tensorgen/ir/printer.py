@@ -37,6 +37,7 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
+from tensorgen.ir.spelling import SPELLED
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
 SMALL = 8  # denominators up to this one are written out
@@ -44,6 +45,8 @@ SMALL = 8  # denominators up to this one are written out
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
 Text = tuple[str, int]
 At = Mapping[Label, Index]
+
+ONE_OVER = "1 / "
 
 _ENTRY = re.compile(r"\w+(\[[^\[\]]*(\[[^\[\]]*\][^\[\]]*)*\])?")  # x, x[i], x[row[i]]
 
@@ -229,8 +232,12 @@ class _Printer:
             if divisor is not None:
                 place = [place[label] for label in divisor.base.labels]
                 under.append(self.divided(divisor, place, summed))
+                continue
+            text = self.within(factor, place, summed, PRODUCT)
+            if text.startswith(ONE_OVER) and text.count(" / ") == 1:
+                under.append((text.removeprefix(ONE_OVER), ATOM))
             else:
-                over.append(self.within(factor, place, summed, PRODUCT))
+                over.append(text)
         for kind, form in constraints:
             over.append(constraint_text(kind, combine(form, indices)))
         return _assembled(node.coefficient, summed, over, under)
@@ -284,8 +291,8 @@ class _Printer:
             return f"1 / {_tight(self.divided(divisor, place, ()), POWER)}", PRODUCT
         if node.function == "pow":
             return f"{_tight(parts[0], ATOM)}**{_tight(parts[1], ATOM)}", POWER
-        if node.function == "root":
-            return f"sqrt({parts[0][0]})", ATOM
+        if (spelled := SPELLED.get(node.function)) is not None:
+            return _filled(spelled, parts)
         if node.function == "logical_not":
             return f"~{_tight(parts[0], ATOM)}", POWER
         return f"{node.function}({', '.join(text for text, _ in parts)})", ATOM
@@ -344,6 +351,13 @@ def _assembled(
     if len(factors) > 1 or below or sigma or sign:
         return f"{sign}{sigma}{body}", PRODUCT
     return body, ATOM if _ENTRY.fullmatch(body) else POWER
+
+
+def _filled(spelled: str, parts: Sequence[Text]) -> Text:
+    """A function by what it is; arguments of a call need no parentheses."""
+    call = spelled.endswith(")") and re.fullmatch(r"\w+\((\{\d\}(, )?)+\)", spelled)
+    texts = [text if call else _tight((text, level), ATOM) for text, level in parts]
+    return spelled.format(*texts), ATOM if call else PRODUCT
 
 
 def _is_sum(text: str) -> bool:

@@ -307,12 +307,11 @@ class Lowering:
                 return ProductLowering(self, node).expression(want)
             case Sum():
                 return lower_sum(self, node, want)
+            case Map() | Call() if node in self.plan.expansions:
+                return self.values[self.plan.expansions[node]]
             case Map():
                 return lower_map(self, node, want)
             case Call():
-                expansion = self.plan.expansions.get(node)
-                if expansion is not None:
-                    return self.values[expansion]
                 return lower_call(self, node)
         raise InternalError(f"no statement is known for {type(node).__name__}")
 

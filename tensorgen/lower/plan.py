@@ -32,6 +32,7 @@ from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrix_functions import logdet_of_factor
+from tensorgen.operators.scalar import evaluate
 
 # So many systems are solved one by one before the inverse is computed instead:
 # an inverse costs about as much as three factorisations.
@@ -66,7 +67,7 @@ class Plan:
         if node in self.multiples:
             return (self.multiples[node][1],)
         match node:
-            case Call() if self._is_expanded(node):
+            case Call() | Map() if self._is_expanded(node):
                 return (self._expansion(node),)
             case Call(operator="inv", args=(matrix,)) if node in self.solved:
                 return (self.factors.get(matrix, matrix),)
@@ -127,14 +128,14 @@ class Plan:
                 if node.constraints:
                     return not self.is_write(node) and self.solution(node).is_view()
                 return not node.inner and len(set(labels)) == len(labels)
-            case Call():
+            case Call() | Map():
                 return self._is_expanded(node)
             case _:
                 return False
 
     @cached_property
     def origin(self) -> dict[Node, Node]:
-        """The calls that nodes were expanded from, which tell what they are."""
+        """The functions that nodes were expanded from, which tell what they are."""
         return {target: call for call, target in self.expansions.items()}
 
     @cached_property
@@ -163,25 +164,33 @@ class Plan:
                 return base.node
         return None
 
-    def _is_expanded(self, node: Call) -> bool:
-        """Whether a call is written in terms of other nodes."""
+    def _is_expanded(self, node: Call | Map) -> bool:
+        """Whether a function is written in terms of other nodes."""
+        if isinstance(node, Map):
+            return bool(ELEMENTWISE[node.function].expand)
         factored = node.operator == "logdet" and node.args[0] in self.factors
         return factored or OPERATORS[node.operator].expand is not None
 
-    def _expansion(self, node: Call) -> Node:
+    def _expansion(self, node: Call | Map) -> Node:
         if node not in self.expansions:
-            expand = OPERATORS[node.operator].expand
-            # What stable forms would recognise here is what is being expanded.
-            rewrites, self.graph.rewrites = self.graph.rewrites, None
-            try:
-                if expand is not None:
-                    self.expansions[node] = expand(self.graph, node)
-                else:
-                    factor = self.factors[node.args[0]]
-                    self.expansions[node] = logdet_of_factor(self.graph, factor)
-            finally:
-                self.graph.rewrites = rewrites
+            if isinstance(node, Map):
+                text = ELEMENTWISE[node.function].expand
+                found = evaluate(self.graph, text, node.args)
+                self.expansions[node] = self.graph.product(range(node.order), [found])
+            else:
+                self.expansions[node] = self._expanded(node)
         return self.expansions[node]
+
+    def _expanded(self, node: Call) -> Node:
+        expand = OPERATORS[node.operator].expand
+        # What stable forms would recognise here is what is being expanded.
+        rewrites, self.graph.rewrites = self.graph.rewrites, None
+        try:
+            if expand is not None:
+                return expand(self.graph, node)
+            return logdet_of_factor(self.graph, self.factors[node.args[0]])
+        finally:
+            self.graph.rewrites = rewrites
 
     def _find_multiples(self) -> dict[Node, tuple[Fraction, Product]]:
         """Products that differ from another one by their coefficient alone."""

@@ -14,7 +14,7 @@ from typing import cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node
+from tensorgen.ir.nodes import Call, Node, Ref
 from tensorgen.operators import matrix_functions, reshape, running
 from tensorgen.operators.scalar import apply as apply_map
 from tensorgen.operators.scalar import power, ref, times, total
@@ -140,18 +140,22 @@ def _prod_others_partials(graph: Graph, node: Call) -> list[Partial]:
     axes = tuple(range(node.order))
     twins = {axis: node.order + k for k, axis in enumerate(gone)}
     other = tuple(twins.get(axis, axis) for axis in axes)
-    same = [("eq", {axis: 1, twin: -1}, 0) for axis, twin in twins.items()]
+    equal = [_equal(graph, x.dims[axis], axis, twin) for axis, twin in twins.items()]
+    same = times(graph, *equal)
+    one = Ref(graph.constant(1), ())
+    chosen = apply_map(graph, "where", same, one, Ref(x, other))
     every = (*axes, *twins.values())
     dims = dict(zip(every, (*x.dims, *(x.dims[a] for a in gone)), strict=True))
-    own = graph.product(every, [(x, other)], constraints=same, sizes=dims)
-    one = graph.product(every, [], constraints=same, sizes=dims)
-    without = graph.sum(every, [(1, x, other), (-1, own, every), (1, one, every)], dims)
+    without = graph.product(every, [chosen], sizes=dims)
     rest = apply(graph, "prod_others", [without], axes=tuple(twins.values()))
-    diagonal = (rest, (*axes, *gone))
-    return [
-        Partial(x, other, factors=((rest, every),)),
-        Partial(x, axes, Fraction(-1), (diagonal,)),
-    ]
+    different = apply_map(graph, "logical_not", same)
+    return [Partial(x, other, factors=((rest, every), different))]
+
+
+def _equal(graph: Graph, dim: Dim, left: int, right: int) -> Ref:
+    """Whether two indices of a dim are equal."""
+    places = graph.iota(dim)
+    return apply_map(graph, "equal", Ref(places, (left,)), Ref(places, (right,)))
 
 
 # Values in terms of others, for emission

@@ -25,10 +25,12 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.symmetry import flat
 
-POSITIVE = frozenset(["cosh", "exp", "sech2", "sigmoid", "softplus"])
+POSITIVE = frozenset(
+    ["atan_slope", "cosh", "exp", "gauss", "sech2", "sigmoid", "softplus"]
+)
 """Functions with f(x) > 0."""
 
-SQUARES = frozenset(["abs", "hypot", "relu", "root", "sqrt"])
+SQUARES = frozenset(["abs", "hypot", "relu", "rhypot", "root", "sqrt"])
 """Functions with f(x) >= 0."""
 
 DEPTH = 20

@@ -27,7 +27,23 @@ _ROWS = (
     Row("root", ("rroot(x) / 2",), "np.sqrt({0})", POSITIVE),
     Row("rroot", ("-rroot(x)**3 / 2",), "_rroot({0})", POSITIVE),
     Row("cbrt", ("1 / (3 * cbrt(x)**2)",), "np.cbrt({0})", POSITIVE, complex=False),
-    Row("pow", ("y * x**(y - 1)", "xlogy(x**y, x)"), "{0}**{1}", POSITIVE),
+    Row("pow", ("power_slope(x, y)", "xlogy(x**y, x)"), "{0}**{1}", POSITIVE),
+    # The derivatives of x**y by x; at x = 0 as well, where a factor of y removes it.
+    Row(
+        "power_slope",
+        ("power_curve(x, y)", "x**(y - 1) + xlogy(power_slope(x, y), x)"),
+        "_power_slope({0}, {1})",
+        POSITIVE,
+    ),
+    Row(
+        "power_curve",
+        (
+            "y * power_curve(x, y - 1)",
+            "(2 * y - 1) * x**(y - 2) + xlogy(power_curve(x, y), x)",
+        ),
+        "_power_curve({0}, {1})",
+        POSITIVE,
+    ),
     Row("xlogx", ("log(x) + 1",), "_xlogy({0}, {0})", POSITIVE, complex=False),
     Row(
         "xlogy",
@@ -40,12 +56,16 @@ _ROWS = (
     Row("sin", ("cos(x)",), "np.sin({0})"),
     Row("cos", ("-sin(x)",), "np.cos({0})"),
     Row("tan", ("1 / cos(x)**2",), "np.tan({0})", UNIT),
-    Row("asin", ("1 / sqrt((1 - x) * (1 + x))",), "np.arcsin({0})", UNIT),
-    Row("acos", ("-1 / sqrt((1 - x) * (1 + x))",), "np.arccos({0})", UNIT),
-    Row("atan", ("1 / (1 + x**2)",), "np.arctan({0})"),
+    Row("asin", ("1 / sqrt(one_minus_square(x))",), "np.arcsin({0})", UNIT),
+    Row("acos", ("-1 / sqrt(one_minus_square(x))",), "np.arccos({0})", UNIT),
+    Row("one_minus_square", ("-2 * x",), "(1 - {0}) * (1 + {0})", UNIT),
+    Row("atan", ("atan_slope(x)",), "np.arctan({0})"),
+    # Both are bounded, so no power of a large argument overflows.
+    Row("atan_slope", ("-2 * tilt(x) * atan_slope(x)",), "1 / (1 + {0}**2)"),
+    Row("tilt", ("atan_slope(x) - 2 * tilt(x)**2",), "{0} / (1 + {0}**2)"),
     Row(
         "atan2",
-        ("y / (x**2 + y**2)", "-x / (x**2 + y**2)"),
+        ("cosine(y, x) * rhypot(x, y)", "-cosine(x, y) * rhypot(x, y)"),
         "np.arctan2({0}, {1})",
         complex=False,
     ),
@@ -53,9 +73,14 @@ _ROWS = (
     Row("cosh", ("sinh(x)",), "np.cosh({0})"),
     Row("tanh", ("sech2(x)",), "np.tanh({0})", extreme=WIDE),
     Row("sech2", ("-2 * tanh(x) * sech2(x)",), "_sech2({0})", extreme=WIDE),
-    Row("asinh", ("1 / sqrt(1 + x**2)",), "np.arcsinh({0})"),
-    Row("acosh", ("1 / sqrt((x - 1) * (x + 1))",), "np.arccosh({0})", (1.1, 2.0, 9.0)),
-    Row("atanh", ("1 / ((1 - x) * (1 + x))",), "np.arctanh({0})", UNIT),
+    Row("asinh", ("1 / hypot(1, x)",), "np.arcsinh({0})"),
+    Row(
+        "acosh",
+        ("1 / sqrt(x - 1) / sqrt(x + 1)",),
+        "np.arccosh({0})",
+        (1.1, 2.0, 9.0),
+    ),
+    Row("atanh", ("1 / one_minus_square(x)",), "np.arctanh({0})", UNIT),
     # Logistic functions.
     Row("sigmoid", ("sigmoid(x) * sigmoid(-x)",), "_sigmoid({0})", extreme=WIDE),
     Row("softplus", ("sigmoid(x)",), "np.logaddexp(0, {0})", extreme=WIDE),
@@ -86,10 +111,31 @@ _ROWS = (
     Row("floor", ("0",), "np.floor({0})", complex=False),
     Row(
         "hypot",
-        ("x * rroot(x**2 + y**2)", "y * rroot(x**2 + y**2)"),
+        ("cosine(x, y)", "cosine(y, x)"),
         "np.hypot({0}, {1})",
         complex=False,
     ),
+    # x and 1 over the hypotenuse, and 0 where that is 0: no square of a side leaves the
+    # range, and the derivative is no difference of what is nearly equal.
+    Row(
+        "cosine",
+        (
+            "cosine(y, x)**2 * rhypot(x, y)",
+            "-cosine(x, y) * cosine(y, x) * rhypot(x, y)",
+        ),
+        expand="x * inverse(hypot(x, y))",
+        complex=False,
+    ),
+    Row(
+        "rhypot",
+        (
+            "-cosine(x, y) * rhypot(x, y) * rhypot(x, y)",
+            "-cosine(y, x) * rhypot(x, y) * rhypot(x, y)",
+        ),
+        expand="inverse(hypot(x, y))",
+        complex=False,
+    ),
+    Row("inverse", ("-inverse(x)**2",), "_inverse({0})", POSITIVE),
     # Conditions: 1 where they hold, 0 elsewhere. As factors they select.
     *(
         Row(name, ("0", "0"), f"{{0}} {sign} {{1}}", boolean=True, complex=False)
@@ -112,8 +158,14 @@ _ROWS = (
         complex=False,
     ),
     # Special functions.
-    Row("erf", ("2 / sqrt(pi) * exp(-x**2)",), "special.erf({0})"),
-    Row("erfc", ("-2 / sqrt(pi) * exp(-x**2)",), "special.erfc({0})"),
+    Row("erf", ("2 / sqrt(pi) * gauss(x)",), "special.erf({0})"),
+    Row("erfc", ("-2 / sqrt(pi) * gauss(x)",), "special.erfc({0})"),
+    Row("gauss", ("-2 * gauss_moment(x)",), "np.exp(-{0}**2)"),
+    Row(
+        "gauss_moment",
+        ("gauss(x) - 2 * x * gauss_moment(x)",),
+        "np.exp(-{0}**2) * {0}",
+    ),
     Row("lgamma", ("digamma(x)",), "special.gammaln({0})", POSITIVE, complex=False),
     Row(
         "digamma", ("polygamma(1, x)",), "special.digamma({0})", POSITIVE, complex=False
@@ -140,6 +192,8 @@ _SAFE = {
     "rroot": (0, 1),
     "cbrt": (0, 1),
     "pow": (0, 1),
+    "power_slope": (0, 1),
+    "power_curve": (0, 1),
     "xlogx": (0, 1),
     "xlogy": (1, 1),
     "tan": (0, 0),
@@ -149,6 +203,9 @@ _SAFE = {
     "acosh": (0, 2),
     "atanh": (0, 0),
     "hypot": (1, 1),
+    "cosine": (1, 1),
+    "rhypot": (1, 1),
+    "inverse": (0, 1),
     "lgamma": (0, 1),
     "digamma": (0, 1),
     "polygamma": (1, 1),

@@ -22,6 +22,22 @@ def _rroot(s: Array | Scalar) -> Array:
     """Return 1 / sqrt(s), and 0 where s is 0."""
     return np.where(s > 0, 1 / np.sqrt(np.where(s > 0, s, 1)), 0)
 ''',
+    "_inverse": '''
+def _inverse(x: Array | Scalar) -> Array:
+    """Return 1 / x, and 0 where x is 0."""
+    return np.where(x == 0, 0, 1 / np.where(x == 0, 1, x))
+''',
+    "_power_slope": '''
+def _power_slope(x: Array | Scalar, y: Array | Scalar) -> Array:
+    """Return y * x**(y - 1), and 0 where y is 0."""
+    return y * np.where(y == 0, 1, x) ** (y - 1)
+''',
+    "_power_curve": '''
+def _power_curve(x: Array | Scalar, y: Array | Scalar) -> Array:
+    """Return y * (y - 1) * x**(y - 2), and 0 where y is 0 or 1."""
+    scale = y * (y - 1)
+    return scale * np.where(scale == 0, 1, x) ** (y - 2)
+''',
     "_xlogy": '''
 def _xlogy(x: Array | Scalar, y: Array | Scalar) -> Array:
     """Return x * log(y), and 0 where x is 0."""
@@ -30,11 +46,15 @@ def _xlogy(x: Array | Scalar, y: Array | Scalar) -> Array:
     "_prod_others": '''
 def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
     """Return for each entry the product of all others along the axes."""
-    zero = x == 0
-    zeros = zero.sum(axis=axis, keepdims=True)
-    rest = np.where(zero, 1, x).prod(axis=axis, keepdims=True)
-    others = np.where(zero, rest, rest / np.where(zero, 1, x))
-    return np.where(zeros - zero > 0, 0, others)
+    axes = range(x.ndim) if axis is None else np.atleast_1d(axis).tolist()
+    last = range(x.ndim - len(axes), x.ndim)
+    moved = np.moveaxis(x, axes, last)
+    kept = moved.shape[: last.start]
+    rows = moved.reshape(*kept, int(np.prod(moved.shape[last.start :])))
+    others = np.ones_like(rows)
+    others[..., 1:] = np.cumprod(rows[..., :-1], axis=-1)
+    others[..., :-1] *= np.cumprod(rows[..., :0:-1], axis=-1)[..., ::-1]
+    return np.moveaxis(others.reshape(moved.shape), last, axes)
 ''',
     "_running_mean": '''
 def _running_mean(z: Array, level: Array, v: Array, axis: int = 0) -> Array:

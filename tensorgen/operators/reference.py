@@ -10,26 +10,15 @@ where they keep both parts exact; `log1p`, `expm1` and powers do not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 import numpy as np
 
+from tensorgen.operators.complex_parts import is_complex, join
+from tensorgen.operators.reference_arrays import OPERATORS
+
 # An array or NumPy scalar, real or complex: NumPy's types know no more of arithmetic.
 Array = Any
-Axes = tuple[int, ...]
-
-
-def _is_complex(*args: Array) -> bool:
-    return any(np.iscomplexobj(arg) for arg in args)
-
-
-def _join(real: Array, imag: Array) -> Array:
-    """Return `real + 1j * imag` with both parts kept exact."""
-    real, imag = np.broadcast_arrays(real, imag)
-    value = np.empty(real.shape, dtype=complex)
-    value.real, value.imag = real, imag
-    return value
 
 
 # Exponentials, logarithms, powers
@@ -37,20 +26,18 @@ def _join(real: Array, imag: Array) -> Array:
 
 def expm1(x: Array) -> Array:
     """Return `exp(x) - 1` without cancellation."""
-    if not _is_complex(x):
+    if not is_complex(x):
         return np.expm1(x)
     a, b = x.real, x.imag
-    return _join(
-        np.expm1(a) * np.cos(b) - 2 * np.sin(b / 2) ** 2, np.exp(a) * np.sin(b)
-    )
+    return join(np.expm1(a) * np.cos(b) - 2 * np.sin(b / 2) ** 2, np.exp(a) * np.sin(b))
 
 
 def log1p(x: Array) -> Array:
     """Return `log(1 + x)` without cancellation."""
-    if not _is_complex(x):
+    if not is_complex(x):
         return np.log1p(x)
     a, b = x.real, x.imag
-    return _join(np.log1p(a * (2 + a) + b * b) / 2, np.arctan2(b, 1 + a))
+    return join(np.log1p(a * (2 + a) + b * b) / 2, np.arctan2(b, 1 + a))
 
 
 def integer_power(x: Array, n: int) -> Array:
@@ -64,7 +51,7 @@ def integer_power(x: Array, n: int) -> Array:
 
 def pow_(x: Array, y: Array) -> Array:
     """Return `x**y`; for negative x where y is a small integer."""
-    if not _is_complex(x, y):
+    if not is_complex(x, y):
         return np.power(x * 1.0, y)
     x, y = np.broadcast_arrays(x, y)
     value = np.exp(y * np.log(x + 0j))
@@ -75,9 +62,20 @@ def pow_(x: Array, y: Array) -> Array:
     return value
 
 
+def power_slope(x: Array, y: Array) -> Array:
+    """Return `y * x**(y - 1)`, and 0 where y is 0."""
+    return y * pow_(np.where(y == 0, 1.0, x), y - 1)
+
+
+def power_curve(x: Array, y: Array) -> Array:
+    """Return `y * (y - 1) * x**(y - 2)`, and 0 where y is 0 or 1."""
+    scale = y * (y - 1)
+    return scale * pow_(np.where(scale == 0, 1.0, x), y - 2)
+
+
 def cbrt(x: Array) -> Array:
     """Return the real cube root."""
-    if not _is_complex(x):
+    if not is_complex(x):
         return np.cbrt(x)
     sign = np.sign(x.real)
     return sign * np.exp(np.log(sign * x) / 3)
@@ -144,7 +142,7 @@ def logaddexp(x: Array, y: Array) -> Array:
 
 def atan2(y: Array, x: Array) -> Array:
     """Return the angle of the point (x, y)."""
-    if not _is_complex(x, y):
+    if not is_complex(x, y):
         return np.arctan2(y, x)
     # Turned by the real angle, the point lies near the positive axis.
     a, b = x.real, y.real
@@ -154,6 +152,21 @@ def atan2(y: Array, x: Array) -> Array:
 def hypot(x: Array, y: Array) -> Array:
     """Return `sqrt(x**2 + y**2)`, constant at 0."""
     return root(x * x + y * y)
+
+
+def cosine(x: Array, y: Array) -> Array:
+    """Return `x / hypot(x, y)`, and 0 at 0."""
+    return x * rroot(x * x + y * y)
+
+
+def inverse(x: Array) -> Array:
+    """Return `1 / x`, and 0 at 0."""
+    return np.where(x == 0, 0.0, 1 / np.where(x == 0, 1.0, x))
+
+
+def rhypot(x: Array, y: Array) -> Array:
+    """Return `1 / hypot(x, y)`, and 0 at 0."""
+    return rroot(x * x + y * y)
 
 
 # Kinks
@@ -204,32 +217,32 @@ def _special(name: str) -> Callable[..., Array]:
 def erf(x: Array) -> Array:
     """Return the error function; to first order in the imaginary part."""
     value = _special("erf")(x.real)
-    if not _is_complex(x):
+    if not is_complex(x):
         return value
-    return _join(value, x.imag * 2 / np.sqrt(np.pi) * np.exp(-x.real * x.real))
+    return join(value, x.imag * 2 / np.sqrt(np.pi) * np.exp(-x.real * x.real))
 
 
 def erfc(x: Array) -> Array:
     """Return `1 - erf(x)` without cancellation; likewise."""
     value = _special("erfc")(x.real)
-    return _join(value, -erf(x).imag) if _is_complex(x) else value
+    return join(value, -erf(x).imag) if is_complex(x) else value
 
 
 def lgamma(x: Array) -> Array:
     """Return `log|gamma(x)|`; likewise."""
     value = _special("gammaln")(x.real)
-    if not _is_complex(x):
+    if not is_complex(x):
         return value
-    return _join(value, x.imag * _special("digamma")(x.real))
+    return join(value, x.imag * _special("digamma")(x.real))
 
 
 def polygamma(n: Array, x: Array) -> Array:
     """Return derivative n of digamma; to first order in the imaginary part."""
     derivative = _special("polygamma")
     value = derivative(n.real, x.real)
-    if not _is_complex(x):
+    if not is_complex(x):
         return value
-    return _join(value, x.imag * derivative(n.real + 1, x.real))
+    return join(value, x.imag * derivative(n.real + 1, x.real))
 
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {
@@ -244,6 +257,8 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "rroot": rroot,
     "cbrt": cbrt,
     "pow": pow_,
+    "power_slope": power_slope,
+    "power_curve": power_curve,
     "xlogy": xlogy,
     "xlogx": xlogx,
     "sin": np.sin,
@@ -252,6 +267,9 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "asin": np.arcsin,
     "acos": np.arccos,
     "atan": np.arctan,
+    "one_minus_square": lambda x: (1 - x) * (1 + x),
+    "atan_slope": lambda x: 1 / (1 + x * x),
+    "tilt": lambda x: x / (1 + x * x),
     "atan2": atan2,
     "sinh": np.sinh,
     "cosh": np.cosh,
@@ -272,6 +290,9 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "step": _by_real(lambda x: np.heaviside(x, 0.5)),
     "floor": _by_real(np.floor),
     "hypot": hypot,
+    "cosine": cosine,
+    "rhypot": rhypot,
+    "inverse": inverse,
     "less": _by_real(np.less),
     "less_equal": _by_real(np.less_equal),
     "greater": _by_real(np.greater),
@@ -284,130 +305,11 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "where": where,
     "erf": erf,
     "erfc": erfc,
+    "gauss": lambda x: np.exp(-x * x),
+    "gauss_moment": lambda x: x * np.exp(-x * x),
     "lgamma": lgamma,
     "digamma": _special("digamma"),
     "polygamma": polygamma,
 }
 
-
-# Functions of whole arrays
-
-
-def logdet(a: Array) -> Array:
-    """Return `log|det a|` over the last two axes."""
-    sign, size = np.linalg.slogdet(a)
-    if not _is_complex(a):
-        return np.asarray(size)
-    return np.asarray(_join(size, np.angle(sign * np.sign(sign.real))))
-
-
-def _top(x: Array, axes: Axes) -> Array:
-    """The largest real part along the axes, 0 where it is not finite."""
-    top = np.max(x.real, axis=axes, keepdims=True)
-    return np.where(np.isfinite(top), top, 0.0)
-
-
-def logsumexp(x: Array, axes: Axes) -> Array:
-    """Return `log(sum(exp(x)))` along the axes."""
-    top = _top(x, axes)
-    total = np.sum(np.exp(x - top), axis=axes)
-    return np.log(total) + np.squeeze(top, axis=axes)
-
-
-def softmax(x: Array, axes: Axes) -> Array:
-    """Return `exp(x) / sum(exp(x))` along the axes."""
-    weights = np.exp(x - _top(x, axes))
-    return weights / np.sum(weights, axis=axes, keepdims=True)
-
-
-def max_(x: Array, axes: Axes) -> Array:
-    """Return the mean of the largest entries along the axes."""
-    hit = x.real == np.max(x.real, axis=axes, keepdims=True)
-    return np.sum(np.where(hit, x, 0.0), axis=axes) / np.sum(hit, axis=axes)
-
-
-def min_(x: Array, axes: Axes) -> Array:
-    """Return the mean of the smallest entries along the axes."""
-    return -max_(-x, axes)
-
-
-def prod(x: Array, axes: Axes) -> Array:
-    """Return the product along the axes."""
-    return np.asarray(np.prod(x, axis=axes))
-
-
-def prod_others(x: Array, axes: Axes) -> Array:
-    """Return for each entry the product of the others along the axes."""
-    value = np.ones_like(x)
-    kept = [axis for axis in range(x.ndim) if axis not in axes]
-    for at, other in product(np.ndindex(x.shape), repeat=2):
-        if at != other and all(at[axis] == other[axis] for axis in kept):
-            value[at] *= x[other]
-    return value
-
-
-def running_logsumexp(z: Array, along: Axes) -> Array:
-    """Return the logarithms of the running sums of `exp(z)` along an axis."""
-    sums = [
-        logsumexp(part, along)
-        for part in (
-            np.take(z, range(k + 1), axis=along[0]) for k in range(z.shape[along[0]])
-        )
-    ]
-    return np.stack(sums, axis=along[0]) if sums else z
-
-
-def running_mean(z: Array, level: Array, v: Array, along: Axes) -> Array:
-    """Return the sums of `exp(z[j] - level[i]) * v[j]` over j <= i."""
-    z, level, v = (np.moveaxis(x, along[0], -1) for x in (z, level, v))
-    difference = z[..., None, :] - level[..., :, None]
-    counts = np.tri(z.shape[-1], dtype=bool)
-    triangle = np.where(counts, np.exp(np.where(counts, difference, 0.0)), 0.0)
-    return np.moveaxis(np.sum(triangle * v[..., None, :], axis=-1), -1, along[0])
-
-
-def running_share(z: Array, level: Array, w: Array, along: Axes) -> Array:
-    """Return the sums of `exp(z[j] - level[i]) * w[i]` over i >= j."""
-    z, level, w = (np.flip(x, along) for x in (z, level, w))
-    return np.flip(running_mean(-level, -z, w, along), along)
-
-
-def cholesky(a: Array) -> Array:
-    """Return the lower Cholesky factor; complex arguments are not conjugated."""
-    factor = np.zeros_like(a)
-    for j in range(a.shape[-1]):
-        rest = factor[..., j:, :j] @ factor[..., j, :j, None]
-        column = a[..., j:, j] - rest[..., 0]
-        factor[..., j:, j] = column / np.sqrt(column[..., :1])
-    return factor
-
-
-def expm(a: Array) -> Array:
-    """Return the matrix exponential over the last two axes."""
-    import scipy.linalg
-
-    return np.asarray(scipy.linalg.expm(a))
-
-
-def reshape(x: Array, shape: tuple[int, ...]) -> Array:
-    """Return the entries in C order in another shape."""
-    return np.reshape(x, shape)
-
-
-OPERATORS: dict[str, Callable[..., Array]] = {
-    "cholesky": cholesky,
-    "expm": expm,
-    "reshape": reshape,
-    "inv": np.linalg.inv,
-    "det": np.linalg.det,
-    "logdet": logdet,
-    "logsumexp": logsumexp,
-    "softmax": softmax,
-    "max": max_,
-    "min": min_,
-    "prod": prod,
-    "prod_others": prod_others,
-    "running_logsumexp": running_logsumexp,
-    "running_mean": running_mean,
-    "running_share": running_share,
-}
+__all__ = ["FUNCTIONS", "OPERATORS"]

@@ -22,7 +22,7 @@ from tensorgen.ir.nodes import (
     Term,
     constant_value,
 )
-from tensorgen.operators import reshape
+from tensorgen.operators import lengths, powers, reshape
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.elementwise import ELEMENTWISE
@@ -299,6 +299,11 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
     "sqrt": (_at_constant(0, 0), _at_constant(1, 1), _root),
     "root": (_at_constant(0, 0), _at_constant(1, 1), _root),
     "pow": (_pow,),
+    "hypot": (lengths.hypot,),
+    "rhypot": (lengths.rhypot,),
+    "inverse": (lengths.inverse,),
+    "power_slope": (powers.slope,),
+    "power_curve": (powers.curve,),
     "xlogy": (_xlogy,),
     "logical_not": (_not,),
     "sin": (_at_constant(0, 0),),
@@ -375,6 +380,7 @@ _PAIR_RULES: tuple[Callable[[Graph, Args], list[Ref] | None], ...] = (
     _exp_sigmoid,
     _softmax,
     _xlogx,
+    powers.squared_log,
     reshape.merged,
 )
 

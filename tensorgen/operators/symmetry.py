@@ -26,11 +26,28 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 
-EVEN = frozenset(["abs", "cos", "cosh", "sech2"])
+EVEN = frozenset(
+    "abs atan_slope cos cosh gauss one_minus_square sech2".split()  # noqa: SIM905
+)
 """Functions with f(-x) = f(x)."""
 
 ODD = frozenset(
-    "sin tan asin atan sinh tanh asinh atanh cbrt erf sign".split()  # noqa: SIM905
+    [
+        "sin",
+        "tan",
+        "asin",
+        "atan",
+        "sinh",
+        "tanh",
+        "asinh",
+        "atanh",
+        "cbrt",
+        "erf",
+        "sign",
+        "tilt",
+        "inverse",
+        "gauss_moment",
+    ]
 )
 """Functions with f(-x) = -f(x)."""
 

@@ -26,19 +26,21 @@ class Elementwise:
     `z` of the arguments and the functions of this same table. `numpy` is the template
     of a call with `{0}`, `{1}`: for arguments in parentheses where needed; `np` in it
     becomes the array module of the backend. A template that starts with `_` calls a
-    helper of the generated module. `sample` are points inside the domain, `extreme`
-    ones where values and derivatives must keep their digits.
+    helper of the generated module. Where `expand` is given, an expression in the same
+    names, it is what code is emitted for. `sample` are points inside the domain,
+    `extreme` ones where values and derivatives must keep their digits.
     """
 
     name: str
     partials: tuple[str, ...]
-    numpy: str
+    numpy: str = ""
     sample: tuple[float, ...] = (-1.7, -0.4, 0.3, 0.9, 2.5)
     extreme: tuple[float, ...] = ()
     boolean: bool = False
     safe: tuple[int, int] | None = None  # (argument, a number where all is finite)
     complex: bool = True  # analytic, so that a complex step differentiates it
     requires: str = ""  # a module imported lazily, e.g. scipy.special
+    expand: str = ""
 
     @property
     def arity(self) -> int:

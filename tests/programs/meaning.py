@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.operators.reference import FUNCTIONS, cholesky, expm, logdet
+from tensorgen.operators.reference import FUNCTIONS
+from tensorgen.operators.reference_arrays import cholesky, expm, logdet
 from tests.programs.reading import Meaningless, Runtime, read
 from tests.programs.tree import RandomProgram, Statement
 

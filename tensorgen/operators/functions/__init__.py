@@ -272,7 +272,26 @@ _ROWS = (
 )
 
 # Rows of the elementwise table that only derivatives and stable forms use.
-_HIDDEN = ("root", "rroot", "xlogx", "sech2", "step", "polygamma")
+_HIDDEN = frozenset(
+    [
+        "root",
+        "rroot",
+        "xlogx",
+        "sech2",
+        "step",
+        "polygamma",
+        "power_slope",
+        "power_curve",
+        "one_minus_square",
+        "atan_slope",
+        "tilt",
+        "cosine",
+        "rhypot",
+        "inverse",
+        "gauss",
+        "gauss_moment",
+    ]
+)
 _ARGUMENTS = {
     "where": ("condition", "x", "y"),
     "pow": ("x", "y"),

@@ -1,0 +1,138 @@
+"""What the functions of whole arrays mean, written in NumPy apart from the emission.
+
+Like the elementwise ones in `reference`, they take complex arrays too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tensorgen.operators.complex_parts import is_complex, join
+
+# An array or NumPy scalar, real or complex: NumPy's types know no more of arithmetic.
+Array = Any
+Axes = tuple[int, ...]
+
+
+def logdet(a: Array) -> Array:
+    """Return `log|det a|` over the last two axes."""
+    sign, size = np.linalg.slogdet(a)
+    if not is_complex(a):
+        return np.asarray(size)
+    return np.asarray(join(size, np.angle(sign * np.sign(sign.real))))
+
+
+def _top(x: Array, axes: Axes) -> Array:
+    """The largest real part along the axes, 0 where it is not finite."""
+    top = np.max(x.real, axis=axes, keepdims=True)
+    return np.where(np.isfinite(top), top, 0.0)
+
+
+def logsumexp(x: Array, axes: Axes) -> Array:
+    """Return `log(sum(exp(x)))` along the axes."""
+    top = _top(x, axes)
+    total = np.sum(np.exp(x - top), axis=axes)
+    return np.log(total) + np.squeeze(top, axis=axes)
+
+
+def softmax(x: Array, axes: Axes) -> Array:
+    """Return `exp(x) / sum(exp(x))` along the axes."""
+    weights = np.exp(x - _top(x, axes))
+    return weights / np.sum(weights, axis=axes, keepdims=True)
+
+
+def max_(x: Array, axes: Axes) -> Array:
+    """Return the mean of the largest entries along the axes."""
+    hit = x.real == np.max(x.real, axis=axes, keepdims=True)
+    return np.sum(np.where(hit, x, 0.0), axis=axes) / np.sum(hit, axis=axes)
+
+
+def min_(x: Array, axes: Axes) -> Array:
+    """Return the mean of the smallest entries along the axes."""
+    return -max_(-x, axes)
+
+
+def prod(x: Array, axes: Axes) -> Array:
+    """Return the product along the axes."""
+    return np.asarray(np.prod(x, axis=axes))
+
+
+def prod_others(x: Array, axes: Axes) -> Array:
+    """Return for each entry the product of the others along the axes."""
+    value = np.ones_like(x)
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    for at, other in product(np.ndindex(x.shape), repeat=2):
+        if at != other and all(at[axis] == other[axis] for axis in kept):
+            value[at] *= x[other]
+    return value
+
+
+def running_logsumexp(z: Array, along: Axes) -> Array:
+    """Return the logarithms of the running sums of `exp(z)` along an axis."""
+    sums = [
+        logsumexp(part, along)
+        for part in (
+            np.take(z, range(k + 1), axis=along[0]) for k in range(z.shape[along[0]])
+        )
+    ]
+    return np.stack(sums, axis=along[0]) if sums else z
+
+
+def running_mean(z: Array, level: Array, v: Array, along: Axes) -> Array:
+    """Return the sums of `exp(z[j] - level[i]) * v[j]` over j <= i."""
+    z, level, v = (np.moveaxis(x, along[0], -1) for x in (z, level, v))
+    difference = z[..., None, :] - level[..., :, None]
+    counts = np.tri(z.shape[-1], dtype=bool)
+    triangle = np.where(counts, np.exp(np.where(counts, difference, 0.0)), 0.0)
+    return np.moveaxis(np.sum(triangle * v[..., None, :], axis=-1), -1, along[0])
+
+
+def running_share(z: Array, level: Array, w: Array, along: Axes) -> Array:
+    """Return the sums of `exp(z[j] - level[i]) * w[i]` over i >= j."""
+    z, level, w = (np.flip(x, along) for x in (z, level, w))
+    return np.flip(running_mean(-level, -z, w, along), along)
+
+
+def cholesky(a: Array) -> Array:
+    """Return the lower Cholesky factor; complex arguments are not conjugated."""
+    factor = np.zeros_like(a)
+    for j in range(a.shape[-1]):
+        rest = factor[..., j:, :j] @ factor[..., j, :j, None]
+        column = a[..., j:, j] - rest[..., 0]
+        factor[..., j:, j] = column / np.sqrt(column[..., :1])
+    return factor
+
+
+def expm(a: Array) -> Array:
+    """Return the matrix exponential over the last two axes."""
+    import scipy.linalg
+
+    return np.asarray(scipy.linalg.expm(a))
+
+
+def reshape(x: Array, shape: tuple[int, ...]) -> Array:
+    """Return the entries in C order in another shape."""
+    return np.reshape(x, shape)
+
+
+OPERATORS: dict[str, Callable[..., Array]] = {
+    "cholesky": cholesky,
+    "expm": expm,
+    "reshape": reshape,
+    "inv": np.linalg.inv,
+    "det": np.linalg.det,
+    "logdet": logdet,
+    "logsumexp": logsumexp,
+    "softmax": softmax,
+    "max": max_,
+    "min": min_,
+    "prod": prod,
+    "prod_others": prod_others,
+    "running_logsumexp": running_logsumexp,
+    "running_mean": running_mean,
+    "running_share": running_share,
+}

@@ -1,0 +1,216 @@
+"""The functions that are judged: each in the language and again for SymPy."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+from sympy import Abs, Expr, Piecewise, Rational, exp, log, pi, sqrt
+
+X, Y, Z = VARIABLES = sympy.symbols("x y z", real=True)
+LARGEST = 1.7e308
+Points = NDArray[np.float64]
+
+
+class Form(NamedTuple):
+    """A function of one to three numbers.
+
+    `text` is an expression of x, or of x and y, or of the vector x of length three;
+    `exact` means the same to SymPy. It is judged where every argument lies between
+    `low` and `high`, at the points of the grid and at `extra` ones. Derivatives are not
+    judged where one of `kinks` is 0: there conventions hold, which other tests name.
+    """
+
+    text: str
+    exact: Expr
+    low: float = -LARGEST
+    high: float = LARGEST
+    extra: tuple[float, ...] = ()
+    vector: bool = False
+    kinks: tuple[Expr, ...] = ()
+
+    @property
+    def variables(self) -> tuple[sympy.Symbol, ...]:
+        """The arguments, in order."""
+        if self.vector:
+            return (X, Y, Z)
+        return (X, Y) if Y in self.exact.free_symbols else (X,)
+
+
+def near(*points: float) -> tuple[float, ...]:
+    """The points, their neighbours and what lies close by."""
+    found = []
+    for p in points:
+        found += [np.nextafter(p, -np.inf), p, np.nextafter(p, np.inf)]
+        found += [
+            p + sign * 10.0**k for k in (-15, -12, -8, -4, -2) for sign in (1, -1)
+        ]
+    return tuple(float(p) for p in found)
+
+
+def positive(text: str, exact: Expr, extra: tuple[float, ...] = ()) -> Form:
+    """A function of positive numbers."""
+    return Form(text, exact, low=5e-324, extra=extra)
+
+
+def unit(text: str, exact: Expr) -> Form:
+    """A function of numbers between -1 and 1."""
+    return Form(text, exact, low=-1, high=1, extra=near(-1, 1))
+
+
+CDF = sympy.erfc(-X / sqrt(2)) / 2
+SELU = (1.0507009873554805, 1.6732632423543772)
+
+
+def _less(condition: Expr, first: Expr, second: Expr) -> Expr:
+    return Piecewise((first, condition), (second, True))
+
+
+def _exact(number: float) -> Expr:
+    return Rational(number)
+
+
+ONE = (
+    Form("exp(x)", exp(X)),
+    Form("expm1(x)", exp(X) - 1),
+    positive("log(x)", log(X), extra=near(1)),
+    Form("log1p(x)", log(1 + X), low=-1, extra=near(-1)),
+    positive("log2(x)", log(X) / log(2), extra=near(1)),
+    positive("log10(x)", log(X) / log(10), extra=near(1)),
+    positive("sqrt(x)", sqrt(X)),
+    Form(
+        "cbrt(x)",
+        _less(X < 0, -((-X) ** Rational(1, 3)), X ** Rational(1, 3)),
+    ),
+    Form("square(x)", X**2),
+    Form("reciprocal(x)", 1 / X),
+    Form("x**3", X**3),
+    Form("x**-2", X**-2),
+    positive("x**(3/2)", X ** Rational(3, 2)),
+    positive("x**(-1/3)", X ** Rational(-1, 3)),
+    Form("abs(x)", _less(X < 0, -X, X)),
+    Form("sin(x)", sympy.sin(X)),
+    Form("cos(x)", sympy.cos(X)),
+    Form("tan(x)", sympy.tan(X)),
+    unit("asin(x)", sympy.asin(X)),
+    unit("acos(x)", sympy.acos(X)),
+    Form("atan(x)", sympy.atan(X)),
+    Form("sinh(x)", sympy.sinh(X)),
+    Form("cosh(x)", sympy.cosh(X)),
+    Form("tanh(x)", sympy.tanh(X)),
+    Form("asinh(x)", sympy.asinh(X)),
+    Form("acosh(x)", sympy.acosh(X), low=1, extra=near(1)),
+    unit("atanh(x)", sympy.atanh(X)),
+    Form("sigmoid(x)", 1 / (1 + exp(-X))),
+    Form("softplus(x)", log(1 + exp(X))),
+    Form("log_sigmoid(x)", -log(1 + exp(-X))),
+    Form("relu(x)", _less(X < 0, 0 * X, X)),
+    Form("erf(x)", sympy.erf(X)),
+    Form("erfc(x)", sympy.erfc(X)),
+    positive("lgamma(x)", sympy.loggamma(X), extra=near(1, 2)),
+    positive("digamma(x)", sympy.digamma(X), extra=near(1.4616321449683622)),
+    # The prelude.
+    Form("gelu(x)", X * CDF),
+    Form("silu(x)", X / (1 + exp(-X))),
+    Form("elu(x)", _less(X < 0, exp(X) - 1, X)),
+    Form("celu(x, 3)", _less(X < 0, 3 * (exp(X / 3) - 1), X)),
+    Form(
+        "selu(x)",
+        _exact(SELU[0]) * _less(X < 0, _exact(SELU[1]) * (exp(X) - 1), X),
+    ),
+    Form("leaky_relu(x, 1/4)", _less(X < 0, X / 4, X)),
+    Form("softsign(x)", _less(X < 0, X / (1 - X), X / (1 + X))),
+    Form("mish(x)", X * sympy.tanh(log(1 + exp(X)))),
+    Form("logit(x)", log(X / (1 - X)), low=5e-324, high=1, extra=near(0.5, 1)),
+    Form(
+        "clip(x, -2, 3)",
+        Piecewise((-2 + 0 * X, X < -2), (X, X < 3), (3 + 0 * X, True)),
+        extra=near(-2, 3),
+        kinks=(X + 2, X - 3),
+    ),
+    Form(
+        "huber(x, 2)",
+        _less(Abs(X) <= 2, X**2 / 2, 2 * (_less(X < 0, -X, X) - 1)),
+        extra=near(-2, 2),
+    ),
+    positive("xlogy(x, x)", X * log(X)),
+    positive("x*log(x)", X * log(X)),
+)
+
+TWO = (
+    Form("hypot(x, y)", sqrt(X**2 + Y**2)),
+    Form("atan2(x, y)", sympy.atan2(X, Y)),
+    Form("logaddexp(x, y)", log(exp(X) + exp(Y))),
+    Form("maximum(x, y)", _less(X < Y, Y, X), kinks=(X - Y,)),
+    Form("minimum(x, y)", _less(X < Y, X, Y), kinks=(X - Y,)),
+    positive("pow(x, y)", X**Y),
+    positive("xlogy(x, y)", X * log(Y)),
+    Form("glu(x, y)", X / (1 + exp(-Y)), low=-300, high=300),
+)
+
+MEAN = (X + Y + Z) / 3
+SUM_EXP = exp(X) + exp(Y) + exp(Z)
+VECTOR = (
+    Form("norm(x)", sqrt(X**2 + Y**2 + Z**2), vector=True),
+    Form("sqrt(sum(x**2))", sqrt(X**2 + Y**2 + Z**2), vector=True),
+    Form("norm(x, 1)", sum(_less(v < 0, -v, v) for v in VARIABLES), vector=True),
+    Form("sum(x)", X + Y + Z, vector=True),
+    Form("mean(x)", MEAN, vector=True),
+    Form("var(x)", sum((v - MEAN) ** 2 for v in VARIABLES) / 3, vector=True),
+    Form("prod(x)", X * Y * Z, vector=True),
+    Form(
+        "max(x)",
+        Piecewise((X, (X > Y) & (X > Z)), (Y, Y > Z), (Z, True)),
+        vector=True,
+        kinks=(X - Y, Y - Z, X - Z),
+    ),
+    Form("logsumexp(x)", log(SUM_EXP), vector=True),
+    Form("softmax(x)[0]", exp(X) / SUM_EXP, vector=True),
+    Form("log_softmax(x)[0]", X - log(SUM_EXP), vector=True),
+)
+
+FORMS = (*ONE, *TWO, *VECTOR)
+
+
+def points(form: Form, fine: bool) -> Points:
+    """Where a form is judged: one row for each argument."""
+    arity = len(form.variables)
+    if arity == 1:
+        sizes = np.logspace(-300, 300, 241 if fine else 7)
+        line = np.linspace(0, 1000, 201 if fine else 3)[1:]
+        small = np.linspace(0, 30, 181 if fine else 5)[1:]
+        sizes = np.concatenate([sizes, line, small, [5e-324, 1e-155, 1e155, LARGEST]])
+        chosen = np.unique([*sizes, *-sizes, *form.extra])
+        grid = chosen[None]
+    else:
+        steps: tuple[float, ...] = (
+            1e-300,
+            1e-155,
+            1e-8,
+            0.7,
+            1.0,
+            30.0,
+            1e3,
+            1e8,
+            1e155,
+            1e300,
+        )
+        if not fine or arity == 3:
+            steps = (
+                steps[::3] if not fine else (1e-300, 1e-155, 1e-3, 3.0, 1e155, 1e300)
+            )
+        around = [s * f for s, f in zip(steps, (1, 1.1, 0.9, 1.3) * 3, strict=False)]
+        first = [*steps, *(-s for s in around)]
+        rest = [*around, *(-s for s in steps[:: 1 if fine else 2])]
+        grid = np.array(list(product(first, *[rest] * (arity - 1)))).T
+        if arity == 3:
+            grid[2] *= 0.77
+            grid = grid[:, :: 1 if fine else 4]
+    inside = ((grid >= form.low) & (grid <= form.high)).all(axis=0)
+    return grid[:, inside]
+
+
+__all__ = ["FORMS", "ONE", "TWO", "VECTOR", "Form", "pi", "points"]

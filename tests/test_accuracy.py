@@ -1,0 +1,75 @@
+"""Values and derivatives keep their digits at every size of argument."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorgen
+from tensorgen.emit import render
+
+
+@pytest.fixture(autouse=True)
+def as_it_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Numbers are looked at here, not text: laying it out is half of the time.
+    monkeypatch.setattr(render, "layout", lambda source: source)
+
+
+def load(expr: str, wrt: str, inputs: str, emit: str = "") -> Any:
+    """The module of one function `f`."""
+    lines = ["tensorgen: 1", f"inputs: {{{inputs}}}", "functions:", "  f:"]
+    lines += [f'    expr: "{expr}"', f"    wrt: {wrt}"]
+    lines += [f"    emit: [{emit or 'gradient, dense_hessian'}]"]
+    return tensorgen.load("\n".join(lines) + "\n")
+
+
+def test_a_polynomial_has_its_derivatives_at_zero() -> None:
+    module = load("sum(c[k]*x[i]**k, k, i)", "x", "x: [n], c: [p]")
+    x, c = np.array([0.0, -2.0, 1.0]), np.array([5.0, 3.0, 7.0, 11.0])
+    slope = np.polynomial.Polynomial(c).deriv()
+    np.testing.assert_allclose(module.f_grad(x, c), slope(x), rtol=1e-14)
+    hessian = np.diag(slope.deriv()(x))
+    np.testing.assert_allclose(module.f_hess_dense(x, c), hessian, rtol=1e-14)
+
+
+def test_a_power_has_its_derivatives_by_both_at_zero() -> None:
+    module = load("sum(x**y)", "[x, y]", "x: [n], y: [n]")
+    x, y = np.zeros(4), np.array([1.0, 2.0, 3.0, 2.5])
+    with np.errstate(divide="ignore"):
+        gradient = module.f_grad(x, y)
+        hessian = module.f_hess_dense(x, y)
+    np.testing.assert_array_equal(gradient.x, [1, 0, 0, 0])
+    np.testing.assert_array_equal(gradient.y, np.zeros(4))
+    np.testing.assert_array_equal(np.diag(hessian["x", "x"]), [0, 2, 0, 0])
+    np.testing.assert_array_equal(np.diag(hessian["x", "y"])[1:], np.zeros(3))
+    np.testing.assert_array_equal(np.diag(hessian["y", "y"]), np.zeros(4))
+
+
+def test_a_power_to_zero_is_constant_even_of_zero() -> None:
+    module = load("sum(x**y)", "x", "x: [n], y: [n]")
+    x, y = np.array([0.0, 0.0, -3.0]), np.array([0.0, 1.0, 0.0])
+    np.testing.assert_array_equal(module.f_grad(x, y), [0, 1, 0])
+    np.testing.assert_array_equal(module.f_hess_dense(x, y), np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("large", [1e17, 1e200, 1e-200])
+def test_products_of_tiny_and_huge_factors_have_their_derivatives(large: float) -> None:
+    module = load("prod(x)", "x", "x: [n]")
+    x = np.array([large, 3.0, large])
+    with np.errstate(over="ignore"):  # the square of what is large
+        gradient, hessian = module.f_grad(x), module.f_hess_dense(x)
+    np.testing.assert_allclose(gradient[[0, 2]], 3 * large, rtol=1e-15)
+    expected = [[0, large, 3], [large, 0, large], [3, large, 0]]
+    np.testing.assert_allclose(hessian, expected, rtol=1e-15)
+
+
+def test_a_product_with_zeros_has_its_derivatives_along_several_axes() -> None:
+    module = load("prod(X)", "X", "X: [m, n]")
+    X = np.array([[2.0, 0.0], [3.0, 5.0]])
+    np.testing.assert_array_equal(module.f_grad(X), [[0, 30], [0, 0]])
+    expected = np.zeros((2, 2, 2, 2))
+    for at, value in (((0, 0), 15.0), ((1, 0), 10.0), ((1, 1), 6.0)):
+        expected[(0, 1, *at)] = expected[(*at, 0, 1)] = value
+    np.testing.assert_array_equal(module.f_hess_dense(X), expected)
