@@ -21,6 +21,7 @@ from tests.calls import specs
 from tests.device.agreement import Pair
 from tests.device.cases import CASES, EDGES, NAMED, Case
 from tests.device.library import execute, missing, stand_in
+from tests.emitted_trees import escapes
 
 Make = Callable[[Case], Pair]
 
@@ -193,7 +194,7 @@ def test_indices_out_of_range_are_refused(cupy: ModuleType) -> None:
 
 
 @specs(CASES)
-def test_the_header_names_what_is_imported_where_used(case: Case) -> None:
+def test_modules_compute_only_and_name_what_they_import_where_used(case: Case) -> None:
     for source in case.sources():
         header = source.split("\n")[1].partition("used: ")[2].rstrip(".").split(", ")
         for node in ast.walk(ast.parse(source)):
@@ -202,6 +203,7 @@ def test_the_header_names_what_is_imported_where_used(case: Case) -> None:
                 names = [alias.name for alias in node.names]
                 paths = [module, *(f"{module}.{n}" for n in names)] if module else names
                 assert set(paths) & set(header), (paths, header)
+        assert escapes(source) == []
 
 
 def test_a_hessian_is_a_linear_operator_of_cupyx(cupy: ModuleType) -> None:
