@@ -22,7 +22,7 @@ EXAMPLES := $(sort $(wildcard examples/*.yaml))
 CODE := tensorgen tests examples benchmarks docs
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint check format golden bench gpu fuzz torture clean
+.PHONY: help demo test lint check format golden bench gpu fuzz mutants torture clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -65,6 +65,9 @@ gpu: $(DEV)  ## tests that need a CUDA device; CUPY=cupy-cuda13x for CUDA 13
 
 fuzz: $(DEV)  ## random programs against the oracles, SEEDS=START:STOP; keeps the outcome
 	$(BIN)/python -m tests.fuzz --seeds $(SEEDS)
+
+mutants: $(DEV)  ## break the compiler in hundreds of places, and see what tests notice
+	$(BIN)/python -m tests.mutants
 
 torture: $(DEV)  ## kill, interrupt and starve runs that write files, at every moment
 	$(BIN)/python -m tests.torture
