@@ -162,12 +162,16 @@ def _stage(temporary: Path, change: _Change) -> Path:
     """Write a new file, with the permissions of the one that it will replace."""
     # Opened by hand so that a new file gets the permissions that the umask grants.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with open(os.open(temporary, flags, 0o666), "wb") as file:
-        if change.found:
-            os.chmod(temporary, change.target.stat().st_mode & 0o7777)
-        file.write(change.data)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with open(os.open(temporary, flags, 0o666), "wb") as file:
+            if change.found:
+                os.chmod(temporary, change.target.stat().st_mode & 0o7777)
+            file.write(change.data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        # Who reads this knows the file that was to be written, not its stand-in.
+        raise OSError(error.errno, error.strerror, str(change.path)) from error
     return temporary
 
 
