@@ -39,7 +39,8 @@ def compile_spec(
     chosen = _mode(mode)
     spec = read_spec(source)
     graph = Graph(StableForms())
-    program = elaborate(spec, graph, Differentiate(graph))
+    variables = {wrt.name for function in spec.functions for wrt in function.wrt}
+    program = elaborate(spec, graph, Differentiate(graph, variables))
     planners = [Planner(graph, spec, program, f, chosen) for f in program.functions]
     plans = [planner.plans() for planner in planners]
     # Problems come last: nodes made for them have no say in the functions' text.

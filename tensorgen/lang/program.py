@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
 from tensorgen.errors import Faults, Text
@@ -19,6 +19,7 @@ from tensorgen.lang.sizes import check_emit, check_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
 from tensorgen.operators.functions.array import Array, SizeCheck
+from tensorgen.operators.guards import guard
 from tensorgen.spec.model import Definition, FunctionSpec, InputSpec, Spec
 
 
@@ -96,7 +97,7 @@ def elaborate(spec: Spec, graph: Graph, differentiate: Differentiator) -> Progra
             value, record = _define(session, item.definition, item.body, Names(things))
             things[name] = Thing("a definition", value, record)
         elif item.function is not None:
-            thing, function = _function(session, item, things, spec)
+            thing, function = _function(session, item, things, spec, inputs)
             things[name] = thing
             if function is not None:
                 found[name] = function
@@ -215,7 +216,11 @@ def _statement(
 
 
 def _function(
-    session: Session, item: _Parsed, things: dict[str, Thing], spec: Spec
+    session: Session,
+    item: _Parsed,
+    things: dict[str, Thing],
+    spec: Spec,
+    inputs: dict[str, Node],
 ) -> tuple[Thing, ElaboratedFunction | None]:
     """Elaborate a function with its `where`, whose names see those above them."""
     assert item.function is not None
@@ -244,9 +249,10 @@ def _function(
     check_sizes(session.faults, function, value.node, record, arguments)
     check_emit(session.faults, function, value)
     checks = tuple(record.checks)
-    return thing, ElaboratedFunction(
-        function, value.node, arguments, tuple(local), checks
-    )
+    new = guard(session.graph, value.node, [inputs[w.name] for w in function.wrt])
+    node = new.get(value.node, value.node)
+    seen = tuple(replace(x, node=new.get(x.node, x.node)) for x in local)
+    return thing, ElaboratedFunction(function, node, arguments, seen, checks)
 
 
 def _left_side(name: str, indices: Iterable[Text] | None) -> str:

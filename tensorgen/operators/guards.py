@@ -1,110 +1,322 @@
-"""Guards: what a condition leaves out is kept away from functions that break there.
+"""Guards: what a condition or a range excludes never reaches values or derivatives.
 
-A sum with a condition multiplies by zeros and ones, and zero times infinity is no
-number: `D[i, j]**-6` on a diagonal that the range leaves out, or the derivative of a
-distance of a point from itself. So the argument of a function that is infinite
-somewhere becomes a harmless number wherever the condition fails, before the function
-is applied; then its value and all its derivatives are finite there, and the mask
-removes them.
+The derivative of `where(c, a, b)` multiplies that of `a` by a condition, and a sum over
+a range by an indicator: 0 times infinity is no number. So whatever could be infinite or
+NaN where it is not read becomes a harmless number there, before anything is derived:
+the arguments of functions that are infinite somewhere, and data that meet the mask.
+Then zeros multiply finite numbers only, in derivatives of every order, in whatever
+order passes multiply.
+
+A variable is a finite number, for a derivative is taken there; data may be anything
+where they are not read. What no mask multiplies stays as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable
+from typing import NamedTuple, cast
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Node, Product, Ref, Sum, constant_value
+from tensorgen.ir.nodes import (
+    Call,
+    Constraint,
+    Input,
+    Label,
+    Map,
+    Node,
+    Product,
+    Ref,
+    Sum,
+    children,
+    constant_value,
+    is_light,
+    topological,
+    triples,
+)
+from tensorgen.operators.bounds import is_polynomial, is_unsafe
+from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.scalar import apply
+from tensorgen.operators.masks import (
+    Clause,
+    Context,
+    clauses,
+    excludes,
+    of_operand,
+    ranges,
+)
+from tensorgen.operators.scalar import apply, ref
 
-ONE_AT_ONE = ("cbrt", "pow", "root", "rroot", "sqrt")
+ZERO_AT_ZERO = frozenset("abs asinh atan cbrt expm1 log1p relu sin sqrt tanh".split())
+"""Functions that are 0 at 0."""
+
+ONE_AT_ONE = frozenset(["cbrt", "pow", "root", "rroot", "sqrt"])
 """Functions that are 1 at 1."""
 
-Where = tuple[int | None, ...]
-"""For each axis of a node the axis of the mask that it is, if any."""
+REGULAR = frozenset(["cholesky", "det", "inv", "logdet"])
+"""Functions that want regular matrices, or whose derivatives do."""
 
 
-def guarded(graph: Graph, node: Node, mask: Node, where: Sequence[int | None]) -> Node:
-    """Return a node that agrees where `mask` holds, and stays finite elsewhere.
+class Guarded(NamedTuple):
+    """What agrees with a node where that is read, and what is known of it elsewhere.
 
-    `where` says which axes of the node are the mask's. Only what has all of these is
-    looked into: a value that the mask tells apart. Infinite inputs are left to the
-    mask, which selects.
+    `finite` says that it is finite there; `value` is the number that it is, if known.
+    All its derivatives are finite there anyway.
     """
-    return _Guard(graph, mask).visit(node, tuple(where))
+
+    node: Node
+    finite: bool = True
+    value: int | None = None
+
+
+Visit = Generator[tuple[Node, Context], Guarded, Guarded]
+
+
+def guard(graph: Graph, root: Node, variables: Iterable[Node]) -> dict[Node, Node]:
+    """Return what to read in place of `root` and of nodes below it.
+
+    Nodes that stay, and those that are read under several masks, are left out.
+    """
+    return _Guard(graph, root, variables).run(root)
 
 
 class _Guard:
-    def __init__(self, graph: Graph, mask: Node) -> None:
+    def __init__(self, graph: Graph, root: Node, variables: Iterable[Node]) -> None:
         self.graph = graph
-        self.mask = mask
-        self.done: dict[tuple[Node, Where], Node] = {}
+        self.done: dict[tuple[Node, Context], Guarded] = {}
+        self.varying = set(variables)
+        self.masked: set[Node] = set()
+        self.data: dict[Node, frozenset[Node]] = {}
+        for node in topological([root]):
+            below = children(node)
+            if any(child in self.varying for child in below):
+                self.varying.add(node)
+            if excludes(node) or any(child in self.masked for child in below):
+                self.masked.add(node)
+            own = isinstance(node, Input) and node.index is None
+            mine = [node] if own and node not in self.varying else []
+            self.data[node] = frozenset(mine).union(*(self.data[c] for c in below))
 
-    def visit(self, node: Node, where: Where) -> Node:
-        covered = {axis for axis in where if axis is not None}
-        if len(covered) < self.mask.order:
-            return node
-        key = (node, where)
-        if key not in self.done:
-            self.done[key] = self._rebuilt(node, where)
-        return self.done[key]
+    def run(self, root: Node) -> dict[Node, Node]:
+        """Visit all nodes, without recursion."""
+        if root not in self.masked:
+            return {}
+        stack = [((root, ()), self._visit(root, ()))]
+        answer: Guarded | None = None
+        while stack:
+            key, visit = stack[-1]
+            try:
+                wanted = next(visit) if answer is None else visit.send(answer)
+            except StopIteration as stop:
+                answer = self.done[key] = cast(Guarded, stop.value)
+                self._carry_name(key[0], answer.node)
+                stack.pop()
+                continue
+            answer = self.done.get(wanted)
+            if answer is None:
+                stack.append((wanted, self._visit(*wanted)))
+        found: dict[Node, set[Node]] = {}
+        for (node, _), new in self.done.items():
+            found.setdefault(node, set()).add(new.node)
+        return {
+            old: min(new, key=lambda node: node.serial)
+            for old, new in found.items()
+            if len(new) == 1 and old not in new
+        }
 
-    def _rebuilt(self, node: Node, where: Where) -> Node:
-        axes = range(node.order)
+    def _carry_name(self, old: Node, new: Node) -> None:
+        if old in self.graph.names:
+            self.graph.names.setdefault(new, self.graph.names[old])
+
+    def _visit(self, node: Node, context: Context) -> Visit:
+        if not context and node not in self.masked:
+            return Guarded(node)
         match node:
-            case Map():
-                args = [self._argument(node, k, where) for k in range(len(node.args))]
-                return self.graph.map(
-                    node.function, axes, args, dict(enumerate(node.dims))
-                )
+            case Input():
+                return Guarded(node, self._is_read(node, context))
             case Sum():
-                terms = [
-                    (t.coefficient, self._inner(t.node, t.labels, where), t.labels)
-                    for t in node.terms
-                ]
-                return self.graph.sum(axes, terms, dict(enumerate(node.dims)))
-            case Product() if not node.constraints:
-                factors = [
-                    (self._inner(ref.node, ref.labels, where), ref.labels)
-                    for ref in node.factors
-                ]
-                return self.graph.product(
-                    axes,
-                    factors,
-                    coefficient=node.coefficient,
-                    sizes=dict(enumerate(node.sizes)),
-                )
+                return (yield from self._sum(node, context))
+            case Product() if not self._is_view(node):
+                return (yield from self._product(node, context))
+            case Product():
+                return Guarded(node, self._is_read(node, context))
+            case Map(function="where"):
+                return (yield from self._where(node, context))
+            case Map():
+                return (yield from self._map(node, context))
+            case Call():
+                return (yield from self._call(node, context))
             case _:
-                return node
+                return Guarded(node)
 
-    def _inner(self, node: Node, labels: Sequence[int], where: Where) -> Node:
-        return self.visit(
-            node, tuple(where[x] if x < len(where) else None for x in labels)
+    def _is_read(self, node: Node, context: Context) -> bool:
+        """Whether the masks exclude none of the data of a node."""
+        return all(self.data[node] <= clause.spared for clause in context)
+
+    def _is_view(self, node: Product) -> bool:
+        """Whether a product merely reads entries of data."""
+        return node not in self.varying and is_light(node) and _has_delta(node)
+
+    def _selected(self, node: Node, context: Context, other: Ref | int = 0) -> Guarded:
+        """`node` where all masks hold, and something else where one does not."""
+        condition, *masks = (Ref(clause.mask, clause.axes) for clause in context)
+        for mask in masks:
+            condition = apply(self.graph, "logical_and", condition, mask)
+        value = other if isinstance(other, int) else None
+        if isinstance(other, int):
+            other = Ref(self.graph.constant(other), ())
+        args = [condition, ref(node), other]
+        sizes = dict(enumerate(node.dims))
+        chosen = self.graph.map("where", range(node.order), args, sizes)
+        return Guarded(chosen, True, value)
+
+    # One kind of node each
+
+    def _sum(self, node: Sum, context: Context) -> Visit:
+        finite, zero = True, True
+        terms = []
+        for term in node.terms:
+            own = of_operand(context, term.labels)
+            inner = yield term.node, own
+            finite &= inner.finite
+            zero &= inner.value == 0 and len(own) == len(context)
+            terms.append((term.coefficient, inner.node, term.labels))
+        sizes = dict(enumerate(node.dims))
+        new = self.graph.sum(range(node.order), terms, sizes)
+        return Guarded(new, finite, 0 if zero else None)
+
+    def _where(self, node: Map, context: Context) -> Visit:
+        condition, *sides = node.args
+        holds = tuple(clauses(self.graph, condition))
+        fails = tuple(clauses(self.graph, apply(self.graph, "logical_not", condition)))
+        branches: list[Guarded] = []
+        for k, masks in enumerate((holds, fails)):
+            spared = self.data[sides[1 - k].node]
+            masks = tuple(mask._replace(spared=spared) for mask in masks)
+            whole = tuple(dict.fromkeys((*context, *masks)))
+            own = of_operand(whole, sides[k].labels)
+            inner = yield sides[k].node, own
+            value = inner.value if len(own) == len(whole) else None
+            branches.append(inner._replace(value=value))
+        first, second = branches
+        other = constant_value(second.node)
+        args = [
+            condition,
+            Ref(first.node, sides[0].labels),
+            Ref(second.node, sides[1].labels),
+        ]
+        out, sizes = range(node.order), dict(enumerate(node.dims))
+        if first.value == 0 and other == 0:  # it is 0 there already
+            return Guarded(self.graph.product(out, [args[1]], sizes=sizes), True, 0)
+        value = None
+        if other is not None and other.denominator == 1 and _same(holds, context):
+            value = int(other)
+        new = self.graph.map("where", out, args, sizes)
+        return Guarded(new, first.finite and second.finite, value)
+
+    def _map(self, node: Map, context: Context) -> Visit:
+        varies = node in self.varying
+        place, number = ELEMENTWISE[node.function].safe or (0, 0)
+        finite, value = True, None
+        args = []
+        for k, arg in enumerate(node.args):
+            own = of_operand(context, arg.labels)
+            x = yield arg.node, own
+            unsafe = own and k == place and is_unsafe(node, x.value, varies)
+            if unsafe or (own and varies and not x.finite):
+                safe = number if k == place and not is_polynomial(node) else 0
+                x = self._selected(x.node, own, safe)
+            finite &= x.finite
+            if not k and len(own) == len(context):
+                value = x.value
+            args.append((x.node, arg.labels))
+        sizes = dict(enumerate(node.dims))
+        new = self.graph.map(node.function, range(node.order), args, sizes)
+        return Guarded(new, finite, _value(node, value))
+
+    def _product(self, node: Product, context: Context) -> Visit:
+        masks: dict[Constraint, Clause] = {}
+        if not _has_delta(node):  # a delta does not run over what it excludes
+            found = ranges(self.graph, node).items()
+            masks = {constraint: Clause(*mask) for constraint, mask in found}
+        whole = (*context, *masks.values())
+        factors: list[_Factor] = []
+        for factor in node.factors:
+            own = of_operand(whole, factor.labels)
+            inner = yield factor.node, own
+            factors.append(_Factor(factor, inner, own))
+        varying = [factor.ref.node in self.varying for factor in factors]
+        for k, (factor, inner, own) in enumerate(factors):
+            others = any(varying[:k] + varying[k + 1 :])
+            if own and not inner.finite and (masks or others):
+                inner = self._selected(inner.node, own)
+                factors[k] = _Factor(factor, inner, own)
+        finite = all(factor.inner.finite for factor in factors)
+        zero = [factor.context for factor in factors if factor.inner.value == 0]
+        gone = [c for c, mask in masks.items() if any(mask in own for own in zero)]
+        new = self.graph.product(
+            range(node.order),
+            [(factor.inner.node, factor.ref.labels) for factor in factors],
+            coefficient=node.coefficient,
+            constraints=triples([c for c in node.constraints if c not in gone]),
+            sizes=dict(enumerate(node.sizes)),
         )
+        vanishes = finite and any(len(own) == len(whole) for own in zero)
+        return Guarded(new, finite, 0 if vanishes else None)
 
-    def _argument(self, node: Map, place: int, where: Where) -> Ref:
-        arg = node.args[place]
-        inner = Ref(self._inner(arg.node, arg.labels, where), arg.labels)
-        safe = ELEMENTWISE[node.function].safe
-        at = {axis: k for k, axis in enumerate(where) if axis is not None}
-        covered = {where[x] for x in arg.labels} >= set(at)
-        if safe is None or place != safe[0] or not covered or _is_polynomial(node):
-            return inner
-        if (
-            safe[1] == 1
-            and isinstance(inner.node, Map)
-            and inner.node is not arg.node
-            and inner.node.function in ONE_AT_ONE
-        ):
-            return inner  # it was guarded with 1 itself, and is 1 where that stands
-        mask = Ref(self.mask, tuple(at[a] for a in range(self.mask.order)))
-        number = Ref(self.graph.constant(safe[1]), ())
-        return apply(self.graph, "where", mask, inner, number)
+    def _call(self, node: Call, context: Context) -> Visit:
+        axes = _axes_of_argument(node)
+        finite = True
+        args = []
+        for arg in node.args:
+            own = of_operand(context, axes)
+            x = yield arg, own
+            if own and node.operator in REGULAR:
+                x = self._selected(x.node, own, self._unit(arg))
+            elif own and node in self.varying and not x.finite:
+                x = self._selected(x.node, own)
+            finite &= x.finite and (bool(own) or not context)
+            args.append(x.node)
+        params = dict(node.params)
+        new = self.graph.call(node.operator, args, node.dims, **params)
+        return Guarded(new, finite)
+
+    def _unit(self, matrices: Node) -> Ref:
+        row, column = matrices.order - 2, matrices.order - 1
+        return Ref(self.graph.unit(matrices.dims[-1:]), (row, column))
 
 
-def _is_polynomial(node: Map) -> bool:
-    """Whether a power has a whole exponent that is not negative."""
-    if node.function != "pow":
-        return False
-    exponent = constant_value(node.args[1].node)
-    return exponent is not None and exponent.denominator == 1 and exponent >= 0
+class _Factor(NamedTuple):
+    ref: Ref
+    inner: Guarded
+    context: Context
+
+
+def _has_delta(node: Product) -> bool:
+    return any(c.kind == "eq" for c in node.constraints)
+
+
+def _same(masks: Context, context: Context) -> bool:
+    """Whether two lists of masks say the same."""
+    mine, theirs = ({clause[:2] for clause in x} for x in (masks, context))
+    return mine == theirs
+
+
+def _axes_of_argument(node: Call) -> tuple[Label, ...]:
+    """For each axis of a call's argument that of the result; new ones count from -1."""
+    arg = node.args[0]
+    kept: dict[int, int] = {}
+    if node.operator in REGULAR:
+        kept = {axis: axis for axis in range(arg.order - 2)}
+    elif "axes" in dict(node.params):
+        axes = kept_axes(node)
+        same = node.order == arg.order
+        kept = {axis: axis if same else k for k, axis in enumerate(axes)}
+    return tuple(kept.get(axis, -1 - axis) for axis in range(arg.order))
+
+
+def _value(node: Map, value: int | None) -> int | None:
+    """What a function is at 0 or at 1, where that is plain."""
+    if node.function == "pow" and value == 0:
+        return 0 if is_polynomial(node) else None
+    plain = ONE_AT_ONE if value == 1 else ZERO_AT_ZERO if value == 0 else ()
+    return value if node.function in plain else None

@@ -26,6 +26,7 @@ from tensorgen.operators import lengths, powers, reshape
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.masks import absorbed
 from tensorgen.operators.scalar import apply, has_exact_power, power, times, total
 
 Args = tuple[Ref, ...]
@@ -381,6 +382,7 @@ _PAIR_RULES: tuple[Callable[[Graph, Args], list[Ref] | None], ...] = (
     _softmax,
     _xlogx,
     powers.squared_log,
+    absorbed,
     reshape.merged,
 )
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Product
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
@@ -30,7 +29,6 @@ from tensorgen.operators.functions.array import (
     number,
     product,
 )
-from tensorgen.operators.guards import guarded
 
 Axis = int | tuple[int, ...] | None
 
@@ -81,44 +79,15 @@ def _restored(build: Build, x: Array, axes: Sequence[int], keepdims: bool) -> Ar
     return insert_axes(build, x, axes, x.order + len(axes)) if keepdims else x
 
 
-def _sum(
-    build: Build, factors: Sequence[Array], axes: Sequence[int], mask: Mask
-) -> Array:
-    """Sum the product of arrays of one shape over axes, where the mask holds."""
-    shape = factors[0].shape
-    factors = [_guarded(build, factor, mask) for factor in factors]
+def _sum(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
+    """Sum an array over axes, where the mask holds."""
     if mask.condition is not None:
-        chosen = elementwise(
-            build, "where", [mask.condition, factors[0], number(build, 0)]
-        )
-        factors = [chosen, *factors[1:]]
-    operands: list[tuple[Array, Sequence[Label]]] = [
-        (factor, range(len(shape))) for factor in factors
-    ]
+        x = elementwise(build, "where", [mask.condition, x, number(build, 0)])
+    operands: list[tuple[Array, Sequence[Label]]] = [(x, range(x.order))]
     if mask.weight is not None:
-        # Multiplies as 0 or 1, so functions are kept finite where it is 0.
         order = mask.weight.order
-        operands.append((mask.weight, range(len(shape) - order, len(shape))))
-    return product(build, _kept(factors[0], axes), operands)
-
-
-def _guarded(build: Build, x: Array, mask: Mask) -> Array:
-    """Keep what the mask leaves out of `x` finite.
-
-    Deltas are left alone: they pick entries, and do not run over those they exclude.
-    """
-    whole = mask.whole(build)
-    if whole is None or not set(whole.batch) <= set(x.batch):
-        return x
-    weight = mask.weight and mask.weight.node
-    if isinstance(weight, Product) and any(c.kind == "eq" for c in weight.constraints):
-        return x
-    axes: list[int | None] = [None] * x.node.order
-    for k, label in enumerate(whole.batch):
-        axes[x.batch.index(label)] = k
-    for k in range(whole.order):
-        axes[x.node.order - whole.order + k] = len(whole.batch) + k
-    return Array(guarded(build.graph, x.node, whole.node, axes), x.batch)
+        operands.append((mask.weight, range(x.order - order, x.order)))
+    return product(build, _kept(x, axes), operands)
 
 
 def _filled(build: Build, x: Array, mask: Mask, fill: Array) -> Array:
@@ -166,7 +135,7 @@ def sum_(
 ) -> Array:
     """Build the sum of entries."""
     axes = normal_axes(axis, x.order)
-    return _restored(build, _sum(build, [x], axes, mask), axes, keepdims)
+    return _restored(build, _sum(build, x, axes, mask), axes, keepdims)
 
 
 def mean(
@@ -179,7 +148,7 @@ def mean(
     """Build the mean of entries."""
     axes = normal_axes(axis, x.order)
     share = reciprocal(build, _count(build, x, axes, mask))
-    value = times(build, [_sum(build, [x], axes, mask), share])
+    value = times(build, [_sum(build, x, axes, mask), share])
     return _restored(build, value, axes, keepdims)
 
 
@@ -260,10 +229,10 @@ def norm(
     """Build an entrywise norm: Euclidean, or with `ord` 1 or inf."""
     axes = normal_axes(axis, x.order)
     if ord in (None, 2):
-        square = _sum(build, [x, x], axes, mask)
+        square = _sum(build, times(build, [x, x]), axes, mask)
         value = elementwise(build, "root", [square])
     elif ord == 1:
-        value = _sum(build, [elementwise(build, "abs", [x])], axes, mask)
+        value = _sum(build, elementwise(build, "abs", [x]), axes, mask)
     elif ord == "inf":
         size = elementwise(build, "abs", [x])
         value = _call(build, "max", size, axes, mask, number(build, 0))

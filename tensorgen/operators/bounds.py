@@ -1,0 +1,103 @@
+"""Where functions are surely finite: what needs no guard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorgen.ir.nodes import (
+    Constant,
+    Input,
+    Map,
+    Node,
+    Product,
+    Size,
+    Sum,
+    constant_value,
+)
+from tensorgen.operators.definite import DEPTH, Sign, sign
+from tensorgen.operators.elementwise import ELEMENTWISE
+
+OVERFLOWING = frozenset(["cosh", "exp", "expm1", "sinh"])
+"""Functions that are infinite at large arguments."""
+
+BOUNDED = frozenset(
+    "atan cos erf erfc log_sigmoid sech2 sigmoid sign sin step tanh".split()
+)
+"""Functions with an upper bound."""
+
+
+def is_polynomial(node: Map) -> bool:
+    """Whether a power has a whole exponent that is not negative."""
+    if node.function != "pow":
+        return False
+    exponent = constant_value(node.args[1].node)
+    return exponent is not None and exponent.denominator == 1 and exponent >= 0
+
+
+def is_unsafe(node: Map, value: int | None, varies: bool) -> bool:
+    """Whether a function, or its derivative, may be infinite where nothing is read.
+
+    `value` is the argument there that matters, if known; no derivative is taken of what
+    does not vary.
+    """
+    safe = ELEMENTWISE[node.function].safe
+    if node.function in OVERFLOWING:
+        return varies and value is None and not _is_bounded(node.args[0].node)
+    if safe is None or is_polynomial(node):
+        return False
+    place, number = safe
+    if value is not None and (value == number or (number == 1 and value > 0)):
+        return False
+    return number != 1 or not _is_away_from_zero(node.args[place].node)
+
+
+def _is_away_from_zero(node: Node, depth: int = DEPTH) -> bool:
+    """Whether all entries exceed a positive number, as those of `1 + x**2` do."""
+    value = constant_value(node)
+    if value is not None:
+        return value > 0
+    match node:
+        case Constant() | Size() | Input():
+            return sign(node) == Sign.POSITIVE
+        case Map(function="pow", args=(base, _)) if depth:
+            return _is_away_from_zero(base.node, depth - 1)
+        case Map(function="sqrt" | "root" | "cbrt", args=(base,)) if depth:
+            return _is_away_from_zero(base.node, depth - 1)
+        case Map(function="maximum", args=args) if depth:
+            return any(_is_away_from_zero(x.node, depth - 1) for x in args)
+        case Map(function="minimum", args=args) if depth:
+            return all(_is_away_from_zero(x.node, depth - 1) for x in args)
+        case Sum(terms=terms) if depth:
+            return all(t.coefficient > 0 and sign(t.node) for t in terms) and any(
+                _is_away_from_zero(t.node, depth - 1) for t in terms
+            )
+        case Product() if depth and node.coefficient > 0:
+            whole = not (node.inner or node.constraints)
+            return whole and all(
+                _is_away_from_zero(f.node, depth - 1) for f in node.factors
+            )
+    return False
+
+
+def _is_bounded(node: Node, depth: int = DEPTH) -> bool:
+    """Whether all entries stay below a number, as those of `-x**2` do."""
+    if constant_value(node) is not None or not depth:
+        return constant_value(node) is not None
+
+    def every(nodes: Sequence[Node]) -> bool:
+        return all(_is_bounded(x, depth - 1) for x in nodes)
+
+    match node:
+        case Map(function="minimum", args=args):
+            return any(_is_bounded(x.node, depth - 1) for x in args)
+        case Map(function="maximum" | "where", args=args):
+            return every([x.node for x in args[-2:]])
+        case Map(function=function):
+            return function in BOUNDED
+        case Product() if node.coefficient < 0:
+            return all(sign(f.node) for f in node.factors)
+        case Sum(terms=terms):
+            rising = [t.node for t in terms if t.coefficient > 0]
+            falling = [t.node for t in terms if t.coefficient < 0]
+            return every(rising) and all(map(sign, falling))
+    return False
