@@ -21,6 +21,7 @@ from tensorgen.ir.nodes import (
     affine,
     is_light,
 )
+from tensorgen.ir.vanish import implied
 
 if TYPE_CHECKING:
     from tensorgen.ir.graph import Graph
@@ -147,6 +148,7 @@ class ProductBuilder:
             for node, labels in better:
                 self._add(node, labels)
             return self._finish()
+        self._drop_implied()
         self._separate()
         if not self.constraints and len(self.factors) == 1 and self.coefficient == 1:
             node, labels = self.factors[0]
@@ -165,6 +167,13 @@ class ProductBuilder:
         return self.graph.intern_product(
             dims, self.coefficient, factors, constraints, inner
         )
+
+    def _drop_implied(self) -> None:
+        """Drop indicators outside of which a factor is zero anyway."""
+        if any(constraint.kind == "ge" for constraint in self.constraints):
+            known = {_unordered(c) for f in self.factors for c in implied(f)}
+            kept = [c for c in self.constraints if _unordered(c) not in known]
+            self.constraints = kept
 
     def _mentioned(self) -> set[Label]:
         found = {label for _, labels in self.factors for label in labels}

@@ -28,6 +28,7 @@ from tensorgen.ir.nodes import (
 from tensorgen.lower.constraints import Solution, solve_constraints
 from tensorgen.lower.solve_systems import solvable
 from tensorgen.lower.templates import template
+from tensorgen.lower.triangles import is_triangle, triangle
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.elementwise import ELEMENTWISE
@@ -136,7 +137,11 @@ class Plan:
     @cached_property
     def origin(self) -> dict[Node, Node]:
         """The functions that nodes were expanded from, which tell what they are."""
-        return {target: call for call, target in self.expansions.items()}
+        return {
+            target: call
+            for call, target in self.expansions.items()
+            if not is_triangle(call)
+        }
 
     @cached_property
     def named(self) -> dict[Node, str]:
@@ -167,13 +172,15 @@ class Plan:
     def _is_expanded(self, node: Call | Map) -> bool:
         """Whether a function is written in terms of other nodes."""
         if isinstance(node, Map):
-            return bool(ELEMENTWISE[node.function].expand)
+            return bool(ELEMENTWISE[node.function].expand) or is_triangle(node)
         factored = node.operator == "logdet" and node.args[0] in self.factors
         return factored or OPERATORS[node.operator].expand is not None
 
     def _expansion(self, node: Call | Map) -> Node:
         if node not in self.expansions:
-            if isinstance(node, Map):
+            if is_triangle(node):
+                self.expansions[node] = triangle(self.graph, node)
+            elif isinstance(node, Map):
                 text = ELEMENTWISE[node.function].expand
                 found = evaluate(self.graph, text, node.args)
                 self.expansions[node] = self.graph.product(range(node.order), [found])

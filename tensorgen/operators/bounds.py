@@ -21,7 +21,19 @@ OVERFLOWING = frozenset(["cosh", "exp", "expm1", "sinh"])
 """Functions that are infinite at large arguments."""
 
 BOUNDED = frozenset(
-    "atan cos erf erfc log_sigmoid sech2 sigmoid sign sin step tanh".split()
+    [
+        "atan",
+        "cos",
+        "erf",
+        "erfc",
+        "log_sigmoid",
+        "sech2",
+        "sigmoid",
+        "sign",
+        "sin",
+        "step",
+        "tanh",
+    ]
 )
 """Functions with an upper bound."""
 
@@ -94,6 +106,8 @@ def _is_bounded(node: Node, depth: int = DEPTH) -> bool:
             return every([x.node for x in args[-2:]])
         case Map(function=function):
             return function in BOUNDED
+        case Product(factors=(factor,)) if node.coefficient > 0 and not node.inner:
+            return every([factor.node])
         case Product() if node.coefficient < 0:
             return all(sign(f.node) for f in node.factors)
         case Sum(terms=terms):

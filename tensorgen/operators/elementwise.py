@@ -200,7 +200,6 @@ _SAFE = {
     "atan2": (1, 1),
     "acosh": (0, 2),
     "atanh": (0, 0),
-    "inverse": (0, 1),
     "lgamma": (0, 1),
     "digamma": (0, 1),
     "polygamma": (1, 1),

@@ -19,7 +19,6 @@ from typing import NamedTuple, cast
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
-    Constraint,
     Input,
     Label,
     Map,
@@ -43,10 +42,13 @@ from tensorgen.operators.masks import (
     excludes,
     of_operand,
     ranges,
+    with_views,
 )
 from tensorgen.operators.scalar import apply, ref
 
-ZERO_AT_ZERO = frozenset("abs asinh atan cbrt expm1 log1p relu sin sqrt tanh".split())
+ZERO_AT_ZERO = frozenset(
+    ["abs", "asinh", "atan", "cbrt", "expm1", "log1p", "relu", "sin", "sqrt", "tanh"]
+)
 """Functions that are 0 at 0."""
 
 ONE_AT_ONE = frozenset(["cbrt", "pow", "root", "rroot", "sqrt"])
@@ -68,7 +70,18 @@ class Guarded(NamedTuple):
     value: int | None = None
 
 
-Visit = Generator[tuple[Node, Context], Guarded, Guarded]
+class Wanted(NamedTuple):
+    """A node to be guarded: from some masks, and itself `finite` if that is possible.
+
+    Without, it need not be finite as long as its derivatives are.
+    """
+
+    node: Node
+    context: Context = ()
+    finite: bool = False
+
+
+Visit = Generator[Wanted, Guarded, Guarded]
 
 
 def guard(graph: Graph, root: Node, variables: Iterable[Node]) -> dict[Node, Node]:
@@ -82,41 +95,45 @@ def guard(graph: Graph, root: Node, variables: Iterable[Node]) -> dict[Node, Nod
 class _Guard:
     def __init__(self, graph: Graph, root: Node, variables: Iterable[Node]) -> None:
         self.graph = graph
-        self.done: dict[tuple[Node, Context], Guarded] = {}
+        self.done: dict[Wanted, Guarded] = {}
         self.varying = set(variables)
         self.masked: set[Node] = set()
         self.data: dict[Node, frozenset[Node]] = {}
         for node in topological([root]):
-            below = children(node)
-            if any(child in self.varying for child in below):
-                self.varying.add(node)
-            if excludes(node) or any(child in self.masked for child in below):
-                self.masked.add(node)
-            own = isinstance(node, Input) and node.index is None
-            mine = [node] if own and node not in self.varying else []
-            self.data[node] = frozenset(mine).union(*(self.data[c] for c in below))
+            self._note(node)
+
+    def _note(self, node: Node) -> None:
+        """Note what stands below a node, whose operands are noted."""
+        below = children(node)
+        if any(child in self.varying for child in below):
+            self.varying.add(node)
+        if excludes(node) or any(child in self.masked for child in below):
+            self.masked.add(node)
+        own = isinstance(node, Input) and node.index is None
+        mine = [node] if own and node not in self.varying else []
+        self.data[node] = frozenset(mine).union(*(self.data[c] for c in below))
 
     def run(self, root: Node) -> dict[Node, Node]:
         """Visit all nodes, without recursion."""
         if root not in self.masked:
             return {}
-        stack = [((root, ()), self._visit(root, ()))]
+        stack = [(Wanted(root), self._visit(Wanted(root)))]
         answer: Guarded | None = None
         while stack:
-            key, visit = stack[-1]
+            wanted, visit = stack[-1]
             try:
                 wanted = next(visit) if answer is None else visit.send(answer)
             except StopIteration as stop:
-                answer = self.done[key] = cast(Guarded, stop.value)
-                self._carry_name(key[0], answer.node)
+                answer = self.done[wanted] = cast(Guarded, stop.value)
+                self._carry_name(wanted.node, answer.node)
                 stack.pop()
                 continue
             answer = self.done.get(wanted)
             if answer is None:
-                stack.append((wanted, self._visit(*wanted)))
+                stack.append((wanted, self._visit(wanted)))
         found: dict[Node, set[Node]] = {}
-        for (node, _), new in self.done.items():
-            found.setdefault(node, set()).add(new.node)
+        for wanted, new in self.done.items():
+            found.setdefault(wanted.node, set()).add(new.node)
         return {
             old: min(new, key=lambda node: node.serial)
             for old, new in found.items()
@@ -127,7 +144,8 @@ class _Guard:
         if old in self.graph.names:
             self.graph.names.setdefault(new, self.graph.names[old])
 
-    def _visit(self, node: Node, context: Context) -> Visit:
+    def _visit(self, wanted: Wanted) -> Visit:
+        node, context, _ = wanted
         if not context and node not in self.masked:
             return Guarded(node)
         match node:
@@ -135,12 +153,12 @@ class _Guard:
                 return Guarded(node, self._is_read(node, context))
             case Sum():
                 return (yield from self._sum(node, context))
-            case Product() if not self._is_view(node):
-                return (yield from self._product(node, context))
-            case Product():
+            case Product() if self._is_view(node):
                 return Guarded(node, self._is_read(node, context))
+            case Product():
+                return (yield from self._product(node, context, wanted.finite))
             case Map(function="where"):
-                return (yield from self._where(node, context))
+                return (yield from self._where(node, context, wanted.finite))
             case Map():
                 return (yield from self._map(node, context))
             case Call():
@@ -176,7 +194,7 @@ class _Guard:
         terms = []
         for term in node.terms:
             own = of_operand(context, term.labels)
-            inner = yield term.node, own
+            inner = yield Wanted(term.node, own)
             finite &= inner.finite
             zero &= inner.value == 0 and len(own) == len(context)
             terms.append((term.coefficient, inner.node, term.labels))
@@ -184,7 +202,7 @@ class _Guard:
         new = self.graph.sum(range(node.order), terms, sizes)
         return Guarded(new, finite, 0 if zero else None)
 
-    def _where(self, node: Map, context: Context) -> Visit:
+    def _where(self, node: Map, context: Context, wanted: bool) -> Visit:
         condition, *sides = node.args
         holds = tuple(clauses(self.graph, condition))
         fails = tuple(clauses(self.graph, apply(self.graph, "logical_not", condition)))
@@ -194,7 +212,7 @@ class _Guard:
             masks = tuple(mask._replace(spared=spared) for mask in masks)
             whole = tuple(dict.fromkeys((*context, *masks)))
             own = of_operand(whole, sides[k].labels)
-            inner = yield sides[k].node, own
+            inner = yield Wanted(sides[k].node, own, wanted)
             value = inner.value if len(own) == len(whole) else None
             branches.append(inner._replace(value=value))
         first, second = branches
@@ -220,7 +238,7 @@ class _Guard:
         args = []
         for k, arg in enumerate(node.args):
             own = of_operand(context, arg.labels)
-            x = yield arg.node, own
+            x = yield Wanted(arg.node, own, varies)
             unsafe = own and k == place and is_unsafe(node, x.value, varies)
             if unsafe or (own and varies and not x.finite):
                 safe = number if k == place and not is_polynomial(node) else 0
@@ -233,32 +251,36 @@ class _Guard:
         new = self.graph.map(node.function, range(node.order), args, sizes)
         return Guarded(new, finite, _value(node, value))
 
-    def _product(self, node: Product, context: Context) -> Visit:
-        masks: dict[Constraint, Clause] = {}
-        if not _has_delta(node):  # a delta does not run over what it excludes
-            found = ranges(self.graph, node).items()
-            masks = {constraint: Clause(*mask) for constraint, mask in found}
+    def _product(self, node: Product, context: Context, wanted: bool) -> Visit:
+        views, constraints = with_views(self.graph, node)
+        indicators = [c for c in constraints if c.kind == "ge"]
+        found = ranges(self.graph, node, indicators).items()
+        masks = {constraint: Clause(*mask) for constraint, mask in found}
         whole = (*context, *masks.values())
+        for view in views:
+            self._note(view.node)  # it may be new
+        varying = [view.node in self.varying for view in views]
         factors: list[_Factor] = []
-        for factor in node.factors:
-            own = of_operand(whole, factor.labels)
-            inner = yield factor.node, own
-            factors.append(_Factor(factor, inner, own))
-        varying = [factor.ref.node in self.varying for factor in factors]
-        for k, (factor, inner, own) in enumerate(factors):
+        for k, view in enumerate(views):
+            own = of_operand(whole, view.labels)
             others = any(varying[:k] + varying[k + 1 :])
-            if own and not inner.finite and (masks or others):
+            multiplied = wanted or bool(masks) or others
+            inner = yield Wanted(view.node, own, multiplied)
+            if own and multiplied and not inner.finite:
                 inner = self._selected(inner.node, own)
-                factors[k] = _Factor(factor, inner, own)
+            factors.append(_Factor(view, inner, own))
         finite = all(factor.inner.finite for factor in factors)
         zero = [factor.context for factor in factors if factor.inner.value == 0]
         gone = [c for c, mask in masks.items() if any(mask in own for own in zero)]
+        kept = [c for c in constraints if c not in gone]
+        used = {x for view in views for x in view.labels}.union(range(node.order))
+        used = used.union(*(c.form.labels for c in kept))
         new = self.graph.product(
             range(node.order),
             [(factor.inner.node, factor.ref.labels) for factor in factors],
             coefficient=node.coefficient,
-            constraints=triples([c for c in node.constraints if c not in gone]),
-            sizes=dict(enumerate(node.sizes)),
+            constraints=triples(kept),
+            sizes={x: node.sizes[x] for x in sorted(used)},
         )
         vanishes = finite and any(len(own) == len(whole) for own in zero)
         return Guarded(new, finite, 0 if vanishes else None)
@@ -269,7 +291,7 @@ class _Guard:
         args = []
         for arg in node.args:
             own = of_operand(context, axes)
-            x = yield arg, own
+            x = yield Wanted(arg, own, node in self.varying)
             if own and node.operator in REGULAR:
                 x = self._selected(x.node, own, self._unit(arg))
             elif own and node in self.varying and not x.finite:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from tensorgen.ir.nodes import (
     constant_value,
     triples,
 )
+from tensorgen.ir.vanish import masks_of
 from tensorgen.operators.elementwise import ELEMENTWISE
 
 
@@ -58,7 +60,8 @@ def clauses(graph: Graph, condition: Ref) -> Iterator[Clause]:
     if isinstance(node, Map) and node.function == "logical_and":
         parts = list(node.args)
     elif isinstance(node, Product) and node.coefficient == 1 and not node.inner:
-        parts = [*node.factors, *map(Ref._make, ranges(graph, node).values())]
+        found = ranges(graph, node, node.constraints)
+        parts = [*node.factors, *map(Ref._make, found.values())]
     elif constant_value(node) is None:
         yield Clause(node, labels)
     for inner, axes in parts:
@@ -67,15 +70,15 @@ def clauses(graph: Graph, condition: Ref) -> Iterator[Clause]:
         yield from [Clause(*mine)] if plain else clauses(graph, mine)
 
 
-def ranges(graph: Graph, node: Product) -> dict[Constraint, tuple[Node, tuple[int, ...]]]:
-    """The constraints of a product as masks, with its labels for axes."""
+def ranges(
+    graph: Graph, node: Product, constraints: Sequence[Constraint]
+) -> dict[Constraint, tuple[Node, tuple[int, ...]]]:
+    """Constraints of a product as masks, with its labels for axes."""
     found = {}
-    for constraint in node.constraints:
+    for constraint in constraints:
         labels = tuple(sorted(set(constraint.form.labels)))
         sizes = {label: node.sizes[label] for label in labels}
-        mask = graph.product(
-            labels, [], constraints=triples([constraint]), sizes=sizes
-        )
+        mask = graph.product(labels, [], constraints=triples([constraint]), sizes=sizes)
         found[constraint] = (mask, labels)
     return found
 
@@ -83,26 +86,51 @@ def ranges(graph: Graph, node: Product) -> dict[Constraint, tuple[Node, tuple[in
 def absorbed(graph: Graph, pair: tuple[Ref, ...]) -> list[Ref] | None:
     """A condition beside what is 0 wherever it fails, or beside itself."""
     condition, other = pair
-    node, labels = condition
+    node = condition.node
     if not (isinstance(node, Map) and ELEMENTWISE[node.function].boolean):
         return None
     if condition == other:
         return [other]
-    inner = other
-    if isinstance(inner.node, Map) and inner.node.function == "pow":
-        exponent = constant_value(inner.node.args[1].node)
-        if exponent is None or exponent <= 0:
-            return None
-        inner = _used(inner.node.args[0], inner.labels)
-    match inner.node:
-        case Map(function="where", args=(mask, _, rest)):
-            if constant_value(rest.node) == 0:
-                whole = clauses(graph, _used(mask, inner.labels))
-                if any(clause[:2] == (node, labels) for clause in whole):
-                    return [other]
-    return None
+    return [other] if condition in masks_of(other) else None
 
 
-def _used(arg: Ref, labels: Sequence[Label]) -> Ref:
-    """An argument of a map under the labels of the map's use."""
-    return Ref(arg.node, tuple(labels[axis] for axis in arg.labels))
+def with_views(graph: Graph, node: Product) -> tuple[list[Ref], tuple[Constraint, ...]]:
+    """The factors of a product as they are read, and the constraints that are left.
+
+    In `w[i, p] * delta(p, j + 1)` the factor is `w[i, j + 1]`, with the labels i and j.
+    """
+    rest = list(node.constraints)
+    uses = Counter(x for ref in node.factors for x in set(ref.labels))
+    uses.update(x for c in rest for x in set(c.form.labels))
+    views: list[Ref] = []
+    for factor in node.factors:
+        deltas = []
+        for constraint in list(rest):
+            for atom, c in constraint.form.terms:
+                own = isinstance(atom, int) and factor.labels.count(atom) == 1
+                if constraint.kind != "eq" or not own or abs(c) != 1:
+                    continue
+                if isinstance(atom, int) and atom >= node.order and uses[atom] == 2:
+                    deltas.append((atom, constraint))
+                    rest.remove(constraint)
+                    break
+        views.append(_view(graph, node, factor, deltas) if deltas else factor)
+    if [view.node for view in views] == [node]:  # it is such a view itself
+        return list(node.factors), node.constraints
+    return views, tuple(rest)
+
+
+def _view(
+    graph: Graph, node: Product, factor: Ref, deltas: Sequence[tuple[Label, Constraint]]
+) -> Ref:
+    """A factor at the positions that deltas say, each of one of its labels."""
+    gone = [label for label, _ in deltas]
+    seen = [*factor.labels, *(x for _, delta in deltas for x in delta.form.labels)]
+    labels = tuple(x for x in dict.fromkeys(seen) if x not in gone)
+    view = graph.product(
+        labels,
+        [factor],
+        constraints=triples([delta for _, delta in deltas]),
+        sizes={x: node.sizes[x] for x in seen},
+    )
+    return Ref(view, labels)

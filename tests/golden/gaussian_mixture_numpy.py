@@ -53,7 +53,7 @@ def log_density(logit: ArrayLike, mu: ArrayLike, R: ArrayLike, X: ArrayLike) -> 
         log_density[i, j] = weight[j] + (sum_k (R[j, k, k] - 1/2 * T1[j, k, i]**2))
             - 1/2 * d * log(2 * pi)
         where T1[i, j, k] = (X[k, j] - mu[i, j]) * exp(R[i, j, j])
-            + (sum_l R[i, j, l] * (X[k, l] - mu[i, l]) * [l < j])
+            + (sum_l (X[k, l] - mu[i, l]) * where([l < j], R[i, j, l], 0))
 
     Arguments:
         logit : array, shape (c,)
@@ -79,9 +79,10 @@ def log_density(logit: ArrayLike, mu: ArrayLike, R: ArrayLike, X: ArrayLike) -> 
     max_logit = np.max(logit)
     weight = logit - (max_logit + np.log(np.exp(logit - max_logit).sum()))
     diagonal_R = np.diagonal(R, axis1=1, axis2=2)
-    gathered = np.tril(R[:, :, :-1], -1) @ (X[:, :-1].T - mu[:, :-1][:, :, None])
-    weighted = np.exp(diagonal_R)[:, :, None] * (X.T - mu[:, :, None])
-    powers = (weighted + gathered) ** 2
+    product = np.tril(R[:, :, :-1], -1) @ (X[:, :-1].T - mu[:, :-1][:, :, None])
+    X_minus_mu = X[:, :, None] - mu.T
+    weighted = np.exp(diagonal_R)[:, :, None] * X_minus_mu.T
+    powers = (weighted + product) ** 2
     sums = (diagonal_R[:, :, None] - 0.5 * powers).sum(axis=1)
     return sums.T + weight - 0.5 * d * math.log(2 * np.pi)
 
@@ -140,8 +141,8 @@ def nll_grad(
         nll = -mean(logsumexp(log_density, axis=1))
         grad_logit[i] = (sum_j softmax_i(logit[i]) * T1[j]) - T1[i]
         grad_mu[i, j] = (-(sum_k T2[i, j, k] * exp(R[i, j, j])
-            * responsibility[k, i]) - (sum_k,l R[i, l, j] * T2[i, l, k]
-            * responsibility[k, i] * [j < l]) * [j + 2 <= d]) / s
+            * responsibility[k, i]) - (sum_k,l R[i, k, j] * T2[i, k, l]
+            * responsibility[l, i] * [j < k]) * [j + 2 <= d]) / s
         grad_R[i, j, k] = (sum_l,m T3[l, m, i] * T2[i, j, l] * responsibility[l, i]
             * delta[k, m] / s) * [k < j] + T4[i, j] * delta[j, k]
         where T1[i] = sum_j responsibility[j, i] / s
@@ -220,8 +221,8 @@ def nll_value_and_grad(
         nll = -sum_i logsumexp_j(log_density[i, j]) / s
         grad_logit[i] = (sum_j softmax_i(logit[i]) * T1[j]) - T1[i]
         grad_mu[i, j] = (-(sum_k T2[i, j, k] * exp(R[i, j, j])
-            * responsibility[k, i]) - (sum_k,l R[i, l, j] * T2[i, l, k]
-            * responsibility[k, i] * [j < l]) * [j + 2 <= d]) / s
+            * responsibility[k, i]) - (sum_k,l R[i, k, j] * T2[i, k, l]
+            * responsibility[l, i] * [j < k]) * [j + 2 <= d]) / s
         grad_R[i, j, k] = (sum_l,m T3[l, m, i] * T2[i, j, l] * responsibility[l, i]
             * delta[k, m] / s) * [k < j] + T4[i, j] * delta[j, k]
         where T1[i] = sum_j responsibility[j, i] / s
@@ -448,9 +449,10 @@ def responsibility(
     max_logit = np.max(logit)
     weight = logit - (max_logit + np.log(np.exp(logit - max_logit).sum()))
     diagonal_R = np.diagonal(R, axis1=1, axis2=2)
-    gathered = np.tril(R[:, :, :-1], -1) @ (X[:, :-1].T - mu[:, :-1][:, :, None])
-    weighted = np.exp(diagonal_R)[:, :, None] * (X.T - mu[:, :, None])
-    powers = (weighted + gathered) ** 2
+    product = np.tril(R[:, :, :-1], -1) @ (X[:, :-1].T - mu[:, :-1][:, :, None])
+    X_minus_mu = X[:, :, None] - mu.T
+    weighted = np.exp(diagonal_R)[:, :, None] * X_minus_mu.T
+    powers = (weighted + product) ** 2
     sums = (diagonal_R[:, :, None] - 0.5 * powers).sum(axis=1)
     difference = sums + weight[:, None] - 0.5 * d * math.log(2 * np.pi)
     log_density = difference.T

@@ -79,11 +79,13 @@ def _restored(build: Build, x: Array, axes: Sequence[int], keepdims: bool) -> Ar
     return insert_axes(build, x, axes, x.order + len(axes)) if keepdims else x
 
 
-def _sum(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
-    """Sum an array over axes, where the mask holds."""
+def _sum(
+    build: Build, x: Array, axes: Sequence[int], mask: Mask, power: int = 1
+) -> Array:
+    """Sum powers of the entries over axes, where the mask holds."""
     if mask.condition is not None:
         x = elementwise(build, "where", [mask.condition, x, number(build, 0)])
-    operands: list[tuple[Array, Sequence[Label]]] = [(x, range(x.order))]
+    operands: list[tuple[Array, Sequence[Label]]] = [(x, range(x.order))] * power
     if mask.weight is not None:
         order = mask.weight.order
         operands.append((mask.weight, range(x.order - order, x.order)))
@@ -229,7 +231,7 @@ def norm(
     """Build an entrywise norm: Euclidean, or with `ord` 1 or inf."""
     axes = normal_axes(axis, x.order)
     if ord in (None, 2):
-        square = _sum(build, times(build, [x, x]), axes, mask)
+        square = _sum(build, x, axes, mask, power=2)
         value = elementwise(build, "root", [square])
     elif ord == 1:
         value = _sum(build, elementwise(build, "abs", [x]), axes, mask)

@@ -1,0 +1,240 @@
+"""What a condition or a range excludes never reaches values or derivatives.
+
+Each program reads data under a mask. With NaN, infinities or huge numbers in the
+places that are not read, all that is emitted must be what it is with harmless ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorgen
+
+N, D, K = 5, 3, 2
+SHAPES = {
+    **dict.fromkeys(["b", "m", "s"], "scalar"),
+    **dict.fromkeys(["c", "M", "q", "t", "x", "y"], "[n]"),
+    **dict.fromkeys(["MM", "W", "Y"], "[n, n]"),
+    **dict.fromkeys(["P", "X"], "[n, d]"),
+    **dict.fromkeys(["U", "V"], "[n, k]"),
+    "A": "[n, k, k]",
+    "w": "[d]",
+}
+ONES = np.ones((N, N))
+ROWS = np.array([1, 1, 0, 1, 0])
+ENTRIES = np.array(
+    [
+        [1, 0, 1, 1, 0],
+        [1, 1, 1, 0, 1],
+        [0, 1, 1, 0, 1],
+        [1, 1, 0, 1, 1],
+        [1, 0, 1, 1, 1],
+    ]
+)
+BELOW, ABOVE, APART = np.tril(ONES, -1), np.triu(ONES, 1), 1 - np.eye(N)
+WRONG = (np.nan, np.inf, -1e300)
+
+# Expression, variables, what is read of the data.
+PROGRAMS = {
+    # Missing data and weights.
+    "sum(where(M > 0, (y - X@w)**2, 0))": ("w", {"y": ROWS, "X": ROWS}),
+    "sum(where(M > 0, ((y - X@w)/q)**2, 0))": ("w", {"y": ROWS, "q": ROWS}),
+    "sum(where(MM > 0, W*(Y - U@V.T)**2, 0))": ("[U, V]", {"Y": ENTRIES, "W": ENTRIES}),
+    "sum(where(MM > 0, log(1 + exp(-Y*(U@V.T))), 0))": ("U", {"Y": ENTRIES}),
+    "sum(where(MM > 0, exp(U@V.T) - Y*(U@V.T), 0))": ("U", {"Y": ENTRIES}),
+    "sum(where(M > 0, xlogy(y, s*q) - s*q - lgamma(y + 1), 0))": (
+        "s",
+        {"y": ROWS, "q": ROWS},
+    ),
+    "sum(where(M > 0, y**(-s), 0))": ("s", {"y": ROWS}),
+    "sum(where(M > 0, where(y > 1, log(y)*s, s**2*y), 0))": ("s", {"y": ROWS}),
+    "sum(where((M > 0) & (y > 1), log(y)*s, 0))": ("s", {"y": ROWS}),
+    "sum(where(M > 0, atan2(s*y, q) + hypot(s*y, q), 0))": ("s", {"y": ROWS}),
+    "sum(where(M > 0, abs(s*y) + maximum(s*y, q), 0))": ("s", {"y": ROWS}),
+    "sum(where((M[1:] > 0) & (M[:-1] > 0), (y[1:] - s*y[:-1])**2, 0))": (
+        "s",
+        {"y": ROWS},
+    ),
+    "sum(where(M > 0, cumsum(x)*y, 0))": ("x", {"y": ROWS}),
+    # Reductions with conditions.
+    "norm(y[i] - X[i, :]@w, i, M[i] > 0)": ("w", {"y": ROWS, "X": ROWS}),
+    "var(y[i] - X[i, :]@w, i, M[i] > 0)": ("w", {"y": ROWS, "X": ROWS}),
+    "max(y[i] - X[i, :]@w, i, M[i] > 0)": ("w", {"y": ROWS, "X": ROWS}),
+    "prod(y[i] - X[i, :]@w, i, M[i] > 0)": ("w", {"y": ROWS, "X": ROWS}),
+    "logsumexp(y[i] - X[i, :]@w, i, M[i] > 0)": ("w", {"y": ROWS, "X": ROWS}),
+    # Ranges.
+    "sum(exp(-b*(t[i] - t[j])), j=range(i), i=range(n))": ("b", {}),
+    "sum(W[i, j]*exp(-b*Y[i, j])*x[j], j=range(i), i=range(n))": (
+        "[b, x]",
+        {"W": BELOW, "Y": BELOW},
+    ),
+    "sum(W[i, j]*Y[i, j]*x[i]*x[j], i, j, i < j)": ("x", {"W": ABOVE, "Y": ABOVE}),
+    "sum(W[i, j]*Y[i, j], i, j, i < j)*s": ("s", {"W": ABOVE, "Y": ABOVE}),
+    "sum(triu(W)*Y*outer(x, x))": ("x", {"W": np.triu(ONES)}),
+    # Pairs.
+    "sum(log(norm(P[i, :] - P[j, :]))*W[i, j], i, j, i != j)": ("P", {"W": APART}),
+    "sum(s*norm(X[i, :] - X[j, :])**-2, i, j, (M[i] > 0) & (M[j] > 0) & (i < j))": (
+        "s",
+        {"X": ROWS},
+    ),
+    "sum(exp(-s*sum((X[i, k] - X[j, k])**2, k))*y[j], i, j, M[i] > 0, M[j] > 0)": (
+        "s",
+        {"X": ROWS, "y": ROWS},
+    ),
+    # Functions of rows and of whole matrices.
+    "sum(where(M[i] > 0, logsumexp(X[i, :]*w), 0), i)": ("w", {"X": ROWS}),
+    "sum(where(M[i] > 0, logdet(A[i, :, :]*s), 0), i)": ("s", {"A": ROWS}),
+    "sum(where(M[i] > 0, V[i, :] @ inv(A[i, :, :]) @ U[i, :], 0), i)": (
+        "U",
+        {"A": ROWS, "V": ROWS},
+    ),
+    # Attention: what a score of -inf hides.
+    "sum(softmax(where(MM > 0, s*Y, -inf), axis=1)@c)": ("s", {"Y": ENTRIES}),
+}
+
+
+def arguments() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(7)
+    sizes = {"n": N, "d": D, "k": K}
+    found = {"M": ROWS, "MM": ENTRIES, "t": np.array([0, 1, 300, 1000, 1200.0])}
+    for name, shape in SHAPES.items():
+        axes = [] if shape == "scalar" else shape.strip("[]").split(", ")
+        found.setdefault(name, rng.uniform(0.5, 2, [sizes[a] for a in axes]))
+    found["A"] = found["A"] + 4 * np.eye(K)
+    return found
+
+
+def spec(expr: str, wrt: str, names: list[str]) -> str:
+    inputs = ", ".join(f"{name}: {SHAPES[name]}" for name in names)
+    return f"""tensorgen: 1
+inputs: {{{inputs}}}
+functions:
+  f:
+    expr: {expr}
+    wrt: {wrt}
+    emit: [value, gradient, dense_hessian, hvp]
+"""
+
+
+def flat(result: Any) -> np.ndarray:
+    if isinstance(result, dict):
+        result = tuple(result.values())
+    if isinstance(result, tuple):
+        return np.concatenate([flat(part) for part in result])
+    return np.ravel(result)
+
+
+def results(
+    module: ModuleType, given: list[np.ndarray], directions: list[np.ndarray]
+) -> Iterator[tuple[str, np.ndarray]]:
+    for name in ("f", "f_grad", "f_value_and_grad", "f_hess_dense", "f_hvp"):
+        extra = directions if name == "f_hvp" else []
+        yield name, flat(getattr(module, name)(*given, *extra))
+
+
+@pytest.mark.parametrize("expr", PROGRAMS)
+def test_excluded_data_leave_no_trace(expr: str) -> None:
+    wrt, read = PROGRAMS[expr]
+    variables = wrt.strip("[]").split(", ")
+    mentioned = words(expr)
+    names = [*variables, *(n for n in SHAPES if n in mentioned and n not in variables)]
+    module = tensorgen.load(spec(expr, wrt, names))
+    given = arguments()
+    directions = [0.3 + 0 * given[name] for name in variables]
+    with np.errstate(all="ignore"):
+        expected = dict(results(module, [given[n] for n in names], directions))
+        for name, value in expected.items():
+            assert np.isfinite(value).all(), name
+        for name, mask in read.items():
+            axes = (...,) + (None,) * (given[name].ndim - mask.ndim)
+            for wrong in WRONG:
+                spoilt = np.where(mask[axes] > 0, given[name], wrong)
+                changed = [spoilt if n == name else given[n] for n in names]
+                for kind, value in results(module, changed, directions):
+                    message = f"{kind} with {wrong} in {name}"
+                    np.testing.assert_allclose(
+                        value, expected[kind], 1e-12, 1e-12, err_msg=message
+                    )
+
+
+def words(expr: str) -> set[str]:
+    word = "".join(c if c.isalnum() else " " for c in expr)
+    return set(word.split())
+
+
+def load(expr: str, inputs: str, wrt: str, where: str = "unused = 1") -> ModuleType:
+    return tensorgen.load(f"""tensorgen: 1
+inputs: {{{inputs}}}
+functions:
+  f:
+    where: |
+      {where}
+    expr: {expr}
+    wrt: {wrt}
+    emit: [value, gradient, dense_hessian, hvp]
+""")
+
+
+def test_a_log_normal_likelihood_of_data_with_zeros() -> None:
+    module = load(
+        "sum(where(y > 0, -log(s) - z**2/2, 0))",
+        "s: scalar, y: [n], m: scalar",
+        "s",
+        "z = (log(y) - m)/s",
+    )
+    y, s, m = np.array([0, 1, 2, 5.0]), 1.5, 0.3
+    distance = ((np.log(y[1:]) - m) ** 2).sum()
+    assert module.f_grad(s, y, m) == pytest.approx(distance / s**3 - 3 / s)
+    curvature = 3 / s**2 - 3 * distance / s**4
+    assert module.f_hess_dense(s, y, m) == pytest.approx(curvature)
+    assert module.f_hvp(s, y, m, 2.0) == pytest.approx(2 * curvature)
+
+
+@pytest.mark.parametrize("expr", ["exp(-s*log(d))", "d**(-s)"])
+def test_a_power_law_of_a_distance_of_zero(expr: str) -> None:
+    module = load(f"sum(where(d > 0, {expr}, 0))", "s: scalar, d: [n]", "s")
+    d, s = np.array([0, 0.5, 2]), 1.5
+    logs, powers = np.log(d[1:]), d[1:] ** -s
+    assert module.f(s, d) == pytest.approx(powers.sum())
+    assert module.f_grad(s, d) == pytest.approx(-(logs * powers).sum())
+    assert module.f_hvp(s, d, 1.0) == pytest.approx((logs**2 * powers).sum())
+
+
+@pytest.mark.parametrize("bounds", ["j=range(i), i=range(n)", "i, j, j < i"])
+def test_a_self_exciting_process_over_a_long_time(bounds: str) -> None:
+    module = load(f"sum(exp(-b*(t[i] - t[j])), {bounds})", "b: scalar, t: [n]", "b")
+    t, b = np.array([0, 1, 300, 1000.0]), 4.0
+    assert module.f(b, t) == pytest.approx(np.exp(-b))
+    assert module.f_grad(b, t) == pytest.approx(-np.exp(-b))
+    assert module.f_hess_dense(b, t) == pytest.approx(np.exp(-b))
+    assert module.f_hvp(b, t, 3.0) == pytest.approx(3 * np.exp(-b))
+
+
+@pytest.mark.parametrize(
+    ("expr", "point", "slope"),
+    [
+        ("where(x > 0, sqrt(x), 0)", 0.0, 0.0),
+        ("where(x > 0, x*log(x), 0)", 0.0, 0.0),
+        ("where(x > 0, sin(x)/x, 1)", 0.0, 0.0),
+        ("where(abs(x) < 1, asin(x), 0)", 1.0, 0.0),
+        ("where(abs(x) < 1, asin(x), 0)", 2.0, 0.0),
+        ("where(x < 1, log(1 - x), x)", 1.0, 1.0),
+        ("where(x < 9, exp(x), x)", 1000.0, 1.0),
+        ("where(x > 0, log(where(x > 0, x, 1)), 0)", 0.0, 0.0),
+        ("where(x > 0, x**1.5, 0)", -1.0, 0.0),
+        ("where(x > 0, expm1(-x)/x, -1)", 0.0, 0.0),
+    ],
+)
+def test_the_other_branch_of_a_piecewise_function(
+    expr: str, point: float, slope: float
+) -> None:
+    module = load(f"sum(a@({expr}))", "x: [n], a: [m, n]", "x")
+    x, a = np.array([point, 0.5]), np.array([[2.0, 0.0]])
+    assert module.f_grad(x, a)[0] == 2 * slope
+    assert np.isfinite(module.f_hess_dense(x, a)[:, 0]).all()
+    assert np.isfinite(module.f_hvp(x, a, x)[0])
