@@ -22,7 +22,7 @@ EXAMPLES := $(sort $(wildcard examples/*.yaml))
 CODE := tensorgen tests examples benchmarks docs
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint check format golden bench gpu fuzz mutants torture clean
+.PHONY: help demo test lint check format golden bench gpu fuzz mutants torture accuracy clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -71,6 +71,9 @@ mutants: $(DEV)  ## break the compiler in hundreds of places, and see what tests
 
 torture: $(DEV)  ## kill, interrupt and starve runs that write files, at every moment
 	$(BIN)/python -m tests.torture
+
+accuracy: $(DEV)  ## values and derivatives against mpmath at every size; keeps the table
+	$(BIN)/python -m tests.accuracy
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

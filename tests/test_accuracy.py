@@ -9,6 +9,12 @@ import pytest
 
 import tensorgen
 from tensorgen.emit import render
+from tensorgen.errors import SpecError
+from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.functions import FUNCTIONS
+from tests.accuracy.forms import FORMS, points
+from tests.accuracy.measure import BOUND, judged
+from tests.accuracy.measure import load as load_forms
 
 
 @pytest.fixture(autouse=True)
@@ -73,3 +79,67 @@ def test_a_product_with_zeros_has_its_derivatives_along_several_axes() -> None:
     for at, value in (((0, 0), 15.0), ((1, 0), 10.0), ((1, 1), 6.0)):
         expected[(0, 1, *at)] = expected[(*at, 0, 1)] = value
     np.testing.assert_array_equal(module.f_hess_dense(X), expected)
+
+
+def test_every_elementwise_function_is_judged() -> None:
+    listed = {form.text.partition("(")[0] for form in FORMS}
+    for name, row in ELEMENTWISE.items():
+        steps = set(row.partials) == {"0"}  # no digits to lose
+        assert name in listed or name not in FUNCTIONS or steps or name == "where"
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_values_and_derivatives_keep_their_digits(part: int) -> None:
+    forms = FORMS[part::2]
+    module = load_forms(forms)
+    for k, form in enumerate(forms):
+        for error in judged(module, k, form, points(form, fine=False)):
+            assert error.worst <= BOUND, error
+
+
+NAMES = "asin acos atan asinh acosh atanh softsign sigmoid gelu"
+
+
+def test_single_precision_keeps_its_digits() -> None:
+    forms = [form for form in FORMS if form.text.partition("(")[0] in NAMES.split()]
+    module = load_forms(forms)
+    bound = BOUND * np.finfo(np.float32).eps / np.finfo(float).eps
+    for k, form in enumerate(forms):
+        grid = np.array([[-9.0, -0.75, -1e-3, 1e-15, 0.5, 1.5, 1e15]], np.float32)
+        inside = (grid.astype(float) > form.low) & (grid.astype(float) < form.high)
+        for error in judged(module, k, form, grid[:, inside[0]]):
+            assert error.worst <= bound, error
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        ("x / (k + x)", lambda x, k: k / (k + x) ** 2),
+        ("x / (k + abs(x))", lambda x, k: k / (k + abs(x)) ** 2),
+        ("x / sqrt(k + x**2)", lambda x, k: k / np.sqrt(k + x**2) ** 3),
+    ],
+)
+def test_the_derivative_of_a_quotient_does_not_cancel(expr: str, expected: Any) -> None:
+    module = load(f"sum({expr})", "x", "x: [n], k: scalar")
+    x = np.array([1e-20, 0.3, 7.0, 1e10, 1e50])
+    np.testing.assert_allclose(module.f_grad(x, 3.0), expected(x, 3.0), rtol=1e-14)
+
+
+def test_a_normal_distribution_keeps_its_tail() -> None:
+    module = load("sum((1 + erf(x / sqrt(2))) / 2)", "x", "x: [n]", "value, gradient")
+    assert module.f(np.array([-20.0])) == pytest.approx(2.7536241186062337e-89)
+
+
+def test_the_slope_of_a_logistic_density_keeps_its_digits_near_zero() -> None:
+    module = load("sum(sigmoid(x)*(1 - sigmoid(x)))", "x", "x: [n]")
+    x = np.array([1e-20, -1e-9])
+    np.testing.assert_allclose(module.f_grad(x), -x / 8, rtol=1e-14)
+
+
+def test_a_power_of_a_negative_number_is_refused_or_not_a_number() -> None:
+    with pytest.raises(SpecError, match="negative number is not real"):
+        load("sum((-8)**(1/3)*x)", "x", "x: [n]")
+    module = load("(1 - n)**(1/3)*sum(x) + (2 - pi)**0.3*x[0]", "x", "x: [n]", "value")
+    with np.errstate(invalid="ignore"):
+        value = module.f(np.ones(3))
+    assert np.isnan(value) and not np.iscomplexobj(value)

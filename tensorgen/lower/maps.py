@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from tensorgen.ir.nodes import (
     Call,
     Constant,
+    Input,
     Label,
     Map,
     Node,
     Product,
     Size,
     constant_value,
+    topological,
 )
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.layout import aligned, axis_argument, natural_order
 from tensorgen.lower.templates import template
-from tensorgen.lower.text import Expr, Level, literal
+from tensorgen.lower.text import Expr, Level, literal, number
 from tensorgen.lower.writer import Writer
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
 
 if TYPE_CHECKING:
@@ -46,6 +50,9 @@ def lower_map(
     ]
     exponent = constant_value(node.args[-1].node)
     if node.function == "pow" and exponent is not None:
+        if may_be_complex(node.args[0].node, exponent):
+            text = writer.np("float_power", arguments[0].text, number(exponent).text)
+            return Expr(f"float({text})", weak=True)
         return multiply(writer, [Factor(arguments[0], exponent)], want=want)
     target = natural_order(arguments, want)
     placed = [aligned(argument, target) for argument in arguments]
@@ -60,8 +67,11 @@ def lower_map(
     if row.boolean:
         return replace(expr, kind="bool", weak=all(a.weak for a in arguments))
     if all(argument.weak for argument in arguments):
-        if node.function == "pow":
+        if node.function == "pow" and _positive(node.args[0].node):
             return replace(expr, weak=True)
+        if node.function == "pow":
+            texts = [argument.text for argument in arguments]
+            return Expr(f"float({writer.np('float_power', *texts)})", weak=True)
         if node.function in _OF_POSITIVE_NUMBERS and _positive(node.args[0].node):
             return Expr(f"math.{node.function}({arguments[0].text})", weak=True)
         # NumPy's own scalars are not weak: they would widen a float32 array.
@@ -70,6 +80,13 @@ def lower_map(
     if all(value.weak for value in values):
         return writer.as_float(replace(expr, kind="int"))
     return expr
+
+
+def may_be_complex(base: Node, exponent: Fraction) -> bool:
+    """Whether Python might make a complex number of a power that is NaN in NumPy."""
+    if exponent.denominator == 1 or base.order or sign(base) == Sign.POSITIVE:
+        return False
+    return not any(isinstance(n, Input | Call) for n in topological([base]))
 
 
 def _positive(number: Node) -> bool:

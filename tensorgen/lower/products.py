@@ -24,6 +24,7 @@ from tensorgen.lower.contract import contract
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer
 from tensorgen.lower.layout import repeated
+from tensorgen.lower.maps import may_be_complex
 from tensorgen.lower.plan import solve_partner
 from tensorgen.lower.running_sums import take_running_sums
 from tensorgen.lower.scatter import Write
@@ -89,7 +90,11 @@ class ProductLowering:
         node, labels = ref
         if isinstance(node, Map) and node.function == "pow":
             exponent = constant_value(node.args[1].node)
-            if exponent is not None and self.lowering.is_inline(node):
+            if (
+                exponent is not None
+                and self.lowering.is_inline(node)
+                and not may_be_complex(node.args[0].node, exponent)
+            ):
                 base, axes = node.args[0]
                 return base, tuple(labels[axis] for axis in axes), exponent
         return node, labels, Fraction(1)

@@ -22,7 +22,7 @@ from tensorgen.ir.nodes import (
     Term,
     constant_value,
 )
-from tensorgen.operators import lengths, powers, reshape
+from tensorgen.operators import differences, lengths, powers, reshape
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.elementwise import ELEMENTWISE
@@ -65,14 +65,11 @@ class StableForms:
     def sum(self, graph: Graph, terms: list[Term]) -> list[Term] | None:
         """Return a better list of terms, or None."""
         constants = [t for t in terms if constant_value(t.node) == 1]
-        if not constants:
-            return reshape.added(graph, terms)
-        one = constants[0]
-        for term in terms:
-            better = _beside_one(graph, one, term)
+        for term in terms if constants else ():
+            better = _beside_one(graph, constants[0], term)
             if better is not None:
-                return [t for t in terms if t not in (one, term)] + [better]
-        return reshape.added(graph, terms)
+                return [t for t in terms if t not in (constants[0], term)] + [better]
+        return differences.rewritten(graph, terms) or reshape.added(graph, terms)
 
 
 def _pairs(factors: Args) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import sympy
 from numpy.typing import NDArray
-from sympy import Abs, Expr, Piecewise, Rational, exp, log, pi, sqrt
+from sympy import Abs, Expr, Piecewise, Rational, exp, log, sqrt
 
 X, Y, Z = VARIABLES = sympy.symbols("x y z", real=True)
 LARGEST = 1.7e308
@@ -22,6 +22,9 @@ class Form(NamedTuple):
     `exact` means the same to SymPy. It is judged where every argument lies between
     `low` and `high`, at the points of the grid and at `extra` ones. Derivatives are not
     judged where one of `kinks` is 0: there conventions hold, which other tests name.
+    Arguments are 0 or of one of the `sizes`, and errors are relative to the truth or
+    to `least`, whichever is larger, of the `whole` array of partial derivatives where
+    that is said. `why` gives the reason of what is not judged more strictly.
     """
 
     text: str
@@ -31,6 +34,10 @@ class Form(NamedTuple):
     extra: tuple[float, ...] = ()
     vector: bool = False
     kinks: tuple[Expr, ...] = ()
+    sizes: tuple[float, float] = (5e-324, LARGEST)
+    least: float = 0.0
+    whole: bool = False
+    why: str = ""
 
     @property
     def variables(self) -> tuple[sympy.Symbol, ...]:
@@ -38,6 +45,12 @@ class Form(NamedTuple):
         if self.vector:
             return (X, Y, Z)
         return (X, Y) if Y in self.exact.free_symbols else (X,)
+
+
+# Reasons for judging a function at some sizes only.
+SQUARES = "squares of sizes leave the range beyond, as in NumPy"
+GAMMA = "SciPy's own: infinite below 1e-308, absolute errors at roots"
+SHARES = "what is nearly 1 differs from it by less than it can say"
 
 
 def near(*points: float) -> tuple[float, ...]:
@@ -54,6 +67,13 @@ def near(*points: float) -> tuple[float, ...]:
 def positive(text: str, exact: Expr, extra: tuple[float, ...] = ()) -> Form:
     """A function of positive numbers."""
     return Form(text, exact, low=5e-324, extra=extra)
+
+
+def gamma(text: str, exact: Expr, *roots: float) -> Form:
+    """A function that has a pole at 0 and roots."""
+    sizes = (1e-300, LARGEST)
+    extra = near(*roots)
+    return Form(text, exact, low=0, extra=extra, sizes=sizes, least=1e-3, why=GAMMA)
 
 
 def unit(text: str, exact: Expr) -> Form:
@@ -110,8 +130,8 @@ ONE = (
     Form("relu(x)", _less(X < 0, 0 * X, X)),
     Form("erf(x)", sympy.erf(X)),
     Form("erfc(x)", sympy.erfc(X)),
-    positive("lgamma(x)", sympy.loggamma(X), extra=near(1, 2)),
-    positive("digamma(x)", sympy.digamma(X), extra=near(1.4616321449683622)),
+    gamma("lgamma(x)", sympy.loggamma(X), 1, 2),
+    gamma("digamma(x)", sympy.digamma(X), 1.4616321449683622),
     # The prelude.
     Form("gelu(x)", X * CDF),
     Form("silu(x)", X / (1 + exp(-X))),
@@ -142,20 +162,34 @@ ONE = (
 
 TWO = (
     Form("hypot(x, y)", sqrt(X**2 + Y**2)),
-    Form("atan2(x, y)", sympy.atan2(X, Y)),
+    Form("atan2(x, y)", sympy.atan2(X, Y), sizes=(1e-150, 1e150), why=SQUARES),
     Form("logaddexp(x, y)", log(exp(X) + exp(Y))),
     Form("maximum(x, y)", _less(X < Y, Y, X), kinks=(X - Y,)),
     Form("minimum(x, y)", _less(X < Y, X, Y), kinks=(X - Y,)),
-    positive("pow(x, y)", X**Y),
-    positive("xlogy(x, y)", X * log(Y)),
+    Form("pow(x, y)", X**Y, low=0, sizes=(1e-150, 1e150), why=SQUARES),
+    Form("xlogy(x, y)", X * log(Y), low=0, sizes=(1e-150, 1e150), why=SQUARES),
     Form("glu(x, y)", X / (1 + exp(-Y)), low=-300, high=300),
 )
 
 MEAN = (X + Y + Z) / 3
 SUM_EXP = exp(X) + exp(Y) + exp(Z)
+
+
+def length(text: str) -> Form:
+    """The Euclidean length, whose second derivative takes the third power."""
+    exact = sqrt(X**2 + Y**2 + Z**2)
+    sizes = (1e-100, 1e100)
+    return Form(text, exact, vector=True, sizes=sizes, whole=True, why=SQUARES)
+
+
+def share(text: str, exact: Expr) -> Form:
+    """A function whose derivatives are made of shares that sum to 1."""
+    return Form(text, exact, vector=True, least=1.0, why=SHARES)
+
+
 VECTOR = (
-    Form("norm(x)", sqrt(X**2 + Y**2 + Z**2), vector=True),
-    Form("sqrt(sum(x**2))", sqrt(X**2 + Y**2 + Z**2), vector=True),
+    length("norm(x)"),
+    length("sqrt(sum(x**2))"),
     Form("norm(x, 1)", sum(_less(v < 0, -v, v) for v in VARIABLES), vector=True),
     Form("sum(x)", X + Y + Z, vector=True),
     Form("mean(x)", MEAN, vector=True),
@@ -167,50 +201,48 @@ VECTOR = (
         vector=True,
         kinks=(X - Y, Y - Z, X - Z),
     ),
-    Form("logsumexp(x)", log(SUM_EXP), vector=True),
-    Form("softmax(x)[0]", exp(X) / SUM_EXP, vector=True),
-    Form("log_softmax(x)[0]", X - log(SUM_EXP), vector=True),
+    share("logsumexp(x)", log(SUM_EXP)),
+    share("softmax(x)[0]", exp(X) / SUM_EXP),
+    share("log_softmax(x)[0]", X - log(SUM_EXP)),
 )
 
 FORMS = (*ONE, *TWO, *VECTOR)
 
+QUICK = (1e-200, 0.3, 40.0, LARGEST)
+PAIRS = (1e-300, 1e-150, 1e-8, 0.7, 1.0, 30.0, 1e3, 1e8, 1e150, 1e300)
+TRIPLES = (1e-300, 1e-90, 1e-3, 3.0, 1e90, 1e300)
+
 
 def points(form: Form, fine: bool) -> Points:
     """Where a form is judged: one row for each argument."""
-    arity = len(form.variables)
-    if arity == 1:
-        sizes = np.logspace(-300, 300, 241 if fine else 7)
-        line = np.linspace(0, 1000, 201 if fine else 3)[1:]
-        small = np.linspace(0, 30, 181 if fine else 5)[1:]
-        sizes = np.concatenate([sizes, line, small, [5e-324, 1e-155, 1e155, LARGEST]])
-        chosen = np.unique([*sizes, *-sizes, *form.extra])
-        grid = chosen[None]
-    else:
-        steps: tuple[float, ...] = (
-            1e-300,
-            1e-155,
-            1e-8,
-            0.7,
-            1.0,
-            30.0,
-            1e3,
-            1e8,
-            1e155,
-            1e300,
-        )
-        if not fine or arity == 3:
-            steps = (
-                steps[::3] if not fine else (1e-300, 1e-155, 1e-3, 3.0, 1e155, 1e300)
-            )
-        around = [s * f for s, f in zip(steps, (1, 1.1, 0.9, 1.3) * 3, strict=False)]
-        first = [*steps, *(-s for s in around)]
-        rest = [*around, *(-s for s in steps[:: 1 if fine else 2])]
-        grid = np.array(list(product(first, *[rest] * (arity - 1)))).T
-        if arity == 3:
-            grid[2] *= 0.77
-            grid = grid[:, :: 1 if fine else 4]
-    inside = ((grid >= form.low) & (grid <= form.high)).all(axis=0)
-    return grid[:, inside]
+    match len(form.variables):
+        case 1:
+            sizes = np.array(QUICK)
+            if fine:
+                lines = np.linspace(0, 1000, 41)[1:], np.linspace(0, 30, 61)[1:]
+                edges = [5e-324, 1e-155, 1e155, LARGEST]
+                sizes = np.concatenate([np.logspace(-300, 300, 61), *lines, edges])
+            extra = form.extra[:: 1 if fine else 6]
+            grid = np.unique([*sizes, *-sizes, *extra])[None]
+        case 2:
+            grid = _pairs(PAIRS if fine else PAIRS[1::5], 2)
+        case _:
+            grid = _pairs(TRIPLES[:: 1 if fine else 2], 3)
+            grid = grid[:, :: 3 if fine else 19]
+    low, high = form.sizes
+    inside = (grid >= form.low) & (grid <= form.high)
+    inside &= ((abs(grid) >= low) & (abs(grid) <= high)) | (grid == 0)
+    return grid[:, inside.all(axis=0)]
 
 
-__all__ = ["FORMS", "ONE", "TWO", "VECTOR", "Form", "pi", "points"]
+def _pairs(steps: tuple[float, ...], arity: int) -> Points:
+    """Every combination of the steps with either sign, and not quite the same."""
+    rows = [
+        [sign * step * (1 + 0.1 * k * (n % 3)) for n, step in enumerate(steps)]
+        for k, sign in product(range(arity), (1, -1))
+    ]
+    sides = [rows[2 * k] + rows[2 * k + 1] for k in range(arity)]
+    return np.array(list(product(*sides))).T
+
+
+__all__ = ["FORMS", "Form", "points"]

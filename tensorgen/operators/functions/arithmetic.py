@@ -97,8 +97,15 @@ def power(
 
 
 def _check_power(base: Fraction | None, exponent: Fraction | None) -> None:
-    """Refuse powers of numbers that overflow; Python would count their digits."""
+    """Refuse powers of numbers that are not real, or overflow.
+
+    Python would make complex numbers of them, and count their digits.
+    """
     if base and exponent is not None:
+        if base < 0 and exponent.denominator != 1:
+            cubic = exponent.denominator == 3
+            hint = "cbrt(x) is the real cube root of any x" if cubic else None
+            raise Misuse("this power of a negative number is not real", (), hint)
         numerator, denominator = abs(base.numerator), base.denominator
         digits = exponent * Fraction(log2(numerator) - log2(denominator))
         if digits >= _LARGEST:

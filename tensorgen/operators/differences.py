@@ -1,0 +1,289 @@
+"""Differences of products that nearly cancel, as derivatives of quotients leave them.
+
+Two terms of a sum are compared factor by factor. What both have stays; the rest is
+known to differ by less than either of them:
+
+    b**p - u * b**(p - 1)      is (b - u) * b**(p - 1), for a sum b with the term u
+    sigmoid(t) - sigmoid(-t)   is tanh(t / 2)
+    1 + erf(t), 1 - erf(t)     are erfc(-t), erfc(t)
+
+The first makes `1 / (1 + x)**2` of the derivative of `x / (1 + x)`, and `1 / s**3` of
+that of `x / s` with `s = sqrt(1 + x**2)`. Each rule makes one term of two, so that
+recognition ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from typing import NamedTuple, TypeGuard
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Constraint,
+    Map,
+    Product,
+    Ref,
+    Sum,
+    Term,
+    constant_value,
+)
+from tensorgen.operators.scalar import apply, has_exact_power, power, times, total
+
+MOST = 12
+"""Longer sums are left alone: they are not what the derivative of a quotient is."""
+
+DEPTH = 4
+"""How many products within products are looked through."""
+
+
+class Sign(NamedTuple):
+    """The sign of a value: to be compared, its size is the value times its sign."""
+
+    value: Ref
+
+
+Base = Ref | Sign
+Powers = dict[Base, Fraction]
+
+
+@dataclass
+class Factors:
+    """A term as a product of powers under constraints, in the labels of its sum."""
+
+    coefficient: Fraction
+    powers: Powers = field(default_factory=dict)
+    constraints: tuple[Constraint, ...] = ()
+    sizes: dict[int, Dim] = field(default_factory=dict)
+
+    def raise_by(self, ref: Base, e: Fraction) -> None:
+        """Multiply by a power."""
+        self.powers[ref] = self.powers.get(ref, Fraction(0)) + e
+        if not self.powers[ref]:
+            del self.powers[ref]
+
+
+def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
+    """Return a better list of terms, or None."""
+    if not 2 <= len(terms) <= MOST:
+        return None
+    found = [factors_of(term) for term in terms]
+    starts = [k for k, factors in enumerate(found) if factors and _starts(factors)]
+    for k, m in product(starts, range(len(terms))):
+        first, second = found[m], found[k]
+        if k == m or first is None or second is None:
+            continue
+        if first.constraints != second.constraints:
+            continue
+        for rule in (_erfc, _opposite, _quotient):
+            better = rule(graph, first, second)
+            if better is not None:
+                return [*(t for n, t in enumerate(terms) if n not in (k, m)), better]
+    return None
+
+
+def _starts(factors: Factors) -> bool:
+    """Whether a term may be the second one of a rule."""
+    return any(
+        _is(ref, "erf")
+        or _is(ref, "sigmoid")
+        or (e < 0 and isinstance(ref, Ref) and isinstance(ref.node, Sum))
+        for ref, e in factors.powers.items()
+    )
+
+
+# Terms as products of powers
+
+
+def factors_of(term: Term) -> Factors | None:
+    """The factors of a term; None where it sums over something."""
+    node, labels = term.node, term.labels
+    found = Factors(term.coefficient)
+    if isinstance(node, Product) and node.constraints:
+        if node.inner:
+            return None
+        at = labels.__getitem__
+        found.constraints = tuple(
+            Constraint(c.kind, c.form.renamed(at)) for c in node.constraints
+        )
+        found.sizes = dict(zip(labels, node.dims, strict=True))
+        _collect_factors(found, Ref(node, labels), Fraction(1), DEPTH)
+    else:
+        _collect(found, Ref(node, labels), Fraction(1), DEPTH)
+    return found
+
+
+def _collect(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
+    node = ref.node
+    match node:
+        case Product() if depth and node.coefficient and not node.inner:
+            if not node.constraints:
+                _collect_factors(found, ref, e, depth)
+                return
+        case Map(function="pow"):
+            base, exponent = _arguments(ref)
+            own = constant_value(exponent.node)
+            if own is not None and own.denominator == 1:
+                _collect(found, base, e * own, depth)
+                return
+            if own is not None:
+                found.raise_by(base, e * own)
+                return
+        case Map(function="sqrt"):
+            found.raise_by(_arguments(ref)[0], e / 2)
+            return
+        case Map(function="abs") if e.denominator == 1:
+            (x,) = _arguments(ref)
+            found.raise_by(x, e)
+            if e % 2:
+                found.raise_by(Sign(x), Fraction(1))
+            return
+        case Map(function="sign"):
+            found.raise_by(Sign(_arguments(ref)[0]), e)
+            return
+    found.raise_by(ref, e)
+
+
+def _collect_factors(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
+    """The factors of a product to a whole power."""
+    assert isinstance(ref.node, Product)
+    if not has_exact_power(ref.node.coefficient, e):
+        found.raise_by(ref, e)
+        return
+    found.coefficient *= ref.node.coefficient**e.numerator
+    for factor, axes in ref.node.factors:
+        _collect(found, Ref(factor, _turned(axes, ref)), e, depth - 1)
+
+
+def _turned(axes: tuple[int, ...], ref: Ref) -> tuple[int, ...]:
+    return tuple(ref.labels[a] for a in axes)
+
+
+def _is(ref: Base, function: str) -> TypeGuard[Ref]:
+    node = ref.node if isinstance(ref, Ref) else None
+    return isinstance(node, Map) and node.function == function
+
+
+def _arguments(ref: Ref) -> list[Ref]:
+    assert isinstance(ref.node, Map)
+    return [Ref(arg.node, _turned(arg.labels, ref)) for arg in ref.node.args]
+
+
+def _built(
+    graph: Graph, like: Factors, coefficient: Fraction, powers: Powers, *more: Ref
+) -> Term:
+    """A term with the constraints of another."""
+    powers = _signs_joined(graph, powers)
+    refs = [*(_power(graph, ref, e) for ref, e in powers.items()), *more]
+    labels = tuple(sorted({*like.sizes, *(x for ref in refs for x in ref.labels)}))
+    constraints = [(c.kind, dict(c.form.terms), c.form.const) for c in like.constraints]
+    node = graph.product(labels, refs, constraints=constraints, sizes=like.sizes)
+    return Term(coefficient, node, labels)
+
+
+def _signs_joined(graph: Graph, powers: Powers) -> Powers:
+    """Write x * sign(x) as abs(x), which was taken apart to be compared."""
+    joined = Factors(Fraction(1), dict(powers))
+    for ref, e in powers.items():
+        if isinstance(ref, Sign) and e == 1 and powers.get(ref.value, 0) >= 1:
+            joined.raise_by(ref, Fraction(-1))
+            joined.raise_by(ref.value, Fraction(-1))
+            joined.raise_by(apply(graph, "abs", ref.value), Fraction(1))
+    return joined.powers
+
+
+def _power(graph: Graph, ref: Base, e: Fraction) -> Ref:
+    if isinstance(ref, Sign):
+        ref = apply(graph, "sign", ref.value)
+    if e == 1:
+        return ref
+    if e.denominator == 2:
+        root = apply(graph, "sqrt", ref)
+        return root if e == Fraction(1, 2) else power(graph, root, 2 * e)
+    return power(graph, ref, e)
+
+
+def _difference(first: Factors, second: Factors) -> Powers:
+    """The powers of one product over another."""
+    every = {**first.powers, **second.powers}
+    found = {
+        ref: first.powers.get(ref, Fraction(0)) - second.powers.get(ref, Fraction(0))
+        for ref in every
+    }
+    return {ref: e for ref, e in found.items() if e}
+
+
+# Rules of two terms
+
+
+def _erfc(graph: Graph, first: Factors, second: Factors) -> Term | None:
+    """c * A + c * A * erf(t) = c * A * erfc(-t), and the same with minus."""
+    difference = _difference(second, first)
+    if len(difference) != 1 or abs(second.coefficient) != abs(first.coefficient):
+        return None
+    ((ref, e),) = difference.items()
+    if e != 1 or not _is(ref, "erf"):
+        return None
+    (t,) = _arguments(ref)
+    if second.coefficient == first.coefficient:
+        t = times(graph, t, coefficient=-1)
+    rest = apply(graph, "erfc", t)
+    return _built(graph, first, first.coefficient, first.powers, rest)
+
+
+def _opposite(graph: Graph, first: Factors, second: Factors) -> Term | None:
+    """c * A * sigmoid(t) - c * A * sigmoid(-t) = c * A * tanh(t / 2)."""
+    difference = _difference(first, second)
+    if len(difference) != 2 or first.coefficient != -second.coefficient:
+        return None
+    if sorted(difference.values()) != [-1, 1]:
+        return None
+    plus, minus = sorted(difference, key=lambda ref: -difference[ref])
+    if not _is(plus, "sigmoid") or not _is(minus, "sigmoid"):
+        return None
+    (t,), (u,) = _arguments(plus), _arguments(minus)
+    if times(graph, t, coefficient=-1) != times(graph, u):
+        return None
+    common = Factors(first.coefficient, dict(second.powers))
+    common.raise_by(minus, Fraction(-1))
+    if isinstance(t.node, Product) and t.node.coefficient < 0:
+        t, common.coefficient = u, -common.coefficient
+    rest = apply(graph, "tanh", times(graph, t, coefficient=Fraction(1, 2)))
+    return _built(graph, first, common.coefficient, common.powers, rest)
+
+
+def _quotient(graph: Graph, first: Factors, second: Factors) -> Term | None:
+    """c * A * b**p - c * A * u * b**(p - 1) = c * A * (b - u) * b**(p - 1)."""
+    difference = _difference(first, second)
+    for base, e in difference.items():
+        if e != 1 or not isinstance(base, Ref) or not isinstance(base.node, Sum):
+            continue
+        if second.powers.get(base, 0) >= 0:
+            continue
+        extra = {ref: -d for ref, d in difference.items() if ref != base}
+        rest = _without(graph, base, extra, -second.coefficient / first.coefficient)
+        if rest is not None and all(d > 0 for d in extra.values()):
+            common = {r: d for r, d in second.powers.items() if r not in extra}
+            for ref, d in extra.items():
+                left = second.powers.get(ref, Fraction(0)) - d
+                common.update({ref: left} if left else {})
+            return _built(graph, first, first.coefficient, common, rest)
+    return None
+
+
+def _without(graph: Graph, base: Ref, powers: Powers, scale: Fraction) -> Ref | None:
+    """A sum without the term that is `scale` times a product of powers."""
+    assert isinstance(base.node, Sum)
+    for k, term in enumerate(base.node.terms):
+        found = factors_of(term._replace(labels=_turned(term.labels, base)))
+        if found is None or found.constraints:
+            continue
+        if found.powers == powers and found.coefficient == scale:
+            rest = [t for n, t in enumerate(base.node.terms) if n != k]
+            return total(
+                graph,
+                [(t.coefficient, Ref(t.node, _turned(t.labels, base))) for t in rest],
+            )
+    return None
