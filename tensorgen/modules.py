@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from tensorgen import __version__
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.bound import Check
+from tensorgen.emit.bound import BoundFunction, Check
 from tensorgen.emit.model import Body, Function, Helper, Holder, Module
 from tensorgen.emit.structured import Structure, StructuredClass
 from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, children
 from tensorgen.ir.printer import equations
@@ -56,15 +57,7 @@ class ModuleBuilder:
         count = Counter(name for name, _ in {(x.name, x.node) for x in local})
         self.ambiguous = {name for name, values in count.items() if values > 1}
         functions = tuple(self.function(plan) for plan in plans)
-        bound = tuple(
-            ProblemBuilder(self.graph, self.backend, p, self.described).build(
-                [
-                    Check(_fails(c.size), c.size.symbols, c.message)
-                    for c in _different(p.source.checks)
-                ]
-            )
-            for p in problems
-        )
+        bound = tuple(self.problem(problem) for problem in problems)
         return Module(
             spec.module,
             spec.source.name,
@@ -85,8 +78,24 @@ class ModuleBuilder:
             text = re.sub(r"\bnp\b", self.backend.alias, source).strip()
             yield Helper(name, text)
 
+    def problem(self, planned: PlannedProblem) -> BoundFunction:
+        """Lower one problem."""
+        checks = [
+            Check(_fails(c.size), c.size.symbols, c.message)
+            for c in _different(planned.source.checks)
+        ]
+        builder = ProblemBuilder(self.graph, self.backend, planned, self.described)
+        name = planned.source.spec.name_text
+        with self.graph.effort.on(name, "writing its problem", PLANNING):
+            return builder.build(checks)
+
     def function(self, planned: PlannedFunction) -> Function:
         """Lower one function."""
+        name = planned.source.spec.name_text
+        with self.graph.effort.on(name, f"writing {planned.name}", PLANNING):
+            return self._lowered(planned)
+
+    def _lowered(self, planned: PlannedFunction) -> Function:
 
         def lowered(
             roots: Sequence[Node], names: Sequence[str], fresh: Sequence[bool]

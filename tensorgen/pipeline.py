@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
@@ -20,6 +20,7 @@ from tensorgen.emit import write as write  # the command line's way to it
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.render import render
 from tensorgen.errors import Source
+from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.lang import elaborate
 from tensorgen.modules import ModuleBuilder
@@ -30,15 +31,21 @@ from tensorgen.spec.read import read_spec
 
 
 def compile_spec(
-    source: Source, backends: Sequence[str] | None, mode: str, laid_out: bool = True
+    source: Source,
+    backends: Sequence[str] | None,
+    mode: str,
+    laid_out: bool = True,
+    watch: Callable[[str], None] | None = None,
 ) -> dict[str, str]:
     """Return the text of each generated file by its name, laid out for a reader.
 
-    Raises `SpecError` with every fault of the spec.
+    Raises `SpecError` with every fault of the spec. `watch` hears now and then what
+    is being done.
     """
     chosen = _mode(mode)
     spec = read_spec(source)
-    graph = Graph(StableForms())
+    effort = Effort(watch)
+    graph = Graph(StableForms(), effort)
     variables = {wrt.name for function in spec.functions for wrt in function.wrt}
     program = elaborate(spec, graph, Differentiate(graph, variables))
     planners = [Planner(graph, spec, program, f, chosen) for f in program.functions]
@@ -49,12 +56,12 @@ def compile_spec(
     texts = {}
     for name in backends or spec.backends:
         backend = BACKENDS[name]
-        texts[backend.file_name(spec.module)] = render(
-            ModuleBuilder(spec, graph, backend).build(
-                [plan for own in plans for plan in own], problems
-            ),
-            laid_out,
+        module = ModuleBuilder(spec, graph, backend).build(
+            [plan for own in plans for plan in own], problems
         )
+        file_name = backend.file_name(spec.module)
+        effort.tell(f"laying out {file_name}")
+        texts[file_name] = render(module, laid_out)
     return texts
 
 

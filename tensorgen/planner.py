@@ -17,6 +17,7 @@ from tensorgen.calculus.requests import (
 )
 from tensorgen.emit.model import Kind, Parameter, pairs, public_name
 from tensorgen.emit.results import camel
+from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
@@ -152,7 +153,13 @@ class Planner:
 
     def plans(self) -> list[PlannedFunction]:
         """Return the plans, in the order in which they are emitted."""
-        return [self.planned(*request) for request in requested(self.function)]
+        found = []
+        for kind, order in requested(self.function):
+            name = self.function.spec.name_text
+            doing = public_name(name.value, kind, order)
+            with self.graph.effort.on(name, f"planning {doing}", PLANNING):
+                found.append(self.planned(kind, order))
+        return found
 
     def planned(self, kind: Kind, order: tuple[str, ...] = ()) -> PlannedFunction:
         """Return the plan of one public function."""

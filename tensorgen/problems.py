@@ -13,6 +13,7 @@ from tensorgen.emit import arguments
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check, Part
 from tensorgen.emit.model import Body, Function, Kind, Parameter
+from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
 from tensorgen.lang import ElaboratedFunction
@@ -63,9 +64,16 @@ def plan_problem(
 
     `plans` are those of the function's other kinds.
     """
-    function, request = planner.function, planner.request
+    function = planner.function
     if all(emit.kind != "problem" for emit in function.spec.emit):
         return None
+    name = function.spec.name_text
+    with planner.graph.effort.on(name, "planning its problem", PLANNING):
+        return _planned(planner, plans)
+
+
+def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProblem:
+    function, request = planner.function, planner.request
     known = {plan.kind: plan for plan in plans}
     kinds = _offered(function)
     methods = {kind: known.get(kind) or planner.planned(kind) for kind in kinds}

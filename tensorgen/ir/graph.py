@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from tensorgen.ir.canonical import canonical_labels, constraint_key, signed
 from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.effort import Effort
 from tensorgen.ir.nodes import (
     Call,
     Constant,
@@ -60,9 +61,12 @@ class Rewrites(Protocol):
 class Graph:
     """Makes and interns nodes. Labels in its arguments are any hashable names."""
 
-    def __init__(self, rewrites: Rewrites | None = None) -> None:
-        """Start an empty graph that recognises `rewrites`."""
+    def __init__(
+        self, rewrites: Rewrites | None = None, effort: Effort | None = None
+    ) -> None:
+        """Start an empty graph that recognises `rewrites`, and counts its `effort`."""
         self.rewrites = rewrites
+        self.effort = effort or Effort()
         self._products: dict[Hashable, Node] = {}
         self.names: dict[Node, str] = {}
         self.suggestions: dict[Node, str] = {}
@@ -121,7 +125,9 @@ class Graph:
         dims = tuple((sizes or {}).items())
         key = (tuple(out), parts, Fraction(coefficient), forms, dims)
         # Passes ask for the same product again and again: four times in five.
+        self.effort.spend(1 + len(parts) // 8)
         if key not in self._products:
+            self.effort.spend(10 + 2 * len(parts) + 5 * len(forms))
             self._products[key] = ProductBuilder(self).build(
                 out,
                 parts,
@@ -179,6 +185,7 @@ class Graph:
             ref = self._aligned(node, tuple(position[label] for label in labels))
             known.update(zip(ref.labels, ref.node.dims, strict=True))
             aligned.append(Term(Fraction(coefficient), *ref))
+        self.effort.spend(3 + 2 * len(aligned))
         kept = self._merged(aligned)
         if self.rewrites is not None:
             while (better := self.rewrites.sum(self, kept)) is not None:
@@ -224,6 +231,7 @@ class Graph:
             ref = self._aligned(node, tuple(position[label] for label in labels))
             known.update(zip(ref.labels, ref.node.dims, strict=True))
             refs.append(self._narrow(ref))
+        self.effort.spend(5)
         dims = tuple(known[axis] for axis in range(len(out)))
         used = sorted({axis for ref in refs for axis in ref.labels})
         narrow = {axis: k for k, axis in enumerate(used)}

@@ -199,6 +199,7 @@ class ProductBuilder:
 
     def _simplify_once(self) -> bool:
         kept: dict[Constraint, None] = {}
+        self.graph.effort.spend(2 * len(self.constraints))
         for constraint in self.constraints:
             reduced = self._reduced(constraint)
             if reduced is False:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
-from tensorgen.errors import Faults, Text
+from tensorgen.errors import Faults, SpecError, Text
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.effort import READING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.forms import Index
@@ -21,6 +22,8 @@ from tensorgen.lang.syntax import Expression, parse
 from tensorgen.operators.functions.array import Array, SizeCheck
 from tensorgen.operators.guards import guard
 from tensorgen.spec.model import Definition, FunctionSpec, InputSpec, Spec
+
+MULTIPLY = "definitions that use others several times grow with every level"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +94,37 @@ def elaborate(spec: Spec, graph: Graph, differentiate: Differentiator) -> Progra
     found: dict[str, ElaboratedFunction] = {}
     for name in _ordered(parsed, things, faults):
         item = parsed[name]
-        if item.definition is not None and item.definition.parameters is not None:
-            things[name] = _macro(item.definition, item.body)
-        elif item.definition is not None:
-            value, record = _define(session, item.definition, item.body, Names(things))
-            things[name] = Thing("a definition", value, record)
-        elif item.function is not None:
-            thing, function = _function(session, item, things, spec, inputs)
-            things[name] = thing
-            if function is not None:
-                found[name] = function
+        try:
+            with graph.effort.on(item.name, "reading it", READING, MULTIPLY):
+                things[name], function = _elaborated(
+                    session, item, things, spec, inputs
+                )
+        except SpecError as error:
+            faults.extend(error.diagnostics)
+            things[name] = Thing("a function", None)
+            continue
+        if function is not None:
+            found[name] = function
     faults.raise_if_any()
     functions = tuple(found[function.name] for function in spec.functions)
     return Program(spec, graph, inputs, functions)
+
+
+def _elaborated(
+    session: Session,
+    item: _Parsed,
+    things: dict[str, Thing],
+    spec: Spec,
+    inputs: dict[str, Node],
+) -> tuple[Thing, ElaboratedFunction | None]:
+    """Elaborate one name of the file, those that it needs being known."""
+    definition = item.definition
+    if definition is None:
+        return _function(session, item, things, spec, inputs)
+    if definition.parameters is not None:
+        return _macro(definition, item.body), None
+    value, record = _define(session, definition, item.body, Names(things))
+    return Thing("a definition", value, record), None
 
 
 def _inputs(spec: Spec, graph: Graph) -> dict[str, Node]:

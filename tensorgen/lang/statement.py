@@ -209,6 +209,7 @@ class Statement:
         if self.depth >= DEEPEST:
             self.fault("the expression is nested too deeply", tree)
             return None
+        self.session.graph.effort.spend(3)
         self.depth += 1
         try:
             value = self._value(tree)

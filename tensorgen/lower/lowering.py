@@ -288,6 +288,7 @@ class Lowering:
 
     def _expression(self, node: Node, want: tuple[int, ...] | None) -> Expr:
         writer = self.writer
+        self.plan.graph.effort.spend(5 + 3 * len(children(node)))
         value = constant_value(node)
         if value is not None:
             return number(value)

@@ -45,11 +45,16 @@ def share_calls(
 
 
 class Call(NamedTuple):
-    """A call by its text, its function, and the names that it reads."""
+    """A call by its text and its function."""
 
     text: str
     function: str
-    names: frozenset[str]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that it reads."""
+        tree = ast.parse(self.text, mode="eval")
+        return frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name))
 
 
 class Statement(NamedTuple):
@@ -70,12 +75,15 @@ class Repeat(NamedTuple):
 
 def _read(text: str, alias: str) -> Statement:
     tree = ast.parse(text)
-    calls = []
-    for node, function in _calls(tree, alias):
-        names = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
-        source = ast.get_source_segment(text, node) or ""
-        calls.append(Call(source, function, frozenset(names)))
+    calls = [Call(_source(text, node), name) for node, name in _calls(tree, alias)]
     return Statement(text, tuple(calls), frozenset(_changed(tree)))
+
+
+def _source(text: str, node: ast.Call) -> str:
+    """The text of a call; what Python has for this cuts all lines for each."""
+    if "\n" in text or not text.isascii():
+        return ast.get_source_segment(text, node) or ""
+    return text[node.col_offset : node.end_col_offset]
 
 
 def _repeated(statements: Sequence[Statement], count: int) -> Repeat | None:
@@ -104,7 +112,8 @@ def _is_shared(
     if len(places) < 2:
         return False
     first, last = places[0], places[-1]
-    if any(call.names & statement.changed for statement in statements[first:last]):
+    names = call.names
+    if any(names & statement.changed for statement in statements[first:last]):
         return False
     own = _assigned(statements[first].text, call.text)
     return own is None or not any(own in other.changed for other in statements)

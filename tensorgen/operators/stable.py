@@ -53,6 +53,7 @@ class StableForms:
     def product(self, graph: Graph, factors: Args) -> list[Ref] | None:
         """Return a better list of factors, or None."""
         pairs = _pairs(factors)
+        graph.effort.spend(len(pairs) // 4)
         for rules in (_PAIR_RULES, (_powers,)):
             for k, m in pairs:
                 for rule in rules:

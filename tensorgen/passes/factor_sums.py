@@ -207,6 +207,7 @@ def pays(
         dict.fromkeys(topological([root]))
         for root in order_contractions(graph, [before, after], cost)
     )
+    graph.effort.spend((len(first) + len(second)) // 8)
     # What both need, their common factors, says nothing about either.
     price = sum(cost.work(node) for node in second if node not in first)
     return price < margin * sum(cost.work(node) for node in first if node not in second)

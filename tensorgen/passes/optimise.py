@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
@@ -60,11 +61,12 @@ def optimise(
     """
     cost = CostModel(hints)
     plans = []
+    attempt = graph.effort.attempt
     for given in candidates:
         roots = take_diagonals(graph, given)
         shapes = [roots]
         if cross_country:
-            flat = flatten_products(graph, roots, cost)
+            flat = attempt(partial(flatten_products, graph, roots, cost), roots)
             shapes.insert(0, use_symmetry(graph, flat))
         for k, shape in enumerate(shapes):
             keep = compressed if cross_country and k == 0 else NOTHING
@@ -87,20 +89,22 @@ def _plan(
     compressed: Mapping[int, Sequence[Permutation]],
     rates: Rates | None,
 ) -> Plan:
-    tensors = [
-        compress(graph, node, cost, compressed[k], before) if k in compressed else None
-        for k, (node, before) in enumerate(zip(roots, derived, strict=True))
-    ]
+    attempt = graph.effort.attempt
+    tensors: list[Compressed | None] = [None] * len(roots)
+    for k, alike in compressed.items():
+        found = partial(compress, graph, roots[k], cost, alike, derived[k])
+        tensors[k] = attempt(found, None)
     parts = [
         (node,) if tensor is None else tensor.arrays
         for node, tensor in zip(roots, tensors, strict=True)
     ]
     nodes = [node for part in parts for node in part]
     if rates is not None:
-        nodes = gather_steady(graph, nodes, rates, cost)
-    nodes = _ordered(graph, share_factors(graph, nodes, cost), cost)
+        nodes = attempt(partial(gather_steady, graph, nodes, rates, cost), nodes)
+    nodes = attempt(partial(share_factors, graph, nodes, cost), nodes)
+    nodes = _ordered(graph, nodes, cost)
     if rates is not None:  # fusing has joined what is elementwise
-        nodes = gather_steady(graph, nodes, rates, cost)
+        nodes = attempt(partial(gather_steady, graph, nodes, rates, cost), nodes)
     final = iter(nodes)
     return Plan(
         tuple(tuple(next(final) for _ in part) for part in parts),
@@ -115,13 +119,16 @@ def _ordered(graph: Graph, nodes: Sequence[Node], cost: CostModel) -> list[Node]
     Transposes are looked for before, where that pays, and again among the products
     that the order has made.
     """
-    shapes = [list(nodes), pair_transposes(graph, nodes)]
+    nodes = list(nodes)
+    attempt = graph.effort.attempt
+    shapes = [nodes, attempt(partial(pair_transposes, graph, nodes), nodes)]
     if shapes[0] == shapes[1]:
         shapes.pop()
     found = []
     for shape in shapes:
-        fused = fuse_elementwise(graph, order_contractions(graph, shape, cost))
-        found.append(pair_transposes(graph, fused))
+        pairs = order_contractions(graph, shape, cost)
+        fused = attempt(partial(fuse_elementwise, graph, pairs), pairs)
+        found.append(attempt(partial(pair_transposes, graph, fused), fused))
     return min(found, key=cost.total)
 
 

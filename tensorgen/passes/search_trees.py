@@ -9,12 +9,13 @@ of many others only those meet that have a label in common.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
+from functools import partial, reduce
 from heapq import heapify, heappop, heappush
 from itertools import combinations
 from math import inf, prod
 from typing import TYPE_CHECKING
 
+from tensorgen.ir.effort import Exhausted
 from tensorgen.passes.cost import Plan, Tree
 from tensorgen.passes.pairs import splits
 from tensorgen.passes.spans import Span
@@ -31,16 +32,39 @@ LONG = 16
 MANY = 48
 """With more than that left, only factors with a label in common are tried as pairs."""
 
+STEPS = 20_000
+"""Where a search takes more steps, the factors are multiplied as they stand."""
+
+MOST = 200
+"""Nor is anything searched with so many left, whose tree could be as deep."""
+
 Leaf = tuple[int, Tree]
 
 
 def best_tree(product: Contraction) -> Plan:
     """Return the best tree over all factors and links of a product."""
     count = len(product.factors) + len(product.links)
+    found = partial(_searched, product)
+    plain = Plan(inf, _halved(0, count))
+    return product.graph.effort.attempt(found, plain, STEPS)
+
+
+def _halved(start: int, end: int) -> Tree:
+    """The factors as they stand, in a tree that is not deep."""
+    if end - start == 1:
+        return start
+    middle = (start + end) // 2
+    return (_halved(start, middle), _halved(middle, end))
+
+
+def _searched(product: Contraction) -> Plan:
+    count = len(product.factors) + len(product.links)
     leaves: list[Leaf] = [(1 << k, k) for k in range(count)]
     spent = 0.0
     if count > LONG:
         leaves, spent = _alike(product, leaves)
+    if len(leaves) > MOST:
+        raise Exhausted
     if len(leaves) > EXACT:
         greedy = Greedy(product, leaves)
         spent += greedy.run()
@@ -122,6 +146,7 @@ class Greedy:
 
     def _priced(self, i: int, j: int) -> tuple[float, int, int, int, int]:
         product, a, b = self.product, self.left[i][0], self.left[j][0]
+        product.graph.effort.spend(3)
         if not (a & product.read or b & product.read):
             return (inf, i, j, a, b)
         whole = a | b | product.joined(a | b, self.free)
@@ -188,6 +213,7 @@ def _exact(product: Contraction, leaves: list[Leaf]) -> Plan:
         own &= lone
         tries = [(a, 0) for a in splits(s)]
         tries += [(a, own) for a in splits(s ^ own)] if own else []
+        product.graph.effort.spend(len(tries) // (2 if constrained else 10))
         for a, left in tries:
             b = s ^ left ^ a
             spent = best[a].cost + best[b].cost

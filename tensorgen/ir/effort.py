@@ -1,0 +1,90 @@
+"""Effort: what is done is counted, so that it ends, and where is said to be too much.
+
+The unit is about twenty microseconds of work. It is counted where work is done, never
+read from a clock: the same spec takes the same steps on every machine, so that what
+is given up for its sake is the same as well. A pass that finds no end within a part
+of the steps leaves what it was given as it is (`attempt`); beyond all steps that a
+function may take, one diagnostic names it (`on`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf
+from typing import TypeVar
+
+from tensorgen.errors import Text, fail
+
+T = TypeVar("T")
+
+READING = 80_000
+"""The steps in which the text of a function has become nodes: about two seconds."""
+
+PLANNING = 1_500_000
+"""The steps to plan what is emitted for a function, for each; and to write it."""
+
+PASS = 150_000
+"""The steps after which a pass that could still improve something gives up."""
+
+CUT = "cut it into several functions, or ask for fewer of its derivatives"
+
+_WATCHED = 5_000
+"""How many steps go by without a word to who watches."""
+
+
+class Exhausted(Exception):
+    """The steps are spent; whoever limited them goes on without the result."""
+
+
+class Effort:
+    """The steps taken so far, and where they end."""
+
+    def __init__(self, watch: Callable[[str], None] | None = None) -> None:
+        """Start to count; `watch` hears now and then what is being done."""
+        self.spent = 0
+        self.end = inf
+        self._watch = watch
+        self._doing = ""
+        self._next = 0
+
+    def spend(self, steps: int = 1) -> None:
+        """Count steps; raises `Exhausted` beyond the last."""
+        self.spent += steps
+        if self.spent > self.end:
+            raise Exhausted
+        if self.spent >= self._next:
+            self._next = self.spent + _WATCHED
+            self.tell(self._doing)
+
+    def tell(self, doing: str) -> None:
+        """Say what is done now to who watches."""
+        if self._watch is not None:
+            self._watch(doing)
+
+    @contextmanager
+    def on(self, name: Text, doing: str, steps: int, hint: str = CUT) -> Iterator[None]:
+        """Count what is done for a function: a `SpecError` where it takes too long."""
+        before, self._doing = self.end, f"{name}: {doing}"
+        self.end = self.spent + steps
+        self.tell(self._doing)
+        try:
+            yield
+        except Exhausted:
+            message = f"'{name}' is too large: {doing} takes more than {steps:,} steps"
+            fail(message, name.span(), hint=hint)
+        finally:
+            self.end = before
+
+    def attempt(self, run: Callable[[], T], instead: T, steps: int = PASS) -> T:
+        """Return what `run` gives, or `instead` where it takes too many steps."""
+        before = self.end
+        self.end = min(before, self.spent + steps)
+        try:
+            return run()
+        except Exhausted:
+            if self.spent > before:
+                raise
+            return instead
+        finally:
+            self.end = before
