@@ -7,10 +7,13 @@ on it, the caller checks the size at run time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 
 Monomial = tuple[str, ...]
+
+_LONG = 8
 
 
 class Dim:
@@ -139,9 +142,28 @@ class Dim:
     def is_nonnegative(self) -> bool:
         """Whether the polynomial is provably >= 0 when every symbol is >= 1.
 
-        With n = 1 + n' every n' is >= 0, so nonnegative coefficients suffice.
+        With n = 1 + n' every n' is >= 0, so nonnegative coefficients suffice. In long
+        monomials, which have too many parts for that, a larger one has to be found
+        for each that is subtracted.
         """
+        if all(c >= 0 for _, c in self.terms):
+            return True
+        if self.degree > _LONG:
+            return self._covers()
         return all(c >= 0 for _, c in self._shifted)
+
+    def _covers(self) -> bool:
+        """Whether each monomial that is subtracted divides one that is added."""
+        left = {m: c for m, c in reversed(self.terms) if c > 0}
+        for small, c in self.terms:
+            for large in left if c < 0 else ():
+                if not Counter(small) - Counter(large):
+                    used = min(-c, left[large])
+                    left[large] -= used
+                    c += used
+            if c < 0:
+                return False
+        return True
 
     def is_positive(self) -> bool:
         """Whether the polynomial is provably >= 1 when every symbol is >= 1."""

@@ -1,0 +1,187 @@
+"""Work is counted: it grows no faster than it must, and ends where it is too much."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import tensorgen.pipeline
+from tensorgen import load
+from tensorgen.cli import cli
+from tensorgen.errors import Source, SpecError, Text
+from tensorgen.ir.effort import Effort
+from tensorgen.progress import PATIENCE, Progress
+from tests.scaling import FAMILIES, many, names, spec
+
+SLACK = 1.35
+"""What a count may have beyond its power of the number, for smaller parts of it."""
+
+
+def counted(text: str) -> int:
+    """The steps that a spec takes to compile."""
+    found: list[Effort] = []
+
+    class Counted(Effort):
+        def __init__(self, watch: object = None) -> None:
+            super().__init__()
+            found.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tensorgen.pipeline, "Effort", Counted)
+        source = Source("<text>", text)
+        tensorgen.pipeline.compile_spec(source, ["numpy"], "cross-country", False)
+    return found[0].spent
+
+
+@cache
+def steps(family: str, number: int) -> int:
+    """The steps that a member of a family takes to compile."""
+    return counted(FAMILIES[family][2](number))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_twice_as_many_take_no_more_than_their_power(family: str) -> None:
+    number, degree, _ = FAMILIES[family]
+    assert steps(family, 2 * number) <= SLACK * 2**degree * steps(family, number)
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        # Each of these once took minutes, or had no end.
+        (spec(many(11, "[n, n]"), " @ ".join(names(11)), "a0", "[jacobian]"), 6_000),
+        (spec("A: [n, n]", " @ ".join("A" * 10), "A", "[jacobian]"), 25_000),
+        (spec(many(500, "[]"), "*".join(names(500)), "a0"), 30_000),
+        (spec("x: []", "(10*x)**10**10", "x"), 500),
+        (spec("x: []", "(x/3)**(10**200)", "x"), 500),
+        (spec(f"X: [{', '.join(names(30))}]", "sum(ravel(X)[1:])", "X"), 2_000),
+    ],
+    ids=["chain", "power", "product", "scaled power", "quotient", "axes"],
+)
+def test_what_once_exploded_takes_few_steps(text: str, most: int) -> None:
+    assert counted(text) <= most
+
+
+DOUBLED = spec(
+    "x: [n]",
+    "sum(d16(x))",
+    definitions=["d0(t) = tanh(t)"]
+    + [f"d{i + 1}(t) = d{i}(d{i}(t))" for i in range(16)],
+)
+
+
+def test_definitions_that_double_are_refused_where_they_are_used() -> None:
+    with pytest.raises(SpecError) as error:
+        tensorgen.generate(DOUBLED)
+    shown = str(error.value).splitlines()
+    line = DOUBLED.splitlines().index("  f:") + 1
+    assert shown == [
+        f"<text>:{line}:3: error: 'f' is too large: "
+        "reading it takes more than 80,000 steps",
+        f"{line:>5} |   f:",
+        "      |   ^",
+        "   hint: definitions that use others several times grow with every level",
+    ]
+
+
+def test_other_faults_are_reported_beside_what_is_too_large() -> None:
+    with pytest.raises(SpecError) as error:
+        tensorgen.generate(DOUBLED + "  g: 2*f\n  h: x + unknown\n")
+    messages = [d.message for d in error.value.diagnostics]
+    assert len(messages) == 2 and "unknown" in messages[1]
+
+
+def test_the_command_line_takes_what_is_too_large_for_a_wrong_spec(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "m.yaml"
+    path.write_text(DOUBLED)
+    result = CliRunner().invoke(cli, ["gen", str(path)])
+    assert result.exit_code == 2
+    assert "'f' is too large" in result.output
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_function_that_cannot_be_planned_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tensorgen.planner, "PLANNING", 50)
+    with pytest.raises(SpecError, match="'f' is too large: planning f takes more"):
+        tensorgen.generate(FAMILIES["layers"][2](3))
+
+
+# The counter itself
+
+
+def test_what_finds_no_end_gives_its_input_back() -> None:
+    effort = Effort()
+
+    def endless() -> str:
+        while True:
+            effort.spend()
+
+    assert effort.attempt(endless, "input", 100) == "input"
+    assert effort.spent == 101
+    assert effort.attempt(lambda: "better", "input", 100) == "better"
+
+
+def test_the_end_of_all_work_is_not_that_of_a_pass() -> None:
+    effort = Effort()
+    name = Text.plain("f")
+    expected = "'f' is too large: thinking takes more than 5 steps"
+    with pytest.raises(SpecError, match=expected), effort.on(name, "thinking", 5):
+        effort.attempt(lambda: effort.spend(6), None, 100)
+    effort.spend(1000)  # what comes after it has steps of its own
+
+
+# Without the passes
+
+
+class Hasty(Effort):
+    """One that never has the time to improve anything."""
+
+    def attempt(self, run, instead, steps=0):  # type: ignore[no-untyped-def]
+        """Return what was there before."""
+        return instead
+
+
+@pytest.mark.parametrize("family", ["layers", "a stack", "labels of an einsum"])
+def test_what_no_pass_improves_computes_the_same(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = FAMILIES[family][2](4)
+    better = load(text)
+    monkeypatch.setattr(tensorgen.pipeline, "Effort", Hasty)
+    plain = load(text)
+    rng = np.random.default_rng(0)
+    shapes: dict[str, list[tuple[int, ...]]]
+    shapes = {"layers": [(3, 3)] * 4 + [(3,)], "a stack": [(3,)]}
+    inputs = [rng.normal(size=s) for s in shapes.get(family, [(3, 3)] * 4)]
+    # The gradients of the network are as many as its layers, of one shape.
+    found, expected = (np.asarray(m.f_grad(*inputs)) for m in (plain, better))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_progress_is_told_now_and_then_alone() -> None:
+    said: list[str] = []
+    now = [0.0]
+    progress = Progress(said.append, lambda: now[0])
+    for second in range(int(3 * PATIENCE)):
+        now[0] = float(second)
+        progress(f"step {second}")
+    assert said == ["step 5 ...", "step 10 ..."]
+
+
+def test_who_waits_hears_which_function_is_at_work() -> None:
+    heard: dict[str, None] = {}
+    source = Source("<text>", FAMILIES["layers"][2](2))
+    tensorgen.pipeline.compile_spec(
+        source, ["numpy"], "cross-country", False, lambda text: heard.setdefault(text)
+    )
+    assert "f: planning f_grad" in heard
+    assert "f: writing f_grad" in heard
+    assert "laying out m_numpy.py" in heard
