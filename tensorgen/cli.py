@@ -193,10 +193,9 @@ def _compile(
 ) -> dict[str, str] | None:
     """Return the files of one spec, or None after saying what is wrong with it."""
     from tensorgen.pipeline import compile_spec
-    from tensorgen.progress import Progress
 
     try:
-        return compile_spec(source, backends or None, mode, watch=Progress(streams.say))
+        return compile_spec(source, backends or None, mode, watch=streams.Progress())
     except SpecError as error:
         streams.say(error.render(streams.color()))
         return None

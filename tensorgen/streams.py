@@ -10,9 +10,14 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from collections.abc import Callable
 from typing import TextIO, cast
 
 import click
+
+PATIENCE = 5.0
+"""Seconds without a word while something is being done."""
 
 
 class _Courtesy:
@@ -65,6 +70,27 @@ def _writer(number: int) -> TextIO:
 def say(text: str) -> None:
     """Write a line to standard error, if that is possible."""
     click.echo(text, err=True, color=color())
+
+
+class Progress:
+    """Says what is being done every few seconds; the clock decides nothing else."""
+
+    def __init__(
+        self,
+        tell: Callable[[str], None] = say,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Wait for as long as nobody would ask."""
+        self._tell = tell
+        self._clock = clock
+        self._next = clock() + PATIENCE
+
+    def __call__(self, doing: str) -> None:
+        """Hear what is being done now."""
+        now = self._clock()
+        if now >= self._next:
+            self._next = now + PATIENCE
+            self._tell(f"{doing} ...")
 
 
 def write(text: str) -> None:

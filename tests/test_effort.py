@@ -14,7 +14,7 @@ from tensorgen import load
 from tensorgen.cli import cli
 from tensorgen.errors import Source, SpecError, Text
 from tensorgen.ir.effort import Effort
-from tensorgen.progress import PATIENCE, Progress
+from tensorgen.streams import PATIENCE, Progress
 from tests.scaling import FAMILIES, many, names, spec
 
 SLACK = 1.35
