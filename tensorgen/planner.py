@@ -135,6 +135,7 @@ class Planner:
         self.graph = graph
         self.function = function
         self.mode: Mode = mode
+        self._planned: dict[tuple[Kind, tuple[str, ...]], PlannedFunction] = {}
         self.hints = {name: size for name, size in spec.hints if size is not None}
         self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
         self.inputs = program.inputs
@@ -162,7 +163,12 @@ class Planner:
         return found
 
     def planned(self, kind: Kind, order: tuple[str, ...] = ()) -> PlannedFunction:
-        """Return the plan of one public function."""
+        """Return the plan of one public function, made once."""
+        if (kind, order) not in self._planned:
+            self._planned[kind, order] = self._plan(kind, order)
+        return self._planned[kind, order]
+
+    def _plan(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
         ways, names = self.ways(kind, order)
         ways = [use_symmetry(self.graph, way) for way in ways]
         cross_country = self.mode == "cross-country"

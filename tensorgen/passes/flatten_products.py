@@ -156,8 +156,10 @@ class Flattening:
         alike; `x[i] * y[i] - x[i] * y[j] - ...` never does. A single difference loses
         no more than its arguments have lost.
         """
+        if not (node.inner and grows(factor, self.cost)):
+            return False
         found = [f for f, _ in node.factors if isinstance(f, Sum) and _compares(f)]
-        return found == [factor] and bool(node.inner) and grows(factor, self.cost)
+        return found == [factor]
 
     def distributed(self, node: Product, place: int, factor: Sum) -> Node:
         """Return the sum of the product with each term in the factor's place."""
