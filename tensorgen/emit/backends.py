@@ -16,12 +16,11 @@ from tensorgen.operators.helpers import EXPM, RUNNING_LOGSUMEXP
 class Backend:
     """One array library.
 
-    `folder` holds its templates and ends the names of its files; `convert` is their
-    function that makes an array of a value, of which errors give the name; `any_array`
-    is the type of arrays of whatever dtype; `renamed` are the packages that bear
-    another name; `solving` says what ways to solve import; `lacking` has the source of
-    functions that modules hold themselves instead of importing them, and `helpers`
-    that of helpers that are written otherwise.
+    `folder` holds its templates and ends the names of its files; `any_array` is the
+    type of arrays of whatever dtype; `renamed` are the packages that bear another name;
+    `solving` says what ways to solve import; `lacking` has the source of functions that
+    modules hold themselves instead of importing them, and `helpers` that of helpers
+    that are written otherwise.
     Matrices that cannot be factorised raise where the library `refuses` them; else they
     give NaN.
     """
@@ -30,7 +29,6 @@ class Backend:
     title: str
     alias: str
     folder: str
-    convert: str
     any_array: str
     renamed: Mapping[str, str] = field(default_factory=dict)
     solving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -69,7 +67,6 @@ BACKENDS: dict[str, Backend] = {
             title="NumPy",
             alias="np",
             folder="numpy",
-            convert="_array",
             any_array="NDArray[Any]",
             solving={"band": ("scipy.linalg",), "sparse": ("scipy.sparse",)},
         ),
@@ -78,7 +75,6 @@ BACKENDS: dict[str, Backend] = {
             title="CuPy",
             alias="cp",
             folder="cupy",
-            convert="_on_device",
             any_array="Array",
             renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
             # CuPy eliminates in sparse matrices on the host, by SciPy.

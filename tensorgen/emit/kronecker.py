@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from tensorgen.emit.text import tuple_text
-from tensorgen.emit.ways import DENSE, Solver, aligned, once, size_text
+from tensorgen.emit.ways import Solver, aligned, once, size_text
 from tensorgen.ir.nodes import Node
 from tensorgen.passes.structure import StoredTerm
 from tensorgen.passes.views import Factor
@@ -65,10 +65,7 @@ def kronecker(structure: Structure) -> Solver | None:
         made, name = _matrix(structure, axes, node, f"part{k + 1}")
         lines += made
         parts.append(f"({name}, {tuple_text([str(a) for a in axes])})")
-    call = (
-        f"return _KroneckerFactorization(({', '.join(parts)}), self.columns, shift, "
-        f"lambda: {DENSE.format(shift='shift')})"
-    )
+    call = f"return _KroneckerFactorization(self, shift, ({', '.join(parts)}))"
     return Solver("_KroneckerFactorization", ("kronecker",), 2, (*once(lines), call))
 
 
@@ -108,15 +105,12 @@ def kronecker_sum(structure: Structure) -> Solver | None:
             chosen = [order.index(axes) for axes in acting]
         terms.append(f"({weight}, {tuple_text([str(m) for m in chosen])})")
     given, weights = tuple_text(matrices), tuple_text(terms)
-    dense = f"lambda: {DENSE.format(shift='shift')}"
     needs: tuple[str, ...] = ("kronecker",)
+    name = "_KroneckerFactorization"
     if paired:
         name, needs = "_PencilFactorization", (*needs, "pencil")
-        call = f"{given}, {weights}, self.columns, self.matvec, {dense}, shift"
-    else:
-        name = "_KroneckerFactorization"
-        call = f"{given}, self.columns, shift, {dense}, {weights}"
-    return Solver(name, needs, 2, (*once(lines), f"return {name}({call})"))
+    call = f"return {name}(self, shift, {given}, {weights})"
+    return Solver(name, needs, 2, (*once(lines), call))
 
 
 Weighted = tuple[Fraction, list[Node], dict[tuple[int, ...], Node]]

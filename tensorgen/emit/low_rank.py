@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tensorgen.emit.coordinates import entry_lines
 from tensorgen.emit.ways import (
-    DENSE,
     Solver,
     block_call,
     core,
@@ -52,8 +51,8 @@ def low_rank(structure: Structure) -> Solver | None:
     more, piece, make = _base(structure, base, tied)
     lines = [*once(lines), *more]
     call = (
-        f"return _LowRankFactorization(lambda: {make}, {sides[0]}, {weights[0]}, "
-        f"self.columns, self.matvec, lambda: {DENSE.format(shift='shift')}, shift)"
+        f"return _LowRankFactorization("
+        f"self, shift, lambda: {make}, {sides[0]}, {weights[0]})"
     )
     needs = ("low_rank", piece)
     return Solver("_LowRankFactorization", needs, 4, (*lines, call))

@@ -16,8 +16,6 @@ from tensorgen.passes.views import Name
 if TYPE_CHECKING:
     from tensorgen.emit.structured import Structure
 
-DENSE = "_DenseFactorization(self.matrix, self.columns, {shift})"
-
 
 @dataclass(frozen=True, slots=True)
 class Solver:

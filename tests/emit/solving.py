@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,16 @@ def check(make: Callable[[], Any], matrix: Any, shape: Sequence[int]) -> None:
     assert factorization.logdet.dtype == dtype
     posdef = bool((np.linalg.eigvalsh(matrix.astype(float)) > 0).all())
     assert factorization.is_posdef is posdef
+
+
+def hessian(matrix: Any, shape: Sequence[int]) -> SimpleNamespace:
+    """What factorizations take of the object that they are made by."""
+    return SimpleNamespace(
+        matrix=matrix,
+        columns=tuple(shape),
+        dtype=matrix.dtype,
+        _times=lambda v: matrix @ v,
+    )
 
 
 def shifted(matrix: Any, shift: float, dtype: Any) -> Any:

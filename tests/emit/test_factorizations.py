@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.emit.pieces import load
-from tests.emit.solving import PIECES, WAYS, check, refused, shifted, symmetric
+from tests.emit.solving import PIECES, WAYS, check, hessian, refused, shifted, symmetric
 
 RNG = np.random.default_rng(0)
 
@@ -151,10 +150,7 @@ def test_kronecker_factors_are_solved_with_one_by_one(
     H[np.ix_(places, places)] = product
     check(
         lambda: ways._KroneckerFactorization(
-            tuple(parts),
-            shape,
-            shift,
-            lambda: ways._DenseFactorization(H.astype(dtype), shape, shift),
+            hessian(H.astype(dtype), shape), shift, tuple(parts)
         ),
         shifted(H, shift, dtype),
         shape,
@@ -247,34 +243,31 @@ def test_every_way_works_on_the_device(cupy: ModuleType) -> None:
     def diagonal(shift: float) -> Any:
         return theirs._DiagonalFactorization(device(d), (6,), shift)
 
-    def dense(H: Any) -> Callable[[], Any]:
-        return lambda: theirs._DenseFactorization(device(H), (2, 3), 0.5)
-
     H = np.diag(d) + (F * w) @ F.T
     chain = 4 * np.eye(6) - np.eye(6, k=1) - np.eye(6, k=-1)
     bands = {0: device(np.full(6, 4.0)), 1: device(-np.ones(6))}
     found = [
         (diagonal(0.5), np.diag(d)),
-        (dense(H)(), H),
+        (theirs._DenseFactorization(device(H), (2, 3), 0.5), H),
         (
             theirs._BlockFactorization(device(A[None]), (1, 0), 1, (2, 3), 0.5),
             np.kron(A, np.eye(3)),
         ),
         (
             theirs._KroneckerFactorization(
-                ((device(A), (0,)), (device(B), (1,))), (2, 3), 0.5, dense(H)
+                hessian(device(H), (2, 3)),
+                0.5,
+                ((device(A), (0,)), (device(B), (1,))),
             ),
             np.kron(A, B),
         ),
         (
             theirs._LowRankFactorization(
+                hessian(device(H), (6,)),
+                0.5,
                 lambda: diagonal(0.5),
                 device(F),
                 device(w),
-                (6,),
-                lambda v: device(H) @ v,
-                dense(H),
-                0.5,
             ),
             H,
         ),

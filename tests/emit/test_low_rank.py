@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.emit.pieces import load
-from tests.emit.solving import PIECES, WAYS, check, refused, shifted, symmetric
+from tests.emit.solving import PIECES, WAYS, check, hessian, refused, shifted, symmetric
 
 RNG = np.random.default_rng(1)
 
@@ -40,15 +40,8 @@ def low_rank(
         return ways._DiagonalFactorization(base, shape, shift)
 
     def make() -> Any:
-        return ways._LowRankFactorization(
-            make_base,
-            factor,
-            weights,
-            shape,
-            lambda v: H @ v,
-            lambda: ways._DenseFactorization(H, shape, shift),
-            shift,
-        )
+        own = hessian(H, shape)
+        return ways._LowRankFactorization(own, shift, make_base, factor, weights)
 
     make.matrix = shifted(H, shift, factor.dtype)  # type: ignore[attr-defined]
     return make
@@ -130,18 +123,18 @@ def test_a_large_matrix_is_refused_where_no_fallback_fits(ways: ModuleType) -> N
     d = np.ones(3001)
     d[0] = 0
 
-    def dense() -> Any:
-        raise AssertionError("a dense matrix of this size")
+    # It has no matrix: a dense one of this size would be asked for in vain.
+    own = SimpleNamespace(
+        columns=d.shape, dtype=d.dtype, _times=lambda v: (d * v.T).T + v.sum(axis=0)
+    )
 
     def make() -> Any:
         return ways._LowRankFactorization(
+            own,
+            0.0,
             lambda: ways._DiagonalFactorization(d, d.shape, 0.0),
             np.ones((3001, 1)),
             np.ones(1),
-            d.shape,
-            lambda v: (d * v.T).T + v.sum(axis=0),
-            dense,
-            0.0,
         )
 
     assert refused(make)

@@ -10,7 +10,7 @@ import pytest
 
 import tensorgen
 from tests.emit.pieces import load
-from tests.emit.solving import DTYPES, PIECES, RNG, check, refused, symmetric
+from tests.emit.solving import DTYPES, PIECES, RNG, check, hessian, refused, symmetric
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +48,7 @@ def factorized(
     H = H.astype(dtype)
 
     def make() -> Any:
-        return ways._PencilFactorization(
-            parts,
-            terms,
-            shape,
-            lambda v: H @ v,
-            lambda: ways._DenseFactorization(H, shape, shift),
-            shift,
-        )
+        return ways._PencilFactorization(hessian(H, shape), shift, parts, terms)
 
     return make, (H + shift * np.eye(len(H))).astype(dtype)
 

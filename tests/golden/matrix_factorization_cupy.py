@@ -550,7 +550,7 @@ class _DenseFactorization(_Factorization):
 
     def __init__(self, matrix: Array, columns: tuple[int, ...], shift: float) -> None:
         self.columns = columns
-        self._squares = _Squares(_shifted(matrix, shift))
+        self._squares = _Squares(matrix, shift)
         self.condition = self._squares.condition
         _require_regular(self.condition, math.prod(columns), matrix.dtype)
 
@@ -569,22 +569,31 @@ class _DenseFactorization(_Factorization):
 
 
 class _Squares:
-    """Square matrices (..., k, k) and their inverses.
+    """Square matrices (..., k, k) plus `shift` times the identity, and their inverses.
 
     A product with the inverse and one step of refinement leave as small a residual as
     elimination does, if half of the digits survive in the inverse; if they do not,
     each solve eliminates anew.
     """
 
-    def __init__(self, matrices: Array) -> None:
+    def __init__(self, matrices: Array, shift: float) -> None:
+        shift = float(shift)
+        if shift:
+            matrices = matrices + shift * cp.eye(
+                matrices.shape[-1], dtype=matrices.dtype
+            )
         self.matrices = matrices
         # Left to itself, CuPy does not look whether a matrix among many was singular,
         # and what it returns for that one is whatever the memory held.
         with cupyx.errstate(linalg="raise"):
             inverses = cp.linalg.inv(matrices)
-        norms = [abs(a).sum(axis=-2) for a in (matrices, inverses)]
         # Of the block diagonal matrix of them all, in the 1-norm.
-        self.condition = norms[0].max() * norms[1].max() if matrices.size else 1.0
+        self.norm: Any = 1.0
+        self.condition: Any = 1.0
+        if matrices.size:
+            norms = [abs(a).sum(axis=-2).max() for a in (matrices, inverses)]
+            self.norm = max(norms[0], abs(shift))  # what cancels against that is lost
+            self.condition = self.norm * norms[1]
         accurate = self.condition < float(cp.finfo(matrices.dtype).eps) ** -0.5
         self._inverses = inverses if accurate else None
 
@@ -604,13 +613,6 @@ class _Squares:
     def logdets(self) -> Any:
         """The logarithms of the absolute values of the determinants."""
         return cp.linalg.slogdet(self.matrices)[1]
-
-
-def _shifted(matrices: Array, shift: float) -> Array:
-    """Return matrices (..., k, k) plus `shift` times the identity."""
-    if not shift:
-        return matrices
-    return matrices + float(shift) * cp.eye(matrices.shape[-1], dtype=matrices.dtype)
 
 
 def _require_regular(condition: Any, size: int, dtype: Any) -> None:
@@ -797,7 +799,7 @@ class _BlockFactorization(_Factorization):
         self._shared = len(blocks) == 1
         self._axes = axes[tied:] + axes[:tied] if self._shared else axes
         blocks = blocks[: self._count]  # not even one, where x has no entries
-        self._squares = _Squares(_shifted(blocks, shift))
+        self._squares = _Squares(blocks, shift)
         _require_regular(self._squares.condition, math.prod(columns), blocks.dtype)
 
     def _solve(self, b: Array) -> Array:
@@ -873,7 +875,7 @@ def _shape_error(
 
 def _real(name: str, value: Any) -> Array:
     """Return real numbers as a floating array; an error names what they are."""
-    array = value if type(value) is cp.ndarray else _on_device(name, value)
+    array = value if type(value) is cp.ndarray else _array(name, value)
     kind = array.dtype.char
     if kind in "fd":
         return array
@@ -885,7 +887,7 @@ def _real(name: str, value: Any) -> Array:
     return array.astype(float)
 
 
-def _on_device(name: str, value: Any) -> Any:
+def _array(name: str, value: Any) -> Any:
     """Return a CuPy array or a Python number as an array on the device."""
     if not isinstance(value, (cp.ndarray, float, int)):
         raise TypeError(

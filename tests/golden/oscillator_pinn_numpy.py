@@ -232,6 +232,11 @@ class _Matrix:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        for array in self.factors.values():
+            array.flags.writeable = False
+
     @property
     def factors(self) -> dict[str, Array]:
         """The arrays that hold the derivative."""

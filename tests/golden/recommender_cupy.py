@@ -1215,7 +1215,7 @@ class _DenseFactorization(_Factorization):
 
     def __init__(self, matrix: Array, columns: tuple[int, ...], shift: float) -> None:
         self.columns = columns
-        self._squares = _Squares(_shifted(matrix, shift))
+        self._squares = _Squares(matrix, shift)
         self.condition = self._squares.condition
         _require_regular(self.condition, math.prod(columns), matrix.dtype)
 
@@ -1234,22 +1234,31 @@ class _DenseFactorization(_Factorization):
 
 
 class _Squares:
-    """Square matrices (..., k, k) and their inverses.
+    """Square matrices (..., k, k) plus `shift` times the identity, and their inverses.
 
     A product with the inverse and one step of refinement leave as small a residual as
     elimination does, if half of the digits survive in the inverse; if they do not,
     each solve eliminates anew.
     """
 
-    def __init__(self, matrices: Array) -> None:
+    def __init__(self, matrices: Array, shift: float) -> None:
+        shift = float(shift)
+        if shift:
+            matrices = matrices + shift * cp.eye(
+                matrices.shape[-1], dtype=matrices.dtype
+            )
         self.matrices = matrices
         # Left to itself, CuPy does not look whether a matrix among many was singular,
         # and what it returns for that one is whatever the memory held.
         with cupyx.errstate(linalg="raise"):
             inverses = cp.linalg.inv(matrices)
-        norms = [abs(a).sum(axis=-2) for a in (matrices, inverses)]
         # Of the block diagonal matrix of them all, in the 1-norm.
-        self.condition = norms[0].max() * norms[1].max() if matrices.size else 1.0
+        self.norm: Any = 1.0
+        self.condition: Any = 1.0
+        if matrices.size:
+            norms = [abs(a).sum(axis=-2).max() for a in (matrices, inverses)]
+            self.norm = max(norms[0], abs(shift))  # what cancels against that is lost
+            self.condition = self.norm * norms[1]
         accurate = self.condition < float(cp.finfo(matrices.dtype).eps) ** -0.5
         self._inverses = inverses if accurate else None
 
@@ -1269,13 +1278,6 @@ class _Squares:
     def logdets(self) -> Any:
         """The logarithms of the absolute values of the determinants."""
         return cp.linalg.slogdet(self.matrices)[1]
-
-
-def _shifted(matrices: Array, shift: float) -> Array:
-    """Return matrices (..., k, k) plus `shift` times the identity."""
-    if not shift:
-        return matrices
-    return matrices + float(shift) * cp.eye(matrices.shape[-1], dtype=matrices.dtype)
 
 
 def _require_regular(condition: Any, size: int, dtype: Any) -> None:
@@ -1777,30 +1779,24 @@ class _RefinedFactorization(_Factorization):
     """A way to solve in which not everything pivots, and which may lose digits.
 
     Two steps of refinement restore them. Where the residual shows that they did not,
-    `dense` factorises the whole matrix, up to a few thousand rows. `times` multiplies
-    by H without the shift; `scale` is a norm of what cancels when H is summed.
+    the whole matrix is factorised, up to a few thousand rows. `scale` is a norm of what
+    cancels when H is summed; `parts` are what there is to factorise.
     """
 
     def __init__(
-        self,
-        columns: tuple[int, ...],
-        times: Callable[[Array], Array],
-        dense: Callable[[], _Factorization],
-        shift: float,
-        dtype: Any,
-        scale: float = 0.0,
+        self, hessian: Any, shift: float, *parts: Any, scale: float = 0.0
     ) -> None:
-        self.columns = columns
-        self._product = times
-        self._dense = dense
+        self.columns = hessian.columns
+        self._hessian = hessian
         self._shift = float(shift)
-        self._dtype = dtype
+        self._dtype = hessian.dtype
         self._whole: _Factorization | None = None
         self._coarse = False
-        size = math.prod(columns)
-        self._norm = max(scale, _norm_estimate(self._times, size, dtype))
+        size, dtype = math.prod(self.columns), self._dtype
+        norm = _norm_estimate(self._times, size, dtype)
+        self._norm = max(norm, scale, abs(self._shift))
         try:
-            self._prepare()
+            self._prepare(*parts)
             self._refined(cp.arange(1, size + 1).astype(dtype))
             inverse_norm = _norm_estimate(self._rough, size, dtype)
         except cp.linalg.LinAlgError as error:
@@ -1808,9 +1804,13 @@ class _RefinedFactorization(_Factorization):
         else:
             _require_regular(self._norm * inverse_norm, size, dtype)
 
-    def _prepare(self) -> None:
+    def _prepare(self, *parts: Any) -> None:
         """Factorise the parts; LinAlgError if one is singular."""
         raise NotImplementedError
+
+    def _dense(self) -> _Factorization:
+        """Factorise the whole matrix."""
+        return _DenseFactorization(self._hessian.matrix, self.columns, self._shift)
 
     def _judge(self, condition: Any) -> None:
         """Note whether the last matrix to be factorised has lost many digits.
@@ -1827,7 +1827,7 @@ class _RefinedFactorization(_Factorization):
 
     def _times(self, x: Array) -> Array:
         """Multiply by H + shift I."""
-        return self._product(x) + self._shift * x
+        return self._hessian._times(x) + self._shift * x
 
     def _fall_back(self, error: Exception) -> _Factorization:
         """Factorise the whole matrix; where it is too large, raise what led here."""
@@ -1902,7 +1902,7 @@ class _DiagonalFactorization(_Factorization):
     def __init__(self, diagonal: Array, columns: tuple[int, ...], shift: float) -> None:
         self.columns = columns
         self._entries = diagonal.ravel() + float(shift)
-        _require_spread(abs(self._entries))
+        _require_spread(abs(self._entries), abs(float(shift)))
 
     def _solve(self, b: Array) -> Array:
         return b / (self._entries if b.ndim == 1 else self._entries[:, None])
@@ -1945,7 +1945,7 @@ class _BlockFactorization(_Factorization):
         self._shared = len(blocks) == 1
         self._axes = axes[tied:] + axes[:tied] if self._shared else axes
         blocks = blocks[: self._count]  # not even one, where x has no entries
-        self._squares = _Squares(_shifted(blocks, shift))
+        self._squares = _Squares(blocks, shift)
         _require_regular(self._squares.condition, math.prod(columns), blocks.dtype)
 
     def _solve(self, b: Array) -> Array:
@@ -2002,7 +2002,8 @@ class _SparseFactorization(_Factorization):
             return
         # A pivot off the diagonal only where that one is ten times larger.
         self._factors = self._eliminated(diag_pivot_thresh=0.1)
-        sums = cp.bincount(self._matrix.indices, weights=abs(self._matrix.data))
+        # Before entries of the same place are added: what cancels then is lost.
+        sums = cp.bincount(places[1], weights=abs(entries))
         inverse_norm = _norm_estimate(self._solve, size, values.dtype)
         _require_regular(float(sums.max()) * inverse_norm, size, values.dtype)
 
@@ -2019,6 +2020,12 @@ class _SparseFactorization(_Factorization):
         if not b.size:
             return b
         return self._factors.solve(b.astype(self._matrix.dtype))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The factors belong to a library that cannot save them.
+        entries = self._matrix.tocoo()
+        places = entries.row, entries.col
+        return _SparseFactorization, (*places, entries.data, self.columns, 0.0)
 
     @property
     def logdet(self) -> Scalar:
@@ -2212,16 +2219,14 @@ class JointHessian(_Hessian):
         their structure, O(R^3) for the R entries of the others.
         Where the whole matrix is sparse and that is cheaper, so is the elimination.
         """
-
-        def dense() -> _Factorization:
-            return _DenseFactorization(self.matrix, self.columns, shift)
-
         first = self._eliminated()
         parts = self.slices
         left = sum(parts[a].stop - parts[a].start for a in parts if a not in first)
         if self._is_sparse(left):
             return _SparseFactorization(*self.coo(), self.columns, shift)
-        return _SchurFactorization(self, first, shift, dense) if first else dense()
+        if first:
+            return _SchurFactorization(self, shift, first)
+        return _DenseFactorization(self.matrix, self.columns, shift)
 
     def _is_sparse(self, left: int) -> bool:
         """Whether sparse elimination beats a dense system of `left` entries."""
@@ -2247,17 +2252,11 @@ class _SchurFactorization(_RefinedFactorization):
     and R products and solves.
     """
 
-    def __init__(
-        self,
-        joint: JointHessian,
-        first: list[str],
-        shift: float,
-        dense: Callable[[], _Factorization],
-    ) -> None:
+    def __init__(self, joint: JointHessian, shift: float, first: list[str]) -> None:
         self._joint = joint
         self._first = first
         self._others = [a for a in joint.slices if a not in first]
-        super().__init__(joint.columns, joint._times, dense, shift, joint.dtype)
+        super().__init__(joint, shift)
 
     def _prepare(self) -> None:
         joint, first, others = self._joint, self._first, self._others
@@ -2400,7 +2399,7 @@ def _check_range(name: str, indices: Any, size: int, reason: str) -> None:
 
 def _real(name: str, value: Any) -> Array:
     """Return real numbers as a floating array; an error names what they are."""
-    array = value if type(value) is cp.ndarray else _on_device(name, value)
+    array = value if type(value) is cp.ndarray else _array(name, value)
     kind = array.dtype.char
     if kind in "fd":
         return array
@@ -2414,13 +2413,13 @@ def _real(name: str, value: Any) -> Array:
 
 def _integers(name: str, value: Any) -> Array:
     """Return an index array; an error names it."""
-    array = _on_device(name, value)
+    array = _array(name, value)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name}: expected integers, got dtype {array.dtype}")
     return array
 
 
-def _on_device(name: str, value: Any) -> Any:
+def _array(name: str, value: Any) -> Any:
     """Return a CuPy array or a Python number as an array on the device."""
     if not isinstance(value, (cp.ndarray, float, int)):
         raise TypeError(

@@ -303,6 +303,11 @@ class _Matrix:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        for array in self.factors.values():
+            array.flags.writeable = False
+
     @property
     def factors(self) -> dict[str, Array]:
         """The arrays that hold the derivative."""
@@ -492,7 +497,7 @@ class _DenseFactorization(_Factorization):
 
     def __init__(self, matrix: Array, columns: tuple[int, ...], shift: float) -> None:
         self.columns = columns
-        self._squares = _Squares(_shifted(matrix, shift))
+        self._squares = _Squares(matrix, shift)
         self.condition = self._squares.condition
         _require_regular(self.condition, math.prod(columns), matrix.dtype)
 
@@ -511,19 +516,28 @@ class _DenseFactorization(_Factorization):
 
 
 class _Squares:
-    """Square matrices (..., k, k) and their inverses.
+    """Square matrices (..., k, k) plus `shift` times the identity, and their inverses.
 
     A product with the inverse and one step of refinement leave as small a residual as
     elimination does, if half of the digits survive in the inverse; if they do not,
     each solve eliminates anew.
     """
 
-    def __init__(self, matrices: Array) -> None:
+    def __init__(self, matrices: Array, shift: float) -> None:
+        shift = float(shift)
+        if shift:
+            matrices = matrices + shift * np.eye(
+                matrices.shape[-1], dtype=matrices.dtype
+            )
         self.matrices = matrices
         inverses = np.linalg.inv(matrices)
-        norms = [abs(a).sum(axis=-2) for a in (matrices, inverses)]
         # Of the block diagonal matrix of them all, in the 1-norm.
-        self.condition = norms[0].max() * norms[1].max() if matrices.size else 1.0
+        self.norm: Any = 1.0
+        self.condition: Any = 1.0
+        if matrices.size:
+            norms = [abs(a).sum(axis=-2).max() for a in (matrices, inverses)]
+            self.norm = max(norms[0], abs(shift))  # what cancels against that is lost
+            self.condition = self.norm * norms[1]
         accurate = self.condition < float(np.finfo(matrices.dtype).eps) ** -0.5
         self._inverses = inverses if accurate else None
 
@@ -550,13 +564,6 @@ class _Squares:
         if self.roots is None:
             return np.linalg.slogdet(self.matrices)[1]
         return 2 * np.log(np.diagonal(self.roots, axis1=-2, axis2=-1)).sum(axis=-1)
-
-
-def _shifted(matrices: Array, shift: float) -> Array:
-    """Return matrices (..., k, k) plus `shift` times the identity."""
-    if not shift:
-        return matrices
-    return matrices + float(shift) * np.eye(matrices.shape[-1], dtype=matrices.dtype)
 
 
 def _require_regular(condition: Any, size: int, dtype: Any) -> None:

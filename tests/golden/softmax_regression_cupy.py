@@ -492,7 +492,7 @@ class _DenseFactorization(_Factorization):
 
     def __init__(self, matrix: Array, columns: tuple[int, ...], shift: float) -> None:
         self.columns = columns
-        self._squares = _Squares(_shifted(matrix, shift))
+        self._squares = _Squares(matrix, shift)
         self.condition = self._squares.condition
         _require_regular(self.condition, math.prod(columns), matrix.dtype)
 
@@ -511,22 +511,31 @@ class _DenseFactorization(_Factorization):
 
 
 class _Squares:
-    """Square matrices (..., k, k) and their inverses.
+    """Square matrices (..., k, k) plus `shift` times the identity, and their inverses.
 
     A product with the inverse and one step of refinement leave as small a residual as
     elimination does, if half of the digits survive in the inverse; if they do not,
     each solve eliminates anew.
     """
 
-    def __init__(self, matrices: Array) -> None:
+    def __init__(self, matrices: Array, shift: float) -> None:
+        shift = float(shift)
+        if shift:
+            matrices = matrices + shift * cp.eye(
+                matrices.shape[-1], dtype=matrices.dtype
+            )
         self.matrices = matrices
         # Left to itself, CuPy does not look whether a matrix among many was singular,
         # and what it returns for that one is whatever the memory held.
         with cupyx.errstate(linalg="raise"):
             inverses = cp.linalg.inv(matrices)
-        norms = [abs(a).sum(axis=-2) for a in (matrices, inverses)]
         # Of the block diagonal matrix of them all, in the 1-norm.
-        self.condition = norms[0].max() * norms[1].max() if matrices.size else 1.0
+        self.norm: Any = 1.0
+        self.condition: Any = 1.0
+        if matrices.size:
+            norms = [abs(a).sum(axis=-2).max() for a in (matrices, inverses)]
+            self.norm = max(norms[0], abs(shift))  # what cancels against that is lost
+            self.condition = self.norm * norms[1]
         accurate = self.condition < float(cp.finfo(matrices.dtype).eps) ** -0.5
         self._inverses = inverses if accurate else None
 
@@ -546,13 +555,6 @@ class _Squares:
     def logdets(self) -> Any:
         """The logarithms of the absolute values of the determinants."""
         return cp.linalg.slogdet(self.matrices)[1]
-
-
-def _shifted(matrices: Array, shift: float) -> Array:
-    """Return matrices (..., k, k) plus `shift` times the identity."""
-    if not shift:
-        return matrices
-    return matrices + float(shift) * cp.eye(matrices.shape[-1], dtype=matrices.dtype)
 
 
 def _require_regular(condition: Any, size: int, dtype: Any) -> None:
@@ -762,13 +764,11 @@ class LossHessian(_StructuredHessian):
         i = cp.arange(d)
         blocks[:, i, i] += alpha
         return _LowRankFactorization(
+            self,
+            shift,
             lambda: _BlockFactorization(blocks, (1, 0), 1, self.columns, shift),
             side1,
             weight1,
-            self.columns,
-            self.matvec,
-            lambda: _DenseFactorization(self.matrix, self.columns, shift),
-            shift,
         )
 
 
@@ -776,30 +776,24 @@ class _RefinedFactorization(_Factorization):
     """A way to solve in which not everything pivots, and which may lose digits.
 
     Two steps of refinement restore them. Where the residual shows that they did not,
-    `dense` factorises the whole matrix, up to a few thousand rows. `times` multiplies
-    by H without the shift; `scale` is a norm of what cancels when H is summed.
+    the whole matrix is factorised, up to a few thousand rows. `scale` is a norm of what
+    cancels when H is summed; `parts` are what there is to factorise.
     """
 
     def __init__(
-        self,
-        columns: tuple[int, ...],
-        times: Callable[[Array], Array],
-        dense: Callable[[], _Factorization],
-        shift: float,
-        dtype: Any,
-        scale: float = 0.0,
+        self, hessian: Any, shift: float, *parts: Any, scale: float = 0.0
     ) -> None:
-        self.columns = columns
-        self._product = times
-        self._dense = dense
+        self.columns = hessian.columns
+        self._hessian = hessian
         self._shift = float(shift)
-        self._dtype = dtype
+        self._dtype = hessian.dtype
         self._whole: _Factorization | None = None
         self._coarse = False
-        size = math.prod(columns)
-        self._norm = max(scale, _norm_estimate(self._times, size, dtype))
+        size, dtype = math.prod(self.columns), self._dtype
+        norm = _norm_estimate(self._times, size, dtype)
+        self._norm = max(norm, scale, abs(self._shift))
         try:
-            self._prepare()
+            self._prepare(*parts)
             self._refined(cp.arange(1, size + 1).astype(dtype))
             inverse_norm = _norm_estimate(self._rough, size, dtype)
         except cp.linalg.LinAlgError as error:
@@ -807,9 +801,13 @@ class _RefinedFactorization(_Factorization):
         else:
             _require_regular(self._norm * inverse_norm, size, dtype)
 
-    def _prepare(self) -> None:
+    def _prepare(self, *parts: Any) -> None:
         """Factorise the parts; LinAlgError if one is singular."""
         raise NotImplementedError
+
+    def _dense(self) -> _Factorization:
+        """Factorise the whole matrix."""
+        return _DenseFactorization(self._hessian.matrix, self.columns, self._shift)
 
     def _judge(self, condition: Any) -> None:
         """Note whether the last matrix to be factorised has lost many digits.
@@ -826,7 +824,7 @@ class _RefinedFactorization(_Factorization):
 
     def _times(self, x: Array) -> Array:
         """Multiply by H + shift I."""
-        return self._product(x) + self._shift * x
+        return self._hessian._times(x) + self._shift * x
 
     def _fall_back(self, error: Exception) -> _Factorization:
         """Factorise the whole matrix; where it is too large, raise what led here."""
@@ -917,7 +915,7 @@ class _BlockFactorization(_Factorization):
         self._shared = len(blocks) == 1
         self._axes = axes[tied:] + axes[:tied] if self._shared else axes
         blocks = blocks[: self._count]  # not even one, where x has no entries
-        self._squares = _Squares(_shifted(blocks, shift))
+        self._squares = _Squares(blocks, shift)
         _require_regular(self._squares.condition, math.prod(columns), blocks.dtype)
 
     def _solve(self, b: Array) -> Array:
@@ -954,27 +952,24 @@ class _LowRankFactorization(_RefinedFactorization):
 
     def __init__(
         self,
+        hessian: Any,
+        shift: float,
         make_base: Callable[[], Any],
         factor: Array,
         weights: Array,
-        columns: tuple[int, ...],
-        times: Callable[[Array], Array],
-        dense: Callable[[], _Factorization],
-        shift: float,
     ) -> None:
-        self._make_base = make_base
         # The sum is base + F S F', where S are signs.
         self._signs = cp.copysign(cp.ones_like(weights), weights)
         self._factor = factor * cp.sqrt(abs(weights))
         sizes = abs(self._factor)
         scale = float((sizes @ sizes.sum(axis=0)).max()) if len(sizes) else 0.0
-        super().__init__(columns, times, dense, shift, factor.dtype, scale)
+        super().__init__(hessian, shift, make_base, scale=scale)
 
-    def _prepare(self) -> None:
+    def _prepare(self, make_base: Callable[[], Any]) -> None:
         size, rank = self._factor.shape
         if 2 * rank > size:
             raise cp.linalg.LinAlgError("the rank is too high to gain by it")
-        self._base = self._make_base()
+        self._base = make_base()
         self._solved = self._base._solve(self._factor)
         capacitance = cp.diag(self._signs) + self._factor.T @ self._solved
         # Scaled to a unit diagonal: weights may differ by orders of magnitude.
@@ -1081,7 +1076,7 @@ def _shape_error(
 
 def _real(name: str, value: Any) -> Array:
     """Return real numbers as a floating array; an error names what they are."""
-    array = value if type(value) is cp.ndarray else _on_device(name, value)
+    array = value if type(value) is cp.ndarray else _array(name, value)
     kind = array.dtype.char
     if kind in "fd":
         return array
@@ -1093,7 +1088,7 @@ def _real(name: str, value: Any) -> Array:
     return array.astype(float)
 
 
-def _on_device(name: str, value: Any) -> Any:
+def _array(name: str, value: Any) -> Any:
     """Return a CuPy array or a Python number as an array on the device."""
     if not isinstance(value, (cp.ndarray, float, int)):
         raise TypeError(

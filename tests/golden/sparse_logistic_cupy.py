@@ -639,7 +639,7 @@ def _check_range(name: str, indices: Any, size: int, reason: str) -> None:
 
 def _real(name: str, value: Any) -> Array:
     """Return real numbers as a floating array; an error names what they are."""
-    array = value if type(value) is cp.ndarray else _on_device(name, value)
+    array = value if type(value) is cp.ndarray else _array(name, value)
     kind = array.dtype.char
     if kind in "fd":
         return array
@@ -653,13 +653,13 @@ def _real(name: str, value: Any) -> Array:
 
 def _integers(name: str, value: Any) -> Array:
     """Return an index array; an error names it."""
-    array = _on_device(name, value)
+    array = _array(name, value)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name}: expected integers, got dtype {array.dtype}")
     return array
 
 
-def _on_device(name: str, value: Any) -> Any:
+def _array(name: str, value: Any) -> Any:
     """Return a CuPy array or a Python number as an array on the device."""
     if not isinstance(value, (cp.ndarray, float, int)):
         raise TypeError(

@@ -446,7 +446,7 @@ def _shape_error(
 
 def _real(name: str, value: Any) -> Array:
     """Return real numbers as a floating array; an error names what they are."""
-    array = value if type(value) is cp.ndarray else _on_device(name, value)
+    array = value if type(value) is cp.ndarray else _array(name, value)
     kind = array.dtype.char
     if kind in "fd":
         return array
@@ -458,7 +458,7 @@ def _real(name: str, value: Any) -> Array:
     return array.astype(float)
 
 
-def _on_device(name: str, value: Any) -> Any:
+def _array(name: str, value: Any) -> Any:
     """Return a CuPy array or a Python number as an array on the device."""
     if not isinstance(value, (cp.ndarray, float, int)):
         raise TypeError(

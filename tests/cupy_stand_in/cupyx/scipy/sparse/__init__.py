@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from types import SimpleNamespace
 from typing import Any
 
 import scipy.sparse
@@ -24,6 +25,12 @@ class csc_matrix:
         if name not in ("data", "indices", "indptr", "shape", "dtype"):
             raise AttributeError(name)
         return _lifted("wrap")(getattr(self._matrix, name))
+
+    def tocoo(self) -> Any:
+        """Return the entries by row and column, on the device."""
+        entries = self._matrix.tocoo()
+        row, col, data = map(_lifted("wrap"), (entries.row, entries.col, entries.data))
+        return SimpleNamespace(row=row, col=col, data=data)
 
     def diagonal(self) -> Any:
         """Return the diagonal, on the device."""
