@@ -254,7 +254,9 @@ class _Printer:
             return f"sqrt({base[0]})", ATOM
         if divisor.power == 1:
             return base
-        return f"{_tight(base, ATOM)}**{number(divisor.power)}", POWER
+        power = number(divisor.power)
+        exponent = f"({power})" if "/" in power else power
+        return f"{_tight(base, ATOM)}**{exponent}", POWER
 
     def within(
         self, node: Node, at: Sequence[Index], summed: Sequence[str], level: int
@@ -362,8 +364,13 @@ def _filled(spelled: str, parts: Sequence[Text]) -> Text:
 
 def _is_sum(text: str) -> bool:
     """Whether all of a text is a sum in parentheses: not a power of one."""
+    return text.startswith("(sum_") and _is_enclosed(text)
+
+
+def _is_enclosed(text: str) -> bool:
+    """Whether one pair of parentheses holds all of a text."""
     depths = accumulate((c == "(") - (c == ")") for c in text)
-    return text.startswith("(sum_") and list(depths).index(0) == len(text) - 1
+    return text.startswith("(") and list(depths).index(0) == len(text) - 1
 
 
 def _below(under: Sequence[Text]) -> str:
@@ -397,7 +404,8 @@ def _powers(factors: Sequence[str]) -> list[str]:
 
 
 def _grouped(text: str) -> str:
-    return text if _ENTRY.fullmatch(text) else f"({text})"
+    whole = _ENTRY.fullmatch(text) or _is_enclosed(text)
+    return text if whole else f"({text})"
 
 
 def _tight(text: Text, level: int) -> str:

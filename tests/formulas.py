@@ -1,0 +1,84 @@
+"""Printed formulas as the spec language has them."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+_SUM = re.compile(r"\bsum_([\w,]+) ")
+_CALL = re.compile(r"\b(max|min|logsumexp|softmax)_(\w)\(")
+_INDICATOR = re.compile(r"(?<![\w\]])\[([^\[\]]* <= [^\[\]]*)\]")
+
+
+def equations(docstring: str) -> list[tuple[str, str]]:
+    """The sides of the equations that a docstring starts with, parts before wholes.
+
+    Every index runs over the entries of `x`, whatever else it stands at.
+    """
+    block = textwrap.dedent(docstring.split("\n\n")[1])
+    lines = re.sub(r"\n +", " ", block).split("\n")
+    sides = [line.removeprefix("where ").partition(" = ") for line in lines]
+    found = {left.partition("[")[0]: (left, right) for left, _, right in sides[1:]}
+    order: dict[str, None] = {}
+
+    def visit(name: str) -> None:
+        for other in re.findall(r"\bT\d+\b", found[name][1]):
+            visit(other)
+        order[name] = None
+
+    for name in found:
+        visit(name)
+    return [_ranged(*found[name]) for name in order]
+
+
+def _ranged(left: str, right: str) -> tuple[str, str]:
+    ones = [f" * x[{index}]**0" for index in re.findall(r"\b\w(?=[],])", left)]
+    return left, f"({readable(right)})" + "".join(ones)
+
+
+def readable(text: str) -> str:
+    """Write sums, reductions, deltas and indicators as calls."""
+    while found := _SUM.search(text):
+        end = _end_of_product(text, found.end())
+        inside = text[found.end() : end]
+        bound = [_bound(index, inside) for index in found[1].split(",")]
+        whole = f"sum({inside}, {', '.join(bound)})"
+        text = text[: found.start()] + whole + text[end:]
+    while found := _CALL.search(text):
+        end = _closing(text, found.end())
+        inside, index = text[found.end() : end], found[2]
+        whole = f"{found[1]}({inside}, {index})"
+        if found[1] == "softmax":
+            total = re.sub(rf"\b{index}\b", "q", inside)
+            whole = f"(exp({inside}) / sum(exp({total}), q))"
+        text = text[: found.start()] + whole + text[end + 1 :]
+    text = re.sub(r"\bdelta\[([^\[\]]*)\]", r"delta(\1)", text)
+    text = re.sub(r"\bstep\(", "heaviside(", text)
+    return _INDICATOR.sub(r"where(\1, 1, 0)", text)
+
+
+def _bound(index: str, text: str) -> str:
+    """A summed index, with a range where it stands at no array."""
+    at = re.search(rf"(?<!delta)(?<=\w)\[[^\[\]]*\b{index}\b", text)
+    return index if at else f"{index}=range(n)"
+
+
+def _end_of_product(text: str, start: int) -> int:
+    """Where the product ends that the sign of a sum stands before."""
+    depth = 0
+    for at in range(start, len(text)):
+        depth += (text[at] in "([") - (text[at] in ")]")
+        ends = text[at] == "," or re.match(r" ([-+<>]|[=!<>]=) ", text[at:])
+        if depth < 0 or (depth == 0 and ends):
+            return at
+    return len(text)
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the parenthesis closes that was opened before `start`."""
+    depth = 1
+    for at in range(start, len(text)):
+        depth += (text[at] == "(") - (text[at] == ")")
+        if not depth:
+            return at
+    raise ValueError(text)

@@ -1,0 +1,110 @@
+"""The formulas in docstrings mean the functions: they are read back as specs."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+import tensorgen
+from tests.formulas import equations
+
+HEAD = """
+tensorgen: 1
+inputs:
+  x: {shape: [n], positive: true}
+  y: {shape: [n], positive: true}
+  A: [n, n]
+definitions:
+  heaviside(t): where(t > 0, 1, where(t < 0, 0, 1 / 2))
+  sech2(t): 1 - tanh(t)**2
+functions:
+"""
+
+EXPRESSIONS = """
+sum((x**2 + y**2)**(1/4))
+sum(x**-0.75 * y)
+sum(1/(x*y))
+sum(x**y)
+sum((x + y)**(-2/3))
+-sum(x)**3
+sum(2**x)
+sum(3**-x)
+sum(x/(y*x + 1))
+sum((A @ x)**2)**(1/3)
+logsumexp(A @ x)
+sum(softmax(x)*y)
+sum(where(x > y, x**2, y))
+sum(maximum(x, y))
+x @ inv(A) @ y
+sum(sqrt(x)/y**(1/4))
+sum(A[i, j]*x[i]*y[j]/(1 + x[i]**2), i, j)
+sum(x[1:]*y[:-1]**2*x[:-1])
+norm(x)**3
+norm(x - y, 1)
+sum(cumsum(x)**2)
+sum(abs(x - y)**1.5)
+exp(-x@x/2)/sqrt(2*pi)
+sum(exp(-(x - y)**2/2))
+(x @ y)**(1/4)
+sum((x @ y)**-0.25 * x)
+sum(x)**(-1/3)
+sum(x**(1/3))**(1/4)
+(-(x @ y))**2
+sum(x[i]**i, i)
+sum(1/sqrt(x))
+sum(abs(x)**-0.5)
+sum((x/y)**2*exp(-x))**2
+sum(tanh(A @ x)*y)
+sum(log(1 + exp(A @ x)))
+x @ A @ x/(1 + y @ y)
+sum(x**3/(x + y)**(3/2)) - sum(x)/sum(y)**(5/2)
+sum(x[i]*x[j]*exp(-(y[i] - y[j])**2), i, j)
+""".strip().splitlines()
+
+
+def spec(functions: dict[str, tuple[list[str], str, str]]) -> str:
+    """A spec of functions: where, the expression, and what is emitted."""
+    rows = []
+    for left, (where, expr, emit) in functions.items():
+        rows.append(f"  {left}:")
+        if where:
+            rows += ["    where: |", *(f"      {line}" for line in where)]
+        rows += [f'    expr: "{expr}"', f"    emit: [{emit}]"]
+        if emit != "value":
+            rows.append("    wrt: x")
+    return HEAD + "\n".join(rows) + "\n"
+
+
+def test_what_docstrings_print_computes_what_functions_return() -> None:
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(4, 4)) + 4 * np.eye(4)
+    given: dict[str, Any] = {"x": rng.uniform(0.5, 2, 4), "y": rng.uniform(0.5, 2, 4)}
+    given["A"] = A
+    own = {f"f{k}": ([], text, "gradient, dense_hessian") for k, text in
+           enumerate(EXPRESSIONS)}  # fmt: skip
+    module = tensorgen.load(spec(own))
+    read: dict[str, tuple[list[str], str, str]] = {
+        name: ([], text, "value") for name, (_, text, _) in own.items()
+    }
+    wanted = {}
+    for name in own:
+        for suffix in ("grad", "hess_dense"):
+            function = vars(module)[f"{name}_{suffix}"]
+            found = equations(function.__doc__)
+            ((left, right),) = (e for e in found if not e[0].startswith("T"))
+            parts = [f"{a} = {b}" for a, b in found if a.startswith("T")]
+            printed = f"{name}_{suffix}_read"
+            indices = left.partition("[")[1] + left.partition("[")[2]
+            read[printed + indices] = parts, right, "value"
+            wanted[printed] = _called(function, given)
+    again = tensorgen.load(spec(read))
+    for name, value in wanted.items():
+        np.testing.assert_allclose(
+            _called(vars(again)[name], given), value, 1e-9, 1e-12, err_msg=name
+        )
+
+
+def _called(function: Any, given: dict[str, Any]) -> Any:
+    return function(**{x: given[x] for x in inspect.signature(function).parameters})
