@@ -64,8 +64,12 @@ sum(x[i]*x[j]*exp(-(y[i] - y[j])**2), i, j)
 """.strip().splitlines()
 
 
-def spec(functions: dict[str, tuple[list[str], str, str]]) -> str:
-    """A spec of functions: where, the expression, and what is emitted."""
+# By name: the lines of where, the expression, and what is emitted.
+Functions = dict[str, tuple[list[str], str, str]]
+
+
+def spec(functions: Functions) -> str:
+    """A spec of functions."""
     rows = []
     for left, (where, expr, emit) in functions.items():
         rows.append(f"  {left}:")
@@ -82,12 +86,12 @@ def test_what_docstrings_print_computes_what_functions_return() -> None:
     A = rng.normal(size=(4, 4)) + 4 * np.eye(4)
     given: dict[str, Any] = {"x": rng.uniform(0.5, 2, 4), "y": rng.uniform(0.5, 2, 4)}
     given["A"] = A
-    own = {f"f{k}": ([], text, "gradient, dense_hessian") for k, text in
-           enumerate(EXPRESSIONS)}  # fmt: skip
-    module = tensorgen.load(spec(own))
-    read: dict[str, tuple[list[str], str, str]] = {
-        name: ([], text, "value") for name, (_, text, _) in own.items()
+    own: Functions = {
+        f"f{k}": ([], text, "gradient, dense_hessian")
+        for k, text in enumerate(EXPRESSIONS)
     }
+    module = tensorgen.load(spec(own))
+    read: Functions = {name: ([], text, "value") for name, (_, text, _) in own.items()}
     wanted = {}
     for name in own:
         for suffix in ("grad", "hess_dense"):
