@@ -9,10 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import accumulate
 from typing import NamedTuple
 
 from tensorgen.ir.aliases import Aliases, turned
+from tensorgen.ir.formula_text import (
+    ATOM,
+    POWER,
+    PRODUCT,
+    SUM,
+    Text,
+    assembled,
+    filled,
+    number,
+    tight,
+)
 from tensorgen.ir.index_text import (
     Index,
     combine,
@@ -40,15 +50,10 @@ from tensorgen.ir.nodes import (
 from tensorgen.ir.spelling import SPELLED
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
-SMALL = 8  # denominators up to this one are written out
 
-SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
-Text = tuple[str, int]
 At = Mapping[Label, Index]
 
 ONE_OVER = "1 / "
-
-_ENTRY = re.compile(r"\w+(\[[^\[\]]*(\[[^\[\]]*\][^\[\]]*)*\])?")  # x, x[i], x[row[i]]
 
 INFIX = {
     "less": "<",
@@ -163,7 +168,7 @@ class _Printer:
         """The entry of a node at some indices, by name where it has one."""
         if node not in self.names and (alias := self.aliases.find(node)):
             known = subscript(alias.name, [at[axis] for axis in alias.axes])
-            return _assembled(alias.factor, (), [known], ())
+            return assembled(alias.factor, (), [known], ())
         if node in self.names or (self.stands_apart(node) and not _is_leaf(node)):
             return subscript(self.name(node), at), ATOM
         return self.spelled(node, at)
@@ -240,7 +245,7 @@ class _Printer:
                 over.append(text)
         for kind, form in constraints:
             over.append(constraint_text(kind, combine(form, indices)))
-        return _assembled(node.coefficient, summed, over, under)
+        return assembled(node.coefficient, summed, over, under)
 
     def divided(
         self, divisor: _Divisor, at: Sequence[Index], summed: Sequence[str]
@@ -256,7 +261,7 @@ class _Printer:
             return base
         power = number(divisor.power)
         exponent = f"({power})" if "/" in power else power
-        return f"{_tight(base, ATOM)}**{exponent}", POWER
+        return f"{tight(base, ATOM)}**{exponent}", POWER
 
     def within(
         self, node: Node, at: Sequence[Index], summed: Sequence[str], level: int
@@ -264,7 +269,7 @@ class _Printer:
         """A factor, whose own summed letters must differ from those around it."""
         known = set(summed) - self.taken
         self.taken |= known
-        text = _tight(self.value(node, at), level)
+        text = tight(self.value(node, at), level)
         self.taken -= known
         return text
 
@@ -276,7 +281,7 @@ class _Printer:
         for coefficient, term, labels in positive_first:
             part = self.value(term, [at[label] for label in labels])
             size = abs(coefficient)
-            body = _tight(part, PRODUCT)
+            body = tight(part, PRODUCT)
             if size != 1:
                 body = number(size) if body == "1" else f"{number(size)} * {body}"
             sign = "-" if coefficient < 0 else "+"
@@ -286,17 +291,17 @@ class _Printer:
     def map(self, node: Map, at: Sequence[Index]) -> Text:
         parts = [self.value(n, [at[x] for x in labels]) for n, labels in node.args]
         if node.function in INFIX:
-            sides = [_tight(part, PRODUCT) for part in parts]
+            sides = [tight(part, PRODUCT) for part in parts]
             return f" {INFIX[node.function]} ".join(sides), -1
         if (divisor := _divisor(node)) is not None:
             place = [at[label] for label in divisor.base.labels]
-            return f"1 / {_tight(self.divided(divisor, place, ()), POWER)}", PRODUCT
+            return f"1 / {tight(self.divided(divisor, place, ()), POWER)}", PRODUCT
         if node.function == "pow":
-            return f"{_tight(parts[0], ATOM)}**{_tight(parts[1], ATOM)}", POWER
+            return f"{tight(parts[0], ATOM)}**{tight(parts[1], ATOM)}", POWER
         if (spelled := SPELLED.get(node.function)) is not None:
-            return _filled(spelled, parts)
+            return filled(spelled, parts)
         if node.function == "logical_not":
-            return f"~{_tight(parts[0], ATOM)}", POWER
+            return f"~{tight(parts[0], ATOM)}", POWER
         return f"{node.function}({', '.join(text for text, _ in parts)})", ATOM
 
     def call(self, node: Call, at: Sequence[Index]) -> Text:
@@ -319,99 +324,6 @@ class _Printer:
                 bound.append(str(index))
         text = self.within(arg, inside, bound, -1)
         return f"{node.operator}_{''.join(bound)}({text})", ATOM
-
-
-def _assembled(
-    coefficient: Fraction,
-    summed: Sequence[str],
-    over: Sequence[str],
-    under: Sequence[Text],
-) -> Text:
-    """Join a coefficient, a sign of summation, factors and divisors."""
-    if under and 1 < coefficient.denominator <= SMALL:
-        under = [(str(coefficient.denominator), ATOM), *under]
-        coefficient = Fraction(coefficient.numerator)
-    over, below = _powers(over), _below(under)
-    if summed and not below and len(over) == 1 and _is_sum(over[0]):
-        inner, _, rest = over[0][5:-1].partition(" ")
-        summed, over = [*summed, inner], [rest]
-    sign = "-" if coefficient < 0 else ""
-    size = abs(coefficient)
-    sigma = f"sum_{','.join(summed)} " if summed else ""
-    factors = list(over)
-    if below and not factors:
-        factors = [number(size)]
-        size = Fraction(1)
-    body = " * ".join(factors)
-    if below:
-        body += f" / {below}"
-    if not body:
-        tight = ATOM if size.denominator == 1 and not sign else PRODUCT
-        return f"{sign}{sigma}{number(size)}", tight
-    if size != 1:
-        return f"{sign}{number(size)} * {sigma}{body}", PRODUCT
-    if len(factors) > 1 or below or sigma or sign:
-        return f"{sign}{sigma}{body}", PRODUCT
-    return body, ATOM if _ENTRY.fullmatch(body) else POWER
-
-
-def _filled(spelled: str, parts: Sequence[Text]) -> Text:
-    """A function by what it is; arguments of a call need no parentheses."""
-    call = spelled.endswith(")") and re.fullmatch(r"\w+\((\{\d\}(, )?)+\)", spelled)
-    texts = [text if call else _tight((text, level), ATOM) for text, level in parts]
-    return spelled.format(*texts), ATOM if call else PRODUCT
-
-
-def _is_sum(text: str) -> bool:
-    """Whether all of a text is a sum in parentheses: not a power of one."""
-    return text.startswith("(sum_") and _is_enclosed(text)
-
-
-def _is_enclosed(text: str) -> bool:
-    """Whether one pair of parentheses holds all of a text."""
-    depths = accumulate((c == "(") - (c == ")") for c in text)
-    return text.startswith("(") and list(depths).index(0) == len(text) - 1
-
-
-def _below(under: Sequence[Text]) -> str:
-    """Join divisors; a product among them needs no parentheses of its own."""
-    if len(under) == 1:
-        return _tight(under[0], POWER)
-    rest = ("-", "sum_")
-    flat = [
-        level == PRODUCT and " / " not in text and not text.startswith(rest)
-        for text, level in under
-    ]
-    texts = [
-        text if plain else _tight((text, level), POWER)
-        for (text, level), plain in zip(under, flat, strict=True)
-    ]
-    return f"({' * '.join(_powers(texts))})" if texts else ""
-
-
-def number(value: Fraction) -> str:
-    """Return a rational as a person writes it: 2, 1/2, 2/3, 0.001."""
-    if value.denominator <= SMALL:
-        return str(value)
-    decimal = repr(float(value))
-    return decimal if Fraction(decimal) == value or len(str(value)) > 12 else str(value)
-
-
-def _powers(factors: Sequence[str]) -> list[str]:
-    """Write a factor that occurs twice as its square."""
-    count = {text: factors.count(text) for text in factors}
-    return [text if c == 1 else f"{_grouped(text)}**{c}" for text, c in count.items()]
-
-
-def _grouped(text: str) -> str:
-    whole = _ENTRY.fullmatch(text) or _is_enclosed(text)
-    return text if whole else f"({text})"
-
-
-def _tight(text: Text, level: int) -> str:
-    """Put a text into parentheses where it holds together less than `level` asks."""
-    sigma = level == PRODUCT and text[0].startswith(("sum_", "-"))
-    return f"({text[0]})" if text[1] < level or sigma else text[0]
 
 
 class _Divisor(NamedTuple):

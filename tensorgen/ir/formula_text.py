@@ -1,0 +1,108 @@
+"""Texts of formulas that know how tightly they hold together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
+
+SMALL = 8  # denominators up to this one are written out
+
+SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
+Text = tuple[str, int]
+
+_ENTRY = re.compile(r"\w+(\[[^\[\]]*(\[[^\[\]]*\][^\[\]]*)*\])?")  # x, x[i], x[row[i]]
+
+
+def assembled(
+    coefficient: Fraction,
+    summed: Sequence[str],
+    over: Sequence[str],
+    under: Sequence[Text],
+) -> Text:
+    """Join a coefficient, a sign of summation, factors and divisors."""
+    if under and 1 < coefficient.denominator <= SMALL:
+        under = [(str(coefficient.denominator), ATOM), *under]
+        coefficient = Fraction(coefficient.numerator)
+    over, below = _powers(over), _below(under)
+    if summed and not below and len(over) == 1 and _is_sum(over[0]):
+        inner, _, rest = over[0][5:-1].partition(" ")
+        summed, over = [*summed, inner], [rest]
+    sign = "-" if coefficient < 0 else ""
+    size = abs(coefficient)
+    sigma = f"sum_{','.join(summed)} " if summed else ""
+    factors = list(over)
+    if below and not factors:
+        factors = [number(size)]
+        size = Fraction(1)
+    body = " * ".join(factors)
+    if below:
+        body += f" / {below}"
+    if not body:
+        tight = ATOM if size.denominator == 1 and not sign else PRODUCT
+        return f"{sign}{sigma}{number(size)}", tight
+    if size != 1:
+        return f"{sign}{number(size)} * {sigma}{body}", PRODUCT
+    if len(factors) > 1 or below or sigma or sign:
+        return f"{sign}{sigma}{body}", PRODUCT
+    return body, ATOM if _ENTRY.fullmatch(body) else POWER
+
+
+def filled(spelled: str, parts: Sequence[Text]) -> Text:
+    """A function by what it is; arguments of a call need no parentheses."""
+    call = spelled.endswith(")") and re.fullmatch(r"\w+\((\{\d\}(, )?)+\)", spelled)
+    texts = [text if call else tight((text, level), ATOM) for text, level in parts]
+    return spelled.format(*texts), ATOM if call else PRODUCT
+
+
+def _is_sum(text: str) -> bool:
+    """Whether all of a text is a sum in parentheses: not a power of one."""
+    return text.startswith("(sum_") and _is_enclosed(text)
+
+
+def _is_enclosed(text: str) -> bool:
+    """Whether one pair of parentheses holds all of a text."""
+    depths = accumulate((c == "(") - (c == ")") for c in text)
+    return text.startswith("(") and list(depths).index(0) == len(text) - 1
+
+
+def _below(under: Sequence[Text]) -> str:
+    """Join divisors; a product among them needs no parentheses of its own."""
+    if len(under) == 1:
+        return tight(under[0], POWER)
+    rest = ("-", "sum_")
+    flat = [
+        level == PRODUCT and " / " not in text and not text.startswith(rest)
+        for text, level in under
+    ]
+    texts = [
+        text if plain else tight((text, level), POWER)
+        for (text, level), plain in zip(under, flat, strict=True)
+    ]
+    return f"({' * '.join(_powers(texts))})" if texts else ""
+
+
+def number(value: Fraction) -> str:
+    """Return a rational as a person writes it: 2, 1/2, 2/3, 0.001."""
+    if value.denominator <= SMALL:
+        return str(value)
+    decimal = repr(float(value))
+    return decimal if Fraction(decimal) == value or len(str(value)) > 12 else str(value)
+
+
+def _powers(factors: Sequence[str]) -> list[str]:
+    """Write a factor that occurs twice as its square."""
+    count = {text: factors.count(text) for text in factors}
+    return [text if c == 1 else f"{_grouped(text)}**{c}" for text, c in count.items()]
+
+
+def _grouped(text: str) -> str:
+    whole = _ENTRY.fullmatch(text) or _is_enclosed(text)
+    return text if whole else f"({text})"
+
+
+def tight(text: Text, level: int) -> str:
+    """Put a text into parentheses where it holds together less than `level` asks."""
+    sigma = level == PRODUCT and text[0].startswith(("sum_", "-"))
+    return f"({text[0]})" if text[1] < level or sigma else text[0]
