@@ -263,21 +263,22 @@ class Plan:
     def _cholesky_factors(self) -> dict[Node, Node]:
         """The factors of definite matrices: one serves all that is asked of a matrix.
 
-        One system alone is solved as any other.
+        A single system has one too: whether a broken promise is told must not depend
+        on what else is asked.
         """
-        asked: dict[Node, int] = {}
+        asked: dict[Node, None] = {}
         for node in self.order:
             for operand in children(node):
                 if operand in self.solved:
                     (matrix,) = children(operand)
-                    asked[matrix] = asked.get(matrix, 0) + 1
+                    asked[matrix] = None
             if isinstance(node, Call) and node.operator in ("cholesky", "logdet"):
                 (matrix,) = node.args
-                asked[matrix] = asked.get(matrix, 0) + 2
+                asked[matrix] = None
         return {
             matrix: self.graph.call("cholesky", [matrix], matrix.dims)
-            for matrix, count in asked.items()
-            if count > 1 and is_positive_definite(matrix)
+            for matrix in asked
+            if is_positive_definite(matrix)
         }
 
     def _count(self) -> tuple[dict[Node, int], dict[Node, Node]]:
