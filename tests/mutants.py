@@ -51,9 +51,10 @@ NEAR = {
 }
 STAGES: tuple[tuple[str, ...], ...] = (
     ("operators/test_functions.py", "operators/test_transfers.py", "calculus"),
+    ("operators", "cookbook"),
     ("passes", "lower", "ir"),
     ("test_golden.py",),
-    ("operators", "cookbook", "emit", "lang"),
+    ("emit", "lang"),
     (
         *(
             "test_examples.py",
@@ -85,6 +86,8 @@ def stages(mutant: Mutant, most: int) -> Iterator[tuple[str, ...]]:
         yield (own,)
     for tests in near[:1]:
         yield tuple(tests)
+    if mutant.path.startswith("passes/"):
+        yield ("test_golden.py",)
     yield from STAGES[:most]
 
 

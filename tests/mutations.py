@@ -241,8 +241,10 @@ def _of_list(
     starred = any(isinstance(e, ast.Starred) for e in elements)
     if starred or isinstance(node, ast.List) or _are_alike(*elements):
         yield elements[:-1]
+    if isinstance(node, ast.List):
+        return  # of factors or terms, in any order
     for k, (first, second) in enumerate(pairwise(elements)):
-        if _are_alike(first, second):
+        if _are_alike(first, second) and isinstance(first, _LABELS):
             yield [*elements[:k], second, first, *elements[k + 2 :]]
 
 
@@ -254,6 +256,9 @@ def _are_alike(*nodes: ast.expr) -> bool:
     if isinstance(first, ast.Attribute):
         return False
     return not any(isinstance(n, ast.Name) and len(n.id) > 2 for n in nodes)
+
+
+_LABELS = (ast.Constant, ast.Name, ast.Starred, ast.UnaryOp, ast.BinOp)
 
 
 def _is_text(*nodes: ast.expr) -> bool:

@@ -149,3 +149,18 @@ def test_kinks_follow_the_conventions(
     name: str, argument: int, point: float, expected: float
 ) -> None:
     assert derivative(name, argument, np.array([point]))[0] == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["relu", "maximum", "minimum", "step", "floor", "sign", "less", "equal"]
+)
+def test_the_derivative_between_kinks_is_the_slope(name: str) -> None:
+    x = np.array([-1.7, -0.4, 0.3, 0.8, 1.9])
+    y = np.full_like(x, SECOND)
+    for argument in range(ELEMENTWISE[name].arity):
+        sides = []
+        for step in (1e-6, -1e-6):
+            moved = [x + step, y] if argument == 0 else [x, y + step]
+            sides.append(FUNCTIONS[name](*moved[: ELEMENTWISE[name].arity]))
+        slope = (np.asarray(sides[0], float) - np.asarray(sides[1], float)) / 2e-6
+        np.testing.assert_allclose(derivative(name, argument, x), slope, atol=1e-9)
