@@ -164,3 +164,8 @@ def test_the_derivative_between_kinks_is_the_slope(name: str) -> None:
             sides.append(FUNCTIONS[name](*moved[: ELEMENTWISE[name].arity]))
         slope = (np.asarray(sides[0], float) - np.asarray(sides[1], float)) / 2e-6
         np.testing.assert_allclose(derivative(name, argument, x), slope, atol=1e-9)
+
+
+def test_conditions_have_no_slope() -> None:
+    rows = [row for row in ELEMENTWISE.values() if row.boolean]
+    assert rows and all(set(row.partials) == {"0"} for row in rows)
