@@ -18,6 +18,7 @@ import argparse
 import io
 import json
 import os
+import random
 import resource
 import signal
 import sys
@@ -234,6 +235,8 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="forget earlier results")
     given = parser.parse_args()
     chosen = [m for m in mutants(given.seed, given.share) if given.only in m.name]
+    # In any order, so that what an interrupted run has seen is a fair sample.
+    random.Random(given.seed).shuffle(chosen)
     if given.list:
         print("\n".join(m.name for m in chosen), f"\n{len(chosen)} mutants")
         return
