@@ -46,6 +46,7 @@ NEAR = {
         *("operators/test_transfers.py", "operators/test_functions.py"),
         *("operators/test_symmetry.py", "operators/test_definite.py"),
     ],
+    "calculus/expressions": ["lang/test_derivatives.py", "calculus"],
     "calculus": ["calculus"],
     "ir": ["ir/test_sums_and_maps.py", "ir/test_product.py", "ir"],
     "passes": ["passes"],
