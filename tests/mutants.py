@@ -41,6 +41,9 @@ PRELOADED = (
 # run the package in their own process. Nobody waits for the last but survivors.
 NEAR = {
     "operators/elementwise": ["calculus/test_rows.py"],
+    "operators/guards": ["operators/test_guards.py"],
+    "operators/symmetry": ["operators/test_symmetry.py", "calculus/test_symmetric.py"],
+    "operators/definite": ["operators/test_definite.py"],
     "operators/stable": ["operators/test_functions.py", "operators/test_spec_list.py"],
     "operators": [
         *("operators/test_transfers.py", "operators/test_functions.py"),
