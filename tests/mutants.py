@@ -188,9 +188,10 @@ class Runner:
             print(f"{self._usual[tests]:7.1f} s  {' '.join(tests)}", flush=True)
         return self._usual[tests]
 
-    def judge(self, mutant: Mutant, most: int) -> str:
-        """Return what catches a mutant, or "" if it survives."""
-        for tests in stages(mutant, most):
+    def judge(self, mutant: Mutant, most: int, done: int = -1) -> str:
+        """Return what catches a mutant, or "" if it survives; skip what is done."""
+        known = len([*stages(mutant, done)]) if done >= 0 else 0
+        for tests in [*stages(mutant, most)][known:]:
             outcome = run_tests(mutant, tests, 10 * self.usual(tests) + 60)
             if outcome != "passed":
                 return outcome
@@ -209,8 +210,8 @@ def explanations() -> dict[str, str]:
     return found
 
 
-def report(caught: dict[str, str]) -> str:
-    """Return the text of the results."""
+def report(caught: dict[str, str], wanted: int) -> str:
+    """Return the text of the results, which may be those of a part."""
     known = explanations()
     by_file: dict[str, list[str]] = {}
     for name, by in caught.items():
@@ -221,6 +222,8 @@ def report(caught: dict[str, str]) -> str:
         rows.append(f"{file:<36}{len(ends):>8}{sum(map(bool, ends)):>8}")
     number, killed = len(caught), sum(map(bool, caught.values()))
     rows.append(f"{'all':<36}{number:>8}{killed:>8}  {killed / number:.1%}")
+    if number < wanted:
+        rows += ["", f"{wanted - number} more have not been tried yet."]
     rows += ["", "Survivors:"]
     for name, by in sorted(caught.items()):
         if not by:
@@ -236,6 +239,7 @@ def main() -> None:
     parser.add_argument("--stages", type=int, default=len(STAGES), help="at most")
     parser.add_argument("--only", default="", help="mutants whose names hold this")
     parser.add_argument("--list", action="store_true", help="only list them")
+    parser.add_argument("--minutes", type=float, default=1e9, help="then stop")
     parser.add_argument("--again", action="store_true", help="forget earlier results")
     given = parser.parse_args()
     chosen = [m for m in mutants(given.seed, given.share) if given.only in m.name]
@@ -244,29 +248,32 @@ def main() -> None:
     if given.list:
         print("\n".join(m.name for m in chosen), f"\n{len(chosen)} mutants")
         return
-    caught = judge_all(chosen, given.stages, given.again)
-    text = report(caught)
+    if given.again:
+        LOG.unlink(missing_ok=True)
+    end = time.monotonic() + 60 * given.minutes
+    caught = judge_all(chosen, given.stages, end)
+    text = report(caught, len(chosen))
     print(text)
     if not given.only:
         RESULTS.write_text(text, "utf-8")
 
 
-def judge_all(chosen: Sequence[Mutant], most: int, again: bool) -> dict[str, str]:
+def judge_all(chosen: Sequence[Mutant], most: int, end: float) -> dict[str, str]:
     """Return what catches each mutant; goes on where an earlier run has ended."""
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     for module in PRELOADED:
         __import__(module)
     LOG.parent.mkdir(exist_ok=True)
-    if again:
-        LOG.unlink(missing_ok=True)
     lines = LOG.read_text("utf-8").splitlines() if LOG.exists() else []
     known = {name: (by, n) for name, by, n in map(json.loads, lines)}
     runner, caught = Runner(), {}
     for number, mutant in enumerate(chosen, 1):
         by, stages_done = known.get(mutant.name, ("", -1))
+        start = time.monotonic()
         if not by and stages_done < most:
-            start = time.monotonic()
-            by = runner.judge(mutant, most)
+            if start > end:
+                continue
+            by = runner.judge(mutant, most, stages_done)
             with LOG.open("a", encoding="utf-8") as log:
                 log.write(json.dumps([mutant.name, by, most]) + "\n")
             took = time.monotonic() - start
