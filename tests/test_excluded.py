@@ -93,7 +93,12 @@ PROGRAMS = {
         "U",
         {"A": ROWS, "V": ROWS},
     ),
-    # Attention: what a score of -inf hides.
+    "sum(where(M[i] > 0, expm(A[i, :, :]*s)[0, 1], 0), i)": ("s", {"A": ROWS}),
+    # Attention: what a score of -inf hides, also in rows that are hidden whole.
+    "sum(where(M > 0, softmax(where(MM*M[:, None] > 0, s*Y, -inf), axis=1)@c, 0))": (
+        "s",
+        {"Y": ENTRIES * ROWS[:, None]},
+    ),
     "sum(softmax(where(MM > 0, s*Y, -inf), axis=1)@c)": ("s", {"Y": ENTRIES}),
 }
 
@@ -238,3 +243,17 @@ def test_the_other_branch_of_a_piecewise_function(
     assert module.f_grad(x, a)[0] == 2 * slope
     assert np.isfinite(module.f_hess_dense(x, a)[:, 0]).all()
     assert np.isfinite(module.f_hvp(x, a, x)[0])
+
+
+def test_a_mask_is_applied_once_and_to_what_needs_it() -> None:
+    inputs = "{U: [m, k], V: [n, k], Y: [m, n], M: [m, n], w: [n], W: [n, n]}"
+    text = tensorgen.generate(f"""tensorgen: 1
+inputs: {inputs}
+functions:
+  f: {{expr: "sum(where(M > 0, (Y - U@V.T)**2, 0))", wrt: U}}
+  g: {{expr: "sum(W[i, j]*(w[i] - w[j])**2, i, j, i < j)", wrt: w}}
+  h: {{expr: "sum((W[i, j] - w[i]*w[j])**2, i, j, i < j)", wrt: w, emit: [value]}}
+""")
+    assert "return -2 * (np.where(M > 0, Y - U @ V.T, 0) @ V)" in text
+    assert "(w[:, None] - w) * np.triu(W, 1)" in text
+    assert "np.triu(W - np.outer(w, w), 1)" in text

@@ -19,6 +19,7 @@ from typing import NamedTuple, cast
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
+    Constant,
     Input,
     Label,
     Map,
@@ -56,6 +57,9 @@ ONE_AT_ONE = frozenset(["cbrt", "pow", "root", "rroot", "sqrt"])
 
 REGULAR = frozenset(["cholesky", "det", "inv", "logdet"])
 """Functions that want regular matrices, or whose derivatives do."""
+
+OF_MATRICES = REGULAR | {"expm"}
+"""Functions of the matrices in the last two axes."""
 
 
 class Guarded(NamedTuple):
@@ -229,7 +233,8 @@ class _Guard:
         if other is not None and other.denominator == 1 and _same(holds, context):
             value = int(other)
         new = self.graph.map("where", out, args, sizes)
-        return Guarded(new, first.finite and second.finite, value)
+        finite = first.finite and second.finite
+        return Guarded(new, finite and not any(map(_is_infinite, branches)), value)
 
     def _map(self, node: Map, context: Context) -> Visit:
         varies = node in self.varying
@@ -313,6 +318,12 @@ class _Factor(NamedTuple):
     context: Context
 
 
+def _is_infinite(x: Guarded) -> bool:
+    """Whether what is written there is `inf` or `-inf`."""
+    parts = [x.node, *children(x.node)]
+    return any(isinstance(part, Constant) and part.name == "inf" for part in parts)
+
+
 def _has_delta(node: Product) -> bool:
     return any(c.kind == "eq" for c in node.constraints)
 
@@ -327,7 +338,7 @@ def _axes_of_argument(node: Call) -> tuple[Label, ...]:
     """For each axis of a call's argument that of the result; new ones count from -1."""
     arg = node.args[0]
     kept: dict[int, int] = {}
-    if node.operator in REGULAR:
+    if node.operator in OF_MATRICES:
         kept = {axis: axis for axis in range(arg.order - 2)}
     elif "axes" in dict(node.params):
         axes = kept_axes(node)

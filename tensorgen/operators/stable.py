@@ -93,7 +93,7 @@ def _takes_part(ref: Ref) -> bool:
     """Whether a rule of two factors may have this one as either."""
     node = ref.node
     if isinstance(node, Map):
-        return node.function in ("exp", "log", "pow")
+        return node.function in ("exp", "log", "pow", "where") or _is_condition(ref)
     return isinstance(node, Call) and node.operator == "reshape"
 
 
