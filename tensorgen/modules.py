@@ -44,6 +44,8 @@ class ModuleBuilder:
         self.classes: dict[str, StructuredClass] = {}
         self.public: set[str] = set()
         self.ambiguous: set[str] = set()
+        # The named nodes by their names, those of functions in one group.
+        self.named: dict[str, dict[Node, str]] = {}
 
     def build(
         self,
@@ -174,9 +176,15 @@ class ModuleBuilder:
 
     def _visible(self, function: ElaboratedFunction) -> dict[Node, str]:
         """The named values that a reader of a function's docstring has seen."""
-        own = {x.name for x in function.locals} - self.ambiguous
-        names = self.graph.names.items()
-        found = {node: name for node, name in names if name in own | self.public}
+        own = {x.name for x in function.locals} - self.ambiguous - self.public
+        if sum(map(len, self.named.values())) < len(self.graph.names):
+            self.named = {}
+            for node, name in self.graph.names.items():
+                group = "" if name in self.public else name
+                self.named.setdefault(group, {})[node] = name
+        found = dict(self.named.get("", {}))
+        for name in sorted(own):
+            found.update(self.named.get(name, {}))
         return found | {x.node: x.name for x in function.locals}
 
     def _is_readable(self, node: Node) -> bool:

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
@@ -60,8 +61,8 @@ def compile_spec(
             [plan for own in plans for plan in own], problems
         )
         file_name = backend.file_name(spec.module)
-        effort.tell(f"laying out {file_name}")
-        texts[file_name] = render(module, laid_out)
+        tell = partial(effort.tell, f"laying out {file_name}")
+        texts[file_name] = render(module, laid_out, tell)
     return texts
 
 

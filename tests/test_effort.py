@@ -84,7 +84,8 @@ def test_definitions_that_double_are_refused_where_they_are_used() -> None:
         "reading it takes more than 80,000 steps",
         f"{line:>5} |   f:",
         "      |   ^",
-        "   hint: definitions that use others several times grow with every level",
+        "   hint: definitions that use others several times grow with every level; "
+        "what is alike many times is written once, over an index",
     ]
 
 

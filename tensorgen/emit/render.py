@@ -6,9 +6,11 @@ the module is computed here and in the modules beside this one, as text.
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from tensorgen.emit import arguments, results
 from tensorgen.emit.backends import BACKENDS, Backend
@@ -67,8 +69,13 @@ class FunctionView:
     lines: list[str]
 
 
-def render(module: Module, laid_out: bool = True) -> str:
-    """Return the source of a generated module, laid out for a reader or not."""
+def render(
+    module: Module, laid_out: bool = True, tell: Callable[[], None] = lambda: None
+) -> str:
+    """Return the source of a generated module, laid out for a reader or not.
+
+    A module of many functions takes its time to lay out: each is told of before.
+    """
     backend = BACKENDS[module.backend]
     source = (
         environment(backend.folder)
@@ -90,7 +97,31 @@ def render(module: Module, laid_out: bool = True) -> str:
             **_uses(module),
         )
     )
-    return layout(source) if laid_out else source
+    if not laid_out:
+        return source
+    parts = []
+    for part in _definitions(source):
+        tell()
+        parts.append(layout(part))
+    # Two empty lines, as there are around what stands at the margin.
+    return "\n\n".join(parts)
+
+
+def _definitions(source: str) -> Iterator[str]:
+    """Cut a source before the functions and classes that an empty line sets apart."""
+    lines = source.split("\n")
+    cuts = [0]
+    try:
+        body = ast.parse(source).body
+    except SyntaxError as error:
+        raise InternalError(f"a generated module is no Python: {error}") from error
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            above = min(d.lineno for d in (node, *node.decorator_list)) - 1
+            if above and not lines[above - 1].strip():
+                cuts.append(above)
+    for start, end in pairwise([*cuts, len(lines)]):
+        yield "\n".join(lines[start:end])
 
 
 def layout(source: str) -> str:
@@ -98,7 +129,10 @@ def layout(source: str) -> str:
     import black
 
     try:
-        return black.format_str(source, mode=black.Mode(line_length=WIDTH))
+        # Named, not guessed from what a part of a module happens to use.
+        versions = {black.TargetVersion.PY311}
+        mode = black.Mode(line_length=WIDTH, target_versions=versions)
+        return black.format_str(source, mode=mode)
     except ValueError as error:
         raise InternalError(f"a generated module is no Python: {error}") from error
 

@@ -20,8 +20,8 @@ SHORT = 40
 
 # Escaped text never has it.
 _GLUE = "\0"
-# What stands before a space where a line does not end: an operator, the sign of a sum.
-_UNBREAKABLE = re.compile(r"(^| )([-+*/@%<>&|]|[<>=!]?=)$|\bsum_[\w,]+$")
+# The word before a space where a line does not end: an operator, the sign of a sum.
+_UNBREAKABLE = re.compile(r"^([-+*/@%<>&|]|[<>=!]?=)$|\bsum_[\w,]+$")
 # The space before a short last argument.
 _LAST = re.compile(r"(?<=,) [^(),]{,12}\)")
 _ITEM = re.compile(r"([-*+]|\d+[.)]) ")
@@ -170,7 +170,7 @@ def _terms(line: str) -> list[str]:
             if (
                 at <= left
                 or line[at + 1] == "/"
-                or _UNBREAKABLE.search(line[:at])
+                or _UNBREAKABLE.search(line[line.rfind(" ", 0, at) + 1 : at])
                 or _LAST.match(line, at)
             ):
                 glued[at] = _GLUE

@@ -11,9 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 
+from tensorgen.ir.effort import Exhausted
+
 Monomial = tuple[str, ...]
 
 _LONG = 8
+_MOST_TERMS = 1 << 13
 
 
 class Dim:
@@ -200,6 +203,8 @@ def _added(a: Dim, b: Dim) -> Dim:
 
 @lru_cache(maxsize=1 << 16)
 def _multiplied(a: Dim, b: Dim) -> Dim:
+    if len(a.terms) * len(b.terms) > _MOST_TERMS:
+        raise Exhausted
     return Dim((m + k, c * d) for m, c in a.terms for k, d in b.terms)
 
 

@@ -23,7 +23,10 @@ from tensorgen.operators.functions.array import Array, SizeCheck
 from tensorgen.operators.guards import guard
 from tensorgen.spec.model import Definition, FunctionSpec, InputSpec, Spec
 
-MULTIPLY = "definitions that use others several times grow with every level"
+SHORTER = (
+    "definitions that use others several times grow with every level; what is alike "
+    "many times is written once, over an index"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def elaborate(spec: Spec, graph: Graph, differentiate: Differentiator) -> Progra
     for name in _ordered(parsed, things, faults):
         item = parsed[name]
         try:
-            with graph.effort.on(item.name, "reading it", READING, MULTIPLY):
+            with graph.effort.on(item.name, "reading it", READING, SHORTER):
                 things[name], function = _elaborated(
                     session, item, things, spec, inputs
                 )

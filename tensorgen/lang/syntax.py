@@ -19,6 +19,7 @@ LONGEST = 100_000
 DEEPEST = 80
 # float64 ends near 1e308; beyond that a decimal would only fill memory.
 _LARGEST_EXPONENT = 400
+_MOST_DIGITS = 1000
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)$")
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _LOOKALIKES = {
@@ -76,12 +77,14 @@ class Expression:
         return self.text.span(start, start + 1)
 
     def number(self, tree: ast.Constant) -> Fraction | None:
-        """The exact value of a number as it is written, None if it is out of range."""
+        """The exact value of a number as it is written, None if nothing could hold it."""
         start, end = self._offsets(tree)
         written = self.text.value[start:end].replace("_", "")
         if isinstance(tree.value, int):
             return Fraction(tree.value)
         exponent = _EXPONENT.search(written)
+        if len(written) > _MOST_DIGITS:
+            return None
         if exponent and abs(int(exponent[1])) > _LARGEST_EXPONENT:
             return None
         return Fraction(written)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import inf, prod
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, topological
@@ -61,7 +61,10 @@ class CostModel:
 
     def size(self, dims: Iterable[Dim]) -> float:
         """The number of entries of an array of these dims, at least one."""
-        return float(prod(max(1, self.value(dim)) for dim in dims))
+        try:
+            return float(prod(max(1, self.value(dim)) for dim in dims))
+        except OverflowError:  # more than anybody could compute
+            return inf
 
     def value(self, dim: Dim) -> int:
         """The number that a dim stands for."""

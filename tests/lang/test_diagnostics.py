@@ -49,6 +49,8 @@ WRONG = [
     ("np.exp(v)", "this cannot be called", "np.exp", "write exp(...)"),
     ("X.T(w)", "this cannot be called", "X.T", "by its name"),
     ("1e500 * v", "this number is outside of what float64 holds", "1e500", ""),
+    ("v * 1e" + "9" * 5000, "outside of what float64 holds", "1e" + "9" * 5000, ""),
+    ("v * 0." + "9" * 5000, "outside of what float64 holds", "0." + "9" * 5000, ""),
     ("10**10**10 * v", "this power is outside of what float64 holds", "**", ""),
     ("v**10**10**10", "this power is outside of what float64 holds", "**", ""),
     ("1e200 * (1e200 * v)", "outside of what float64", "1e200 * (1e200 * v)", ""),
