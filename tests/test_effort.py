@@ -181,7 +181,7 @@ def test_who_waits_hears_which_function_is_at_work() -> None:
     heard: dict[str, None] = {}
     source = Source("<text>", FAMILIES["layers"][2](2))
     tensorgen.pipeline.compile_spec(
-        source, ["numpy"], "cross-country", False, lambda text: heard.setdefault(text)
+        source, ["numpy"], "cross-country", True, lambda text: heard.setdefault(text)
     )
     assert "f: planning f_grad" in heard
     assert "f: writing f_grad" in heard

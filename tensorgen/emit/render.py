@@ -127,10 +127,11 @@ def _definitions(source: str) -> Iterator[str]:
 def layout(source: str) -> str:
     """Return the source as black lays it out, the same for all its versions."""
     import black
+    from black.mode import TargetVersion
 
     try:
         # Named, not guessed from what a part of a module happens to use.
-        versions = {black.TargetVersion.PY311}
+        versions = {TargetVersion.PY311}
         mode = black.Mode(line_length=WIDTH, target_versions=versions)
         return black.format_str(source, mode=mode)
     except ValueError as error:

@@ -77,7 +77,7 @@ class Expression:
         return self.text.span(start, start + 1)
 
     def number(self, tree: ast.Constant) -> Fraction | None:
-        """The exact value of a number as it is written, None if nothing could hold it."""
+        """The exact value of a number as it is written, None if nothing holds it."""
         start, end = self._offsets(tree)
         written = self.text.value[start:end].replace("_", "")
         if isinstance(tree.value, int):
