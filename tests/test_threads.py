@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.calls import Loaded, given, objects, problems, same, solved, specs
-from tests.device.cases import CASES, Case
+import tensorgen
+from tests.calls import Loaded, problems, same, solved, specs
+from tests.device.cases import NAMED, Case
+from tests.solving_specs import SPEC, WAYS, hessians, inputs
 
 THREADS = 8
 
@@ -67,32 +69,31 @@ def check_problem(problem: Any, v: Any) -> None:
     def work(number: int) -> None:
         same(wanted[number % THREADS], everything(points[number % THREADS]))
 
-    at_once(work, 20)
+    at_once(work, 10)
 
 
 def check_hessian(hessian: Any) -> None:
     """Call the methods of a Hessian and of one factorization, all threads at once."""
     b = np.cos(np.arange(1.0 * hessian.shape[0]))
     factorization = hessian.factorize(99.0)
-    wanted = given(hessian), solved(hessian.factorize(99.0), b)
+    wanted = hessian @ b, solved(hessian.factorize(99.0), b)
 
     def work(number: int) -> None:
-        same(wanted, (given(hessian), solved(factorization, b)))
+        same(wanted, (hessian @ b, solved(factorization, b)))
 
-    at_once(work, 1)
+    at_once(work, 4)
 
 
-@specs([case for case in CASES if "problem" in case.text])
+PROBLEMS = ("gaussian_mixture", "problem", "problem of two inputs")
+
+
+@specs([NAMED[name] for name in PROBLEMS])
 def test_threads_share_a_problem(case: Case) -> None:
     loaded = Loaded(case)
     for _, problem, v in problems(loaded.module, loaded.inputs):
         check_problem(problem, v)
 
 
-@specs([case for case in CASES if "hessian" in case.text])
-def test_threads_share_an_object_and_what_it_was_factorised_into(case: Case) -> None:
-    loaded = Loaded(case)
-    for name in loaded.names:
-        for _, hessian in objects(loaded.call(name) if "_hess" in name else ()):
-            if hasattr(hessian, "solve"):
-                check_hessian(hessian)
+@pytest.mark.parametrize("name", WAYS)
+def test_threads_share_an_object_and_what_it_was_factorised_into(name: str) -> None:
+    check_hessian(hessians(tensorgen.load(SPEC), inputs(), [name])[name])
