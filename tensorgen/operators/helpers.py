@@ -47,14 +47,12 @@ def _xlogy(x: Array | Scalar, y: Array | Scalar) -> Array:
 def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
     """Return for each entry the product of all others along the axes."""
     axes = range(x.ndim) if axis is None else np.atleast_1d(axis).tolist()
-    last = range(x.ndim - len(axes), x.ndim)
-    moved = np.moveaxis(x, axes, last)
-    kept = moved.shape[: last.start]
-    rows = moved.reshape(*kept, int(np.prod(moved.shape[last.start :])))
+    moved = np.moveaxis(x, axes, range(len(axes)))
+    rows = moved.reshape(-1 if x.size else 0, *moved.shape[len(axes) :])
     others = np.ones_like(rows)
-    others[..., 1:] = np.cumprod(rows[..., :-1], axis=-1)
-    others[..., :-1] *= np.cumprod(rows[..., :0:-1], axis=-1)[..., ::-1]
-    return np.moveaxis(others.reshape(moved.shape), last, axes)
+    np.cumprod(rows[:-1], axis=0, out=others[1:])
+    others[:-1] *= np.cumprod(rows[:0:-1], axis=0)[::-1]
+    return np.moveaxis(others.reshape(moved.shape), range(len(axes)), axes)
 ''',
     "_running_mean": '''
 def _running_mean(z: Array, level: Array, v: Array, axis: int = 0) -> Array:

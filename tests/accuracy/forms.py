@@ -209,7 +209,7 @@ VECTOR = (
 FORMS = (*ONE, *TWO, *VECTOR)
 
 QUICK = (1e-200, 0.3, 40.0, LARGEST)
-PAIRS = (1e-300, 1e-150, 1e-8, 0.7, 1.0, 30.0, 1e3, 1e8, 1e150, 1e300)
+PAIRS = (1e-300, 1e-150, 1e-8, 0.7, 30.0, 1e3, 1e150, 1e300)
 TRIPLES = (1e-300, 1e-90, 1e-3, 3.0, 1e90, 1e300)
 
 
@@ -219,16 +219,16 @@ def points(form: Form, fine: bool) -> Points:
         case 1:
             sizes = np.array(QUICK)
             if fine:
-                lines = np.linspace(0, 1000, 41)[1:], np.linspace(0, 30, 61)[1:]
+                lines = np.linspace(0, 1000, 11)[1:], np.linspace(0, 30, 25)[1:]
                 edges = [5e-324, 1e-155, 1e155, LARGEST]
-                sizes = np.concatenate([np.logspace(-300, 300, 61), *lines, edges])
+                sizes = np.concatenate([np.logspace(-300, 300, 31), *lines, edges])
             extra = form.extra[:: 1 if fine else 6]
             grid = np.unique([*sizes, *-sizes, *extra])[None]
         case 2:
-            grid = _pairs(PAIRS if fine else PAIRS[1::5], 2)
+            grid = _pairs(PAIRS if fine else PAIRS[1::4], 2)
         case _:
             grid = _pairs(TRIPLES[:: 1 if fine else 2], 3)
-            grid = grid[:, :: 3 if fine else 19]
+            grid = grid[:, :: 7 if fine else 19]
     low, high = form.sizes
     inside = (grid >= form.low) & (grid <= form.high)
     inside &= ((abs(grid) >= low) & (abs(grid) <= high)) | (grid == 0)

@@ -45,7 +45,10 @@ def main() -> int:
     with ProcessPoolExecutor(
         os.cpu_count(), mp_context=multiprocessing.get_context("spawn")
     ) as pool:
-        found = list(pool.map(table, range(len(FORMS))))
+        found = []
+        for errors in pool.map(table, range(len(FORMS))):
+            print(f"{len(found) + 1:>4} of {len(FORMS)}  {errors[0].text}", flush=True)
+            found.append(errors)
     text = HEAD + "".join(line(e) + "\n" for errors in found for e in errors)
     text += "\nJudged less strictly, and why:\n"
     for form in FORMS:
