@@ -15,6 +15,7 @@ from tensorgen.operators.functions import FUNCTIONS
 from tests.accuracy.forms import FORMS, points
 from tests.accuracy.measure import BOUND, judged
 from tests.accuracy.measure import load as load_forms
+from tests.accuracy.table import RESULTS
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +110,13 @@ def test_single_precision_keeps_its_digits() -> None:
         inside = (grid.astype(float) > form.low) & (grid.astype(float) < form.high)
         for error in judged(module, k, form, grid[:, inside[0]]):
             assert error.worst <= bound, error
+
+
+def test_the_table_that_is_kept_has_every_form_within_the_bound() -> None:
+    table = RESULTS.read_text(encoding="utf-8").partition("\n\nJudged")[0]
+    kept = table.splitlines()[-3 * len(FORMS) :]
+    assert [line[:20].strip() for line in kept[::3]] == [form.text for form in FORMS]
+    assert max(float(line[33:43]) for line in kept) <= BOUND
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ class Form(NamedTuple):
 
 # Reasons for judging a function at some sizes only.
 SQUARES = "squares of sizes leave the range beyond, as in NumPy"
+PARTIAL = "products of some factors leave the range beyond, as in NumPy"
 GAMMA = "SciPy's own: infinite below 1e-308, absolute errors at roots"
 SHARES = "what is nearly 1 differs from it by less than it can say"
 
@@ -144,7 +145,7 @@ ONE = (
     Form("leaky_relu(x, 1/4)", _less(X < 0, X / 4, X)),
     Form("softsign(x)", _less(X < 0, X / (1 - X), X / (1 + X))),
     Form("mish(x)", X * sympy.tanh(log(1 + exp(X)))),
-    Form("logit(x)", log(X / (1 - X)), low=5e-324, high=1, extra=near(0.5, 1)),
+    Form("logit(x)", log(X / (1 - X)), low=1e-300, high=1, extra=near(0.5, 1)),
     Form(
         "clip(x, -2, 3)",
         Piecewise((-2 + 0 * X, X < -2), (X, X < 3), (3 + 0 * X, True)),
@@ -194,7 +195,7 @@ VECTOR = (
     Form("sum(x)", X + Y + Z, vector=True),
     Form("mean(x)", MEAN, vector=True),
     Form("var(x)", sum((v - MEAN) ** 2 for v in VARIABLES) / 3, vector=True),
-    Form("prod(x)", X * Y * Z, vector=True),
+    Form("prod(x)", X * Y * Z, vector=True, sizes=(1e-100, 1e100), why=PARTIAL),
     Form(
         "max(x)",
         Piecewise((X, (X > Y) & (X > Z)), (Y, Y > Z), (Z, True)),

@@ -45,7 +45,7 @@ def main() -> int:
     with ProcessPoolExecutor(
         os.cpu_count(), mp_context=multiprocessing.get_context("spawn")
     ) as pool:
-        found = []
+        found: list[list[Error]] = []
         for errors in pool.map(table, range(len(FORMS))):
             print(f"{len(found) + 1:>4} of {len(FORMS)}  {errors[0].text}", flush=True)
             found.append(errors)
