@@ -23,9 +23,10 @@ CODE := tensorgen tests examples benchmarks docs
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint check format golden bench gpu fuzz mutants torture accuracy clean
+.PHONY: fuzz-extremes
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: $(RUN)  ## generate logistic regression and fit a real data set with it
 	$(BIN)/python examples/logistic_regression_demo.py
@@ -74,6 +75,9 @@ torture: $(DEV)  ## kill, interrupt and starve runs that write files, at every m
 
 accuracy: $(DEV)  ## values and derivatives against mpmath at every size; keeps the table
 	$(BIN)/python -m tests.accuracy
+
+fuzz-extremes: $(DEV)  ## naive texts at extreme points against many digits, SEEDS=START:STOP
+	$(BIN)/python -m tests.fuzz_extremes --seeds $(SEEDS)
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
-import mpmath  # type: ignore[import-untyped]
+import mpmath
 import numpy as np
 import sympy
 from numpy.typing import NDArray

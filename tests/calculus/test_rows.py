@@ -1,6 +1,6 @@
 """Every row of the table of functions: derivatives against SymPy and differences."""
 
-import mpmath  # type: ignore[import-untyped]
+import mpmath
 import numpy as np
 import pytest
 import sympy
