@@ -76,9 +76,11 @@ class ModuleBuilder:
     def _helpers(self) -> Iterator[Helper]:
         lacking = self.backend.lacking
         own = dict(zip(self.backend.written(lacking), lacking.values(), strict=True))
-        for name, source in {**HELPERS, **own, **self.backend.helpers}.items():
+        sources = {**HELPERS, **own, **self.backend.helpers}
+        for name, source in sources.items():
             text = re.sub(r"\bnp\b", self.backend.alias, source).strip()
-            yield Helper(name, text)
+            called = {*re.findall(r"\b_\w+", source)} - {name}
+            yield Helper(name, text, uses=tuple(x for x in sources if x in called))
 
     def problem(self, planned: PlannedProblem) -> BoundFunction:
         """Lower one problem."""

@@ -118,6 +118,18 @@ def _softmax_partials(graph: Graph, node: Call) -> list[Partial]:
     ]
 
 
+def _log_softmax_partials(graph: Graph, node: Call) -> list[Partial]:
+    # x[i] - logsumexp(x) by x[j] is delta(i, j) - p[j].
+    gone = _axes(dict(node.params))
+    axes = tuple(range(node.order))
+    other = tuple(("reduced", a) if a in gone else a for a in axes)
+    softmax = apply(graph, "softmax", node.args, **dict(node.params))
+    return [
+        Partial(node.args[0], axes),
+        Partial(node.args[0], other, Fraction(-1), ((softmax, other),)),
+    ]
+
+
 def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
     # Ties share equally.
     (x,) = node.args
@@ -161,8 +173,8 @@ def _equal(graph: Graph, dim: Dim, left: int, right: int) -> Ref:
 # Values in terms of others, for emission
 
 
-def _shifted(graph: Graph, node: Call) -> tuple[Node, Node, Node]:
-    """The largest entry, the shifted exponentials and their sum."""
+def _shifted(graph: Graph, node: Call) -> tuple[Node, Ref, Node, Node]:
+    """The largest entry, what is above it, the exponentials of that and their sum."""
     (x,) = node.args
     axes = _axes(dict(node.params))
     kept = tuple(a for a in range(x.order) if a not in axes)
@@ -170,20 +182,29 @@ def _shifted(graph: Graph, node: Call) -> tuple[Node, Node, Node]:
     shift = ref(largest)._replace(labels=kept)
     shifted = total(graph, [(1, ref(x)), (-1, shift)])
     exps = apply_map(graph, "exp", shifted).node
-    return largest, exps, graph.product(kept, [(exps, range(x.order))])
+    return largest, shifted, exps, graph.product(kept, [(exps, range(x.order))])
 
 
 def _expand_logsumexp(graph: Graph, node: Call) -> Node:
-    largest, _, exp_sum = _shifted(graph, node)
+    largest, _, _, exp_sum = _shifted(graph, node)
     return graph.add(largest, apply_map(graph, "log", ref(exp_sum)).node)
 
 
 def _expand_softmax(graph: Graph, node: Call) -> Node:
-    _, exps, exp_sum = _shifted(graph, node)
+    _, _, exps, exp_sum = _shifted(graph, node)
     axes = _axes(dict(node.params))
     kept = tuple(a for a in range(node.order) if a not in axes)
     inverse = power(graph, ref(exp_sum)._replace(labels=kept), -1)
     return times(graph, ref(exps), inverse).node
+
+
+def _expand_log_softmax(graph: Graph, node: Call) -> Node:
+    # The shift goes first: it is what x and its logsumexp have in common.
+    _, shifted, _, exp_sum = _shifted(graph, node)
+    axes = _axes(dict(node.params))
+    kept = tuple(a for a in range(node.order) if a not in axes)
+    log_sum = apply_map(graph, "log", ref(exp_sum)._replace(labels=kept))
+    return total(graph, [(1, shifted), (-1, log_sum)]).node
 
 
 # The templates of reductions take `axis={axis}`; the keyword is left out where the
@@ -206,6 +227,13 @@ _ROWS = (
         _matrix_dims,
         _softmax_partials,
         expand=_expand_softmax,
+        params=("axes",),
+    ),
+    Operator(
+        "log_softmax",
+        _matrix_dims,
+        _log_softmax_partials,
+        expand=_expand_log_softmax,
         params=("axes",),
     ),
     Operator(

@@ -18,8 +18,34 @@ _ROWS = (
     # Exponentials and logarithms.
     Row("exp", ("exp(x)",), "np.exp({0})"),
     Row("expm1", ("exp(x)",), "np.expm1({0})", extreme=(-40.0, 1e-12)),
+    Row(
+        "rexpm1",
+        ("rexpm1(x) * rexpm1(-x)",),
+        "1 / np.expm1({0})",
+        extreme=(-1000.0, -40.0, 1e-12),
+    ),
     Row("log", ("1 / x",), "np.log({0})", POSITIVE),
     Row("log1p", ("1 / (1 + x)",), "np.log1p({0})", POSITIVE, (1e-12,)),
+    # log(1 - exp(x)), for a negative x.
+    Row(
+        "log1mexp",
+        ("-rexpm1(-x)",),
+        "_log1mexp({0})",
+        (-4.0, -1.7, -0.7, -0.4, -0.1),
+        (-1000.0, -40.0, -1e-8),
+    ),
+    # log(1 - exp(-exp(x))).
+    Row(
+        "log_icloglog",
+        ("exp(x - exp(x) - log_icloglog(x))",),
+        "_log_icloglog({0})",
+        extreme=(-1000.0, -40.0, -1e-8, 1e-8, 6.0),
+    ),
+    Row("log_cosh", ("tanh(x)",), "_log_cosh({0})", extreme=WIDE),
+    # The exponential, but so small that its cube is finite: times 0 it is 0.
+    Row("finite_exp", ("finite_exp(x)",), "_finite_exp({0})"),
+    # A number that the function does not depend on: it has no derivative.
+    Row("level", ("0",), "np.nan_to_num({0})", complex=False),
     Row("log2", ("1 / (x * log(2))",), "np.log2({0})", POSITIVE),
     Row("log10", ("1 / (x * log(10))",), "np.log10({0})", POSITIVE),
     Row("sqrt", ("1 / (2 * sqrt(x))",), "np.sqrt({0})", POSITIVE),
@@ -79,6 +105,14 @@ _ROWS = (
         ("1 / sqrt(x - 1) / sqrt(x + 1)",),
         "np.arccosh({0})",
         (1.1, 2.0, 9.0),
+    ),
+    # acosh(1 + x).
+    Row(
+        "acosh1p",
+        ("1 / (sqrt(x) * sqrt(x + 2))",),
+        "_acosh1p({0})",
+        POSITIVE,
+        (1e-12, 1e6),
     ),
     Row("atanh", ("1 / one_minus_square(x)",), "np.arctanh({0})", UNIT),
     # Logistic functions.
@@ -185,6 +219,9 @@ _SPECIAL = "scipy.special"
 _SAFE = {
     "log": (0, 1),
     "log1p": (0, 1),
+    "log1mexp": (0, -1),
+    "rexpm1": (0, 1),
+    "acosh1p": (0, 1),
     "log2": (0, 1),
     "log10": (0, 1),
     "sqrt": (0, 1),

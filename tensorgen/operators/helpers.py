@@ -43,6 +43,37 @@ def _xlogy(x: Array | Scalar, y: Array | Scalar) -> Array:
     """Return x * log(y), and 0 where x is 0."""
     return x * np.log(np.where(x == 0, 1, y))
 ''',
+    "_log1mexp": '''
+def _log1mexp(x: Array | Scalar) -> Array:
+    """Return log(1 - exp(x)) for a negative x."""
+    near = np.log(-np.expm1(np.maximum(x, -1)))
+    return np.where(x > -1, near, np.log1p(-np.exp(np.minimum(x, -1))))
+''',
+    "_log_icloglog": '''
+def _log_icloglog(x: Array | Scalar) -> Array:
+    """Return log(1 - exp(-exp(x))), about x for a large negative one."""
+    y = np.exp(np.maximum(x, -40))
+    near = np.log(-np.expm1(-np.minimum(y, 1)))
+    return np.where(x < -40, x, np.where(y < 1, near, np.log1p(-np.exp(-y))))
+''',
+    "_log_cosh": '''
+def _log_cosh(x: Array | Scalar) -> Array:
+    """Return log(cosh(x)) without overflow, exact near 0."""
+    a = np.abs(x)
+    near = np.log1p(2 * np.sinh(np.minimum(a, 1) / 2) ** 2)
+    return np.where(a < 1, near, a + np.log((1 + np.exp(-2 * a)) / 2))
+''',
+    "_finite_exp": '''
+def _finite_exp(x: Array | Scalar) -> Array:
+    """Return exp(x), held so small that its cube is finite."""
+    top = np.log(np.finfo(np.asarray(x).dtype).max) / 3
+    return np.exp(np.minimum(x, top))
+''',
+    "_acosh1p": '''
+def _acosh1p(t: Array | Scalar) -> Array:
+    """Return acosh(1 + t), exact for a small t."""
+    return np.log1p(t + np.sqrt(t) * np.sqrt(t + 2))
+''',
     "_prod_others": '''
 def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
     """Return for each entry the product of all others along the axes."""

@@ -15,6 +15,15 @@ from typing import Any
 import numpy as np
 
 from tensorgen.operators.complex_parts import is_complex, join
+from tensorgen.operators.exponential_reference import (
+    acosh1p,
+    expm1,
+    finite_exp,
+    log1mexp,
+    log1p,
+    log_cosh,
+    log_icloglog,
+)
 from tensorgen.operators.reference_arrays import OPERATORS
 
 # An array or NumPy scalar, real or complex: NumPy's types know no more of arithmetic.
@@ -22,22 +31,6 @@ Array = Any
 
 
 # Exponentials, logarithms, powers
-
-
-def expm1(x: Array) -> Array:
-    """Return `exp(x) - 1` without cancellation."""
-    if not is_complex(x):
-        return np.expm1(x)
-    a, b = x.real, x.imag
-    return join(np.expm1(a) * np.cos(b) - 2 * np.sin(b / 2) ** 2, np.exp(a) * np.sin(b))
-
-
-def log1p(x: Array) -> Array:
-    """Return `log(1 + x)` without cancellation."""
-    if not is_complex(x):
-        return np.log1p(x)
-    a, b = x.real, x.imag
-    return join(np.log1p(a * (2 + a) + b * b) / 2, np.arctan2(b, 1 + a))
 
 
 def integer_power(x: Array, n: int) -> Array:
@@ -250,6 +243,13 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "expm1": expm1,
     "log": np.log,
     "log1p": log1p,
+    "log1mexp": log1mexp,
+    "rexpm1": lambda x: 1 / expm1(x),
+    "log_icloglog": log_icloglog,
+    "log_cosh": log_cosh,
+    "finite_exp": finite_exp,
+    "level": _by_real(np.nan_to_num),
+    "acosh1p": acosh1p,
     "log2": lambda x: np.log(x) / np.log(2.0),
     "log10": lambda x: np.log(x) / np.log(10.0),
     "sqrt": np.sqrt,

@@ -45,6 +45,12 @@ def softmax(x: Array, axes: Axes) -> Array:
     return weights / np.sum(weights, axis=axes, keepdims=True)
 
 
+def log_softmax(x: Array, axes: Axes) -> Array:
+    """Return the logarithm of the softmax."""
+    shifted = x - _top(x, axes)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axes, keepdims=True))
+
+
 def max_(x: Array, axes: Axes) -> Array:
     """Return the mean of the largest entries along the axes."""
     hit = x.real == np.max(x.real, axis=axes, keepdims=True)
@@ -128,6 +134,7 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "logdet": logdet,
     "logsumexp": logsumexp,
     "softmax": softmax,
+    "log_softmax": log_softmax,
     "max": max_,
     "min": min_,
     "prod": prod,

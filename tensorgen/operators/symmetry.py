@@ -27,7 +27,7 @@ from tensorgen.ir.nodes import (
 )
 
 EVEN = frozenset(
-    "abs atan_slope cos cosh gauss one_minus_square sech2".split()  # noqa: SIM905
+    "abs atan_slope cos cosh gauss log_cosh one_minus_square sech2".split()  # noqa: SIM905
 )
 """Functions with f(-x) = f(x)."""
 
@@ -44,6 +44,7 @@ ODD = frozenset(
         "cbrt",
         "erf",
         "sign",
+        "level",
         "tilt",
         "inverse",
         "gauss_moment",

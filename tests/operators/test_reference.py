@@ -30,7 +30,9 @@ def derivative(function: Callable[[Array], Array], x: Array) -> Array:
 SMOOTH = sorted(
     name
     for name, row in ELEMENTWISE.items()
-    if row.arity == 1 and not row.boolean and name not in ("sign", "step", "floor")
+    if row.arity == 1
+    and not row.boolean
+    and name not in ("sign", "step", "floor", "level")
 )
 
 

@@ -290,6 +290,13 @@ _HIDDEN = frozenset(
         "inverse",
         "gauss",
         "gauss_moment",
+        "log1mexp",
+        "log_cosh",
+        "log_icloglog",
+        "rexpm1",
+        "finite_exp",
+        "level",
+        "acosh1p",
     ]
 )
 _ARGUMENTS = {

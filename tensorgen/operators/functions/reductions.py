@@ -257,7 +257,10 @@ def softmax(build: Build, x: Array, axis: Axis = None) -> Array:
 
 def log_softmax(build: Build, x: Array, axis: Axis = None) -> Array:
     """Build the logarithm of the softmax, without taking either."""
-    return total(build, [(1, x), (-1, logsumexp(build, x, axis, True))])
+    axes = tuple(len(x.batch) + a for a in normal_axes(axis, x.order))
+    if not axes:
+        return Array(build.graph.zeros(x.node.dims), x.batch)
+    return Array(apply(build.graph, "log_softmax", [x.node], axes=axes), x.batch)
 
 
 def cumsum(build: Build, x: Array, axis: int | None = None) -> Array:

@@ -1,0 +1,128 @@
+"""Numerically stable forms, recognised while the graph is built.
+
+Every rule is an identity on the function's domain whose right side neither overflows
+nor cancels where the left side does. A rule yields nodes that no rule of its kind
+takes back, so recognition ends: each one removes an `exp`, a `log` or a power, or
+puts a level under a sum of exponentials, which is then none for these rules.
+"""
+
+from __future__ import annotations
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Map, Node, Ref, Term
+from tensorgen.operators import differences, lengths, masks, reshape
+from tensorgen.operators import powers as slopes
+from tensorgen.operators.stable import (
+    exponentials,
+    logarithms,
+    numbers,
+    powers,
+    sums,
+)
+from tensorgen.operators.stable.match import (
+    Args,
+    PairRule,
+    Rule,
+    arguments,
+    is_condition,
+)
+
+_MAP_RULES: dict[str, tuple[Rule, ...]] = {
+    "log": (numbers.at(1, 0), logarithms.log),
+    "log1p": (numbers.at(0, 0), logarithms.log1p),
+    "log2": (logarithms.to_base(2),),
+    "log10": (logarithms.to_base(10),),
+    "exp": (numbers.at(0, 1), exponentials.exp_of_sum),
+    "finite_exp": (numbers.at(0, 1),),
+    "expm1": (numbers.at(0, 0),),
+    "sqrt": (numbers.at(0, 0), numbers.at(1, 1), powers.root),
+    "root": (numbers.at(0, 0), numbers.at(1, 1), powers.root),
+    "pow": (powers.pow,),
+    "hypot": (lengths.hypot,),
+    "rhypot": (lengths.rhypot,),
+    "inverse": (lengths.inverse,),
+    "power_slope": (slopes.slope,),
+    "power_curve": (slopes.curve,),
+    "xlogy": (logarithms.xlogy,),
+    "logical_not": (numbers.opposite,),
+    "sin": (numbers.at(0, 0),),
+    "cos": (numbers.at(0, 1),),
+    "acosh": (sums.acosh_of_one_plus,),
+}
+
+_PAIR_RULES: tuple[PairRule, ...] = (
+    exponentials.beside_sigmoid,
+    exponentials.beside_quotient,
+    exponentials.beside_expm1,
+    numbers.xlogx,
+    slopes.squared_log,
+    masks.absorbed,
+    reshape.merged,
+)
+
+
+class StableForms:
+    """The rewrites of this package, as the graph wants them."""
+
+    def map(self, graph: Graph, function: str, args: Args) -> Node | None:
+        """Return a better node for `function(*args)`, aligned with its axes."""
+        for rule in (*_MAP_RULES.get(function, ()), reshape.mapped(function)):
+            found = rule(graph, args)
+            if found is not None:
+                labels = sorted({label for ref in args for label in ref.labels})
+                sizes = {
+                    label: dim
+                    for ref in args
+                    for label, dim in zip(ref.labels, ref.node.dims, strict=True)
+                }
+                return graph.product(labels, [found], sizes=sizes)
+        return None
+
+    def product(self, graph: Graph, factors: Args) -> list[Ref] | None:
+        """Return a better list of factors, or None."""
+        pairs = _pairs(factors)
+        graph.effort.spend(len(pairs) // 4)
+        for rules in (_PAIR_RULES, (powers.powers,)):
+            for k, m in pairs:
+                for rule in rules:
+                    found = rule(graph, (factors[k], factors[m]))
+                    if found is not None:
+                        rest = [f for n, f in enumerate(factors) if n not in (k, m)]
+                        return [*rest, *found]
+        return None
+
+    def sum(self, graph: Graph, terms: list[Term]) -> list[Term] | None:
+        """Return a better list of terms, or None."""
+        return (
+            sums.rewritten(graph, terms)
+            or differences.rewritten(graph, terms)
+            or reshape.added(graph, terms)
+        )
+
+
+def _pairs(factors: Args) -> list[tuple[int, int]]:
+    """The places of two factors that a rule may have, in order.
+
+    Products may be long, and few of their factors take part in any rule.
+    """
+    marked = [_takes_part(factor) for factor in factors]
+    everywhere = range(len(factors))
+    places = [k for k in everywhere if marked[k]]
+    return [
+        (k, m)
+        for k in everywhere
+        for m in (everywhere if marked[k] else places)
+        if k != m
+    ]
+
+
+def _takes_part(ref: Ref) -> bool:
+    """Whether a rule of two factors may have this one as either."""
+    node = ref.node
+    if isinstance(node, Map):
+        known = ("exp", "log", "pow", "sigmoid", "where")
+        return node.function in known or is_condition(ref)
+    return isinstance(node, Call) and node.operator == "reshape"
+
+
+__all__ = ["StableForms", "arguments"]

@@ -1,0 +1,319 @@
+"""Sums of exponentials, whatever stands beside them, seen as one thing.
+
+`1 + w @ exp(x)`, `p * exp(a) + (1 - p) * exp(b)`, `sum(exp(e[j]), j, t[j] >= t[i])` and
+`cosh(x)` all are sums of `coefficient * sum(weights * exp(exponent))`. Where all terms
+are known to be positive, the sum is `exp(L)`, with L made of `logsumexp`, `logaddexp`
+and `softplus`. Else it is `exp(level) * rest`, where the level is the largest exponent
+that counts: neither overflows, and the sum does not depend on the level, so that it
+is a constant for derivatives of every order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Lookup, Map, Product, Ref, Sum, constant_value
+from tensorgen.operators.definite import Sign, sign
+from tensorgen.operators.scalar import apply, times, total
+from tensorgen.operators.stable.match import (
+    Args,
+    Weighted,
+    arguments,
+    is_condition,
+    is_log_of_number,
+    joined,
+    renamed_call,
+    same,
+    within,
+)
+
+Constraint = tuple[str, dict[Any, int], Dim]
+
+
+@dataclass(frozen=True)
+class Summand:
+    """`coefficient * sum(prod(weights) * exp(sum(exponents)))`.
+
+    It is summed over the labels that have `sizes`, where `constraints` and the
+    conditions among the weights hold.
+    """
+
+    coefficient: Fraction = Fraction(1)
+    weights: Args = ()
+    exponents: tuple[Weighted, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    sizes: Mapping[int, Dim] = field(default_factory=dict)
+    dims: Mapping[int, Dim] = field(default_factory=dict)  # of all that it mentions
+
+    def times(self, other: Summand) -> Summand:
+        """Return the product of two summands with labels of their own."""
+        return Summand(
+            self.coefficient * other.coefficient,
+            self.weights + other.weights,
+            self.exponents + other.exponents,
+            self.constraints + other.constraints,
+            {**self.sizes, **other.sizes},
+            {**self.dims, **other.dims},
+        )
+
+    @property
+    def conditions(self) -> Args:
+        """The weights that select."""
+        return tuple(filter(is_condition, self.weights))
+
+    @property
+    def numbers(self) -> Args:
+        """The weights that scale."""
+        return tuple(w for w in self.weights if not is_condition(w))
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is its coefficient alone."""
+        return not (self.weights or self.exponents or self.dims)
+
+    def exponent(self, graph: Graph) -> Ref:
+        """The exponent, which is 0 where there is none."""
+        if not self.exponents:
+            return Ref(graph.constant(0), ())
+        return joined(graph, self.exponents)
+
+
+def summands(graph: Graph, ref: Ref, shares: bool = False) -> list[Summand] | None:
+    """The terms of a sum of exponentials; None for what has no exponential.
+
+    If asked for, what is surely below 1 counts as one too: `softmax` and `sigmoid`.
+    """
+    found = _Reader(graph, ref, shares).read(ref)
+    return found if any(s.exponents for s in found) else None
+
+
+class _Reader:
+    """Reads a value as summands, giving each summed label a number of its own."""
+
+    def __init__(self, graph: Graph, ref: Ref, shares: bool) -> None:
+        self.graph, self.shares = graph, shares
+        self.free = max(ref.labels, default=-1) + 1
+
+    def read(self, ref: Ref) -> list[Summand]:
+        node, half = ref.node, Fraction(1, 2)
+        value = constant_value(node)
+        if value is not None:
+            return [Summand(value)]
+        match node:
+            case Map(function="exp"):
+                return [Summand(exponents=((Fraction(1), arguments(ref)[0]),))]
+            case Map(function="cosh" | "sinh"):
+                (t,) = arguments(ref)
+                other = half if node.function == "cosh" else -half
+                return [
+                    Summand(half, exponents=((Fraction(1), t),)),
+                    Summand(other, exponents=((Fraction(-1), t),)),
+                ]
+            case Map(function="where"):
+                condition, chosen, rest = arguments(ref)
+                if constant_value(rest.node) == 0:
+                    selected = Summand(weights=(condition,))
+                    return [selected.times(s) for s in self.read(chosen)]
+            case Call(operator="softmax") if self.shares:
+                log = renamed_call(self.graph, "log_softmax", ref)
+                return [Summand(exponents=((Fraction(1), log),))]
+            case Map(function="sigmoid") if self.shares:
+                log = apply(self.graph, "log_sigmoid", *arguments(ref))
+                return [Summand(exponents=((Fraction(1), log),))]
+            case Sum():
+                return [
+                    replace(s, coefficient=s.coefficient * t.coefficient)
+                    for t in node.terms
+                    for s in self.read(within(ref, Ref(t.node, t.labels)))
+                ]
+            case Product():
+                return self._product(ref, node)
+        return [Summand(weights=(ref,))]
+
+    def _product(self, ref: Ref, node: Product) -> list[Summand]:
+        names = dict(enumerate(ref.labels))
+        sizes: dict[int, Dim] = {}
+        for k, dim in enumerate(node.inner):
+            names[node.order + k] = self.free
+            sizes[self.free] = dim
+            self.free += 1
+        constraints = []
+        for kind, form in node.constraints:
+            form = form.renamed(names.__getitem__)
+            constraints.append((kind, dict(form.terms), form.const))
+        dims = {names[k]: dim for k, dim in enumerate(node.sizes)}
+        found = [Summand(node.coefficient, (), (), tuple(constraints), sizes, dims)]
+        for inner, axes in node.factors:
+            factor = Ref(inner, tuple(names[a] for a in axes))
+            parts = self.read(factor)
+            apart = len(found) > 1 and len(parts) > 1
+            nested = any(s.sizes for s in found) and any(s.sizes for s in parts)
+            if apart or nested or not any(s.exponents for s in parts):
+                parts = [Summand(weights=(factor,))]
+            found = [s.times(part) for s in found for part in parts]
+        return found
+
+
+# Sums of which all terms are positive
+
+
+def log_of_positive(graph: Graph, parts: Sequence[Summand]) -> Ref | None:
+    """The logarithm of a sum of which each term is known to be positive."""
+    if not all(_is_positive(s) and not _is_too_wide(s) for s in parts):
+        return None
+    parts = sorted(parts, key=lambda s: not s.is_number)
+    logs = [_log_of_term(graph, s) for s in parts]
+    found = logs[0]
+    for other in logs[1:]:
+        found = _log_add(graph, found, other)
+    return found
+
+
+def _is_positive(s: Summand) -> bool:
+    looked_up = any(isinstance(a, Lookup) for _, form, _ in s.constraints for a in form)
+    weights = [sign(w.node) for w in s.numbers]
+    return s.coefficient > 0 and min(weights, default=1) > 0 and not looked_up
+
+
+def _is_too_wide(s: Summand) -> bool:
+    """Whether exponents beside weights make a larger array than each of them is."""
+    operands = [*s.weights, *(ref for _, ref in s.exponents)]
+    widest = max((len(set(x.labels)) for x in operands), default=0)
+    return len({x for ref in operands for x in ref.labels}) > max(widest, 2)
+
+
+def _log_add(graph: Graph, a: Ref, b: Ref) -> Ref:
+    """log(exp(a) + exp(b)); numbers are taken out of both."""
+    if constant_value(a.node) == 0:
+        return apply(graph, "softplus", b)
+    if not a.labels and is_log_of_number(a):
+        return total(graph, [(1, a), (1, _log_add(graph, *_less(graph, b, a)))])
+    if same(graph, total(graph, [(-1, a)]), b):
+        doubled = apply(graph, "log", Ref(graph.constant(2), ()))
+        return total(graph, [(1, doubled), (1, apply(graph, "log_cosh", a))])
+    return apply(graph, "logaddexp", a, b)
+
+
+def _less(graph: Graph, b: Ref, a: Ref) -> tuple[Ref, Ref]:
+    return Ref(graph.constant(0), ()), total(graph, [(1, b), (-1, a)])
+
+
+def log_of_weights(graph: Graph, s: Summand) -> list[Weighted]:
+    """The logarithm of coefficient and weights, as terms of a sum."""
+    if s.coefficient == 1 and not s.numbers:
+        return []
+    scale = times(graph, *s.numbers, coefficient=s.coefficient)
+    return [(Fraction(1), apply(graph, "log", scale))]
+
+
+def _log_of_term(graph: Graph, s: Summand) -> Ref:
+    """log(coefficient * sum(weights * exp(exponent)))."""
+    inside = tuple(w for w in s.numbers if set(w.labels) & set(s.sizes))
+    outside = tuple(w for w in s.numbers if w not in inside)
+    outer = log_of_weights(graph, replace(s, weights=outside))
+    inner = log_of_weights(graph, Summand(weights=inside))
+    exponent = selected(graph, s, joined(graph, [*s.exponents, *inner]))
+    if s.sizes:
+        exponent = reduced(graph, "logsumexp", exponent, s.sizes)
+    return joined(graph, [(Fraction(1), exponent), *outer])
+
+
+def selected(graph: Graph, s: Summand, exponent: Ref) -> Ref:
+    """The exponent where it counts, and -inf elsewhere."""
+    if not s.conditions and not s.constraints:
+        return exponent
+    mask = _mask(graph, s)
+    infinity = Ref(graph.scale(graph.named_constant("inf"), -1), ())
+    return apply(graph, "where", mask, exponent, infinity)
+
+
+def _mask(graph: Graph, s: Summand) -> Ref:
+    """Conditions and constraints as one array of zeros and ones."""
+    sizes = dict(s.dims)
+    for node, axes in s.weights:
+        sizes.update(zip(axes, node.dims, strict=True))
+    used = {x for w in s.conditions for x in w.labels}
+    used.update(x for _, form, _ in s.constraints for x in form)
+    labels = sorted(used)
+    mask = graph.product(
+        labels,
+        s.conditions,
+        constraints=s.constraints,
+        sizes={x: sizes[x] for x in used},
+    )
+    return Ref(mask, tuple(labels))
+
+
+def reduced(graph: Graph, operator: str, ref: Ref, over: Mapping[int, Dim]) -> Ref:
+    """Apply a reduction over labels; those that the array lacks are broadcast."""
+    from tensorgen.operators.calls import apply as call
+
+    lacking = [x for x in over if x not in ref.labels]
+    labels = (*ref.labels, *lacking)
+    whole = graph.product(labels, [ref], sizes={x: over[x] for x in lacking})
+    axes = tuple(a for a, x in enumerate(labels) if x in over)
+    kept = tuple(x for x in labels if x not in over)
+    return Ref(call(graph, operator, [whole], axes=axes), kept)
+
+
+# Sums of terms of unknown sign
+
+
+class Levelled(NamedTuple):
+    """A sum of exponentials as `exp(level) * rest`."""
+
+    level: Ref
+    rest: Ref
+
+
+def levelled(graph: Graph, parts: Sequence[Summand]) -> Levelled:
+    """Take the largest exponent out of a sum of exponentials."""
+    top = _level(graph, parts)
+    terms = [(s.coefficient, _shifted(graph, s, top)) for s in parts]
+    return Levelled(top, total(graph, terms))
+
+
+def _level(graph: Graph, parts: Sequence[Summand]) -> Ref:
+    """The largest exponent that counts, entry by entry of the sum."""
+    tops: dict[Ref, None] = {}
+    for s in parts:
+        tops[_top(graph, s)] = None
+    largest, *others = tops
+    for other in others:
+        largest = apply(graph, "maximum", largest, other)
+    return apply(graph, "level", largest)
+
+
+def _top(graph: Graph, s: Summand) -> Ref:
+    exponent = s.exponent(graph)
+    unsure = [w for w in s.numbers if sign(w.node) != Sign.POSITIVE]
+    # A matrix of exponents for each row of weights would cost more than the sum.
+    counts = not _is_too_wide(s)
+    if counts and not _looks_up(s):
+        exponent = selected(graph, s, exponent)
+    if counts and unsure:
+        zero = Ref(graph.constant(0), ())
+        counting = apply(graph, "not_equal", times(graph, *unsure), zero)
+        exponent = selected(graph, Summand(weights=(counting,)), exponent)
+    over = {x: d for x, d in s.sizes.items() if x in exponent.labels}
+    return reduced(graph, "max", exponent, over) if over else exponent
+
+
+def _looks_up(s: Summand) -> bool:
+    return any(
+        isinstance(atom, Lookup) for _, form, _ in s.constraints for atom in form
+    )
+
+
+def _shifted(graph: Graph, s: Summand, top: Ref) -> Ref:
+    exponent = total(graph, [*s.exponents, (-1, top)])
+    factors = [*s.weights, apply(graph, "finite_exp", exponent)]
+    mentioned = {x for f in factors for x in f.labels}.union(s.dims)
+    labels = tuple(sorted(mentioned - set(s.sizes)))
+    node = graph.product(labels, factors, constraints=s.constraints, sizes=dict(s.dims))
+    return Ref(node, labels)

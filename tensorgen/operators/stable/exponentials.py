@@ -1,0 +1,365 @@
+"""Exponentials of normalised exponents, and exponentials beside such.
+
+`exp(z - logsumexp(z))` is `softmax(z)`: its derivatives neither overflow nor cancel.
+A quotient by a sum of exponentials is multiplied by the `exp(-L)` that
+`exponential_sums` makes of it, and takes L into each exponential of the numerator,
+however deep it stands there. So a ratio of two such sums is a mean under a softmax
+before anything is differentiated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import permutations
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Call,
+    Constraint,
+    Map,
+    Product,
+    Ref,
+    Sum,
+    constant_value,
+    triples,
+)
+from tensorgen.operators.calls import apply as call
+from tensorgen.operators.calls import kept_axes
+from tensorgen.operators.scalar import apply, power, times, total
+from tensorgen.operators.stable.match import (
+    Args,
+    Weighted,
+    arguments,
+    as_power,
+    elementwise_factors,
+    is_call,
+    is_log_of_number,
+    is_map,
+    joined,
+    negative,
+    renamed_call,
+    same,
+    terms,
+)
+
+_NORMALISERS = ("level", "log_cosh", "logaddexp", "softplus")
+
+
+# exp(t)
+
+
+def exp_of_sum(graph: Graph, args: Args) -> Ref | None:
+    """exp(z - L) as a share of what L is the logarithm of; logarithms come out."""
+    parts = terms(args[0])
+    for k, (c, log) in enumerate(parts):
+        rest = parts[:k] + parts[k + 1 :]
+        if c.denominator == 1 and is_log_of_number(log):
+            scale = power(graph, arguments(log)[0], c)
+            return times(graph, scale, _exp(graph, rest))
+        if c > 0 and is_map(log, "log_sigmoid") and not rest:
+            return power(graph, apply(graph, "sigmoid", *arguments(log)), c)
+        if c > 0 and is_call(log, "log_softmax") and not rest:
+            return power(graph, renamed_call(graph, "softmax", log), c)
+        if c >= 0 or c.denominator != 1 or not is_log_of_sum(log):
+            continue
+        if not rest and (whole := share(graph, None, log)) is not None:
+            return power(graph, whole, -c)
+        if rest and c == -1:
+            found = share(graph, joined(graph, rest), log)
+            if found is not None:
+                return found
+    return None
+
+
+def _exp(graph: Graph, parts: Sequence[Weighted]) -> Ref:
+    if not parts:
+        return Ref(graph.constant(1), ())
+    return apply(graph, "exp", joined(graph, parts))
+
+
+def is_log_of_sum(ref: Ref) -> bool:
+    """Whether a value is the logarithm of a sum of exponentials, or a level of one."""
+    node = ref.node
+    if isinstance(node, Call):
+        return node.operator == "logsumexp"
+    return isinstance(node, Map) and node.function in _NORMALISERS
+
+
+def share(graph: Graph, z: Ref | None, log: Ref) -> Ref | None:
+    """exp(z - log) where exp(z) is a term of exp(log); without z for exp(0)."""
+    node = log.node
+    if z is not None and same(graph, z, log):
+        return Ref(graph.constant(1), ())
+    if isinstance(node, Call) and node.operator == "logsumexp":
+        return None if z is None else _softmax(graph, z, log)
+    if not isinstance(node, Map):
+        return None
+    if node.function == "softplus":
+        (a,) = arguments(log)
+        if z is None:
+            return apply(graph, "sigmoid", negative(graph, a))
+        return _part(graph, z, a, a)
+    if node.function == "log_cosh" and z is not None:
+        (a,) = arguments(log)
+        for sign in (1, -1):
+            if same(graph, z, times(graph, a, coefficient=sign)):
+                odds = times(graph, a, coefficient=2 * sign)
+                found = apply(graph, "sigmoid", odds)
+                return times(graph, found, coefficient=2)
+    if node.function == "logaddexp":
+        a, b = arguments(log)
+        odds = total(graph, [(1, a), (-1, b)])
+        other = negative(graph, odds)
+        return _part(graph, z, a, odds) or _part(graph, z, b, other)
+    return None
+
+
+def _part(graph: Graph, z: Ref | None, log: Ref, odds: Ref) -> Ref | None:
+    """The share of exp(z) in exp(log), times the share of that by its log-odds."""
+    found = share(graph, z, log)
+    if found is None:
+        if z is None or not same(graph, z, log):
+            return None
+        found = Ref(graph.constant(1), ())
+    return times(graph, found, apply(graph, "sigmoid", odds))
+
+
+def _softmax(graph: Graph, z: Ref, log: Ref) -> Ref | None:
+    return normalised(graph, "softmax", z, log)
+
+
+def normalised(graph: Graph, operator: str, z: Ref, log: Ref) -> Ref | None:
+    """The softmax of z, or its logarithm, where `log` is the logsumexp of z."""
+    node = log.node
+    assert isinstance(node, Call)
+    (whole,) = node.args
+    known = dict(zip(kept_axes(node), log.labels, strict=True))
+    others = [x for x in z.labels if x not in log.labels]
+    if len(known) + len(others) != whole.order or len(z.labels) != whole.order:
+        return None
+    gone = [a for a in range(whole.order) if a not in known]
+    for order in permutations(others):
+        names = {**known, **dict(zip(gone, order, strict=True))}
+        labels = tuple(names[a] for a in range(whole.order))
+        if graph.product(labels, [z]) is whole:
+            return Ref(call(graph, operator, [whole], **dict(node.params)), labels)
+    return None
+
+
+# Products with exp(-L)
+
+
+def beside_quotient(graph: Graph, pair: Args) -> list[Ref] | None:
+    """F * exp(-L) with L taken into the exponentials of F."""
+    factor, other = pair
+    if is_map(factor, "exp") and _divides(factor):
+        return None
+    coefficient, parts = elementwise_factors(other)
+    for k, part in enumerate(parts):
+        if not is_map(part, "exp") or not _divides(part):
+            continue
+        if not is_map(factor, "exp") and not set(part.labels) <= set(factor.labels):
+            continue
+        found = absorbed(graph, factor, *arguments(part))
+        if found is not None:
+            rest = parts[:k] + parts[k + 1 :]
+            return [times(graph, *rest, found, coefficient=coefficient)]
+    return None
+
+
+def _divides(ref: Ref) -> bool:
+    """Whether an exponent holds `-L`, or `-exp(x)`, as a term."""
+    if is_map(ref, "exp"):
+        (ref,) = arguments(ref)
+    return any(
+        (c < 0 and is_log_of_sum(part)) or _falls_as_exp(c, part)
+        for c, part in terms(ref)
+    )
+
+
+def _falls_as_exp(c: Fraction, ref: Ref) -> bool:
+    """Whether a term is `-exp(x)`, or that times weights of the same axes."""
+    coefficient, factors = elementwise_factors(ref)
+    return c * coefficient < 0 and any(
+        is_map(f, "exp") and set(f.labels) >= set(ref.labels) for f in factors
+    )
+
+
+def absorbed(graph: Graph, ref: Ref, t: Ref, mask: Ref | None = None) -> Ref | None:
+    """`ref * exp(t)` with t taken into exponentials; None where there are none.
+
+    What a mask leaves out of an exponential is 0.
+    """
+    node = ref.node
+    if is_map(ref, "exp"):
+        (z,) = arguments(ref)
+        if mask is not None:
+            z = apply(graph, "where", mask, z, _minus_infinity(graph))
+        together = total(graph, [*terms(z), *terms(t)])
+        return apply(graph, _exponential(t), together)
+    if isinstance(node, Map) and node.function == "where":
+        condition, chosen, rest = arguments(ref)
+        if constant_value(rest.node) != 0:
+            return None
+        if mask is not None:
+            condition = apply(graph, "logical_and", condition, mask)
+        return absorbed(graph, chosen, t, condition)
+    if isinstance(node, Map) and node.function in ("cosh", "sinh"):
+        return _in_sum(graph, written_out(graph, ref), t, mask)
+    if isinstance(node, Sum):
+        return _in_sum(graph, ref, t, mask)
+    if isinstance(node, Product):
+        return _in_product(graph, ref, t, mask)
+    return None
+
+
+def _minus_infinity(graph: Graph) -> Ref:
+    return Ref(graph.scale(graph.named_constant("inf"), -1), ())
+
+
+def _exponential(t: Ref) -> str:
+    levelled = any(is_map(part, "level") for _, part in terms(t))
+    return "finite_exp" if levelled else "exp"
+
+
+def written_out(graph: Graph, ref: Ref) -> Ref:
+    """cosh and sinh as sums of exponentials."""
+    (x,) = arguments(ref)
+    half = Fraction(1, 2)
+    up, down = apply(graph, "exp", x), apply(graph, "exp", negative(graph, x))
+    return total(graph, [(half, up), (half if is_map(ref, "cosh") else -half, down)])
+
+
+def _in_sum(graph: Graph, ref: Ref, t: Ref, mask: Ref | None) -> Ref | None:
+    found = [(k, part, absorbed(graph, part, t, mask)) for k, part in terms(ref)]
+    if not any(inner for _, _, inner in found):
+        return None
+    if mask is not None:
+        t = apply(graph, "where", mask, t, _minus_infinity(graph))
+    whole = apply(graph, "exp", t)
+    return total(
+        graph, [(k, inner or times(graph, part, whole)) for k, part, inner in found]
+    )
+
+
+def _in_product(graph: Graph, ref: Ref, t: Ref, mask: Ref | None) -> Ref | None:
+    node = ref.node
+    assert isinstance(node, Product)
+    names = _names(ref, t, mask)
+    factors = [Ref(n, tuple(names[a] for a in axes)) for n, axes in node.factors]
+    constraints = [
+        Constraint(c.kind, c.form.renamed(names.__getitem__)) for c in node.constraints
+    ]
+    sizes = {names[a]: dim for a, dim in enumerate(node.sizes)}
+    for k, factor in enumerate(factors):
+        ranges = [c for c in constraints if _is_range(c, factor, ref.labels)]
+        found = absorbed(graph, factor, t, _joint(graph, mask, ranges, sizes))
+        if found is None:
+            continue
+        kept = constraints
+        if not isinstance(factor.node, Sum):  # the exponential is 0 by itself there
+            kept = [c for c in constraints if c not in ranges]
+        labels = tuple(sorted({*ref.labels, *t.labels}))
+        whole = graph.product(
+            labels,
+            [*factors[:k], found, *factors[k + 1 :]],
+            coefficient=node.coefficient,
+            constraints=triples(kept),
+            sizes={**sizes, **dict(zip(t.labels, t.node.dims, strict=True))},
+        )
+        return Ref(whole, labels)
+    return None
+
+
+def _names(ref: Ref, *others: Ref | None) -> dict[int, int]:
+    """Labels of a product by its own: those of its use, and free ones."""
+    node = ref.node
+    assert isinstance(node, Product)
+    used = [ref, *(other for other in others if other is not None)]
+    free = max((x for other in used for x in other.labels), default=-1) + 1
+    return dict(enumerate((*ref.labels, *range(free, free + len(node.inner)))))
+
+
+def _is_range(constraint: Constraint, factor: Ref, kept: Sequence[int]) -> bool:
+    """Whether a constraint bounds labels that are summed by others that are not."""
+    labels = set(constraint.form.labels)
+    inner = labels - set(kept)
+    return (
+        constraint.kind == "ge"
+        and inner <= set(factor.labels)
+        and 0 < len(inner) < len(labels)
+    )
+
+
+def _joint(
+    graph: Graph,
+    mask: Ref | None,
+    ranges: Sequence[Constraint],
+    sizes: Mapping[int, Dim],
+) -> Ref | None:
+    """A mask and constraints as one array of zeros and ones."""
+    if not ranges:
+        return mask
+    labels = sorted({x for c in ranges for x in c.form.labels})
+    dims = {x: sizes[x] for x in labels}
+    node = graph.product(labels, [], constraints=triples(ranges), sizes=dims)
+    joint = Ref(node, tuple(labels))
+    return joint if mask is None else apply(graph, "logical_and", mask, joint)
+
+
+# Products with the logistic function
+
+
+def beside_sigmoid(graph: Graph, pair: Args) -> list[Ref] | None:
+    """exp(t) * sigmoid(-t)**k = sigmoid(t) * sigmoid(-t)**(k - 1), in sums also."""
+    factor, other = pair
+    logistic, k = as_power(other)
+    if not is_map(logistic, "sigmoid") or k < 1:
+        return None
+    (u,) = arguments(logistic)
+    t = negative(graph, u)
+    found = _odds(graph, factor, t)
+    if found is None and is_log_of_sum(t):
+        log = negative(graph, apply(graph, "softplus", t))
+        found = absorbed(graph, factor, log)
+    if found is None:
+        return None
+    return [found] if k == 1 else [found, power(graph, logistic, k - 1)]
+
+
+def _odds(graph: Graph, ref: Ref, t: Ref) -> Ref | None:
+    """`ref * sigmoid(-t)` with exp(t) * sigmoid(-t) = sigmoid(t) taken where it is."""
+    if is_map(ref, "exp") and same(graph, t, arguments(ref)[0]):
+        return apply(graph, "sigmoid", t)
+    if is_map(ref, "expm1") and same(graph, t, arguments(ref)[0]):
+        return apply(graph, "tanh", times(graph, t, coefficient=Fraction(1, 2)))
+    coefficient, factors = elementwise_factors(ref)
+    if isinstance(ref.node, Product) and len(factors) < 8:
+        for k, factor in enumerate(factors):
+            if factor != ref and (found := _odds(graph, factor, t)) is not None:
+                rest = factors[:k] + factors[k + 1 :]
+                return times(graph, *rest, found, coefficient=coefficient)
+    if isinstance(ref.node, Sum) and set(t.labels) <= set(ref.labels):
+        parts = [(c, part, _odds(graph, part, t)) for c, part in terms(ref)]
+        if any(found for _, _, found in parts):
+            whole = apply(graph, "sigmoid", negative(graph, t))
+            return total(
+                graph, [(c, f or times(graph, part, whole)) for c, part, f in parts]
+            )
+    return None
+
+
+def beside_expm1(graph: Graph, pair: Args) -> list[Ref] | None:
+    """exp(t) * rexpm1(t)**k = -rexpm1(-t) * rexpm1(t)**(k - 1)."""
+    exp, other = pair
+    base, k = as_power(other)
+    if not is_map(exp, "exp") or not is_map(base, "rexpm1") or k < 1:
+        return None
+    (t,), (u,) = arguments(exp), arguments(base)
+    if not same(graph, t, u):
+        return None
+    mirrored = apply(graph, "rexpm1", negative(graph, t))
+    rest = [power(graph, base, k - 1)] if k != 1 else []
+    return [negative(graph, mirrored), *rest]

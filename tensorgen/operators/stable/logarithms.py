@@ -1,0 +1,218 @@
+"""Logarithms: of exponentials, their products and sums, and of what is near one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Product,
+    Ref,
+    Sum,
+    constant_value,
+    is_light,
+    triples,
+)
+from tensorgen.operators.scalar import apply, times, total
+from tensorgen.operators.stable.exponential_sums import (
+    Summand,
+    levelled,
+    log_of_positive,
+    log_of_weights,
+    summands,
+)
+from tensorgen.operators.stable.match import (
+    Args,
+    Rule,
+    Weighted,
+    arguments,
+    as_power,
+    elementwise_factors,
+    is_call,
+    is_map,
+    joined,
+    negative,
+    renamed_call,
+    terms,
+)
+
+
+def log(graph: Graph, args: Args) -> Ref | None:
+    """The logarithm of a product or a sum in which exponentials stand."""
+    (x,) = args
+    for rule in (_of_product, _of_entries, _of_sum):
+        found = rule(graph, x)
+        if found is not None:
+            return found
+    return None
+
+
+def log1p(graph: Graph, args: Args) -> Ref | None:
+    """log(1 + t), for a sum of exponentials t or for -sigmoid and the like."""
+    whole = total(graph, [(1, Ref(graph.constant(1), ())), *terms(args[0])])
+    if summands(graph, args[0]) is not None:
+        return _of_sum(graph, whole)
+    return _of_product(graph, whole)
+
+
+def to_base(base: int) -> Rule:
+    """The rule of the logarithm to another base: where that of `log` has a form."""
+
+    def rule(graph: Graph, args: Args) -> Ref | None:
+        found = log(graph, args)
+        if found is None:
+            return None
+        unit = apply(graph, "log", Ref(graph.constant(base), ()))
+        inverse = apply(graph, "pow", unit, Ref(graph.constant(-1), ()))
+        return times(graph, found, inverse)
+
+    return rule
+
+
+def xlogy(graph: Graph, args: Args) -> Ref | None:
+    """x * log(y) of a y that is surely positive."""
+    x, y = args
+    value = constant_value(y.node)
+    if value is not None and value > 0:
+        return times(graph, x, apply(graph, "log", y))
+    found = _log_of_factor(graph, y)
+    return None if found is None else times(graph, x, found)
+
+
+# Products
+
+
+def _of_product(graph: Graph, x: Ref) -> Ref | None:
+    """The sum of the logarithms of what is surely positive, and of the rest."""
+    coefficient, factors = elementwise_factors(x)
+    found: list[Weighted] = []
+    rest: list[Ref] = []
+    for factor in factors:
+        log = _log_of_factor(graph, factor)
+        if log is None:
+            rest.append(factor)
+        else:
+            found.append((Fraction(1), log))
+    outer = _log_of_difference(graph, coefficient, *rest) if len(rest) == 1 else None
+    if outer is None and found:
+        outer = log_of_weights(graph, Summand(coefficient, tuple(rest)))
+    return None if outer is None else joined(graph, [*found, *outer])
+
+
+def _log_of_factor(graph: Graph, ref: Ref) -> Ref | None:
+    """The logarithm of a value that is surely positive, if it has a better form."""
+    base, k = as_power(ref)
+    if k != 1:
+        found = _log_of_factor(graph, base)
+        return None if found is None else times(graph, found, coefficient=k)
+    if is_map(ref, "exp"):
+        return arguments(ref)[0]
+    if is_map(ref, "sigmoid"):
+        return apply(graph, "log_sigmoid", *arguments(ref))
+    if is_map(ref, "cosh"):
+        return apply(graph, "log_cosh", *arguments(ref))
+    if is_call(ref, "softmax"):
+        return renamed_call(graph, "log_softmax", ref)
+    parts = summands(graph, ref)
+    return None if parts is None else log_of_positive(graph, parts)
+
+
+def _log_of_difference(
+    graph: Graph, coefficient: Fraction, ref: Ref
+) -> list[Weighted] | None:
+    """log(c * expm1(t)) and log(c * sinh(t)), of one sign each."""
+    if is_map(ref, "expm1"):
+        (t,), shift, half = arguments(ref), Fraction(1), Fraction(1)
+    elif is_map(ref, "sinh"):
+        (t,), shift, half = arguments(ref), Fraction(1, 2), Fraction(1, 2)
+        t = times(graph, t, coefficient=2 if coefficient > 0 else -2)
+        coefficient = abs(coefficient)
+    else:
+        return None
+    found = log_of_weights(graph, Summand(abs(coefficient) * half))
+    if coefficient > 0:
+        found.append((shift, t))
+        t = negative(graph, t)
+    inner = negative(graph, t)
+    if is_map(inner, "exp"):
+        return [*found, (Fraction(1), apply(graph, "log_icloglog", *arguments(inner)))]
+    return [*found, (Fraction(1), apply(graph, "log1mexp", t))]
+
+
+# Entries: slices, and what index arrays pick
+
+
+def _of_entries(graph: Graph, x: Ref) -> Ref | None:
+    """The entries of a logarithm for the logarithm of entries."""
+    node = x.node
+    if not isinstance(node, Product) or not is_light(node) or not node.inner:
+        return None
+    solved = len(node.constraints) == len(node.inner)
+    if not solved or any(c.kind != "eq" for c in node.constraints):
+        return None
+    ((inner, axes),) = node.factors
+    every = tuple(range(inner.order))
+    found = _log_of_factor(graph, Ref(inner, every))
+    if found is None or node.coefficient <= 0:
+        return None
+    parts = log_of_weights(graph, Summand(node.coefficient))
+    for coefficient, part in terms(found):
+        entries = graph.product(
+            range(node.order),
+            [(part.node, [axes[a] for a in part.labels])],
+            constraints=triples(node.constraints),
+            sizes=dict(enumerate(node.sizes)),
+        )
+        parts.append((coefficient, Ref(entries, x.labels)))
+    return joined(graph, parts)
+
+
+# Sums
+
+
+def _of_sum(graph: Graph, x: Ref) -> Ref | None:
+    parts = summands(graph, x, shares=True)
+    if parts is not None:
+        if (found := log_of_positive(graph, parts)) is not None:
+            return found
+        return _of_unsure_sum(graph, parts)
+    if not isinstance(x.node, Sum):
+        return None
+    one, rest = _split(graph, x)
+    return apply(graph, "log1p", rest) if one == 1 else None
+
+
+def _split(graph: Graph, x: Ref) -> tuple[Fraction, Ref]:
+    """The number in a sum, and the sum without it."""
+    numbers, others = [Fraction(0)], []
+    for c, part in terms(x):
+        value = constant_value(part.node)
+        if value is None:
+            others.append((c, part))
+        else:
+            numbers.append(c * value)
+    return sum(numbers, Fraction(0)), joined(graph, others)
+
+
+def _of_unsure_sum(graph: Graph, parts: Sequence[Summand]) -> Ref:
+    """The logarithm of a sum of exponentials of which the sign is not known."""
+    if len(parts) == 1 and not parts[0].sizes and not parts[0].constraints:
+        (s,) = parts
+        return joined(graph, [*s.exponents, *log_of_weights(graph, s)])
+    numbers = [s.coefficient for s in parts if s.is_number]
+    scale = sum(numbers, Fraction(0))
+    if scale <= 0:
+        top, rest = levelled(graph, parts)
+        return total(graph, [(1, top), (1, apply(graph, "log", rest))])
+    # c * (1 + t) near 1: the difference from 1 is what counts.
+    outer = log_of_weights(graph, Summand(scale))
+    others = [s for s in parts if not s.is_number]
+    ratios = [replace(s, coefficient=s.coefficient / scale) for s in others]
+    top, near = levelled(graph, [Summand(), *ratios])
+    one = apply(graph, "finite_exp", negative(graph, top))
+    drop = apply(graph, "expm1", negative(graph, top))
+    less = total(graph, [*terms(near), (-1, one), (1, drop)])
+    inner = apply(graph, "log1p", less)
+    return total(graph, [*outer, (1, top), (1, inner)])

@@ -1,0 +1,110 @@
+"""What rules look for: the function of a map, its arguments, quotients, `1 + t`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Map, Product, Ref, Sum, constant_value
+from tensorgen.operators.calls import apply as call
+from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.scalar import times, total
+
+Args = tuple[Ref, ...]
+Rule = Callable[[Graph, Args], Ref | None]
+PairRule = Callable[[Graph, Args], list[Ref] | None]
+Weighted = tuple[Fraction, Ref]
+"""A term of a sum: its coefficient and what it multiplies."""
+
+
+def is_map(ref: Ref, function: str) -> bool:
+    """Whether a value is an elementwise function of others."""
+    return isinstance(ref.node, Map) and ref.node.function == function
+
+
+def is_call(ref: Ref, operator: str) -> bool:
+    """Whether a value is a function of whole arrays."""
+    return isinstance(ref.node, Call) and ref.node.operator == operator
+
+
+def arguments(ref: Ref) -> Args:
+    """The arguments of a map, in the labels of its use."""
+    assert isinstance(ref.node, Map)
+    return tuple(within(ref, arg) for arg in ref.node.args)
+
+
+def within(ref: Ref, inner: Ref) -> Ref:
+    """An operand of a node without summed labels, in the labels of the node's use."""
+    return Ref(inner.node, tuple(ref.labels[a] for a in inner.labels))
+
+
+def is_condition(ref: Ref) -> bool:
+    """Whether every entry is 0 or 1."""
+    return isinstance(ref.node, Map) and ELEMENTWISE[ref.node.function].boolean
+
+
+def exponent(ref: Ref) -> Fraction | None:
+    """The exponent of a power with a rational exponent."""
+    if is_map(ref, "pow"):
+        return constant_value(arguments(ref)[1].node)
+    return None
+
+
+def as_power(ref: Ref) -> tuple[Ref, Fraction]:
+    """The base and the rational exponent of what may be a power."""
+    found = exponent(ref)
+    return (ref, Fraction(1)) if found is None else (arguments(ref)[0], found)
+
+
+def is_log_of_number(ref: Ref) -> bool:
+    """Whether a value is the logarithm of a rational number."""
+    return is_map(ref, "log") and constant_value(arguments(ref)[0].node) is not None
+
+
+def renamed_call(graph: Graph, operator: str, ref: Ref) -> Ref:
+    """The use of a call with another operator in its place."""
+    node = ref.node
+    assert isinstance(node, Call)
+    return Ref(call(graph, operator, node.args, **dict(node.params)), ref.labels)
+
+
+def negative(graph: Graph, ref: Ref) -> Ref:
+    """Return `-ref`."""
+    return times(graph, ref, coefficient=-1)
+
+
+def elementwise_factors(ref: Ref) -> tuple[Fraction, list[Ref]]:
+    """The coefficient and the factors of a product that neither sums nor selects."""
+    node = ref.node
+    if not isinstance(node, Product) or node.inner or node.constraints:
+        return Fraction(1), [ref]
+    return node.coefficient, [within(ref, factor) for factor in node.factors]
+
+
+def terms(ref: Ref) -> list[Weighted]:
+    """The terms of a sum, or the one term that anything else is."""
+    node = ref.node
+    if isinstance(node, Sum):
+        return [(t.coefficient, within(ref, Ref(*t[1:]))) for t in node.terms]
+    coefficient, factors = elementwise_factors(ref)
+    if len(factors) != 1:
+        return [(Fraction(1), ref)]
+    if factors[0] == ref:
+        return [(coefficient, ref)]
+    return [(coefficient * c, part) for c, part in terms(factors[0])]
+
+
+def joined(graph: Graph, parts: Sequence[Weighted]) -> Ref:
+    """The sum of terms; one that stands alone stays the node that it is."""
+    if len(parts) == 1:
+        ((coefficient, ref),) = parts
+        return ref if coefficient == 1 else times(graph, ref, coefficient=coefficient)
+    return total(graph, parts)
+
+
+def same(graph: Graph, a: Ref, b: Ref) -> bool:
+    """Whether two aligned refs are one value, in whatever order of axes."""
+    if set(a.labels) != set(b.labels):
+        return False
+    return graph.product(b.labels, [a]) is b.node

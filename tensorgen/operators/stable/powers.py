@@ -1,0 +1,130 @@
+"""Powers: of numbers, of powers, of products and of sums of exponentials."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Product, Ref, constant_value
+from tensorgen.operators.scalar import apply, has_exact_power, power, times
+from tensorgen.operators.stable.exponential_sums import (
+    levelled,
+    log_of_positive,
+    summands,
+)
+from tensorgen.operators.stable.match import (
+    Args,
+    arguments,
+    as_power,
+    elementwise_factors,
+    exponent,
+    is_condition,
+    is_map,
+)
+
+
+def root(graph: Graph, args: Args) -> Ref | None:
+    """The square root of a square, or of a sum of exponentials."""
+    if exponent(args[0]) == 2:
+        return apply(graph, "abs", arguments(args[0])[0])
+    return of_exponentials(graph, args[0], Fraction(1, 2))
+
+
+def pow(graph: Graph, args: Args) -> Ref | None:
+    """A power with a rational exponent."""
+    base, e = args[0], constant_value(args[1].node)
+    if e is None:
+        return None
+    if e == 1:
+        return base
+    value = constant_value(base.node)
+    if e == 0:
+        return Ref(graph.constant(1), ())
+    if value and has_exact_power(value, e):
+        return Ref(graph.constant(value**e.numerator), ())
+    if e == Fraction(1, 2):
+        return apply(graph, "sqrt", base)
+    if e.denominator == 1:
+        found = _integer_power(graph, base, e)
+        if found is not None:
+            return found
+    return of_exponentials(graph, base, e)
+
+
+def _integer_power(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
+    if is_condition(base) and e > 0:
+        return base
+    if is_map(base, "root") and e % 2 == 0:
+        return power(graph, arguments(base)[0], e / 2)
+    if is_map(base, "abs") and e % 2 == 0:
+        return power(graph, arguments(base)[0], e)
+    if is_map(base, "expm1") and e < 0:
+        return power(graph, apply(graph, "rexpm1", *arguments(base)), -e)
+    if is_map(base, "rexpm1") and e < 0:
+        return power(graph, apply(graph, "expm1", *arguments(base)), -e)
+    inner = exponent(base)
+    if inner is not None and inner.denominator == 1:
+        return power(graph, arguments(base)[0], inner * e)
+    scale = base.node.coefficient if isinstance(base.node, Product) else Fraction(1)
+    if scale not in (0, 1) and has_exact_power(scale, e):
+        rest = power(graph, times(graph, base, coefficient=1 / scale), e)
+        return times(graph, rest, coefficient=scale**e.numerator)
+    if e < 0 and (factors := _quotient(base)):
+        return times(graph, *(power(graph, factor, e) for factor in factors))
+    return None
+
+
+def _quotient(ref: Ref) -> list[Ref]:
+    """The factors of an elementwise product in which something divides; else none."""
+    factors = elementwise_factors(ref)[1]
+    if factors == [ref]:
+        return []
+    return factors if any((exponent(f) or 0) < 0 for f in factors) else []
+
+
+def of_exponentials(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
+    """A power of a product of exponentials and sums of such: exp(e * L)."""
+    if is_map(base, "exp"):
+        return apply(graph, "exp", times(graph, arguments(base)[0], coefficient=e))
+    if e > 0 and e.denominator == 1:
+        return None
+    coefficient, factors = elementwise_factors(base)
+    taken = [_of_factor(graph, factor, e) for factor in factors]
+    if not any(taken):
+        return None
+    found = [part for parts in taken if parts for part in parts]
+    rest = [f for f, parts in zip(factors, taken, strict=True) if not parts]
+    if coefficient != 1 or rest:
+        found.append(power(graph, times(graph, *rest, coefficient=coefficient), e))
+    return times(graph, *found)
+
+
+def _of_factor(graph: Graph, ref: Ref, e: Fraction) -> list[Ref] | None:
+    if is_map(ref, "exp"):
+        return [power(graph, ref, e)]
+    parts = summands(graph, ref)
+    if parts is None:
+        return None
+    log = log_of_positive(graph, parts)
+    if log is not None:
+        return [apply(graph, "exp", times(graph, log, coefficient=e))]
+    if e.denominator != 1 or is_map(ref, "sinh"):
+        return None
+    top, rest = levelled(graph, parts)
+    scale = apply(graph, "exp", times(graph, top, coefficient=e))
+    return [scale, power(graph, rest, e)]
+
+
+def powers(graph: Graph, pair: Args) -> list[Ref] | None:
+    """x**-a * x**b = x**(b - a), and 1 where a = b: the derivative of `s * g(x / s)`.
+
+    At 0, where the quotient is no number, the result is that of the limit.
+    """
+    inverse, other = pair
+    first = exponent(inverse)
+    if first is None or first >= 0:
+        return None
+    base, second = as_power(other)
+    if exponent(other) == 0 or base != arguments(inverse)[0]:
+        return None
+    return [power(graph, base, first + second)] if first + second else []
