@@ -181,6 +181,7 @@ def _shifted(graph: Graph, node: Call) -> tuple[Node, Ref, Node, Node]:
     largest = apply(graph, "max", [x], axes=axes)
     shift = ref(largest)._replace(labels=kept)
     shifted = total(graph, [(1, ref(x)), (-1, shift)])
+    graph.suggest(shifted.node, "shifted")
     exps = apply_map(graph, "exp", shifted).node
     return largest, shifted, exps, graph.product(kept, [(exps, range(x.order))])
 

@@ -76,8 +76,8 @@ def log_density(logit: ArrayLike, mu: ArrayLike, R: ArrayLike, X: ArrayLike) -> 
     d = mu.shape[1]
     if d < 1:
         raise ValueError("the range of 'b' needs 1 <= d")
-    max_logit = cp.max(logit)
-    weight = logit - (max_logit + cp.log(cp.exp(logit - max_logit).sum()))
+    shifted = logit - cp.max(logit)
+    weight = shifted - cp.log(cp.exp(shifted).sum())
     diagonal_R = cp.diagonal(R, axis1=1, axis2=2)
     product = cp.tril(R[:, :, :-1], -1) @ (X[:, :-1].T - mu[:, :-1][:, :, None])
     X_minus_mu = X[:, :, None] - mu.T
@@ -116,8 +116,8 @@ def nll(logit: ArrayLike, mu: ArrayLike, R: ArrayLike, X: ArrayLike) -> Scalar:
     s, d = X.shape
     if d < 1:
         raise ValueError("the range of 'b' needs 1 <= d")
-    max_logit = cp.max(logit)
-    weight = logit - (max_logit + cp.log(cp.exp(logit - max_logit).sum()))
+    shifted = logit - cp.max(logit)
+    weight = shifted - cp.log(cp.exp(shifted).sum())
     diagonal_R = cp.diagonal(R, axis1=1, axis2=2)
     gathered = cp.tril(R[:, :, :-1], -1) @ (X[:, :-1].T - mu[:, :-1][:, :, None])
     weighted = cp.exp(diagonal_R)[:, :, None] * (X.T - mu[:, :, None])
@@ -126,9 +126,9 @@ def nll(logit: ArrayLike, mu: ArrayLike, R: ArrayLike, X: ArrayLike) -> Scalar:
     difference = sums + weight[:, None] - 0.5 * d * math.log(2 * cp.pi)
     log_density = difference.T
     max_log_density = cp.max(log_density, axis=1)
-    difference_2 = difference - max_log_density
-    row_sums = cp.exp(difference_2.T).sum(axis=1)
-    return -(max_log_density + cp.log(row_sums)).sum() / s
+    shifted_2 = difference - max_log_density
+    log_values = cp.log(cp.exp(shifted_2.T).sum(axis=1))
+    return -(max_log_density + log_values).sum() / s
 
 
 def nll_grad(
@@ -178,10 +178,10 @@ def nll_grad(
     dtype = logit.dtype
     if d < 1:
         raise ValueError("the range of 'b' needs 1 <= d")
-    max_logit = cp.max(logit)
-    exp_values = cp.exp(logit - max_logit)
-    sum_exp_values = exp_values.sum()
-    weight = logit - (max_logit + cp.log(sum_exp_values))
+    shifted = logit - cp.max(logit)
+    exp_shifted = cp.exp(shifted)
+    sum_exp_shifted = exp_shifted.sum()
+    weight = shifted - cp.log(sum_exp_shifted)
     diagonal_R = cp.diagonal(R, axis1=1, axis2=2)
     exp_diagonal_R = cp.exp(diagonal_R)
     X_minus_mu = X[:, :, None] - mu.T
@@ -191,10 +191,10 @@ def nll_grad(
     sums = (diagonal_R[:, :, None] - 0.5 * total**2).sum(axis=1)
     difference_2 = sums + weight[:, None] - 0.5 * d * math.log(2 * cp.pi)
     log_density = difference_2.T
-    exp_values_2 = cp.exp(difference_2.T - cp.max(log_density, axis=1)[:, None])
-    responsibility = exp_values_2 / exp_values_2.sum(axis=1)[:, None]
+    exp_values = cp.exp(difference_2.T - cp.max(log_density, axis=1)[:, None])
+    responsibility = exp_values / exp_values.sum(axis=1)[:, None]
     weighted_2 = responsibility.sum(axis=0) / s
-    grad_logit = weighted_2.sum() * (exp_values / sum_exp_values) - weighted_2
+    grad_logit = weighted_2.sum() * (exp_shifted / sum_exp_shifted) - weighted_2
     product = (total @ responsibility.T[:, :, None])[..., 0]
     difference_3 = -exp_diagonal_R * product
     difference_3[:, :-1] -= (product[:, None] @ cp.tril(R, -1))[:, 0][:, :-1]
@@ -259,10 +259,10 @@ def nll_value_and_grad(
     dtype = logit.dtype
     if d < 1:
         raise ValueError("the range of 'b' needs 1 <= d")
-    max_logit = cp.max(logit)
-    exp_values = cp.exp(logit - max_logit)
-    sum_exp_values = exp_values.sum()
-    weight = logit - (max_logit + cp.log(sum_exp_values))
+    shifted = logit - cp.max(logit)
+    exp_shifted = cp.exp(shifted)
+    sum_exp_shifted = exp_shifted.sum()
+    weight = shifted - cp.log(sum_exp_shifted)
     diagonal_R = cp.diagonal(R, axis1=1, axis2=2)
     exp_diagonal_R = cp.exp(diagonal_R)
     X_minus_mu = X[:, :, None] - mu.T
@@ -273,12 +273,12 @@ def nll_value_and_grad(
     difference_2 = sums + weight[:, None] - 0.5 * d * math.log(2 * cp.pi)
     log_density = difference_2.T
     max_log_density = cp.max(log_density, axis=1)
-    exp_values_2 = cp.exp(difference_2.T - max_log_density[:, None])
-    row_sums = exp_values_2.sum(axis=1)
+    exp_values = cp.exp(difference_2.T - max_log_density[:, None])
+    row_sums = exp_values.sum(axis=1)
     nll = -(max_log_density + cp.log(row_sums)).sum() / s
-    responsibility = exp_values_2 / row_sums[:, None]
+    responsibility = exp_values / row_sums[:, None]
     weighted_2 = responsibility.sum(axis=0) / s
-    grad_logit = weighted_2.sum() * (exp_values / sum_exp_values) - weighted_2
+    grad_logit = weighted_2.sum() * (exp_shifted / sum_exp_shifted) - weighted_2
     product = (total @ responsibility.T[:, :, None])[..., 0]
     difference_3 = -exp_diagonal_R * product
     difference_3[:, :-1] -= (product[:, None] @ cp.tril(R, -1))[:, 0][:, :-1]
@@ -347,10 +347,10 @@ def nll_hvp(
     dtype = logit.dtype
     if d < 1:
         raise ValueError("the range of 'b' needs 1 <= d")
-    max_logit = cp.max(logit)
-    exp_values = cp.exp(logit - max_logit)
-    sum_exp_values = exp_values.sum()
-    weight = logit - (max_logit + cp.log(sum_exp_values))
+    shifted = logit - cp.max(logit)
+    exp_shifted = cp.exp(shifted)
+    sum_exp_shifted = exp_shifted.sum()
+    weight = shifted - cp.log(sum_exp_shifted)
     diagonal_R = cp.diagonal(R, axis1=1, axis2=2)
     exp_diagonal_R = cp.exp(diagonal_R)
     X_minus_mu = X[:, :, None] - mu.T
@@ -361,9 +361,9 @@ def nll_hvp(
     sums = (diagonal_R[:, :, None] - 0.5 * total**2).sum(axis=1)
     difference_2 = sums + weight[:, None] - 0.5 * d * math.log(2 * cp.pi)
     log_density = difference_2.T
-    exp_values_2 = cp.exp(difference_2.T - cp.max(log_density, axis=1)[:, None])
-    responsibility = exp_values_2 / exp_values_2.sum(axis=1)[:, None]
-    softmax_logit = exp_values / sum_exp_values
+    exp_values = cp.exp(difference_2.T - cp.max(log_density, axis=1)[:, None])
+    responsibility = exp_values / exp_values.sum(axis=1)[:, None]
+    softmax_logit = exp_shifted / sum_exp_shifted
     dlogit_dot_softmax_logit = dlogit @ softmax_logit
     exp_diagonal_R_dR = exp_diagonal_R * cp.diagonal(dR, axis1=1, axis2=2)
     gathered = (lower_2 @ dmu[:, :-1][:, :, None])[..., 0]
@@ -446,8 +446,8 @@ def responsibility(
     d = mu.shape[1]
     if d < 1:
         raise ValueError("the range of 'b' needs 1 <= d")
-    max_logit = cp.max(logit)
-    weight = logit - (max_logit + cp.log(cp.exp(logit - max_logit).sum()))
+    shifted = logit - cp.max(logit)
+    weight = shifted - cp.log(cp.exp(shifted).sum())
     diagonal_R = cp.diagonal(R, axis1=1, axis2=2)
     product = cp.tril(R[:, :, :-1], -1) @ (X[:, :-1].T - mu[:, :-1][:, :, None])
     X_minus_mu = X[:, :, None] - mu.T
@@ -579,8 +579,8 @@ class _NllPoint:
         difference = X[:, :-1][:, :, None] - mu[:, :-1].T
         weighted = exp_diagonal_R[:, :, None] * X_minus_mu.T
         total = weighted + cp.tril(R[:, :, :-1], -1) @ difference.T
-        max_logit = cp.max(logit)
-        weight = logit - (max_logit + cp.log(cp.exp(logit - max_logit).sum()))
+        shifted = logit - cp.max(logit)
+        weight = shifted - cp.log(cp.exp(shifted).sum())
         sums = (diagonal_R[:, :, None] - 0.5 * total**2).sum(axis=1)
         difference_2 = sums + weight[:, None] - 0.5 * d * math.log(2 * cp.pi)
         return SimpleNamespace(
@@ -638,9 +638,9 @@ class _NllPoint:
         s = X.shape[0]
         log_density = difference_2.T
         max_log_density = cp.max(log_density, axis=1)
-        difference_3 = difference_2 - max_log_density
-        row_sums = cp.exp(difference_3.T).sum(axis=1)
-        return -(max_log_density + cp.log(row_sums)).sum() / s
+        shifted = difference_2 - max_log_density
+        log_values = cp.log(cp.exp(shifted.T).sum(axis=1))
+        return -(max_log_density + log_values).sum() / s
 
     @cached_property
     def gradient(self) -> Array:

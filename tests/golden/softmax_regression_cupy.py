@@ -34,9 +34,8 @@ def loss(W: ArrayLike, X: ArrayLike, Y: ArrayLike, *, lam: ArrayLike = 0.001) ->
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        loss = (sum_i,j lam * W[i, j]**2) - T1
-        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k])
-            - logsumexp_k(sum_l W[l, k] * X[i, l])) / s
+        loss = (sum_i,j lam * W[i, j]**2)
+            - (sum_i,j Y[i, j] * log_softmax_j(sum_k W[k, j] * X[i, k]) / s)
 
     Arguments:
         W : array, shape (d, c)
@@ -58,10 +57,10 @@ def loss(W: ArrayLike, X: ArrayLike, Y: ArrayLike, *, lam: ArrayLike = 0.001) ->
     )
     s = X.shape[0]
     X_W = X @ W
-    max_X_W = cp.max(X_W, axis=1)
-    row_sums = cp.exp(X_W - max_X_W[:, None]).sum(axis=1)
-    difference = X_W - (max_X_W + cp.log(row_sums))[:, None]
-    return lam * cp.vdot(W, W) - cp.vdot(Y, difference) / s
+    shifted = X_W - cp.max(X_W, axis=1)[:, None]
+    log_values = cp.log(cp.exp(shifted).sum(axis=1))
+    log_softmax_X_W = shifted - log_values[:, None]
+    return lam * cp.vdot(W, W) - cp.vdot(Y, log_softmax_X_W) / s
 
 
 def loss_grad(
@@ -109,11 +108,10 @@ def loss_value_and_grad(
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        loss = (sum_i,j lam * W[i, j]**2) - T1
+        loss = (sum_i,j lam * W[i, j]**2)
+            - (sum_i,j Y[i, j] * log_softmax_j(sum_k W[k, j] * X[i, k]) / s)
         grad[i, j] = 2 * lam * W[i, j]
             + (sum_k X[k, i] * ((sum_l Y[k, l] * predict[k, j]) - Y[k, j]) / s)
-        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k])
-            - logsumexp_k(sum_l W[l, k] * X[i, l])) / s
 
     Arguments:
         W : array, shape (d, c)
@@ -136,12 +134,12 @@ def loss_value_and_grad(
     )
     s = X.shape[0]
     X_W = X @ W
-    max_X_W = cp.max(X_W, axis=1)
-    exp_values = cp.exp(X_W - max_X_W[:, None])
-    row_sums = exp_values.sum(axis=1)
-    difference = X_W - (max_X_W + cp.log(row_sums))[:, None]
-    loss = lam * cp.vdot(W, W) - cp.vdot(Y, difference) / s
-    predict = exp_values / row_sums[:, None]
+    shifted = X_W - cp.max(X_W, axis=1)[:, None]
+    exp_shifted = cp.exp(shifted)
+    row_sums = exp_shifted.sum(axis=1)
+    log_softmax_X_W = shifted - cp.log(row_sums)[:, None]
+    loss = lam * cp.vdot(W, W) - cp.vdot(Y, log_softmax_X_W) / s
+    predict = exp_shifted / row_sums[:, None]
     weighted_predict = Y.sum(axis=1)[:, None] * predict
     grad = 2 * lam * W + (X.T @ (weighted_predict - Y)) / s
     return loss, grad
@@ -201,7 +199,8 @@ def loss_value_grad_hess(
     Mean cross-entropy plus a ridge penalty.
 
         loss = -sum(Y * log_softmax(X @ W, axis=1)) / s + lam * norm(W)**2
-        loss = (sum_i,j lam * W[i, j]**2) - T1
+        loss = (sum_i,j lam * W[i, j]**2)
+            - (sum_i,j Y[i, j] * log_softmax_j(sum_k W[k, j] * X[i, k]) / s)
         grad[i, j] = 2 * lam * W[i, j]
             + (sum_k X[k, i] * ((sum_l Y[k, l] * predict[k, j]) - Y[k, j]) / s)
         hess[i, j, k, l] = 2 * lam * delta[i, k] * delta[j, l]
@@ -209,8 +208,6 @@ def loss_value_grad_hess(
             * delta[j, l]
             - (sum_m,n X[m, i] * X[m, k] * Y[m, n] * predict[m, j]
             * predict[m, l]) / s
-        where T1 = sum_i,j Y[i, j] * ((sum_k W[k, j] * X[i, k])
-            - logsumexp_k(sum_l W[l, k] * X[i, l])) / s
 
     Arguments:
         W : array, shape (d, c)
@@ -239,12 +236,12 @@ def loss_value_grad_hess(
     d, c = W.shape
     s = X.shape[0]
     X_W = X @ W
-    max_X_W = cp.max(X_W, axis=1)
-    exp_values = cp.exp(X_W - max_X_W[:, None])
-    row_sums = exp_values.sum(axis=1)
-    difference = X_W - (max_X_W + cp.log(row_sums))[:, None]
-    loss = lam * cp.vdot(W, W) - cp.vdot(Y, difference) / s
-    predict = exp_values / row_sums[:, None]
+    shifted = X_W - cp.max(X_W, axis=1)[:, None]
+    exp_shifted = cp.exp(shifted)
+    row_sums = exp_shifted.sum(axis=1)
+    log_softmax_X_W = shifted - cp.log(row_sums)[:, None]
+    loss = lam * cp.vdot(W, W) - cp.vdot(Y, log_softmax_X_W) / s
+    predict = exp_shifted / row_sums[:, None]
     u = Y.sum(axis=1)
     grad = 2 * lam * W + (X.T @ (u[:, None] * predict - Y)) / s
     alpha = 2 * lam

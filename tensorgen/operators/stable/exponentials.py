@@ -23,6 +23,7 @@ from tensorgen.ir.nodes import (
     Ref,
     Sum,
     constant_value,
+    is_light,
     triples,
 )
 from tensorgen.operators.calls import apply as call
@@ -82,8 +83,10 @@ def _exp(graph: Graph, parts: Sequence[Weighted]) -> Ref:
 def is_log_of_sum(ref: Ref) -> bool:
     """Whether a value is the logarithm of a sum of exponentials, or a level of one."""
     node = ref.node
+    if isinstance(node, Product) and len(node.factors) == 1 and is_light(node):
+        return is_log_of_sum(node.factors[0])
     if isinstance(node, Call):
-        return node.operator == "logsumexp"
+        return node.operator in ("logsumexp", "running_logsumexp")
     return isinstance(node, Map) and node.function in _NORMALISERS
 
 
@@ -174,9 +177,13 @@ def _divides(ref: Ref) -> bool:
     if is_map(ref, "exp"):
         (ref,) = arguments(ref)
     return any(
-        (c < 0 and is_log_of_sum(part)) or _falls_as_exp(c, part)
+        (c * _sign(part) < 0 and is_log_of_sum(part)) or _falls_as_exp(c, part)
         for c, part in terms(ref)
     )
+
+
+def _sign(ref: Ref) -> Fraction:
+    return ref.node.coefficient if isinstance(ref.node, Product) else Fraction(1)
 
 
 def _falls_as_exp(c: Fraction, ref: Ref) -> bool:
