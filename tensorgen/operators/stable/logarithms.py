@@ -110,7 +110,10 @@ def _log_of_factor(graph: Graph, ref: Ref) -> Ref | None:
     if is_map(ref, "exp"):
         return arguments(ref)[0]
     if is_map(ref, "sigmoid"):
-        return apply(graph, "log_sigmoid", *arguments(ref))
+        (t,) = arguments(ref)
+        if isinstance(t.node, Product) and t.node.coefficient < 0:
+            return negative(graph, apply(graph, "softplus", negative(graph, t)))
+        return apply(graph, "log_sigmoid", t)
     if is_map(ref, "cosh"):
         return apply(graph, "log_cosh", *arguments(ref))
     if is_call(ref, "softmax"):

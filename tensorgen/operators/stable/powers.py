@@ -105,7 +105,10 @@ def _of_factor(graph: Graph, ref: Ref, e: Fraction) -> list[Ref] | None:
     parts = summands(graph, ref)
     if parts is None:
         return None
-    log = log_of_positive(graph, parts)
+    if is_map(ref, "cosh"):
+        log: Ref | None = apply(graph, "log_cosh", *arguments(ref))
+    else:
+        log = log_of_positive(graph, parts)
     if log is not None:
         return [apply(graph, "exp", times(graph, log, coefficient=e))]
     if e.denominator != 1 or is_map(ref, "sinh"):

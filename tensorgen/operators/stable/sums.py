@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Ref, Sum, Term, constant_value
 from tensorgen.operators.scalar import apply, times
@@ -16,7 +14,6 @@ from tensorgen.operators.stable.match import (
     is_map,
     joined,
     negative,
-    same,
     terms,
 )
 
@@ -30,7 +27,6 @@ def rewritten(graph: Graph, parts: list[Term]) -> list[Term] | None:
             if m == k or other.coefficient * parts[k].coefficient >= 0:
                 continue
             better = _beside_one(graph, parts[k], other)
-            better = better or _opposite(graph, parts[k], other)
             better = better or _log_softmax(graph, parts[k], other)
             if better is not None:
                 rest = [t for n, t in enumerate(parts) if n not in (k, m)]
@@ -52,11 +48,7 @@ def _log_softmax(graph: Graph, log: Term, term: Term) -> Term | None:
 def _starts(term: Term) -> bool:
     """Whether a term may be the first of a pair that a rule has."""
     ref = Ref(term.node, term.labels)
-    return (
-        constant_value(term.node) == 1
-        or is_map(ref, "sigmoid")
-        or is_call(ref, "logsumexp")
-    )
+    return constant_value(term.node) == 1 or is_call(ref, "logsumexp")
 
 
 def _beside_one(graph: Graph, one: Term, term: Term) -> Term | None:
@@ -73,20 +65,6 @@ def _beside_one(graph: Graph, one: Term, term: Term) -> Term | None:
         inner = arguments(arguments(ref)[0])
         return Term(one.coefficient, *apply(graph, "sech2", *inner))
     return None
-
-
-def _opposite(graph: Graph, one: Term, other: Term) -> Term | None:
-    """sigmoid(t) - sigmoid(-t) = tanh(t / 2)."""
-    a, b = Ref(one.node, one.labels), Ref(other.node, other.labels)
-    if one.coefficient < 0 or one.coefficient != -other.coefficient:
-        return None
-    if not (is_map(a, "sigmoid") and is_map(b, "sigmoid")):
-        return None
-    (t,), (u,) = arguments(a), arguments(b)
-    if not same(graph, t, negative(graph, u)):
-        return None
-    half = times(graph, t, coefficient=Fraction(1, 2))
-    return Term(one.coefficient, *apply(graph, "tanh", half))
 
 
 def acosh_of_one_plus(graph: Graph, args: Args) -> Ref | None:

@@ -1,0 +1,77 @@
+"""One function in several spellings becomes one text: that of its stable form."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import tensorgen
+
+INPUTS = """
+tensorgen: 1
+inputs: {x: [n], v: [n], Q: [n, d], K: [m, d], V: [m, d], s: [], w: [n], e: [n]}
+functions:
+  f: {expr: "%s", wrt: %s, emit: [value, gradient, hessian]}
+"""
+
+
+def statements(expr: str, wrt: str) -> list[str]:
+    """What the functions compute, without what documents them."""
+    source = tensorgen.generate(INPUTS % (expr, wrt))
+    source = source[source.index("def f(") :]
+    source = re.sub(r'"""[\s\S]*?"""', "", source)
+    # Formulas that objects bear keep the user's order of factors.
+    source = re.sub(r'"[^"]*(?:hess|where)[\s\S]*?",?\n\s*\)', ")", source)
+    return [line.strip() for line in source.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize(
+    ("wrt", "spellings"),
+    [
+        (
+            "x",
+            (
+                "softmax(x) @ v",
+                "exp(x) @ v / sum(exp(x))",
+                "sum(exp(x) * v) / sum(exp(x))",
+                "v @ (exp(x) / sum(exp(x)))",
+                "sum(v * exp(x - logsumexp(x)))",
+                "v @ exp(log_softmax(x))",
+            ),
+        ),
+        ("x", ("logsumexp(x)", "log(sum(exp(x)))", "-log(1 / sum(exp(x)))")),
+        (
+            "s",
+            (
+                "log(1 + exp(s))",
+                "log1p(exp(s))",
+                "softplus(s)",
+                "-log(1 / (1 + exp(s)))",
+                "log(2 + 2 * exp(s)) - log(2)",
+            ),
+        ),
+        (
+            "s",
+            (
+                "tanh(s)",
+                "sinh(s) / cosh(s)",
+                "(exp(s) - exp(-s)) / (exp(s) + exp(-s))",
+                "sigmoid(2 * s) - sigmoid(-2 * s)",
+            ),
+        ),
+        (
+            "Q",
+            (
+                "sum(softmax(Q @ K.T, axis=1) @ V)",
+                "sum(exp(Q @ K.T) @ V / sum(exp(Q @ K.T), axis=1, keepdims=True))",
+                "sum((exp(Q @ K.T) / sum(exp(Q @ K.T), axis=1, keepdims=True)) @ V)",
+            ),
+        ),
+    ],
+    ids=("mean", "log-sum-exp", "softplus", "tanh", "attention"),
+)
+def test_spellings_are_one_text(wrt: str, spellings: tuple[str, ...]) -> None:
+    first, *others = (statements(text, wrt) for text in spellings)
+    for text, other in zip(spellings[1:], others, strict=True):
+        assert other == first, text
