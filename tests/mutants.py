@@ -44,7 +44,7 @@ NEAR = {
     "operators/guards": ["operators/test_guards.py"],
     "operators/symmetry": ["operators/test_symmetry.py", "calculus/test_symmetric.py"],
     "operators/definite": ["operators/test_definite.py"],
-    "operators/stable": ["operators/test_functions.py", "operators/test_spec_list.py"],
+    "operators/stable": ["test_naive_texts.py", "operators/test_functions.py"],
     "operators": [
         *("operators/test_transfers.py", "operators/test_functions.py"),
         *("operators/test_symmetry.py", "operators/test_definite.py"),
