@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import mpmath  # type: ignore[import-untyped]
+import mpmath
 import numpy as np
 import yaml
 
