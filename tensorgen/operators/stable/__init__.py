@@ -53,6 +53,7 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
 _PAIR_RULES: tuple[PairRule, ...] = (
     exponentials.beside_sigmoid,
     exponentials.beside_quotient,
+    exponentials.beside_weight,
     exponentials.beside_expm1,
     numbers.xlogx,
     slopes.squared_log,

@@ -13,19 +13,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Lookup, Map, Product, Ref, Sum, constant_value
 from tensorgen.operators.definite import Sign, sign
-from tensorgen.operators.scalar import apply, times, total
+from tensorgen.operators.scalar import apply, power, times, total
 from tensorgen.operators.stable.match import (
     Args,
     Weighted,
     arguments,
+    as_exponent,
+    as_power,
     is_condition,
     is_log_of_number,
+    is_map,
     joined,
     renamed_call,
     same,
@@ -60,6 +64,20 @@ class Summand:
             {**self.sizes, **other.sizes},
             {**self.dims, **other.dims},
         )
+
+    def to_the(self, graph: Graph, k: Fraction) -> Summand:
+        """Return a whole power of a summand that sums over nothing."""
+        return Summand(
+            self.coefficient**k.numerator,
+            tuple(power(graph, w, k) for w in self.weights),
+            tuple((c * k, ref) for c, ref in self.exponents),
+            dims=self.dims,
+        )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it sums over nothing, and stands everywhere."""
+        return not self.sizes and not self.constraints
 
     @property
     def conditions(self) -> Args:
@@ -105,14 +123,16 @@ class _Reader:
         if value is not None:
             return [Summand(value)]
         match node:
-            case Map(function="exp"):
-                return [Summand(exponents=((Fraction(1), arguments(ref)[0]),))]
-            case Map(function="cosh" | "sinh"):
+            case Map(function="exp" | "cosh" | "pow"):
+                if (exponent := as_exponent(self.graph, ref)) is not None:
+                    return [Summand(exponents=((Fraction(1), exponent),))]
+                if node.function == "pow":
+                    return self._power(ref)
+            case Map(function="sinh"):
                 (t,) = arguments(ref)
-                other = half if node.function == "cosh" else -half
                 return [
                     Summand(half, exponents=((Fraction(1), t),)),
-                    Summand(other, exponents=((Fraction(-1), t),)),
+                    Summand(-half, exponents=((Fraction(-1), t),)),
                 ]
             case Map(function="where"):
                 condition, chosen, rest = arguments(ref)
@@ -135,6 +155,18 @@ class _Reader:
                 return self._product(ref, node)
         return [Summand(weights=(ref,))]
 
+    def _power(self, ref: Ref) -> list[Summand]:
+        """A power of one exponential, or of a positive sum of exponentials."""
+        base, k = as_power(ref)
+        parts = self.read(base) if base != ref else []
+        if any(s.exponents for s in parts):
+            if len(parts) == 1 and parts[0].is_plain and k.denominator == 1:
+                return [parts[0].to_the(self.graph, k)]
+            log = log_of_positive(self.graph, parts)
+            if log is not None:
+                return [Summand(exponents=((k, log),))]
+        return [Summand(weights=(ref,))]
+
     def _product(self, ref: Ref, node: Product) -> list[Summand]:
         names = dict(enumerate(ref.labels))
         sizes: dict[int, Dim] = {}
@@ -152,11 +184,24 @@ class _Reader:
             factor = Ref(inner, tuple(names[a] for a in axes))
             parts = self.read(factor)
             apart = len(found) > 1 and len(parts) > 1
-            nested = any(s.sizes for s in found) and any(s.sizes for s in parts)
+            nested = any(map(_is_separable, found, repeat(parts)))
             if apart or nested or not any(s.exponents for s in parts):
                 parts = [Summand(weights=(factor,))]
             found = [s.times(part) for s in found for part in parts]
         return found
+
+
+def _is_separable(outer: Summand, parts: Sequence[Summand]) -> bool:
+    """Whether sums inside of a sum lack labels that other factors of that have."""
+    labels = {x for w in (*outer.weights, *_values(outer)) for x in w.labels}
+    return any(
+        s.sizes and any(x in labels and x not in s.dims for x in outer.sizes)
+        for s in parts
+    )
+
+
+def _values(s: Summand) -> list[Ref]:
+    return [ref for _, ref in s.exponents]
 
 
 # Sums of which all terms are positive
@@ -174,10 +219,19 @@ def log_of_positive(graph: Graph, parts: Sequence[Summand]) -> Ref | None:
     return found
 
 
+_VANISHING = ("gauss", "sech2", "softplus")
+"""Positive functions of which far out nothing is left to take a logarithm of."""
+
+
 def _is_positive(s: Summand) -> bool:
     looked_up = any(isinstance(a, Lookup) for _, form, _ in s.constraints for a in form)
+    vanishes = any(is_map(w, f) for w in s.weights for f in _VANISHING)
     weights = [sign(w.node) for w in s.numbers]
-    return s.coefficient > 0 and min(weights, default=1) > 0 and not looked_up
+    return (
+        s.coefficient > 0
+        and min(weights, default=1) > 0
+        and not (looked_up or vanishes)
+    )
 
 
 def _is_too_wide(s: Summand) -> bool:
@@ -213,6 +267,14 @@ def log_of_weights(graph: Graph, s: Summand) -> list[Weighted]:
 
 def _log_of_term(graph: Graph, s: Summand) -> Ref:
     """log(coefficient * sum(weights * exp(exponent)))."""
+    s = _without_idle_labels(graph, s)
+    if not s.exponents and not s.constraints and not s.conditions:
+        every = {x for w in s.weights for x in w.labels}.union(s.dims)
+        labels = sorted(every - set(s.sizes))
+        scale = graph.product(
+            labels, s.weights, coefficient=s.coefficient, sizes=dict(s.dims)
+        )
+        return apply(graph, "log", Ref(scale, tuple(labels)))
     inside = tuple(w for w in s.numbers if set(w.labels) & set(s.sizes))
     outside = tuple(w for w in s.numbers if w not in inside)
     outer = log_of_weights(graph, replace(s, weights=outside))
@@ -221,6 +283,16 @@ def _log_of_term(graph: Graph, s: Summand) -> Ref:
     if s.sizes:
         exponent = reduced(graph, "logsumexp", exponent, s.sizes)
     return joined(graph, [(Fraction(1), exponent), *outer])
+
+
+def _without_idle_labels(graph: Graph, s: Summand) -> Summand:
+    """A sum over labels that nothing has is that many times what is summed."""
+    used = {x for ref in (*s.weights, *_values(s)) for x in ref.labels}
+    used.update(x for _, form, _ in s.constraints for x in form)
+    counts = tuple(Ref(graph.size(d), ()) for x, d in s.sizes.items() if x not in used)
+    sizes = {x: dim for x, dim in s.sizes.items() if x in used}
+    dims = {x: dim for x, dim in s.dims.items() if x in sizes or x not in s.sizes}
+    return replace(s, weights=s.weights + counts, sizes=sizes, dims=dims)
 
 
 def selected(graph: Graph, s: Summand, exponent: Ref) -> Ref:

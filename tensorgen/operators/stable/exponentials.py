@@ -28,11 +28,13 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.calls import kept_axes
+from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.scalar import apply, power, times, total
 from tensorgen.operators.stable.match import (
     Args,
     Weighted,
     arguments,
+    as_exponent,
     as_power,
     elementwise_factors,
     is_call,
@@ -200,8 +202,7 @@ def absorbed(graph: Graph, ref: Ref, t: Ref, mask: Ref | None = None) -> Ref | N
     What a mask leaves out of an exponential is 0.
     """
     node = ref.node
-    if is_map(ref, "exp"):
-        (z,) = arguments(ref)
+    if (z := as_exponent(graph, ref)) is not None:
         if mask is not None:
             z = apply(graph, "where", mask, z, _minus_infinity(graph))
         together = total(graph, [*terms(z), *terms(t)])
@@ -356,6 +357,21 @@ def _odds(graph: Graph, ref: Ref, t: Ref) -> Ref | None:
                 graph, [(c, f or times(graph, part, whole)) for c, part, f in parts]
             )
     return None
+
+
+def beside_weight(graph: Graph, pair: Args) -> list[Ref] | None:
+    """w * exp(z - L) as a share of exp(L), where w * exp(z) is a term of it."""
+    exp, weight = pair
+    if not is_map(exp, "exp") or is_map(weight, "exp"):
+        return None
+    parts = terms(arguments(exp)[0])
+    logs = [k for k, (c, part) in enumerate(parts) if c == -1 and is_log_of_sum(part)]
+    if len(logs) != 1 or sign(weight.node) != Sign.POSITIVE:
+        return None
+    rest = parts[: logs[0]] + parts[logs[0] + 1 :]
+    z = total(graph, [*rest, (1, apply(graph, "log", weight))])
+    found = share(graph, z, parts[logs[0]][1])
+    return None if found is None else [found]
 
 
 def beside_expm1(graph: Graph, pair: Args) -> list[Ref] | None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
+    Call,
     Product,
     Ref,
     Sum,
@@ -15,6 +16,8 @@ from tensorgen.ir.nodes import (
     is_light,
     triples,
 )
+from tensorgen.operators.calls import kept_axes
+from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.scalar import apply, times, total
 from tensorgen.operators.stable.exponential_sums import (
     Summand,
@@ -42,7 +45,7 @@ from tensorgen.operators.stable.match import (
 def log(graph: Graph, args: Args) -> Ref | None:
     """The logarithm of a product or a sum in which exponentials stand."""
     (x,) = args
-    for rule in (_of_product, _of_entries, _of_sum):
+    for rule in (_of_power, _of_prod, _of_product, _of_entries, _of_sum):
         found = rule(graph, x)
         if found is not None:
             return found
@@ -82,6 +85,30 @@ def xlogy(graph: Graph, args: Args) -> Ref | None:
 
 
 # Products
+
+
+def _of_power(graph: Graph, x: Ref) -> Ref | None:
+    """log(x**k) = k * log(x), where x is surely positive."""
+    base, k = as_power(x)
+    if k == 1 or sign(base.node) != Sign.POSITIVE:
+        return None
+    return times(graph, apply(graph, "log", base), coefficient=k)
+
+
+def _of_prod(graph: Graph, x: Ref) -> Ref | None:
+    """log(prod(x)) = sum(log(x)), where x is surely positive."""
+    node, labels = x
+    if not isinstance(node, Call) or node.operator != "prod":
+        return None
+    (inner,) = node.args
+    if sign(inner) != Sign.POSITIVE:
+        return None
+    kept = dict(zip(kept_axes(node), labels, strict=True))
+    free = max(labels, default=-1) + 1
+    names = tuple(kept.get(a, free + a) for a in range(inner.order))
+    entries = apply(graph, "log", Ref(inner, names))
+    sizes = dict(zip(names, inner.dims, strict=True))
+    return Ref(graph.product(labels, [entries], sizes=sizes), labels)
 
 
 def _of_product(graph: Graph, x: Ref) -> Ref | None:

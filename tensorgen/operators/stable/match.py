@@ -8,8 +8,9 @@ from fractions import Fraction
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Product, Ref, Sum, constant_value
 from tensorgen.operators.calls import apply as call
+from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.scalar import times, total
+from tensorgen.operators.scalar import apply, times, total
 
 Args = tuple[Ref, ...]
 Rule = Callable[[Graph, Args], Ref | None]
@@ -55,6 +56,19 @@ def as_power(ref: Ref) -> tuple[Ref, Fraction]:
     """The base and the rational exponent of what may be a power."""
     found = exponent(ref)
     return (ref, Fraction(1)) if found is None else (arguments(ref)[0], found)
+
+
+def as_exponent(graph: Graph, ref: Ref) -> Ref | None:
+    """The t of what is exp(t): cosh, and powers `x**k` of a positive x, too."""
+    if is_map(ref, "exp"):
+        return arguments(ref)[0]
+    if is_map(ref, "cosh"):
+        return apply(graph, "log_cosh", *arguments(ref))
+    if is_map(ref, "pow") and exponent(ref) is None:
+        base, k = arguments(ref)
+        if sign(base.node) == Sign.POSITIVE:
+            return times(graph, k, apply(graph, "log", base))
+    return None
 
 
 def is_log_of_number(ref: Ref) -> bool:
