@@ -9,6 +9,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 CUPY ?= cupy-cuda12x
 # Seeds of the random programs that `make fuzz` runs, START:STOP.
 SEEDS ?= 0:10000
+# Seeds of the hostile specs that `make fuzz-specs` makes, START:STOP.
+SPECS ?= 0:60000
 
 # Threads that wait for a busy core disturb a benchmark more than they help.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
@@ -66,6 +68,10 @@ gpu: $(DEV)  ## tests that need a CUDA device; CUPY=cupy-cuda13x for CUDA 13
 
 fuzz: $(DEV)  ## random programs against the oracles, SEEDS=START:STOP; keeps the outcome
 	$(BIN)/python -m tests.fuzz --seeds $(SEEDS)
+
+.PHONY: fuzz-specs
+fuzz-specs: $(DEV)  ## hostile specs, SPECS=START:STOP; keeps the outcome
+	$(ONE_THREAD) $(BIN)/python -m tests.fuzz_specs --seeds $(SPECS)
 
 mutants: $(DEV)  ## break the compiler in hundreds of places, and see what tests notice
 	$(BIN)/python -m tests.mutants

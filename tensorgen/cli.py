@@ -13,7 +13,7 @@ from typing import NoReturn
 import click
 
 from tensorgen import __version__, streams
-from tensorgen.errors import Source, SpecError, suggest
+from tensorgen.errors import Source, SpecError, printable, suggest
 from tensorgen.files import LARGEST_TEXT, read_regular
 
 FINE, STALE, WRONG, BUG = 0, 1, 2, 3
@@ -102,7 +102,7 @@ def read_settings(folder: Path) -> Settings:
         table = tomllib.loads(text).get("tool", {})
     except RecursionError as error:
         raise click.UsageError(f"cannot read {path}: nested too deeply") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise click.UsageError(f"cannot read {path}: {error}") from error
     found = table.get("tensorgen", {}) if isinstance(table, dict) else {}
     try:
@@ -168,9 +168,9 @@ def _generate_all(
             place = os.path.realpath(path)
             other, there = makers.setdefault(place, (spec, path))
             if other != spec:
-                streams.say(f"error: {other} and {spec} would both write {name}")
+                _note(f"error: {other} and {spec} would both write {name}")
             elif there != path:
-                streams.say(f"error: {there} and {path} are links to one file")
+                _note(f"error: {there} and {path} are links to one file")
             failed |= (other, there) != (spec, path)
     if failed:
         sys.exit(WRONG)
@@ -184,7 +184,7 @@ def _read(spec: str) -> Source | None:
         streams.say(error.render(streams.color()))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        streams.say(f"error: cannot read {spec}: {reason or error}")
+        _note(f"error: cannot read {spec}: {reason or error}")
     return None
 
 
@@ -213,14 +213,15 @@ def _report_bug(source: Source | None = None) -> NoReturn:
         *([f"--- {source.name}", source.text] if source else []),
     ]
     streams.say("error: this is a bug in tensorgen, not in your spec")
-    streams.say("   " + trace.strip().splitlines()[-1])
+    _note("   " + trace.strip().splitlines()[-1])
     try:
         handle, name = tempfile.mkstemp(prefix="tensorgen-bug-", suffix=".txt")
         with open(handle, "w", encoding="utf-8", errors="replace") as file:
             file.write("\n".join(parts))
-        streams.say(f"   please report it together with {name}")
+        _note(f"   please report it together with {name}")
     except OSError:
-        streams.say("\n".join(parts))
+        for line in "\n".join(parts).split("\n"):
+            _note(line)
     sys.exit(BUG)
 
 
@@ -233,7 +234,7 @@ def _compare(texts: dict[Path, str], check: bool, diff: bool) -> int:
         if diff:
             streams.write(write.diff(path, texts[path]))
         if check:
-            streams.say(f"{'stale' if path.exists() else 'missing'}: {path}")
+            _note(f"{'stale' if path.exists() else 'missing'}: {path}")
     return STALE if check and stale else FINE
 
 
@@ -243,10 +244,24 @@ def _write(texts: dict[Path, str], force: bool) -> None:
     try:
         written = write.write_files(texts, force=force)
     except write.ForeignFileError as error:
-        streams.say(f"error: {error}; --force overwrites it")
+        _note(f"error: {error}; --force overwrites it")
         sys.exit(WRONG)
     for path in texts:
-        streams.say(f"{'wrote' if path in written else 'unchanged'} {path}")
+        _note(f"{'wrote' if path in written else 'unchanged'} {path}")
+
+
+def _note(text: str) -> None:
+    """Say a line that may hold names of files, which may hold anything."""
+    streams.say(printable(text))
+
+
+def _explain(error: click.ClickException) -> None:
+    """Say what is wrong with the command line."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        streams.say(context.get_usage())
+        streams.say(f"Try '{context.command_path} --help' for help.\n")
+    _note(f"Error: {error.format_message()}")
 
 
 def main() -> None:
@@ -256,7 +271,7 @@ def main() -> None:
         # Not standalone: there an interrupt exits with 1, which means "stale" here.
         code = cli.main(prog_name="tensorgen", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        _explain(error)
         code = WRONG
     except (click.Abort, KeyboardInterrupt):
         code = INTERRUPTED
@@ -266,9 +281,7 @@ def main() -> None:
         code = FINE if left.code == 1 else left.code
     except OSError as error:
         streams.hush(sys.stdout)
-        streams.say(
-            f"error: {error.filename or 'the system'}: {error.strerror or error}"
-        )
+        _note(f"error: {error.filename or 'the system'}: {error.strerror or error}")
         code = WRONG
     except Exception:
         _report_bug()

@@ -126,12 +126,16 @@ class Diagnostic:
         where = ""
         if self.span is not None:
             span = self.span
-            where = f"{span.source.name}:{span.line}:{span.column}: "
-        message = _printable(self.message)
+            name = printable(span.source.name)
+            where = f"{name}:{span.line}:{span.column}: "
+        message = printable(self.message)
         lines = [paint.bold(where) + paint.red("error:") + " " + paint.bold(message)]
         lines += _snippets(self.span, self.marks, paint)
         if self.hint is not None:
-            lines.append("   " + paint.blue("hint:") + " " + _printable(self.hint))
+            first, *others = self.hint.split("\n")
+            lines.append("   " + paint.blue("hint:") + " " + printable(first))
+            # Indented, so that no text of a spec looks like a fault of its own.
+            lines += ["   " * (line[:3] != "   ") + printable(line) for line in others]
         return "\n".join(lines)
 
 
@@ -262,7 +266,7 @@ def _snippets(main: Span | None, marks: tuple[Mark, ...], paint: _Paint) -> list
             groups.setdefault(place, []).append(mark)
     for (source, line), group in groups.items():
         if main is None or source.name != main.source.name:
-            lines.append(f"   {source.name}:{line}:")
+            lines.append(f"   {printable(source.name)}:{line}:")
         lines += _snippet(None, group, paint)
     return lines
 
@@ -297,7 +301,7 @@ def _label_rows(row: _Row, marks: list[Mark]) -> Iterator[str]:
         if free is None:
             free = []
             rows.append(free)
-        row.put(free, span, _printable(label))
+        row.put(free, span, printable(label))
     return ("".join(r) for r in rows)
 
 
@@ -340,8 +344,15 @@ def _glyph(c: str) -> str:
     return c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}"
 
 
-def _printable(text: str) -> str:
-    return "".join(c if c == "\n" else _glyph(c) for c in text)
+def printable(text: str) -> str:
+    """Return a text on one line, with what would steer a terminal or hide escaped.
+
+    So neither a line break nor a change of direction in a name, or in what a spec
+    quotes, can make a message look like another one.
+    """
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def _cells(c: str) -> int:

@@ -26,7 +26,9 @@ from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.planner import PlannedFunction
 from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder
+from tensorgen.spec.check import emitted_names
 from tensorgen.spec.model import Spec
+from tensorgen.spec.names import RESERVED
 
 READABLE = 40
 """The most values that a formula in a docstring may be made of."""
@@ -46,6 +48,7 @@ class ModuleBuilder:
         self.ambiguous: set[str] = set()
         # The named nodes by their names, those of functions in one group.
         self.named: dict[str, dict[Node, str]] = {}
+        self.taken = RESERVED | _names(spec)
 
     def build(
         self,
@@ -231,11 +234,23 @@ class ModuleBuilder:
     def _registered(self, made: StructuredClass) -> StructuredClass:
         """Return the class under a name of its own; equal ones are one."""
         name, count = made.name, 1
-        while name in self.classes and self.classes[name] != replace(made, name=name):
+        while name in self.taken or (
+            name in self.classes and self.classes[name] != replace(made, name=name)
+        ):
             count += 1
             name = f"{made.name}{count}"
         self.classes.setdefault(name, replace(made, name=name))
         return self.classes[name]
+
+
+def _names(spec: Spec) -> set[str]:
+    """All names of a spec that may be names of its module or hide them."""
+    names = {dim for dim, _ in spec.hints}
+    names |= {s for i in spec.inputs for dim in i.shape for s in dim.symbols}
+    names |= {i.name for i in spec.inputs} | {d.name for d in spec.definitions}
+    names |= {d.name for f in spec.functions for d in f.where}
+    names |= {f.name for f in spec.functions}
+    return names.union(*(emitted_names(f) for f in spec.functions))
 
 
 def _different(checks: Sequence[SizeCheck]) -> list[SizeCheck]:

@@ -9,8 +9,10 @@ is left is compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import permutations
+from math import gcd
 
 from tensorgen.emit.model import Function, Parameter
 from tensorgen.ir.dims import Dim
@@ -22,16 +24,24 @@ class Axis:
 
     parameter: Parameter
     position: int
+    less: tuple[int, Axis] | None = None
+    """How many times another axis is subtracted, which leaves fewer unknowns."""
 
     @property
     def dim(self) -> Dim:
         """The size as a polynomial."""
-        return self.parameter.dims[self.position]
+        dim = self.parameter.dims[self.position]
+        return dim if self.less is None else dim - self.less[0] * self.less[1].dim
 
     @property
     def size(self) -> str:
         """The size as an expression of Python."""
-        return f"{self.parameter.name}.shape[{self.position}]"
+        text = f"{self.parameter.name}.shape[{self.position}]"
+        if self.less is None:
+            return text
+        times, other = self.less
+        sign, count = "-+"[times < 0], f"{abs(times)} * " * (abs(times) != 1)
+        return f"({text} {sign} {count}{other.size})"
 
 
 @dataclass(slots=True)
@@ -40,15 +50,17 @@ class Plan:
 
     `sources` maps a symbol to the expression of its size and to the argument that
     sets it; `solved` are the axes that were solved for a symbol, `compared` those of
-    which all symbols are known. Axes with two unknowns are in neither.
+    which all symbols are known. Axes with two unknowns are in neither, unless what they
+    add up to is `needed`: then one is `free`, and any number.
     """
 
     sources: dict[str, tuple[str, Parameter]] = field(default_factory=dict)
     solved: dict[str, Axis] = field(default_factory=dict)
     compared: list[Axis] = field(default_factory=list)
+    free: dict[str, Axis] = field(default_factory=dict)
 
 
-def plan(parameters: Iterable[Parameter]) -> Plan:
+def plan(parameters: Iterable[Parameter], needed: Collection[str] = ()) -> Plan:
     """Find out how each dim symbol follows from the shapes of the arguments."""
     result = Plan()
     waiting: list[Axis] = []
@@ -59,12 +71,23 @@ def plan(parameters: Iterable[Parameter]) -> Plan:
                 result.sources.setdefault(symbol, (size, parameter))
             elif dim.constant is None:
                 waiting.append(Axis(parameter, position))
-    while (found := _next_solvable(waiting, result)) is not None:
-        axis, symbol = found
-        waiting.remove(axis)
-        result.sources[symbol] = (_solution(axis, symbol), axis.parameter)
-        result.solved[symbol] = axis
-    result.compared = [a for a in waiting if not _unknown(a.dim, result)]
+    while True:
+        while (found := _next_solvable(waiting, result)) is not None:
+            axis, symbol = found
+            waiting.remove(axis)
+            result.sources[symbol] = (_solution(axis, symbol), axis.parameter)
+            result.solved[symbol] = axis
+        if (reduced := _next_reduced(waiting, result, needed)) is not None:
+            waiting.append(reduced)
+            continue
+        if (chosen := _next_free(waiting, result, needed)) is None:
+            break
+        axis, symbol, text = chosen
+        result.sources[symbol] = (text, axis.parameter)
+        result.free[symbol] = axis
+    result.compared = [
+        a for a in waiting if a.less is None and not _unknown(a.dim, result)
+    ]
     return result
 
 
@@ -82,6 +105,52 @@ def _next_solvable(axes: list[Axis], known: Plan) -> tuple[Axis, str] | None:
         unknown = _unknown(axis.dim, known)
         if len(unknown) == 1 and _coefficient(axis.dim, unknown[0]) is not None:
             return axis, unknown[0]
+    return None
+
+
+def _next_reduced(
+    axes: list[Axis], known: Plan, needed: Collection[str]
+) -> Axis | None:
+    """Return an axis less a multiple of another one, with one unknown symbol left."""
+    found = [axis for axis in axes if axis.less is None]
+    for axis, other in permutations(found, 2):
+        unknown = _unknown(axis.dim, known)
+        for symbol in unknown if {*unknown} & {*needed} else ():
+            a, b = (_coefficient(x.dim, symbol) for x in (axis, other))
+            if a is None or b not in (1, -1):
+                continue
+            reduced = Axis(axis.parameter, axis.position, (a * b, other))
+            left = _unknown(reduced.dim, known)
+            if len(left) == 1 and _coefficient(reduced.dim, left[0]) is not None:
+                return reduced
+    return None
+
+
+def _next_free(
+    axes: list[Axis], known: Plan, needed: Collection[str]
+) -> tuple[Axis, str, str] | None:
+    """Return an axis that alone has its unknown symbols, one of them, and a value.
+
+    Whatever follows from the arguments is then made of the sum that the axis gives, so
+    that any whole numbers of that sum do.
+    """
+    for axis in axes:
+        unknown = _unknown(axis.dim, known)
+        others = [s for a in axes if a.dim != axis.dim for s in _unknown(a.dim, known)]
+        if not {*unknown} & {*needed} or {*unknown} & {*others}:
+            continue
+        if len(unknown) > 2:
+            return axis, unknown[-1], "0"
+        a, b = (_coefficient(axis.dim, s) or 0 for s in unknown)
+        if not a or not b:
+            continue
+        # The last but one symbol is such that what is left is a multiple of b.
+        common = gcd(a, b)
+        times = pow(b // common, -1, abs(a // common))
+        rest = axis.dim - a * Dim.symbol(unknown[0]) - b * Dim.symbol(unknown[1])
+        over = f" // {common}" * (common != 1)
+        text = f"{times} * ({_difference(axis.size, rest)}){over}" if times else "0"
+        return axis, unknown[1], text
     return None
 
 
@@ -116,7 +185,7 @@ def lines(function: Function) -> list[str]:
     dtype = [f"dtype = {floating[0]}.dtype" if floating else "dtype = float"]
     if not parameters:
         return dtype * function.body.needs_dtype
-    known = plan(parameters)
+    known = plan(parameters, {*function.body.dims, *function.body.positive})
     indices = [p for p in parameters if p.index is not None]
     axes = [*known.solved.values(), *known.compared]
     needed = {
@@ -163,11 +232,17 @@ def bindings(parameters: list[Parameter], known: Plan, needed: list[str]) -> lis
         if several and all(symbol in unbound for symbol in symbols):
             unbound = [symbol for symbol in unbound if symbol not in symbols]
             result.append(f"{', '.join(map(str, symbols))} = {parameter.name}.shape")
-    return result + [f"{symbol} = {known.sources[symbol][0]}" for symbol in unbound]
+    for symbol in unbound:
+        text = f"{symbol} = {known.sources[symbol][0]}"
+        if symbol in known.free:
+            text += f"  # of {known.free[symbol].dim}, the sum is all that matters"
+        result.append(text)
+    return result
 
 
 def _comparison(axis: Axis, known: Plan) -> list[str]:
     dim, size = axis.dim, axis.size
+    tied = any(given is axis for given in known.free.values())
     solved = [s for s in known.solved if known.solved[s] is axis]
     conditions = [f"{size} != {dim}"]
     if solved:
@@ -176,7 +251,8 @@ def _comparison(axis: Axis, known: Plan) -> list[str]:
         rest = dim - (coefficient or 0) * Dim.symbol(symbol)
         exact = coefficient in (1, -1)
         grows = coefficient == 1 and (rest.constant or 0) <= 0
-        negative = [] if grows and rest.constant is not None else [f"{symbol} < 0"]
+        grows = tied or (grows and rest.constant is not None)
+        negative = [] if grows else [f"{symbol} < 0"]
         conditions = negative + ([] if exact else conditions)
     if not conditions:
         return []
@@ -206,6 +282,8 @@ def range_check(parameter: Parameter, known: Plan) -> list[str]:
     """Return the check of an index array's entries, if its bound is known."""
     index = parameter.index
     if index is None or _unknown(index, known):
+        return []
+    if any({*index.symbols} & {*axis.dim.symbols} for axis in known.free.values()):
         return []
     by = _set_by(known, index.symbols)
     name = parameter.name

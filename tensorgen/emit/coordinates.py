@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from tensorgen.emit.text import mentions
@@ -123,7 +124,8 @@ def _term(
         sizes={**{axis: tensor.dims[axis] for axis in between}, **sizes},
     )
     taken = {*structure.sizes, *structure.fields}
-    letters = iter(x for x in LETTERS if x not in taken)
+    numbered = (f"i{k}" for k in count(1))
+    letters = (x for x in chain(LETTERS, numbered) if x not in taken)
     names: dict[Name, str] = {
         x: next(letters) for x in (*range(structure.axes), *term.elements)
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from tensorgen.emit import arguments, results
@@ -164,7 +164,8 @@ def _packing(data: list[Parameter], unknowns: list[Parameter]) -> list[str]:
         met = [*floating[:1], *met]  # for its dtype
     if symbols & {*plan(data).sources} != symbols & {*plan(met).sources}:
         met = data
-    read = _unpacked("self._data", [p.name for p in met]) if met else []
+    taken = [p.name for p in (*data, *unknowns)]
+    read = _unpacked("self._data", [p.name for p in met], taken) if met else []
     return [*read, *_conversion([*met, *unknowns])]
 
 
@@ -195,7 +196,7 @@ def _late_checks(
     read += [p.name for p in indices]
     own = [name for name in dict.fromkeys(read) if name not in bound.wrt]
     return [
-        *(_unpacked(_holder(bound), own) if own else []),
+        *(_unpacked(_holder(bound), own, ()) if own else []),
         *sizes,
         *(line for c in checks for line in _check(c)),
         *(line for p in indices for line in range_check(p, known)),
@@ -204,7 +205,17 @@ def _late_checks(
 
 def _holder(bound: BoundFunction) -> str:
     """What a point calls the data that it is made with."""
-    return "data_" if "data" in bound.wrt else "data"
+    name, taken = "data", _taken(bound)
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _taken(bound: BoundFunction) -> set[str]:
+    """The names that the methods of a point bind: inputs, sizes, values held."""
+    sizes = {s for p in bound.inputs for dim in p.dims for s in dim.symbols}
+    held = (name for part in (bound.data, *bound.shared) for name in part.body.returns)
+    return {*(p.name for p in bound.inputs), *sizes, *held}
 
 
 # The members of a point
@@ -283,7 +294,7 @@ def _lines(
 ) -> list[str]:
     """Return the statements of a part: what it reads, sizes, then its own."""
     body = part.body
-    known = plan(bound.inputs)
+    known, taken = plan(bound.inputs, body.dims), _taken(bound)
     sizes, read = _sizes(bound.inputs, known, body.dims)
     dtype = [bound.wrt[0]] * body.needs_dtype
     wanted = {*part.reads, *read, *dtype}
@@ -293,7 +304,11 @@ def _lines(
             places.setdefault(place, []).append(name)
     return [
         *_imports(part, backend),
-        *(line for place, names in places.items() for line in _unpacked(place, names)),
+        *(
+            line
+            for place, names in places.items()
+            for line in _unpacked(place, names, taken)
+        ),
         *sizes,
         *(f"dtype = {name}.dtype" for name in dtype),
         *_rows(body.lines),
@@ -309,8 +324,8 @@ def _rows(lines: Sequence[str]) -> list[str]:
     return [row for line in lines for row in line.split("\n")]
 
 
-def _unpacked(place: str, names: Sequence[str]) -> list[str]:
-    """Return the statements that bind what a namespace holds."""
+def _unpacked(place: str, names: Sequence[str], taken: Container[str]) -> list[str]:
+    """Return the statements that bind what a namespace holds, in a scope of names."""
 
     def line(place: str) -> str:
         values = ", ".join(f"{place}.{name}" for name in names)
@@ -319,11 +334,11 @@ def _unpacked(place: str, names: Sequence[str]) -> list[str]:
     if len(names) <= 2 and len(line(place)) <= WIDTH - 8:
         return [line(place)]
     short = place.removeprefix("self._")
+    while short in taken:
+        short += "_"
     if len(line(short)) <= WIDTH - 8:
         return [f"{short} = {place}", line(short)]
-    # One of the names may be that of the place.
-    each = [f"{name} = {short}.{name}" for name in sorted(names, key=short.__eq__)]
-    return [f"{short} = {place}", *each]
+    return [f"{short} = {place}", *(f"{name} = {short}.{name}" for name in names)]
 
 
 def _sizes(

@@ -34,17 +34,7 @@ from tensorgen.emit.text import (
     tuple_text,
 )
 from tensorgen.errors import InternalError
-
-# Names of the frame that no function or argument may bear: they would hide it.
-FRAME_NAMES = (
-    *("Any", "Array", "ArrayLike", "NDArray", "NamedTuple", "Scalar"),
-    "TypeAlias",
-    *(results.JACOBIAN, results.HESSIAN, results.JOINT, results.HIGHER),
-    *("accumulate", "annotations", "cp", "cupyx", "dtype", "expm", "math", "np"),
-    "special",
-    *("SimpleNamespace", "cached_property"),
-)
-
+from tensorgen.spec.names import FRAME
 
 # The ways to solve, in the order in which modules have them: what others use first.
 FACTORIZATIONS = (
@@ -251,7 +241,7 @@ def _exported(module: Module) -> list[str]:
         twice = sorted({name for name in names if names.count(name) > 1})
         raise InternalError(f"two results of one name: {', '.join(twice)}")
     given = [*names, *(p.name for f in module.functions for p in f.parameters)]
-    if hiding := [name for name in FRAME_NAMES if name in given]:
+    if hiding := [name for name in dict.fromkeys(given) if name in FRAME]:
         raise InternalError(f"names that the module uses itself: {', '.join(hiding)}")
     return names
 

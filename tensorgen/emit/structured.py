@@ -23,28 +23,16 @@ from tensorgen.operators.helpers import HELPERS
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.structure import Compressed, StoredTerm
 from tensorgen.passes.views import Factor, Name
+from tensorgen.spec.names import METHOD_NAMES
 
 HESSIAN_BASE = "_StructuredHessian"
 MATRIX_BASE = "_Structured"
 DERIVATIVE_BASE = "_StructuredDerivative"
 
-WIDTHS = ("width", "count", "width_")
 VECTORS = ("d", "u", "v", "w")
 ARRAYS = ("A", "B", "C", "D", "E", "F", "G", "P", "Q", "R", "S", "T")
 SCALARS = ("alpha", "beta", "gamma", "delta")
 INDICES = ("I", "J", "K", "L", "M", "N")
-
-# What the classes call their attributes, and the methods what they compute.
-OWN_NAMES = frozenset(
-    (
-        *("array", "axes", "band", "blocks", "columns", "contract", "coo", "count"),
-        *("dense", "diagonal", "dot", "dtype", "entries", "factorize", "factors"),
-        *("fields", "kept", "lower", "matrix", "matvec", "nbytes", "operand"),
-        *("other", "part", "parts", "result", "rmatvec", "rows", "self", "shape"),
-        *("shift", "side", "sizes", "solve", "structure", "tensor_shape", "values"),
-        *("weight", "width"),
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +100,9 @@ class Structure:
         self.sizes = tuple(sorted(symbols))
         links = (link for term in tensor.terms for link in term.links)
         self.indices = tuple(dict.fromkeys(link.index for link in links))
-        self.width = next(w for w in WIDTHS if w not in symbols)
+        self.width = "width"
+        while self.width in symbols:
+            self.width += "_"
         self.fields = self._field_names({*taken, *symbols})
         self.stored: dict[Node, Node] = {
             node: graph.input(name, node.dims, index=index_bound(node))
@@ -123,7 +113,7 @@ class Structure:
         names: list[str] = []
         for node in self.tensor.arrays:
             if isinstance(node, Input):
-                own = node.name.rstrip("0123456789") in OWN_NAMES
+                own = node.name.rstrip("0123456789") in METHOD_NAMES
                 name = node.name + "_" * own
                 while own and name in taken:
                     name += "_"

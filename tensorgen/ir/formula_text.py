@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import accumulate
 
 SMALL = 8  # denominators up to this one are written out
+WRITABLE = 10**20  # whole numbers beyond are rounded: nobody reads their digits
 
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
 Text = tuple[str, int]
@@ -85,6 +86,11 @@ def _below(under: Sequence[Text]) -> str:
 
 def number(value: Fraction) -> str:
     """Return a rational as a person writes it: 2, 1/2, 2/3, 0.001."""
+    if max(abs(value.numerator), value.denominator) > WRITABLE:
+        try:
+            return repr(float(value))
+        except OverflowError:
+            return "inf" if value > 0 else "-inf"
     if value.denominator <= SMALL:
         return str(value)
     decimal = repr(float(value))

@@ -13,8 +13,22 @@ if TYPE_CHECKING:
     from tensorgen.lang.statement import Statement
 
 
+LARGEST = 10**15
+"""No size or position is larger: such numbers in an affine form are a slip."""
+
+
 def affine_form(e: Statement, tree: ast.expr) -> Form | None:
     """Return a part as an affine form of indices and dims; None if it is not one."""
+    form = _affine_form(e, tree)
+    return form if form is None or _is_small(form) else None
+
+
+def _is_small(form: Form) -> bool:
+    numbers = [c for _, c in (*form.terms, *form.const.terms)]
+    return all(abs(number) <= LARGEST for number in numbers)
+
+
+def _affine_form(e: Statement, tree: ast.expr) -> Form | None:
     match tree:
         case ast.Constant(value=int(number)) if not isinstance(number, bool):
             return Form.constant(number)

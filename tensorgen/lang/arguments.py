@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tensorgen.errors import suggest
 from tensorgen.ir.dims import Dim
-from tensorgen.lang.affine import affine_form
+from tensorgen.lang.affine import LARGEST, affine_form
 from tensorgen.operators.functions import Function, Parameter
 from tensorgen.operators.functions.array import Array, Place
 
@@ -183,6 +184,8 @@ def _plain(kind: str, tree: ast.expr) -> object:
         case "flag":
             raise _Unfit("True or False")
         case "integer" if isinstance(value, int) and not isinstance(value, bool):
+            if abs(value) > LARGEST:
+                raise _Unfit("a smaller whole number")
             return value
         case "integer":
             raise _Unfit("a whole number")
@@ -221,7 +224,7 @@ def _written(tree: ast.expr) -> object:
             return value
         case ast.Name(id="inf"):
             return "inf"
-        case ast.Constant(value=float(value)):
+        case ast.Constant(value=float(value)) if math.isfinite(value):
             return Fraction(value)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
             return -value

@@ -104,7 +104,8 @@ def _constant(e: Statement, tree: ast.Constant) -> Array | None:
         return None
     exact = e.expression.number(tree)
     if exact is None:
-        e.fault("this number is outside of what float64 holds", tree)
+        message = "this number is outside of what float64 holds"
+        e.fault(message, tree, hint="infinity is written inf")
         return None
     return number(e.build, exact)
 

@@ -16,12 +16,13 @@ from tensorgen.lang.forms import Index
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
 from tensorgen.lang.protocol import Differentiator
-from tensorgen.lang.sizes import check_emit, check_sizes
+from tensorgen.lang.sizes import check_axes, check_emit, check_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
 from tensorgen.operators.functions.array import Array, SizeCheck
 from tensorgen.operators.guards import guard
 from tensorgen.spec.model import Definition, FunctionSpec, InputSpec, Spec
+from tensorgen.spec.names import in_spec
 
 SHORTER = (
     "definitions that use others several times grow with every level; what is alike "
@@ -149,7 +150,8 @@ def _leaves(spec: Spec, graph: Graph, inputs: dict[str, Node]) -> dict[str, Thin
         symbols += [name for dim in dims for name in dim.symbols]
     for name in dict.fromkeys(symbols):
         dim = Dim.symbol(name)
-        things.setdefault(name, Thing("a dim", Array(graph.size(dim)), dim=dim))
+        thing = Thing("a dim", Array(graph.size(dim)), dim=dim)
+        things.setdefault(in_spec(name), thing)
     return things
 
 
@@ -272,6 +274,7 @@ def _function(
     arguments = tuple(i for i in spec.inputs if i.name in chosen)
     check_sizes(session.faults, function, value.node, record, arguments)
     check_emit(session.faults, function, value)
+    check_axes(session.faults, function, value, arguments)
     checks = tuple(record.checks)
     new = guard(session.graph, value.node, [inputs[w.name] for w in function.wrt])
     node = new.get(value.node, value.node)

@@ -11,6 +11,7 @@ from tensorgen.ir.nodes import Node, Product, Size, topological
 from tensorgen.lang.names import Record
 from tensorgen.operators.functions.array import Array, show_shape
 from tensorgen.spec.model import FunctionSpec, InputSpec
+from tensorgen.spec.names import in_code, in_spec
 
 # An affine dim as a row of a linear system: its symbols with their coefficients.
 Row = dict[str, Fraction]
@@ -74,12 +75,13 @@ def check_sizes(
     """Report dims that no argument's shape gives."""
     known = Known(dim for argument in arguments for dim in argument.shape)
     for name, span in record.sizes.items():
-        if known.missing(Dim.symbol(name)):
+        if known.missing(Dim.symbol(in_code(name))):
             _undetermined(faults, function, name, span)
     used = {check.size: None for check in record.checks}
     for part in topological([node]):
         used.update(dict.fromkeys(_sizes(part)))
-    missing = dict.fromkeys(name for size in used for name in known.missing(size))
+    symbols = (symbol for size in used for symbol in known.missing(size))
+    missing = dict.fromkeys(map(in_spec, symbols))
     for name in missing:
         if name not in record.sizes:
             _undetermined(faults, function, name, function.name_text.span())
@@ -121,3 +123,26 @@ def check_emit(faults: Faults, function: FunctionSpec, value: Array) -> None:
                 f"'{emit.kind}' is for scalars, and '{function.name}' has shape {shape}"
             )
             faults.add(message, emit.text.span(), hint=instead)
+
+
+MOST_AXES = 32
+"""Of NumPy's arrays before version 2, which has 64."""
+
+
+def check_axes(
+    faults: Faults,
+    function: FunctionSpec,
+    value: Array,
+    arguments: Iterable[InputSpec],
+) -> None:
+    """Report derivatives with more axes than arrays have."""
+    orders = {given.name: len(given.shape) for given in arguments}
+    most = max((orders[wrt.name] for wrt in function.wrt), default=0)
+    times = {"jacobian": 1, "dense_jacobian": 1, "hessian": 2, "dense_hessian": 2}
+    for emit in function.emit:
+        axes = value.order + most * (emit.order or times.get(emit.kind, 0))
+        axes += sum(orders.get(name, 0) for name in emit.inputs or ())
+        if axes > MOST_AXES:
+            message = f"this derivative of '{function.name}' has {axes} axes"
+            hint = f"an array has {MOST_AXES} axes at most"
+            faults.add(message, emit.text.span(), hint=hint)

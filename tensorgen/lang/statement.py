@@ -213,6 +213,10 @@ class Statement:
         self.depth += 1
         try:
             value = self._value(tree)
+        except Misuse as misuse:
+            # Of a step on the way to the value, such as a reciprocal.
+            self.misused(misuse, tree, {})
+            return None
         finally:
             self.depth -= 1
         if value is None or is_representable(value.node):

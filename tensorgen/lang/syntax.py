@@ -8,6 +8,7 @@ kinds; what Python's parser cannot read is explained here.
 from __future__ import annotations
 
 import ast
+import math
 import re
 import warnings
 from dataclasses import dataclass
@@ -82,6 +83,8 @@ class Expression:
         written = self.text.value[start:end].replace("_", "")
         if isinstance(tree.value, int):
             return Fraction(tree.value)
+        if tree.value == math.inf:
+            return None
         exponent = _EXPONENT.search(written)
         if len(written) > _MOST_DIGITS:
             return None

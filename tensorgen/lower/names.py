@@ -20,6 +20,7 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 from tensorgen.lower.text import Expr
+from tensorgen.spec.names import RESERVED
 
 _LONGEST = 18
 _MOST_PARTS = 3
@@ -48,8 +49,8 @@ class Names:
     """Hands out identifiers, each once."""
 
     def __init__(self, reserved: Collection[str]) -> None:
-        """Never hand out a name in `reserved`, nor one that Python has."""
-        self._taken = {*reserved, *dir(builtins)}
+        """Never hand out a name in `reserved`, nor one that Python or the frame has."""
+        self._taken = {*reserved, *RESERVED, *dir(builtins)}
 
     def pick(self, candidates: Iterable[str]) -> str:
         """The first candidate that is free, else the first one with a number."""

@@ -16,6 +16,7 @@ from typing import Literal
 from tensorgen.ir.nodes import Label
 
 SHORT = 12  # characters of an exact number or quotient
+WRITABLE = 10**20  # whole numbers beyond are rounded: nobody reads their digits
 
 
 class Level(IntEnum):
@@ -124,11 +125,15 @@ def number(value: Fraction) -> Expr:
         return Expr(str(value.numerator), weak=True)
     if short := decimal(value):
         return Expr(short, weak=True)
+    rounded = _float(value)
+    if max(value.numerator, value.denominator) > WRITABLE:
+        text = repr(rounded) if math.isfinite(rounded) else "math.inf"
+        return Expr(text, weak=True)
     if value.denominator == 1:
         return Expr(f"{value.numerator}.0", weak=True)
     p, q = (number(Fraction(k)) for k in (value.numerator, value.denominator))
     quotient = f"{p.text} / {q.text}"
-    if len(quotient) > SHORT and math.isfinite(rounded := _float(value)):
+    if len(quotient) > SHORT:
         return Expr(repr(rounded), weak=True)
     return Expr(quotient, Level.TERM, weak=True)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tensorgen.errors import Text
 from tensorgen.spec.model import Definition, FunctionSpec, InputSpec
-from tensorgen.spec.names import Namespace
+from tensorgen.spec.names import Namespace, in_code
 
 _SUFFIXES = {
     "value": "",
@@ -21,6 +23,7 @@ _SUFFIXES = {
 
 def check_names(
     inputs: dict[str, InputSpec],
+    dims: Iterable[str],
     definitions: tuple[Definition, ...],
     functions: tuple[FunctionSpec, ...],
     names: Namespace,
@@ -29,10 +32,20 @@ def check_names(
     for definition in definitions:
         for index in definition.indices or ():
             names.check_index(index)
+    for dim in dims:
+        _check_size(dim, names)
     for function in functions:
         _check_local_names(function, names)
-        _check_arguments(function, inputs, names)
+        _check_arguments(function, names)
     _check_emitted_names(functions, names)
+
+
+def _check_size(dim: str, names: Namespace) -> None:
+    """Report a dim that bears another name in code, which something else has."""
+    owner, place = names.owners.get(in_code(dim), ("a dim", None))
+    if in_code(dim) != dim and place is not None and owner != "a dim":
+        message = f"'{in_code(dim)}' is what code calls the dim '{dim}', and {owner}"
+        names.faults.add(message, place.span(), hint="rename one of them")
 
 
 def _check_local_names(function: FunctionSpec, names: Namespace) -> None:
@@ -53,24 +66,23 @@ def _check_local_names(function: FunctionSpec, names: Namespace) -> None:
             names.check_index(index)
 
 
-def _check_arguments(
-    function: FunctionSpec, inputs: dict[str, InputSpec], names: Namespace
-) -> None:
-    """Report directions and cotangents that bear the name of an input."""
+def _check_arguments(function: FunctionSpec, names: Namespace) -> None:
+    """Report directions and cotangents that bear the name of an input or a dim."""
     for emit in function.emit:
         added: dict[str, str] = {}
-        if emit.kind in ("hvp", "jvp"):
+        if emit.kind in ("hvp", "jvp", "problem"):
             added = {f"d{w.name}": f"the direction of '{w.name}'" for w in function.wrt}
         elif emit.kind == "vjp":
             added = {"ct": "the cotangent"}
         for name, what in added.items():
-            if name in inputs:
-                place = inputs[name].name_text.span()
+            owner, text = names.owners.get(name, ("", function.name_text))
+            if owner in ("an input", "a dim"):
+                kind = owner.split()[1]
                 names.faults.add(
-                    f"'{emit.kind}' names {what} '{name}', which is an input",
+                    f"'{emit.kind}' names {what} '{name}', which is {owner}",
                     emit.text.span(),
-                    marks=((emit.text.span(), ""), (place, "the input")),
-                    hint=f"rename the input '{name}'",
+                    marks=((emit.text.span(), ""), (text.span(), f"the {kind}")),
+                    hint=f"rename the {kind} '{name}'",
                 )
 
 
@@ -81,7 +93,9 @@ def _check_emitted_names(functions: tuple[FunctionSpec, ...], names: Namespace) 
     """
     owners = {f.name: f for f in functions}
     for function in functions:
-        for name in emitted_names(function):
+        tuples = tuple_names(function)
+        _check_hidden(function, tuples, names)
+        for name in (*emitted_names(function), *tuples):
             owner = owners.setdefault(name, function)
             if owner is function:
                 continue
@@ -113,6 +127,38 @@ def emitted_names(function: FunctionSpec) -> tuple[str, ...]:
         if "hessian" in kinds:
             found.append(f"{name}_value_grad_hess")
     return tuple(found)
+
+
+def _check_hidden(
+    function: FunctionSpec, tuples: Iterable[str], names: Namespace
+) -> None:
+    """Report an input, dim or local value that hides what the function returns."""
+    texts = {name: text for name, (_, text) in names.owners.items()}
+    texts |= {d.name: d.name_text for d in function.where}
+    for name in tuples:
+        if name in texts and name != function.name:
+            message = f"'{name}' is what '{function.name}' returns tuples of"
+            places = (texts[name].span(), function.name_text.span())
+            marks = ((places[0], ""), (places[1], f"returns '{name}'"))
+            names.faults.add(message, places[0], marks=marks, hint="rename one of them")
+
+
+_TUPLES = {
+    "gradient": "Gradient",
+    "hvp": "Gradient",
+    "vjp": "Cotangents",
+    "jacobian": "Jacobian",
+    "dense_jacobian": "DenseJacobian",
+}
+
+
+def tuple_names(function: FunctionSpec) -> tuple[str, ...]:
+    """Return the names of the tuples in which a function gives several arrays."""
+    kinds = [emit.kind for emit in function.emit] or ["gradient", "jacobian"]
+    if len(function.wrt) < 2:
+        return ()
+    what = dict.fromkeys(_TUPLES[kind] for kind in kinds if kind in _TUPLES)
+    return tuple(class_name(function.name) + name for name in what)
 
 
 def class_name(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tensorgen.errors import Faults, Text, suggest
@@ -10,6 +11,7 @@ from tensorgen.spec.model import EMIT_NAMES, Emit, InputSpec, Wrt
 from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
 
 _HIGHEST_ORDER = 9
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 _LOW_ORDERS = {
     "1": "the first derivative is 'gradient' or 'jacobian'",
     "2": "the second derivative is 'hessian' or 'dense_hessian'",
@@ -47,6 +49,9 @@ def _entries(field: Field | None, faults: Faults) -> Iterator[tuple[Text, bool]]
     for node in items:
         if isinstance(node, Scalar):
             yield node.text.strip(), False
+        elif isinstance(node, Mapping) and not node.pairs:
+            hint = "{K: symmetric} asks for a derivative on symmetric matrices"
+            faults.add("this names no input", node.span, hint=hint)
         elif isinstance(node, Mapping):
             for entry in read_entries(node, faults):
                 value = read_text(entry, faults)
@@ -100,7 +105,7 @@ def _emit(node: Node, wrt: list[str] | None, faults: Faults) -> Emit | None:
     match node:
         case Scalar():
             text = node.text.strip()
-            if text.value.lstrip("+-").isdecimal():
+            if _WHOLE.fullmatch(text.value):
                 return _order(text, wrt, faults)
             return _named(text, wrt, faults)
         case Listing():

@@ -11,7 +11,7 @@ from tensorgen.spec.model import PROPERTIES, InputSpec
 from tensorgen.spec.names import Namespace, check_name
 from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
 from tensorgen.spec.numbers import read_number
-from tensorgen.spec.shapes import Dims, read_shape, read_size
+from tensorgen.spec.shapes import LARGEST, Dims, read_shape, read_size
 
 _KEYS = ("shape", "doc", "default", "index", *PROPERTIES)
 _YES = ("true", "True", "yes", "on")
@@ -59,6 +59,9 @@ def _hint(name: Text, node: Node | None, faults: Faults) -> int | None:
         if node.text.value in ("null", "~"):
             return None
         number = read_number(node.text.value)
+        if number is not None and number > LARGEST:
+            faults.add(f"the size hint of '{name}' is too large", node.span)
+            return None
         if number is not None and number.denominator == 1 and number >= 1:
             return int(number)
     message = f"the size hint of '{name}' must be a positive integer"

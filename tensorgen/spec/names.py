@@ -16,19 +16,167 @@ from tensorgen.spec.nodes import shorten
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LONGEST = 60
 
-# What generated modules refer to. A fixed list: `dir(builtins)` varies with the
-# version of Python, and what a spec may say must not.
-_TAKEN = """
-np cp numpy cupy cupyx scipy annotations self cls
-abs all any bool callable dict enumerate float frozenset getattr int isinstance
-issubclass len list map max min object print property range repr reversed set
-slice sorted staticmethod classmethod str sum super tuple type zip
-Exception ArithmeticError AttributeError ImportError IndexError KeyError
-LinAlgError MemoryError NotImplementedError OverflowError RuntimeError TypeError
-ValueError ZeroDivisionError NotImplemented Ellipsis
-Any Callable ClassVar Final Literal Mapping NamedTuple Sequence dataclass
-ArrayLike NDArray ndarray DTypeLike dtype
-"""
+# What generated modules define and import themselves. Those that start with an
+# underscore need no place here: no name of a spec does.
+FRAME = frozenset(
+    [
+        "Any",
+        "Array",
+        "ArrayLike",
+        "Callable",
+        "ClassVar",
+        "DTypeLike",
+        "Derivative",
+        "Final",
+        "Hessian",
+        "Jacobian",
+        "JointHessian",
+        "LinAlgError",
+        "Literal",
+        "Mapping",
+        "NDArray",
+        "NamedTuple",
+        "Scalar",
+        "Sequence",
+        "SimpleNamespace",
+        "TypeAlias",
+        "accumulate",
+        "annotations",
+        "cached_property",
+        "cp",
+        "cupy",
+        "cupyx",
+        "dataclass",
+        "dtype",
+        "expm",
+        "math",
+        "ndarray",
+        "np",
+        "numpy",
+        "scipy",
+        "special",
+    ]
+)
+# What they may use of Python. A fixed list: `dir(builtins)` varies with the version
+# of Python, and what a spec may say must not.
+_BUILTINS = frozenset(
+    [
+        "abs",
+        "all",
+        "any",
+        "bool",
+        "callable",
+        "classmethod",
+        "dict",
+        "enumerate",
+        "float",
+        "frozenset",
+        "getattr",
+        "int",
+        "isinstance",
+        "issubclass",
+        "iter",
+        "len",
+        "list",
+        "map",
+        "max",
+        "min",
+        "next",
+        "object",
+        "print",
+        "property",
+        "range",
+        "repr",
+        "reversed",
+        "set",
+        "slice",
+        "sorted",
+        "staticmethod",
+        "str",
+        "sum",
+        "super",
+        "tuple",
+        "type",
+        "vars",
+        "zip",
+        "ArithmeticError",
+        "AttributeError",
+        "Ellipsis",
+        "Exception",
+        "ImportError",
+        "IndexError",
+        "KeyError",
+        "MemoryError",
+        "NotImplemented",
+        "NotImplementedError",
+        "OverflowError",
+        "RuntimeError",
+        "TypeError",
+        "ValueError",
+        "ZeroDivisionError",
+    ]
+)
+RESERVED = FRAME | _BUILTINS | {"cls", "self"}
+"""Names that would hide what generated code refers to."""
+
+# What the methods of derivative classes call their attributes and what they compute.
+METHOD_NAMES = frozenset(
+    [
+        "array",
+        "axes",
+        "band",
+        "blocks",
+        "columns",
+        "contract",
+        "coo",
+        "count",
+        "dense",
+        "diagonal",
+        "dot",
+        "dtype",
+        "entries",
+        "factorize",
+        "factors",
+        "fields",
+        "kept",
+        "lower",
+        "matrix",
+        "matvec",
+        "nbytes",
+        "operand",
+        "other",
+        "part",
+        "parts",
+        "result",
+        "rmatvec",
+        "rows",
+        "self",
+        "shape",
+        "shift",
+        "side",
+        "size",
+        "sizes",
+        "solve",
+        "structure",
+        "tensor_shape",
+        "values",
+        "weight",
+        "width",
+    ]
+)
+
+# What bears these names in code is numbered where that is needed.
+_RENAMED = ("a definition", "an index", "a parameter")
+
+
+def in_code(dim: str) -> str:
+    """Return what code calls a dim, which would hide what methods compute: `rows_`."""
+    return dim + "_" if dim.rstrip("_") in METHOD_NAMES else dim
+
+
+def in_spec(symbol: str) -> str:
+    """Return what the spec calls a dim of the code."""
+    return symbol[:-1] if symbol.rstrip("_") in METHOD_NAMES else symbol
 
 
 def check_name(text: Text, what: str, faults: Faults) -> bool:
@@ -41,7 +189,7 @@ def check_name(text: Text, what: str, faults: Faults) -> bool:
     elif keyword.iskeyword(name):
         fault = f"'{name}' cannot be the name of {what}"
         hint = f"'{name}' is a keyword of Python, in which the result is written"
-    elif name in _TAKEN.split():
+    elif name in RESERVED and what not in _RENAMED:
         fault = f"'{name}' cannot be the name of {what}"
         hint = f"the generated code uses '{name}' itself; try '{name}_'"
     elif len(name) > _LONGEST:

@@ -12,7 +12,7 @@ from tensorgen.spec.fields import Field, read_doc, read_fields, read_items, read
 from tensorgen.spec.functions import read_functions
 from tensorgen.spec.inputs import read_dims, read_inputs
 from tensorgen.spec.model import BACKENDS, Definition, Spec
-from tensorgen.spec.names import Namespace, check_name
+from tensorgen.spec.names import Namespace, check_name, in_code
 from tensorgen.spec.nodes import Mapping, Scalar, describe
 from tensorgen.spec.tree import read_tree
 
@@ -64,10 +64,10 @@ def _read_sections(
     if "functions" not in fields:
         faults.add("the file has no 'functions'", Span(source, 0, 0))
     backends = _backends(fields.get("backends"), faults)
-    check_names(by_name, definitions, functions, names)
+    check_names(by_name, dims, definitions, functions, names)
     if module is None:
         return None
-    all_hints = tuple((name, hints.get(name)) for name in dims)
+    all_hints = tuple((in_code(name), hints.get(name)) for name in dims)
     return Spec(
         source, module, doc, all_hints, inputs, definitions, functions, backends
     )

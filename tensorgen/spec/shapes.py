@@ -11,11 +11,11 @@ import warnings
 from tensorgen.errors import Faults, SpecError, Text, fail
 from tensorgen.ir.dims import Dim
 from tensorgen.spec.expressions import tidy
-from tensorgen.spec.names import check_name
+from tensorgen.spec.names import check_name, in_code
 from tensorgen.spec.nodes import Listing, Node, Scalar, describe
 
 _LONGEST = 200
-_LARGEST = 10**15
+LARGEST = 10**15
 _HINT = "a size is an integer, a dim, or sums and multiples of them: n + 2*k - 1"
 
 Dims = dict[str, Text]
@@ -91,7 +91,7 @@ class _Size:
                 size = Dim.of(value)
             case ast.Name(id=name):
                 self.found.setdefault(name, self._place(node))
-                size = Dim.symbol(name)
+                size = Dim.symbol(in_code(name))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 size = -self._size(operand)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -107,7 +107,7 @@ class _Size:
         # At once, since products of sums could grow without bound.
         if size.degree > 1:
             fail("a size must be affine in dims", self._place(node).span(), hint=_HINT)
-        if any(abs(coefficient) > _LARGEST for _, coefficient in size.terms):
+        if any(abs(coefficient) > LARGEST for _, coefficient in size.terms):
             fail("this size is too large", self._place(node).span())
         return size
 

@@ -8,6 +8,7 @@ aliases and tags never come to life.
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -48,9 +49,24 @@ def _build(source: Source, faults: Faults) -> Node:
             builder.take(event)
     except yaml.YAMLError as error:
         _translate(error, builder)
+    except (ValueError, OverflowError):
+        _refuse_number(source)
     if builder.root is None:
         fail("the file is empty", Span(source, 0, 0), hint=_FIRST_LINE)
     return builder.root
+
+
+_ESCAPE = re.compile(r"\\U[0-9A-Fa-f]{8}")
+
+
+def _refuse_number(source: Source) -> NoReturn:
+    """Raise a diagnostic for a number that PyYAML makes no character or version of."""
+    for match in _ESCAPE.finditer(source.text):
+        if int(match[0][2:], 16) > sys.maxunicode:
+            fail(f"there is no character {match[0]}", Span(source, *match.span()))
+    directive = re.search(r"^%.*", source.text, re.MULTILINE)
+    start, end = directive.span() if directive else (0, 0)
+    fail("not valid YAML: a number is too large", Span(source, start, end))
 
 
 _FIRST_LINE = "a spec starts with 'tensorgen: 1'"

@@ -121,7 +121,9 @@ def is_representable(node: Node) -> bool:
         return True
     numerator, denominator = node.coefficient.as_integer_ratio()
     above, below = numerator.bit_length(), denominator.bit_length()
-    return above - below <= _LARGEST and max(above, below) <= _MOST_BITS
+    if above - below > _LARGEST or max(above, below) > _MOST_BITS:
+        return False
+    return abs(node.coefficient) < 1 << _LARGEST
 
 
 def reciprocal(build: Build, x: Array) -> Array:

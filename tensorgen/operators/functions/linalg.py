@@ -19,7 +19,7 @@ from tensorgen.operators.functions.array import (
     show_shape,
 )
 from tensorgen.operators.functions.making import ravel, reshape
-from tensorgen.operators.functions.reductions import normal_axis
+from tensorgen.operators.functions.reductions import Axis, normal_axis
 
 
 def _square(x: Array, name: str) -> None:
@@ -222,11 +222,12 @@ def _triangle(build: Build, A: Array, name: str, sign: int, k: int) -> Array:
     return product(build, axes, [(A, axes)], constraints=[("ge", form, sign * k)])
 
 
-def transpose(build: Build, A: Array, axes: tuple[int, ...] | None = None) -> Array:
+def transpose(build: Build, A: Array, axes: Axis = None) -> Array:
     """Build the array with axes in the order `axes`, reversed by default."""
     order = tuple(reversed(range(A.order)))
     if axes is not None:
-        order = tuple(normal_axis(axis, A.order, "axes") for axis in axes)
+        given = axes if isinstance(axes, tuple) else (axes,)
+        order = tuple(normal_axis(axis, A.order, "axes") for axis in given)
         if sorted(order) != list(range(A.order)):
             message = f"'axes' must name each of the {A.order} axes once"
             raise Misuse(message, [("axes", "")])

@@ -26,7 +26,7 @@ from tensorgen.operators.functions.array import (
     spread,
     squeeze_axes,
 )
-from tensorgen.operators.functions.reductions import normal_axes, normal_axis
+from tensorgen.operators.functions.reductions import Axis, normal_axes, normal_axis
 from tensorgen.operators.reshape import reshape as reshaped
 
 
@@ -73,8 +73,10 @@ def broadcast_to(build: Build, x: Array, shape: Shape) -> Array:
     return spread(build, x, shape, labels)
 
 
-def expand_dims(build: Build, x: Array, axis: int | tuple[int, ...]) -> Array:
+def expand_dims(build: Build, x: Array, axis: Axis) -> Array:
     """Build `x` with new axes of length 1."""
+    if axis is None:
+        raise Misuse("an axis or several are expected: 0, -1, (0, 1)", [("axis", "")])
     count = len(axis) if isinstance(axis, tuple) else 1
     order = x.order + count
     return insert_axes(build, x, normal_axes(axis, order), order)
