@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -20,8 +21,11 @@ def use_pipeline(monkeypatch: pytest.MonkeyPatch) -> Callable[[Compile], None]:
     """
 
     def use(compile_spec: Compile) -> None:
+        def compiled(*given: Any, watch: object = None) -> dict[str, str]:
+            return compile_spec(*given)
+
         module = ModuleType("tensorgen.pipeline")
-        vars(module).update(compile_spec=compile_spec, write=write)
+        vars(module).update(compile_spec=compiled, write=write)
         monkeypatch.setitem(sys.modules, "tensorgen.pipeline", module)
 
     return use
