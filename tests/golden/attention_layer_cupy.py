@@ -458,10 +458,13 @@ class LossProblem:
             K=(K, "h", "d", "k"),
             V=(V, "h", "d", "o"),
         )
-        shapes = [Q.shape, K.shape, V.shape]
+        self._remember([Q.shape, K.shape, V.shape])
+        return cp.concatenate([Q.ravel(), K.ravel(), V.ravel()])
+
+    def _remember(self, shapes: list[tuple[int, ...]]) -> None:
+        """Keep the shapes of what was packed for vectors of its size."""
         self._packed[sum(map(math.prod, shapes))] = shapes
         self._last = None  # a vector may now be of other shapes
-        return cp.concatenate([Q.ravel(), K.ravel(), V.ravel()])
 
     def unpack(self, v: ArrayLike) -> tuple[Array, ...]:
         """Return the inputs that a flat vector holds, as new arrays."""
