@@ -97,7 +97,7 @@ for _name in [name for name in OF_MODULES if name.startswith("numpy.")]:
     OF_MODULES["cupy" + _name.removeprefix("numpy")] = OF_MODULES[_name]
 BUILTINS = words("""
     abs all any bool complex dict divmod enumerate filter float frozenset
-    getattr int isinstance issubclass iter len list map max min next object pow
+    int isinstance issubclass iter len list map max min next object pow
     property range repr reversed round set slice sorted staticmethod str sum
     super tuple type vars zip ArithmeticError AttributeError Exception
     FloatingPointError ImportError IndexError KeyError MemoryError
@@ -106,13 +106,13 @@ BUILTINS = words("""
     """)
 # Methods and attributes of arrays and containers; a module's own come on top.
 ATTRIBUTES = words("""
-    T add all any append argmax argmin argsort astype at axes clip copy count
-    cumsum data diagonal dot dtype eps extend fill flags flat fromkeys get
+    T add all any append argmax argmin argsort astype at axes clip col copy count
+    cumsum data diagonal dot dtype eps extend fill flags flat flatten fromkeys get
     getfield imag index indices indptr item items itemsize join keys kind mask
     max max_value maxexp mean min ndim nbytes nnz nonzero pop prod ravel real
-    repeat reshape round searchsorted setdefault setflags shape size
+    repeat reshape round row searchsorted setdefault setflags shape size
     smallest_normal smallest_subnormal sort split squeeze start step stop
-    strides sum swapaxes take tiny tolist trace transpose update values view
+    strides sum swapaxes take tiny tocoo tolist trace transpose update values view
     writeable perm_c perm_r ptr replace L U solve base name char newbyteorder
     isnative type newaxis names eigenvalues logabsdet
     """)

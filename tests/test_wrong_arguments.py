@@ -128,7 +128,7 @@ def test_operands_of_objects_are_checked_as_arguments_are() -> None:
             ("v", hessian.dot),
             ("v", hessian.__matmul__),
             ("u", hessian.rmatvec),
-            ("b", hessian.solve),
+            ("b", functools.partial(hessian.solve, shift=9.0)),
             ("b", factorization.solve),
         )
         for name, call in calls:

@@ -77,7 +77,8 @@ def _acosh1p(t: Array | Scalar) -> Array:
     "_prod_others": '''
 def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
     """Return for each entry the product of all others along the axes."""
-    axes = range(x.ndim) if axis is None else np.atleast_1d(axis).tolist()
+    whole = tuple(range(x.ndim)) if axis is None else axis
+    axes = whole if isinstance(whole, tuple) else (whole,)
     moved = np.moveaxis(x, axes, range(len(axes)))
     rows = moved.reshape(-1 if x.size else 0, *moved.shape[len(axes) :])
     others = np.ones_like(rows)
