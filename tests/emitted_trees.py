@@ -97,7 +97,7 @@ for _name in [name for name in OF_MODULES if name.startswith("numpy.")]:
     OF_MODULES["cupy" + _name.removeprefix("numpy")] = OF_MODULES[_name]
 BUILTINS = words("""
     abs all any bool complex dict divmod enumerate filter float frozenset
-    int isinstance issubclass iter len list map max min next object pow
+    getattr int isinstance issubclass iter len list map max min next object pow
     property range repr reversed round set slice sorted staticmethod str sum
     super tuple type vars zip ArithmeticError AttributeError Exception
     FloatingPointError ImportError IndexError KeyError MemoryError
