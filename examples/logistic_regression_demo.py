@@ -28,7 +28,8 @@ TOLERANCE = 1e-6
 def generate() -> ModuleType:
     """Run `tensorgen gen` on the spec, and import the module that it writes."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    command = ["gen", str(SPEC), "-o", str(BUILD), "-b", "numpy"]
+    # In a folder of the demo's own, where nobody's work can be lost.
+    command = ["gen", str(SPEC), "-o", str(BUILD), "-b", "numpy", "--force"]
     start = time.perf_counter()
     subprocess.run([sys.executable, "-m", "tensorgen", *command], check=True)
     seconds = time.perf_counter() - start

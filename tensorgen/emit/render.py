@@ -17,6 +17,7 @@ from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.documentation import function_docstring
 from tensorgen.emit.model import Body, Function, Helper, Module, Parameter
 from tensorgen.emit.problems import Problem, problem
+from tensorgen.emit.seal import sealed
 from tensorgen.emit.structured import (
     DERIVATIVE_BASE,
     HESSIAN_BASE,
@@ -94,7 +95,7 @@ def render(
         tell()
         parts.append(layout(part))
     # Two empty lines, as there are around what stands at the margin.
-    return "\n\n".join(parts)
+    return sealed("\n\n".join(parts))
 
 
 def _definitions(source: str) -> Iterator[str]:

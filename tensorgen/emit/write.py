@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tensorgen.emit.exclusive import only_run, undisturbed
-from tensorgen.emit.seal import is_generated
+from tensorgen.emit.seal import is_generated, is_unchanged
 from tensorgen.files import Found, identity, read_regular
 
 _TEMPORARY = ".tensorgen-{}.tmp"
@@ -89,7 +89,9 @@ def _folders(texts: Iterable[Path], changes: Iterable[_Change]) -> list[Path]:
 
 def foreign(data: bytes) -> str | None:
     """Return why a file is not one to overwrite; None if it is ours, unchanged."""
-    return None if is_generated(data) else NOT_OURS
+    if is_unchanged(data):
+        return None
+    return CHANGED if is_generated(data) else NOT_OURS
 
 
 def diff(path: Path, text: str) -> str:

@@ -92,6 +92,20 @@ def test_a_wrong_spec_stops_all_others_from_being_written(shell: Shell) -> None:
     assert shell.files() == ["bad.yaml", "good.yaml", "worse.yaml"]
 
 
+def test_a_file_that_was_changed_is_kept(shell: Shell) -> None:
+    shell.write("a.yaml")
+    mine = shell.write("a_numpy.py", module().replace("x2", "x3"))
+    run = shell("gen", "a.yaml", "-b", "numpy")
+    assert run.code == cli.WRONG
+    assert run.err == (
+        "error: a_numpy.py was changed, by hand or by a formatter, since tensorgen "
+        "generated it; --force overwrites it\n"
+    )
+    assert "x3" in mine.read_text("utf-8")
+    assert shell("gen", "a.yaml", "-b", "numpy", "--force").code == cli.FINE
+    assert mine.read_text("utf-8") == module()
+
+
 def test_line_ends_are_no_change(shell: Shell) -> None:
     shell.write("a.yaml")
     path = shell.folder / "a_numpy.py"

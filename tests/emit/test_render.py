@@ -63,11 +63,11 @@ def test_the_header_names_version_spec_and_hash() -> None:
 
 def test_the_header_says_what_the_module_needs() -> None:
     plain = render(module(simple()))
-    assert plain.split("\n")[1] == "# Needs NumPy alone."
+    assert plain.split("\n")[2] == "# Needs NumPy alone."
     assert "scipy" not in plain.lower()
     special = simple(body=Body((), ("special.erf(x)",), modules=("scipy.special",)))
     source = render(module(special))
-    assert source.split("\n")[1].endswith("imported where used: scipy.special.")
+    assert source.split("\n")[2].endswith("imported where used: scipy.special.")
     assert "    from scipy import special\n\n    (x,) = _arrays" in source
     assert "ImportError: SciPy is not installed." in source
 
