@@ -257,3 +257,19 @@ functions:
     assert "return -2 * (np.where(M > 0, Y - U @ V.T, 0) @ V)" in text
     assert "(w[:, None] - w) * np.triu(W, 1)" in text
     assert "np.triu(W - np.outer(w, w), 1)" in text
+
+
+def test_a_shift_by_the_largest_exponent_guards_nothing_of_its_own() -> None:
+    # A number that may be 0 leaves its exponent out of the shift, and that is selected.
+    source = tensorgen.generate(
+        "tensorgen: 1\n"
+        "inputs: {w: [k], A: [n, k], b: [n], c: [n], p: scalar}\n"
+        "functions:\n"
+        "  f:\n"
+        "    where: s = A @ w\n"
+        "    expr: sum(where(c > 0, log(p*exp(s) + (1 - p)*exp(b)), 0))\n"
+        "    wrt: w\n"
+        "    emit: [value]\n"
+    )
+    _, _, body = source.partition("def f(")[2].split('"""', 2)
+    assert body.count("@ w") == 1

@@ -13,7 +13,7 @@ where they are not read. What no mask multiplies stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from typing import NamedTuple, cast
 
 from tensorgen.ir.graph import Graph
@@ -103,8 +103,13 @@ class _Guard:
         self.varying = set(variables)
         self.masked: set[Node] = set()
         self.data: dict[Node, frozenset[Node]] = {}
-        for node in topological([root]):
+        order = topological([root])
+        for node in order:
             self._note(node)
+        self.sloped = {root}
+        for node in reversed(order):
+            if node in self.sloped:
+                self.sloped.update(_sloped(node))
 
     def _note(self, node: Node) -> None:
         """Note what stands below a node, whose operands are noted."""
@@ -214,6 +219,8 @@ class _Guard:
         for k, masks in enumerate((holds, fails)):
             spared = self.data[sides[1 - k].node]
             masks = tuple(mask._replace(spared=spared) for mask in masks)
+            if node not in self.sloped:
+                masks = ()  # it selects, and no derivative multiplies
             whole = tuple(dict.fromkeys((*context, *masks)))
             own = of_operand(whole, sides[k].labels)
             inner = yield Wanted(sides[k].node, own, wanted)
@@ -316,6 +323,17 @@ class _Factor(NamedTuple):
     ref: Ref
     inner: Guarded
     context: Context
+
+
+def _sloped(node: Node) -> Iterator[Node]:
+    """The operands through which a node has a derivative."""
+    if not isinstance(node, Map):
+        yield from children(node)
+        return
+    slopes = ELEMENTWISE[node.function].partials
+    for arg, slope in zip(node.args, slopes, strict=True):
+        if slope != "0":
+            yield arg.node
 
 
 def _is_infinite(x: Guarded) -> bool:
