@@ -27,7 +27,7 @@ from tests.programs.oracle import joined
 from tests.programs.shrink import shrink
 from tests.random_programs import program
 
-SEEDS = "0:100"
+SEEDS = "0:70"
 
 
 @pytest.fixture(autouse=True)
