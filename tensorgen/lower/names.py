@@ -51,6 +51,7 @@ class Names:
     def __init__(self, reserved: Collection[str]) -> None:
         """Never hand out a name in `reserved`, nor one that Python or the frame has."""
         self._taken = {*reserved, *RESERVED, *dir(builtins)}
+        self._last: dict[str, int] = {}
 
     def pick(self, candidates: Iterable[str]) -> str:
         """The first candidate that is free, else the first one with a number."""
@@ -59,9 +60,11 @@ class Names:
             if self._free(name):
                 break
         else:
-            name = next(
-                numbered for k in count(2) if self._free(numbered := f"{known[0]}_{k}")
-            )
+            stem = known[0]
+            for k in count(self._last.get(stem, 1) + 1):
+                if self._free(name := f"{stem}_{k}"):
+                    self._last[stem] = k
+                    break
         self._taken.add(name)
         return name
 
