@@ -6,7 +6,7 @@ import re
 import textwrap
 
 _SUM = re.compile(r"\bsum_([\w,]+) ")
-_CALL = re.compile(r"\b(max|min|logsumexp|softmax)_(\w)\(")
+_CALL = re.compile(r"\b(max|min|logsumexp|norm|softmax)_(\w)\(")
 _INDICATOR = re.compile(r"(?<![\w\]])\[([^\[\]]* <= [^\[\]]*)\]")
 
 

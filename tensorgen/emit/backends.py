@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tensorgen.operators.helpers import EXPM, RUNNING_LOGSUMEXP
+from tensorgen.operators.helpers import EXPM, NORM, RUNNING_LOGSUMEXP
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,9 @@ BACKENDS: dict[str, Backend] = {
             solving=dict.fromkeys(("band", "sparse"), ("cupyx.scipy.sparse", "scipy")),
             # CuPy's takes single matrices of double precision, and loses digits.
             lacking={"scipy.linalg.expm": EXPM},
-            # CuPy accumulates no logaddexp.
-            helpers={"_running_logsumexp": RUNNING_LOGSUMEXP},
+            # CuPy accumulates no logaddexp. To look whether squares overflowed, the
+            # host would wait for the device.
+            helpers={"_norm": NORM, "_running_logsumexp": RUNNING_LOGSUMEXP},
             refuses=False,
         ),
     )

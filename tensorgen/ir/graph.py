@@ -13,7 +13,8 @@ grow exponentially); the passes view them n-ary within bounds.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar, cast
 
@@ -104,6 +105,15 @@ class Graph:
         return self._intern(Iota, (dim,))
 
     # Products
+
+    @contextmanager
+    def without_rewrites(self) -> Iterator[None]:
+        """Make nodes as they are written, and recognise nothing in them."""
+        before, self.rewrites = self.rewrites, None
+        try:
+            yield
+        finally:
+            self.rewrites = before
 
     def product(
         self,

@@ -306,24 +306,34 @@ class _Printer:
 
     def call(self, node: Call, at: Sequence[Index]) -> Text:
         axes = dict(node.params).get("axes")
-        if isinstance(axes, tuple) and len(node.args) == 1:
-            return self.reduction(node, axes, at)
-        args = ", ".join(map(self.name, node.args))
-        return subscript(f"{node.operator}({args})", at), ATOM
-
-    def reduction(self, node: Call, axes: tuple[int, ...], at: Sequence[Index]) -> Text:
+        if not isinstance(axes, tuple) or len(node.args) > 1:
+            args = ", ".join(map(self.name, node.args))
+            return subscript(f"{node.operator}({args})", at), ATOM
         (arg,) = node.args
+        if node.operator == "unit":
+            kept = [index for axis, index in enumerate(at) if axis not in axes]
+            length, _ = self.reduction("norm", arg, axes, kept)
+            return f"{tight(self.value(arg, at), PRODUCT)} / {length}", PRODUCT
+        if node.operator == "rnorm":
+            length, _ = self.reduction("norm", arg, axes, at)
+            return f"{ONE_OVER}{length}", PRODUCT
+        return self.reduction(node.operator, arg, axes, at)
+
+    def reduction(
+        self, name: str, arg: Node, axes: tuple[int, ...], at: Sequence[Index]
+    ) -> Text:
+        """A function over axes, bound to letters; its result may still have them."""
         inside, bound = [], []
         kept = iter(at)
         pool = letters(self.taken)
         for axis in range(arg.order):
-            same = arg.order == node.order
+            same = arg.order == len(at)
             index = next(kept) if same or axis not in axes else Index.letter(next(pool))
             inside.append(index)
             if axis in axes:
                 bound.append(str(index))
         text = self.within(arg, inside, bound, -1)
-        return f"{node.operator}_{''.join(bound)}({text})", ATOM
+        return f"{name}_{''.join(bound)}({text})", ATOM
 
 
 class _Divisor(NamedTuple):

@@ -29,7 +29,7 @@ from tensorgen.lower.constraints import Solution, solve_constraints
 from tensorgen.lower.solve_systems import solvable
 from tensorgen.lower.templates import template
 from tensorgen.lower.triangles import is_triangle, triangle
-from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrix_functions import logdet_of_factor
@@ -189,15 +189,11 @@ class Plan:
         return self.expansions[node]
 
     def _expanded(self, node: Call) -> Node:
-        expand = OPERATORS[node.operator].expand
-        # What stable forms would recognise here is what is being expanded.
-        rewrites, self.graph.rewrites = self.graph.rewrites, None
-        try:
-            if expand is not None:
-                return expand(self.graph, node)
-            return logdet_of_factor(self.graph, self.factors[node.args[0]])
-        finally:
-            self.graph.rewrites = rewrites
+        found = expansion(self.graph, node)
+        if found is None:
+            with self.graph.without_rewrites():
+                found = logdet_of_factor(self.graph, self.factors[node.args[0]])
+        return found
 
     def _find_multiples(self) -> dict[Node, tuple[Fraction, Product]]:
         """Products that differ from another one by their coefficient alone."""

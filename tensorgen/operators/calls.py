@@ -103,7 +103,7 @@ def _weighted(graph: Graph, node: Call, weights: Node) -> list[Partial]:
 
 
 def _logsumexp_partials(graph: Graph, node: Call) -> list[Partial]:
-    softmax = apply(graph, "softmax", node.args, **dict(node.params))
+    softmax = _over(graph, "softmax", node)
     return _weighted(graph, node, softmax)
 
 
@@ -123,7 +123,7 @@ def _log_softmax_partials(graph: Graph, node: Call) -> list[Partial]:
     gone = _axes(dict(node.params))
     axes = tuple(range(node.order))
     other = tuple(("reduced", a) if a in gone else a for a in axes)
-    softmax = apply(graph, "softmax", node.args, **dict(node.params))
+    softmax = _over(graph, "softmax", node)
     return [
         Partial(node.args[0], axes),
         Partial(node.args[0], other, Fraction(-1), ((softmax, other),)),
@@ -140,8 +140,44 @@ def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
     return _weighted(graph, node, times(graph, hit, share).node)
 
 
+def _over(graph: Graph, operator: str, node: Call) -> Node:
+    """Another function of the same argument over the same axes."""
+    return apply(graph, operator, node.args, **dict(node.params))
+
+
+# The norm, its gradient and one over it (0 at 0) are closed under differentiation, and
+# no square or cube of a norm leaves the range of floats where the result does not.
+
+
+def _norm_partials(graph: Graph, node: Call) -> list[Partial]:
+    return _weighted(graph, node, _over(graph, "unit", node))
+
+
+def _unit_partials(graph: Graph, node: Call) -> list[Partial]:
+    # u[i] by x[j] is (delta(i, j) - u[i] u[j]) / norm(x).
+    gone = _axes(dict(node.params))
+    axes = tuple(range(node.order))
+    kept = tuple(a for a in axes if a not in gone)
+    other = tuple(("reduced", a) if a in gone else a for a in axes)
+    inverse = (_over(graph, "rnorm", node), kept)
+    return [
+        Partial(node.args[0], axes, factors=(inverse,)),
+        Partial(
+            node.args[0], other, Fraction(-1), ((node, axes), (node, other), inverse)
+        ),
+    ]
+
+
+def _rnorm_partials(graph: Graph, node: Call) -> list[Partial]:
+    labels, axes = _operand_labels(node), tuple(range(node.order))
+    unit = (_over(graph, "unit", node), labels)
+    return [
+        Partial(node.args[0], labels, Fraction(-1), (unit, (node, axes), (node, axes)))
+    ]
+
+
 def _prod_partials(graph: Graph, node: Call) -> list[Partial]:
-    others = apply(graph, "prod_others", node.args, **dict(node.params))
+    others = _over(graph, "prod_others", node)
     return _weighted(graph, node, others)
 
 
@@ -208,6 +244,17 @@ def _expand_log_softmax(graph: Graph, node: Call) -> Node:
     return total(graph, [(1, shifted), (-1, log_sum)]).node
 
 
+def _expand_rnorm(graph: Graph, node: Call) -> Node:
+    return apply_map(graph, "inverse", ref(_over(graph, "norm", node))).node
+
+
+def _expand_unit(graph: Graph, node: Call) -> Node:
+    gone = _axes(dict(node.params))
+    kept = tuple(a for a in range(node.order) if a not in gone)
+    norm = Ref(_over(graph, "norm", node), kept)
+    return times(graph, ref(node.args[0]), apply_map(graph, "inverse", norm)).node
+
+
 # The templates of reductions take `axis={axis}`; the keyword is left out where the
 # argument is reduced whole.
 _ROWS = (
@@ -244,6 +291,20 @@ _ROWS = (
         "min", _reduced_dims, _extremum_partials, "np.min({0}{axis})", params=("axes",)
     ),
     Operator(
+        "norm", _reduced_dims, _norm_partials, "_norm({0}{axis})", params=("axes",)
+    ),
+    Operator(
+        "unit",
+        _matrix_dims,
+        _unit_partials,
+        expand=_expand_unit,
+        params=("axes",),
+        scales=True,
+    ),
+    Operator(
+        "rnorm", _reduced_dims, _rnorm_partials, expand=_expand_rnorm, params=("axes",)
+    ),
+    Operator(
         "prod", _reduced_dims, _prod_partials, "np.prod({0}{axis})", params=("axes",)
     ),
     Operator(
@@ -259,3 +320,13 @@ _ROWS = (
 )
 
 OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}
+
+
+def expansion(graph: Graph, node: Node) -> Node | None:
+    """Return what a call is in terms of other nodes; None where it is plain."""
+    expand = OPERATORS[node.operator].expand if isinstance(node, Call) else None
+    if expand is None or not isinstance(node, Call):
+        return None
+    # What stable forms would recognise here is what is being expanded.
+    with graph.without_rewrites():
+        return expand(graph, node)

@@ -94,6 +94,8 @@ def sign(node: Node, depth: int = DEPTH) -> Sign:
             return Sign(number % 2 == 0 and number > 0)
         case Map(function=function):
             return Sign.POSITIVE if function in POSITIVE else Sign(function in SQUARES)
+        case Call(operator="norm" | "rnorm"):
+            return Sign.NONNEGATIVE
         case Sum(terms=terms):
             if any(term.coefficient < 0 for term in terms):
                 return Sign.UNKNOWN

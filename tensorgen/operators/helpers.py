@@ -74,6 +74,22 @@ def _acosh1p(t: Array | Scalar) -> Array:
     """Return acosh(1 + t), exact for a small t."""
     return np.log1p(t + np.sqrt(t) * np.sqrt(t + 2))
 ''',
+    "_norm": '''
+def _norm(x: Array, axis: Any = None) -> Array:
+    """Return the Euclidean norm along the axes, also where squares leave the range."""
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    with np.errstate(over="ignore", under="ignore"):
+        norm = np.asarray(np.sqrt((x * x).sum(axis=axes)))
+    lost = ~((norm > np.finfo(norm.dtype).tiny ** 0.45) & (norm < np.inf))
+    if lost.any():
+        axes = axes if isinstance(axes, tuple) else (axes,)
+        rows = np.moveaxis(x, axes, range(-len(axes), 0))[lost]
+        rows = rows.reshape(len(rows), -1)
+        top = np.max(np.abs(rows), axis=1, initial=0)
+        scale = np.where((top > 0) & (top < np.inf), top, 1)
+        norm[lost] = scale * np.sqrt(((rows / scale[:, None]) ** 2).sum(axis=1))
+    return norm[()]
+''',
     "_prod_others": '''
 def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
     """Return for each entry the product of all others along the axes."""
@@ -171,6 +187,15 @@ def _running_logsumexp(z: Array, axis: int = 0) -> Array:
         sums[step:] = np.logaddexp(sums[step:], sums[:-step])
         step *= 2
     return np.moveaxis(sums, 0, axis)
+'''
+
+NORM = '''
+def _norm(x: Array, axis: Any = None) -> Array:
+    """Return the Euclidean norm along the axes; no square leaves the range."""
+    top = np.max(np.abs(x), axis=axis, keepdims=True) if x.size else np.ones(1)
+    scale = np.where((top > 0) & (top < np.inf), top, 1)
+    root = np.sqrt(((x / scale) ** 2).sum(axis=axis, keepdims=True))
+    return np.squeeze(scale * root, axis=axis)
 '''
 
 EXPM = '''

@@ -51,6 +51,25 @@ def log_softmax(x: Array, axes: Axes) -> Array:
     return shifted - np.log(np.sum(np.exp(shifted), axis=axes, keepdims=True))
 
 
+def norm(x: Array, axes: Axes) -> Array:
+    """Return the Euclidean norm along the axes."""
+    top = np.max(np.abs(x.real), axis=axes, keepdims=True, initial=0.0)
+    scale = np.where(np.isfinite(top) & (top > 0), top, 1.0)
+    root = np.sqrt(np.sum((x / scale) ** 2, axis=axes, keepdims=True))
+    return np.squeeze(scale * root, axis=axes)
+
+
+def rnorm(x: Array, axes: Axes) -> Array:
+    """Return one over the Euclidean norm, and 0 where it is 0."""
+    length = norm(x, axes)
+    return np.where(length == 0, 0.0, 1 / np.where(length == 0, 1.0, length))
+
+
+def unit(x: Array, axes: Axes) -> Array:
+    """Return `x` over its norm, and 0 where that is 0."""
+    return x * np.expand_dims(rnorm(x, axes), axes)
+
+
 def max_(x: Array, axes: Axes) -> Array:
     """Return the mean of the largest entries along the axes."""
     hit = x.real == np.max(x.real, axis=axes, keepdims=True)
@@ -135,6 +154,9 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "logsumexp": logsumexp,
     "softmax": softmax,
     "log_softmax": log_softmax,
+    "norm": norm,
+    "unit": unit,
+    "rnorm": rnorm,
     "max": max_,
     "min": min_,
     "prod": prod,

@@ -84,9 +84,10 @@ class Operator:
     `dims` gives the result's dims from the arguments and parameters. `derivative`
     gives products, or carries tangents and cotangents of each argument. `expand`, if
     given, writes a value in terms of other nodes when code is emitted; otherwise
-    `numpy` is the template of a call. A `view` may share the memory of its argument;
-    `requires` is a module imported lazily. What a matrix must not be is in `refuses`:
-    NumPy raises LinAlgError then.
+    `numpy` is the template of a call. Where the call `scales` its argument,
+    contractions open it, so that nothing large is scaled first. A `view` may share the
+    memory of its argument; `requires` is a module imported lazily. What a matrix must
+    not be is in `refuses`: NumPy raises LinAlgError then.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Operator:
     numpy: str = ""
     expand: Callable[[Graph, Call], Node] | None = None
     params: tuple[str, ...] = field(default=())
+    scales: bool = False
     view: bool = False
     requires: str = ""
     refuses: str = ""

@@ -13,6 +13,7 @@ from math import inf, prod
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, topological
+from tensorgen.operators.calls import OPERATORS
 from tensorgen.passes.spans import Span, span
 
 UNHINTED = 1000
@@ -114,11 +115,9 @@ class CostModel:
             case Map():
                 return STATEMENT + FUNCTION * self.size(node.dims)
             case Call():
-                return (
-                    STATEMENT
-                    + FUNCTION * self.size(node.args[0].dims)
-                    + (self.flops(node))
-                )
+                scaling = 2 * ELEMENT if OPERATORS[node.operator].scales else 0.0
+                entries = self.size(node.args[0].dims)
+                return STATEMENT + (FUNCTION + scaling) * entries + self.flops(node)
             case _:
                 return 0.0
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Product, Sum, children, topological
+from tensorgen.ir.nodes import Call, Node, Product, Sum, children, topological
+from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import Effort, factor_sum, pays
 from tensorgen.passes.rebuild import carry_names, with_operands
@@ -80,12 +81,29 @@ class Flattening:
         """Return a node over new operands, rearranged."""
         fresh = with_operands(self.graph, node, self.new)
         match fresh:
+            case Product() if fresh.inner:
+                spelled = self.spelled_out(fresh)
+                return (
+                    self.product(spelled) if isinstance(spelled, Product) else spelled
+                )
             case Product():
                 return self.product(fresh)
             case Sum():
                 return self.sum(fresh)
             case _:
                 return fresh
+
+    def spelled_out(self, node: Product) -> Node:
+        """A contraction over what its factors scale, where it alone needs them.
+
+        `sum_k unit(A)[i, k] * b[k]` is `A @ b` over norms, without a scaled A.
+        """
+        new = {factor: factor for factor, _ in node.factors}
+        for factor in new:
+            if factor in self.private and _scales(factor):
+                new[factor] = expansion(self.graph, factor) or factor
+                self.private.add(new[factor])
+        return with_operands(self.graph, node, new)
 
     def opens(self, node: Node) -> bool:
         """Whether a product may be looked into where it is used.
@@ -222,3 +240,7 @@ def _compares(node: Sum) -> bool:
     return any(t.node.order < node.order for t in node.terms) and (
         len({term.coefficient > 0 for term in node.terms}) == 2 and not is_sparse(node)
     )
+
+
+def _scales(node: Node) -> bool:
+    return isinstance(node, Call) and OPERATORS[node.operator].scales

@@ -50,6 +50,7 @@ class Form(NamedTuple):
 # Reasons for judging a function at some sizes only.
 SQUARES = "squares of sizes leave the range beyond, as in NumPy"
 PARTIAL = "products of some factors leave the range beyond, as in NumPy"
+INVERSE = "one over what is smaller is no number"
 GAMMA = "SciPy's own: infinite below 1e-308, absolute errors at roots"
 SHARES = "what is nearly 1 differs from it by less than it can say"
 
@@ -177,10 +178,10 @@ SUM_EXP = exp(X) + exp(Y) + exp(Z)
 
 
 def length(text: str) -> Form:
-    """The Euclidean length, whose second derivative takes the third power."""
+    """The Euclidean length, which divides."""
     exact = sqrt(X**2 + Y**2 + Z**2)
-    sizes = (1e-100, 1e100)
-    return Form(text, exact, vector=True, sizes=sizes, whole=True, why=SQUARES)
+    sizes = (1e-307, LARGEST)
+    return Form(text, exact, vector=True, sizes=sizes, whole=True, why=INVERSE)
 
 
 def share(text: str, exact: Expr) -> Form:

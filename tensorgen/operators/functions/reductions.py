@@ -230,9 +230,10 @@ def norm(
 ) -> Array:
     """Build an entrywise norm: Euclidean, or with `ord` 1 or inf."""
     axes = normal_axes(axis, x.order)
-    if ord in (None, 2):
-        square = _sum(build, x, axes, mask, power=2)
-        value = elementwise(build, "root", [square])
+    if ord in (None, 2) and axes:
+        value = _call(build, "norm", x, axes, mask, number(build, 0))
+    elif ord in (None, 2):
+        value = elementwise(build, "abs", [x])
     elif ord == 1:
         value = _sum(build, elementwise(build, "abs", [x]), axes, mask)
     elif ord == "inf":
