@@ -40,40 +40,41 @@ PRELOADED = (
 # The tests nearest to a module come first; then, from the cheap to the dear, all that
 # run the package in their own process. Nobody waits for the last but survivors.
 NEAR = {
-    "operators/elementwise": ["calculus/test_rows.py"],
-    "operators/guards": ["operators/test_guards.py"],
+    "operators/elementwise": ["calculus/test_rows.py", "operators/test_functions.py"],
+    "operators/guards": ["operators/test_guards.py", "test_excluded.py"],
     "operators/symmetry": ["operators/test_symmetry.py", "calculus/test_symmetric.py"],
     "operators/definite": ["operators/test_definite.py"],
-    "operators/stable": ["test_naive_texts.py", "operators/test_functions.py"],
+    "operators/stable": [
+        *("operators/test_functions.py", "operators/test_running.py"),
+        *("test_naive_texts.py", "test_excluded.py", "test_spellings.py"),
+    ],
     "operators": [
         *("operators/test_transfers.py", "operators/test_functions.py"),
-        *("operators/test_symmetry.py", "operators/test_definite.py"),
+        *("operators/test_symmetry.py", "operators/test_definite.py", "operators"),
     ],
-    "calculus/expressions": ["lang/test_derivatives.py", "calculus"],
-    "calculus": ["calculus"],
-    "ir": ["ir/test_sums_and_maps.py", "ir/test_product.py", "ir"],
+    "calculus": [
+        *("lang/test_derivatives.py", "calculus", "emit/test_derivatives.py"),
+        *("emit/test_joint_hessians.py", "test_modes.py"),
+    ],
+    "ir": ["ir/test_sums_and_maps.py", "ir/test_product.py", "ir", "lower"],
     "passes": ["passes"],
 }
 STAGES: tuple[tuple[str, ...], ...] = (
-    ("operators/test_functions.py", "operators/test_transfers.py", "calculus"),
-    ("operators", "cookbook"),
-    ("passes", "lower", "ir"),
     ("test_golden.py",),
-    ("emit", "lang"),
+    ("operators/test_functions.py", "operators/test_transfers.py", "calculus"),
+    ("operators", "cookbook", "passes", "lower", "ir"),
+    ("emit", "lang", "test_excluded.py", "test_naive_texts.py"),
     (
-        *(
-            "test_examples.py",
-            "test_functions.py",
-            "test_graphs.py",
-            "test_language.py",
-        ),
-        *("test_structures.py", "test_problems.py", "test_from_matrixcalculus.py"),
-        *("test_found_programs.py", "test_random_graphs.py", "test_modes.py"),
+        *("test_examples.py", "test_functions.py", "test_graphs.py"),
+        *("test_language.py", "test_structures.py", "test_problems.py"),
+        *("test_from_matrixcalculus.py", "test_found_programs.py"),
+        *("test_random_graphs.py", "test_modes.py", "test_effort.py"),
     ),
     (
         *("test_index_notation_against_jax.py", "test_random_programs.py"),
         *("test_definite_matrices.py", "test_device.py", "test_problem_stages.py"),
         *("test_operator_table.py", "test_documents.py", "test_demo.py"),
+        *("test_accuracy.py", "test_extremes.py", "test_spellings.py"),
     ),
 )
 
@@ -91,8 +92,6 @@ def stages(mutant: Mutant, most: int) -> Iterator[tuple[str, ...]]:
         yield (own,)
     for tests in near[:1]:
         yield tuple(tests)
-    if mutant.path.startswith("passes/"):
-        yield ("test_golden.py",)
     yield from STAGES[:most]
 
 

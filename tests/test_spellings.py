@@ -42,6 +42,11 @@ def statements(expr: str, wrt: str) -> list[str]:
         ),
         ("x", ("logsumexp(x)", "log(sum(exp(x)))", "-log(1 / sum(exp(x)))")),
         (
+            "x",
+            ("norm(x)", "sqrt(sum(x**2))", "sqrt(x @ x)", "sum(x * x)**(1/2)"),
+        ),
+        ("x", ("norm(x)**3", "sum(x**2)**(3/2)", "(x @ x)**1.5")),
+        (
             "s",
             (
                 "log(1 + exp(s))",
@@ -68,7 +73,7 @@ def statements(expr: str, wrt: str) -> list[str]:
             ),
         ),
     ],
-    ids=("mean", "log-sum-exp", "softplus", "tanh", "attention"),
+    ids=("mean", "log-sum-exp", "norm", "cubed norm", "softplus", "tanh", "attention"),
 )
 def test_spellings_are_one_text(wrt: str, spellings: tuple[str, ...]) -> None:
     first, *others = (statements(text, wrt) for text in spellings)

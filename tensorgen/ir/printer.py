@@ -255,8 +255,6 @@ class _Printer:
         self.taken |= known
         base = self.value(divisor.base.node, at)
         self.taken -= known
-        if divisor.root:
-            return f"sqrt({base[0]})", ATOM
         if divisor.power == 1:
             return base
         power = number(divisor.power)
@@ -337,17 +335,14 @@ class _Printer:
 
 
 class _Divisor(NamedTuple):
-    """One over a power, or over a square root."""
+    """One over a power."""
 
     base: Ref
     power: Fraction = Fraction(1)
-    root: bool = False
 
 
 def _divisor(node: Node) -> _Divisor | None:
     """What a node is one over, if it is that."""
-    if isinstance(node, Map) and node.function == "rroot":
-        return _Divisor(node.args[0], root=True)
     if isinstance(node, Map) and node.function == "pow":
         base, exponent = node.args
         power = constant_value(exponent.node)

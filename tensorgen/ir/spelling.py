@@ -7,7 +7,6 @@ such as 0 where it would divide by 0, is left unsaid.
 from __future__ import annotations
 
 SPELLED = {
-    "root": "sqrt({0})",
     "power_slope": "{1} * {0}**({1} - 1)",
     "power_curve": "{1} * ({1} - 1) * {0}**({1} - 2)",
     "one_minus_square": "(1 - {0}) * (1 + {0})",

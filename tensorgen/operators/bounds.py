@@ -73,7 +73,7 @@ def _is_away_from_zero(node: Node, depth: int = DEPTH) -> bool:
             return sign(node) == Sign.POSITIVE
         case Map(function="pow", args=(base, _)) if depth:
             return _is_away_from_zero(base.node, depth - 1)
-        case Map(function="sqrt" | "root" | "cbrt", args=(base,)) if depth:
+        case Map(function="sqrt" | "cbrt", args=(base,)) if depth:
             return _is_away_from_zero(base.node, depth - 1)
         case Map(function="maximum", args=args) if depth:
             return any(_is_away_from_zero(x.node, depth - 1) for x in args)

@@ -30,7 +30,7 @@ POSITIVE = frozenset(
 )
 """Functions with f(x) > 0."""
 
-SQUARES = frozenset(["abs", "hypot", "relu", "rhypot", "root", "sqrt"])
+SQUARES = frozenset(["abs", "hypot", "relu", "rhypot", "sqrt"])
 """Functions with f(x) >= 0."""
 
 DEPTH = 20

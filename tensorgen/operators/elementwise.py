@@ -49,9 +49,6 @@ _ROWS = (
     Row("log2", ("1 / (x * log(2))",), "np.log2({0})", POSITIVE),
     Row("log10", ("1 / (x * log(10))",), "np.log10({0})", POSITIVE),
     Row("sqrt", ("1 / (2 * sqrt(x))",), "np.sqrt({0})", POSITIVE),
-    # The square root of a sum of squares: its derivative is taken as 0 at 0.
-    Row("root", ("rroot(x) / 2",), "np.sqrt({0})", POSITIVE),
-    Row("rroot", ("-rroot(x)**3 / 2",), "_rroot({0})", POSITIVE),
     Row("cbrt", ("1 / (3 * cbrt(x)**2)",), "np.cbrt({0})", POSITIVE, complex=False),
     Row("pow", ("power_slope(x, y)", "xlogy(x**y, x)"), "{0}**{1}", POSITIVE),
     # The derivatives of x**y by x; at x = 0 as well, where a factor of y removes it.

@@ -52,7 +52,7 @@ ZERO_AT_ZERO = frozenset(
 )
 """Functions that are 0 at 0."""
 
-ONE_AT_ONE = frozenset(["cbrt", "pow", "root", "rroot", "sqrt"])
+ONE_AT_ONE = frozenset(["cbrt", "pow", "sqrt"])
 """Functions that are 1 at 1."""
 
 REGULAR = frozenset(["cholesky", "det", "inv", "logdet"])

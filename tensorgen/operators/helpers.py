@@ -17,11 +17,6 @@ def _sech2(t: Array | Scalar) -> Array:
     e = np.exp(-2 * np.abs(t))
     return 4 * e / (1 + e) ** 2
 ''',
-    "_rroot": '''
-def _rroot(s: Array | Scalar) -> Array:
-    """Return 1 / sqrt(s), and 0 where s is 0."""
-    return np.where(s > 0, 1 / np.sqrt(np.where(s > 0, s, 1)), 0)
-''',
     "_inverse": '''
 def _inverse(x: Array | Scalar) -> Array:
     """Return 1 / x, and 0 where x is 0."""

@@ -253,8 +253,6 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "log2": lambda x: np.log(x) / np.log(2.0),
     "log10": lambda x: np.log(x) / np.log(10.0),
     "sqrt": np.sqrt,
-    "root": root,
-    "rroot": rroot,
     "cbrt": cbrt,
     "pow": pow_,
     "power_slope": power_slope,

@@ -209,8 +209,10 @@ def test_divisors_stand_below_the_line_and_decimals_are_short() -> None:
     square = e.power(e.x, -2)
     assert formula(square) == "1 / x[i]**2"
     assert formula(graph.einsum("ij,j->ij", e.X, square)) == "X[i, j] / x[j]**2"
-    root = graph.map("rroot", "", [(e.s, "")])
-    assert formula(graph.einsum("i,->i", e.x, root)) == "x[i] / sqrt(s)"
+    unit = graph.call("unit", [e.x], e.x.dims, axes=(0,))
+    assert formula(unit) == "x[i] / norm_j(x[j])"
+    inverse = graph.call("rnorm", [e.x], (), axes=(0,))
+    assert formula(graph.einsum("i,->i", e.y, inverse)) == "y[i] / norm_j(x[j])"
     both = e.power(graph.einsum("i,->i", e.x, e.s), -1)
     whole = graph.einsum("ji,j,i->ji", e.X, e.power(e.y, -1), both)
     assert formula(whole) == "X[i, j] / (s * x[j] * y[i])"

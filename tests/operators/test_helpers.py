@@ -13,7 +13,7 @@ from tensorgen.ir.nodes import Lookup
 from tensorgen.lower import lower
 from tensorgen.operators.calls import OPERATORS as CALLS
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.helpers import HELPERS
+from tensorgen.operators.helpers import HELPERS, NORM
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 
 Array = Any
@@ -85,6 +85,37 @@ def test_a_helper_keeps_the_dtype(
     assert np.shape(found) == shape
 
 
+@pytest.mark.parametrize("text", [HELPERS["_norm"], NORM], ids=["numpy", "cupy"])
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_norm_is_that_of_its_entries_whatever_their_size(
+    text: str, axis: Any, dtype: str
+) -> None:
+    space: dict[str, Any] = {"np": np, "Array": Any}
+    exec(text, space)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 4, 2)).astype(dtype)
+    limits = np.finfo(dtype)
+    sizes = (1, limits.tiny, np.sqrt(limits.tiny), np.sqrt(limits.max), limits.max / 64)
+    for size in (*sizes, np.array(sizes[:4])[:, None], 0):
+        scaled = (x * size).astype(dtype)
+        wide = scaled.astype(np.longdouble)
+        expected = np.sqrt((wide**2).sum(axis=axis))
+        with np.errstate(all="raise", under="ignore"):
+            found = space["_norm"](scaled, axis=axis)
+        np.testing.assert_allclose(
+            found, expected.astype(dtype), rtol=8 * float(limits.eps)
+        )
+        assert found.dtype == np.dtype(dtype)
+    x[0, 0, 0] = np.inf
+    assert np.isinf(space["_norm"](x, axis=axis)).any()
+    x[0, 0, 0] = np.nan
+    assert np.isnan(space["_norm"](x, axis=axis)).any()
+    none = x[:, :0]
+    expected = np.sqrt((none**2).sum(axis=axis))
+    np.testing.assert_array_equal(space["_norm"](none, axis=axis), expected)
+
+
 @pytest.mark.parametrize("axis", [None, 0, (0, 1)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_product_of_the_others_is_exact_and_keeps_the_dtype(
@@ -100,7 +131,7 @@ def test_the_product_of_the_others_is_exact_and_keeps_the_dtype(
 
 def test_helpers_give_zero_where_a_limit_is_zero() -> None:
     zero = np.zeros(2)
-    np.testing.assert_array_equal(helper("_rroot")(zero), zero)
+    np.testing.assert_array_equal(helper("_inverse")(zero), zero)
     np.testing.assert_array_equal(helper("_xlogy")(zero, zero), zero)
 
 

@@ -80,7 +80,6 @@ def test_logistic_references_keep_their_digits(t: float) -> None:
 def test_kinks_have_the_derivatives_that_the_language_promises() -> None:
     assert derivative(FUNCTIONS["abs"], 0.0) == 0.0
     assert derivative(FUNCTIONS["relu"], 0.0) == 0.0
-    assert derivative(FUNCTIONS["root"], 0.0) == 0.0
     zero = np.float64(0.0)
     assert derivative(lambda x: FUNCTIONS["maximum"](x, zero), 0.0) == 0.5
     assert derivative(lambda x: FUNCTIONS["minimum"](x, zero), 0.0) == 0.5

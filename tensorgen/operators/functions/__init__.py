@@ -274,8 +274,6 @@ _ROWS = (
 # Rows of the elementwise table that only derivatives and stable forms use.
 _HIDDEN = frozenset(
     [
-        "root",
-        "rroot",
         "xlogx",
         "sech2",
         "step",

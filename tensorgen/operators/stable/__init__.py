@@ -37,7 +37,6 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
     "finite_exp": (numbers.at(0, 1),),
     "expm1": (numbers.at(0, 0),),
     "sqrt": (numbers.at(0, 0), numbers.at(1, 1), norms.root, powers.root),
-    "root": (numbers.at(0, 0), numbers.at(1, 1), norms.root, powers.root),
     "pow": (powers.pow, norms.pow),
     "hypot": (lengths.hypot,),
     "rhypot": (lengths.rhypot,),

@@ -61,7 +61,9 @@ def _power_of_norm(graph: Graph, ref: Ref, e: Fraction) -> Ref | None:
             roots.append(power(graph, factor, e))
         else:
             return None
-    return times(graph, power(graph, Ref(graph.constant(scale), ()), e), *roots)
+    if scale != 1:
+        roots.append(power(graph, Ref(graph.constant(scale), ()), e))
+    return times(graph, *roots)
 
 
 def _length(graph: Graph, ref: Ref) -> tuple[Fraction, Ref] | None:
@@ -69,21 +71,25 @@ def _length(graph: Graph, ref: Ref) -> tuple[Fraction, Ref] | None:
     node = ref.node
     if not isinstance(node, Product) or not node.inner or node.constraints:
         return None
-    if node.coefficient <= 0:
-        return None
     inner = {*range(node.order, len(node.sizes))}
-    x = _base_of_square(node.factors)
-    if x is None or not inner <= {*x.labels} or len({*x.labels}) < len(x.labels):
+    scale, factors = node.coefficient, list(node.factors)
+    if len(factors) == 1:
+        inside, factors = elementwise_factors(factors[0])
+        scale *= inside
+    x = _base_of_square(factors)
+    if scale <= 0 or x is None or not inner <= {*x.labels}:
+        return None
+    if len({*x.labels}) < len(x.labels):
         return None
     axes = tuple(axis for axis, label in enumerate(x.labels) if label in inner)
     kept = tuple(ref.labels[label] for label in x.labels if label not in inner)
-    return node.coefficient, Ref(call(graph, "norm", [x.node], axes=axes), kept)
+    return scale, Ref(call(graph, "norm", [x.node], axes=axes), kept)
 
 
-def _base_of_square(factors: Args) -> Ref | None:
+def _base_of_square(factors: list[Ref]) -> Ref | None:
     match factors:
-        case (factor,) if exponent(factor) == 2:
+        case [factor] if exponent(factor) == 2:
             return arguments(factor)[0]
-        case (first, second) if first == second:
+        case [first, second] if first == second:
             return first
     return None

@@ -54,8 +54,6 @@ def pow(graph: Graph, args: Args) -> Ref | None:
 def _integer_power(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
     if is_condition(base) and e > 0:
         return base
-    if is_map(base, "root") and e % 2 == 0:
-        return power(graph, arguments(base)[0], e / 2)
     if is_map(base, "abs") and e % 2 == 0:
         return power(graph, arguments(base)[0], e)
     if is_map(base, "expm1") and e < 0:
