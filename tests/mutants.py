@@ -32,6 +32,7 @@ from tests.mutations import Mutant, mutants
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "mutants.txt"
 EXPLAINED = ROOT / "tests" / "mutants_explained.txt"
+EQUIVALENT = "Equivalent"  # how the reason of a mutant starts that changes nothing
 LOG = ROOT / "build" / "mutants.jsonl"
 PRELOADED = (
     *("numpy", "scipy.linalg", "scipy.special", "scipy.sparse.linalg", "sympy", "yaml"),
@@ -212,15 +213,23 @@ def explanations() -> dict[str, str]:
 def report(caught: dict[str, str], wanted: int) -> str:
     """Return the text of the results, which may be those of a part."""
     known = explanations()
-    by_file: dict[str, list[str]] = {}
-    for name, by in caught.items():
-        by_file.setdefault(name.partition(":")[0], []).append(by)
+    by_file: dict[str, list[str]] = {"all": []}
+    for name, by in sorted(caught.items()):
+        same = known.get(name, "").startswith(EQUIVALENT)
+        end = "caught" if by else "equivalent" if same else "survived"
+        by_file.setdefault(name.partition(":")[0], []).append(end)
+        by_file["all"].append(end)
     rows = ["Mutants: faults put into the compiler, and what the tests say.", ""]
-    rows.append(f"{'module':<36}{'mutants':>8}{'caught':>8}")
-    for file, ends in sorted(by_file.items()):
-        rows.append(f"{file:<36}{len(ends):>8}{sum(map(bool, ends)):>8}")
-    number, killed = len(caught), sum(map(bool, caught.values()))
-    rows.append(f"{'all':<36}{number:>8}{killed:>8}  {killed / number:.1%}")
+    ends = ("caught", "equivalent", "survived")
+    rows.append(f"{'module':<36}{'mutants':>12}" + "".join(f"{e:>12}" for e in ends))
+    by_file["all"] = by_file.pop("all")  # last
+    for file, found in by_file.items():
+        counts = "".join(f"{found.count(end):>12}" for end in ends)
+        rows.append(f"{file:<36}{len(found):>12}{counts}")
+    whole = by_file["all"]
+    number = len(whole)
+    share = whole.count("caught") / max(1, number - whole.count("equivalent"))
+    rows += ["", f"Caught of those that are not equivalent: {share:.1%}"]
     if number < wanted:
         rows += ["", f"{wanted - number} more have not been tried yet."]
     rows += ["", "Survivors:"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
 import sys
@@ -40,8 +41,11 @@ def line(error: Error) -> str:
     return f"{start}  {where}".rstrip()
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Write the table; 1 where an error is above the bound."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    given = parser.parse_args(arguments)
     with ProcessPoolExecutor(
         os.cpu_count(), mp_context=multiprocessing.get_context("spawn")
     ) as pool:
@@ -54,7 +58,7 @@ def main() -> int:
     for form in FORMS:
         if form.why:
             text += f"{form.text:<20}{limits(form)}{form.why}\n"
-    RESULTS.write_text(text, encoding="utf-8")
+    given.results.write_text(text, encoding="utf-8")
     worst = [e for errors in found for e in errors if not e.worst <= BOUND]
     for e in worst:
         print(f"{line(e)}: got {e.got!r}, true {e.true!r}", file=sys.stderr)

@@ -106,8 +106,19 @@ def summands(graph: Graph, ref: Ref, shares: bool = False) -> list[Summand] | No
 
     If asked for, what is surely below 1 counts as one too: `softmax` and `sigmoid`.
     """
-    found = _Reader(graph, ref, shares).read(ref)
+    try:
+        found = _Reader(graph, ref, shares).read(ref)
+    except _TooManyError:
+        return None
     return found if any(s.exponents for s in found) else None
+
+
+_MOST_READ = 300
+"""How many parts a value has at most that is still seen as one sum."""
+
+
+class _TooManyError(Exception):
+    """A value has too many parts."""
 
 
 class _Reader:
@@ -116,9 +127,15 @@ class _Reader:
     def __init__(self, graph: Graph, ref: Ref, shares: bool) -> None:
         self.graph, self.shares = graph, shares
         self.free = max(ref.labels, default=-1) + 1
+        self.left = _MOST_READ
 
     def read(self, ref: Ref) -> list[Summand]:
         node, half = ref.node, Fraction(1, 2)
+        # What is used in several places is read in each.
+        self.graph.effort.spend()
+        self.left -= 1
+        if not self.left:
+            raise _TooManyError
         value = constant_value(node)
         if value is not None:
             return [Summand(value)]
