@@ -45,6 +45,10 @@ def statements(expr: str, wrt: str) -> list[str]:
             "x",
             ("norm(x)", "sqrt(sum(x**2))", "sqrt(x @ x)", "sum(x * x)**(1/2)"),
         ),
+        (
+            "x",
+            ("var(x)", "mean(x**2) - mean(x)**2", "(sum(x**2) - sum(x)**2 / n) / n"),
+        ),
         ("x", ("norm(x)**3", "sum(x**2)**(3/2)", "(x @ x)**1.5")),
         (
             "s",
@@ -73,7 +77,16 @@ def statements(expr: str, wrt: str) -> list[str]:
             ),
         ),
     ],
-    ids=("mean", "log-sum-exp", "norm", "cubed norm", "softplus", "tanh", "attention"),
+    ids=(
+        "mean",
+        "log-sum-exp",
+        "norm",
+        "variance",
+        "cubed norm",
+        "softplus",
+        "tanh",
+        "attention",
+    ),
 )
 def test_spellings_are_one_text(wrt: str, spellings: tuple[str, ...]) -> None:
     first, *others = (statements(text, wrt) for text in spellings)

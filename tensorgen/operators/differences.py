@@ -6,6 +6,7 @@ known to differ by less than either of them:
     b**p - u * b**(p - 1)      is (b - u) * b**(p - 1), for a sum b with the term u
     sigmoid(t) - sigmoid(-t)   is tanh(t / 2)
     1 + erf(t), 1 - erf(t)     are erfc(-t), erfc(t)
+    mean(a * b) - mean(a) * mean(b)   is mean((a - mean(a)) * (b - mean(b)))
 
 The first makes `1 / (1 + x)**2` of the derivative of `x / (1 + x)`, and `1 / s**3` of
 that of `x / s` with `s = sqrt(1 + x**2)`. Each rule makes one term of two, so that
@@ -77,7 +78,7 @@ def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
             continue
         if first.constraints != second.constraints:
             continue
-        for rule in (_erfc, _opposite, _quotient):
+        for rule in (_erfc, _opposite, _covariance, _quotient):
             better = rule(graph, first, second)
             if better is not None:
                 return [*(t for n, t in enumerate(terms) if n not in (k, m)), better]
@@ -86,6 +87,8 @@ def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
 
 def _starts(factors: Factors) -> bool:
     """Whether a term may be the second one of a rule."""
+    if sum(e for ref, e in factors.powers.items() if _sums(ref)) == 2:
+        return True
     return any(
         _is(ref, "erf")
         or _is(ref, "sigmoid")
@@ -252,6 +255,91 @@ def _opposite(graph: Graph, first: Factors, second: Factors) -> Term | None:
         t, common.coefficient = u, -common.coefficient
     rest = apply(graph, "tanh", times(graph, t, coefficient=Fraction(1, 2)))
     return _built(graph, first, common.coefficient, common.powers, rest)
+
+
+def _covariance(graph: Graph, first: Factors, second: Factors) -> Term | None:
+    """c * A * (sum(a * b) - sum(a) * sum(b) / n), whose sums are over the same n."""
+    difference = _difference(first, second)
+    sums = [(e, ref) for ref, e in difference.items() if _sums(ref)]
+    if sorted(e for e, _ in sums) not in ([-2, 1], [-1, -1, 1]):
+        return None
+    (whole,) = (ref for e, ref in sums if e == 1)
+    parts = [ref for e, ref in sums if e < 0]
+    count = Factors(-second.coefficient / first.coefficient)
+    for base, e in difference.items():
+        if not _sums(base):
+            count.raise_by(base, e)
+    if count != _count(graph, whole):
+        return None
+    summands = [_summand(ref) for ref in parts]
+    joint = Factors(Fraction(1))
+    for part in (summands * 2)[:2]:
+        joint.coefficient *= part.coefficient
+        for base, e in part.powers.items():
+            joint.raise_by(base, e)
+    if joint != _summand(whole) or not all(map(_is_within, summands)):
+        return None
+    scale = [_power(graph, base, -e) for base, e in count.powers.items()]
+    means = [times(graph, ref, *scale, coefficient=count.coefficient) for ref in parts]
+    centered = [
+        total(graph, [(1, _entry(graph, part)), (-1, mean)])
+        for part, mean in zip(summands, means, strict=True)
+    ]
+    left, right = centered[0], centered[-1]
+    alike = left == right
+    pair = power(graph, left, 2) if alike else times(graph, left, right)
+    labels = tuple(label for label in pair.labels if label < _INNER)
+    found = Ref(graph.product(labels, [pair]), labels)
+    rest = {base: e for base, e in first.powers.items() if base != whole}
+    return _built(graph, first, first.coefficient, rest, found)
+
+
+_INNER = 1_000_000
+"""The first label of what is summed, above all others."""
+
+
+def _sums(ref: Base) -> TypeGuard[Ref]:
+    """Whether a value is a sum over some axes."""
+    node = ref.node if isinstance(ref, Ref) else None
+    return isinstance(node, Product) and bool(node.inner) and not node.constraints
+
+
+def _summand(ref: Ref) -> Factors:
+    """What is summed, as a product of powers."""
+    node = ref.node
+    assert isinstance(node, Product)
+    labels = (*ref.labels, *range(_INNER, _INNER + len(node.inner)))
+    found = Factors(node.coefficient)
+    for factor, axes in node.factors:
+        inside = Ref(factor, tuple(labels[a] for a in axes))
+        _collect(found, inside, Fraction(1), DEPTH)
+    return found
+
+
+def _is_within(summand: Factors) -> bool:
+    """Whether nothing could be taken out of the sum."""
+    refs = (x.value if isinstance(x, Sign) else x for x in summand.powers)
+    return all(max(ref.labels, default=0) >= _INNER for ref in refs)
+
+
+def _entry(graph: Graph, summand: Factors) -> Ref:
+    powers = [_power(graph, base, e) for base, e in summand.powers.items()]
+    return times(graph, *powers, coefficient=summand.coefficient)
+
+
+def _count(graph: Graph, ref: Ref) -> Factors:
+    """How many terms a sum has: 1 over it, as a product of powers."""
+    node = ref.node
+    assert isinstance(node, Product)
+    found = Factors(Fraction(1))
+    for dim in node.inner:
+        size = graph.size(dim)
+        value = constant_value(size)
+        if value is None:
+            found.raise_by(Ref(size, ()), Fraction(1))
+        elif value:
+            found.coefficient /= value
+    return found
 
 
 def _quotient(graph: Graph, first: Factors, second: Factors) -> Term | None:

@@ -64,7 +64,7 @@ def _alike(
     token: str, found: list[str], solid: list[int], chance: random.Random
 ) -> str:
     """Another token of the same kind from the same text."""
-    kind = token[0].isalpha()
+    kind = token[:1].isalpha()
     return chance.choice([found[k] for k in solid if found[k][:1].isalpha() == kind])
 
 
