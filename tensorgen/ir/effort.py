@@ -21,7 +21,7 @@ T = TypeVar("T")
 READING = 80_000
 """The steps in which the text of a function has become nodes: about two seconds."""
 
-PLANNING = 700_000
+PLANNING = 500_000
 """The steps to plan what is emitted for a function, for each; and to write it."""
 
 PASS = 150_000
