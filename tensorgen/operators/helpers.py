@@ -72,17 +72,13 @@ def _acosh1p(t: Array | Scalar) -> Array:
     "_norm": '''
 def _norm(x: Array, axis: Any = None) -> Array:
     """Return the Euclidean norm along the axes, also where squares leave the range."""
-    every = range(x.ndim)
-    axes = axis if isinstance(axis, tuple) else every if axis is None else (axis,)
     with np.errstate(over="ignore", under="ignore"):
-        if axis is None:
-            squares = np.vdot(x, x)
-        else:
-            kept = [k for k in every if k not in axes]
-            squares = np.einsum(x, every, x, every, kept)
+        squares = np.vdot(x, x) if axis is None else (x * x).sum(axis=axis)
         norm = np.asarray(np.sqrt(squares))
     lost = ~((norm > np.finfo(norm.dtype).tiny ** 0.45) & (norm < np.inf))
     if lost.any():
+        whole = tuple(range(x.ndim)) if axis is None else axis
+        axes = whole if isinstance(whole, tuple) else (whole,)
         rows = np.moveaxis(x, axes, range(-len(axes), 0))[lost]
         rows = rows.reshape(len(rows), -1)
         top = np.max(np.abs(rows), axis=1, initial=0)
