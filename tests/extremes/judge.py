@@ -117,7 +117,7 @@ def truth(program: Program, inputs: Inputs) -> Truth | None:
         with mp.workdps(digits):
             try:
                 found = differentiated(text, inputs, wrt)
-            except (ZeroDivisionError, ValueError, OverflowError):
+            except (ZeroDivisionError, ValueError, OverflowError, MemoryError):
                 return None
             complex_ = any(isinstance(e, mp.mpc) for e in found.entries)
             if found.largest > LARGEST or complex_:

@@ -339,7 +339,8 @@ def beside_sigmoid(graph: Graph, pair: Args) -> list[Ref] | None:
 
 def _odds(graph: Graph, ref: Ref, t: Ref) -> Ref | None:
     """`ref * sigmoid(-t)` with exp(t) * sigmoid(-t) = sigmoid(t) taken where it is."""
-    if is_map(ref, "exp") and same(graph, t, arguments(ref)[0]):
+    z = as_exponent(graph, ref)
+    if z is not None and same(graph, t, z):
         return apply(graph, "sigmoid", t)
     if is_map(ref, "expm1") and same(graph, t, arguments(ref)[0]):
         return apply(graph, "tanh", times(graph, t, coefficient=Fraction(1, 2)))

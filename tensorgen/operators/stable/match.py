@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Map, Product, Ref, Sum, constant_value
+from tensorgen.ir.nodes import Call, Map, Product, Ref, Sum, Term, constant_value
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.definite import Sign, sign
+from tensorgen.operators.differences import factors_of
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, times, total
 
@@ -121,4 +122,8 @@ def same(graph: Graph, a: Ref, b: Ref) -> bool:
     """Whether two aligned refs are one value, in whatever order of axes."""
     if set(a.labels) != set(b.labels):
         return False
-    return graph.product(b.labels, [a]) is b.node
+    if graph.product(b.labels, [a]) is b.node:
+        return True
+    # Numbers may stand at another depth: 2 * (x / p) is (2 * x) / p.
+    mine, other = factors_of(Term(Fraction(1), *a)), factors_of(Term(Fraction(1), *b))
+    return mine is not None and mine == other
