@@ -152,9 +152,15 @@ def plain(number: Number) -> Number:
     return number.value if isinstance(number, Jet) else number
 
 
+LARGEST_EXPONENT = 1e7
+EXPONENTIAL = ("cosh", "exp", "sigmoid", "sinh", "softplus", "tanh")
+
+
 def unary(name: str, x: Number) -> Number:
-    """A function of the table below."""
+    """A function of the table below; OverflowError where it would take for ever."""
     function, derivatives = FUNCTIONS[name]
+    if name in EXPONENTIAL and abs(plain(x)) > LARGEST_EXPONENT:
+        raise OverflowError
     if not isinstance(x, Jet):
         return function(x)
     value = function(x.value)
