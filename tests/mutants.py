@@ -46,7 +46,8 @@ NEAR = {
     "operators/symmetry": ["operators/test_symmetry.py", "calculus/test_symmetric.py"],
     "operators/definite": ["operators/test_definite.py"],
     "operators/stable": [
-        *("operators/test_functions.py", "operators/test_running.py"),
+        *("operators/test_stable_rules.py", "operators/test_functions.py"),
+        "operators/test_running.py",
         *("test_naive_texts.py", "test_excluded.py", "test_spellings.py"),
     ],
     "operators": [
