@@ -102,7 +102,9 @@ class Broken:
 
     def __init__(self, mutant: Mutant) -> None:
         inner = mutant.path.removesuffix(".py").replace("/", ".")
-        self.name, self.text = f"tensorgen.{inner}", mutant.text
+        self.is_package = inner.endswith(".__init__")
+        self.name = "tensorgen." + inner.removesuffix(".__init__")
+        self.text = mutant.text
         self.file = str(ROOT / "tensorgen" / mutant.path)
 
     def find_spec(self, name: str, *_: object) -> object:
@@ -111,7 +113,15 @@ class Broken:
 
         if name != self.name:
             return None
-        return spec_from_loader(name, self, origin=self.file)  # type: ignore[arg-type]
+        found = spec_from_loader(
+            name,
+            self,  # type: ignore[arg-type]
+            origin=self.file,
+            is_package=self.is_package,
+        )
+        if found is not None and self.is_package:
+            found.submodule_search_locations = [str(Path(self.file).parent)]
+        return found
 
     def create_module(self, spec: object) -> None:
         """Leave making the module to the system."""

@@ -56,6 +56,13 @@ def mentioned(**given: object) -> dict[str, Array]:
     return {name: np.asarray(value, float) for name, value in given.items()}
 
 
+TRIANGLE = (
+    "sum(exp(x[j]) * v[k], j=range(i + 1), k=range(i + 1))"
+    " / sum(exp(x[j]), j=range(i + 1))"
+)
+"""Shares of what comes before i, and a sum over what does, of another index."""
+
+
 class Case(NamedTuple):
     """A function of x, where it is looked at, and the same as Python of arrays."""
 
@@ -88,6 +95,9 @@ VALUES = [
     ),
     Case("log(5 + (s + exp(x[0])) * exp(x[1]))", [400, 500], {"s": 2}),
     Case("log(sum(exp(x) * (1 + exp(-x))))", [1, -1, 800]),
+    Case("log(sum(exp(x) * (1 + exp(-x))))", [1, -1, 2]),
+    Case("exp(x[0] + log(3))", [2]),
+    Case("(8 * exp(x[0]))**(1 / 3)", [3]),
     Case(
         "log(sum(where(w > 1, exp(x), 0) * v))",
         [1, 2, 900],
@@ -108,6 +118,18 @@ VALUES = [
     Case("sum(exp(x[1:]) * exp(-logaddexp(x, v)[1:]))", [1, 900], {"v": [1, 899]}),
     Case("exp(-p * exp(x[0]))", [800], {"p": 3}),
     Case("exp(-p * exp(x[0]))", [2], {"p": 3}),
+    Case(
+        f"sum({TRIANGLE} * v[i], i)",
+        [1, 3, 2],
+        {"v": [1, 2, 5]},
+        "sum([sum(v[: i + 1]) * v[i] for i in range(n)])",
+    ),
+    Case(
+        f"sum({TRIANGLE.replace('v[k]', 'v[k] * x[j]')}, i)",
+        [1, 3, 2],
+        {"v": [1, 2, 5]},
+        "sum([sum(v[: i + 1]) * sum(softmax(x[: i + 1]) * x[: i + 1]) for i in range(n)])",
+    ),
     Case("sum(exp(v - logsumexp(x)))", [900, 1], {"v": [899, 1]}),
     # Powers beside the logistic function, and of products.
     Case("exp(x[0]) * sigmoid(-x[0])**2", [2]),
@@ -203,6 +225,10 @@ def test_spellings_are_one_text(wrt: str, one: str, other: str) -> None:
         ("X", "ravel(X) @ exp(ravel(Y))", ["(X * np.exp(Y))"], []),
         ("X", "sum(exp(ravel(X) * ravel(Y)))", ["np.exp(X * Y)"], []),
         ("s", "(s * t)**-2", ["1 / (s * t) ** 2"], []),
+        # A product of a sum with an exponential is one sum: one level is enough.
+        ("x", "log(5 + (s + exp(x[0])) * exp(x[1]))", ["level"], ["level_values_2"]),
+        # A range of one index bounds no exponents of another.
+        ("x", "sum((tril(W) @ (X @ exp(x))) / sum(exp(x)))", ["softmax"], ["[:, :,"]),
     ],
 )
 def test_emitted_statements(
