@@ -262,7 +262,8 @@ def _in_product(graph: Graph, ref: Ref, t: Ref, mask: Ref | None) -> Ref | None:
     ]
     sizes = {names[a]: dim for a, dim in enumerate(node.sizes)}
     for k, factor in enumerate(factors):
-        ranges = [c for c in constraints if _is_range(c, factor, ref.labels)]
+        held = _of_exponents(factor)
+        ranges = [c for c in constraints if _is_range(c, held, ref.labels)]
         found = absorbed(graph, factor, t, _joint(graph, mask, ranges, sizes))
         if found is None:
             continue
@@ -290,15 +291,27 @@ def _names(ref: Ref, *others: Ref | None) -> dict[int, int]:
     return dict(enumerate((*ref.labels, *range(free, free + len(node.inner)))))
 
 
-def _is_range(constraint: Constraint, factor: Ref, kept: Sequence[int]) -> bool:
-    """Whether a constraint bounds labels that are summed by others that are not."""
+def _of_exponents(ref: Ref) -> set[int]:
+    """The labels of the exponents in a value, of those that it is not summed over."""
+    node = ref.node
+    if isinstance(node, Map):
+        if node.function == "where":
+            return _of_exponents(arguments(ref)[1])
+        known = node.function in ("cosh", "exp", "pow", "sinh")
+        return set(ref.labels) if known else set()
+    if isinstance(node, Sum):
+        return {x for _, part in terms(ref) for x in _of_exponents(part)}
+    if isinstance(node, Product):
+        inner = {x for factor in node.factors for x in _of_exponents(factor)}
+        return {ref.labels[x] for x in inner if x < node.order}
+    return set()
+
+
+def _is_range(constraint: Constraint, held: set[int], kept: Sequence[int]) -> bool:
+    """Whether it bounds labels of exponents, which are summed, by others that stay."""
     labels = set(constraint.form.labels)
     inner = labels - set(kept)
-    return (
-        constraint.kind == "ge"
-        and inner <= set(factor.labels)
-        and 0 < len(inner) < len(labels)
-    )
+    return constraint.kind == "ge" and inner <= held and 0 < len(inner) < len(labels)
 
 
 def _joint(
@@ -334,7 +347,7 @@ def beside_sigmoid(graph: Graph, pair: Args) -> list[Ref] | None:
         found = absorbed(graph, factor, log)
     if found is None:
         return None
-    return [found] if k == 1 else [found, power(graph, logistic, k - 1)]
+    return [found, power(graph, logistic, k - 1)]
 
 
 def _odds(graph: Graph, ref: Ref, t: Ref) -> Ref | None:
@@ -345,7 +358,7 @@ def _odds(graph: Graph, ref: Ref, t: Ref) -> Ref | None:
     if is_map(ref, "expm1") and same(graph, t, arguments(ref)[0]):
         return apply(graph, "tanh", times(graph, t, coefficient=Fraction(1, 2)))
     coefficient, factors = elementwise_factors(ref)
-    if isinstance(ref.node, Product) and len(factors) < 8:
+    if len(factors) < 8:
         for k, factor in enumerate(factors):
             if factor != ref and (found := _odds(graph, factor, t)) is not None:
                 rest = factors[:k] + factors[k + 1 :]
@@ -385,5 +398,4 @@ def beside_expm1(graph: Graph, pair: Args) -> list[Ref] | None:
     if not same(graph, t, u):
         return None
     mirrored = apply(graph, "rexpm1", negative(graph, t))
-    rest = [power(graph, base, k - 1)] if k != 1 else []
-    return [negative(graph, mirrored), *rest]
+    return [negative(graph, mirrored), power(graph, base, k - 1)]

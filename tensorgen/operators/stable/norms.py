@@ -61,9 +61,7 @@ def _power_of_norm(graph: Graph, ref: Ref, e: Fraction) -> Ref | None:
             roots.append(power(graph, factor, e))
         else:
             return None
-    if scale != 1:
-        roots.append(power(graph, Ref(graph.constant(scale), ()), e))
-    return times(graph, *roots)
+    return times(graph, *roots, power(graph, Ref(graph.constant(scale), ()), e))
 
 
 def _length(graph: Graph, ref: Ref) -> tuple[Fraction, Ref] | None:

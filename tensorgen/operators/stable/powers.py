@@ -38,7 +38,7 @@ def pow(graph: Graph, args: Args) -> Ref | None:
     if e == 1:
         return base
     value = constant_value(base.node)
-    if e == 0:
+    if e == 0 or value == 1:
         return Ref(graph.constant(1), ())
     if value and has_exact_power(value, e):
         return Ref(graph.constant(value**e.numerator), ())
@@ -92,9 +92,8 @@ def of_exponentials(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
         return None
     found = [part for parts in taken if parts for part in parts]
     rest = [f for f, parts in zip(factors, taken, strict=True) if not parts]
-    if coefficient != 1 or rest:
-        found.append(power(graph, times(graph, *rest, coefficient=coefficient), e))
-    return times(graph, *found)
+    others = power(graph, times(graph, *rest, coefficient=coefficient), e)
+    return times(graph, *found, others)
 
 
 def _of_factor(graph: Graph, ref: Ref, e: Fraction) -> list[Ref] | None:
@@ -126,6 +125,6 @@ def powers(graph: Graph, pair: Args) -> list[Ref] | None:
     if first is None or first >= 0:
         return None
     base, second = as_power(other)
-    if exponent(other) == 0 or base != arguments(inverse)[0]:
+    if base != arguments(inverse)[0]:
         return None
-    return [power(graph, base, first + second)] if first + second else []
+    return [power(graph, base, first + second)]

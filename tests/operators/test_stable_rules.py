@@ -1,0 +1,246 @@
+"""Each stable form: its values, its gradients, and what it spares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import mpmath
+import numpy as np
+import pytest
+
+import tensorgen
+from tensorgen.emit import render
+from tests.naive_texts import NAMES, Text, truth
+
+Array = Any
+INPUTS = {
+    "x": "[n]",
+    "v": "[n]",
+    "w": "{shape: [n], positive: true}",
+    "X": "[n, n]",
+    "Y": "[n, n]",
+    "W": "[n, n]",
+    "s": "[]",
+    "t": "[]",
+    "p": "{shape: [], positive: true}",
+}
+
+
+@pytest.fixture(autouse=True)
+def as_it_is_rendered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    # Laying the text out is half of the time, and nothing here depends on it.
+    monkeypatch.setattr(render, "layout", lambda source: source)
+    yield
+
+
+def spec(expr: str, wrt: str = "x") -> str:
+    words = {*re.findall(r"\w+", expr), wrt}
+    inputs = ", ".join(f"{k}: {v}" for k, v in INPUTS.items() if k in words)
+    return (
+        "tensorgen: 1\nmodule: stable\n"
+        f"inputs: {{{inputs}}}\n"
+        f'functions:\n  f: {{expr: "{expr}", wrt: {wrt}, emit: [value, gradient]}}\n'
+    )
+
+
+def statements(expr: str, wrt: str = "x") -> str:
+    """What value and gradient compute, without helpers and documents."""
+    source = tensorgen.generate(spec(expr, wrt))
+    source = re.sub(r'"""[\s\S]*?"""', "", source[source.index("def f(") :])
+    return source[: source.index("def f_value_and_grad")]
+
+
+def mentioned(**given: object) -> dict[str, Array]:
+    return {name: np.asarray(value, float) for name, value in given.items()}
+
+
+TRIANGLE = (
+    "sum(exp(x[j]) * v[k], j=range(i + 1), k=range(i + 1))"
+    " / sum(exp(x[j]), j=range(i + 1))"
+)
+"""Shares of what comes before i, and a sum over what does, of another index."""
+
+
+class Case(NamedTuple):
+    """A function of x, where it is looked at, and the same as Python of arrays."""
+
+    expr: str
+    at: list[float]
+    data: Mapping[str, Any] = MappingProxyType({})
+    python: str = ""
+
+
+VALUES = [
+    # Sums of exponentials: what is taken along, and what is left out.
+    Case(
+        "log(sum(v[i] * (1 + sum(exp(x[j]), j=range(i + 1))), i))",
+        [1, 700, 800],
+        {"v": [3, 2, -0.0]},
+        "log(sum([v[i] * (1 + sum(exp(x[: i + 1]))) for i in range(n)]))",
+    ),
+    Case("log(1 + (p * exp(x[0]))**2)", [500], {"p": 3}),
+    Case(
+        "sum(log(1 + 3 * diag(exp(x))**2))",
+        [400, -1],
+        {},
+        "sum(log(1 + 3 * exp(x)**2))",
+    ),
+    Case(
+        "sum(log(eye(n) + outer(v, exp(x))))",
+        [-1, 900],
+        {"v": [2, 3]},
+        "sum(log(np.eye(2, dtype=int) + v[:, None] * exp(x)))",
+    ),
+    Case("log(5 + (s + exp(x[0])) * exp(x[1]))", [400, 500], {"s": 2}),
+    Case("log(sum(exp(x) * (1 + exp(-x))))", [1, -1, 800]),
+    Case("log(sum(exp(x) * (1 + exp(-x))))", [1, -1, 2]),
+    Case("exp(x[0] + log(3))", [2]),
+    Case("(8 * exp(x[0]))**(1 / 3)", [3]),
+    Case(
+        "log(sum(where(w > 1, exp(x), 0) * v))",
+        [1, 2, 900],
+        {"v": 3 * [1], "w": [2, 2, 1]},
+    ),
+    Case("log(softplus(x[1]) * exp(x[0]) - s * exp(-x[0]))", [900, 1], {"s": 2}),
+    # Where one of two exponents is far below, the other is what remains.
+    Case("log(exp(x[0]) + exp(x[1]))", [-1e20, 1]),
+    Case("log(exp(x[0]) + exp(x[1]))", [1, -1e20]),
+    Case("log(4 + exp(x[0]))", [-1e20]),
+    # A weight of which far out nothing is left is none to take a logarithm of.
+    Case("log(1 + softplus(x[0]) * exp(x[1]))", [-800, 1]),
+    # Quotients.
+    Case("sum(exp(x) * exp(x + v)) / sum(exp(x))", [1, -2], {"v": [1, 2]}),
+    Case("sum(exp(x) * sinh(v * x)) / sum(exp(x))", [1, -2], {"v": [1, 2]}),
+    Case("sum(exp(x) * tanh(x)) / sum(exp(x))", [900, 899]),
+    Case("exp(x[0]) * exp(-logaddexp(x, v)[0])", [900, 1], {"v": [899, 1]}),
+    Case("sum(exp(x[1:]) * exp(-logaddexp(x, v)[1:]))", [1, 900], {"v": [1, 899]}),
+    Case("exp(-p * exp(x[0]))", [800], {"p": 3}),
+    Case("exp(-p * exp(x[0]))", [2], {"p": 3}),
+    Case(
+        f"sum({TRIANGLE.replace('v[k]', 'v[k] * x[j]')}, i)",
+        [1, 3, 2],
+        {"v": [1, 2, 5]},
+        "sum([sum(v[:i]) * sum(softmax(x[:i]) * x[:i]) for i in (1, 2, 3)])",
+    ),
+    Case("sum(exp(v - logsumexp(x)))", [900, 1], {"v": [899, 1]}),
+    # Powers beside the logistic function, and of products.
+    Case("exp(x[0]) * sigmoid(-x[0])**2", [2]),
+    Case("exp(x[0]) * sigmoid(-x[0])**2", [900]),
+    Case("exp(x[0]) * sigmoid(-x[0])", [900]),
+    Case("sqrt(2 * exp(x[0]))", [1400]),
+    Case("sqrt(p * exp(x[0]))", [1.5], {"p": 3}),
+    Case("sqrt(exp(x[0]) * sum(exp(x)))", [700, 701]),
+    Case("1 / sinh(x[0])", [1e-10]),
+    Case("1 / sinh(x[0])", [-3]),
+    # Logarithms of powers and products: of any sign, and of what is positive.
+    Case("log(x[0]**2)", [-1]),
+    Case("log(prod(sigmoid(x)))", [-400, -500, 3], {}, "sum(log(sigmoid(x)))"),
+    Case("log(s * exp(x[0]))", [900], {"s": 3}),
+    Case("log(3 * exp(x[0]) * (s + 2))", [900], {"s": 3}),
+    Case("log(softmax(x)[0])", [-1000, 1]),
+    Case("log(softmax(x)[0])", [1000, 1]),
+    Case("log(2 * sigmoid(x)[0])", [-1000, 1]),
+    # Differences: of even powers but squares there is no better form.
+    Case("1 - tanh(x[0])**4", [0.7]),
+    Case("sum(v * (2 * x - 2 * logsumexp(x)))", [1e6 + 1, 1e6], {"v": [1, 3]}),
+]
+
+
+@pytest.mark.parametrize("case", VALUES, ids=lambda c: f"{c.expr} at {c.at}")
+def test_values_and_gradients_are_true(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = np.vectorize(
+        lambda a, b: mpmath.log(mpmath.exp(a) + mpmath.exp(b)), otypes=[object]
+    )
+    monkeypatch.setitem(NAMES, "logaddexp", pairs)
+    monkeypatch.setitem(
+        NAMES, "logsumexp", lambda x: mpmath.log(sum(map(mpmath.exp, x)))
+    )
+    text = Text("f", case.expr, case.python or case.expr, (), case.data, 0, 1)
+    value, gradient, _ = truth(text._replace(points=(case.at,)), case.at)
+    module = tensorgen.load(spec(case.expr))
+    given = mentioned(x=case.at, **case.data)
+    given = {name: given[name] for name in INPUTS if name in given}
+    with np.errstate(all="ignore"):
+        found, slope = module.f(**given), module.f_grad(**given)
+    np.testing.assert_allclose(found, value, 1e-13, 1e-300)
+    np.testing.assert_allclose(slope, gradient, 1e-12, 1e-12 * np.max(np.abs(gradient)))
+
+
+def test_what_a_weight_of_zero_hides_leaves_no_trace_in_a_share() -> None:
+    # The hidden exponential overflows beside the largest that counts.
+    module = tensorgen.load(spec("v[0] * exp(x[0]) * exp(-s - log(v @ exp(x)))"))
+    x, v = np.array([2000, 1, 2.0]), np.array([0.0, 1, 3])
+    assert module.f(x, v, 0.5) == 0
+    np.testing.assert_array_equal(module.f_grad(x, v, 0.5), np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("wrt", "one", "other"),
+    [
+        ("s", "abs(s)**2", "s**2"),
+        ("s", "1 / (s / t)", "t / s"),
+        ("s", "(s / t)**-2", "t**2 / s**2"),
+        ("s", "log(sigmoid(s / 2))", "log_sigmoid(s / 2)"),
+        ("s", "-log(sigmoid(-s))", "softplus(s)"),
+        ("s", "log1p(exp(s))", "softplus(s)"),
+        ("s", "log(4 + 4 * exp(s)) - log(4)", "softplus(s)"),
+        ("s", "xlogy(t, exp(s))", "t * s"),
+        ("s", "xlogy(t, sigmoid(s))", "t * log_sigmoid(s)"),
+        ("s", "log2(exp(s))", "s / log(2)"),
+        ("s", "log10(exp(s))", "s / log(10)"),
+        ("s", "sigmoid(2 * s) - sigmoid(-2 * s)", "tanh(s)"),
+        ("x", "sum(where(~(x != v), x, v**2))", "sum(where(x == v, x, v**2))"),
+        ("x", "sum(where(~(x == v), x, v**2))", "sum(where(x != v, x, v**2))"),
+        ("x", "sum(where(~~(x < v), x, v**2))", "sum(where(x < v, x, v**2))"),
+        ("x", "sum(x * log(x))", "sum(log(x) * x)"),
+        ("x", "sum(2 * x - 2 * logsumexp(x))", "sum(2 * log_softmax(x))"),
+        ("w", "log(prod(w))", "sum(log(w))"),
+        ("x", "norm(x)**3", "sum(x**2)**(3/2)"),
+        ("x", "norm(x)**4", "sum(x**2)**2"),
+        ("x", "sqrt(3 * sum(x**2))", "norm(x) * sqrt(3)"),
+    ],
+)
+def test_spellings_are_one_text(wrt: str, one: str, other: str) -> None:
+    assert statements(one, wrt) == statements(other, wrt)
+
+
+@pytest.mark.parametrize(
+    ("wrt", "expr", "parts", "spared"),
+    [
+        # The number that a sum is taken relative to is one of its exponents: no weight
+        # that is surely positive is looked at for that.
+        ("s", "log(p * exp(s) - exp(t))", ["np.maximum(s, t)"], ["!="]),
+        # A product of matrices stays one: no array of all three indices.
+        ("X", "sum(log(W @ exp(X)))", ["W @ _finite_exp("], [", None]) * W", "!="]),
+        ("X", "ravel(X) @ exp(ravel(Y))", ["(X * np.exp(Y))"], []),
+        ("X", "sum(exp(ravel(X) * ravel(Y)))", ["np.exp(X * Y)"], []),
+        ("s", "(s * t)**-2", ["1 / (s * t) ** 2"], []),
+        # A product of a sum with an exponential is one sum: one level is enough.
+        ("x", "log(5 + (s + exp(x[0])) * exp(x[1]))", ["level"], ["level_values_2"]),
+        # A range of one index bounds no exponents of another.
+        ("x", "sum((tril(W) @ (X @ exp(x))) / sum(exp(x)))", ["softmax"], ["[:, :,"]),
+    ],
+)
+def test_emitted_statements(
+    wrt: str, expr: str, parts: list[str], spared: list[str]
+) -> None:
+    text = statements(expr, wrt)
+    for part in parts:
+        assert part in text
+    for part in spared:
+        assert part not in text
+
+
+def test_a_row_is_no_share_of_rows_that_it_is_not_in() -> None:
+    # x stands in no row of X, so that exp(x - logsumexp(X)) is no softmax.
+    expr = "sum(exp(x[None, :] - logsumexp(X, axis=1, keepdims=True)))"
+    module = tensorgen.load(spec(expr))
+    x, rows = np.array([1, 2.0]), np.array([[1, 2], [3, 5.0]])
+    shares = np.exp(x) / np.exp(rows).sum(axis=1)[:, None]
+    assert module.f(x, rows) == pytest.approx(shares.sum(), rel=1e-14)
+    np.testing.assert_allclose(module.f_grad(x, rows), shares.sum(axis=0), 1e-14)
