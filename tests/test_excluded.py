@@ -61,6 +61,12 @@ PROGRAMS = {
         {"y": ROWS},
     ),
     "sum(where(M > 0, cumsum(x)*y, 0))": ("x", {"y": ROWS}),
+    "sum(exp(where(M > 0, s*y, 0)))": ("s", {"y": ROWS}),
+    "sum(where(M > 0, log(where(c > 0, s*y, 1)), 0))": ("s", {"y": ROWS}),
+    "sum(where(M[1:, None] > 0, exp(s*triu(W)[1:, :]), 0))": (
+        "s",
+        {"W": np.triu(ONES) * ROWS[:, None]},
+    ),
     # Reductions with conditions.
     "norm(y[i] - X[i, :]@w, i, M[i] > 0)": ("w", {"y": ROWS, "X": ROWS}),
     "var(y[i] - X[i, :]@w, i, M[i] > 0)": ("w", {"y": ROWS, "X": ROWS}),
@@ -257,6 +263,50 @@ functions:
     assert "return -2 * (np.where(M > 0, Y - U @ V.T, 0) @ V)" in text
     assert "(w[:, None] - w) * np.triu(W, 1)" in text
     assert "np.triu(W - np.outer(w, w), 1)" in text
+
+
+@pytest.mark.parametrize(
+    ("expr", "count"),
+    [
+        ("s*y + s**2*q", 2),  # terms that are 0 make a sum that is
+        ("log(cbrt(s*y))", 3),  # a root that is 1 has a logarithm
+        ("atanh(sin(s*y)/2)", 2),
+    ],
+)
+def test_what_is_harmless_where_nothing_is_read_is_selected_no_more(
+    expr: str, count: int
+) -> None:
+    text = tensorgen.generate(f"""tensorgen: 1
+inputs: {{s: scalar, M: [n], y: [n], q: [n]}}
+functions:
+  f: {{expr: "sum(where(M > 0, {expr}, 0))", wrt: s, emit: [value]}}
+""")
+    assert text.partition("def f(")[2].count("np.where(") == count
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "b @ b * logdet(s*A)",
+        "b @ b * det(s*A)",
+        "(b @ inv(s*A) @ b)",
+        "(b @ solve(s*A, b))",
+    ],
+)
+def test_excluded_matrices_may_be_singular(expr: str) -> None:
+    row = expr.replace("A", "A[i, :, :]")
+    module = load(
+        f"sum(where(M[i] > 0, {row}, 0), i)",
+        "s: scalar, A: [n, k, k], b: [k], M: [n]",
+        "s",
+    )
+    matrices = np.stack([[[2, 1], [0, 3.0]], np.zeros((2, 2)), np.eye(2)])
+    regular = matrices + [[[0.0]], [[1]], [[0]]] * np.eye(2)
+    given = {"s": 1.5, "b": np.array([1.0, 2]), "M": np.array([1, 0, 1])}
+    for name in ("f", "f_grad", "f_hess_dense"):
+        function = getattr(module, name)
+        found, wanted = (function(A=a, **given) for a in (matrices, regular))
+        np.testing.assert_allclose(found, wanted, 1e-12)
 
 
 def test_a_shift_by_the_largest_exponent_guards_nothing_of_its_own() -> None:

@@ -181,7 +181,7 @@ class _Guard:
 
     def _is_view(self, node: Product) -> bool:
         """Whether a product merely reads entries of data."""
-        return node not in self.varying and is_light(node) and _has_delta(node)
+        return node not in self.varying and is_light(node) and not excludes(node)
 
     def _selected(self, node: Node, context: Context, other: Ref | int = 0) -> Guarded:
         """`node` where all masks hold, and something else where one does not."""
@@ -340,10 +340,6 @@ def _is_infinite(x: Guarded) -> bool:
     """Whether what is written there is `inf` or `-inf`."""
     parts = [x.node, *children(x.node)]
     return any(isinstance(part, Constant) and part.name == "inf" for part in parts)
-
-
-def _has_delta(node: Product) -> bool:
-    return any(c.kind == "eq" for c in node.constraints)
 
 
 def _same(masks: Context, context: Context) -> bool:

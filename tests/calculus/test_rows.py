@@ -147,6 +147,7 @@ def test_the_derivative_is_that_of_sympy_at_sample_and_extreme_points(
         ("minimum", 1, 2.0, 1.0),
         ("step", 0, 2.0, 0.0),
         ("floor", 0, 2.5, 0.0),
+        ("level", 0, 2.0, 0.0),
     ],
 )
 def test_kinks_follow_the_conventions(
