@@ -49,6 +49,9 @@ NEAR = {
         *("operators/test_functions.py", "operators/test_running.py"),
         *("test_naive_texts.py", "test_excluded.py", "test_spellings.py"),
     ],
+    "operators/calls": ["operators/test_partials.py", "operators/test_functions.py"],
+    "operators/reshape": ["operators/test_transfers.py"],
+    "operators/matrix_functions": ["operators/test_transfers.py"],
     "operators": [
         *("operators/test_transfers.py", "operators/test_functions.py"),
         *("operators/test_symmetry.py", "operators/test_definite.py", "operators"),
