@@ -50,6 +50,9 @@ NEAR = {
         "operators/test_running.py",
         *("test_naive_texts.py", "test_excluded.py", "test_spellings.py"),
     ],
+    "operators/calls": ["operators/test_partials.py", "operators/test_functions.py"],
+    "operators/reshape": ["operators/test_transfers.py"],
+    "operators/matrix_functions": ["operators/test_transfers.py"],
     "operators": [
         *("operators/test_transfers.py", "operators/test_functions.py"),
         *("operators/test_symmetry.py", "operators/test_definite.py", "operators"),
@@ -216,7 +219,7 @@ def explanations() -> dict[str, str]:
     for line in EXPLAINED.read_text("utf-8").splitlines():
         if line[:1] not in ("", " ", "#"):
             name = line
-        elif line.strip() and name:
+        elif line.startswith(" ") and line.strip():
             found[name] = f"{found.get(name, '')} {line.strip()}".strip()
     return found
 

@@ -61,6 +61,12 @@ PROGRAMS = {
         {"y": ROWS},
     ),
     "sum(where(M > 0, cumsum(x)*y, 0))": ("x", {"y": ROWS}),
+    "sum(exp(where(M > 0, s*y, 0)))": ("s", {"y": ROWS}),
+    "sum(where(M > 0, log(where(c > 0, s*y, 1)), 0))": ("s", {"y": ROWS}),
+    "sum(where(M[1:, None] > 0, exp(s*triu(W)[1:, :]), 0))": (
+        "s",
+        {"W": np.triu(ONES) * ROWS[:, None]},
+    ),
     # Reductions with conditions.
     "norm(y[i] - X[i, :]@w, i, M[i] > 0)": ("w", {"y": ROWS, "X": ROWS}),
     "var(y[i] - X[i, :]@w, i, M[i] > 0)": ("w", {"y": ROWS, "X": ROWS}),
@@ -257,6 +263,79 @@ functions:
     assert "return -2 * (np.where(M > 0, Y - U @ V.T, 0) @ V)" in text
     assert "(w[:, None] - w) * np.triu(W, 1)" in text
     assert "np.triu(W - np.outer(w, w), 1)" in text
+
+
+@pytest.mark.parametrize(
+    ("expr", "count"),
+    [
+        ("s*y + s**2*q", 2),  # terms that are 0 make a sum that is
+        ("log(cbrt(s*y))", 3),  # a root that is 1 has a logarithm
+        ("atanh(sin(s*y)/2)", 2),
+    ],
+)
+def test_what_is_harmless_where_nothing_is_read_is_selected_no_more(
+    expr: str, count: int
+) -> None:
+    text = tensorgen.generate(f"""tensorgen: 1
+inputs: {{s: scalar, M: [n], y: [n], q: [n]}}
+functions:
+  f: {{expr: "sum(where(M > 0, {expr}, 0))", wrt: s, emit: [value]}}
+""")
+    assert text.partition("def f(")[2].count("np.where(") == count
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "b @ b * logdet(s*A)",
+        "b @ b * det(s*A)",
+        "(b @ inv(s*A) @ b)",
+        "(b @ solve(s*A, b))",
+    ],
+)
+def test_excluded_matrices_may_be_singular(expr: str) -> None:
+    row = expr.replace("A", "A[i, :, :]")
+    module = load(
+        f"sum(where(M[i] > 0, {row}, 0), i)",
+        "s: scalar, A: [n, k, k], b: [k], M: [n]",
+        "s",
+    )
+    matrices = np.array([[[2, 1], [0, 3]], [[0, 0], [0, 0]], [[1, 0], [0, 1.0]]])
+    regular = matrices + [[[0.0]], [[1]], [[0]]] * np.eye(2)
+    given = {"s": 1.5, "b": np.array([1.0, 2]), "M": np.array([1, 0, 1])}
+    for name in ("f", "f_grad", "f_hess_dense"):
+        function = getattr(module, name)
+        found, wanted = (function(A=a, **given) for a in (matrices, regular))
+        np.testing.assert_allclose(found, wanted, 1e-12)
+
+
+@pytest.mark.parametrize("row", ["max(-log(Y[i, :]))", "norm(2*log(Y[i, :]))"])
+def test_rows_that_are_not_read_have_no_logarithm(row: str) -> None:
+    module = tensorgen.load(f"""tensorgen: 1
+inputs: {{M: [n], Y: [n, d]}}
+functions:
+  f: {{expr: "sum(where(M[i] > 0, {row}, 0), i)"}}
+""")
+    read, spoilt = np.full((2, 3), 2.0), np.array([[2.0] * 3, [-1] * 3])
+    with np.errstate(all="raise"):
+        assert module.f(np.array([1, 0]), spoilt) == module.f(np.array([1, 0]), read)
+
+
+@pytest.mark.parametrize("expr", ["z", "z.T", "-z", "z[1:, :]"])
+def test_a_value_takes_no_logarithm_of_what_is_not_read(expr: str) -> None:
+    module = tensorgen.load(f"""tensorgen: 1
+inputs: {{Y: [n, n], X: [n, d]}}
+functions:
+  f:
+    where: |
+      z[i, k] = sum(log(Y[i, j])*X[j, k], j=range(i))
+    expr: {expr}
+""")
+    y, x = np.tril(1 + ENTRIES, -1), np.ones((N, D))
+    sums = np.tril(np.log(y + 1 - np.tril(ONES, -1)), -1) @ x
+    expected = {"z": sums, "z.T": sums.T, "-z": -sums, "z[1:, :]": sums[1:]}
+    with np.errstate(all="raise"):
+        np.testing.assert_allclose(module.f(y, x), expected[expr], 1e-12)
 
 
 def test_a_shift_by_the_largest_exponent_guards_nothing_of_its_own() -> None:

@@ -163,7 +163,7 @@ class _Guard:
             case Sum():
                 return (yield from self._sum(node, context))
             case Product() if self._is_view(node):
-                return Guarded(node, self._is_read(node, context))
+                return (yield from self._view(node, context))
             case Product():
                 return (yield from self._product(node, context, wanted.finite))
             case Map(function="where"):
@@ -182,6 +182,23 @@ class _Guard:
     def _is_view(self, node: Product) -> bool:
         """Whether a product merely reads entries of data."""
         return node not in self.varying and is_light(node) and _has_delta(node)
+
+    def _view(self, node: Product, context: Context) -> Visit:
+        """What is read is guarded by its own masks; who reads it selects by others."""
+        factors = []
+        for inner, labels in node.factors:
+            found = yield Wanted(inner)
+            factors.append((found.node, labels))
+        sizes = dict(enumerate(node.sizes))
+        constraints = triples(node.constraints)
+        new = self.graph.product(
+            range(node.order),
+            factors,
+            coefficient=node.coefficient,
+            constraints=constraints,
+            sizes=sizes,
+        )
+        return Guarded(new, self._is_read(node, context))
 
     def _selected(self, node: Node, context: Context, other: Ref | int = 0) -> Guarded:
         """`node` where all masks hold, and something else where one does not."""

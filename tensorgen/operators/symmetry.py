@@ -202,9 +202,8 @@ def _renamed(ref: Ref, renaming: Mapping[Label, Label]) -> Ref:
 def _ties(constraint: Constraint, swap: Swap) -> bool:
     """Whether a constraint is the delta of the two axes."""
     kind, form = constraint
-    terms = dict(form.terms)
-    equal = terms in ({swap[0]: 1, swap[1]: -1}, {swap[0]: -1, swap[1]: 1})
-    return kind == "eq" and equal and form.const == 0
+    first, second = swap
+    return kind == "eq" and form.terms == ((first, 1), (second, -1)) and form.const == 0
 
 
 def _turned(

@@ -147,6 +147,7 @@ def test_the_derivative_is_that_of_sympy_at_sample_and_extreme_points(
         ("minimum", 1, 2.0, 1.0),
         ("step", 0, 2.0, 0.0),
         ("floor", 0, 2.5, 0.0),
+        ("level", 0, 2.0, 0.0),
     ],
 )
 def test_kinks_follow_the_conventions(
@@ -173,3 +174,23 @@ def test_the_derivative_between_kinks_is_the_slope(name: str) -> None:
 def test_conditions_have_no_slope() -> None:
     rows = [row for row in ELEMENTWISE.values() if row.boolean]
     assert rows and all(set(row.partials) == {"0"} for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"), [(0, [0, 0]), (1, [1, 0]), (2, [0, 1])]
+)
+def test_a_choice_has_the_slope_of_the_side_that_it_takes(
+    argument: int, expected: list[float]
+) -> None:
+    graph = Graph(StableForms())
+    args = [ref(graph.input(name, [Dim.of("n")])) for name in "xyz"]
+    found = scalar(graph, ELEMENTWISE["where"].partials[argument], args)
+    given = {"x": np.array([1.0, 0.0]), "y": np.ones(2), "z": np.ones(2)}
+    (slope,) = evaluate([found.node], given, FUNCTIONS, OPERATORS, {"n": 2})
+    np.testing.assert_array_equal(np.broadcast_to(slope, 2), expected)
+
+
+def test_the_derivative_of_a_polygamma_function_is_the_next() -> None:
+    orders = np.array([0.0, 1.0, 2.0])
+    expected = [float(mpmath.psi(int(n) + 1, SECOND)) for n in orders]
+    np.testing.assert_allclose(derivative("polygamma", 1, orders), expected, 1e-12)

@@ -11,7 +11,12 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node
-from tensorgen.operators.definite import Sign, is_positive_definite, matrix_sign
+from tensorgen.operators.definite import (
+    Sign,
+    is_positive_definite,
+    matrix_sign,
+    sign,
+)
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 
 M, N = Dim.of("m"), Dim.of("n")
@@ -41,6 +46,9 @@ class Case:
     def total(self, *terms: Node) -> Node:
         return self.g.sum("ij", [(1, term, "ij") for term in terms])
 
+    def shifted(self, sign: int) -> Node:
+        return self.g.sum("i", [(1, self.d, "i"), (sign, self.lam, "")])
+
     def nodes(self) -> dict[str, tuple[Node, Sign]]:
         g, K, A = self.g, self.K, self.A
         gram = g.einsum("ki,kj->ij", A, A)
@@ -60,6 +68,20 @@ class Case:
             "a positive diagonal": (self.diagonal((self.d, "i")), YES),
             "a diagonal of squares": (self.diagonal((self.square, "")), SEMI),
             "any diagonal": (self.diagonal((self.x, "i")), NO),
+            "a diagonal of sums": (self.diagonal((self.shifted(1), "i")), YES),
+            "a diagonal of differences": (self.diagonal((self.shifted(-1), "i")), NO),
+            "a part of a diagonal": (
+                g.product(
+                    "ij",
+                    [(self.d, "i")],
+                    constraints=[
+                        ("eq", {"i": 1, "j": -1}, 0),
+                        ("ge", {"i": 1}, -1),
+                    ],
+                    sizes={"j": N},
+                ),
+                NO,
+            ),
             "a Gram matrix": (gram, SEMI),
             "a weighted Gram matrix": (weighted, SEMI),
             "a Gram matrix with any weights": (
@@ -114,3 +136,14 @@ def test_what_is_shown_holds(name: str) -> None:
     np.testing.assert_allclose(value, value.T, atol=1e-12)
     least = np.linalg.eigvalsh(value).min()
     assert least > 1e-9 if expected == YES else least > -1e-9
+
+
+def test_sums_are_looked_into_so_far_and_no_further() -> None:
+    case = Case()
+    g = case.g
+    matrix, entries = case.K, case.d
+    inverse = g.call("inv", [case.K], (N, N))
+    for _ in range(3000):
+        matrix = g.sum("ij", [(2, matrix, "ij"), (1, inverse, "ij")])
+        entries = g.sum("i", [(2, entries, "i"), (1, case.lam, "")])
+    assert matrix_sign(matrix) == sign(entries) == NO

@@ -11,7 +11,7 @@ from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
-from tensorgen.operators.symmetry import EVEN, ODD, Symmetry, is_even
+from tensorgen.operators.symmetry import EVEN, ODD, Symmetry, is_even, is_symmetric
 
 N, M = Dim.of("n"), Dim.of("m")
 
@@ -45,6 +45,9 @@ class Case:
         diagonal = g.product(
             "ij", [(self.x, "i")], constraints=[("eq", {"i": 1, "j": -1}, 0)]
         )
+        shifted = g.product(
+            "ij", [(self.x, "i")], constraints=[("eq", {"i": 1, "j": -1}, 1)]
+        )
         return {
             "a difference": (self.d, (0, 2), -1),
             "a scaled difference": (self.scaled, (0, 2), -1),
@@ -53,8 +56,14 @@ class Case:
             "its exponential": (g.map("exp", "ijk", [(self.d, "ijk")]), (0, 2), None),
             "squares": (self.D, last, 1),
             "a congruence": (self.gram, last, 1),
+            "a congruence in two steps": (
+                g.einsum("ik,jl,kp,lq,pq->ij", *[self.A] * 4, self.D),
+                last,
+                1,
+            ),
             "an inverse": (g.call("inv", [self.gram], (N, N)), last, 1),
             "a diagonal": (diagonal, last, 1),
+            "a diagonal beside it": (shifted, last, None),
             "a triangle": (lower, last, None),
             "an outer product": (g.einsum("i,j->ij", self.x, self.x), last, 1),
             "no product": (g.einsum("ik,kj->ij", self.A, self.D), last, None),
@@ -81,7 +90,17 @@ def test_promises_count_only_where_they_may() -> None:
     s = graph.input("s", (N, N), ["symmetric"])
     for node in (s, graph.map("exp", "ij", [(s, "ij")]), graph.scale(s, 2)):
         assert Symmetry(promised=True).parity(node, (0, 1)) == 1
+        assert is_symmetric(node)
         assert not is_even(node)
+    assert not is_symmetric(graph.input("a", (N, N)))
+
+
+def test_a_long_way_down_nothing_is_known() -> None:
+    graph = Graph()
+    node = graph.input("s", (N, N), ["symmetric"])
+    for _ in range(3000):
+        node = graph.call("expm", [node], (N, N))
+    assert not is_symmetric(node)
 
 
 @pytest.mark.parametrize(

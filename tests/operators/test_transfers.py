@@ -199,6 +199,45 @@ def test_a_product_is_reshaped_where_one_factor_has_all_axes() -> None:
     assert not is_reshape(graph.einsum("p,p->p", other, flat))
 
 
+def test_a_padded_array_is_reshaped_as_it_is() -> None:
+    graph = Graph()
+    short = graph.input("short", (Dim.of(5),))
+    padded = graph.product(
+        "i",
+        [(short, "k")],
+        constraints=[("eq", {"i": 1, "k": -1}, 0)],
+        sizes={"i": Dim.of(6)},
+    )
+    found = reshape(graph, padded, (Dim.of(2), Dim.of(3)))
+    (matrix,) = value([found], short=np.arange(1.0, 6))
+    np.testing.assert_array_equal(matrix, [[1, 2, 3], [4, 5, 0]])
+
+
+def test_beside_a_reshape_other_arrays_stay_as_they_are() -> None:
+    graph = Graph(StableForms())
+    x, y = graph.input("x", (M, M)), graph.input("y", (K, K * K))
+    flat, inverse = reshape(graph, y, (K * K * K,)), apply(graph, "inv", [x])
+    axes, one = range(2), graph.input("z", (K * K * K,))
+    nodes = [
+        graph.map("sin", axes, [(inverse, axes)]),
+        graph.sum("ij", [(1, inverse, "ij"), (2, inverse, "ij"), (1, x, "ij")]),
+        graph.einsum("p,p->p", flat, one),
+        graph.map("maximum", "p", [(flat, "p"), (one, "p")]),
+        graph.sum("p", [(1, flat, "p"), (1, one, "p")]),
+    ]
+    at, long, z = entries((M, M)), RANDOM.normal(size=(2, 4)), RANDOM.normal(size=8)
+    back, ravelled = np.linalg.inv(at), long.ravel()
+    expected = [
+        np.sin(back),
+        3 * back + at,
+        ravelled * z,
+        np.maximum(ravelled, z),
+        ravelled + z,
+    ]
+    for found, wanted in zip(value(nodes, x=at, y=long, z=z), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
 def test_the_hessian_of_a_ravelled_elementwise_function_is_a_diagonal() -> None:
     graph = Graph(StableForms())
     x = graph.input("x", (M, N))
