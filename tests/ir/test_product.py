@@ -184,6 +184,24 @@ def test_an_indicator_that_a_delta_through_an_index_array_implies_vanishes() -> 
     np.testing.assert_array_equal(value(read, arguments), [0, 7])
 
 
+def test_a_delta_that_fixes_a_multiple_of_a_label_implies_nothing_of_it() -> None:
+    # i == 2 * p, and p >= i: so i is 0.
+    graph = Graph()
+    (x,) = inputs(graph, x=(n,))
+    half, least = ("eq", {"p": 2, "i": -1}, 0), ("ge", {"p": 1, "i": -1}, 0)
+    node = graph.product("", [(x, "i")], constraints=[half, least], sizes={"p": n})
+    np.testing.assert_array_equal(value(node, {"x": [5, 6, 7]}), 5)
+
+
+def test_what_stands_beside_a_delta_is_one_factor() -> None:
+    graph = Graph()
+    x, y = inputs(graph, x=(n,), y=(n,))
+    diagonal = ("eq", {"i": 1, "j": -1}, 0)
+    node = graph.product("ij", [(x, "i"), (y, "i")], constraints=[diagonal])
+    assert isinstance(node, Product)
+    assert [ref.node for ref in node.factors] == [graph.einsum("i,i->i", x, y)]
+
+
 def test_an_indicator_that_the_ranges_refute_gives_zero() -> None:
     graph = Graph()
     (x,) = inputs(graph, x=(n,))
