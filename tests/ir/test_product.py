@@ -145,7 +145,7 @@ def test_a_slice_of_a_slice_is_one_slice() -> None:
 
 def test_a_block_of_a_block_is_one_block() -> None:
     graph = Graph()
-    (a,) = inputs(graph, A=(n, n))
+    (a,) = inputs(graph, A=(n + 1, n + 1))
 
     def block(node: Node, row: int, column: int) -> Node:
         return graph.product(
@@ -158,10 +158,10 @@ def test_a_block_of_a_block_is_one_block() -> None:
             sizes={"i": node.dims[0] - row, "j": node.dims[1] - column},
         )
 
-    both = block(block(a, 1, 0), 1, 1)
-    assert both is block(a, 2, 1)
-    matrix = np.arange(9.0).reshape(3, 3)
-    np.testing.assert_array_equal(value(both, {"A": matrix}), matrix[2:, 1:])
+    both = block(block(a, 1, 1), 1, 2)
+    assert both is block(a, 2, 3)
+    matrix = np.arange(16.0).reshape(4, 4)
+    np.testing.assert_array_equal(value(both, {"A": matrix}), matrix[2:, 3:])
 
 
 def test_an_indicator_that_the_ranges_imply_vanishes() -> None:
