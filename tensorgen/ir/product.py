@@ -194,7 +194,7 @@ class ProductBuilder:
         Substitution removes a label; everything else removes a constraint. So there
         are at most as many rounds as labels and constraints together.
         """
-        while self.coefficient and self._simplify_once():
+        while self._simplify_once():
             pass
 
     def _simplify_once(self) -> bool:
@@ -242,12 +242,10 @@ class ProductBuilder:
         return Constraint(kind, form)
 
     def _implied(self, form: Affine) -> bool:
-        """Whether a delta makes `form >= 0` hold, by what it says of one label."""
+        """Whether a delta makes `form >= 0` hold, by what it says of one atom."""
         for kind, delta in self.constraints:
             for atom, c in delta.terms if kind == "eq" else ():
-                if isinstance(atom, Lookup) or abs(c) != 1:
-                    continue
-                if form.coefficient(atom):
+                if abs(c) == 1 and form.coefficient(atom):
                     reach = form.substituted(atom, _solved(delta, atom)).bounds(
                         self.sizes
                     )
@@ -381,8 +379,7 @@ class ProductBuilder:
         axes = [label for label in self.out if label in present]
         if not outer and len(axes) == len(self.out):
             return
-        trivial = len(self.factors) <= 1 and not inner
-        if trivial and present <= out:
+        if len(self.factors) <= 1 and present <= out:
             return
         builder = ProductBuilder(self.graph)
         builder.factors, builder.constraints = self.factors, inner

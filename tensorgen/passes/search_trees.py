@@ -142,7 +142,7 @@ class Greedy:
             for k in range(len(near))
             for pair in ((near[k], other) for other in near[k + 1 : k + 1 + MANY])
         }
-        yield from sorted(found) or combinations(places[: MANY + 1], 2)
+        yield from sorted(found) or combinations(places[:MANY], 2)
 
     def _priced(self, i: int, j: int) -> tuple[float, int, int, int, int]:
         product, a, b = self.product, self.left[i][0], self.left[j][0]

@@ -56,7 +56,7 @@ def _pairs(node: Product) -> Iterator[tuple[Pair, tuple[int, int]]]:
         (a, first), (b, second) = node.factors[k], node.factors[m]
         if len(first) < 2 or len(first) != len(second):
             continue
-        if not len({*first}) == len({*first, *second}) == len(first):
+        if {*first} != {*second} or len({*first}) < len(first):
             continue
         if a.serial > b.serial:
             (a, first), (b, second) = (b, second), (a, first)

@@ -169,6 +169,45 @@ def test_an_input_that_nothing_depends_on_has_a_zero_derivative() -> None:
     assert tangent is graph.zeros(y.dims)
 
 
+@pytest.mark.parametrize("varying", [0, 1, 2])
+def test_a_call_carries_the_tangents_of_what_varies_and_no_others(
+    varying: int,
+) -> None:
+    # Three vectors under one triangle of exponentials; one varies at a time.
+    graph = Graph()
+    names = ("a", "b", "c")
+    args = [tensor(graph, name, "j") for name in names]
+    share = apply(graph, "running_share", args, along=(0,))
+    direction = tensor(graph, "d", "j")
+    (tangent,) = pushforward(graph, [share], {args[varying]: direction}, ())
+    at = {name: random("j", k) for k, name in enumerate((*names, "d"))}
+    (got,) = values(graph, [tangent], **at)
+    step = 1e-6
+    ends = [
+        OPERATORS["running_share"](
+            *(
+                at[name] + sign * step * at["d"] * (k == varying)
+                for k, name in enumerate(names)
+            ),
+            along=(0,),
+        )
+        for sign in (1, -1)
+    ]
+    np.testing.assert_allclose(got, (ends[0] - ends[1]) / (2 * step), rtol=1e-7)
+
+
+def test_a_cotangent_of_one_output_is_called_after_what_it_belongs_to() -> None:
+    graph = Graph()
+    x = tensor(graph, "x", "i")
+    h = graph.name(graph.map("sin", "i", [(x, "i")]), "h")
+    f = graph.map("exp", "i", [(h, "i")])
+    # The rows of a Jacobian are of several outputs: nothing is d_h there.
+    pullback(graph, {f: graph.unit(f.dims)}, [x], f.dims)
+    assert not graph.suggestions
+    pullback(graph, {f: tensor(graph, "ct", "i")}, [x], ())
+    assert [*graph.suggestions.values()] == ["d_h"]
+
+
 @pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
 def test_the_second_derivative_of_a_product_divides_by_no_entry(
     axes: tuple[int, ...],

@@ -143,11 +143,63 @@ def test_a_slice_of_a_slice_is_one_slice() -> None:
     assert tail(tail(x, 1), 2) is tail(x, 3)
 
 
+def test_a_block_of_a_block_is_one_block() -> None:
+    graph = Graph()
+    (a,) = inputs(graph, A=(n + 1, n + 1))
+
+    def block(node: Node, row: int, column: int) -> Node:
+        return graph.product(
+            ["i", "j"],
+            [(node, "pq")],
+            constraints=[
+                ("eq", {"p": 1, "i": -1}, -row),
+                ("eq", {"q": 1, "j": -1}, -column),
+            ],
+            sizes={"i": node.dims[0] - row, "j": node.dims[1] - column},
+        )
+
+    both = block(block(a, 1, 1), 1, 2)
+    assert both is block(a, 2, 3)
+    matrix = np.arange(16.0).reshape(4, 4)
+    np.testing.assert_array_equal(value(both, {"A": matrix}), matrix[2:, 3:])
+
+
 def test_an_indicator_that_the_ranges_imply_vanishes() -> None:
     graph = Graph()
     (x,) = inputs(graph, x=(n,))
     bound = ("ge", {"i": -1}, n - 1)
     assert graph.product("i", [(x, "i")], constraints=[bound]) is x
+
+
+def test_an_indicator_that_a_delta_through_an_index_array_implies_vanishes() -> None:
+    # x[p] with p = row[e] - 1 is read where row[e] is 1 or more, and nowhere else.
+    graph = Graph()
+    x, row = graph.input("x", (n,)), graph.input("row", (m,), index=n + 1)
+    entry = Lookup(row, (0,))
+    before = ("eq", {"p": 1, entry: -1}, 1)
+    read = graph.product([0], [(x, ["p"])], constraints=[before])
+    positive = ("ge", {entry: 1}, -1)
+    assert graph.product([0], [(x, ["p"])], constraints=[before, positive]) is read
+    arguments: Mapping[str, Any] = {"x": [5, 6, 7], "row": [0, 3]}
+    np.testing.assert_array_equal(value(read, arguments), [0, 7])
+
+
+def test_a_delta_that_fixes_a_multiple_of_a_label_implies_nothing_of_it() -> None:
+    # i == 2 * p, and p >= i: so i is 0.
+    graph = Graph()
+    (x,) = inputs(graph, x=(n,))
+    half, least = ("eq", {"p": 2, "i": -1}, 0), ("ge", {"p": 1, "i": -1}, 0)
+    node = graph.product("", [(x, "i")], constraints=[half, least], sizes={"p": n})
+    np.testing.assert_array_equal(value(node, {"x": [5, 6, 7]}), 5)
+
+
+def test_what_stands_beside_a_delta_is_one_factor() -> None:
+    graph = Graph()
+    x, y = inputs(graph, x=(n,), y=(n,))
+    diagonal = ("eq", {"i": 1, "j": -1}, 0)
+    node = graph.product("ij", [(x, "i"), (y, "i")], constraints=[diagonal])
+    assert isinstance(node, Product)
+    assert [ref.node for ref in node.factors] == [graph.einsum("i,i->i", x, y)]
 
 
 def test_an_indicator_that_the_ranges_refute_gives_zero() -> None:

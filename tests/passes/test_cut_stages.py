@@ -54,6 +54,13 @@ def test_data_are_held_as_far_up_as_they_go() -> None:
     assert case.cut(value=root).held["data"] == (case.exp(case.exp(case.y)),)
 
 
+def test_of_what_is_returned_and_never_changes_nothing_but_that_is_held() -> None:
+    case = Case()
+    root = case.exp(case.exp(case.y))
+    stages = case.cut(value=case.total(case.exp(case.x)), hessian=root)
+    assert stages.held["data"] == (root,)
+
+
 def test_what_costs_nothing_is_not_held() -> None:
     case = Case()
     turned = case.graph.einsum("ij->ji", case.A)

@@ -130,3 +130,7 @@ def test_what_never_changes_costs_a_call_a_share() -> None:
     gram = case.graph.einsum("ki,kj->ij", case.X, case.X)
     share = cost_of_a_call([gram], case.rates, case.cost)
     assert share == pytest.approx(case.cost.total([gram]) / 20)
+    # And what changes, all of what it costs.
+    applied = case.graph.einsum("ki,i->k", case.X, case.d)
+    each = cost_of_a_call([applied], case.rates, case.cost)
+    assert each == pytest.approx(case.cost.total([applied]))

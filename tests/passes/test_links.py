@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Lookup, Node, Product, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
-from tensorgen.passes.cost import CostModel
-from tensorgen.passes.order_contractions import order_contractions
+from tensorgen.passes import search_trees
+from tensorgen.passes.cost import CostModel, Tree
+from tensorgen.passes.order_contractions import Contraction, order_contractions
+from tensorgen.passes.search_trees import best_tree
 
 N, E, A = Dim.of("n"), Dim.of("e"), Dim.of("a")
 FEW = {"n": 50, "e": 400, "a": 3}
@@ -83,6 +86,23 @@ def test_the_order_changes_no_value(name: str, hints: dict[str, int]) -> None:
         given[other.name] = rng.normal(size=shape)  # type: ignore[attr-defined]
     before, after = evaluate([node, ordered], given, FUNCTIONS, OPERATORS, sizes)
     np.testing.assert_allclose(after, before, rtol=1e-12)
+
+
+def test_without_a_search_the_tree_still_holds_every_link(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def leaves(tree: Tree) -> list[int]:
+        if isinstance(tree, int):
+            return [tree]
+        return [leaf for part in tree for leaf in leaves(part)]
+
+    monkeypatch.setattr(search_trees, "STEPS", 0)
+    mesh = Mesh()
+    node = mesh.nodes()["energies"]
+    assert isinstance(node, Product)
+    plan = best_tree(Contraction(mesh.g, node, CostModel(MANY)))
+    assert plan.cost == inf
+    assert leaves(plan.tree) == [*range(4 + 2)]
 
 
 def test_entries_are_read_before_they_are_multiplied() -> None:

@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -15,7 +16,8 @@ from tensorgen.ir.nodes import Node, Product, topological
 from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes import order_contractions as module
-from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel, Plan
+from tensorgen.passes import search_trees
+from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel, Plan, Tree
 from tensorgen.passes.order_contractions import Contraction, order_contractions
 from tensorgen.passes.search_trees import best_tree
 
@@ -176,3 +178,21 @@ def test_products_of_many_factors_are_ordered_in_little_time() -> None:
     assert all(
         len(n.factors) == 2 for n in topological([ordered]) if isinstance(n, Product)
     )
+
+
+@pytest.mark.parametrize("many", [4, 48])
+def test_every_factor_of_many_is_multiplied_once(
+    many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leaves(tree: Tree) -> list[int]:
+        if isinstance(tree, int):
+            return [tree]
+        return [leaf for part in tree for leaf in leaves(part)]
+
+    monkeypatch.setattr(search_trees, "MANY", many)
+    graph = Graph()
+    pairs = ",".join(x + y for x, y in pairwise("abcdefghijklm"))
+    node = build(graph, f"{pairs}->am", dict.fromkeys("abcdefghijklm", 5))
+    assert isinstance(node, Product)
+    plan = best_tree(Contraction(graph, node, COST))
+    assert sorted(leaves(plan.tree)) == [*range(12)]
