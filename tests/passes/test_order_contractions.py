@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import prod
 
 import numpy as np
@@ -19,7 +19,7 @@ from tensorgen.passes import order_contractions as module
 from tensorgen.passes import search_trees
 from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel, Plan, Tree
 from tensorgen.passes.order_contractions import Contraction, order_contractions
-from tensorgen.passes.search_trees import best_tree
+from tensorgen.passes.search_trees import EXACT, Greedy, best_tree
 
 COST = CostModel({})
 LETTERS = "abcdef"
@@ -196,3 +196,23 @@ def test_every_factor_of_many_is_multiplied_once(
     assert isinstance(node, Product)
     plan = best_tree(Contraction(graph, node, COST))
     assert sorted(leaves(plan.tree)) == [*range(12)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_many_factors_the_cheapest_pair_is_merged_first(seed: int) -> None:
+    class Watched(Greedy):
+        def _merge(self, i: int, j: int) -> float:
+            pairs = combinations(sorted(self.left), 2)
+            assert self._priced(i, j) == min(self._priced(*pair) for pair in pairs)
+            return super()._merge(i, j)
+
+    names = "abcdefghijklmno"
+    random_sizes = random.Random(seed)
+    sizes = {name: random_sizes.choice([2, 3, 5, 10, 40]) for name in names}
+    pairs = ",".join(x + y for x, y in pairwise(names))
+    node = build(Graph(), f"{pairs}->ao", sizes)
+    assert isinstance(node, Product)
+    product = Contraction(Graph(), node, COST)
+    greedy = Watched(product, [(1 << k, k) for k in range(len(product.factors))])
+    greedy.run()
+    assert len(greedy.leaves()) == EXACT
