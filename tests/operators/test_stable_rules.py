@@ -104,6 +104,7 @@ VALUES = [
         [1, 2, 900],
         {"v": 3 * [1], "w": [2, 2, 1]},
     ),
+    Case("log(sum(where(w > 1, exp(x), 0)))", [900, 2, 999], {"w": [2, 2, 1]}),
     Case("log(softplus(x[1]) * exp(x[0]) - s * exp(-x[0]))", [900, 1], {"s": 2}),
     # Where one of two exponents is far below, the other is what remains.
     Case("log(exp(x[0]) + exp(x[1]))", [-1e20, 1]),
@@ -126,7 +127,17 @@ VALUES = [
         "sum([sum(v[:i]) * sum(softmax(x[:i]) * x[:i]) for i in (1, 2, 3)])",
     ),
     Case("sum(exp(v - logsumexp(x)))", [900, 1], {"v": [899, 1]}),
+    Case("(exp(x[0]) - exp(-x[0])) / (exp(x[0]) + exp(-x[0]))", [2]),
+    *(
+        Case(
+            "sum(where(w > 1, 1 + exp(x), 0)) / sum(where(w > 1, exp(x), 0))",
+            at,
+            {"w": [2, 2, 1]},
+        )
+        for at in ([900, 899, 2000], [-300, -299, 3])
+    ),
     # Powers beside the logistic function, and of products.
+    Case("(s * exp(x[0]) + 2) * sigmoid(-x[0])", [900], {"s": 3}),
     Case("exp(x[0]) * sigmoid(-x[0])**2", [2]),
     Case("exp(x[0]) * sigmoid(-x[0])**2", [900]),
     Case("exp(x[0]) * sigmoid(-x[0])", [900]),
@@ -136,6 +147,10 @@ VALUES = [
     Case("1 / sinh(x[0])", [1e-10]),
     Case("1 / sinh(x[0])", [-3]),
     # Logarithms of powers and products: of any sign, and of what is positive.
+    Case("log(sinh(x[0]))", [900]),
+    Case("log(-3 * sinh(x[0]))", [-2]),
+    Case("log(1 + x[0])", [1e-20]),
+    Case("log(sigmoid(x[0]) * exp(x[1]) + sigmoid(-x[0]))", [2, 1]),
     Case("log(x[0]**2)", [-1]),
     Case("log(prod(sigmoid(x)))", [-400, -500, 3], {}, "sum(log(sigmoid(x)))"),
     Case("log(s * exp(x[0]))", [900], {"s": 3}),
@@ -189,6 +204,9 @@ def test_what_a_weight_of_zero_hides_leaves_no_trace_in_a_share() -> None:
         ("s", "-log(sigmoid(-s))", "softplus(s)"),
         ("s", "log1p(exp(s))", "softplus(s)"),
         ("s", "log(4 + 4 * exp(s)) - log(4)", "softplus(s)"),
+        ("s", "log(1 + s)", "log1p(s)"),
+        ("s", "s**2 / s**2 + s", "1 + s"),
+        ("s", "exp(s - logaddexp(s, t))", "sigmoid(s - t)"),
         ("s", "xlogy(t, exp(s))", "t * s"),
         ("s", "xlogy(t, sigmoid(s))", "t * log_sigmoid(s)"),
         ("s", "log2(exp(s))", "s / log(2)"),
@@ -222,6 +240,8 @@ def test_spellings_are_one_text(wrt: str, one: str, other: str) -> None:
         ("s", "(s * t)**-2", ["1 / (s * t) ** 2"], []),
         # A product of a sum with an exponential is one sum: one level is enough.
         ("x", "log(5 + (s + exp(x[0])) * exp(x[1]))", ["level"], ["level_values_2"]),
+        # One entry of a logarithm is one: nothing is reduced.
+        ("x", "log(softmax(x)[0])", ["np.max(x)"], ["inf"]),
         # A range of one index bounds no exponents of another.
         ("x", "sum((tril(W) @ (X @ exp(x))) / sum(exp(x)))", ["softmax"], ["[:, :,"]),
     ],
