@@ -151,6 +151,8 @@ VALUES = [
     Case("log(-3 * sinh(x[0]))", [-2]),
     Case("log(1 + x[0])", [1e-20]),
     Case("log(sigmoid(x[0]) * exp(x[1]) + sigmoid(-x[0]))", [2, 1]),
+    Case("log(sigmoid(x[0]) + sigmoid(x[1]))", [2, 1]),
+    Case("log(sigmoid(x[0]) + sigmoid(x[1]))", [-900, -901]),
     Case("log(x[0]**2)", [-1]),
     Case("log(prod(sigmoid(x)))", [-400, -500, 3], {}, "sum(log(sigmoid(x)))"),
     Case("log(s * exp(x[0]))", [900], {"s": 3}),
@@ -160,6 +162,8 @@ VALUES = [
     Case("log(2 * sigmoid(x)[0])", [-1000, 1]),
     # Differences: of even powers but squares there is no better form.
     Case("1 - tanh(x[0])**4", [0.7]),
+    Case("acosh(1 + 3 * x[0]**2)", [1e-10]),
+    Case("acosh(2 + x[0])", [3]),
     Case("sum(v * (2 * x - 2 * logsumexp(x)))", [1e6 + 1, 1e6], {"v": [1, 3]}),
 ]
 
@@ -204,6 +208,7 @@ def test_what_a_weight_of_zero_hides_leaves_no_trace_in_a_share() -> None:
         ("s", "-log(sigmoid(-s))", "softplus(s)"),
         ("s", "log1p(exp(s))", "softplus(s)"),
         ("s", "log(4 + 4 * exp(s)) - log(4)", "softplus(s)"),
+        ("s", "1 - exp(-s)", "-expm1(-s)"),
         ("s", "log(1 + s)", "log1p(s)"),
         ("s", "s**2 / s**2 + s", "1 + s"),
         ("s", "exp(s - logaddexp(s, t))", "sigmoid(s - t)"),
