@@ -116,6 +116,7 @@ VALUES = [
     Case("sum(exp(x) * exp(x + v)) / sum(exp(x))", [1, -2], {"v": [1, 2]}),
     Case("sum(exp(x) * sinh(v * x)) / sum(exp(x))", [1, -2], {"v": [1, 2]}),
     Case("sum(exp(x) * tanh(x)) / sum(exp(x))", [900, 899]),
+    Case("sum(exp(x) * exp(-s - log(v @ exp(x))))", [900, 899], {"v": [1, 3], "s": 2}),
     Case("exp(x[0]) * exp(-logaddexp(x, v)[0])", [900, 1], {"v": [899, 1]}),
     Case("sum(exp(x[1:]) * exp(-logaddexp(x, v)[1:]))", [1, 900], {"v": [1, 899]}),
     Case("exp(-p * exp(x[0]))", [800], {"p": 3}),
