@@ -339,15 +339,13 @@ def _mask(graph: Graph, s: Summand) -> Ref:
 
 
 def reduced(graph: Graph, operator: str, ref: Ref, over: Mapping[int, Dim]) -> Ref:
-    """Apply a reduction over labels; those that the array lacks are broadcast."""
+    """Apply a reduction over labels of an array, which has them all."""
     from tensorgen.operators.calls import apply as call
 
-    lacking = [x for x in over if x not in ref.labels]
-    labels = (*ref.labels, *lacking)
-    whole = graph.product(labels, [ref], sizes={x: over[x] for x in lacking})
-    axes = tuple(a for a, x in enumerate(labels) if x in over)
-    kept = tuple(x for x in labels if x not in over)
-    return Ref(call(graph, operator, [whole], axes=axes), kept)
+    assert over.keys() <= {*ref.labels}
+    axes = tuple(a for a, x in enumerate(ref.labels) if x in over)
+    kept = tuple(x for x in ref.labels if x not in over)
+    return Ref(call(graph, operator, [ref.node], axes=axes), kept)
 
 
 # Sums of terms of unknown sign

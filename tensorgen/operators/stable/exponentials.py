@@ -37,6 +37,7 @@ from tensorgen.operators.stable.match import (
     as_exponent,
     as_power,
     elementwise_factors,
+    flat,
     is_call,
     is_log_of_number,
     is_map,
@@ -180,7 +181,7 @@ def _divides(ref: Ref) -> bool:
         (ref,) = arguments(ref)
     return any(
         (c * _sign(part) < 0 and is_log_of_sum(part)) or _falls_as_exp(c, part)
-        for c, part in terms(ref)
+        for c, part in flat(ref)
     )
 
 
@@ -205,7 +206,7 @@ def absorbed(graph: Graph, ref: Ref, t: Ref, mask: Ref | None = None) -> Ref | N
     if (z := as_exponent(graph, ref)) is not None:
         if mask is not None:
             z = apply(graph, "where", mask, z, _minus_infinity(graph))
-        together = total(graph, [*terms(z), *terms(t)])
+        together = total(graph, [*terms(z), *flat(t)])
         return apply(graph, _exponential(t), together)
     if isinstance(node, Map) and node.function == "where":
         condition, chosen, rest = arguments(ref)
@@ -228,7 +229,7 @@ def _minus_infinity(graph: Graph) -> Ref:
 
 
 def _exponential(t: Ref) -> str:
-    levelled = any(is_map(part, "level") for _, part in terms(t))
+    levelled = any(is_map(part, "level") for _, part in flat(t))
     return "finite_exp" if levelled else "exp"
 
 

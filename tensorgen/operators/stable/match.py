@@ -110,6 +110,13 @@ def terms(ref: Ref) -> list[Weighted]:
     return [(coefficient * c, part) for c, part in terms(factors[0])]
 
 
+def flat(ref: Ref, depth: int = 4) -> list[Weighted]:
+    """The terms of a sum, and of sums that are terms of it."""
+    if not depth or not isinstance(ref.node, Sum):
+        return terms(ref)
+    return [(c * k, x) for c, part in terms(ref) for k, x in flat(part, depth - 1)]
+
+
 def joined(graph: Graph, parts: Sequence[Weighted]) -> Ref:
     """The sum of terms; one that stands alone stays the node that it is."""
     if len(parts) == 1:
