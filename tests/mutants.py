@@ -216,7 +216,7 @@ def explanations() -> dict[str, str]:
     for line in EXPLAINED.read_text("utf-8").splitlines():
         if line[:1] not in ("", " ", "#"):
             name = line
-        elif line.strip() and name:
+        elif line.startswith(" ") and name:
             found[name] = f"{found.get(name, '')} {line.strip()}".strip()
     return found
 
