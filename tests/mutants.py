@@ -219,7 +219,7 @@ def explanations() -> dict[str, str]:
     for line in EXPLAINED.read_text("utf-8").splitlines():
         if line[:1] not in ("", " ", "#"):
             name = line
-        elif line.startswith(" ") and line.strip():
+        elif line.startswith(" ") and name:
             found[name] = f"{found.get(name, '')} {line.strip()}".strip()
     return found
 

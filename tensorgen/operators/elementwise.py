@@ -44,6 +44,8 @@ _ROWS = (
     Row("log_cosh", ("tanh(x)",), "_log_cosh({0})", extreme=WIDE),
     # The exponential, but so small that its cube is finite: times 0 it is 0.
     Row("finite_exp", ("finite_exp(x)",), "_finite_exp({0})"),
+    # The same for what may be large itself: it is held only where times 0 would matter.
+    Row("large_exp", ("large_exp(x)",), "_large_exp({0})"),
     # A number that the function does not depend on: it has no derivative.
     Row("level", ("0",), "np.nan_to_num({0})", complex=False),
     Row("log2", ("1 / (x * log(2))",), "np.log2({0})", POSITIVE),

@@ -55,6 +55,12 @@ def finite_exp(x: Array) -> Array:
     return np.exp(np.where(x.real > top, top, x))
 
 
+def large_exp(x: Array) -> Array:
+    """Return `exp(x)`, held so small that sums of it are finite."""
+    top = np.log(np.finfo(float).max) - 40
+    return np.exp(np.where(x.real > top, top, x))
+
+
 def acosh1p(t: Array) -> Array:
     """Return `acosh(1 + t)`."""
     return log1p(t + np.sqrt(t) * np.sqrt(t + 2))

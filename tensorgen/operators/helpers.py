@@ -64,6 +64,12 @@ def _finite_exp(x: Array | Scalar) -> Array:
     top = np.log(np.finfo(np.asarray(x).dtype).max) / 3
     return np.exp(np.minimum(x, top))
 ''',
+    "_large_exp": '''
+def _large_exp(x: Array | Scalar) -> Array:
+    """Return exp(x), and a large number where that would be infinite."""
+    top = np.log(np.finfo(np.asarray(x).dtype).max) - 40
+    return np.exp(np.minimum(x, top))
+''',
     "_acosh1p": '''
 def _acosh1p(t: Array | Scalar) -> Array:
     """Return acosh(1 + t), exact for a small t."""

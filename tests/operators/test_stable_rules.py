@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -68,7 +68,7 @@ class Case(NamedTuple):
     """A function of x, where it is looked at, and the same as Python of arrays."""
 
     expr: str
-    at: list[float]
+    at: Sequence[float]
     data: Mapping[str, Any] = MappingProxyType({})
     python: str = ""
 

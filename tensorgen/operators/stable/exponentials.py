@@ -229,8 +229,9 @@ def _minus_infinity(graph: Graph) -> Ref:
 
 
 def _exponential(t: Ref) -> str:
+    """The function that takes an exponent which may lie far above its level."""
     levelled = any(is_map(part, "level") for _, part in flat(t))
-    return "finite_exp" if levelled else "exp"
+    return "large_exp" if levelled else "exp"
 
 
 def written_out(graph: Graph, ref: Ref) -> Ref:
