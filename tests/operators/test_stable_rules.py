@@ -82,6 +82,9 @@ VALUES = [
         "log(sum([v[i] * (1 + sum(exp(x[: i + 1]))) for i in range(n)]))",
     ),
     Case("log(1 + (p * exp(x[0]))**2)", [500], {"p": 3}),
+    # Large is right: what is above a sum is no part of it that a weight of 0 hides.
+    Case("exp(2 * x[0]) / (v @ exp(x))", [500, 1], {"v": [1, 1]}),
+    Case("(exp(x[0]) + exp(x[1])) / (v @ exp(x))", [500, 0], {"v": [0, 1]}),
     Case(
         "sum(log(1 + 3 * diag(exp(x))**2))",
         [400, -1],
