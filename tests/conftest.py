@@ -6,11 +6,19 @@ import gc
 
 import pytest
 
+from tensorgen.emit import render
+
 BLOCK = 10  # random programs in one test
 
 
 # Graphs live as long as their tests; looking for cycles takes a tenth of the time.
-gc.set_threshold(50_000, 20, 50)
+gc.set_threshold(400_000, 20, 20)
+
+
+@pytest.fixture
+def plain_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave modules as the templates make them: layout takes a third of the time."""
+    monkeypatch.setattr(render, "layout", lambda source: source)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

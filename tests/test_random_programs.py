@@ -11,7 +11,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tensorgen.calculus.expressions import Differentiate
-from tensorgen.emit import render
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.interpret import evaluate
@@ -27,13 +26,10 @@ from tests.programs.oracle import joined
 from tests.programs.shrink import shrink
 from tests.random_programs import program
 
-SEEDS = "0:50"
+SEEDS = "0:40"
 
 
-@pytest.fixture(autouse=True)
-def plain_layout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave modules as the templates make them: layout takes a third of the time."""
-    monkeypatch.setattr(render, "layout", lambda source: source)
+pytestmark = pytest.mark.usefixtures("plain_layout")
 
 
 def test_values_and_derivatives_of_random_programs(seeds: range) -> None:
