@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tensorgen.emit import render
 from tensorgen.errors import SpecError
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.functions import FUNCTIONS
@@ -17,11 +16,7 @@ from tests.accuracy.measure import BOUND, judged
 from tests.accuracy.measure import load as load_forms
 from tests.accuracy.table import RESULTS
 
-
-@pytest.fixture(autouse=True)
-def as_it_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Numbers are looked at here, not text: laying it out is half of the time.
-    monkeypatch.setattr(render, "layout", lambda source: source)
+pytestmark = pytest.mark.usefixtures("plain_layout")
 
 
 def load(expr: str, wrt: str, inputs: str, emit: str = "") -> Any:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tensorgen
-from tensorgen.emit import render
 from tests.naive_texts import TEXTS, Text, kept, key, truth
 
 Array = Any
@@ -18,11 +16,7 @@ TRUTHS = kept()
 TINY = 1e-300
 
 
-@pytest.fixture(autouse=True)
-def as_it_is_rendered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Numbers are looked at here, not text: laying it out is half of the time.
-    monkeypatch.setattr(render, "layout", lambda source: source)
-    yield
+pytestmark = pytest.mark.usefixtures("plain_layout")
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.name)

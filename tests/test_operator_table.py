@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from tensorgen.calculus.expressions import Differentiate
-from tensorgen.emit import render
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.interpret import evaluate
@@ -43,11 +42,7 @@ def _table() -> ModuleType:
 TABLE = _table()
 
 
-@pytest.fixture(autouse=True)
-def as_it_is_rendered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Numbers are looked at here, not text: laying it out is half of the time.
-    monkeypatch.setattr(render, "layout", lambda source: source)
-    yield
+pytestmark = pytest.mark.usefixtures("plain_layout")
 
 
 def interpreter(text: str) -> Callable[[dict[str, Array]], Array]:

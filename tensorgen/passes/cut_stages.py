@@ -69,13 +69,10 @@ def substituted(
     """Return `roots` with some nodes replaced by others, the first on each way down."""
     new: dict[Node, Node] = dict(values)
     # What stable forms would recognise has been recognised.
-    rewrites, graph.rewrites = graph.rewrites, None
-    try:
+    with graph.without_rewrites():
         for node in _above(roots, values):
             new[node] = with_operands(graph, node, new)
             carry_names(graph, node, new[node])
-    finally:
-        graph.rewrites = rewrites
     return [new[root] for root in roots]
 
 

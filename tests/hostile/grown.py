@@ -7,20 +7,9 @@ from dataclasses import dataclass, field
 
 from tensorgen.lang.prelude import prelude
 from tensorgen.operators.functions import FUNCTIONS, Parameter
+from tensorgen.spec.model import EMIT_NAMES
 from tests.hostile.hostile_texts import NAMES, NUMBERS
 
-_KINDS = [
-    "value",
-    "gradient",
-    "jacobian",
-    "hessian",
-    "dense_jacobian",
-    "dense_hessian",
-    "hvp",
-    "jvp",
-    "vjp",
-    "problem",
-]
 _SIZES = ("n", "n", "n", "m", "k", "2*n", "n + 1", "n + k - 1", "3", "1", "0")
 _INDICES = ("i", "j", "l")
 _DERIVATIVES = ("grad", "jac", "hess", "hvp", "jvp", "vjp", "delta")
@@ -158,7 +147,7 @@ class Growing:
 
     def emits(self, wrt: list[str]) -> list[str]:
         """What is to be emitted: few, for each costs time."""
-        found = self.chance.sample(_KINDS, self.chance.choice((1, 1, 2, 3)))
+        found = self.chance.sample(EMIT_NAMES, self.chance.choice((1, 1, 2, 3)))
         if self.chance.random() < 0.1:
             found.append(self.chance.choice(("3", "3", "4", "9", "0")))
         if self.chance.random() < 0.1:

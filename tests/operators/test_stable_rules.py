@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tensorgen.emit import render
 from tests.naive_texts import NAMES, Text, truth
 
 Array = Any
@@ -29,11 +28,7 @@ INPUTS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def as_it_is_rendered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Laying the text out is half of the time, and nothing here depends on it.
-    monkeypatch.setattr(render, "layout", lambda source: source)
-    yield
+pytestmark = pytest.mark.usefixtures("plain_layout")
 
 
 def spec(expr: str, wrt: str = "x") -> str:

@@ -79,13 +79,11 @@ def _restored(build: Build, x: Array, axes: Sequence[int], keepdims: bool) -> Ar
     return insert_axes(build, x, axes, x.order + len(axes)) if keepdims else x
 
 
-def _sum(
-    build: Build, x: Array, axes: Sequence[int], mask: Mask, power: int = 1
-) -> Array:
-    """Sum powers of the entries over axes, where the mask holds."""
+def _sum(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
+    """Sum the entries over axes, where the mask holds."""
     if mask.condition is not None:
         x = elementwise(build, "where", [mask.condition, x, number(build, 0)])
-    operands: list[tuple[Array, Sequence[Label]]] = [(x, range(x.order))] * power
+    operands: list[tuple[Array, Sequence[Label]]] = [(x, range(x.order))]
     if mask.weight is not None:
         order = mask.weight.order
         operands.append((mask.weight, range(x.order - order, x.order)))
