@@ -10,6 +10,7 @@ explains.
 import argparse
 from pathlib import Path
 
+from tensorgen.arrays.written import written
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.requests import Mode, gradient, hessians, jacobians
 from tensorgen.errors import Source, SpecError
@@ -90,7 +91,8 @@ class Stages:
             reserved=[parameter.name for parameter in plan.parameters],
             root_names=plan.root_names,
         )
-        return "\n".join([*code.lines, f"return {', '.join(code.returns)}"])
+        text = written(code, "np")
+        return "\n".join([*text.lines, f"return {', '.join(text.returns)}"])
 
     def all(self) -> dict[str, str]:
         """Return the text of each stage by its title."""

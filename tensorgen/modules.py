@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tensorgen import __version__
+from tensorgen.arrays.written import Written, written
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check
 from tensorgen.emit.model import Body, Function, Helper, Holder, Module
@@ -21,7 +22,6 @@ from tensorgen.ir.nodes import Node, children
 from tensorgen.ir.printer import equations
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
-from tensorgen.lower.code import Code
 from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.planner import PlannedFunction
@@ -106,8 +106,8 @@ class ModuleBuilder:
 
         def lowered(
             roots: Sequence[Node], names: Sequence[str], fresh: Sequence[bool]
-        ) -> Code:
-            return lower(
+        ) -> Written:
+            code = lower(
                 self.graph,
                 roots,
                 reserved=[p.name for p in planned.parameters],
@@ -117,6 +117,7 @@ class ModuleBuilder:
                 facts=[check.size for check in planned.source.checks],
                 alias=self.backend.alias,
             )
+            return written(code, self.backend.alias)
 
         function = self.described(planned, lowered)
         checks = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from tensorgen.arrays.written import Written, written
 from tensorgen.emit import arguments
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check, Part
@@ -18,7 +19,6 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
-from tensorgen.lower.code import Code
 from tensorgen.lower.names import Names, describe
 from tensorgen.operators.definite import is_positive_definite
 from tensorgen.passes.cut_stages import (
@@ -33,7 +33,7 @@ from tensorgen.passes.rates import Rate, Rates
 from tensorgen.passes.use_symmetry import use_symmetry
 from tensorgen.planner import PlannedFunction, Planner
 
-Lowered = Callable[[Sequence[Node], Sequence[str], Sequence[bool]], Code]
+Lowered = Callable[[Sequence[Node], Sequence[str], Sequence[bool]], Written]
 Described = Callable[[PlannedFunction, Lowered], Function]
 
 OWN = ("self", "SimpleNamespace", "cached_property")
@@ -222,7 +222,7 @@ class ProblemBuilder:
     def _method(self, name: str, planned: PlannedFunction) -> Part:
         def lowered(
             roots: Sequence[Node], names: Sequence[str | None], fresh: Sequence[bool]
-        ) -> Code:
+        ) -> Written:
             # A problem hands out copies of its gradient.
             return self._lowered(roots, names, [False] if name == "gradient" else fresh)
 
@@ -235,7 +235,7 @@ class ProblemBuilder:
         roots: Sequence[Node],
         names: Sequence[str | None],
         fresh: Sequence[bool],
-    ) -> Code:
+    ) -> Written:
         """Lower what is left of some roots when what is held has been taken out."""
         left = substituted(self.graph, roots, self.values)
         own = self.problem.methods["value"].wrt
@@ -245,7 +245,7 @@ class ProblemBuilder:
             for node in topological(left)
             if isinstance(node, Input) and node.name not in directions
         )
-        return lower(
+        code = lower(
             self.graph,
             left,
             reserved=self.taken,
@@ -254,3 +254,4 @@ class ProblemBuilder:
             facts=[check.size for check in self.problem.source.checks],
             alias=self.backend.alias,
         )
+        return written(code, self.backend.alias)

@@ -21,6 +21,7 @@ STAGES = (
     "spec",
     "lang",
     "passes",
+    "arrays",
     "lower",
     "emit",
 )

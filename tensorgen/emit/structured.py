@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tensorgen.arrays.written import Written, written
 from tensorgen.emit.coordinates import coordinate_lines
 from tensorgen.emit.solvers import solver
 from tensorgen.emit.text import mentions, tuple_text
@@ -18,7 +19,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Size, index_bound, topological
 from tensorgen.ir.printer import equation
-from tensorgen.lower import Code, lower
+from tensorgen.lower import lower
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.structure import Compressed, StoredTerm
@@ -135,12 +136,12 @@ class Structure:
         root: str,
         reserved: Sequence[str] = (),
         fresh: bool = False,
-    ) -> Code:
+    ) -> Written:
         """Lower a node over the stored arrays; one of these alone, unless `fresh`."""
         # Right-hand sides are few, whatever other dims without hints are.
         hints = {**self.hints, self.width: 1}
         plan = optimise(self.graph, [[node]], hints, True)
-        return lower(
+        code = lower(
             self.graph,
             plan.roots,
             reserved=[*self.fields, *self.sizes, *reserved],
@@ -148,9 +149,10 @@ class Structure:
             fresh=fresh,
             alias=self.alias,
         )
+        return written(code, self.alias)
 
     def lines(
-        self, code: Code, ending: str, own: Sequence[str] = ()
+        self, code: Written, ending: str, own: Sequence[str] = ()
     ) -> tuple[str, ...]:
         """Statements that bind what the code uses, the code, and its return."""
         text = "\n".join((*code.lines, *code.returns, ending))
@@ -345,7 +347,7 @@ class Structure:
         )
 
 
-def _uses(code: Code, name: str) -> bool:
+def _uses(code: Written, name: str) -> bool:
     return mentions("\n".join((*code.lines, *code.returns)), name)
 
 

@@ -10,92 +10,90 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
+from tensorgen.arrays.arrays import is_sliding, transposes
+from tensorgen.arrays.operations import (
+    Einsum,
+    InnerProduct,
+    MatMul,
+    Permute,
+    Solve,
+    TensorDot,
+)
+from tensorgen.arrays.printer import binding, length
+from tensorgen.arrays.templates import Level
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.elementwise import Factor, multiply, raised
-from tensorgen.lower.layout import (
-    natural_order,
-    ordered,
-    summed,
-    transposed,
-    transposes,
-)
+from tensorgen.lower.layout import natural_order, ordered, summed, transposed
+from tensorgen.lower.operands import Operand, as_float, count, made, matmul
 from tensorgen.lower.stacks import Sides, stacked
-from tensorgen.lower.text import Expr, Level, matmul
-from tensorgen.lower.writer import Writer
 
-Candidate = tuple[float, Expr]
+Candidate = tuple[float, Operand]
 
 ENTRYWISE = 3.5
 """What a sum of products costs where `@` needs transposes, and is faster."""
 
 
 def contract(
-    writer: Writer,
     factors: Sequence[Factor],
     coefficient: Fraction,
     keep: Collection[Label],
     sizes: Mapping[Label, Dim],
     want: Sequence[Label] | None = None,
-) -> Expr:
+) -> Operand:
     """The product of `factors`, summed over all labels of `sizes` not in `keep`."""
     gone = [label for label in sizes if label not in keep]
-    present = {label for factor in factors for label in factor.expr.labels}
-    outer = [f for f in factors if not set(f.expr.labels) & set(gone)]
-    inner = [f for f in factors if set(f.expr.labels) & set(gone)]
+    present = {label for factor in factors for label in factor.operand.labels}
+    outer = [f for f in factors if not set(f.operand.labels) & set(gone)]
+    inner = [f for f in factors if set(f.operand.labels) & set(gone)]
     # A summed label that nothing bears counts.
-    outer += [Factor(writer.count(sizes[x])) for x in gone if x not in present]
+    outer += [Factor(count(sizes[x])) for x in gone if x not in present]
     if not inner:
-        return multiply(writer, outer, coefficient, want)
+        return multiply(outer, coefficient, want)
     if _divides_one_out(inner):
-        core = _multiplied(writer, inner, set(gone), want)
+        core = _multiplied(inner, set(gone), want)
     else:
-        operands = _gathered(_operands(writer, inner), writer)
-        core = _reduce(writer, operands, set(keep), want)
+        operands = _gathered(_operands(inner))
+        core = _reduce(operands, set(keep), want)
     if not outer and coefficient == 1:
         return core
-    return multiply(writer, [*outer, Factor(core)], coefficient, want)
+    return multiply([*outer, Factor(core)], coefficient, want)
 
 
 def _multiplied(
-    writer: Writer,
     factors: Sequence[Factor],
     gone: Collection[Label],
     want: Sequence[Label] | None,
-) -> Expr:
+) -> Operand:
     """The elementwise product, summed over `gone`: where these stand is no matter."""
-    order = [x for x in natural_order([f.expr for f in factors]) if x not in gone]
+    order = [x for x in natural_order([f.operand for f in factors]) if x not in gone]
     if want is not None and order == [label for label in want if label in order]:
         want = None
-    return summed(multiply(writer, factors, want=want), gone)
+    return summed(multiply(factors, want=want), gone)
 
 
 def _divides_one_out(inner: Sequence[Factor]) -> bool:
     """Whether a quotient is plainer than a product with a reciprocal."""
-    alike = len({frozenset(f.expr.labels) for f in inner}) == 1
+    alike = len({frozenset(f.operand.labels) for f in inner}) == 1
     return alike and len(inner) > 1 and any(f.exponent < 0 for f in inner)
 
 
-def _operands(writer: Writer, inner: Sequence[Factor]) -> list[Expr]:
+def _operands(inner: Sequence[Factor]) -> list[Operand]:
     """Powers spelled out, masks applied to what they select from."""
-    if len(inner) == 1 and inner[0].exponent == 2 and inner[0].expr.is_name:
-        return [inner[0].expr] * 2
+    if len(inner) == 1 and inner[0].exponent == 2 and inner[0].operand.is_name:
+        return [inner[0].operand] * 2
     operands = [
-        (
-            raised(writer, f.expr, f.exponent)
-            if f.exponent > 0
-            else multiply(writer, [f])
-        )
+        (raised(f.operand, f.exponent) if f.exponent > 0 else multiply([f]))
         for f in inner
         if not f.is_mask
     ]
     for factor in inner:
         if factor.is_mask:
-            _apply_mask(writer, factor.expr, operands)
-    return [writer.as_float(operand) for operand in operands]
+            _apply_mask(factor.operand, operands)
+    return [as_float(operand) for operand in operands]
 
 
-def _apply_mask(writer: Writer, mask: Expr, operands: list[Expr]) -> None:
+def _apply_mask(mask: Operand, operands: list[Operand]) -> None:
     """Select in the smallest operands that have the mask's labels, or in their span."""
     span = set(mask.labels)
     over = [x for x in operands if span <= set(x.labels)]
@@ -107,10 +105,10 @@ def _apply_mask(writer: Writer, mask: Expr, operands: list[Expr]) -> None:
     # What has the same axes is selected together, so that nothing excluded is left.
     alike = [x for x in operands if set(x.labels) == set(best.labels)]
     operands[:] = [x for x in operands if x not in alike]
-    operands.append(multiply(writer, [Factor(mask), *map(Factor, alike)]))
+    operands.append(multiply([Factor(mask), *map(Factor, alike)]))
 
 
-def _gathered(operands: list[Expr], writer: Writer) -> list[Expr]:
+def _gathered(operands: list[Operand]) -> list[Operand]:
     """At most two operands where scaling one by another leads there."""
     while len(operands) > 2:
         pair = next(
@@ -127,32 +125,30 @@ def _gathered(operands: list[Expr], writer: Writer) -> list[Expr]:
         if pair is None:
             break
         k, j = pair
-        joint = multiply(writer, [Factor(operands[k]), Factor(operands[j])])
+        joint = multiply([Factor(operands[k]), Factor(operands[j])])
         operands = [x for i, x in enumerate(operands) if i not in pair]
         operands.append(joint)
     return operands
 
 
 def _reduce(
-    writer: Writer,
-    operands: list[Expr],
+    operands: list[Operand],
     keep: set[Label],
     want: Sequence[Label] | None,
-) -> Expr:
+) -> Operand:
     if len(operands) == 1:
         return summed(operands[0], set(operands[0].labels) - keep)
     if len(operands) == 2:
-        return pair(writer, operands[0], operands[1], keep, want)
-    return einsum(writer, operands, keep, want)
+        return pair(operands[0], operands[1], keep, want)
+    return einsum(operands, keep, want)
 
 
 def pair(
-    writer: Writer,
-    a: Expr,
-    b: Expr,
+    a: Operand,
+    b: Operand,
     keep: Collection[Label],
     want: Sequence[Label] | None = None,
-) -> Expr:
+) -> Operand:
     """The product of two arrays, summed over the labels not in `keep`."""
     a = summed(a, set(a.labels) - set(b.labels) - set(keep))
     b = summed(b, set(b.labels) - set(a.labels) - set(keep))
@@ -164,51 +160,57 @@ def pair(
         [label for label in b.labels if label not in both],
     )
     if not sides.contracted:
-        return multiply(writer, [Factor(a), Factor(b)], want=want)
+        return multiply([Factor(a), Factor(b)], want=want)
     if sides.batch and not (sides.left or sides.right):
-        return _multiplied(writer, [Factor(a), Factor(b)], sides.contracted, want)
+        return _multiplied([Factor(a), Factor(b)], sides.contracted, want)
     if not (sides.batch or sides.left or sides.right):
-        return _scalar(writer, a, b)
-    if (a.sliding or b.sliding) and len(sides.contracted) > 1:
+        return _scalar(a, b)
+    if (is_sliding(a.array) or is_sliding(b.array)) and len(sides.contracted) > 1:
         # All but `einsum` would copy what the windows share.
-        return einsum(writer, [a, b], keep, want)
+        return einsum([a, b], keep, want)
     if sides.batch:
         candidates = list(stacked(a, b, sides, want))
         if not (sides.left and sides.right):
             # A vector each: what takes no more than broadcasting reads better.
             each = [Factor(a), Factor(b)]
-            call = _multiplied(writer, each, sides.contracted, want)
+            call = _multiplied(each, sides.contracted, want)
             candidates.append((ENTRYWISE, call))
     else:
-        candidates = [*_plain(a, b, sides, want), *_general(writer, a, b, sides, want)]
+        candidates = [*_plain(a, b, sides, want), *_general(a, b, sides, want)]
         if len(sides.contracted) == 1 and sides.left and sides.right:
             # Broadcasting, where it saves the transpose of what `tensordot` gives.
             candidates += [(3 + c, call) for c, call in stacked(a, b, sides, want)]
     return min(candidates, key=lambda candidate: candidate[0])[1]
 
 
-def _scalar(writer: Writer, a: Expr, b: Expr) -> Expr:
+def _scalar(a: Operand, b: Operand) -> Operand:
     if len(a.labels) == 1:
-        return _form(writer, b, a) or _form(writer, a, b) or matmul(a, b, ())
+        return _form(b, a) or _form(a, b) or matmul(a, b, ())
     ways = [
-        writer.np("vdot", a.text, ordered(b, a.labels).text),
-        writer.np("vdot", ordered(a, b.labels).text, b.text),
+        made(InnerProduct(), (), a, ordered(b, a.labels)),
+        made(InnerProduct(), (), ordered(a, b.labels), b),
     ]
-    return Expr(min(ways, key=transposes))
+    return min(ways, key=lambda way: transposes(way.array))
 
 
-def _form(writer: Writer, applied: Expr, vector: Expr) -> Expr | None:
+def _form(applied: Operand, vector: Operand) -> Operand | None:
     """`x @ A @ y` for `x @ (A @ y)`, turned over where that saves a transpose."""
-    inner = applied.applied
-    if inner is None or inner.matrix.level < Level.ATOM:
+    op = applied.array.op
+    if not isinstance(op, MatMul | Solve) or (isinstance(op, Solve) and op.factored):
         return None
-    first, matrix, last = vector, inner.matrix, inner.vector
-    if matrix.upright is not None:
-        first, matrix, last = last, transposed(matrix, matrix.labels[::-1]), first
-    if inner.solves:
-        solution = writer.np("linalg.solve", matrix.text, last.text)
-        return matmul(first, Expr(solution), ())
-    return matmul(matmul(first, matrix, ()), last, ())
+    matrix, last = (Operand(x, tuple(range(x.order))) for x in applied.array.args)
+    if (
+        len(matrix.labels) != 2
+        or len(last.labels) != 1
+        or binding(matrix.array) < Level.ATOM
+    ):
+        return None
+    first = vector.bearing((0,))
+    if isinstance(matrix.array.op, Permute):
+        first, matrix, last = last, transposed(matrix, (1, 0)), first
+    if isinstance(op, Solve):
+        return matmul(first, made(op, (1,), matrix, last), ())
+    return matmul(matmul(first, matrix, (1,)), last, ())
 
 
 def _mismatch(labels: Sequence[Label], want: Sequence[Label] | None) -> float:
@@ -219,7 +221,7 @@ def _mismatch(labels: Sequence[Label], want: Sequence[Label] | None) -> float:
 
 
 def _plain(
-    a: Expr, b: Expr, sides: Sides, want: Sequence[Label] | None
+    a: Operand, b: Operand, sides: Sides, want: Sequence[Label] | None
 ) -> list[Candidate]:
     """`@` without a batch, over one label."""
     if len(sides.contracted) != 1:
@@ -240,22 +242,22 @@ def _plain(
 
 def _offer(
     found: list[Candidate],
-    x: Expr,
+    x: Operand,
     x_labels: tuple[Label, ...],
-    y: Expr,
+    y: Operand,
     y_labels: tuple[Label, ...],
     labels: tuple[Label, ...],
     want: Sequence[Label] | None,
 ) -> None:
     call = matmul(ordered(x, x_labels), ordered(y, y_labels), labels)
-    cost = transposes(call.text) + _mismatch(labels, want)
+    cost = transposes(call.array) + _mismatch(labels, want)
     # `A.T @ x` is what people write, though `x @ A` saves the transpose.
     cost += 1.5 * (len(x_labels) == 1 and len(y_labels) == 2)
     found.append((cost, call))
 
 
 def _general(
-    writer: Writer, a: Expr, b: Expr, sides: Sides, want: Sequence[Label] | None
+    a: Operand, b: Operand, sides: Sides, want: Sequence[Label] | None
 ) -> list[Candidate]:
     """`np.tensordot`, in the order of operands that gives the wanted axes."""
     found: list[Candidate] = []
@@ -263,39 +265,28 @@ def _general(
         labels = tuple(
             label for label in x.labels + y.labels if label not in sides.contracted
         )
-        call = _tensordot(writer, x, y, labels)
-        cost = 5 + _mismatch(labels, want) + len(call.text) / 1000
+        call = _tensordot(x, y, labels)
+        cost = 5 + _mismatch(labels, want) + length(call.array) / 1000
         found.append((cost, call))
     return found
 
 
-def _tensordot(writer: Writer, x: Expr, y: Expr, labels: tuple[Label, ...]) -> Expr:
+def _tensordot(x: Operand, y: Operand, labels: tuple[Label, ...]) -> Operand:
     both = [label for label in x.labels if label not in labels]
-    k = len(both)
-    if list(x.labels[-k:]) == list(y.labels[:k]):
-        axes = str(k)
-    else:
-        pairs = [(x.labels.index(c), y.labels.index(c)) for c in both]
-        firsts, seconds = zip(*pairs, strict=True)
-        axes = str((firsts[0], seconds[0]) if k == 1 else (firsts, seconds))
-    return Expr(writer.np("tensordot", x.text, y.text, f"axes={axes}"), labels=labels)
+    left = tuple(x.labels.index(label) for label in both)
+    right = tuple(y.labels.index(label) for label in both)
+    return made(TensorDot(left, right), labels, x, y)
 
 
 def einsum(
-    writer: Writer,
-    operands: Sequence[Expr],
+    operands: Sequence[Operand],
     keep: Collection[Label],
     want: Sequence[Label] | None = None,
-) -> Expr:
+) -> Operand:
     """The product of any operands, summed over the labels not in `keep`."""
-    order = list(dict.fromkeys(label for x in operands for label in x.labels))
-    alphabet = "ijklmnpqrstuvwxyzabcdefghoIJKLMNPQRSTUVWXYZABCDEFGHO"
-    letter = dict(zip(order, alphabet, strict=False))
+    order = dict.fromkeys(label for x in operands for label in x.labels)
     kept = [x for x in dict.fromkeys(natural_order(operands, want)) if x in keep]
-    inputs = ",".join("".join(letter[x] for x in e.labels) for e in operands)
-    subscripts = f'"{inputs}->{"".join(letter[x] for x in kept)}"'
-    texts = [operand.text for operand in operands]
-    arguments = [subscripts, *texts]
-    if len(operands) > 2:
-        arguments.append("optimize=True")
-    return Expr(writer.np("einsum", *arguments), labels=tuple(kept))
+    place = {label: k for k, label in enumerate(order)}
+    labels = tuple(tuple(place[x] for x in operand.labels) for operand in operands)
+    op = Einsum(labels, tuple(place[x] for x in kept))
+    return made(op, tuple(kept), *operands)

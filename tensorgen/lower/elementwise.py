@@ -6,105 +6,108 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from tensorgen.arrays.operations import Conjunction, Elementwise, Outer
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.layout import aligned, natural_order, ordered
-from tensorgen.lower.text import Expr, Level, literal, power, product
-from tensorgen.lower.writer import Writer
+from tensorgen.lower.operands import (
+    Operand,
+    as_float,
+    literal,
+    made,
+    number,
+    power,
+    product,
+)
 
 
 class Factor(NamedTuple):
     """An operand of a product, to a rational power."""
 
-    expr: Expr
+    operand: Operand
     exponent: Fraction = Fraction(1)
 
     @property
     def is_mask(self) -> bool:
         """Whether the factor selects rather than scales."""
-        return self.expr.kind == "bool" and self.exponent > 0
+        return self.operand.kind == "bool" and self.exponent > 0
 
 
-def raised(writer: Writer, base: Expr, exponent: Fraction) -> Expr:
+def raised(base: Operand, exponent: Fraction) -> Operand:
     """`base` to a positive power, by a square root where that is what it is."""
     if exponent == Fraction(1, 2) and not base.weak:
-        return Expr(writer.np("sqrt", base.text), labels=base.labels)
+        return made(Elementwise("sqrt"), base.labels, base)
     return power(base, exponent)
 
 
 def multiply(
-    writer: Writer,
     factors: Sequence[Factor],
     coefficient: Fraction = Fraction(1),
     want: Sequence[Label] | None = None,
-) -> Expr:
+) -> Operand:
     """The elementwise product of `factors`, aligned by labels.
 
     What masks exclude never reaches the result, so it may be infinite or NaN.
     """
-    masks = [factor.expr for factor in factors if factor.is_mask]
+    masks = [factor.operand for factor in factors if factor.is_mask]
     rest = [factor for factor in factors if not factor.is_mask]
     if not masks:
-        return _scaled(writer, _merged(writer, rest), coefficient, want)
+        return _scaled(_merged(rest), coefficient, want)
     mask = conjunction(masks, want)
     if not rest and coefficient == 1:
         return mask
-    body = _scaled(writer, _merged(writer, rest), coefficient, want)
+    body = _scaled(_merged(rest), coefficient, want)
     if literal(body) is not None:
-        return product(coefficient, [writer.as_float(mask)])
-    return select(writer, mask, body, want)
+        return product(coefficient, [as_float(mask)])
+    return select(mask, body, want)
 
 
 def select(
-    writer: Writer, mask: Expr, body: Expr, want: Sequence[Label] | None = None
-) -> Expr:
+    mask: Operand, body: Operand, want: Sequence[Label] | None = None
+) -> Operand:
     """`body` where the mask holds, else 0."""
     target = natural_order([body, mask], want)
-    parts = [aligned(part, target).text for part in (mask, body)]
-    chosen = Expr(writer.np("where", *parts, "0"), labels=target, boxed=True)
-    if body.weak:
-        return writer.as_float(Expr(chosen.text, labels=target, kind="int"))
-    return chosen
+    parts = [aligned(part, target) for part in (mask, body)]
+    return as_float(made(Elementwise("where"), target, *parts, number(0)))
 
 
-def conjunction(masks: Sequence[Expr], want: Sequence[Label] | None = None) -> Expr:
+def conjunction(
+    masks: Sequence[Operand], want: Sequence[Label] | None = None
+) -> Operand:
     """The mask that holds where all of `masks` do."""
     unique = list(dict.fromkeys(masks))
     if len(unique) == 1:
         return unique[0]
     target = natural_order(unique, want)
-    text = " & ".join(aligned(mask, target).at(Level.SUM) for mask in unique)
-    weak = all(mask.weak for mask in unique)
-    return Expr(text, Level.BIT, target, kind="bool", weak=weak)
+    return made(Conjunction(), target, *(aligned(mask, target) for mask in unique))
 
 
-def _merged(writer: Writer, factors: Sequence[Factor]) -> list[Factor]:
+def _merged(factors: Sequence[Factor]) -> list[Factor]:
     """Equal factors as powers; masks below a fraction line as numbers."""
-    total: dict[tuple[Expr, bool], Fraction] = {}
-    for expr, exponent in factors:
-        key = (writer.as_float(expr), exponent > 0)
+    total: dict[tuple[Operand, bool], Fraction] = {}
+    for operand, exponent in factors:
+        key = (as_float(operand), exponent > 0)
         total[key] = total.get(key, Fraction(0)) + exponent
-    return [Factor(expr, exponent) for (expr, _), exponent in total.items()]
+    return [Factor(operand, exponent) for (operand, _), exponent in total.items()]
 
 
 class _Group:
     """Factors with the same labels, which are multiplied before they broadcast."""
 
     def __init__(self) -> None:
-        self.above: list[Expr] = []
-        self.below: list[Expr] = []
+        self.above: list[Operand] = []
+        self.below: list[Operand] = []
 
 
 def _scaled(
-    writer: Writer,
     factors: Sequence[Factor],
     coefficient: Fraction,
     want: Sequence[Label] | None,
-) -> Expr:
-    target = natural_order([factor.expr for factor in factors], want)
+) -> Operand:
+    target = natural_order([factor.operand for factor in factors], want)
     groups: dict[frozenset[Label], _Group] = {frozenset(): _Group()}
-    for expr, exponent in factors:
-        group = groups.setdefault(frozenset(expr.labels), _Group())
-        part = raised(writer, ordered(expr, target), abs(exponent))
+    for operand, exponent in factors:
+        group = groups.setdefault(frozenset(operand.labels), _Group())
+        part = raised(ordered(operand, target), abs(exponent))
         (group.above if exponent > 0 else group.below).append(part)
     scalars = groups.pop(frozenset())
     scaled = bool(abs(coefficient) != 1 or scalars.above)
@@ -112,7 +115,7 @@ def _scaled(
     coefficient, above, below = _scalars(scalars, coefficient, bool(wide))
     if len(wide) == 1:
         return product(coefficient, above + wide[0].above, below + wide[0].below)
-    if outer := _outer(writer, wide, target):
+    if outer := _outer(wide, target):
         return product(coefficient, [*above, outer], below)
     for group in wide:
         if group.above:
@@ -145,7 +148,7 @@ def _in_order(
 
 def _scalars(
     scalars: _Group, coefficient: Fraction, followed: bool
-) -> tuple[Fraction, list[Expr], list[Expr]]:
+) -> tuple[Fraction, list[Operand], list[Operand]]:
     """What stands before and below the arrays.
 
     A quotient of scalars is taken first, at the cost of one number, unless it may
@@ -159,9 +162,7 @@ def _scalars(
     return coefficient, list(above), list(below)
 
 
-def _outer(
-    writer: Writer, wide: Sequence[_Group], target: Sequence[Label]
-) -> Expr | None:
+def _outer(wide: Sequence[_Group], target: Sequence[Label]) -> Operand | None:
     """`np.outer` for two vectors."""
     if len(wide) != 2 or len(target) != 2 or not all(g.above for g in wide):
         return None
@@ -169,5 +170,4 @@ def _outer(
     if any(len(side.labels) != 1 for side in sides):
         return None
     sides.sort(key=lambda side: target.index(side.labels[0]))
-    text = writer.np("outer", *(side.text for side in sides))
-    return Expr(text, labels=tuple(target))
+    return made(Outer(), tuple(target), *sides)

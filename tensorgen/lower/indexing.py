@@ -6,6 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.operations import (
+    WHOLE,
+    At,
+    Clip,
+    Compare,
+    Entries,
+    Index,
+    Limit,
+    Pad,
+    Part,
+    Slice,
+)
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Ref, affine
 from tensorgen.lower.constraints import (
@@ -14,29 +27,29 @@ from tensorgen.lower.constraints import (
     single_label,
 )
 from tensorgen.lower.layout import aligned
-from tensorgen.lower.text import Expr, Level, product, total
+from tensorgen.lower.operands import Operand, made, product, size, total
 from tensorgen.lower.windows import Axis, cuts, window_axes, windows
 from tensorgen.lower.writer import Writer
 
-Looked = Callable[[Ref], Expr]
+Looked = Callable[[Ref], Operand]
 
 
 @dataclass(frozen=True)
 class Subscript:
-    """The positions of an array, one text an axis, and the axes that they make."""
+    """The positions of an array, and the axes that they make.
 
-    parts: tuple[str, ...]
+    `safe` ones did not have to be clipped.
+    """
+
+    index: Index
+    places: tuple[Array, ...]
     labels: tuple[Label, ...]
-    fancy: bool  # by index arrays: a copy when read
-    safe: bool  # no position had to be clipped
+    safe: bool
 
     @property
-    def text(self) -> str:
-        """What stands in brackets; nothing where all axes are whole."""
-        parts = list(self.parts)
-        while parts and parts[-1] == ":":
-            parts.pop()
-        return ", ".join(parts)
+    def is_whole(self) -> bool:
+        """Whether all axes are whole."""
+        return all(part == WHOLE for part in self.index.parts)
 
 
 class Indexer:
@@ -50,43 +63,41 @@ class Indexer:
 
     def read(
         self,
-        array: Expr,
+        whole: Operand,
         forms: list[Affine],
         dims: Sequence[Dim],
         clips: bool = False,
-    ) -> Expr:
-        """The entries of `array` at `forms`, one for each of its axes.
+    ) -> Operand:
+        """The entries of `whole` at `forms`, one for each of its axes.
 
         Those outside are masked; or, if it `clips`, they are the nearest ones.
         """
         axes = window_axes(self.ranges, forms, dims)
-        if axes and array.kind == "float":
-            return self.windows(array, forms, dims, axes)
+        if axes and whole.kind == "float":
+            return self.windows(whole, forms, dims, axes)
         if not clips:
-            array, dims = self._padded(array, forms, dims)
+            whole, dims = self._padded(whole, forms, dims)
         at = self.subscript(forms, dims)
-        if not at.text and not at.fancy:
-            return array.bearing(at.labels)
-        text = f"{array.at(Level.ATOM)}[{at.text}]"
-        base = None if at.fancy else array.base
-        return Expr(text, labels=at.labels, kind=array.kind, base=base)
+        if at.is_whole:
+            return whole.bearing(at.labels)
+        return Operand(array(at.index, whole.array, *at.places), at.labels)
 
     def windows(
         self,
-        array: Expr,
+        whole: Operand,
         forms: list[Affine],
         dims: Sequence[Dim],
         axes: dict[int, Axis],
         written: bool = False,
-    ) -> Expr:
-        """A view of `array` through windows along some axes."""
-        whole, ranges = cuts(self.ranges, forms, axes)
-        part = Indexer(self.writer, ranges, self.looked).read(array, whole, dims)
-        return windows(self.writer, self.ranges, part, forms, axes, written)
+    ) -> Operand:
+        """A view of `whole` through windows along some axes."""
+        cut, ranges = cuts(self.ranges, forms, axes)
+        part = Indexer(self.writer, ranges, self.looked).read(whole, cut, dims)
+        return windows(self.ranges, part, forms, axes, written)
 
     def _padded(
-        self, array: Expr, forms: list[Affine], dims: Sequence[Dim]
-    ) -> tuple[Expr, Sequence[Dim]]:
+        self, whole: Operand, forms: list[Affine], dims: Sequence[Dim]
+    ) -> tuple[Operand, Sequence[Dim]]:
         """The array with an entry more where it may have none to clip positions to.
 
         What is read there is masked.
@@ -101,30 +112,30 @@ class Indexer:
             for form, dim, basic in zip(forms, dims, plain, strict=True)
         ]
         if not any(more):
-            return array, dims
-        widths = ", ".join(f"(0, {k})" for k in more)
-        widths = f"({widths})" if len(more) > 1 else widths
-        text = self.writer.np("pad", array.text, widths)
+            return whole, dims
+        pad = Pad(tuple((ZERO, Dim.of(k)) for k in more))
         longer = [dim + k for dim, k in zip(dims, more, strict=True)]
-        return Expr(text, labels=array.labels, kind=array.kind), longer
+        return made(pad, whole.labels, whole), longer
 
     def subscript(self, forms: list[Affine], dims: Sequence[Dim]) -> Subscript:
         """The positions `forms` of an array with axes of size `dims`."""
         plain = self._plain(forms, dims)
         block = _block(forms, plain)
-        parts: list[str] = []
+        parts: list[Part] = []
+        places: list[Array] = []
         safe = True
         for form, dim, basic in zip(forms, dims, plain, strict=True):
             if not basic:
                 inside = self.ranges.contain(form, (ZERO, dim))
-                parts.append(self._positions(form, block, dim, inside))
+                parts.append(Entries())
+                places.append(self._positions(form, block, dim, inside))
                 safe = safe and inside
             elif not form.terms:
-                parts.append(self._number(form.const, dim))
+                parts.append(At(self._number(form.const, dim)))
             else:
                 parts.append(self._slice(form, dim))
         labels = self.layout(forms, dims)
-        return Subscript(tuple(parts), labels, not all(plain), safe)
+        return Subscript(Index(tuple(parts)), tuple(places), labels, safe)
 
     def layout(self, forms: list[Affine], dims: Sequence[Dim]) -> tuple[Label, ...]:
         """The axes that the positions `forms` make.
@@ -151,7 +162,7 @@ class Indexer:
             for axis, dim in enumerate(dims)
         ]
 
-    def mask(self, constraint: Constraint) -> Expr:
+    def mask(self, constraint: Constraint) -> Operand:
         """A constraint as an array of booleans over its labels."""
         kind, form = constraint
         block = sorted(form.labels)
@@ -160,35 +171,28 @@ class Indexer:
         const = [Dim([term]) for term in form.const.terms]
         low = Affine(tuple(left), sum((c for c in const if c.terms[0][1] > 0), ZERO))
         high = Affine(tuple(right), sum((-c for c in const if c.terms[0][1] < 0), ZERO))
-        sign = "==" if kind == "eq" else ">="
-        sides = [self._sum(side, block).at(Level.SUM) for side in (low, high)]
-        text = f"{sides[0]} {sign} {sides[1]}"
-        return Expr(text, Level.COMPARE, tuple(block), kind="bool", weak=not block)
+        sides = [self._sum(side, block) for side in (low, high)]
+        return made(Compare("==" if kind == "eq" else ">="), tuple(block), *sides)
 
     # Positions by index arrays
 
     def _positions(
         self, form: Affine, block: Sequence[Label], dim: Dim, inside: bool
-    ) -> str:
-        positions = self._sum(form, block).text
-        if inside:
-            return positions
-        last = self.writer.size(dim - 1).text
-        return self.writer.np("clip", positions, "0", last)
+    ) -> Array:
+        positions = self._sum(form, block).array
+        return positions if inside else array(Clip(dim - 1), positions)
 
-    def _sum(self, form: Affine, block: Sequence[Label]) -> Expr:
-        terms: list[tuple[int, Expr]] = []
+    def _sum(self, form: Affine, block: Sequence[Label]) -> Operand:
+        terms: list[tuple[int, Operand]] = []
         for atom, c in form.terms:
-            array = aligned(self._atom(atom), block)
-            body = product(Fraction(abs(c)), [array])
+            body = product(Fraction(abs(c)), [aligned(self._atom(atom), block)])
             terms.append((1 if c > 0 else -1, body))
         for monomial, c in form.const.terms:
-            size = self.writer.size(Dim([(monomial, abs(c))]))
-            terms.append((1 if c > 0 else -1, size))
+            terms.append((1 if c > 0 else -1, size(Dim([(monomial, abs(c))]))))
         terms.sort(key=lambda term: -term[0])
-        return replace(total(terms), kind="int")
+        return total(terms)
 
-    def _atom(self, atom: Label | Lookup) -> Expr:
+    def _atom(self, atom: Label | Lookup) -> Operand:
         if isinstance(atom, Lookup):
             whole = self.looked(Ref(*atom))
             forms = [affine([(label, 1)]) for label in whole.labels]
@@ -196,7 +200,7 @@ class Indexer:
             sizes = dict(zip(atom.labels, atom.node.dims, strict=True))
             return self.read(whole, forms, [sizes[label] for label in whole.labels])
         low, high = self.ranges.intervals[atom]
-        return Expr(self.writer.vector(low, high), labels=(atom,), kind="int")
+        return Operand(self.writer.vector(low, high), (atom,))
 
     # Numbers and slices
 
@@ -219,44 +223,37 @@ class Indexer:
         ((label, c),) = _labels(form)
         return (self.ranges.intervals[label][1] - 1) * c + form.const
 
-    def _number(self, position: Dim, dim: Dim) -> str:
+    def _number(self, position: Dim, dim: Dim) -> Limit:
+        """A position; from the end it would leave a shorter axis at the front."""
+        found = Limit(position, clipped=True)
         if self.ranges.holds(position):
-            text = self._limit(position, dim)
-        else:  # from the end it would leave a shorter axis at the front
-            text = f"max({self.writer.size(position).text}, 0)"
-        if self.ranges.holds(dim - 1 - position):
-            return text
-        return f"min({text}, {self.writer.size(dim - 1).text})"
+            found = self._limit(position, dim)
+        inside = self.ranges.holds(dim - 1 - position)
+        return found if inside else replace(found, most=dim - 1)
 
-    def _slice(self, form: Affine, dim: Dim) -> str:
+    def _slice(self, form: Affine, dim: Dim) -> Slice:
         ((label, c),) = _labels(form)
         low, _ = self.ranges.intervals[label]
         first, last = low * c + form.const, self._at_end(form)
         if c > 0:
-            start = "" if first == 0 else self._limit(first, dim)
-            stop = self._stop(last + 1, dim, c)
-        else:
-            start = "" if first == dim - 1 else self._limit(first, dim)
-            stop = "" if last == 0 else self._limit(last - 1, dim)
-        step = "" if c == 1 else f":{c}"
-        return f"{start}:{stop}{step}"
+            start = None if first == 0 else self._limit(first, dim)
+            return Slice(start, self._stop(last + 1, dim, c), c)
+        start = None if first == dim - 1 else self._limit(first, dim)
+        return Slice(start, None if last == 0 else self._limit(last - 1, dim), c)
 
-    def _stop(self, stop: Dim, dim: Dim, step: int) -> str:
+    def _stop(self, stop: Dim, dim: Dim, step: int) -> Limit | None:
         slack = (dim - stop).constant
         if slack is not None and 0 <= slack < step:
-            return ""
+            return None
         return self._limit(stop, dim)
 
-    def _limit(self, position: Dim, dim: Dim) -> str:
-        """A position as text; from the end where that is a plain number."""
+    def _limit(self, position: Dim, dim: Dim) -> Limit:
+        """A position; from the end where that is a plain number."""
         from_end = (position - dim).constant
         if position.constant is None and from_end is not None and from_end < 0:
-            return str(from_end)
-        size = self.writer.size(position)
-        if self.ranges.holds(position):
-            return size.text
+            return Limit(Dim.of(from_end))
         # An empty interval must not turn into positions from the end.
-        return f"max({size.text}, 0)"
+        return Limit(position, clipped=not self.ranges.holds(position))
 
 
 def _block(forms: Sequence[Affine], plain: Sequence[bool]) -> list[Label]:

@@ -1,108 +1,91 @@
-"""Axes as text: transposing, aligning for broadcasting, diagonals, summing."""
+"""Axes in order: transposing, aligning for broadcasting, diagonals, summing."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.operations import Expand, Permute, Reduce
+from tensorgen.arrays.printer import length
 from tensorgen.ir.nodes import Label
-from tensorgen.lower.text import Expr, Level
+from tensorgen.lower.operands import Operand, made
 
 # What a reader gives for an expression that needs no transpose.
 _PLAINER = 8
 
 
-def transposed(expr: Expr, labels: Sequence[Label]) -> Expr:
+def transposed(operand: Operand, labels: Sequence[Label]) -> Operand:
     """The array with its axes in the order `labels`, a permutation of its own."""
     wanted = tuple(labels)
-    if wanted == expr.labels:
-        return expr
-    if expr.symmetric and wanted == (*expr.labels[:-2], *expr.labels[:-3:-1]):
-        return replace(expr, labels=wanted)
-    view = _view(expr, wanted)
-    if expr.turned is not None and len(set(wanted)) == len(wanted):
-        anew = expr.turned(wanted)
-        if anew.labels == wanted and len(anew.text) < len(view.text) + _PLAINER:
+    if wanted == operand.labels:
+        return operand
+    if operand.symmetric and wanted == (*operand.labels[:-2], *operand.labels[:-3:-1]):
+        return replace(operand, labels=wanted)
+    axes = tuple(operand.labels.index(label) for label in wanted)
+    view = Operand(permuted(operand.array, axes), wanted)
+    if operand.turned is not None and len(set(wanted)) == len(wanted):
+        anew = operand.turned(wanted)
+        if anew.labels == wanted and length(anew.array) < length(view.array) + _PLAINER:
             return anew
     return view
 
 
-def _view(expr: Expr, wanted: tuple[Label, ...]) -> Expr:
-    if wanted != expr.labels[::-1]:
-        axes = ", ".join(str(expr.labels.index(label)) for label in wanted)
-        return expr.becoming(f"{expr.at(Level.ATOM)}.transpose({axes})", wanted)
-    if expr.upright is not None:
-        text, level = expr.upright
-        return expr.becoming(text, wanted, level)
-    view = expr.becoming(f"{expr.at(Level.ATOM)}.T", wanted)
-    return replace(view, upright=(expr.text, expr.level))
+def permuted(one: Array, axes: tuple[int, ...]) -> Array:
+    """The axes in another order, of which two orders make one."""
+    if isinstance(one.op, Permute):
+        axes = tuple(one.op.axes[a] for a in axes)
+        one = one.args[0]
+    return one if axes == tuple(range(one.order)) else array(Permute(axes), one)
 
 
-def ordered(expr: Expr, labels: Sequence[Label]) -> Expr:
+def ordered(operand: Operand, labels: Sequence[Label]) -> Operand:
     """The array with its axes in the order in which `labels` names them."""
-    present = set(expr.labels)
-    return transposed(expr, [label for label in labels if label in present])
+    present = set(operand.labels)
+    return transposed(operand, [label for label in labels if label in present])
 
 
-def aligned(expr: Expr, target: Sequence[Label]) -> Expr:
+def aligned(operand: Operand, target: Sequence[Label]) -> Operand:
     """The array as an operand that broadcasts against axes `target`.
 
     New axes are inserted only between and after its own: NumPy adds leading ones.
     """
-    expr = ordered(expr, target)
-    present = set(expr.labels)
-    marks: list[str] = []
+    operand = ordered(operand, target)
+    present = set(operand.labels)
+    old: list[bool] = []
     for label in target:
-        if label in present:
-            marks.append(":")
-        elif marks:
-            marks.append("None")
-    while marks and marks[-1] == ":":
-        marks.pop()
-    if not marks:
-        return expr
-    text = f"{expr.at(Level.ATOM)}[{', '.join(marks)}]"
-    labels = tuple(target[target.index(expr.labels[0]) :])
-    return expr.becoming(text, labels)
-
-
-def transposes(text: str) -> int:
-    """What the transposes in a text cost a reader, more so those of whole terms."""
-    return text.count(".T") + text.count(").T") + 2 * text.count(".transpose(")
+        if label in present or old:
+            old.append(label in present)
+    if all(old):
+        return operand
+    labels = tuple(target[target.index(operand.labels[0]) :])
+    return made(Expand(tuple(old)), labels, operand)
 
 
 def natural_order(
-    exprs: Sequence[Expr], want: Sequence[Label] | None = None
+    operands: Sequence[Operand], want: Sequence[Label] | None = None
 ) -> tuple[Label, ...]:
     """The order of axes in which operands combine with the fewest transposes."""
-    present = {label for expr in exprs for label in expr.labels}
+    present = {label for operand in operands for label in operand.labels}
     if want is not None:
         rest = sorted(present.difference(want))
         return tuple([label for label in want if label in present] + rest)
     order: list[Label] = []
-    for expr in sorted(exprs, key=lambda e: -len(e.labels)):
+    for operand in sorted(operands, key=lambda x: -len(x.labels)):
         if not order:
-            order = list(expr.labels)
+            order = list(operand.labels)
     return (*order, *sorted(present.difference(order)))
 
 
-def axis_argument(axes: Sequence[int], order: int) -> str:
-    """The arguments of a reduction over `axes` of an array of `order` axes."""
-    if len(axes) == order:
-        return ""
-    return f"axis={axes[0] if len(axes) == 1 else tuple(axes)}"
-
-
-def summed(expr: Expr, gone: Collection[Label], method: str = "sum") -> Expr:
+def summed(operand: Operand, gone: Collection[Label]) -> Operand:
     """The sum over the labels `gone`."""
-    axes = [axis for axis, label in enumerate(expr.labels) if label in gone]
+    axes = tuple(a for a, label in enumerate(operand.labels) if label in gone)
     if not axes:
-        return expr
-    arguments = axis_argument(axes, len(expr.labels))
-    labels = tuple(label for label in expr.labels if label not in gone)
-    return Expr(f"{expr.at(Level.ATOM)}.{method}({arguments})", labels=labels)
+        return operand
+    labels = tuple(label for label in operand.labels if label not in gone)
+    return made(Reduce(axes), labels, operand)
 
 
-def repeated(expr: Expr) -> bool:
+def repeated(operand: Operand) -> bool:
     """Whether a label stands at several axes, which asks for a diagonal."""
-    return len(set(expr.labels)) < len(expr.labels)
+    return len(set(operand.labels)) < len(operand.labels)

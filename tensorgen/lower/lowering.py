@@ -10,8 +10,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
+from tensorgen.arrays import operations
+from tensorgen.arrays.arrays import Array, is_boxed, transposes, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.operations import Kind
+from tensorgen.arrays.statements import Let
 from tensorgen.errors import InternalError
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -28,16 +33,15 @@ from tensorgen.ir.nodes import (
     constant_value,
     index_bound,
 )
-from tensorgen.lower.code import Code
-from tensorgen.lower.layout import ordered, transposes
+from tensorgen.lower.layout import ordered
 from tensorgen.lower.maps import lower_call, lower_map
 from tensorgen.lower.names import Names, describe, read_name, stem
+from tensorgen.lower.operands import Operand, made, number, size
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.products import ProductLowering
 from tensorgen.lower.results import full, is_view, result
 from tensorgen.lower.scatter import Write
 from tensorgen.lower.sums import lower_sum
-from tensorgen.lower.text import Expr, Kind, Level, number
 from tensorgen.lower.writer import Writer
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
@@ -102,8 +106,8 @@ class Lowering:
         inputs = [node.name for node in self.plan.order if isinstance(node, Input)]
         taken = [*reserved, *inputs, *plan.symbols, alias, "dtype", "np", *LAZY]
         self.writer = Writer(alias, Names(taken))
-        self.values: dict[Node, Expr] = {}
-        self._turned: dict[tuple[Node, tuple[int, ...]], Expr] = {}
+        self.values: dict[Node, Operand] = {}
+        self._turned: dict[tuple[Node, tuple[int, ...]], Operand] = {}
         self.symmetry = Symmetry(promised=True)
         self.writes: dict[Node, Write] = {}
 
@@ -116,16 +120,16 @@ class Lowering:
         shared: dict[str, None] = {
             node.name: None for node in self.plan.order if isinstance(node, Input)
         }
-        returns: list[str] = []
-        held: dict[Node, Expr] = {}
+        returns: list[Array] = []
+        held: dict[Node, Operand] = {}
         for k, root in enumerate(self.roots):
             if root in held and not fresh[k]:
-                returns.append(held[root].text)
+                returns.append(held[root].array)
                 continue
             expr = self.values[root]
             if fresh[k] or index_bound(root) is None:
                 own = fresh[k] or is_view(root, expr, variables)
-                expr = result(self.writer, expr, root.dims, shared, own)
+                expr = result(expr, root.dims, shared, own)
             # Several results read better by name, and a view of two is one object.
             twice = root.order and not fresh[k] and self.roots.count(root) > 1
             alone = self._is_short(expr) and not twice
@@ -135,20 +139,20 @@ class Lowering:
                 held[root] = expr
             if expr.base is not None:
                 shared[expr.base] = None
-            returns.append(expr.text)
+            returns.append(expr.array)
         return self.writer.code(returns)
 
     # What products, sums, maps and calls see
 
-    def operand(self, ref: Ref) -> Expr:
+    def operand(self, ref: Ref) -> Operand:
         """A use of a node as an expression under the labels of the use."""
         return self._known(ref.node).renamed(ref.labels.__getitem__)
 
-    def whole(self, node: Node) -> Expr:
+    def whole(self, node: Node) -> Operand:
         """A node's array with all of its axes, in their order."""
-        return full(self.writer, self._known(node), node.dims)
+        return full(self._known(node), node.dims)
 
-    def _known(self, node: Node) -> Expr:
+    def _known(self, node: Node) -> Operand:
         """The text of a node, with what is known of its entries."""
         expr, last = self.values[node], (node.order - 2, node.order - 1)
         if {*expr.labels[-2:]} == {*last} and self.symmetry.parity(node, last) == 1:
@@ -159,11 +163,11 @@ class Lowering:
         """Whether a node's text is not the name of a variable."""
         return not self.values[node].is_name
 
-    def new_array(self, node: Node, text: str) -> str:
+    def new_array(self, node: Node, value: Array) -> Array:
         """Start a new array for `node` that further statements change."""
         name = self.writer.names.pick(self._candidates(node, None))
-        self.writer.assign(name, text)
-        return name
+        self.writer.add(Let(name, value))
+        return variable(name, value.order, base=name)
 
     # One node
 
@@ -199,7 +203,7 @@ class Lowering:
             return
         if isinstance(node, Sum | Product) and len(children(node)) > MOST_OPERANDS:
             return
-        while _is_long(self.values[node].text):
+        while _is_long(self._text(node)):
             part = self._part(node)
             if part is None:
                 return
@@ -215,7 +219,7 @@ class Lowering:
             expr = replace(expr, turned=partial(self._turn, node))
         self._keep(node, expr)
 
-    def _turn(self, node: Node, axes: tuple[int, ...]) -> Expr:
+    def _turn(self, node: Node, axes: tuple[int, ...]) -> Operand:
         """The text of a node with its axes in another order.
 
         Kept, for every way to write a user asks for it, and each asks its operands.
@@ -225,7 +229,7 @@ class Lowering:
             self._turned[key] = self._expression(node, axes)
         return self._turned[key]
 
-    def _keep(self, node: Node, expr: Expr) -> None:
+    def _keep(self, node: Node, expr: Operand) -> None:
         """Have a node written so, and what turned texts said of it before forgotten."""
         if node in self.values:
             self._turned.clear()
@@ -255,12 +259,11 @@ class Lowering:
 
     def _part(self, node: Node) -> Node | None:
         """The part whose naming leaves the shortest texts."""
-        whole = len(self.values[node].text)
+        whole = len(self._text(node))
         best: tuple[int, Node] | None = None
         for part in self._parts(node):
-            expr = self.values[part]
-            length = len(expr.text)
-            if length >= WORTH_A_NAME and not expr.weak:
+            length = len(self._text(part))
+            if length >= WORTH_A_NAME and not self.values[part].weak:
                 left = max(length, whole - length)
                 if best is None or left <= best[0]:
                     best = (left, part)
@@ -286,8 +289,10 @@ class Lowering:
             return False
         return not (self.plan.is_leaf(node) or self.plan.is_write(node))
 
-    def _expression(self, node: Node, want: tuple[int, ...] | None) -> Expr:
-        writer = self.writer
+    def _text(self, node: Node) -> str:
+        return self.writer.printer.text(self.values[node].array)
+
+    def _expression(self, node: Node, want: tuple[int, ...] | None) -> Operand:
         self.plan.graph.effort.spend(5 + 3 * len(children(node)))
         value = constant_value(node)
         if value is not None:
@@ -296,14 +301,14 @@ class Lowering:
             case Input():
                 kind: Kind = "float" if node.index is None else "int"
                 labels = tuple(range(node.order))
-                return Expr(node.name, labels=labels, kind=kind, base=node.name)
+                own = variable(node.name, node.order, kind, base=node.name)
+                return Operand(own, labels)
             case Constant():
-                return Expr(f"{writer.alias}.{node.name}", weak=True)
+                return made(operations.Constant(node.name), ())
             case Size():
-                return writer.size(node.value)
+                return size(node.value)
             case Iota():
-                arguments = [writer.size(node.dims[0]).text, f"dtype={writer.dtype()}"]
-                return Expr(writer.np("arange", *arguments), labels=(0,))
+                return made(operations.Range(ZERO, node.dims[0], real=True), (0,))
             case Product():
                 return ProductLowering(self, node).expression(want)
             case Sum():
@@ -326,7 +331,7 @@ class Lowering:
         if set(expr.labels) == set(range(node.order)):
             expr = ordered(expr, range(node.order))
             natural = self._expression(node, None) if self._is_free(node) else expr
-            if transposes(natural.text) < transposes(expr.text):
+            if transposes(natural.array) < transposes(expr.array):
                 expr = natural
         self._keep(node, self._statement(node, expr, None))
 
@@ -341,13 +346,13 @@ class Lowering:
         whole = expr.kind == "float" and len(expr.labels) == node.order
         return expr.base is not None or not whole
 
-    def _statement(self, node: Node, expr: Expr, suggestion: str | None) -> Expr:
+    def _statement(self, node: Node, expr: Operand, suggestion: str | None) -> Operand:
         name = self.writer.names.pick(self._candidates(node, suggestion))
-        self.writer.assign(name, expr.text)
+        self.writer.add(Let(name, expr.array))
         base = name if expr.base is None else expr.base
-        return Expr(
-            name, labels=expr.labels, kind=expr.kind, base=base, boxed=expr.boxed
-        )
+        boxed = is_boxed(expr.array)
+        own = variable(name, len(expr.labels), expr.kind, base, boxed)
+        return Operand(own, expr.labels)
 
     def _candidates(self, node: Node, suggestion: str | None) -> list[str]:
         """Names for a node: the user's, the caller's, or what the value is."""
@@ -360,7 +365,7 @@ class Lowering:
             return wanted
         call = self.plan.origin.get(node, node)
         expr = self.values.get(node) if call is node else None
-        word = read_name(expr) if expr is not None else None
+        word = read_name(expr.array) if expr is not None else None
         return [word or describe(call, self._name_of)]
 
     def _name_of(self, node: Node) -> str | None:
@@ -370,14 +375,20 @@ class Lowering:
         if node in self.plan.solved:
             return describe(node, self._name_of)
         expr = self.values.get(node)
-        word = stem(expr) if expr is not None else None
+        word = stem(expr.array) if expr is not None else None
         if word is None and isinstance(node, Product) and not node.inner:
             below = list(self.plan.operands(node))
             return self._name_of(below[0]) if len(below) == 1 else None
         return word
 
-    def _is_short(self, expr: Expr) -> bool:
-        return expr.level == Level.ATOM and expr.text.endswith((".copy()", ".T"))
+    def _is_short(self, expr: Operand) -> bool:
+        match expr.array.op:
+            case operations.Copy(scalar=False):
+                return True
+            case operations.Permute(axes=axes):
+                return axes == tuple(reversed(range(len(axes))))
+            case _:
+                return False
 
 
 def _is_long(text: str) -> bool:

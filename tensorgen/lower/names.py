@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import builtins
 import keyword
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import count
 
+from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.operations import MatMul, Permute, Variable
 from tensorgen.ir.nodes import (
     Call,
     Input,
@@ -19,12 +20,10 @@ from tensorgen.ir.nodes import (
     Term,
     constant_value,
 )
-from tensorgen.lower.text import Expr
 from tensorgen.spec.names import RESERVED
 
 _LONGEST = 18
 _MOST_PARTS = 3
-_MATMUL = re.compile(r"(\w+)(\.T)? @ (\w+)(\.T)?")
 _WORDS = {"greater": "mask", "less": "mask", "greater_equal": "mask"}
 _WORDS |= {"less_equal": "mask", "equal": "mask", "not_equal": "mask"}
 _WORDS |= {"logical_and": "mask", "logical_or": "mask", "logical_not": "mask"}
@@ -76,27 +75,32 @@ class Names:
         )
 
 
-def read_name(expr: Expr) -> str | None:
+def read_name(one: Array) -> str | None:
     """A name for a plain matrix product of variables: `Xt_r` for `X.T @ r`."""
-    match = _MATMUL.fullmatch(expr.text)
-    if match is None:
+    sides = [_side(arg) for arg in one.args] if isinstance(one.op, MatMul) else []
+    (left, turned), (right, also) = sides or ((None, ""), (None, ""))
+    if left is None or right is None:
         return None
-    left, turned, right, also = match.groups()
-    if not expr.labels:
+    if not one.order:
         return f"{left}_dot_{right}"
     if _is_generic(left) and _is_generic(right):
         return "product"
     if _is_generic(left) or _is_generic(right):
         return f"product_{left if _is_generic(right) else right}"
-    word = f"{left}{'t' * bool(turned)}_{right}{'t' * bool(also)}"
+    word = f"{left}{turned}_{right}{also}"
     return word if len(word) <= _LONGEST else None
 
 
-def stem(expr: Expr) -> str | None:
+def _side(one: Array) -> tuple[str | None, str]:
+    """The variable that a side of a product is, and `t` if it is transposed."""
+    turned = isinstance(one.op, Permute) and one.order == 2
+    op = one.args[0].op if turned else one.op
+    return op.name if isinstance(op, Variable) else None, "t" * turned
+
+
+def stem(one: Array) -> str | None:
     """What names of other values call this one."""
-    if expr.is_name:
-        return expr.text
-    return read_name(expr)
+    return one.op.name if isinstance(one.op, Variable) else read_name(one)
 
 
 def describe(node: Node, name_of: Callable[[Node], str | None]) -> str:

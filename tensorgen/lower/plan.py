@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 
+from tensorgen.arrays.templates import template
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -27,7 +28,6 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.lower.constraints import Solution, solve_constraints
 from tensorgen.lower.solve_systems import solvable
-from tensorgen.lower.templates import template
 from tensorgen.lower.triangles import is_triangle, triangle
 from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.definite import is_positive_definite

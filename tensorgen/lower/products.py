@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from tensorgen.arrays.arrays import array
+from tensorgen.arrays.operations import Diagonal, Fill, Trace, Triangle, Trim
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import (
     Affine,
@@ -25,11 +26,11 @@ from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer
 from tensorgen.lower.layout import repeated
 from tensorgen.lower.maps import may_be_complex
+from tensorgen.lower.operands import Operand, as_float, made
 from tensorgen.lower.plan import solve_partner
 from tensorgen.lower.running_sums import take_running_sums
 from tensorgen.lower.scatter import Write
 from tensorgen.lower.solve_systems import solve
-from tensorgen.lower.text import Expr
 
 if TYPE_CHECKING:
     from tensorgen.lower.lowering import Lowering
@@ -44,14 +45,14 @@ class ProductLowering:
         self.writer = lowering.writer
         self.node = node
 
-    def expression(self, want: Sequence[Label] | None = None) -> Expr:
+    def expression(self, want: Sequence[Label] | None = None) -> Operand:
         """The text of the product; the name of a new array if it is written."""
         multiple = self.lowering.plan.multiples.get(self.node)
         if multiple is not None:
             ratio, other = multiple
             whole = Ref(other, tuple(range(other.order)))
             factor = Factor(self.lowering.operand(whole))
-            return multiply(self.writer, [factor], ratio, want)
+            return multiply([factor], ratio, want)
         if self.lowering.plan.is_write(self.node):
             return self._written()
         if self.node.constraints:
@@ -72,11 +73,11 @@ class ProductLowering:
         self,
         factors: Sequence[Factor],
         want: Sequence[Label] | None,
-    ) -> Expr:
+    ) -> Operand:
         node = self.node
         inner = {node.order + k: dim for k, dim in enumerate(node.inner)}
         keep = range(node.order)
-        return contract(self.writer, factors, node.coefficient, keep, inner, want)
+        return contract(factors, node.coefficient, keep, inner, want)
 
     # Factors
 
@@ -99,34 +100,31 @@ class ProductLowering:
                 return base, tuple(labels[axis] for axis in axes), exponent
         return node, labels, Fraction(1)
 
-    def _distinct(self, operand: Expr) -> Expr:
+    def _distinct(self, operand: Operand) -> Operand:
         """The diagonal of an array that bears a label twice."""
         while repeated(operand):
             labels = operand.labels
             label = next(x for x in labels if labels.count(x) > 1)
             first = labels.index(label)
             second = labels.index(label, first + 1)
-            at = [f"axis1={first}", f"axis2={second}"] if len(labels) > 2 else []
             rest = [x for axis, x in enumerate(labels) if axis not in (first, second)]
-            text = self.writer.np("diagonal", operand.text, *at)
-            # NumPy lets nobody write to it, so that a result must be a copy.
-            operand = replace(operand.becoming(text, (*rest, label)), base="")
+            operand = made(Diagonal(first, second), (*rest, label), operand)
         return operand
 
-    def _traced(self) -> Expr | None:
+    def _traced(self) -> Operand | None:
         """The sum of a matrix's diagonal."""
         node = self.node
         if len(node.factors) != 1 or len(node.inner) != 1 or node.order:
             return None
-        operand = self.writer.as_float(self.lowering.operand(node.factors[0]))
+        operand = as_float(self.lowering.operand(node.factors[0]))
         if len(operand.labels) != 2:
             return None
-        trace = Expr(self.writer.np("trace", operand.text))
-        return multiply(self.writer, [Factor(trace)], node.coefficient)
+        trace = made(Trace(), (), operand)
+        return multiply([Factor(trace)], node.coefficient)
 
     # Inverses
 
-    def _solved(self, want: Sequence[Label] | None) -> Expr | None:
+    def _solved(self, want: Sequence[Label] | None) -> Operand | None:
         """A contraction with an inverse as a solve."""
         node, plan = self.node, self.lowering.plan
         for k, (inverse, labels) in enumerate(node.factors):
@@ -144,17 +142,17 @@ class ProductLowering:
                 **dict(zip(other.labels, other.node.dims, strict=True)),
             }
             factored = factor is not None
-            solution = solve(self.writer, matrix, labels, right, keep, sizes, factored)
+            solution = solve(matrix, labels, right, keep, sizes, factored)
             rest = [
                 ref for j, ref in enumerate(node.factors) if j != k and ref != other
             ]
             factors = [*(self._factor(ref) for ref in rest), Factor(solution)]
-            return multiply(self.writer, factors, node.coefficient, want)
+            return multiply(factors, node.coefficient, want)
         return None
 
     # Constraints
 
-    def _read(self, want: Sequence[Label] | None) -> Expr:
+    def _read(self, want: Sequence[Label] | None) -> Operand:
         solution = self.lowering.plan.solution(self.node)
         axes = solution.axes(self.node.dims)
         assert axes is not None
@@ -172,17 +170,18 @@ class ProductLowering:
         core = self._core(indexer, keep, range(len(keep)))
         return Write(self.node.dims, tuple(solution.writes), core, indexer)
 
-    def _written(self) -> Expr:
+    def _written(self) -> Operand:
         write = self.write()
         if plain := write.diagonal():
             return plain
-        name = self.lowering.new_array(self.node, write.zeros())
-        write.onto(name, fresh=True)
-        return Expr(name, labels=tuple(range(self.node.order)), base=name)
+        zeros = array(Fill(self.node.dims, 0))
+        whole = self.lowering.new_array(self.node, zeros)
+        write.onto(whole, fresh=True)
+        return Operand(whole, tuple(range(self.node.order)))
 
     def _core(
         self, indexer: Indexer, keep: Sequence[Label], want: Sequence[Label] | None
-    ) -> Expr:
+    ) -> Operand:
         """The entries over the labels `keep`, in the order that `want` has of them."""
         solution = self.lowering.plan.solution(self.node)
         factors = []
@@ -194,41 +193,34 @@ class ProductLowering:
         factors += [Factor(self._mask(mask, indexer)) for mask in masks]
         if len(factors) == 1 and index_bound(self.node) is not None:
             # A part of an index array keeps its integers.
-            return factors[0].expr
+            return factors[0].operand
         order = None if want is None else [keep[axis] for axis in want]
         sizes = {
             label: high - low
             for label, (low, high) in solution.ranges.intervals.items()
             if label not in keep and label not in gone
         }
-        return contract(self.writer, factors, self.node.coefficient, keep, sizes, order)
+        return contract(factors, self.node.coefficient, keep, sizes, order)
 
-    def _looked(self, ref: Ref) -> Expr:
+    def _looked(self, ref: Ref) -> Operand:
         """The entries of an array, each label once."""
         return self._distinct(self.lowering.operand(ref))
 
     def _selected(self, indexer: Indexer, ref: Ref, forms: list[Affine]) -> Factor:
         """The entries of a factor at index forms."""
         base, axes, exponent = self._power(Ref(ref.node, tuple(range(len(forms)))))
-        array = self._looked(Ref(base, axes))
-        mine = [forms[axis] for axis in array.labels]
-        dims = [ref.node.dims[axis] for axis in array.labels]
-        return Factor(indexer.read(array, mine, dims), exponent)
+        whole = self._looked(Ref(base, axes))
+        mine = [forms[axis] for axis in whole.labels]
+        dims = [ref.node.dims[axis] for axis in whole.labels]
+        return Factor(indexer.read(whole, mine, dims), exponent)
 
-    def _mask(self, mask: Constraint, indexer: Indexer) -> Expr:
+    def _mask(self, mask: Constraint, indexer: Indexer) -> Operand:
         band = _band(mask, indexer)
         if band is None:
             return indexer.mask(mask)
         row, column, offset = band
-        sizes = [
-            self.writer.size(indexer.ranges.intervals[x][1]).text for x in (row, column)
-        ]
-        if offset != 0:
-            sizes.append(self.writer.size(offset).text)
-        elif sizes[0] == sizes[1]:
-            sizes.pop()
-        text = self.writer.np("tri", *sizes, "dtype=bool")
-        return Expr(text, labels=(row, column), kind="bool")
+        rows, columns = (indexer.ranges.intervals[x][1] for x in (row, column))
+        return made(Triangle(rows, columns, offset), (row, column))
 
     def _trimmed(
         self, mask: Constraint, indexer: Indexer, factors: list[Factor]
@@ -238,17 +230,15 @@ class ProductLowering:
         if band is None:
             return False
         row, column, offset = band
-        for k, (expr, exponent) in enumerate(factors):
-            last = expr.labels[-2:]
-            if expr.kind != "float" or exponent != 1:
+        for k, (operand, exponent) in enumerate(factors):
+            last = operand.labels[-2:]
+            if operand.kind != "float" or exponent != 1:
                 continue
             if last not in ((row, column), (column, row)):
                 continue
             lower = last == (row, column)
-            shift = offset if lower else -offset
-            arguments = [expr.text, *([self.writer.size(shift).text] * (shift != 0))]
-            text = self.writer.np("tril" if lower else "triu", *arguments)
-            factors[k] = Factor(Expr(text, labels=expr.labels))
+            trim = Trim(lower, offset if lower else -offset)
+            factors[k] = Factor(made(trim, operand.labels, operand))
             return True
         return False
 

@@ -2,52 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection
 
+from tensorgen.arrays.arrays import is_boxed
+from tensorgen.arrays.operations import AsArray, Broadcast, Copy, Fill, Unbox
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call, Input, Node, Product
 from tensorgen.lower.layout import aligned, ordered
-from tensorgen.lower.text import Expr, Level
-from tensorgen.lower.writer import Writer
+from tensorgen.lower.operands import Operand, as_float, literal, made
 from tensorgen.operators.calls import OPERATORS
 
 
-def full(writer: Writer, expr: Expr, dims: Sequence[Dim]) -> Expr:
+def full(operand: Operand, dims: tuple[Dim, ...]) -> Operand:
     """The array with all axes `dims`, in order, as numbers of the common dtype."""
     axes = tuple(range(len(dims)))
-    expr = writer.as_float(expr)
-    if expr.weak:
-        return _constant(writer, expr, dims)
-    if set(expr.labels) == set(axes):
-        return ordered(expr, axes)
-    shape = writer.shape(dims)
-    if not expr.labels:
-        dtype = f"dtype={writer.dtype()}"
-        return Expr(writer.np("full", shape, expr.text, dtype), labels=axes)
-    spread = aligned(expr, axes)
-    text = writer.np("broadcast_to", spread.text, shape)
-    # A broadcast array is a view even of a value that no variable holds.
-    return Expr(text, labels=axes, base=expr.base or "")
+    operand = as_float(operand)
+    if operand.weak:
+        return _constant(operand, dims)
+    if set(operand.labels) == set(axes):
+        return ordered(operand, axes)
+    if not operand.labels:
+        return made(Fill(dims), axes, operand)
+    return made(Broadcast(dims), axes, aligned(operand, axes))
 
 
-def _constant(writer: Writer, expr: Expr, dims: Sequence[Dim]) -> Expr:
-    dtype = f"dtype={writer.dtype()}"
+def _constant(operand: Operand, dims: tuple[Dim, ...]) -> Operand:
     axes = tuple(range(len(dims)))
     if not dims:
-        return Expr(f"{writer.np('asarray', expr.text, dtype)}[()]")
-    plain = {"0": "zeros", "1": "ones"}.get(expr.text)
-    shape = writer.shape(dims)
-    if plain:
-        return Expr(writer.np(plain, shape, dtype), labels=axes)
-    return Expr(writer.np("full", shape, expr.text, dtype), labels=axes)
+        return made(Unbox(), (), made(AsArray(), (), operand))
+    value = literal(operand)
+    if value in (0, 1):
+        return made(Fill(dims, 1 if value else 0), axes)
+    return made(Fill(dims), axes, operand)
 
 
-def is_view(node: Node, expr: Expr, variables: Collection[str]) -> bool:
+def is_view(node: Node, operand: Operand, variables: Collection[str]) -> bool:
     """Whether an array shares memory with one of some inputs."""
-    if not expr.base:
-        return expr.base is not None and _origin(node) in variables
-    return expr.base in variables
+    if not operand.base:
+        return operand.base is not None and _origin(node) in variables
+    return operand.base in variables
 
 
 def _origin(node: Node) -> str | None:
@@ -63,25 +56,19 @@ def _origin(node: Node) -> str | None:
 
 
 def result(
-    writer: Writer,
-    expr: Expr,
-    dims: Sequence[Dim],
+    operand: Operand,
+    dims: tuple[Dim, ...],
     shared: Collection[str],
     fresh: bool,
-) -> Expr:
+) -> Operand:
     """The array as a result; `fresh` ones share no memory with `shared` variables."""
-    repeats = len(set(expr.labels)) < len(dims)
-    expr = full(writer, expr, dims)
-    if not dims and expr.boxed:
-        return Expr(f"{expr.at(Level.ATOM)}[()]")
-    if not fresh or expr.base is None:
-        return expr
+    repeats = len(set(operand.labels)) < len(dims)
+    operand = full(operand, dims)
+    if not dims and is_boxed(operand.array):
+        return made(Unbox(), (), operand)
+    if not fresh or operand.base is None:
+        return operand
     # A broadcast array repeats entries, and cannot be written to whoever owns them.
-    if not repeats and expr.base and expr.base not in shared:
-        return expr
-    if not dims:
-        # A copy for a scalar of whatever kind.
-        return replace(
-            expr, text=f"+{expr.at(Level.ATOM)}", level=Level.UNARY, base=None
-        )
-    return Expr(f"{expr.at(Level.ATOM)}.copy()", labels=expr.labels)
+    if not repeats and operand.base and operand.base not in shared:
+        return operand
+    return made(Copy(scalar=not dims), operand.labels, operand)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from fractions import Fraction
 
+from tensorgen.arrays.arrays import array
+from tensorgen.arrays.operations import WHOLE, Accumulate, Index, Pad, Slice
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Constraint, Label, affine
 from tensorgen.ir.running_sums import RunningSum, running_sum
@@ -13,7 +14,7 @@ from tensorgen.lower.constraints import Ranges
 from tensorgen.lower.contract import contract
 from tensorgen.lower.elementwise import Factor
 from tensorgen.lower.indexing import Indexer
-from tensorgen.lower.text import Expr, Level
+from tensorgen.lower.operands import Operand, as_float, made
 
 
 def take_running_sums(
@@ -27,13 +28,13 @@ def take_running_sums(
     Returns the labels that are summed by then.
     """
     gone: set[Label] = set()
-    while found := running_sum(masks, [f.expr.labels for f in factors], keep):
+    while found := running_sum(masks, [f.operand.labels for f in factors], keep):
         inside = [factors[k] for k in found.inside]
         factors[:] = [f for k, f in enumerate(factors) if k not in found.inside]
         masks.remove(found.constraint)
-        elsewhere = {x for f in factors for x in f.expr.labels}
+        elsewhere = {x for f in factors for x in f.operand.labels}
         elsewhere.update(*(mask.form.labels for mask in masks))
-        labels = dict.fromkeys(x for f in inside for x in f.expr.labels)
+        labels = dict.fromkeys(x for f in inside for x in f.operand.labels)
         alone = [
             x for x in labels if x not in keep and x not in elsewhere | {found.summed}
         ]
@@ -42,19 +43,19 @@ def take_running_sums(
         sizes = {x: intervals[x][1] - intervals[x][0] for x in labels}
         summed = {x: sizes[x] for x in alone}
         kept = [x for x in labels if x not in alone]
-        terms = contract(indexer.writer, inside, Fraction(1), kept, summed)
+        terms = contract(inside, Fraction(1), kept, summed)
         factors.append(Factor(_running(indexer, found, terms, sizes)))
     return gone
 
 
 def _running(
-    indexer: Indexer, found: RunningSum, terms: Expr, sizes: dict[Label, Dim]
-) -> Expr:
+    indexer: Indexer, found: RunningSum, terms: Operand, sizes: dict[Label, Dim]
+) -> Operand:
     """The sums of `terms` along one axis, read where the limit ranges."""
-    writer, ranges = indexer.writer, indexer.ranges
-    terms = writer.as_float(terms)
+    ranges = indexer.ranges
+    terms = as_float(terms)
     axis = terms.labels.index(found.summed)
-    sums = _accumulated(indexer, terms, axis, reverse=not found.is_prefix)
+    sums = _accumulated(terms, axis, reverse=not found.is_prefix)
     start, _ = ranges.intervals[found.summed]
     # The last term of entry i is at `i + const - start`, the first if reversed.
     offset = found.constraint.form.const * (1 if found.is_prefix else -1) - start
@@ -65,16 +66,15 @@ def _running(
         # Entries with no terms at all, or nothing to add up.
         known = ranges.holds(missing) and ranges.holds(length + missing - 1)
         count = missing if known else Dim.of(1)
-        number = writer.size(count).text
-        width = f"({number}, 0)" if found.is_prefix else f"(0, {number})"
-        widths = [width if a == axis else "(0, 0)" for a in range(len(terms.labels))]
-        joined = f"({', '.join(widths)})" if len(widths) > 1 else width
-        sums = Expr(writer.np("pad", sums.text, joined), labels=terms.labels)
+        width = (count, ZERO) if found.is_prefix else (ZERO, count)
+        axes = range(len(terms.labels))
+        pad = Pad(tuple(width if a == axis else (ZERO, ZERO) for a in axes))
+        sums = made(pad, terms.labels, sums)
         length += count
         offset += count if found.is_prefix else ZERO
     whole = {x: (ZERO, sizes[x]) for x in terms.labels if x != found.summed}
     reader = Indexer(
-        writer,
+        indexer.writer,
         Ranges({**whole, found.limit: (low, high)}, ranges.facts),
         indexer.looked,
     )
@@ -86,9 +86,8 @@ def _running(
     return reader.read(sums, forms, dims, clips=True)
 
 
-def _accumulated(indexer: Indexer, terms: Expr, axis: int, reverse: bool) -> Expr:
-    along = [] if len(terms.labels) == 1 else [f"axis={axis}"]
-    turn = f"[{', '.join([':'] * axis + ['::-1'])}]" if reverse else ""
-    text = f"{terms.at(Level.ATOM)}{turn}" if reverse else terms.text
-    sums = indexer.writer.np("cumsum", text, *along)
-    return replace(Expr(f"{sums}{turn}"), labels=terms.labels)
+def _accumulated(terms: Operand, axis: int, reverse: bool) -> Operand:
+    turn = Index((*[WHOLE] * axis, Slice(step=-1)))
+    found = array(turn, terms.array) if reverse else terms.array
+    found = array(Accumulate(axis), found)
+    return Operand(array(turn, found) if reverse else found, terms.labels)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from tensorgen.arrays.arrays import Array, array, base
+from tensorgen.arrays.operations import WHOLE, Diag, Eye, Index, Slice
+from tensorgen.arrays.statements import Change, Scatter, ScatterWindows, Store
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Label
 from tensorgen.lower.constraints import plain_label, single_label
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer, Subscript
-from tensorgen.lower.layout import aligned
-from tensorgen.lower.text import Expr, product
+from tensorgen.lower.layout import aligned, permuted
+from tensorgen.lower.operands import Operand, as_float, literal, made, product
 from tensorgen.lower.windows import window_axes
 
 # Array modules in which `add.at` is fast for vectors alone: NumPy takes 7 to 10 ns an
@@ -26,7 +29,7 @@ class Write:
 
     dims: tuple[Dim, ...]
     forms: tuple[Affine, ...]
-    core: Expr
+    core: Operand
     indexer: Indexer
 
     def permuted(self, axes: Sequence[int], dims: Sequence[Dim]) -> Write:
@@ -48,7 +51,7 @@ class Write:
         indexer = Indexer(self.indexer.writer, ranges, self.indexer.looked)
         return Write(tuple(dims), tuple(forms), self.core, indexer)
 
-    def diagonal(self) -> Expr | None:
+    def diagonal(self) -> Operand | None:
         """The array as a plain `np.diag` or `np.eye`, where it is one."""
         if len(self.dims) != 2 or self.dims[0] != self.dims[1]:
             return None
@@ -57,88 +60,75 @@ class Write:
             return None
         if self.indexer.ranges.intervals[first] != (ZERO, self.dims[0]):
             return None
-        writer = self.indexer.writer
-        core = writer.as_float(self.core)
+        core = as_float(self.core)
         if core.labels == (first,):
-            return Expr(writer.np("diag", core.text), labels=(0, 1))
-        size, dtype = writer.size(self.dims[0]).text, writer.dtype()
-        unit = Expr(writer.np("eye", size, f"dtype={dtype}"), labels=(0, 1))
-        if core.text == "1":
-            return unit
-        return product(Fraction(1), [core, unit])
-
-    def zeros(self) -> str:
-        """The text of the array that the entries are written to."""
-        writer = self.indexer.writer
-        shape = writer.shape(self.dims)
-        return writer.np("zeros", shape, f"dtype={writer.dtype()}")
+            return made(Diag(), (0, 1), core)
+        unit = made(Eye(self.dims[0]), (0, 1))
+        return unit if literal(core) == 1 else product(Fraction(1), [core, unit])
 
     def onto(
-        self, name: str, scale: Fraction = Fraction(1), fresh: bool = False
+        self, whole: Array, scale: Fraction = Fraction(1), fresh: bool = False
     ) -> None:
-        """Append the statement that adds `scale` times the entries to `name`.
+        """Append the statement that adds `scale` times the entries to a variable.
 
         `fresh` tells that the array is still all zeros.
         """
         writer = self.indexer.writer
-        core = writer.as_float(self.core)
+        core = as_float(self.core)
         injective = self._is_injective()
-        if not injective and writer.alias in SLOW_AT and self._windows(name, scale):
+        slow = writer.printer.alias in SLOW_AT
+        if not injective and slow and self._windows(whole, scale):
             return
         at = self.indexer.subscript(list(self.forms), self.dims)
         if at.safe and injective:
             size = scale if fresh else abs(scale)
-            value = aligned(multiply(writer, [Factor(core)], size), at.labels)
-            sign = "=" if fresh else "+=" if scale > 0 else "-="
-            text = at.text or "..."
-            writer.lines.append(f"{name}[{text}] {sign} {value.text}")
+            entries = aligned(multiply([Factor(core)], size), at.labels).array
+            how: Change = "=" if fresh else "+=" if scale > 0 else "-="
+            writer.add(Store(whole, at.index, at.places, how, entries))
             return
-        value = multiply(writer, [Factor(core)], scale)
+        value = multiply([Factor(core)], scale)
         along = len(self.dims) == len(value.labels) == len(at.labels) == 1
-        if writer.alias in SLOW_AT and not (along and at.safe):
-            self._add_by_entry(name, at, value)
+        if slow and not (along and at.safe):
+            writer.add(self._by_entry(whole, at, value))
             return
-        value = aligned(value, at.labels)
-        text = writer.np("add.at", name, _joined(map(_as_index, at.parts)), value.text)
+        entries = aligned(value, at.labels).array
         # An array without entries has no place to clip positions to.
-        writer.lines.append(text if at.safe else f"if {name}.size:\n    {text}")
+        guarded = not at.safe
+        writer.add(Scatter(whole, at.index, at.places, entries, False, guarded))
 
-    def _windows(self, name: str, scale: Fraction) -> bool:
-        """Append a call of the helper that adds to windows, if there is such a view."""
-        writer, forms = self.indexer.writer, list(self.forms)
+    def _windows(self, whole: Array, scale: Fraction) -> bool:
+        """Append the statement that adds to windows, if there is such a view."""
+        forms = list(self.forms)
         axes = window_axes(self.indexer.ranges, forms, self.dims)
         if axes is None:
             return False
-        array = Expr(name, labels=tuple(range(len(self.dims))), base=name)
-        view = self.indexer.windows(array, forms, self.dims, axes, written=True)
-        if view.base != name:
+        all_axes = Operand(whole, tuple(range(len(self.dims))))
+        view = self.indexer.windows(all_axes, forms, self.dims, axes, written=True)
+        if view.base != base(whole):
             return False  # a copy
-        core = writer.as_float(self.core)
-        value = aligned(multiply(writer, [Factor(core)], scale), view.labels)
-        pairs = [tuple(map(view.labels.index, pair)) for pair in axes.values()]
-        writer.helpers["_add_to_windows"] = None
-        writer.lines.append(f"_add_to_windows({view.text}, {value.text}, {pairs})")
+        value = multiply([Factor(as_float(self.core))], scale)
+        pairs = tuple(
+            (view.labels.index(a), view.labels.index(b)) for a, b in axes.values()
+        )
+        statement = ScatterWindows(view.array, aligned(value, view.labels).array, pairs)
+        self.indexer.writer.add(statement)
         return True
 
-    def _add_by_entry(self, name: str, at: Subscript, value: Expr) -> None:
-        """Append a call of the helper, with the axes that are indexed put first."""
-        slices = [_is_slice(part) for part in at.parts]
-        first = [axis for axis, sliced in enumerate(slices) if not sliced]
-        rest = [axis for axis, sliced in enumerate(slices) if sliced]
-        index = _joined(at.parts[axis] for axis in first)
-        kept = [at.parts[axis] if slices[axis] else ":" for axis in range(len(slices))]
-        target = name if set(kept) == {":"} else f"{name}[{', '.join(kept)}]"
-        if [*first, *rest] != list(range(len(slices))):
-            axes = ", ".join(map(str, [*first, *rest]))
-            turned = ".T" if len(slices) == 2 else f".transpose({axes})"
-            target += turned
+    def _by_entry(self, whole: Array, at: Subscript, value: Operand) -> Scatter:
+        """The statement for what is slow, with the axes that are indexed put first."""
+        parts = at.index.parts
+        rest = [axis for axis, part in enumerate(parts) if isinstance(part, Slice)]
+        first = [axis for axis in range(len(parts)) if axis not in rest]
+        kept = tuple(part if isinstance(part, Slice) else WHOLE for part in parts)
+        target = whole
+        if set(kept) != {WHOLE}:
+            target = array(Index(kept), target)
+        target = permuted(target, (*first, *rest))
         along = [x for axis in rest for x in self.forms[axis].labels]
         labels = [x for x in at.labels if x not in along] + along
-        writer = self.indexer.writer
-        writer.helpers["_add_at"] = None
-        writer.lines.append(
-            f"_add_at({target}, {index}, {aligned(value, labels).text})"
-        )
+        index = Index(tuple(parts[axis] for axis in first))
+        entries = aligned(value, labels).array
+        return Scatter(target, index, at.places, entries, True)
 
     def _is_injective(self) -> bool:
         """Whether no two entries are written to one place."""
@@ -148,23 +138,3 @@ class Write:
             if one is not None:
                 alone.add(one[0])
         return all(x in alone for form in self.forms for x in form.labels)
-
-
-def _joined(parts: Iterable[str]) -> str:
-    """Positions as one index, without whole axes at the end."""
-    kept = list(parts)
-    while kept[-1] == "slice(None)":
-        kept.pop()
-    return kept[0] if len(kept) == 1 else f"({', '.join(kept)})"
-
-
-def _is_slice(part: str) -> bool:
-    return ":" in part and "[" not in part
-
-
-def _as_index(part: str) -> str:
-    """A slice as an object, for where it stands outside brackets."""
-    if not _is_slice(part):
-        return part
-    limits = [limit or "None" for limit in part.split(":")]
-    return "slice(None)" if part == ":" else f"slice({', '.join(limits)})"

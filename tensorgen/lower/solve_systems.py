@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tensorgen.ir.dims import Dim
+from tensorgen.arrays.operations import (
+    At,
+    Broadcast,
+    Index,
+    Limit,
+    Mark,
+    Solve,
+    Trace,
+)
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.layout import aligned, ordered, transposed
-from tensorgen.lower.text import Applied, Expr, Level
-from tensorgen.lower.writer import Writer
+from tensorgen.lower.operands import Operand, made
+
+# Stands for the axis of length 1 that makes a matrix of a vector.
+_SINGLE: Label = -1
+_REST = Mark("...")
 
 
 def solvable(
@@ -33,14 +45,13 @@ def solvable(
 
 
 def solve(
-    writer: Writer,
-    matrix: Expr,
+    matrix: Operand,
     inverse: tuple[Label, ...],
-    other: Expr,
+    other: Operand,
     keep: Collection[Label],
     sizes: Mapping[Label, Dim],
     factored: bool = False,
-) -> Expr:
+) -> Operand:
     """`inv(matrix) @ other` where the inverse has the labels `inverse`.
 
     The matrix bears the same labels, its last two swapped. Where the inverse is
@@ -48,16 +59,11 @@ def solve(
     is summed over both, the value is the trace of a solution. A `factored` matrix
     stands for the symmetric one of which it is the Cholesky factor.
     """
-
-    def call(system: Expr, right: str) -> str:
-        if not factored:
-            return writer.np("linalg.solve", system.text, right)
-        writer.helpers["_cholesky_solve"] = None
-        return f"_cholesky_solve({system.text}, {right})"
-
+    op = Solve(factored)
     *batch, i, k = inverse
     if i not in keep and k not in keep:
-        return Expr(writer.np("trace", call(matrix, ordered(other, (k, i)).text)))
+        solution = made(op, (i, k), matrix, ordered(other, (k, i)))
+        return made(Trace(), (), solution)
     result, contracted = (i, k) if k not in keep else (k, i)
     system = matrix
     if not factored:
@@ -67,13 +73,10 @@ def solve(
     right = aligned(other, whole)
     if not set(batch) <= set(other.labels):
         # NumPy would broadcast it, CuPy does not.
-        shape = writer.shape([sizes[label] for label in whole])
-        right = Expr(writer.np("broadcast_to", right.text, shape), labels=whole)
+        right = made(Broadcast(tuple(sizes[x] for x in whole)), whole, right)
     if free or not batch:
-        text = call(system, right.text)
-        plain = not (batch or free or factored)
-        applied = Applied(system, right, solves=True) if plain else None
-        return Expr(text, labels=(*batch, result, *free), applied=applied)
+        return made(op, (*batch, result, *free), system, right)
     # NumPy 2 takes only a plain vector as one right-hand side.
-    column = f"{right.at(Level.ATOM)}[..., None]"
-    return Expr(f"{call(system, column)}[..., 0]", labels=(*batch, result))
+    column = made(Index((_REST, Mark("None"))), (*whole, _SINGLE), right)
+    solution = made(op, (*batch, result, _SINGLE), system, column)
+    return made(Index((_REST, At(Limit(ZERO)))), (*batch, result), solution)

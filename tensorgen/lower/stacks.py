@@ -11,12 +11,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from tensorgen.arrays.arrays import transposes
+from tensorgen.arrays.operations import WHOLE, At, Index, Limit, Mark
+from tensorgen.arrays.printer import length
+from tensorgen.ir.dims import ZERO
 from tensorgen.ir.nodes import Label
-from tensorgen.lower.layout import aligned, summed, transposes
-from tensorgen.lower.text import Expr, Level, matmul
+from tensorgen.lower.layout import aligned, summed
+from tensorgen.lower.operands import Operand, made, matmul
 
 # Stands for the axis of length 1 that makes a matrix of a vector.
 _SINGLE: Label = -1
+
+_FIRST, _REST = At(Limit(ZERO)), Mark("...")
 
 
 @dataclass(frozen=True)
@@ -34,8 +40,8 @@ class Sides:
 
 
 def stacked(
-    a: Expr, b: Expr, sides: Sides, want: Sequence[Label] | None
-) -> Iterator[tuple[float, Expr]]:
+    a: Operand, b: Operand, sides: Sides, want: Sequence[Label] | None
+) -> Iterator[tuple[float, Operand]]:
     """The ways to contract as a product of stacks, each with what it costs a reader.
 
     Contracted labels but one are summed afterwards, as they number matrices too.
@@ -50,7 +56,7 @@ def stacked(
 
 
 def _orders(
-    x: Expr, y: Expr, want: Sequence[Label] | None
+    x: Operand, y: Operand, want: Sequence[Label] | None
 ) -> Iterator[tuple[Label, ...]]:
     """The orders in which leading axes may stand."""
     if want is not None:
@@ -60,13 +66,13 @@ def _orders(
 
 
 def _stack(
-    x: Expr,
-    y: Expr,
+    x: Operand,
+    y: Operand,
     lead: tuple[Label, ...],
     matrix: tuple[Label, Label, Label],
     sides: Sides,
     want: Sequence[Label] | None,
-) -> tuple[float, Expr]:
+) -> tuple[float, Operand]:
     row, inner, column = matrix
     present = {*x.labels, *y.labels}
     lead = tuple(label for label in lead if label in present)
@@ -74,14 +80,12 @@ def _stack(
     right = aligned(y, (*lead, inner, column))
     whole = matmul(left, right, (*lead, row, column))
     if _SINGLE in matrix:
-        first = "[:, 0]" if len(lead) == 1 else "[..., 0, :]"
-        at = "[..., 0]" if column == _SINGLE else first
+        first = (WHOLE, _FIRST) if len(lead) == 1 else (_REST, _FIRST, WHOLE)
+        at = Index((_REST, _FIRST) if column == _SINGLE else first)
         kept = tuple(label for label in whole.labels if label != _SINGLE)
-        whole = Expr(f"({whole.text}){at}", labels=kept)
-    else:
-        whole = Expr(whole.text, Level.MATMUL, whole.labels)
+        whole = made(at, kept, whole)
     result = summed(whole, set(sides.contracted))
-    cost = transposes(result.text) + len(result.text) / 1000
+    cost = transposes(result.array) + length(result.array) / 1000
     wanted = [label for label in want or result.labels if label in result.labels]
     mismatch = 2.25 * (wanted != list(result.labels))
     return cost + mismatch + (_SINGLE in matrix), result

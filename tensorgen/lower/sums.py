@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from tensorgen.arrays.arrays import array
+from tensorgen.arrays.operations import Copy, Fill
 from tensorgen.ir.nodes import Input, Label, Ref, Sum, Term
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.layout import aligned, natural_order
+from tensorgen.lower.operands import Operand, as_float, product, total
 from tensorgen.lower.results import full
-from tensorgen.lower.text import Expr, product, total
 
 if TYPE_CHECKING:
     from tensorgen.lower.lowering import Lowering
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 def lower_sum(
     lowering: Lowering, node: Sum, want: Sequence[Label] | None = None
-) -> Expr:
+) -> Operand:
     """The text of a sum; the name of a new array if entries are added in place."""
     spread = [term for term in node.terms if term.node in lowering.writes]
     dense = [term for term in node.terms if term.node not in lowering.writes]
@@ -26,26 +28,24 @@ def lower_sum(
         return add(lowering, dense, want)
     axes = tuple(range(node.order))
     if dense:
-        start = full(lowering.writer, add(lowering, dense, axes), node.dims)
+        start = full(add(lowering, dense, axes), node.dims)
         # What another variable holds must not be changed.
-        text = start.text if start.base is None else f"{start.text}.copy()"
+        first = start.array if start.base is None else array(Copy(), start.array)
     else:
-        first = lowering.writes[spread[0].node].permuted(spread[0].labels, node.dims)
-        text = first.zeros()
-    name = lowering.new_array(node, text)
+        first = array(Fill(node.dims, 0))
+    whole = lowering.new_array(node, first)
     for k, (coefficient, inner, labels) in enumerate(spread):
         write = lowering.writes[inner].permuted(labels, node.dims)
-        write.onto(name, coefficient, fresh=not dense and k == 0)
-    return Expr(name, labels=axes, base=name)
+        write.onto(whole, coefficient, fresh=not dense and k == 0)
+    return Operand(whole, axes)
 
 
 def add(
     lowering: Lowering, terms: Sequence[Term], want: Sequence[Label] | None
-) -> Expr:
+) -> Operand:
     """The sum of terms: what is positive and large first, numbers last."""
     operands = [
-        lowering.writer.as_float(lowering.operand(Ref(term.node, term.labels)))
-        for term in terms
+        as_float(lowering.operand(Ref(term.node, term.labels))) for term in terms
     ]
     target = natural_order(operands, want)
     entries = sorted(zip(terms, operands, strict=True), key=lambda entry: _rank(*entry))
@@ -54,11 +54,11 @@ def add(
     positive = any(term.coefficient > 0 for term, _ in entries)
     if not positive and common != 1:
         common = -common
-    parts: list[tuple[int, Expr]] = []
+    parts: list[tuple[int, Operand]] = []
     for term, operand in entries:
         coefficient = term.coefficient / common
         sign = 1 if coefficient > 0 else -1
-        scaled = multiply(lowering.writer, [Factor(operand)], abs(coefficient), target)
+        scaled = multiply([Factor(operand)], abs(coefficient), target)
         parts.append((sign, aligned(scaled, target)))
     joint = total(parts)
     if common != 1:
@@ -69,7 +69,7 @@ def add(
     return joint.bearing(labels)
 
 
-def _rank(term: Term, operand: Expr) -> tuple[object, ...]:
+def _rank(term: Term, operand: Operand) -> tuple[object, ...]:
     """Positive before negative, arrays before numbers, computed before given."""
     given = isinstance(term.node, Input)
     size = -len(operand.labels)

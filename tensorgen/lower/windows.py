@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from tensorgen.arrays.arrays import array
+from tensorgen.arrays.operations import Index, Slice, Windows
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Label, Lookup, affine
 from tensorgen.lower.constraints import Ranges, is_basic
-from tensorgen.lower.text import Expr
-from tensorgen.lower.writer import Writer
+from tensorgen.lower.operands import Operand
 
 Axis = tuple[Label, Label]
 """The label that numbers the windows of an axis, and that of the place in one."""
@@ -61,39 +61,30 @@ def cuts(
 
 
 def windows(
-    writer: Writer,
     ranges: Ranges,
-    array: Expr,
+    whole: Operand,
     forms: Sequence[Affine],
     axes: dict[int, Axis],
     written: bool = False,
-) -> Expr:
+) -> Operand:
     """The view with an axis for each window's number, and at the end for its places.
 
-    `array` has been cut to what is read, or written; a label with a negative
+    `whole` has been cut to what is read, or written; a label with a negative
     coefficient runs backwards.
     """
     lengths = [ranges.intervals[place] for _, place in axes.values()]
-    shape = writer.shape([high - low for low, high in lengths])
-    at = tuple(array.labels.index(_own(a)) for a in axes)
-    arguments = [array.text, shape]
-    if len(at) < len(array.labels):
-        arguments.append(f"axis={at[0] if len(at) == 1 else at}")
-    if written:
-        arguments.append("writeable=True")
-    text = writer.np("lib.stride_tricks.sliding_window_view", *arguments)
-    steps = dict.fromkeys(array.labels, 1)
+    shape = tuple(high - low for low, high in lengths)
+    at = tuple(whole.labels.index(_own(a)) for a in axes)
+    view = array(Windows(shape, at, written), whole.array)
+    steps = dict.fromkeys(whole.labels, 1)
     for a, (number, _) in axes.items():
         steps[_own(a)] = forms[a].coefficient(number)
     steps |= {place: forms[a].coefficient(place) for a, (_, place) in axes.items()}
-    marks = [":" if step == 1 else f"::{step}" for step in steps.values()]
-    while marks and marks[-1] == ":":
-        marks.pop()
-    if marks:
-        text += f"[{', '.join(marks)}]"
+    if any(step != 1 for step in steps.values()):
+        parts = tuple(Slice(step=step) for step in steps.values())
+        view = array(Index(parts), view)
     numbers = {_own(a): number for a, (number, _) in axes.items()}
-    labels = tuple(numbers.get(x, x) for x in steps)
-    return replace(array.becoming(text, labels), sliding=True)
+    return Operand(view, tuple(numbers.get(x, x) for x in steps))
 
 
 def _own(axis: int) -> Label:

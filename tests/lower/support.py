@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.arrays.written import Written, written
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Input, Lookup, Node, topological
-from tensorgen.lower import Code, lower
+from tensorgen.lower import lower
 from tensorgen.operators.calls import apply
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
@@ -22,8 +23,13 @@ from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 Arrays = dict[str, Any]
 
 
+def as_text(graph: Graph, roots: Sequence[Node], **options: Any) -> Written:
+    """Lower nodes, and write the code, for NumPy unless told otherwise."""
+    return written(lower(graph, roots, **options), options.get("alias", "np"))
+
+
 def execute(
-    code: Code,
+    code: Written,
     arrays: Mapping[str, Any],
     sizes: Mapping[str, int],
     dtype: str = "float64",
@@ -69,9 +75,9 @@ def check(
     sizes: Mapping[str, int],
     seed: int = 0,
     dtype: str = "float64",
-) -> Code:
+) -> Written:
     """Hold lowered code against the interpreter: values, shapes, dtypes, aliases."""
-    code = lower(graph, roots)
+    code = as_text(graph, roots)
     arrays = arguments(roots, sizes, seed, dtype)
     given = {name: np.array(value) for name, value in arrays.items()}
     results = execute(code, arrays, sizes, dtype)

@@ -10,9 +10,8 @@ import pytest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, Product
-from tensorgen.lower import lower
 from tensorgen.lower.constraints import plain_label, solve_constraints
-from tests.lower.support import check
+from tests.lower.support import as_text, check
 
 n, m, k, e = map(Dim.of, "nmke")
 E = 0  # the label of an index array's axis
@@ -103,7 +102,7 @@ READS: dict[str, Callable[[Case], Node]] = {
 @pytest.mark.parametrize("text", READS)
 def test_a_constraint_of_the_usual_kind_is_one_expression(text: str) -> None:
     case = Case()
-    code = lower(case.g, [READS[text](case)])
+    code = as_text(case.g, [READS[text](case)])
     wanted = text.replace("2 * x[1:] @ y", "2 * (x[1:] @ y)")
     assert (code.lines, code.returns) == ((), (wanted,))
     check(case.g, [READS[text](case)], SIZES)
@@ -182,7 +181,7 @@ WRITES: dict[str, tuple[Callable[[Case], Node], tuple[str, ...]]] = {
 def test_what_a_delta_spreads_is_written_into_an_array(what: str) -> None:
     case = Case()
     make, expected = WRITES[what]
-    code = lower(case.g, [make(case)], root_names=["out"])
+    code = as_text(case.g, [make(case)], root_names=["out"])
     assert code.lines == expected
     assert code.returns == ("out",)
     check(case.g, [make(case)], SIZES)
@@ -241,8 +240,8 @@ def test_positions_that_may_leave_the_array_are_clipped_and_masked() -> None:
 def test_facts_about_sizes_spare_masks() -> None:
     case = Case()
     node = case.read(case.x, {"i": 1}, 0, m)
-    assert lower(case.g, [node], facts=[n - m]).returns == ("x[:m].copy()",)
-    assert "np.where" in lower(case.g, [node]).returns[0]
+    assert as_text(case.g, [node], facts=[n - m]).returns == ("x[:m].copy()",)
+    assert "np.where" in as_text(case.g, [node]).returns[0]
 
 
 def test_a_delta_is_solved_for_a_summed_label_before_an_axis() -> None:

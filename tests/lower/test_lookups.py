@@ -9,8 +9,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node
 from tensorgen.ir.verify import verify
-from tensorgen.lower import lower
-from tests.lower.support import arguments, check, execute
+from tests.lower.support import arguments, as_text, check, execute
 
 SIZES = {"n": 5, "m": 4}
 N, M = Dim.symbol("n"), Dim.symbol("m")
@@ -88,6 +87,6 @@ def test_a_chosen_scalar_is_a_scalar(several: bool) -> None:
     roots = [graph.map("where", (), [(mask, ()), (s, ()), (one, ())])]
     roots += [graph.map("where", (), [(mask, ()), (one, ()), (graph.constant(2), ())])]
     roots = roots if several else roots[:1]
-    code = lower(graph, roots)
+    code = as_text(graph, roots)
     for value in execute(code, arguments(roots, {}), {}):
         assert isinstance(value, np.float64)

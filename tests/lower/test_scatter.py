@@ -10,9 +10,8 @@ import pytest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node
-from tensorgen.lower import lower
 from tensorgen.operators.helpers import HELPERS
-from tests.lower.support import check
+from tests.lower.support import as_text, check
 
 n, m, k, e = map(Dim.of, "nmke")
 SIZES = {"n": 3, "m": 4, "k": 2, "e": 6}
@@ -85,7 +84,7 @@ def scattered(c: Graph, what: str) -> Node:
 def test_all_but_vectors_are_added_by_the_helper(what: str, text: str) -> None:
     graph = Graph()
     node = scattered(graph, what)
-    assert lower(graph, [node], root_names=["out"]).lines[-1] == text
+    assert as_text(graph, [node], root_names=["out"]).lines[-1] == text
     for dtype in ("float64", "float32"):
         check(graph, [node], SIZES, dtype=dtype)
     check(graph, [node], dict.fromkeys(SIZES, 0))
@@ -93,6 +92,6 @@ def test_all_but_vectors_are_added_by_the_helper(what: str, text: str) -> None:
 
 def test_on_a_device_add_at_is_one_call_whatever_the_index() -> None:
     graph = Graph()
-    code = lower(graph, [scattered(graph, "rows")], root_names=["out"], alias="cp")
+    code = as_text(graph, [scattered(graph, "rows")], root_names=["out"], alias="cp")
     assert code.lines[-1] == "cp.add.at(out, row, U)"
     assert not code.helpers

@@ -2,52 +2,103 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
+from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.operations import (
+    Elementwise,
+    Entries,
+    Fill,
+    Index,
+    MatMul,
+    Multiply,
+    Number,
+    Permute,
+    Reduce,
+    Triangle,
+    Trim,
+)
+from tensorgen.arrays.statements import Let, Scatter, Statement, Store
+from tensorgen.arrays.written import written
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.lower.names import Names
 from tensorgen.lower.share_calls import share_calls
 
-MASKED = "np.where(mask, x, 0)"
+n = Dim.of("n")
+mask, x = variable("mask", 2, "bool", "mask"), variable("x", 2, base="x")
+i, y, z = (variable(name, 1, base=name) for name in "iyz")
+a, b = variable("a", 2, base="a"), variable("b", 2, base="b")
+ONE = array(Number(Fraction(1)))
+ZEROS = array(Fill((n, n), 0))
 
-SHARED = {
+
+def where(held: Array) -> Array:
+    """Select entries of x."""
+    return array(Elementwise("where"), held, x, array(Number(Fraction(0))))
+
+
+MASKED, TRI = where(mask), array(Triangle(n, n, ZERO))
+COLUMNS, APPLIED = array(Reduce((0,)), MASKED), array(MatMul(), y, MASKED)
+UPPER = array(Trim(lower=False, shift=ZERO), where(TRI))
+INSIDE = [Let("a", COLUMNS), Let("b", APPLIED)]
+OWN = [Let("a", MASKED), Let("b", APPLIED)]
+NESTED = [
+    Let("a", array(Permute((1, 0)), UPPER)),
+    Let("b", array(Multiply(Fraction(2), 1), TRI)),
+]
+AT = Index((Entries(), Entries()))
+TWICE: list[Statement] = [Let("a", MASKED), Let("b", MASKED)]
+SHARED: dict[str, tuple[list[Statement], str | None]] = {
     "inside of expressions": (
-        [f"a = {MASKED}.sum(axis=0)", f"b = y @ {MASKED}"],
-        [f"masked = {MASKED}", "a = masked.sum(axis=0)", "b = y @ masked"],
+        [*INSIDE],
+        "masked = np.where(mask, x, 0)\na = masked.sum(axis=0)\nb = y @ masked",
     ),
-    "the name that it has": (
-        [f"a = {MASKED}", f"b = y @ {MASKED}"],
-        [f"a = {MASKED}", "b = y @ a"],
-    ),
-    "a call within a call": (
-        ["a = np.triu(np.where(np.tri(n), x, 0)).T", "b = 2 * np.tri(n)"],
-        ["mask = np.tri(n)", "a = np.triu(np.where(mask, x, 0)).T", "b = 2 * mask"],
+    "the name that it has": ([*OWN], "a = np.where(mask, x, 0)\nb = y @ a"),
+    "a mask within a mask": (
+        [*NESTED],
+        "mask = np.tri(n, dtype=bool)\na = np.triu(np.where(mask, x, 0)).T\n"
+        "b = 2 * mask",
     ),
     "no array that changes": (
-        [f"a = y @ {MASKED}", "x[i, i] += 1", f"b = {MASKED}.sum()"],
+        [INSIDE[0], Store(x, AT, (i, i), "+=", ONE), INSIDE[1]],
         None,
     ),
-    "no array that np.add.at changes": (
-        [f"a = y @ {MASKED}", "np.add.at(x, i, 1)", f"b = {MASKED}.sum()"],
+    "no array that is added to": (
+        [INSIDE[0], Scatter(x, AT, (i, i), ONE, by_entry=False), INSIDE[1]],
         None,
     ),
     "no value that is changed": (
-        [f"a = {MASKED}", "a[i, i] -= 1", f"b = {MASKED}.sum()"],
+        [OWN[0], Store(a, AT, (i, i), "-=", ONE), OWN[1]],
         None,
     ),
-    "no name twice": ([f"a = {MASKED}", f"b = {MASKED}"], None),
-    "no other call": (["a = y @ np.zeros(n)", "b = z @ np.zeros(n)"], None),
+    "no name twice": (TWICE, None),
+    "no other array": (
+        [Let("a", array(MatMul(), y, ZEROS)), Let("b", array(MatMul(), z, ZEROS))],
+        None,
+    ),
 }
+
+
+def text(lines: list[Statement], returns: list[Array]) -> tuple[str, list[str]]:
+    """Write statements and results."""
+    found = written(Code(tuple(lines), tuple(returns)), "np")
+    return "\n".join(found.lines), list(found.returns)
 
 
 @pytest.mark.parametrize("case", SHARED)
 def test_a_mask_is_made_once(case: str) -> None:
     lines, expected = SHARED[case]
-    found, returns = share_calls(lines, ["a", "b"], "np", Names(["a", "b", "mask_"]))
-    assert (found, returns) == (expected or lines, ["a", "b"])
+    names = Names(["a", "b", "i", "x", "y", "z"])
+    found = text(*share_calls(lines, [a, b], names))
+    assert found == (expected or text(lines, [])[0], ["a", "b"])
 
 
 def test_results_stay_apart() -> None:
-    returns = [MASKED, MASKED, f"{MASKED}.sum()", f"y @ {MASKED}"]
-    lines, found = share_calls([], returns, "np", Names([]))
-    assert lines == [f"masked = {MASKED}"]
-    assert found == [MASKED, MASKED, "masked.sum()", "y @ masked"]
+    returns = [MASKED, MASKED, array(Reduce((0, 1)), MASKED), APPLIED]
+    lines, found = text(*share_calls([], returns, Names([])))
+    whole = "np.where(mask, x, 0)"
+    assert lines == f"masked = {whole}"
+    assert found == [whole, whole, "masked.sum()", "y @ masked"]

@@ -10,9 +10,8 @@ import pytest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
-from tensorgen.lower import lower
 from tensorgen.operators.calls import apply
-from tests.lower.support import check
+from tests.lower.support import as_text, check
 
 SIZES = {"m": 4, "n": 3, "k": 2, "b": 2}
 
@@ -47,7 +46,7 @@ class Case:
 
 
 def lines(graph: Graph, roots: Sequence[Node]) -> list[str]:
-    code = lower(graph, roots)
+    code = as_text(graph, roots)
     return [*code.lines, "return " + ", ".join(code.returns)]
 
 
@@ -162,7 +161,7 @@ def test_what_the_user_named_gets_a_statement() -> None:
     case.g.name(residual := case.residual(), "residual")
     value = case.g.einsum("i,i->", residual, residual)
     grad = case.g.einsum("ij,i->j", case.A, residual, coefficient=2)
-    code = lower(case.g, [value, grad], root_names=["value", "grad"])
+    code = as_text(case.g, [value, grad], root_names=["value", "grad"])
     assert code.lines == (
         "residual = A @ x - d",
         "value = residual @ residual",
@@ -175,7 +174,7 @@ def test_a_name_that_is_taken_gets_a_suffix() -> None:
     case = Case()
     case.g.name(residual := case.residual(), "x")
     square = case.g.einsum("i,i->", residual, residual)
-    code = lower(case.g, [square], reserved=["x_2"])
+    code = as_text(case.g, [square], reserved=["x_2"])
     assert code.lines == ("x_3 = A @ x - d",)
 
 
@@ -319,7 +318,7 @@ def test_what_a_mask_excludes_may_be_infinite() -> None:
     logs = case.g.map("log", "i", [(case.d, "i")])
     picked = case.g.product("i", [(case.mask(), "i"), (logs, "i")])
     summed = case.g.product("", [(case.mask(), "i"), (logs, "i"), (case.d, "i")])
-    code = lower(case.g, [picked, summed])
+    code = as_text(case.g, [picked, summed])
     values, total = execute(code, {"d": np.array([-1.0, 0.0, 1.0, np.e])}, SIZES)
     np.testing.assert_allclose(values, [0, 0, 0, 1])
     np.testing.assert_allclose(total, np.e)
@@ -328,7 +327,7 @@ def test_what_a_mask_excludes_may_be_infinite() -> None:
 def test_the_array_module_has_the_alias_that_the_caller_gives() -> None:
     case = Case()
     roots = [make(case) for make in ONE_LINE.values()]
-    code = lower(case.g, roots, alias="cp")
+    code = as_text(case.g, roots, alias="cp")
     text = "\n".join([*code.lines, *code.returns])
     assert "np." not in text
     assert "cp.linalg.inv(" in text and "cp.where(" in text
@@ -337,8 +336,8 @@ def test_the_array_module_has_the_alias_that_the_caller_gives() -> None:
 def test_results_that_need_not_be_fresh_may_be_views() -> None:
     case = Case()
     turned = case.g.permute(case.A, (1, 0))
-    assert lower(case.g, [turned], fresh=False).returns == ("A.T",)
-    both = lower(case.g, [case.x, case.x], fresh=[False, True])
+    assert as_text(case.g, [turned], fresh=False).returns == ("A.T",)
+    both = as_text(case.g, [case.x, case.x], fresh=[False, True])
     assert both.returns == ("x", "x.copy()")
 
 
@@ -363,7 +362,7 @@ def test_the_same_graph_gives_the_same_text() -> None:
     texts = []
     for _ in range(2):
         case = Case()
-        texts.append(lower(case.g, [make(case) for make in ONE_LINE.values()]))
+        texts.append(as_text(case.g, [make(case) for make in ONE_LINE.values()]))
     assert texts[0] == texts[1]
 
 
@@ -378,7 +377,7 @@ def test_a_deep_network_lowers_in_linear_time() -> None:
             h = g.map("tanh", "i", [(g.einsum("ij,j->i", weights, h), "i")])
             g.name(h, f"h{k}")
         start = time.perf_counter()
-        code = lower(g, [g.product("", [(h, "i")])])
+        code = as_text(g, [g.product("", [(h, "i")])])
         assert len(code.lines) == layers
         return time.perf_counter() - start
 
@@ -389,5 +388,5 @@ def test_a_view_that_two_results_hold_is_one_object() -> None:
     graph = Graph()
     x = graph.input("x", ("m", "n"))
     turned = graph.product((1, 0), [(x, (0, 1))])
-    first, second = lower(graph, [turned, turned], fresh=False).returns
+    first, second = as_text(graph, [turned, turned], fresh=False).returns
     assert first == second and first.isidentifier()

@@ -6,13 +6,36 @@ import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache
-
-from tensorgen.ir.nodes import Label
-from tensorgen.lower.text import Expr, Level
-from tensorgen.lower.writer import Writer
+from typing import NamedTuple
 
 _PLACE = re.compile(r"\{(\d+)\}")
+_ALIAS = re.compile(r"(?<![\w.])np\.")
+
+
+class Level(IntEnum):
+    """How tightly the outermost operation of a text binds."""
+
+    COMPARE = 0
+    BIT = 1
+    SUM = 2
+    MATMUL = 3
+    TERM = 4
+    UNARY = 5
+    POWER = 6
+    ATOM = 7
+
+
+class Text(NamedTuple):
+    """An expression as text, and how tightly it binds."""
+
+    text: str
+    level: Level = Level.ATOM
+
+    def at(self, minimum: Level) -> str:
+        """The text, in parentheses if it binds less tightly than `minimum`."""
+        return self.text if self.level >= minimum else f"({self.text})"
 
 
 @dataclass(frozen=True)
@@ -25,25 +48,18 @@ class Template:
     counts: dict[int, int]
     helpers: tuple[str, ...]
 
-    def fill(
-        self, writer: Writer, arguments: Sequence[Expr], labels: tuple[Label, ...]
-    ) -> Expr:
-        """The call of a template with aligned arguments."""
-        writer.helpers.update(dict.fromkeys(self.helpers))
-        if "dtype" in self.text:
-            writer.dtype()  # has it bound
+    def fill(self, alias: str, arguments: Sequence[Text]) -> Text:
+        """The template with arguments, for the array module called `alias`."""
         filled = [
             arg.at(self.places.get(k, Level.ATOM)) for k, arg in enumerate(arguments)
         ]
-        text = _PLACE.sub(
-            lambda match: filled[int(match[1])], writer.template(self.text)
-        )
-        return Expr(text, self.level, labels)
+        text = _ALIAS.sub(f"{alias}.", self.text)
+        return Text(_PLACE.sub(lambda match: filled[int(match[1])], text), self.level)
 
 
 @cache
 def template(text: str) -> Template:
-    """Read a template once; `{axis}` must have been filled in."""
+    """Read a template once; what it has beside places must have been filled in."""
     tree = ast.parse(_PLACE.sub(r"_arg\1", text), mode="eval").body
     places: dict[int, Level] = {}
     counts: dict[int, int] = {}

@@ -1,0 +1,21 @@
+"""What lowering hands on: plain statements, and what they rely on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.statements import Statement
+
+
+@dataclass(frozen=True)
+class Code:
+    """The body of a function, which nobody has written as text yet.
+
+    `returns` has one array a root. Matrices that are what `refusals` say raise
+    LinAlgError.
+    """
+
+    statements: tuple[Statement, ...]
+    returns: tuple[Array, ...]
+    refusals: tuple[str, ...] = ()

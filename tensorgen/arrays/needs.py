@@ -1,0 +1,139 @@
+"""What code needs from around it: sizes, helpers, modules, the common dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
+
+from tensorgen.arrays.arrays import Array, below
+from tensorgen.arrays.operations import (
+    AsArray,
+    AsFloat,
+    At,
+    Broadcast,
+    Call,
+    Clip,
+    Elementwise,
+    Eye,
+    Fill,
+    Index,
+    Operation,
+    Pad,
+    Part,
+    Range,
+    Size,
+    Slice,
+    Solve,
+    Triangle,
+    Trim,
+    Windows,
+)
+from tensorgen.arrays.printer import row_template
+from tensorgen.arrays.statements import (
+    Let,
+    Scatter,
+    ScatterWindows,
+    Statement,
+    Store,
+    operands,
+)
+from tensorgen.ir.dims import Dim
+from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.elementwise import ELEMENTWISE
+
+
+class Needs:
+    """What some statements and expressions need; each in the order of its use."""
+
+    def __init__(
+        self, statements: Sequence[Statement], returns: Sequence[Array] = ()
+    ) -> None:
+        """Look through all of them."""
+        self.symbols: dict[str, None] = {}
+        self.helpers: dict[str, None] = {}
+        self.modules: dict[str, None] = {}
+        self.dtype = False
+        for statement in statements:
+            self._take_places(_places(statement))
+            if helper := _helper(statement):
+                self.helpers[helper] = None
+        roots = [one for line in statements for one in operands(line)]
+        for one in below([*roots, *returns]):
+            self._take(one)
+
+    def _take(self, one: Array) -> None:
+        op = one.op
+        self._take_dims(_dims(op))
+        match op:
+            case AsFloat() | Fill() | Eye() | AsArray():
+                self.dtype = True
+            case Range(real=real):
+                self.dtype = self.dtype or real
+            case Solve(factored=True):
+                self.helpers["_cholesky_solve"] = None
+            case Index(parts=parts):
+                self._take_places(parts)
+            case Elementwise() | Call():
+                self._take_row(op, one)
+
+    def _take_row(self, op: Elementwise | Call, one: Array) -> None:
+        row = (
+            ELEMENTWISE[op.function]
+            if isinstance(op, Elementwise)
+            else OPERATORS[op.operator]
+        )
+        if row.requires:
+            self.modules[row.requires] = None
+        found = row_template(op, one.args[0].order if one.args else 0)
+        self.helpers.update(dict.fromkeys(found.helpers))
+        self.dtype = self.dtype or "dtype" in found.text
+
+    def _take_places(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            limits = [part.limit] if isinstance(part, At) else []
+            if isinstance(part, Slice):
+                limits = [x for x in (part.start, part.stop) if x is not None]
+            for limit in limits:
+                self._take_dims([limit.position, *filter(None, [limit.most])])
+
+    def _take_dims(self, dims: Iterable[Dim]) -> None:
+        for dim in dims:
+            self.symbols.update(dict.fromkeys(dim.symbols))
+
+
+def _dims(op: Operation) -> Iterator[Dim]:
+    """Yield the sizes that an operation mentions."""
+    match op:
+        case Size(dim=dim) | Eye(size=dim) | Clip(last=dim) | Trim(shift=dim):
+            yield dim
+        case Windows(shape=shape) | Broadcast(shape=shape) | Fill(shape=shape):
+            yield from shape
+        case Call(shape=tuple() as shape) if len(shape) != 1:
+            yield from shape
+        case Range(low=low, high=high):
+            yield from (low, high)
+        case Triangle(rows=rows, columns=columns, shift=shift):
+            yield from (rows, columns, shift)
+        case Pad(widths=widths):
+            for pair in widths:
+                yield from pair
+
+
+def _places(statement: Statement) -> tuple[Part, ...]:
+    match statement:
+        case Store(at=at) | Scatter(at=at):
+            return at.parts
+        case Let() | ScatterWindows():
+            return ()
+        case _:
+            assert_never(statement)
+
+
+def _helper(statement: Statement) -> str | None:
+    match statement:
+        case Scatter(by_entry=True):
+            return "_add_at"
+        case ScatterWindows():
+            return "_add_to_windows"
+        case _:
+            return None

@@ -1,0 +1,399 @@
+"""Arrays as the text of NumPy, or of a library that is spelled like it.
+
+Parentheses are set where a reader needs them: `@` always stands apart from `*`
+and `-`, because `2 * A @ x` means `(2 * A) @ x`, which is rarely what is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import assert_never
+
+from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.number_text import (
+    axis_argument,
+    limit,
+    number,
+    shape,
+    size,
+    split,
+)
+from tensorgen.arrays.operations import (
+    Accumulate,
+    Add,
+    AsArray,
+    AsFloat,
+    At,
+    Broadcast,
+    Call,
+    Clip,
+    Compare,
+    Conjunction,
+    Constant,
+    Contraction,
+    Copy,
+    Diag,
+    Diagonal,
+    Einsum,
+    Elementwise,
+    Entries,
+    Entrywise,
+    Expand,
+    Eye,
+    Fill,
+    FloatPower,
+    Index,
+    InnerProduct,
+    Leaf,
+    Making,
+    Mark,
+    MatMul,
+    Multiply,
+    Number,
+    Outer,
+    Pad,
+    Part,
+    Permute,
+    Power,
+    Python,
+    Range,
+    Reduce,
+    Size,
+    Slice,
+    Solve,
+    TensorDot,
+    Trace,
+    Triangle,
+    Trim,
+    Truth,
+    Unbox,
+    Variable,
+    View,
+    Windows,
+)
+from tensorgen.arrays.templates import Level, Template, Text, template
+from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.elementwise import ELEMENTWISE
+
+LETTERS = "ijklmnpqrstuvwxyzabcdefghoIJKLMNPQRSTUVWXYZABCDEFGHO"
+
+
+def row_template(op: Elementwise | Call, order: int) -> Template:
+    """The template of a row, with all that its operands do not say filled in."""
+    if isinstance(op, Elementwise):
+        return template(ELEMENTWISE[op.function].numpy)
+    text = OPERATORS[op.operator].numpy
+    if op.axes is not None:
+        argument = axis_argument(op.axes, order)
+        text = text.replace("{axis}", f", {argument}" if argument else "")
+    if op.shape is not None:
+        sizes = [size(dim).text for dim in op.shape]
+        text = text.replace("{shape}", ", ".join(sizes) if len(sizes) != 1 else "-1")
+    return template(text)
+
+
+class Printer:
+    """Writes arrays for the array module called `alias`."""
+
+    def __init__(self, alias: str) -> None:
+        """Write calls as `alias.function(...)`."""
+        self.alias = alias
+
+    def text(self, one: Array) -> str:
+        """The text of an array."""
+        return self.written(one).text
+
+    def written(self, one: Array) -> Text:
+        """The text of an array, with how tightly it binds."""
+        found = one.memo.get(self.alias)
+        if not isinstance(found, Text):
+            found = one.memo[self.alias] = self._write(one)
+        return found
+
+    def _write(self, one: Array) -> Text:
+        op = one.op
+        args = [self.written(arg) for arg in one.args]
+        if isinstance(op, Leaf):
+            return self._leaf(op)
+        if isinstance(op, Entrywise):
+            return self._entrywise(op, one, args)
+        if isinstance(op, Contraction):
+            return self._contraction(op, one, args)
+        if isinstance(op, View):
+            return self._view(op, one, args)
+        return self._making(op, args)
+
+    def call(self, function: str, *arguments: str) -> Text:
+        """A call of the array module."""
+        return Text(f"{self.alias}.{function}({', '.join(filter(None, arguments))})")
+
+    def _leaf(self, op: Leaf) -> Text:
+        match op:
+            case Variable(name=name):
+                return Text(name)
+            case Number(value=value):
+                return number(value)
+            case Truth(value=holds):
+                return Text(str(holds))
+            case Constant(name=name):
+                return Text(f"{self.alias}.{name}")
+            case Size(dim=dim, clipped=clipped):
+                text = size(dim)
+                return Text(f"max({text.text}, 0)") if clipped else text
+            case _:
+                assert_never(op)
+
+    def _entrywise(self, op: Entrywise, one: Array, args: list[Text]) -> Text:
+        match op:
+            case Multiply(coefficient=coefficient, above=above):
+                return product(coefficient, args[:above], args[above:])
+            case Add(signs=signs):
+                return total(list(zip(signs, args, strict=True)))
+            case Power(exponent=exponent):
+                return power(args[0], exponent)
+            case Conjunction():
+                return Text(" & ".join(arg.at(Level.SUM) for arg in args), Level.BIT)
+            case Compare(sign=sign):
+                left, right = (arg.at(Level.SUM) for arg in args)
+                return Text(f"{left} {sign} {right}", Level.COMPARE)
+            case Elementwise(function="pow"):
+                first, second = (arg.at(Level.ATOM) for arg in args)
+                return Text(f"{first} ** {second}", Level.POWER)
+            case Elementwise():
+                return row_template(op, one.order).fill(self.alias, args)
+            case AsFloat():
+                return Text(f"{args[0].at(Level.ATOM)}.astype(dtype)")
+            case Python(function=name):
+                return Text(f"{name}({args[0].text})")
+            case FloatPower():
+                return self.call("float_power", *(arg.text for arg in args))
+            case _:
+                assert_never(op)
+
+    def _contraction(self, op: Contraction, one: Array, args: list[Text]) -> Text:
+        texts = [arg.text for arg in args]
+        match op:
+            case MatMul():
+                left, right = args
+                # A chain stands without parentheses where it runs leftwards.
+                chain = left.level == Level.MATMUL
+                first = left.text if chain else left.at(Level.POWER)
+                return Text(f"{first} @ {right.at(Level.POWER)}", Level.MATMUL)
+            case Outer():
+                return self.call("outer", *texts)
+            case InnerProduct():
+                return self.call("vdot", *texts)
+            case TensorDot(left=left, right=right):
+                return self.call("tensordot", *texts, _pairs(one, left, right))
+            case Einsum():
+                return self.call(
+                    "einsum",
+                    _subscripts(op),
+                    *texts,
+                    "optimize=True" if len(texts) > 2 else "",
+                )
+            case Trace():
+                return self.call("trace", *texts)
+            case Reduce(axes=axes):
+                along = axis_argument(axes, one.args[0].order)
+                return Text(f"{args[0].at(Level.ATOM)}.sum({along})")
+            case Accumulate(axis=axis):
+                along = "" if one.order == 1 else f"axis={axis}"
+                return self.call("cumsum", *texts, along)
+            case Solve(factored=True):
+                return Text(f"_cholesky_solve({', '.join(texts)})")
+            case Solve():
+                return self.call("linalg.solve", *texts)
+            case Call():
+                found = row_template(op, one.args[0].order if one.args else 0)
+                return found.fill(self.alias, args)
+            case _:
+                assert_never(op)
+
+    def _view(self, op: View, one: Array, args: list[Text]) -> Text:
+        first = args[0]
+        match op:
+            case Permute(axes=axes):
+                if axes == tuple(reversed(range(one.order))):
+                    return Text(f"{first.at(Level.ATOM)}.T")
+                order = ", ".join(map(str, axes))
+                return Text(f"{first.at(Level.ATOM)}.transpose({order})")
+            case Expand(old=old):
+                marks = [":" if kept else "None" for kept in old]
+                return Text(f"{first.at(Level.ATOM)}[{joined(marks)}]")
+            case Diagonal(first=a, second=b):
+                at = [f"axis1={a}", f"axis2={b}"] if one.args[0].order > 2 else []
+                return self.call("diagonal", first.text, *at)
+            case Index():
+                places = joined(self.places(op, args[1:]))
+                return Text(f"{first.at(Level.ATOM)}[{places or '...'}]")
+            case Windows(shape=sizes, axes=axes, writeable=writeable):
+                few = len(axes) < one.args[0].order
+                along = f"axis={axes[0] if len(axes) == 1 else axes}" if few else ""
+                return self.call(
+                    "lib.stride_tricks.sliding_window_view",
+                    first.text,
+                    shape(sizes),
+                    along,
+                    "writeable=True" if writeable else "",
+                )
+            case Broadcast(shape=sizes):
+                return self.call("broadcast_to", first.text, shape(sizes))
+            case _:
+                assert_never(op)
+
+    def places(self, op: Index, entries: Sequence[Text]) -> list[str]:
+        """What stands in brackets, axis by axis."""
+        waiting = iter(entries)
+        return [_place(part, waiting) for part in op.parts]
+
+    def _making(self, op: Making, args: list[Text]) -> Text:
+        texts = [arg.text for arg in args]
+        match op:
+            case Fill(shape=sizes, value=None):
+                return self.call("full", shape(sizes), *texts, "dtype=dtype")
+            case Fill(shape=sizes, value=value):
+                name = "ones" if value else "zeros"
+                return self.call(name, shape(sizes), "dtype=dtype")
+            case Eye(size=side):
+                return self.call("eye", size(side).text, "dtype=dtype")
+            case Range(low=low, high=high, real=real):
+                ends = [size(end).text for end in (low, high)]
+                whole = low == 0
+                return self.call("arange", *ends[whole:], "dtype=dtype" if real else "")
+            case Triangle(rows=rows, columns=columns, shift=shift):
+                square = rows == columns and shift == 0
+                ends = [size(dim).text for dim in (rows, columns, shift)]
+                kept = ends[:1] if square else ends[:2] if shift == 0 else ends
+                return self.call("tri", *kept, "dtype=bool")
+            case Diag():
+                return self.call("diag", *texts)
+            case Trim(lower=lower, shift=shift):
+                by = "" if shift == 0 else size(shift).text
+                return self.call("tril" if lower else "triu", *texts, by)
+            case Pad(widths=widths):
+                pairs = [f"({size(a).text}, {size(b).text})" for a, b in widths]
+                joined = pairs[0] if len(pairs) == 1 else f"({', '.join(pairs)})"
+                return self.call("pad", *texts, joined)
+            case Clip(last=last):
+                return self.call("clip", *texts, "0", size(last).text)
+            case AsArray():
+                return self.call("asarray", *texts, "dtype=dtype")
+            case Unbox():
+                return Text(f"{args[0].at(Level.ATOM)}[()]")
+            case Copy(scalar=True):
+                return Text(f"+{args[0].at(Level.ATOM)}", Level.UNARY)
+            case Copy():
+                return Text(f"{args[0].at(Level.ATOM)}.copy()")
+            case _:
+                assert_never(op)
+
+
+def power(base: Text, exponent: Fraction) -> Text:
+    """`base` to a rational power."""
+    e = number(exponent)
+    plain = base.level == Level.ATOM and "(" not in base.text and "[" not in base.text
+    # Black's own convention: simple operands hug the operator.
+    operator = "**" if plain and e.level == Level.ATOM else " ** "
+    return Text(f"{base.at(Level.ATOM)}{operator}{e.at(Level.ATOM)}", Level.POWER)
+
+
+def product(
+    coefficient: Fraction, above: Sequence[Text], below: Sequence[Text]
+) -> Text:
+    """`coefficient * above / below`."""
+    sign, value = ("-", -coefficient) if coefficient < 0 else ("", coefficient)
+    head, foot = split(value, bool(below))
+    first = [number(head)] if head != 1 or not above else []
+    last = [number(Fraction(foot))] if foot != 1 else []
+    numerator = [*first, *above]
+    # `2 * (a * b)` needs no parentheses; `2 * (-a)` and `a * (b * c)` keep theirs.
+    alone = len(above) == 1 and above[0].level == Level.TERM
+    least = Level.POWER if sign and numerator[0].level == Level.UNARY else Level.TERM
+    parts = [
+        part.at(least if k == 0 else Level.TERM if alone else Level.UNARY)
+        for k, part in enumerate(numerator)
+    ]
+    text = sign + " * ".join(parts)
+    denominator = [*last, *below]
+    if len(denominator) == 1:
+        text += f" / {denominator[0].at(Level.UNARY)}"
+    elif denominator:
+        inner = " * ".join(
+            part.at(Level.TERM if k == 0 else Level.UNARY)
+            for k, part in enumerate(denominator)
+        )
+        text += f" / ({inner})"
+    if len(numerator) > 1 or denominator:
+        return Text(text, Level.TERM)
+    if not sign:
+        return Text(text, numerator[0].level)
+    return Text(text, Level.TERM if numerator[0].level < Level.UNARY else Level.UNARY)
+
+
+def total(terms: Sequence[tuple[int, Text]]) -> Text:
+    """The sum of signed operands, in this order."""
+    text, level = "", Level.SUM
+    for sign, part in terms:
+        if not text and sign > 0:
+            text, level = part.at(Level.SUM), part.level
+        elif not text:
+            text, level = product(Fraction(-1), [part], [])
+        else:
+            joint = "+" if sign > 0 else "-"
+            text += f" {joint} {part.at(Level.MATMUL)}"
+            level = Level.SUM
+    return Text(text, level)
+
+
+def _pairs(one: Array, left: tuple[int, ...], right: tuple[int, ...]) -> str:
+    """The argument `axes` of `tensordot`, a number where the axes stand together."""
+    order, count = one.args[0].order, len(left)
+    last = tuple(range(order - count, order))
+    if left == last and right == tuple(range(count)):
+        return f"axes={count}"
+    return f"axes={(left[0], right[0]) if count == 1 else (left, right)}"
+
+
+def _subscripts(op: Einsum) -> str:
+    order = dict.fromkeys(label for labels in op.labels for label in labels)
+    letter = dict(zip(order, LETTERS, strict=False))
+    inputs = ",".join("".join(letter[x] for x in labels) for labels in op.labels)
+    return f'"{inputs}->{"".join(letter[x] for x in op.kept)}"'
+
+
+def _place(part: Part, entries: Iterator[Text]) -> str:
+    match part:
+        case Slice(start=start, stop=stop, step=step):
+            low, high = ("" if x is None else limit(x) for x in (start, stop))
+            return f"{low}:{high}{'' if step == 1 else f':{step}'}"
+        case At(limit=position):
+            return limit(position)
+        case Entries():
+            return next(entries).text
+        case Mark(text=text):
+            return text
+        case _:
+            assert_never(part)
+
+
+def joined(places: Sequence[str]) -> str:
+    """Places without whole axes at the end, where these are understood."""
+    kept = list(places)
+    while kept and kept[-1] == ":" and "..." not in kept:
+        kept.pop()
+    return ", ".join(kept)
+
+
+_PLAIN = Printer("np")
+
+
+def length(one: Array) -> int:
+    """How many characters an expression takes, in a library with a short name."""
+    return len(_PLAIN.text(one))
+
+
+def binding(one: Array) -> Level:
+    """How tightly the outermost operation of an expression binds."""
+    return _PLAIN.written(one).level

@@ -1,0 +1,63 @@
+"""Statements as the text of NumPy, or of a library that is spelled like it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from tensorgen.arrays.number_text import limit
+from tensorgen.arrays.operations import At, Entries, Index, Mark, Part, Slice
+from tensorgen.arrays.printer import Printer, joined
+from tensorgen.arrays.statements import Let, Scatter, ScatterWindows, Statement, Store
+from tensorgen.arrays.templates import Text
+
+
+def statement_text(printer: Printer, statement: Statement) -> str:
+    """A statement, for the array module of a printer."""
+    match statement:
+        case Let(name=name, value=value):
+            return f"{name} = {printer.text(value)}"
+        case Store(target=target, at=at, places=places, how=how, value=value):
+            brackets = joined(printer.places(at, [printer.written(x) for x in places]))
+            left = f"{printer.text(target)}[{brackets or '...'}]"
+            return f"{left} {how} {printer.text(value)}"
+        case Scatter(target=target, at=at, places=places, value=value):
+            entries = [printer.written(x) for x in places]
+            texts = (printer.text(target), _index(at, entries), printer.text(value))
+            if statement.by_entry:
+                return f"_add_at({', '.join(texts)})"
+            call = printer.call("add.at", *texts).text
+            guard = f"if {printer.text(target)}.size:\n    "
+            return guard + call if statement.guarded else call
+        case ScatterWindows(view=view, value=value, pairs=pairs):
+            texts = (printer.text(view), printer.text(value), str(list(pairs)))
+            return f"_add_to_windows({', '.join(texts)})"
+        case _:
+            assert_never(statement)
+
+
+def _index(at: Index, entries: Sequence[Text]) -> str:
+    """Places as one object, without whole axes at the end."""
+    waiting = iter(entries)
+    parts = [_as_object(part, waiting) for part in at.parts]
+    while parts[-1] == "slice(None)":
+        parts.pop()
+    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def _as_object(part: Part, entries: Iterator[Text]) -> str:
+    match part:
+        case Slice(start=start, stop=stop, step=step):
+            low, high = ("None" if x is None else limit(x) for x in (start, stop))
+            if step != 1:
+                return f"slice({low}, {high}, {step})"
+            whole = start is None and stop is None
+            return "slice(None)" if whole else f"slice({low}, {high})"
+        case At(limit=position):
+            return limit(position)
+        case Entries():
+            return next(entries).text
+        case Mark(text=text):
+            return text
+        case _:
+            assert_never(part)

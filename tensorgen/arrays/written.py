@@ -1,0 +1,42 @@
+"""The body of a function as text that nobody has laid out yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.needs import Needs
+from tensorgen.arrays.printer import Printer
+from tensorgen.arrays.statement_text import statement_text
+
+
+@dataclass(frozen=True)
+class Written:
+    """Statements as text, and what they rely on.
+
+    `lines` are statements, `returns` has one expression a root. The caller binds
+    `dims` as Python integers, and `dtype` if `needs_dtype`; it defines `helpers`
+    and imports `modules`. Matrices that are what `refusals` say raise LinAlgError.
+    """
+
+    lines: tuple[str, ...]
+    returns: tuple[str, ...]
+    dims: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    needs_dtype: bool = False
+    refusals: tuple[str, ...] = ()
+
+
+def written(code: Code, alias: str) -> Written:
+    """Write code for the array module called `alias`."""
+    printer, needs = Printer(alias), Needs(code.statements, code.returns)
+    return Written(
+        tuple(statement_text(printer, line) for line in code.statements),
+        tuple(map(printer.text, code.returns)),
+        tuple(sorted(needs.symbols)),
+        tuple(sorted(needs.helpers)),
+        tuple(sorted(needs.modules)),
+        needs.dtype,
+        tuple(sorted(code.refusals, reverse=True)),
+    )

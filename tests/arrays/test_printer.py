@@ -1,0 +1,157 @@
+"""Arrays as text: literals, parentheses, templates."""
+
+from fractions import Fraction
+
+import pytest
+
+from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.number_text import number, size
+from tensorgen.arrays.operations import (
+    WHOLE,
+    Add,
+    At,
+    Elementwise,
+    Entries,
+    Expand,
+    Index,
+    Limit,
+    Mark,
+    MatMul,
+    Multiply,
+    Number,
+    Permute,
+    Power,
+    Size,
+    Slice,
+)
+from tensorgen.arrays.printer import Printer
+from tensorgen.arrays.statement_text import statement_text
+from tensorgen.arrays.statements import Scatter, ScatterWindows, Store
+from tensorgen.ir.dims import ZERO, Dim
+
+a, b, c, x, y, z = (variable(name, 1) for name in "abcxyz")
+A, B = variable("A", 2), variable("B", 2)
+SUM = array(Add((1, 1)), a, b)
+DIFFERENCE = array(Add((1, -1)), a, b)
+MINUS = array(Multiply(Fraction(-1), 1), c)
+PRODUCT = array(Multiply(Fraction(1), 2), a, b)
+n, k = Dim.of("n"), Dim.of("k")
+
+
+def text(one: Array, alias: str = "np") -> str:
+    """Write an array."""
+    return Printer(alias).text(one)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2", "2"),
+        ("-3", "-3"),
+        ("1/2", "0.5"),
+        ("-981/100", "-9.81"),
+        ("1/1000", "0.001"),
+        ("1/10000000000", "1e-10"),
+        ("1/3", "1 / 3"),
+        ("100000000000000000000", "1e+20"),
+        ("9007199254740993", "9007199254740993.0"),
+        ("1.6732632423543772", "1.6732632423543772"),
+        ("-123456789/1000000007", "-0.12345678813580248"),
+    ],
+)
+def test_a_rational_is_a_short_exact_literal_or_quotient_or_a_float(
+    value: str, expected: str
+) -> None:
+    assert number(Fraction(value)).text == expected
+    assert text(array(Number(Fraction(value)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("coefficient", "above", "below", "expected"),
+    [
+        ("-1", [x], [], "-x"),
+        ("2", [x, y], [], "2 * x * y"),
+        ("1/3", [x], [], "x / 3"),
+        ("-2/3", [x], [], "-2 / 3 * x"),
+        ("1/2", [x], [], "0.5 * x"),
+        ("1/2", [x], [y], "x / (2 * y)"),
+        ("1", [], [y], "1 / y"),
+        ("1", [x], [y, z], "x / (y * z)"),
+        ("3", [SUM], [], "3 * (a + b)"),
+        ("3", [PRODUCT], [], "3 * a * b"),
+        ("3", [x, PRODUCT], [], "3 * x * (a * b)"),
+        ("-1", [array(MatMul(), A, x)], [], "-(A @ x)"),
+        ("2", [array(MatMul(), A, x)], [], "2 * (A @ x)"),
+        ("-1", [MINUS], [], "-(-c)"),
+    ],
+)
+def test_a_product_has_a_natural_coefficient_and_few_parentheses(
+    coefficient: str, above: list[Array], below: list[Array], expected: str
+) -> None:
+    op = Multiply(Fraction(coefficient), len(above))
+    assert text(array(op, *above, *below)) == expected
+
+
+def test_a_sum_subtracts_and_keeps_the_grouping_of_its_terms() -> None:
+    assert text(array(Add((-1, -1)), x, y)) == "-x - y"
+    assert text(array(Add((1, -1)), x, DIFFERENCE)) == "x - (a - b)"
+    assert text(array(Add((1, 1)), DIFFERENCE, x)) == "a - b + x"
+
+
+def test_a_chain_of_matrix_products_needs_parentheses_on_its_right_only() -> None:
+    left = array(MatMul(), A, B)
+    scaled = array(Multiply(Fraction(2), 1), A)
+    assert text(array(MatMul(), left, x)) == "A @ B @ x"
+    assert text(array(MatMul(), x, left)) == "x @ (A @ B)"
+    assert text(array(MatMul(), scaled, x)) == "(2 * A) @ x"
+
+
+def test_powers_stand_close_to_simple_operands() -> None:
+    assert text(array(Power(Fraction(2)), x)) == "x**2"
+    assert text(array(Power(Fraction(2)), SUM)) == "(a + b) ** 2"
+    assert text(array(Power(Fraction(1, 3)), x)) == "x ** (1 / 3)"
+
+
+def test_a_template_sets_parentheses_only_where_its_places_need_them() -> None:
+    def filled(name: str, *args: Array) -> str:
+        return text(array(Elementwise(name), *args), "cp")
+
+    assert filled("exp", SUM) == "cp.exp(a + b)"
+    assert filled("log_sigmoid", SUM) == "-cp.logaddexp(0, -(a + b))"
+    assert filled("less", SUM, MINUS) == "a + b < -c"
+    assert filled("sigmoid", SUM) == "_sigmoid(a + b)"
+
+
+def test_sizes_read_naturally() -> None:
+    sizes = [n - k + 1, 2 * n, n * k, 1 - k, Dim.of(0)]
+    texts = [size(dim).text for dim in sizes]
+    assert texts == ["n - k + 1", "2 * n", "k * n", "1 - k", "0"]
+    assert text(array(Size(n - k, clipped=True))) == "max(n - k, 0)"
+
+
+def test_places_are_slices_numbers_and_the_entries_of_others() -> None:
+    first, rest = At(Limit(ZERO)), Mark("...")
+    held = At(Limit(k, clipped=True, most=n - 1))
+    back = Slice(Limit(n - 1), None, -2)
+    assert text(array(Index((WHOLE, held)), A)) == "A[:, min(max(k, 0), n - 1)]"
+    assert text(array(Index((back, WHOLE)), SUM)) == "(a + b)[n - 1::-2]"
+    assert text(array(Index((rest, first, WHOLE)), A)) == "A[..., 0, :]"
+    assert text(array(Index((Entries(), Entries())), A, x, y)) == "A[x, y]"
+    assert text(array(Expand((True, False)), x)) == "x[:, None]"
+    assert text(array(Permute((1, 0)), A)) == "A.T"
+
+
+def test_statements_change_arrays_where_they_stand() -> None:
+    def line(statement: Store | Scatter | ScatterWindows) -> str:
+        return statement_text(Printer("np"), statement)
+
+    both, rows = Index((Entries(), WHOLE)), Index((Entries(), Slice(Limit(k))))
+    assert line(Store(A, both, (x,), "-=", B)) == "A[x] -= B"
+    assert line(Store(A, Index((WHOLE, WHOLE)), (), "=", B)) == "A[...] = B"
+    assert line(Scatter(A, both, (x,), B, by_entry=True)) == "_add_at(A, x, B)"
+    assert (
+        line(Scatter(A, rows, (x,), B, by_entry=False, guarded=True))
+        == "if A.size:\n    np.add.at(A, (x, slice(k, None)), B)"
+    )
+    pairs = ScatterWindows(A, B, ((0, 1),))
+    assert line(pairs) == "_add_to_windows(A, B, [(0, 1)])"

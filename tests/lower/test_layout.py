@@ -1,0 +1,27 @@
+"""Names and the order of axes."""
+
+from tensorgen.arrays.arrays import variable
+from tensorgen.arrays.printer import Printer
+from tensorgen.lower.layout import transposed
+from tensorgen.lower.names import Names
+from tensorgen.lower.operands import Operand
+
+
+def test_names_avoid_what_is_taken_keywords_and_builtins() -> None:
+    names = Names(["z"])
+    assert names.pick(["z"]) == "z_2"
+    assert names.pick(["z"]) == "z_3"
+    assert names.pick(["lambda", "max", "w"]) == "w"
+    assert names.pick(["max"]) == "max_2"
+    assert names.pick(["2_v"]) == "value"
+
+
+def test_a_symmetric_stack_is_transposed_but_for_its_matrices() -> None:
+    stack = Operand(variable("T", 4), (0, 1, 2, 3), symmetric=True)
+
+    def text(*labels: int) -> str:
+        return Printer("np").text(transposed(stack, labels).array)
+
+    assert text(0, 1, 3, 2) == "T"
+    assert text(1, 0, 3, 2) == "T.transpose(1, 0, 3, 2)"
+    assert text(1, 0, 2, 3) == "T.transpose(1, 0, 2, 3)"
