@@ -12,19 +12,18 @@ from tensorgen.arrays.operations import (
     Add,
     AsArray,
     AsFloat,
-    At,
     Broadcast,
     Call,
     Clip,
     Compare,
     Conjunction,
     Constant,
+    Contraction,
     Copy,
     Diag,
     Diagonal,
     Einsum,
     Elementwise,
-    Entries,
     Expand,
     Eye,
     Fill,
@@ -32,7 +31,8 @@ from tensorgen.arrays.operations import (
     Index,
     InnerProduct,
     Kind,
-    Mark,
+    Leaf,
+    Making,
     MatMul,
     Multiply,
     Number,
@@ -53,8 +53,10 @@ from tensorgen.arrays.operations import (
     Truth,
     Unbox,
     Variable,
+    View,
     Windows,
 )
+from tensorgen.ir.dims import ONE, Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 
@@ -69,10 +71,15 @@ class Array:
 
     op: Operation
     args: tuple[Array, ...]
-    order: int
+    dims: tuple[Dim, ...]
     kind: Kind
     weak: bool
     memo: dict[object, object] = field(default_factory=dict, repr=False)
+
+    @property
+    def order(self) -> int:
+        """The number of axes."""
+        return len(self.dims)
 
 
 _KNOWN: WeakValueDictionary[tuple[Operation, tuple[Array, ...]], Array] = (
@@ -85,20 +92,20 @@ def array(op: Operation, *args: Array) -> Array:
     key = (op, args)
     found = _KNOWN.get(key)
     if found is None:
-        made = Array(op, args, _order(op, args), _kind(op, args), _weak(op, args))
+        made = Array(op, args, _dims(op, args), _kind(op, args), _weak(op, args))
         found = _KNOWN[key] = made
     return found
 
 
 def variable(
     name: str,
-    order: int,
+    dims: tuple[Dim, ...],
     kind: Kind = "float",
     base: str | None = None,
     boxed: bool = False,
 ) -> Array:
     """Return the array that a name stands for."""
-    return array(Variable(name, order, kind, base, boxed))
+    return array(Variable(name, dims, kind, base, boxed))
 
 
 def below(roots: Sequence[Array]) -> Iterator[Array]:
@@ -113,57 +120,103 @@ def below(roots: Sequence[Array]) -> Iterator[Array]:
         waiting += reversed(fresh)
 
 
-def _order(op: Operation, args: tuple[Array, ...]) -> int:
-    """The number of axes."""
+def _dims(op: Operation, args: tuple[Array, ...]) -> tuple[Dim, ...]:
+    """The size of each axis, 1 where it is there to broadcast."""
+    if isinstance(op, Leaf | Making):
+        return _new(op, args)
+    if isinstance(op, View):
+        return _seen(op, args[0].dims)
+    shapes = [arg.dims for arg in args]
+    if isinstance(op, Contraction):
+        return _contracted(op, shapes)
+    return () if isinstance(op, Python | FloatPower) else broadcast(shapes)
+
+
+def broadcast(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
+    """The sizes of the axes of arrays that broadcast against each other."""
+    longest = max(map(len, shapes), default=0)
+    found = [ONE] * longest
+    for dims in shapes:
+        for k, dim in enumerate(dims, longest - len(dims)):
+            found[k] = dim if found[k] == 1 else found[k]
+    return tuple(found)
+
+
+def _new(op: Leaf | Making, args: tuple[Array, ...]) -> tuple[Dim, ...]:
     match op:
-        case Variable() | Call():
-            return op.order
-        case Number() | Truth() | Constant() | Size() | Python() | FloatPower():
-            return 0
-        case InnerProduct() | Trace() | AsArray() | Unbox():
-            return 0
-        case Range():
-            return 1
-        case Outer() | Eye() | Triangle() | Diag():
-            return 2
-        case Multiply() | Add() | Power() | Conjunction() | Compare() | Elementwise():
-            return max((arg.order for arg in args), default=0)
-        case AsFloat() | Accumulate() | Permute() | Trim() | Pad() | Clip() | Copy():
-            return args[0].order
-        case MatMul() | Solve():
-            left, right = (arg.order for arg in args)
-            if isinstance(op, MatMul) and left == 1:
-                return right - 1
-            return left - 1 if right == 1 else max(left, right)
-        case TensorDot():
-            return args[0].order + args[1].order - 2 * len(op.left)
-        case Einsum():
-            return len(op.kept)
-        case Reduce():
-            return args[0].order - len(op.axes)
-        case Expand():
-            return len(op.old)
-        case Diagonal():
-            return args[0].order - 1
-        case Index():
-            return _indexed(op, args)
-        case Windows():
-            return args[0].order + len(op.shape)
-        case Broadcast() | Fill():
-            return len(op.shape)
+        case Variable(dims=dims) | Fill(shape=dims):
+            return dims
+        case Number() | Truth() | Constant() | Size() | AsArray() | Unbox():
+            return ()
+        case Range(low=low, high=high):
+            return (high - low,)
+        case Eye(size=size):
+            return (size, size)
+        case Triangle(rows=rows, columns=columns):
+            return (rows, columns)
+        case Diag():
+            return args[0].dims * 2
+        case Pad(widths=widths):
+            pairs = zip(args[0].dims, widths, strict=True)
+            return tuple(dim + first + last for dim, (first, last) in pairs)
+        case Trim() | Clip() | Copy():
+            return args[0].dims
         case _:
             assert_never(op)
 
 
-def _indexed(op: Index, args: tuple[Array, ...]) -> int:
-    """The number of axes that places leave."""
-    count, places = args[0].order, max((arg.order for arg in args[1:]), default=0)
-    for part in op.parts:
-        if isinstance(part, At | Entries):
-            count -= 1
-        elif isinstance(part, Mark) and part.text == "None":
-            count += 1
-    return count + places
+def _seen(op: View, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    match op:
+        case Permute(axes=axes):
+            return tuple(dims[a] for a in axes)
+        case Expand(old=old):
+            own = iter(dims)
+            return tuple(next(own) if kept else ONE for kept in old)
+        case Diagonal(first=a, second=b):
+            rest = [dim for k, dim in enumerate(dims) if k not in (a, b)]
+            return (*rest, dims[a])
+        case Index(dims=found) | Broadcast(shape=found):
+            return found
+        case Windows(shape=shape, axes=axes):
+            lengths = dict(zip(axes, shape, strict=True))
+            numbers = (
+                dim - lengths[k] + 1 if k in lengths else dim
+                for k, dim in enumerate(dims)
+            )
+            return (*numbers, *shape)
+        case _:
+            assert_never(op)
+
+
+def _contracted(op: Contraction, shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
+    match op:
+        case MatMul() | Solve():
+            left, right = shapes
+            if isinstance(op, Solve):  # A (..., n, n) and b
+                left = left if len(right) > 1 else left[-2:]
+            if len(left) == 1 or len(right) == 1:
+                return (*left[:-1], *right[:-2], *right[-1:] * (len(right) > 1))
+            lead = broadcast([left[:-2], right[:-2]])
+            return (*lead, left[-2], right[-1])
+        case Outer():
+            return shapes[0] + shapes[1]
+        case InnerProduct() | Trace():
+            return ()
+        case TensorDot(left=gone, right=away):
+            first = [dim for k, dim in enumerate(shapes[0]) if k not in gone]
+            return (*first, *(d for k, d in enumerate(shapes[1]) if k not in away))
+        case Einsum(labels=labels, kept=kept):
+            pairs = zip(labels, shapes, strict=True)
+            sizes = {x: d for xs, ds in pairs for x, d in zip(xs, ds, strict=True)}
+            return tuple(sizes[x] for x in kept)
+        case Reduce(axes=axes):
+            return tuple(dim for k, dim in enumerate(shapes[0]) if k not in axes)
+        case Accumulate():
+            return shapes[0]
+        case Call(dims=dims):
+            return dims
+        case _:
+            assert_never(op)
 
 
 def _kind(op: Operation, args: tuple[Array, ...]) -> Kind:

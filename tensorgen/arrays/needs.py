@@ -108,7 +108,7 @@ def _dims(op: Operation) -> Iterator[Dim]:
             yield dim
         case Windows(shape=shape) | Broadcast(shape=shape) | Fill(shape=shape):
             yield from shape
-        case Call(shape=tuple() as shape) if len(shape) != 1:
+        case Call(dims=shape, reshapes=True) if len(shape) != 1:
             yield from shape
         case Range(low=low, high=high):
             yield from (low, high)

@@ -27,7 +27,7 @@ class Variable:
     """
 
     name: str
-    order: int = 0
+    dims: tuple[Dim, ...] = ()
     kind: Kind = "float"
     base: str | None = None
     boxed: bool = False
@@ -251,9 +251,13 @@ WHOLE = Slice()
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The entries of the first operand at places: a view if no operand holds any."""
+    """The entries of the first operand at places: a view if no operand holds any.
+
+    `dims` are those of the result, which only who made the places knows.
+    """
 
     parts: tuple[Part, ...]
+    dims: tuple[Dim, ...]
 
     @property
     def is_basic(self) -> bool:
@@ -362,9 +366,9 @@ class Call:
     """A function of whole arrays, by the name of its row, and its parameters."""
 
     operator: str
-    order: int
+    dims: tuple[Dim, ...]
     axes: tuple[int, ...] | None = None
-    shape: tuple[Dim, ...] | None = None
+    reshapes: bool = False
 
 
 Leaf = Variable | Number | Truth | Constant | Size

@@ -87,8 +87,8 @@ def row_template(op: Elementwise | Call, order: int) -> Template:
     if op.axes is not None:
         argument = axis_argument(op.axes, order)
         text = text.replace("{axis}", f", {argument}" if argument else "")
-    if op.shape is not None:
-        sizes = [size(dim).text for dim in op.shape]
+    if op.reshapes:
+        sizes = [size(dim).text for dim in op.dims]
         text = text.replace("{shape}", ", ".join(sizes) if len(sizes) != 1 else "-1")
     return template(text)
 

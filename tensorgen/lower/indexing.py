@@ -135,7 +135,9 @@ class Indexer:
             else:
                 parts.append(self._slice(form, dim))
         labels = self.layout(forms, dims)
-        return Subscript(Index(tuple(parts)), tuple(places), labels, safe)
+        ends = (self.ranges.intervals[x] for x in labels)
+        index = Index(tuple(parts), tuple(high - low for low, high in ends))
+        return Subscript(index, tuple(places), labels, safe)
 
     def layout(self, forms: list[Affine], dims: Sequence[Dim]) -> tuple[Label, ...]:
         """The axes that the positions `forms` make.

@@ -167,7 +167,7 @@ class Lowering:
         """Start a new array for `node` that further statements change."""
         name = self.writer.names.pick(self._candidates(node, None))
         self.writer.add(Let(name, value))
-        return variable(name, value.order, base=name)
+        return variable(name, value.dims, base=name)
 
     # One node
 
@@ -301,7 +301,7 @@ class Lowering:
             case Input():
                 kind: Kind = "float" if node.index is None else "int"
                 labels = tuple(range(node.order))
-                own = variable(node.name, node.order, kind, base=node.name)
+                own = variable(node.name, node.dims, kind, base=node.name)
                 return Operand(own, labels)
             case Constant():
                 return made(operations.Constant(node.name), ())
@@ -351,7 +351,7 @@ class Lowering:
         self.writer.add(Let(name, expr.array))
         base = name if expr.base is None else expr.base
         boxed = is_boxed(expr.array)
-        own = variable(name, len(expr.labels), expr.kind, base, boxed)
+        own = variable(name, expr.array.dims, expr.kind, base, boxed)
         return Operand(own, expr.labels)
 
     def _candidates(self, node: Node, suggestion: str | None) -> list[str]:

@@ -113,8 +113,6 @@ def lower_call(lowering: Lowering, node: Call) -> Operand:
     arguments = [lowering.whole(arg) for arg in node.args]
     params = dict(node.params)
     axes = params.get("axes", params.get("along"))
-    shape = node.dims if "shape" in params else None
-    op = operations.Call(
-        node.operator, node.order, axes if isinstance(axes, tuple) else None, shape
-    )
+    along = axes if isinstance(axes, tuple) else None
+    op = operations.Call(node.operator, node.dims, along, "shape" in params)
     return made(op, tuple(range(node.order)), *arguments)

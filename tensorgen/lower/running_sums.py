@@ -87,7 +87,7 @@ def _running(
 
 
 def _accumulated(terms: Operand, axis: int, reverse: bool) -> Operand:
-    turn = Index((*[WHOLE] * axis, Slice(step=-1)))
+    turn = Index((*[WHOLE] * axis, Slice(step=-1)), terms.array.dims)
     found = array(turn, terms.array) if reverse else terms.array
     found = array(Accumulate(axis), found)
     return Operand(array(turn, found) if reverse else found, terms.labels)

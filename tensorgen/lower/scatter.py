@@ -122,11 +122,11 @@ class Write:
         kept = tuple(part if isinstance(part, Slice) else WHOLE for part in parts)
         target = whole
         if set(kept) != {WHOLE}:
-            target = array(Index(kept), target)
+            target = array(Index(kept, at.index.dims), target)
         target = permuted(target, (*first, *rest))
         along = [x for axis in rest for x in self.forms[axis].labels]
         labels = [x for x in at.labels if x not in along] + along
-        index = Index(tuple(parts[axis] for axis in first))
+        index = Index(tuple(parts[axis] for axis in first), at.index.dims)
         entries = aligned(value, labels).array
         return Scatter(target, index, at.places, entries, True)
 

@@ -39,7 +39,7 @@ def share_calls(
             lines.insert(min(first, len(lines)), Let(name, repeat.mask))
             first = min(first, len(lines) - 1)
         mask = repeat.mask
-        own = variable(name, mask.order, mask.kind, name)
+        own = variable(name, mask.dims, mask.kind, name)
         # What is a whole array keeps memory of its own.
         change = _replacing({mask: own})
         for k in range(first + 1, len(lines)):

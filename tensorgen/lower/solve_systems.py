@@ -13,7 +13,7 @@ from tensorgen.arrays.operations import (
     Solve,
     Trace,
 )
-from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.layout import aligned, ordered, transposed
 from tensorgen.lower.operands import Operand, made
@@ -77,6 +77,8 @@ def solve(
     if free or not batch:
         return made(op, (*batch, result, *free), system, right)
     # NumPy 2 takes only a plain vector as one right-hand side.
-    column = made(Index((_REST, Mark("None"))), (*whole, _SINGLE), right)
+    upright = Index((_REST, Mark("None")), (*right.array.dims, ONE))
+    column = made(upright, (*whole, _SINGLE), right)
     solution = made(op, (*batch, result, _SINGLE), system, column)
-    return made(Index((_REST, At(Limit(ZERO)))), (*batch, result), solution)
+    first = Index((_REST, At(Limit(ZERO))), solution.array.dims[:-1])
+    return made(first, (*batch, result), solution)

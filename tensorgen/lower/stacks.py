@@ -81,9 +81,10 @@ def _stack(
     whole = matmul(left, right, (*lead, row, column))
     if _SINGLE in matrix:
         first = (WHOLE, _FIRST) if len(lead) == 1 else (_REST, _FIRST, WHOLE)
-        at = Index((_REST, _FIRST) if column == _SINGLE else first)
+        parts = (_REST, _FIRST) if column == _SINGLE else first
+        sizes = dict(zip(whole.labels, whole.array.dims, strict=True))
         kept = tuple(label for label in whole.labels if label != _SINGLE)
-        whole = made(at, kept, whole)
+        whole = made(Index(parts, tuple(sizes[x] for x in kept)), kept, whole)
     result = summed(whole, set(sides.contracted))
     cost = transposes(result.array) + length(result.array) / 1000
     wanted = [label for label in want or result.labels if label in result.labels]

@@ -80,10 +80,15 @@ def windows(
     for a, (number, _) in axes.items():
         steps[_own(a)] = forms[a].coefficient(number)
     steps |= {place: forms[a].coefficient(place) for a, (_, place) in axes.items()}
+    numbers = {_own(a): number for a, (number, _) in axes.items()}
     if any(step != 1 for step in steps.values()):
         parts = tuple(Slice(step=step) for step in steps.values())
-        view = array(Index(parts), view)
-    numbers = {_own(a): number for a, (number, _) in axes.items()}
+        ends = {x: ranges.intervals[number] for x, number in numbers.items()}
+        dims = tuple(
+            ends[x][1] - ends[x][0] if x in ends else dim
+            for x, dim in zip(steps, view.dims, strict=True)
+        )
+        view = array(Index(parts, dims), view)
     return Operand(view, tuple(numbers.get(x, x) for x in steps))
 
 

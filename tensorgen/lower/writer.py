@@ -35,7 +35,7 @@ class Writer:
         if key not in self._vectors:
             name = self.names.pick("ijklpqrst")
             self.add(Let(name, array(Range(low, high))))
-            self._vectors[key] = variable(name, 1, "int")
+            self._vectors[key] = variable(name, (high - low,), "int")
         return self._vectors[key]
 
     def code(self, returns: Sequence[Array]) -> Code:

@@ -11,6 +11,8 @@ from tensorgen.arrays.operations import (
     At,
     Call,
     Copy,
+    Diagonal,
+    Einsum,
     Elementwise,
     Entries,
     Expand,
@@ -20,16 +22,20 @@ from tensorgen.arrays.operations import (
     MatMul,
     Multiply,
     Number,
+    Pad,
     Permute,
     Reduce,
     Size,
+    Solve,
+    TensorDot,
     Windows,
 )
 from tensorgen.arrays.statements import Let, Statement, Store, changed, reads
-from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.dims import ONE, ZERO, Dim
 
-x = variable("x", 1, base="x")
-A, T = variable("A", 2, base="A"), variable("T", 3, base="T")
+m, n, k = map(Dim.of, "mnk")
+x = variable("x", (n,), base="x")
+A, T = variable("A", (m, n), base="A"), variable("T", (k, m, n), base="T")
 mask = array(Elementwise("less"), x, array(Number(Fraction(0))))
 
 
@@ -38,19 +44,38 @@ def test_equal_arrays_are_one_object() -> None:
     assert array(MatMul(), A, x) is not array(MatMul(), A, A)
 
 
-def test_the_number_of_axes_follows_from_what_is_done() -> None:
-    first = At(Limit(ZERO))
-    orders = [
+def test_sizes_follow_from_what_is_done() -> None:
+    square = array(MatMul(), array(Permute((1, 0)), A), A)
+    found = [
         array(MatMul(), A, x),
         array(MatMul(), x, x),
-        array(MatMul(), T, A),
+        array(MatMul(), T, array(Permute((1, 0)), A)),
         array(Reduce((0, 2)), T),
-        array(Index((WHOLE, first)), T),
-        array(Index((Entries(), Entries())), T, A, x),
         array(Expand((True, False, False)), x),
         array(Windows((Dim.of(3),), (0,)), A),
+        array(Add((1, 1)), array(Expand((True, False)), x), A),
+        array(Pad(((ONE, ZERO),)), x),
+        array(TensorDot((1, 2), (0, 1)), T, A),
+        array(Einsum(((0, 1, 2), (1, 2)), (2, 0)), T, A),
+        array(Diagonal(0, 2), array(MatMul(), T, square)),
+        array(Solve(), square, x),
+        array(Solve(), square, array(Permute((1, 0)), A)),
     ]
-    assert [one.order for one in orders] == [1, 0, 3, 1, 2, 3, 3, 3]
+    assert [one.dims for one in found] == [
+        (m,),
+        (),
+        (k, m, m),
+        (m,),
+        (n, ONE, ONE),
+        (m - 2, n, Dim.of(3)),
+        (n, n),
+        (n + 1,),
+        (k,),
+        (n, k),
+        (m, k),
+        (n,),
+        (n, m),
+    ]
 
 
 def test_numbers_stay_weak_and_masks_are_no_numbers() -> None:
@@ -60,14 +85,14 @@ def test_numbers_stay_weak_and_masks_are_no_numbers() -> None:
     assert mask.kind == "bool"
     assert array(Elementwise("where"), mask, n, half).kind == "int"
     assert array(Elementwise("where"), mask, x, half).kind == "float"
-    assert array(Add((1, 1)), variable("rows", 1, "int"), n).kind == "int"
+    assert array(Add((1, 1)), variable("rows", (k,), "int"), n).kind == "int"
 
 
 def test_views_share_memory_and_copies_do_not() -> None:
-    rows = variable("rows", 1, "int", base="rows")
+    rows = variable("rows", (k,), "int", base="rows")
     assert arrays.base(array(Permute((1, 0)), A)) == "A"
-    assert arrays.base(array(Index((WHOLE, At(Limit(ZERO)))), A)) == "A"
-    assert arrays.base(array(Index((Entries(),)), A, rows)) is None
+    assert arrays.base(array(Index((WHOLE, At(Limit(ZERO))), (m,)), A)) == "A"
+    assert arrays.base(array(Index((Entries(),), (k, n)), A, rows)) is None
     assert arrays.base(array(Copy(), A)) is None
     assert arrays.base(array(MatMul(), A, x)) is None
 
@@ -80,11 +105,10 @@ def test_a_transpose_of_a_term_costs_a_reader_more() -> None:
 
 
 def test_code_says_what_it_needs() -> None:
-    n, k = Dim.of("n"), Dim.of("k")
-    cut = Index((At(Limit(k, most=n - 1)),))
+    cut = Index((At(Limit(k, most=n - 1)),), ())
     lines: list[Statement] = [
-        Let("out", array(Fill((Dim.of("m"),), 0))),
-        Store(variable("out", 1, base="out"), cut, (), "+=", x),
+        Let("out", array(Fill((m,), 0))),
+        Store(variable("out", (m,), base="out"), cut, (), "+=", x),
     ]
     needs = Needs(lines, [array(Elementwise("erf"), array(Elementwise("sigmoid"), x))])
     assert list(needs.symbols) == ["k", "n", "m"]
@@ -93,4 +117,4 @@ def test_code_says_what_it_needs() -> None:
     assert needs.dtype
     assert changed(lines[1]) == "out"
     assert list(reads([array(MatMul(), A, x)])) == ["A", "x"]
-    assert not Needs([], [array(Call("inv", 2), A)]).dtype
+    assert not Needs([], [array(Call("inv", (m, m)), A)]).dtype

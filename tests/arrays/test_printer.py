@@ -29,13 +29,13 @@ from tensorgen.arrays.statement_text import statement_text
 from tensorgen.arrays.statements import Scatter, ScatterWindows, Store
 from tensorgen.ir.dims import ZERO, Dim
 
-a, b, c, x, y, z = (variable(name, 1) for name in "abcxyz")
-A, B = variable("A", 2), variable("B", 2)
+n, k = Dim.of("n"), Dim.of("k")
+a, b, c, x, y, z = (variable(name, (n,)) for name in "abcxyz")
+A, B = variable("A", (n, n)), variable("B", (n, n))
 SUM = array(Add((1, 1)), a, b)
 DIFFERENCE = array(Add((1, -1)), a, b)
 MINUS = array(Multiply(Fraction(-1), 1), c)
 PRODUCT = array(Multiply(Fraction(1), 2), a, b)
-n, k = Dim.of("n"), Dim.of("k")
 
 
 def text(one: Array, alias: str = "np") -> str:
@@ -133,10 +133,10 @@ def test_places_are_slices_numbers_and_the_entries_of_others() -> None:
     first, rest = At(Limit(ZERO)), Mark("...")
     held = At(Limit(k, clipped=True, most=n - 1))
     back = Slice(Limit(n - 1), None, -2)
-    assert text(array(Index((WHOLE, held)), A)) == "A[:, min(max(k, 0), n - 1)]"
-    assert text(array(Index((back, WHOLE)), SUM)) == "(a + b)[n - 1::-2]"
-    assert text(array(Index((rest, first, WHOLE)), A)) == "A[..., 0, :]"
-    assert text(array(Index((Entries(), Entries())), A, x, y)) == "A[x, y]"
+    assert text(array(Index((WHOLE, held), ()), A)) == "A[:, min(max(k, 0), n - 1)]"
+    assert text(array(Index((back, WHOLE), ()), SUM)) == "(a + b)[n - 1::-2]"
+    assert text(array(Index((rest, first, WHOLE), ()), A)) == "A[..., 0, :]"
+    assert text(array(Index((Entries(), Entries()), ()), A, x, y)) == "A[x, y]"
     assert text(array(Expand((True, False)), x)) == "x[:, None]"
     assert text(array(Permute((1, 0)), A)) == "A.T"
 
@@ -145,9 +145,9 @@ def test_statements_change_arrays_where_they_stand() -> None:
     def line(statement: Store | Scatter | ScatterWindows) -> str:
         return statement_text(Printer("np"), statement)
 
-    both, rows = Index((Entries(), WHOLE)), Index((Entries(), Slice(Limit(k))))
+    both, rows = Index((Entries(), WHOLE), ()), Index((Entries(), Slice(Limit(k))), ())
     assert line(Store(A, both, (x,), "-=", B)) == "A[x] -= B"
-    assert line(Store(A, Index((WHOLE, WHOLE)), (), "=", B)) == "A[...] = B"
+    assert line(Store(A, Index((WHOLE, WHOLE), ()), (), "=", B)) == "A[...] = B"
     assert line(Scatter(A, both, (x,), B, by_entry=True)) == "_add_at(A, x, B)"
     assert (
         line(Scatter(A, rows, (x,), B, by_entry=False, guarded=True))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.arrays.statements import Let
 from tensorgen.arrays.written import Written, written
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -33,8 +34,12 @@ def execute(
     arrays: Mapping[str, Any],
     sizes: Mapping[str, int],
     dtype: str = "float64",
+    bound: dict[str, Any] | None = None,
 ) -> list[Any]:
-    """Run lowered code on arguments and return its results."""
+    """Run lowered code on arguments and return its results.
+
+    What names are then bound to is added to `bound`.
+    """
     space: dict[str, Any] = {"math": math, "np": np, "dtype": np.dtype(dtype)}
     for helper in code.helpers:
         exec(HELPERS[helper], space)
@@ -43,6 +48,8 @@ def execute(
     source = "\n".join([*code.lines, f"_results = [{', '.join(code.returns)}]"])
     with np.errstate(all="ignore"):
         exec(source, space)
+    if bound is not None:
+        bound.update(space)
     return list(space["_results"])
 
 
@@ -77,10 +84,17 @@ def check(
     dtype: str = "float64",
 ) -> Written:
     """Hold lowered code against the interpreter: values, shapes, dtypes, aliases."""
-    code = as_text(graph, roots)
+    program = lower(graph, roots)
+    code = written(program, "np")
     arrays = arguments(roots, sizes, seed, dtype)
     given = {name: np.array(value) for name, value in arrays.items()}
-    results = execute(code, arrays, sizes, dtype)
+    bound: dict[str, Any] = {}
+    results = execute(code, arrays, sizes, dtype, bound)
+    for line in program.statements:
+        if isinstance(line, Let):
+            # An interval whose ends have passed each other is empty.
+            found = tuple(max(dim.value(sizes), 0) for dim in line.value.dims)
+            assert np.shape(bound[line.name]) == found, (line.name, line.value.dims)
     expected = evaluate(roots, given, FUNCTIONS, OPERATORS, sizes)
     tolerance = 1e-9 if dtype == "float64" else 2e-3
     listing = "\n".join([*code.lines, f"return {', '.join(code.returns)}"])

@@ -2,6 +2,7 @@
 
 from tensorgen.arrays.arrays import variable
 from tensorgen.arrays.printer import Printer
+from tensorgen.ir.dims import Dim
 from tensorgen.lower.layout import transposed
 from tensorgen.lower.names import Names
 from tensorgen.lower.operands import Operand
@@ -17,7 +18,8 @@ def test_names_avoid_what_is_taken_keywords_and_builtins() -> None:
 
 
 def test_a_symmetric_stack_is_transposed_but_for_its_matrices() -> None:
-    stack = Operand(variable("T", 4), (0, 1, 2, 3), symmetric=True)
+    m, n, k = map(Dim.of, "mnk")
+    stack = Operand(variable("T", (m, n, k, k)), (0, 1, 2, 3), symmetric=True)
 
     def text(*labels: int) -> str:
         return Printer("np").text(transposed(stack, labels).array)

@@ -28,9 +28,9 @@ from tensorgen.lower.names import Names
 from tensorgen.lower.share_calls import share_calls
 
 n = Dim.of("n")
-mask, x = variable("mask", 2, "bool", "mask"), variable("x", 2, base="x")
-i, y, z = (variable(name, 1, base=name) for name in "iyz")
-a, b = variable("a", 2, base="a"), variable("b", 2, base="b")
+mask, x = variable("mask", (n, n), "bool", "mask"), variable("x", (n, n), base="x")
+i, y, z = (variable(name, (n,), base=name) for name in "iyz")
+a, b = variable("a", (n, n), base="a"), variable("b", (n, n), base="b")
 ONE = array(Number(Fraction(1)))
 ZEROS = array(Fill((n, n), 0))
 
@@ -49,7 +49,7 @@ NESTED = [
     Let("a", array(Permute((1, 0)), UPPER)),
     Let("b", array(Multiply(Fraction(2), 1), TRI)),
 ]
-AT = Index((Entries(), Entries()))
+AT = Index((Entries(), Entries()), (n,))
 TWICE: list[Statement] = [Let("a", MASKED), Let("b", MASKED)]
 SHARED: dict[str, tuple[list[Statement], str | None]] = {
     "inside of expressions": (
