@@ -7,10 +7,11 @@ those with the fewest transposes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from tensorgen.arrays.arrays import is_sliding, transposes
+from tensorgen.arrays.arrays import is_sliding
 from tensorgen.arrays.operations import (
     Einsum,
     InnerProduct,
@@ -19,19 +20,26 @@ from tensorgen.arrays.operations import (
     Solve,
     TensorDot,
 )
-from tensorgen.arrays.printer import binding, length
+from tensorgen.arrays.printer import binding
 from tensorgen.arrays.templates import Level
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.elementwise import Factor, multiply, raised
 from tensorgen.lower.layout import natural_order, ordered, summed, transposed
 from tensorgen.lower.operands import Operand, as_float, count, made, matmul
+from tensorgen.lower.prices import (
+    BROADCAST,
+    ENTRYWISE,
+    TENSORDOT,
+    VECTOR_FIRST,
+    misplaced,
+    turned,
+    written,
+)
 from tensorgen.lower.stacks import Sides, stacked
 
 Candidate = tuple[float, Operand]
-
-ENTRYWISE = 3.5
-"""What a sum of products costs where `@` needs transposes, and is faster."""
+"""A call, and its price."""
 
 
 def contract(
@@ -143,6 +151,36 @@ def _reduce(
     return einsum(operands, keep, want)
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two operands, each label of which is kept or in both of them."""
+
+    a: Operand
+    b: Operand
+    sides: Sides
+    keep: Collection[Label]
+    want: Sequence[Label] | None
+
+    @property
+    def is_inner(self) -> bool:
+        """Whether all labels are in both operands."""
+        return not (self.sides.left or self.sides.right)
+
+    @property
+    def slides(self) -> bool:
+        """Whether all but `einsum` would copy what windows share."""
+        sliding = is_sliding(self.a.array) or is_sliding(self.b.array)
+        return sliding and len(self.sides.contracted) > 1
+
+
+@dataclass(frozen=True)
+class Way:
+    """A call for pairs that are as `applies` says; the cheapest way is taken."""
+
+    applies: Callable[[Pair], bool]
+    offers: Callable[[Pair], Iterable[Candidate]]
+
+
 def pair(
     a: Operand,
     b: Operand,
@@ -159,28 +197,13 @@ def pair(
         [label for label in a.labels if label not in both],
         [label for label in b.labels if label not in both],
     )
+    given = Pair(a, b, sides, keep, want)
     if not sides.contracted:
         return multiply([Factor(a), Factor(b)], want=want)
-    if sides.batch and not (sides.left or sides.right):
-        return _multiplied([Factor(a), Factor(b)], sides.contracted, want)
-    if not (sides.batch or sides.left or sides.right):
-        return _scalar(a, b)
-    if (is_sliding(a.array) or is_sliding(b.array)) and len(sides.contracted) > 1:
-        # All but `einsum` would copy what the windows share.
-        return einsum([a, b], keep, want)
-    if sides.batch:
-        candidates = list(stacked(a, b, sides, want))
-        if not (sides.left and sides.right):
-            # A vector each: what takes no more than broadcasting reads better.
-            each = [Factor(a), Factor(b)]
-            call = _multiplied(each, sides.contracted, want)
-            candidates.append((ENTRYWISE, call))
-    else:
-        candidates = [*_plain(a, b, sides, want), *_general(a, b, sides, want)]
-        if len(sides.contracted) == 1 and sides.left and sides.right:
-            # Broadcasting, where it saves the transpose of what `tensordot` gives.
-            candidates += [(3 + c, call) for c, call in stacked(a, b, sides, want)]
-    return min(candidates, key=lambda candidate: candidate[0])[1]
+    offers = [
+        offer for way in WAYS if way.applies(given) for offer in way.offers(given)
+    ]
+    return min(offers, key=lambda offer: offer[0])[1]
 
 
 def _scalar(a: Operand, b: Operand) -> Operand:
@@ -190,7 +213,7 @@ def _scalar(a: Operand, b: Operand) -> Operand:
         made(InnerProduct(), (), a, ordered(b, a.labels)),
         made(InnerProduct(), (), ordered(a, b.labels), b),
     ]
-    return min(ways, key=lambda way: transposes(way.array))
+    return min(ways, key=turned)
 
 
 def _form(applied: Operand, vector: Operand) -> Operand | None:
@@ -213,62 +236,56 @@ def _form(applied: Operand, vector: Operand) -> Operand | None:
     return matmul(matmul(first, matrix, (1,)), last, ())
 
 
-def _mismatch(labels: Sequence[Label], want: Sequence[Label] | None) -> float:
-    if want is None:
-        return 0
-    wanted = [label for label in want if label in labels]
-    return 0 if wanted == list(labels) else 2.25
+def _entrywise(given: Pair) -> Iterator[Candidate]:
+    """What takes no more than broadcasting reads better than a product of stacks."""
+    factors = [Factor(given.a), Factor(given.b)]
+    yield ENTRYWISE, _multiplied(factors, given.sides.contracted, given.want)
 
 
-def _plain(
-    a: Operand, b: Operand, sides: Sides, want: Sequence[Label] | None
-) -> list[Candidate]:
+def _inner(given: Pair) -> Iterator[Candidate]:
+    yield 0, _scalar(given.a, given.b)
+
+
+def _einsum(given: Pair) -> Iterator[Candidate]:
+    yield 0, einsum([given.a, given.b], given.keep, given.want)
+
+
+def _stacks(given: Pair) -> Iterable[Candidate]:
+    return stacked(given.a, given.b, given.sides, given.want)
+
+
+def _broadcast(given: Pair) -> Iterator[Candidate]:
+    return ((BROADCAST + price, call) for price, call in _stacks(given))
+
+
+def _matmul(given: Pair) -> Iterator[Candidate]:
     """`@` without a batch, over one label."""
-    if len(sides.contracted) != 1:
-        return []
-    found: list[Candidate] = []
-    c = sides.contracted[0]
-    for x, y in ((a, b), (b, a)):
+    (c,) = given.sides.contracted
+    for x, y in ((given.a, given.b), (given.b, given.a)):
         left = [label for label in x.labels if label != c]
         right = [label for label in y.labels if label != c]
         if (len(left) <= 1 or x.labels[-1] == c) and len(right) <= 1:
-            _offer(found, x, (*left, c), y, (c, *right), (*left, *right), want)
+            whole = ordered(x, (*left, c)), ordered(y, (c, *right))
+            yield _priced(matmul(*whole, (*left, *right)), given.want)
         if len(left) <= 1 < len(right) and y.labels[-2] == c:
             *lead, last = right
-            labels = (*lead, *left, last)
-            _offer(found, x, (*left, c), y, y.labels, labels, want)
-    return found
+            call = matmul(ordered(x, (*left, c)), y, (*lead, *left, last))
+            yield _priced(call, given.want)
 
 
-def _offer(
-    found: list[Candidate],
-    x: Operand,
-    x_labels: tuple[Label, ...],
-    y: Operand,
-    y_labels: tuple[Label, ...],
-    labels: tuple[Label, ...],
-    want: Sequence[Label] | None,
-) -> None:
-    call = matmul(ordered(x, x_labels), ordered(y, y_labels), labels)
-    cost = transposes(call.array) + _mismatch(labels, want)
-    # `A.T @ x` is what people write, though `x @ A` saves the transpose.
-    cost += 1.5 * (len(x_labels) == 1 and len(y_labels) == 2)
-    found.append((cost, call))
+def _priced(call: Operand, want: Sequence[Label] | None) -> Candidate:
+    left, right = call.array.args
+    first = VECTOR_FIRST * (left.order == 1 and right.order == 2)
+    return turned(call) + misplaced(call.labels, want) + first, call
 
 
-def _general(
-    a: Operand, b: Operand, sides: Sides, want: Sequence[Label] | None
-) -> list[Candidate]:
+def _tensordots(given: Pair) -> Iterator[Candidate]:
     """`np.tensordot`, in the order of operands that gives the wanted axes."""
-    found: list[Candidate] = []
-    for x, y in ((a, b), (b, a)):
-        labels = tuple(
-            label for label in x.labels + y.labels if label not in sides.contracted
-        )
+    for x, y in ((given.a, given.b), (given.b, given.a)):
+        gone = given.sides.contracted
+        labels = tuple(label for label in x.labels + y.labels if label not in gone)
         call = _tensordot(x, y, labels)
-        cost = 5 + _mismatch(labels, want) + length(call.array) / 1000
-        found.append((cost, call))
-    return found
+        yield TENSORDOT + misplaced(labels, given.want) + written(call), call
 
 
 def _tensordot(x: Operand, y: Operand, labels: tuple[Label, ...]) -> Operand:
@@ -290,3 +307,34 @@ def einsum(
     labels = tuple(tuple(place[x] for x in operand.labels) for operand in operands)
     op = Einsum(labels, tuple(place[x] for x in kept))
     return made(op, tuple(kept), *operands)
+
+
+WAYS = (
+    Way(lambda p: p.is_inner and bool(p.sides.batch), _entrywise),
+    Way(lambda p: p.is_inner and not p.sides.batch, _inner),
+    Way(lambda p: not p.is_inner and p.slides, _einsum),
+    Way(lambda p: _is_open(p) and bool(p.sides.batch), _stacks),
+    Way(lambda p: _is_open(p) and bool(p.sides.batch) and _has_vector(p), _entrywise),
+    Way(
+        lambda p: _is_open(p) and not p.sides.batch and len(p.sides.contracted) == 1,
+        _matmul,
+    ),
+    Way(lambda p: _is_open(p) and not p.sides.batch, _tensordots),
+    Way(
+        lambda p: _is_open(p)
+        and not p.sides.batch
+        and len(p.sides.contracted) == 1
+        and not _has_vector(p),
+        _broadcast,
+    ),
+)
+"""The ways to contract a pair; the first of equals is taken."""
+
+
+def _is_open(given: Pair) -> bool:
+    return not (given.is_inner or given.slides)
+
+
+def _has_vector(given: Pair) -> bool:
+    """Whether an operand has no label of its own."""
+    return not (given.sides.left and given.sides.right)

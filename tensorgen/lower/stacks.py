@@ -11,13 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from tensorgen.arrays.arrays import transposes
 from tensorgen.arrays.operations import WHOLE, At, Index, Limit, Mark
-from tensorgen.arrays.printer import length
 from tensorgen.ir.dims import ZERO
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.layout import aligned, summed
 from tensorgen.lower.operands import Operand, made, matmul
+from tensorgen.lower.prices import EXTRA_AXIS, misplaced, turned, written
 
 # Stands for the axis of length 1 that makes a matrix of a vector.
 _SINGLE: Label = -1
@@ -86,7 +85,6 @@ def _stack(
         kept = tuple(label for label in whole.labels if label != _SINGLE)
         whole = made(Index(parts, tuple(sizes[x] for x in kept)), kept, whole)
     result = summed(whole, set(sides.contracted))
-    cost = transposes(result.array) + length(result.array) / 1000
-    wanted = [label for label in want or result.labels if label in result.labels]
-    mismatch = 2.25 * (wanted != list(result.labels))
-    return cost + mismatch + (_SINGLE in matrix), result
+    wanted = want or result.labels
+    price = turned(result) + written(result) + misplaced(result.labels, wanted)
+    return price + EXTRA_AXIS * (_SINGLE in matrix), result
