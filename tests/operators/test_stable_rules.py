@@ -268,3 +268,12 @@ def test_a_row_is_no_share_of_rows_that_it_is_not_in() -> None:
     shares = np.exp(x) / np.exp(rows).sum(axis=1)[:, None]
     assert module.f(x, rows) == pytest.approx(shares.sum(), rel=1e-14)
     np.testing.assert_allclose(module.f_grad(x, rows), shares.sum(axis=0), 1e-14)
+
+
+def test_shared_parts_of_a_numerator_are_looked_into_once() -> None:
+    rows = [f"      r{k + 1} = r{k}*a + r{k}*b\n" for k in range(40)]
+    text = (
+        "tensorgen: 1\ninputs: {x: scalar, a: scalar, b: scalar}\nfunctions:\n"
+        f"  f:\n    where: |\n      r0 = x\n{''.join(rows)}    expr: r40 * sigmoid(-x)\n"
+    )
+    assert "_sigmoid(" in tensorgen.generate(text)

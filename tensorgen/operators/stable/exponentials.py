@@ -48,6 +48,8 @@ from tensorgen.operators.stable.match import (
     terms,
 )
 
+_MOST_PARTS = 300
+"""So many parts of a numerator are looked into for what a sigmoid absorbs."""
 _NORMALISERS = ("level", "log_cosh", "logaddexp", "softplus")
 
 
@@ -352,8 +354,23 @@ def beside_sigmoid(graph: Graph, pair: Args) -> list[Ref] | None:
     return [found, power(graph, logistic, k - 1)]
 
 
-def _odds(graph: Graph, ref: Ref, t: Ref) -> Ref | None:
-    """`ref * sigmoid(-t)` with exp(t) * sigmoid(-t) = sigmoid(t) taken where it is."""
+def _odds(
+    graph: Graph, ref: Ref, t: Ref, known: dict[Ref, Ref | None] | None = None
+) -> Ref | None:
+    """`ref * sigmoid(-t)` with exp(t) * sigmoid(-t) = sigmoid(t) taken where it is.
+
+    What is `known` of parts is not looked for again; many parts are not looked into.
+    """
+    known = {} if known is None else known
+    if ref not in known and len(known) < _MOST_PARTS:
+        known[ref] = None  # it is no part of itself
+        known[ref] = _odds_anew(graph, ref, t, known)
+    return known.get(ref)
+
+
+def _odds_anew(
+    graph: Graph, ref: Ref, t: Ref, known: dict[Ref, Ref | None]
+) -> Ref | None:
     z = as_exponent(graph, ref)
     if z is not None and same(graph, t, z):
         return apply(graph, "sigmoid", t)
@@ -362,11 +379,11 @@ def _odds(graph: Graph, ref: Ref, t: Ref) -> Ref | None:
     coefficient, factors = elementwise_factors(ref)
     if len(factors) < 8:
         for k, factor in enumerate(factors):
-            if factor != ref and (found := _odds(graph, factor, t)) is not None:
+            if found := _odds(graph, factor, t, known):
                 rest = factors[:k] + factors[k + 1 :]
                 return times(graph, *rest, found, coefficient=coefficient)
     if isinstance(ref.node, Sum) and set(t.labels) <= set(ref.labels):
-        parts = [(c, part, _odds(graph, part, t)) for c, part in terms(ref)]
+        parts = [(c, part, _odds(graph, part, t, known)) for c, part in terms(ref)]
         if any(found for _, _, found in parts):
             whole = apply(graph, "sigmoid", negative(graph, t))
             return total(
