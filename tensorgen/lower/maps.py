@@ -15,12 +15,13 @@ from tensorgen.ir.nodes import (
     Map,
     Node,
     Product,
+    Ref,
     Size,
     constant_value,
     topological,
 )
 from tensorgen.lower.elementwise import Factor, multiply
-from tensorgen.lower.layout import aligned, axis_argument, natural_order
+from tensorgen.lower.layout import aligned, axis_argument, natural_order, ordered
 from tensorgen.lower.templates import template
 from tensorgen.lower.text import Expr, Level, literal, number
 from tensorgen.lower.writer import Writer
@@ -107,8 +108,10 @@ def _positive(number: Node) -> bool:
 def _argument(writer: Writer, function: str, position: int, expr: Expr) -> Expr:
     """An argument as the function wants it: a condition or a number."""
     condition = function in _LOGICAL or (function == "where" and position == 0)
-    if not condition:
-        return writer.as_float(expr)
+    return _as_condition(expr) if condition else writer.as_float(expr)
+
+
+def _as_condition(expr: Expr) -> Expr:
     if expr.kind == "bool":
         return expr
     value = literal(expr)
@@ -117,11 +120,23 @@ def _argument(writer: Writer, function: str, position: int, expr: Expr) -> Expr:
     return Expr(f"{expr.at(Level.SUM)} != 0", Level.COMPARE, expr.labels, kind="bool")
 
 
+def _condition(lowering: Lowering, node: Node) -> Expr:
+    """A condition with all of its axes, in their order."""
+    axes = tuple(range(node.order))
+    expr = lowering.operand(Ref(node, axes))
+    if expr.kind == "bool" and {*expr.labels} == {*axes}:
+        return ordered(expr, axes)
+    return _as_condition(lowering.whole(node))
+
+
 def lower_call(lowering: Lowering, node: Call) -> Expr:
     """The text of a function of whole arrays."""
     writer = lowering.writer
     row = OPERATORS[node.operator]
-    arguments = [lowering.whole(arg) for arg in node.args]
+    if row.boolean:
+        arguments = [_condition(lowering, arg) for arg in node.args]
+    else:
+        arguments = [lowering.whole(arg) for arg in node.args]
     if row.requires:
         writer.modules[row.requires] = None
     text = row.numpy
@@ -134,4 +149,6 @@ def lower_call(lowering: Lowering, node: Call) -> Expr:
         sizes = [writer.size(dim).text for dim in node.dims]
         text = text.replace("{shape}", ", ".join(sizes) if len(sizes) != 1 else "-1")
     expr = template(text).fill(writer, arguments, tuple(range(node.order)))
+    if row.boolean:
+        return replace(expr, kind="bool")
     return replace(expr, base=arguments[0].base) if row.view else expr
