@@ -39,6 +39,7 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.masks import (
     Clause,
     Context,
+    alike,
     axes_of_argument,
     beyond,
     clauses,
@@ -47,7 +48,6 @@ from tensorgen.operators.masks import (
     of_operand,
     projected,
     ranges,
-    alike,
     with_views,
 )
 from tensorgen.operators.scalar import apply, ref
