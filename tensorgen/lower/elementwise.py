@@ -8,8 +8,11 @@ from typing import NamedTuple
 
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.layout import aligned, natural_order, ordered
-from tensorgen.lower.text import Expr, Level, literal, power, product
+from tensorgen.lower.text import Expr, Level, literal, number, power, product
 from tensorgen.lower.writer import Writer
+
+SAFE_POWER = 16
+"""Python's powers of sizes, which have 63 bits, raise OverflowError beyond this one."""
 
 
 class Factor(NamedTuple):
@@ -26,6 +29,9 @@ class Factor(NamedTuple):
 
 def raised(writer: Writer, base: Expr, exponent: Fraction) -> Expr:
     """`base` to a positive power, by a square root where that is what it is."""
+    if base.weak and exponent > SAFE_POWER:
+        text = writer.np("float_power", base.text, number(exponent).text)
+        return Expr(f"float({text})", weak=True)
     if exponent == Fraction(1, 2) and not base.weak:
         return Expr(writer.np("sqrt", base.text), labels=base.labels)
     return power(base, exponent)

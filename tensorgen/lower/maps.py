@@ -68,8 +68,6 @@ def lower_map(
     if row.boolean:
         return replace(expr, kind="bool", weak=all(a.weak for a in arguments))
     if all(argument.weak for argument in arguments):
-        if node.function == "pow" and _positive(node.args[0].node):
-            return replace(expr, weak=True)
         if node.function == "pow":
             texts = [argument.text for argument in arguments]
             return Expr(f"float({writer.np('float_power', *texts)})", weak=True)

@@ -268,3 +268,12 @@ def test_a_row_is_no_share_of_rows_that_it_is_not_in() -> None:
     shares = np.exp(x) / np.exp(rows).sum(axis=1)[:, None]
     assert module.f(x, rows) == pytest.approx(shares.sum(), rel=1e-14)
     np.testing.assert_allclose(module.f_grad(x, rows), shares.sum(axis=0), 1e-14)
+
+
+@pytest.mark.parametrize("text", ["n**5000", "(n + 1)**5000", "3**(700*n)"])
+def test_a_size_to_a_power_beyond_floats_is_infinite(text: str) -> None:
+    module = tensorgen.load(
+        f"tensorgen: 1\ninputs: {{x: [n]}}\nfunctions:\n  f: {{expr: {text}*sum(x)}}\n"
+    )
+    with np.errstate(over="ignore"):
+        assert module.f(np.ones(3)) == np.inf
