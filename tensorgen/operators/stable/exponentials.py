@@ -353,10 +353,16 @@ def beside_sigmoid(graph: Graph, pair: Args) -> list[Ref] | None:
 
 
 def _odds(graph: Graph, ref: Ref, t: Ref) -> Ref | None:
-    """`ref * sigmoid(-t)` with exp(t) * sigmoid(-t) = sigmoid(t) taken where it is."""
+    """`ref * sigmoid(-t)` with exp(t) * sigmoid(-t) = sigmoid(t) taken where it is.
+
+    Of exp(k * t) with a k above 1 there is exp((k - 1) * t) left.
+    """
     z = as_exponent(graph, ref)
     if z is not None and same(graph, t, z):
         return apply(graph, "sigmoid", t)
+    if z is not None and _ratio(z, t) > 1:
+        left = apply(graph, "exp", total(graph, [(1, z), (-1, t)]))
+        return times(graph, left, apply(graph, "sigmoid", t))
     if is_map(ref, "expm1") and same(graph, t, arguments(ref)[0]):
         return apply(graph, "tanh", times(graph, t, coefficient=Fraction(1, 2)))
     coefficient, factors = elementwise_factors(ref)
@@ -373,6 +379,12 @@ def _odds(graph: Graph, ref: Ref, t: Ref) -> Ref | None:
                 graph, [(c, f or times(graph, part, whole)) for c, part, f in parts]
             )
     return None
+
+
+def _ratio(z: Ref, t: Ref) -> Fraction:
+    """The k of a z that is k * t, or 0."""
+    (mine, parts), (other, others) = elementwise_factors(z), elementwise_factors(t)
+    return mine / other if other and parts == others else Fraction(0)
 
 
 def beside_weight(graph: Graph, pair: Args) -> list[Ref] | None:
