@@ -272,6 +272,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "tilt": lambda x: x / (1 + x * x),
     "atan2": atan2,
     "sinh": np.sinh,
+    "csch": lambda x: 1 / np.sinh(x),
     "cosh": np.cosh,
     "tanh": np.tanh,
     "asinh": np.arcsinh,
