@@ -17,8 +17,8 @@ from tensorgen.operators.stable.match import (
     arguments,
     as_power,
     elementwise_factors,
-    factors_as_read,
     exponent,
+    factors_as_read,
     is_condition,
     is_map,
 )
