@@ -67,6 +67,23 @@ PROGRAMS = {
         "s",
         {"W": np.triu(ONES) * ROWS[:, None]},
     ),
+    # Data of a row, where all entries of the row are hidden.
+    "sum(where(MM*M[:, None] > 0, (s*y[:, None] - Y)**2, 0))": ("s", {"y": ROWS}),
+    "sum(where(MM*M[:, None] > 0, (s*log(y)[:, None] - Y)**2, 0))": ("s", {"y": ROWS}),
+    "sum(where(MM*M[:, None] > 0, s*y[:, None], 0))": ("s", {"y": ROWS}),
+    "sum(where(MM*M[:, None] > 0, (W - y[:, None])**2, 0))": ("W", {"y": ROWS}),
+    "sum(where(MM*M[:, None] > 0, (W*y[:, None] - Y)**2, 0))": ("W", {"y": ROWS}),
+    "sum(where(MM*M[:, None] > 0, x*log(y)[:, None], 0))": ("x", {"y": ROWS}),
+    "sum(where(MM*M[:, None] > 0, y[:, None]**(-x), 0))": ("x", {"y": ROWS}),
+    "sum(where(MM*M[:, None] > 0, atan2(x, y[:, None]), 0))": ("x", {"y": ROWS}),
+    "sum(where(MM*M[:, None] > 0, exp(x - y[:, None])*q, 0))": ("x", {"y": ROWS}),
+    "sum(where(MM*M[:, None] > 0, maximum(s*y[:, None], Y), 0))": ("s", {"y": ROWS}),
+    "sum(where(MM*M[:, None] > 0, ((X@w)[:, None] - Y)**2, 0))": ("w", {"X": ROWS}),
+    "sum(where((MM > 0) & (MM*M[:, None] + 1 > MM), (s*y[:, None] - Y)**2, 0))": (
+        "s",
+        {"y": ROWS},
+    ),
+    "sum((s*y[j] - Y[i, j])**2, i, j, MM[i, j]*M[j] > 0)": ("s", {"y": ROWS}),
     # Reductions with conditions.
     "norm(y[i] - X[i, :]@w, i, M[i] > 0)": ("w", {"y": ROWS, "X": ROWS}),
     "var(y[i] - X[i, :]@w, i, M[i] > 0)": ("w", {"y": ROWS, "X": ROWS}),

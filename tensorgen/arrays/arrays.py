@@ -238,6 +238,8 @@ def _kind(op: Operation, args: tuple[Array, ...]) -> Kind:
                 return "bool"
             chosen = op.function == "where" and all(arg.weak for arg in args[1:])
             return "int" if chosen else "float"
+        case Call(operator=name):
+            return "bool" if OPERATORS[name].boolean else "float"
         case (
             Permute()
             | Expand()

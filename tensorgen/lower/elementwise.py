@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from tensorgen.arrays.operations import Conjunction, Elementwise, Outer
+from tensorgen.arrays.operations import (
+    Conjunction,
+    Elementwise,
+    FloatPower,
+    Outer,
+    Python,
+)
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.layout import aligned, natural_order, ordered
 from tensorgen.lower.operands import (
@@ -18,6 +24,9 @@ from tensorgen.lower.operands import (
     power,
     product,
 )
+
+SAFE_POWER = 16
+"""Python's powers of sizes, which have 63 bits, raise OverflowError beyond this one."""
 
 
 class Factor(NamedTuple):
@@ -34,6 +43,9 @@ class Factor(NamedTuple):
 
 def raised(base: Operand, exponent: Fraction) -> Operand:
     """`base` to a positive power, by a square root where that is what it is."""
+    if base.weak and exponent > SAFE_POWER:
+        found = made(FloatPower(), (), base, number(exponent))
+        return made(Python("float"), (), found)
     if exponent == Fraction(1, 2) and not base.weak:
         return made(Elementwise("sqrt"), base.labels, base)
     return power(base, exponent)

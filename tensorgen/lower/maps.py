@@ -22,13 +22,15 @@ from tensorgen.ir.nodes import (
     Map,
     Node,
     Product,
+    Ref,
     Size,
     constant_value,
     topological,
 )
 from tensorgen.lower.elementwise import Factor, multiply
-from tensorgen.lower.layout import aligned, natural_order
+from tensorgen.lower.layout import aligned, natural_order, ordered
 from tensorgen.lower.operands import Operand, as_float, literal, made, number
+from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.definite import Sign, sign
 
 if TYPE_CHECKING:
@@ -62,11 +64,8 @@ def lower_map(
         return found
     if not all(argument.weak for argument in arguments):
         return as_float(found)  # a selection of numbers has no dtype yet
-    if _positive(node.args[0].node):
-        if name == "pow":
-            return found
-        if name in _OF_POSITIVE_NUMBERS:
-            return made(Python(f"math.{name}"), (), *arguments)
+    if name in _OF_POSITIVE_NUMBERS and _positive(node.args[0].node):
+        return made(Python(f"math.{name}"), (), *arguments)
     if name == "pow":
         found = made(FloatPower(), (), *arguments)
     # NumPy's own scalars are not weak: they would widen a float32 array.
@@ -98,8 +97,10 @@ def _positive(number: Node) -> bool:
 def _argument(function: str, position: int, operand: Operand) -> Operand:
     """An argument as the function wants it: a condition or a number."""
     condition = function in _LOGICAL or (function == "where" and position == 0)
-    if not condition:
-        return as_float(operand)
+    return _as_condition(operand) if condition else as_float(operand)
+
+
+def _as_condition(operand: Operand) -> Operand:
     if operand.kind == "bool":
         return operand
     value = literal(operand)
@@ -108,9 +109,21 @@ def _argument(function: str, position: int, operand: Operand) -> Operand:
     return made(Compare("!="), operand.labels, operand, number(0))
 
 
+def _condition(lowering: Lowering, node: Node) -> Operand:
+    """A condition with all of its axes, in their order."""
+    axes = tuple(range(node.order))
+    operand = lowering.operand(Ref(node, axes))
+    if operand.kind == "bool" and {*operand.labels} == {*axes}:
+        return ordered(operand, axes)
+    return _as_condition(lowering.whole(node))
+
+
 def lower_call(lowering: Lowering, node: Call) -> Operand:
     """A function of whole arrays."""
-    arguments = [lowering.whole(arg) for arg in node.args]
+    if OPERATORS[node.operator].boolean:
+        arguments = [_condition(lowering, arg) for arg in node.args]
+    else:
+        arguments = [lowering.whole(arg) for arg in node.args]
     params = dict(node.params)
     axes = params.get("axes", params.get("along"))
     along = axes if isinstance(axes, tuple) else None

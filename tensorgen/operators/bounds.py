@@ -37,6 +37,14 @@ BOUNDED = frozenset(
 )
 """Functions with an upper bound."""
 
+ZERO_AT_ZERO = frozenset(
+    ["abs", "asinh", "atan", "cbrt", "expm1", "log1p", "relu", "sin", "sqrt", "tanh"]
+)
+"""Functions that are 0 at 0."""
+
+ONE_AT_ONE = frozenset(["cbrt", "pow", "sqrt"])
+"""Functions that are 1 at 1."""
+
 
 def is_polynomial(node: Map) -> bool:
     """Whether a power has a whole exponent that is not negative."""
@@ -115,3 +123,11 @@ def _is_bounded(node: Node, depth: int = DEPTH) -> bool:
             falling = [t.node for t in terms if t.coefficient < 0]
             return every(rising) and all(map(sign, falling))
     return False
+
+
+def value_of(node: Map, value: int | None) -> int | None:
+    """What a function is at 0 or at 1, where that is plain."""
+    if node.function == "pow" and value == 0:
+        return 0 if is_polynomial(node) else None
+    plain = ONE_AT_ONE if value == 1 else ZERO_AT_ZERO if value == 0 else ()
+    return value if node.function in plain else None

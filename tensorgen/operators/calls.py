@@ -140,6 +140,10 @@ def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
     return _weighted(graph, node, times(graph, hit, share).node)
 
 
+def _no_partials(graph: Graph, node: Call) -> list[Partial]:
+    return []
+
+
 def _over(graph: Graph, operator: str, node: Call) -> Node:
     """Another function of the same argument over the same axes."""
     return apply(graph, operator, node.args, **dict(node.params))
@@ -289,6 +293,15 @@ _ROWS = (
     ),
     Operator(
         "min", _reduced_dims, _extremum_partials, "np.min({0}{axis})", params=("axes",)
+    ),
+    # Of conditions, and so without a derivative.
+    Operator(
+        "any",
+        _reduced_dims,
+        _no_partials,
+        "np.any({0}{axis})",
+        params=("axes",),
+        boolean=True,
     ),
     Operator(
         "norm", _reduced_dims, _norm_partials, "_norm({0}{axis})", params=("axes",)

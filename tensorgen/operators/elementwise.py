@@ -96,6 +96,13 @@ _ROWS = (
     ),
     Row("sinh", ("cosh(x)",), "np.sinh({0})"),
     Row("cosh", ("sinh(x)",), "np.cosh({0})"),
+    # 1 / sinh(x): its derivative is no quotient of two that overflow.
+    Row(
+        "csch",
+        ("-csch(x) / tanh(x)",),
+        "1 / np.sinh({0})",
+        extreme=(-1000.0, -40.0, 40.0, 1000.0),
+    ),
     Row("tanh", ("sech2(x)",), "np.tanh({0})", extreme=WIDE),
     Row("sech2", ("-2 * tanh(x) * sech2(x)",), "_sech2({0})", extreme=WIDE),
     Row("asinh", ("1 / hypot(1, x)",), "np.arcsinh({0})"),
@@ -220,6 +227,7 @@ _SAFE = {
     "log1p": (0, 1),
     "log1mexp": (0, -1),
     "rexpm1": (0, 1),
+    "csch": (0, 1),
     "acosh1p": (0, 1),
     "log2": (0, 1),
     "log10": (0, 1),

@@ -49,6 +49,12 @@ def log_cosh(x: Array) -> Array:
     return np.where(small, near, a + log1p(np.exp(-2 * a)) - np.log(2.0))
 
 
+def csch(x: Array) -> Array:
+    """Return `1 / sinh(x)`."""
+    sign = np.where(x.real < 0, -1.0, 1.0)
+    return -2 * sign * np.exp(-sign * x) / expm1(-2 * sign * x)
+
+
 def finite_exp(x: Array) -> Array:
     """Return `exp(x)`, held so small that its cube is finite."""
     top = np.log(np.finfo(float).max) / 3

@@ -8,7 +8,9 @@ Then zeros multiply finite numbers only, in derivatives of every order, in whate
 order passes multiply.
 
 A variable is a finite number, for a derivative is taken there; data may be anything
-where they are not read. What no mask multiplies stays as it is.
+where they are not read. What no mask multiplies stays as it is. An entry that stands
+for a whole row, as `y[i]` beside `Y[i, j]`, is read where the mask holds anywhere in
+that row; the factors of a matrix product are not asked for, and count as finite.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ from tensorgen.ir.nodes import (
     Call,
     Constant,
     Input,
-    Label,
     Map,
     Node,
     Product,
@@ -33,33 +34,26 @@ from tensorgen.ir.nodes import (
     topological,
     triples,
 )
-from tensorgen.operators.bounds import is_polynomial, is_unsafe
-from tensorgen.operators.calls import kept_axes
+from tensorgen.operators.bounds import is_polynomial, is_unsafe, value_of
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.masks import (
     Clause,
     Context,
+    alike,
+    axes_of_argument,
+    beyond,
     clauses,
+    covers,
     excludes,
     of_operand,
+    projected,
     ranges,
     with_views,
 )
 from tensorgen.operators.scalar import apply, ref
 
-ZERO_AT_ZERO = frozenset(
-    ["abs", "asinh", "atan", "cbrt", "expm1", "log1p", "relu", "sin", "sqrt", "tanh"]
-)
-"""Functions that are 0 at 0."""
-
-ONE_AT_ONE = frozenset(["cbrt", "pow", "sqrt"])
-"""Functions that are 1 at 1."""
-
 REGULAR = frozenset(["cholesky", "det", "inv", "logdet"])
 """Functions that want regular matrices, or whose derivatives do."""
-
-OF_MATRICES = REGULAR | {"expm"}
-"""Functions of the matrices in the last two axes."""
 
 
 class Guarded(NamedTuple):
@@ -107,9 +101,13 @@ class _Guard:
         for node in order:
             self._note(node)
         self.sloped = {root}
+        bare = {root}
         for node in reversed(order):
             if node in self.sloped:
                 self.sloped.update(_sloped(node))
+            if node in bare and _reads_all(node):
+                bare.update(children(node))
+        self.bare = frozenset(bare)
 
     def _note(self, node: Node) -> None:
         """Note what stands below a node, whose operands are noted."""
@@ -213,16 +211,33 @@ class _Guard:
         chosen = self.graph.map("where", range(node.order), args, sizes)
         return Guarded(chosen, True, value)
 
+    def _operand(
+        self, context: Context, operand: Ref, multiplied: bool, wanted: bool = False
+    ) -> Generator[Wanted, Guarded, tuple[Guarded, Context]]:
+        """Visit an operand, and return the masks that it is guarded from besides.
+
+        Where masks of more axes hide an entry, it is kept from what multiplies it.
+        """
+        node, labels = operand
+        own, finite = of_operand(context, labels), True
+        if more := beyond(context, labels):
+            data = self.data[node] - self.bare
+            finite = multiplied or all(data <= clause.spared for clause in more)
+            if multiplied:
+                own = projected(self.graph, context, labels, self.bare)
+        inner = yield Wanted(node, own, wanted)
+        return inner._replace(finite=inner.finite and finite), own
+
     # One kind of node each
 
     def _sum(self, node: Sum, context: Context) -> Visit:
         finite, zero = True, True
         terms = []
         for term in node.terms:
-            own = of_operand(context, term.labels)
-            inner = yield Wanted(term.node, own)
+            varies = term.node in self.varying
+            inner, _ = yield from self._operand(context, Ref(*term[1:]), varies)
             finite &= inner.finite
-            zero &= inner.value == 0 and len(own) == len(context)
+            zero &= inner.value == 0 and covers(context, term.labels)
             terms.append((term.coefficient, inner.node, term.labels))
         sizes = dict(enumerate(node.dims))
         new = self.graph.sum(range(node.order), terms, sizes)
@@ -239,9 +254,9 @@ class _Guard:
             if node not in self.sloped:
                 masks = ()  # it selects, and no derivative multiplies
             whole = tuple(dict.fromkeys((*context, *masks)))
-            own = of_operand(whole, sides[k].labels)
-            inner = yield Wanted(sides[k].node, own, wanted)
-            value = inner.value if len(own) == len(whole) else None
+            varies = sides[k].node in self.varying
+            inner, _ = yield from self._operand(whole, sides[k], varies, wanted)
+            value = inner.value if covers(whole, sides[k].labels) else None
             branches.append(inner._replace(value=value))
         first, second = branches
         other = constant_value(second.node)
@@ -254,7 +269,7 @@ class _Guard:
         if first.value == 0 and other == 0:  # it is 0 there already
             return Guarded(self.graph.product(out, [args[1]], sizes=sizes), True, 0)
         value = None
-        if other is not None and other.denominator == 1 and _same(holds, context):
+        if other is not None and other.denominator == 1 and alike(holds, context):
             value = int(other)
         new = self.graph.map("where", out, args, sizes)
         finite = first.finite and second.finite
@@ -266,35 +281,38 @@ class _Guard:
         finite, value = True, None
         args = []
         for k, arg in enumerate(node.args):
-            own = of_operand(context, arg.labels)
-            x = yield Wanted(arg.node, own, varies)
+            x, own = yield from self._operand(context, arg, varies, varies)
             unsafe = own and k == place and is_unsafe(node, x.value, varies)
             if unsafe or (own and varies and not x.finite):
                 safe = number if k == place and not is_polynomial(node) else 0
                 x = self._selected(x.node, own, safe)
             finite &= x.finite
-            if not k and len(own) == len(context):
+            if not k and covers(context, arg.labels):
                 value = x.value
             args.append((x.node, arg.labels))
         sizes = dict(enumerate(node.dims))
         new = self.graph.map(node.function, range(node.order), args, sizes)
-        return Guarded(new, finite, _value(node, value))
+        return Guarded(new, finite, value_of(node, value))
 
     def _product(self, node: Product, context: Context, wanted: bool) -> Visit:
         views, constraints = with_views(self.graph, node)
         indicators = [c for c in constraints if c.kind == "ge"]
-        found = ranges(self.graph, node, indicators).items()
-        masks = {constraint: Clause(*mask) for constraint, mask in found}
+        bounds = ranges(self.graph, node, indicators).items()
+        masks = {constraint: Clause(*mask) for constraint, mask in bounds}
         whole = (*context, *masks.values())
         for view in views:
             self._note(view.node)  # it may be new
         varying = [view.node in self.varying for view in views]
         factors: list[_Factor] = []
         for k, view in enumerate(views):
-            own = of_operand(whole, view.labels)
             others = any(varying[:k] + varying[k + 1 :])
             multiplied = wanted or bool(masks) or others
-            inner = yield Wanted(view.node, own, multiplied)
+            if node.inner:
+                own = of_operand(whole, view.labels)
+                inner = yield Wanted(view.node, own, multiplied)
+            else:
+                found = self._operand(whole, view, multiplied, multiplied)
+                inner, own = yield from found
             if own and multiplied and not inner.finite:
                 inner = self._selected(inner.node, own)
             factors.append(_Factor(view, inner, own))
@@ -311,11 +329,14 @@ class _Guard:
             constraints=triples(kept),
             sizes={x: node.sizes[x] for x in sorted(used)},
         )
-        vanishes = finite and any(len(own) == len(whole) for own in zero)
+        vanishes = finite and any(
+            factor.inner.value == 0 and covers(whole, factor.ref.labels)
+            for factor in factors
+        )
         return Guarded(new, finite, 0 if vanishes else None)
 
     def _call(self, node: Call, context: Context) -> Visit:
-        axes = _axes_of_argument(node)
+        axes = axes_of_argument(node)
         finite = True
         args = []
         for arg in node.args:
@@ -353,38 +374,17 @@ def _sloped(node: Node) -> Iterator[Node]:
             yield arg.node
 
 
+def _reads_all(node: Node) -> bool:
+    """Whether a node is no number where any entry of an operand is none."""
+    whole = isinstance(node, Product | Sum)
+    return whole and not (excludes(node) or _has_delta(node))
+
+
 def _is_infinite(x: Guarded) -> bool:
     """Whether what is written there is `inf` or `-inf`."""
     parts = [x.node, *children(x.node)]
     return any(isinstance(part, Constant) and part.name == "inf" for part in parts)
 
 
-def _has_delta(node: Product) -> bool:
-    return any(c.kind == "eq" for c in node.constraints)
-
-
-def _same(masks: Context, context: Context) -> bool:
-    """Whether two lists of masks say the same."""
-    mine, theirs = ({clause[:2] for clause in x} for x in (masks, context))
-    return mine == theirs
-
-
-def _axes_of_argument(node: Call) -> tuple[Label, ...]:
-    """For each axis of a call's argument that of the result; new ones count from -1."""
-    arg = node.args[0]
-    kept: dict[int, int] = {}
-    if node.operator in OF_MATRICES:
-        kept = {axis: axis for axis in range(arg.order - 2)}
-    elif "axes" in dict(node.params):
-        axes = kept_axes(node)
-        same = node.order == arg.order
-        kept = {axis: axis if same else k for k, axis in enumerate(axes)}
-    return tuple(kept.get(axis, -1 - axis) for axis in range(arg.order))
-
-
-def _value(node: Map, value: int | None) -> int | None:
-    """What a function is at 0 or at 1, where that is plain."""
-    if node.function == "pow" and value == 0:
-        return 0 if is_polynomial(node) else None
-    plain = ONE_AT_ONE if value == 1 else ZERO_AT_ZERO if value == 0 else ()
-    return value if node.function in plain else None
+def _has_delta(node: Node) -> bool:
+    return isinstance(node, Product) and any(c.kind == "eq" for c in node.constraints)

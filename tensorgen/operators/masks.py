@@ -8,17 +8,26 @@ from typing import NamedTuple
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
+    Call,
     Constraint,
+    Input,
     Label,
     Map,
     Node,
     Product,
     Ref,
     constant_value,
+    topological,
     triples,
 )
 from tensorgen.ir.vanish import masks_of
+from tensorgen.operators.calls import apply as call
+from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.scalar import apply
+
+OF_MATRICES = frozenset(["cholesky", "det", "expm", "inv", "logdet"])
+"""Functions of the matrices in the last two axes."""
 
 
 class Clause(NamedTuple):
@@ -44,6 +53,73 @@ def of_operand(context: Context, labels: Sequence[Label]) -> Context:
         for mask, axes, spared in context
         if set(axes) <= set(labels)
     )
+
+
+def covers(context: Context, labels: Sequence[Label]) -> bool:
+    """Whether an operand with these labels can tell all masks apart."""
+    return all(set(clause.axes) <= set(labels) for clause in context)
+
+
+def alike(masks: Context, others: Context) -> bool:
+    """Whether two lists of masks exclude the same."""
+    mine, theirs = ({clause[:2] for clause in x} for x in (masks, others))
+    return mine == theirs
+
+
+def projected(
+    graph: Graph, context: Context, labels: Sequence[Label], spared: frozenset[Node]
+) -> Context:
+    """The masks of an operand with these labels, in its axes, `spared` by new ones.
+
+    Where masks have axes besides, it is read if they hold at any place along those.
+    """
+    known = set(labels)
+    apart = [clause for clause in context if not set(clause.axes) <= known]
+    groups = [
+        tuple(clause for clause in apart if set(clause.axes) - known <= set(axes))
+        for _, axes, _ in beyond(context, labels)
+    ]
+    largest = [g for g in groups if not any(set(g) < set(other) for other in groups)]
+    found = [_anywhere(graph, group, labels) for group in dict.fromkeys(largest)]
+    new = [clause._replace(spared=clause.spared | spared) for clause in found]
+    return (*of_operand(context, labels), *new)
+
+
+def beyond(context: Context, labels: Sequence[Label]) -> Context:
+    """The masks made of data that have some of these labels for axes, and others.
+
+    Ranges are none of them: they hide hardly any place along all of another axis.
+    """
+    return tuple(
+        clause
+        for clause in context
+        if 0 < len(set(clause.axes) & set(labels)) < len(set(clause.axes))
+        and any(isinstance(node, Input) for node in topological([clause.mask]))
+    )
+
+
+def _anywhere(graph: Graph, masks: Context, labels: Sequence[Label]) -> Clause:
+    """Where masks hold together at any place along the axes that are no labels."""
+    joint, *others = (Ref(mask, axes) for mask, axes, _ in masks)
+    for mask in others:
+        joint = apply(graph, "logical_and", joint, mask)
+    gone = tuple(k for k, axis in enumerate(joint.labels) if axis not in labels)
+    kept = tuple(labels.index(axis) for axis in joint.labels if axis in labels)
+    spared = frozenset[Node]().union(*(mask.spared for mask in masks))
+    return Clause(call(graph, "any", [joint.node], axes=gone), kept, spared)
+
+
+def axes_of_argument(node: Call) -> tuple[Label, ...]:
+    """For each axis of a call's argument that of the result; new ones count from -1."""
+    arg = node.args[0]
+    kept: dict[int, int] = {}
+    if node.operator in OF_MATRICES:
+        kept = {axis: axis for axis in range(arg.order - 2)}
+    elif "axes" in dict(node.params):
+        axes = kept_axes(node)
+        same = node.order == arg.order
+        kept = {axis: axis if same else k for k, axis in enumerate(axes)}
+    return tuple(kept.get(axis, -1 - axis) for axis in range(arg.order))
 
 
 def excludes(node: Node) -> bool:

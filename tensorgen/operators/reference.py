@@ -17,6 +17,7 @@ import numpy as np
 from tensorgen.operators.complex_parts import is_complex, join
 from tensorgen.operators.exponential_reference import (
     acosh1p,
+    csch,
     expm1,
     finite_exp,
     large_exp,
@@ -272,6 +273,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "tilt": lambda x: x / (1 + x * x),
     "atan2": atan2,
     "sinh": np.sinh,
+    "csch": csch,
     "cosh": np.cosh,
     "tanh": np.tanh,
     "asinh": np.arcsinh,

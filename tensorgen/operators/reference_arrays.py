@@ -70,6 +70,11 @@ def unit(x: Array, axes: Axes) -> Array:
     return x * np.expand_dims(rnorm(x, axes), axes)
 
 
+def any_(x: Array, axes: Axes) -> Array:
+    """Return 1 where a condition holds somewhere along the axes, else 0."""
+    return np.any(x != 0, axis=axes).astype(float)
+
+
 def max_(x: Array, axes: Axes) -> Array:
     """Return the mean of the largest entries along the axes."""
     hit = x.real == np.max(x.real, axis=axes, keepdims=True)
@@ -157,6 +162,7 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "norm": norm,
     "unit": unit,
     "rnorm": rnorm,
+    "any": any_,
     "max": max_,
     "min": min_,
     "prod": prod,

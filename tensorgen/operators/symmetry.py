@@ -38,6 +38,7 @@ ODD = frozenset(
         "asin",
         "atan",
         "sinh",
+        "csch",
         "tanh",
         "asinh",
         "atanh",

@@ -86,8 +86,9 @@ class Operator:
     given, writes a value in terms of other nodes when code is emitted; otherwise
     `numpy` is the template of a call. Where the call `scales` its argument,
     contractions open it, so that nothing large is scaled first. A `view` may share the
-    memory of its argument; `requires` is a module imported lazily. What a matrix must
-    not be is in `refuses`: NumPy raises LinAlgError then.
+    memory of its argument; a `boolean` one takes conditions and is one; `requires` is a
+    module imported lazily. What a matrix must not be is in `refuses`: NumPy raises
+    LinAlgError then.
     """
 
     name: str
@@ -98,5 +99,6 @@ class Operator:
     params: tuple[str, ...] = field(default=())
     scales: bool = False
     view: bool = False
+    boolean: bool = False
     requires: str = ""
     refuses: str = ""

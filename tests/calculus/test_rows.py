@@ -25,6 +25,7 @@ FORMS = {
     "log1p": sympy.log(1 + X),
     "log1mexp": sympy.log(1 - sympy.exp(X)),
     "rexpm1": 1 / (sympy.exp(X) - 1),
+    "csch": 1 / sympy.sinh(X),
     "log_icloglog": sympy.log(1 - sympy.exp(-sympy.exp(X))),
     "log_cosh": sympy.log(sympy.cosh(X)),
     "finite_exp": sympy.exp(X),

@@ -274,6 +274,16 @@ def test_shared_parts_of_a_numerator_are_looked_into_once() -> None:
     rows = [f"      r{k + 1} = r{k}*a + r{k}*b\n" for k in range(40)]
     text = (
         "tensorgen: 1\ninputs: {x: scalar, a: scalar, b: scalar}\nfunctions:\n"
-        f"  f:\n    where: |\n      r0 = x\n{''.join(rows)}    expr: r40 * sigmoid(-x)\n"
+        f"  f:\n    where: |\n      r0 = x\n{''.join(rows)}"
+        "    expr: r40 * sigmoid(-x)\n"
     )
     assert "_sigmoid(" in tensorgen.generate(text)
+
+
+@pytest.mark.parametrize("text", ["n**5000", "(n + 1)**5000", "3**(700*n)"])
+def test_a_size_to_a_power_beyond_floats_is_infinite(text: str) -> None:
+    module = tensorgen.load(
+        f"tensorgen: 1\ninputs: {{x: [n]}}\nfunctions:\n  f: {{expr: {text}*sum(x)}}\n"
+    )
+    with np.errstate(over="ignore"):
+        assert module.f(np.ones(3)) == np.inf

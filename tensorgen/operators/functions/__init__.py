@@ -292,6 +292,7 @@ _HIDDEN = frozenset(
         "log_cosh",
         "log_icloglog",
         "rexpm1",
+        "csch",
         "finite_exp",
         "large_exp",
         "level",

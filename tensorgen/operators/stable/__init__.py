@@ -15,6 +15,7 @@ from tensorgen.operators import powers as slopes
 from tensorgen.operators.stable import (
     exponentials,
     logarithms,
+    logistic,
     norms,
     numbers,
     powers,
@@ -52,10 +53,10 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
 }
 
 _PAIR_RULES: tuple[PairRule, ...] = (
-    exponentials.beside_sigmoid,
+    logistic.beside_sigmoid,
     exponentials.beside_quotient,
     exponentials.beside_weight,
-    exponentials.beside_expm1,
+    logistic.beside_expm1,
     numbers.xlogx,
     slopes.squared_log,
     masks.absorbed,

@@ -35,7 +35,6 @@ from tensorgen.operators.stable.match import (
     Weighted,
     arguments,
     as_exponent,
-    as_power,
     elementwise_factors,
     flat,
     is_call,
@@ -48,8 +47,6 @@ from tensorgen.operators.stable.match import (
     terms,
 )
 
-_MOST_PARTS = 300
-"""So many parts of a numerator are looked into for what a sigmoid absorbs."""
 _NORMALISERS = ("level", "log_cosh", "logaddexp", "softplus")
 
 
@@ -334,64 +331,6 @@ def _joint(
     return joint if mask is None else apply(graph, "logical_and", mask, joint)
 
 
-# Products with the logistic function
-
-
-def beside_sigmoid(graph: Graph, pair: Args) -> list[Ref] | None:
-    """exp(t) * sigmoid(-t)**k = sigmoid(t) * sigmoid(-t)**(k - 1), in sums also."""
-    factor, other = pair
-    logistic, k = as_power(other)
-    if not is_map(logistic, "sigmoid") or k < 1:
-        return None
-    (u,) = arguments(logistic)
-    t = negative(graph, u)
-    found = _odds(graph, factor, t)
-    if found is None and is_log_of_sum(t):
-        log = negative(graph, apply(graph, "softplus", t))
-        found = absorbed(graph, factor, log)
-    if found is None:
-        return None
-    return [found, power(graph, logistic, k - 1)]
-
-
-def _odds(
-    graph: Graph, ref: Ref, t: Ref, known: dict[Ref, Ref | None] | None = None
-) -> Ref | None:
-    """`ref * sigmoid(-t)` with exp(t) * sigmoid(-t) = sigmoid(t) taken where it is.
-
-    What is `known` of parts is not looked for again; many parts are not looked into.
-    """
-    known = {} if known is None else known
-    if ref not in known and len(known) < _MOST_PARTS:
-        known[ref] = None  # it is no part of itself
-        known[ref] = _odds_anew(graph, ref, t, known)
-    return known.get(ref)
-
-
-def _odds_anew(
-    graph: Graph, ref: Ref, t: Ref, known: dict[Ref, Ref | None]
-) -> Ref | None:
-    z = as_exponent(graph, ref)
-    if z is not None and same(graph, t, z):
-        return apply(graph, "sigmoid", t)
-    if is_map(ref, "expm1") and same(graph, t, arguments(ref)[0]):
-        return apply(graph, "tanh", times(graph, t, coefficient=Fraction(1, 2)))
-    coefficient, factors = elementwise_factors(ref)
-    if len(factors) < 8:
-        for k, factor in enumerate(factors):
-            if found := _odds(graph, factor, t, known):
-                rest = factors[:k] + factors[k + 1 :]
-                return times(graph, *rest, found, coefficient=coefficient)
-    if isinstance(ref.node, Sum) and set(t.labels) <= set(ref.labels):
-        parts = [(c, part, _odds(graph, part, t, known)) for c, part in terms(ref)]
-        if any(found for _, _, found in parts):
-            whole = apply(graph, "sigmoid", negative(graph, t))
-            return total(
-                graph, [(c, f or times(graph, part, whole)) for c, part, f in parts]
-            )
-    return None
-
-
 def beside_weight(graph: Graph, pair: Args) -> list[Ref] | None:
     """w * exp(z - L) as a share of exp(L), where w * exp(z) is a term of it."""
     exp, weight = pair
@@ -405,16 +344,3 @@ def beside_weight(graph: Graph, pair: Args) -> list[Ref] | None:
     z = total(graph, [*rest, (1, apply(graph, "log", weight))])
     found = share(graph, z, parts[logs[0]][1])
     return None if found is None else [found]
-
-
-def beside_expm1(graph: Graph, pair: Args) -> list[Ref] | None:
-    """exp(t) * rexpm1(t)**k = -rexpm1(-t) * rexpm1(t)**(k - 1)."""
-    exp, other = pair
-    base, k = as_power(other)
-    if not is_map(exp, "exp") or not is_map(base, "rexpm1") or k < 1:
-        return None
-    (t,), (u,) = arguments(exp), arguments(base)
-    if not same(graph, t, u):
-        return None
-    mirrored = apply(graph, "rexpm1", negative(graph, t))
-    return [negative(graph, mirrored), power(graph, base, k - 1)]

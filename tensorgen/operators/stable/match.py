@@ -6,11 +6,21 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Map, Product, Ref, Sum, Term, constant_value
+from tensorgen.ir.nodes import (
+    Call,
+    Map,
+    Product,
+    Ref,
+    Sum,
+    Term,
+    constant_value,
+    is_light,
+)
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.differences import factors_of
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.masks import with_views
 from tensorgen.operators.scalar import apply, times, total
 
 Args = tuple[Ref, ...]
@@ -95,6 +105,18 @@ def elementwise_factors(ref: Ref) -> tuple[Fraction, list[Ref]]:
     if not isinstance(node, Product) or node.inner or node.constraints:
         return Fraction(1), [ref]
     return node.coefficient, [within(ref, factor) for factor in node.factors]
+
+
+def factors_as_read(graph: Graph, ref: Ref) -> tuple[Fraction, list[Ref]]:
+    """The same of a product that reads entries, as `v[0] * exp(x[0])` does."""
+    node = ref.node
+    if not isinstance(node, Product) or not node.constraints or is_light(node):
+        return elementwise_factors(ref)
+    views, constraints = with_views(graph, node)
+    kept = range(node.order)
+    if constraints or any(x not in kept for view in views for x in view.labels):
+        return elementwise_factors(ref)
+    return node.coefficient, [within(ref, view) for view in views]
 
 
 def terms(ref: Ref) -> list[Weighted]:

@@ -18,9 +18,18 @@ from tensorgen.operators.stable.match import (
     as_power,
     elementwise_factors,
     exponent,
+    factors_as_read,
     is_condition,
     is_map,
 )
+
+_INVERSES = (
+    ("expm1", "rexpm1"),
+    ("rexpm1", "expm1"),
+    ("sinh", "csch"),
+    ("csch", "sinh"),
+)
+"""Functions and 1 over them."""
 
 
 def root(graph: Graph, args: Args) -> Ref | None:
@@ -56,10 +65,9 @@ def _integer_power(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
         return base
     if is_map(base, "abs") and e % 2 == 0:
         return power(graph, arguments(base)[0], e)
-    if is_map(base, "expm1") and e < 0:
-        return power(graph, apply(graph, "rexpm1", *arguments(base)), -e)
-    if is_map(base, "rexpm1") and e < 0:
-        return power(graph, apply(graph, "expm1", *arguments(base)), -e)
+    for function, inverse in _INVERSES:
+        if is_map(base, function) and e < 0:
+            return power(graph, apply(graph, inverse, *arguments(base)), -e)
     inner = exponent(base)
     if inner is not None and inner.denominator == 1:
         return power(graph, arguments(base)[0], inner * e)
@@ -86,7 +94,7 @@ def of_exponentials(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
         return apply(graph, "exp", times(graph, arguments(base)[0], coefficient=e))
     if e > 0 and e.denominator == 1:
         return None
-    coefficient, factors = elementwise_factors(base)
+    coefficient, factors = factors_as_read(graph, base)
     taken = [_of_factor(graph, factor, e) for factor in factors]
     if not any(taken):
         return None
