@@ -1,8 +1,8 @@
 """A product as label sets: all that the search for its order reads.
 
-Sets of labels and sets of factors are integers, a bit for each member: a search asks for
-unions most of the time. Links, which are deltas through index arrays, stand behind the
-factors and count as members too; a set without any factor is only what they mention.
+Sets of labels and sets of factors are integers, a bit for each member: a search asks
+for unions most of the time. Links, which are deltas through index arrays, stand behind
+the factors and are members too.
 """
 
 from __future__ import annotations

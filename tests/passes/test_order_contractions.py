@@ -16,8 +16,8 @@ from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node, Product, topological
 from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
-from tensorgen.passes import order_contractions as module
 from tensorgen.passes import merge_greedily
+from tensorgen.passes import order_contractions as module
 from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel
 from tensorgen.passes.merge_greedily import Greedy
 from tensorgen.passes.networks import Network, Plan, Tree

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from math import prod
 
 import opt_einsum
@@ -155,7 +156,7 @@ def test_a_chain_of_many_matrices_has_the_best_order() -> None:
     for count in (12, 20, 30):
         sizes = {chr(97 + k): rng.choice([2, 5, 20, 50]) for k in range(count + 1)}
         names = [*sizes]
-        pairs = [a + b for a, b in zip(names, names[1:], strict=False)]
+        pairs = [a + b for a, b in pairwise(names)]
         subject = network(",".join(pairs) + f"->{names[0]}{names[-1]}", sizes)
         sides = [*sizes.values()]
 
