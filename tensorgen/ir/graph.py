@@ -133,7 +133,9 @@ class Graph:
         parts = tuple((node, tuple(labels)) for node, labels in factors)
         forms = tuple((kind, tuple(terms.items()), c) for kind, terms, c in constraints)
         dims = tuple((sizes or {}).items())
-        key = (tuple(out), parts, Fraction(coefficient), forms, dims)
+        # Two integers, which hash faster than a rational.
+        scale = coefficient.numerator, coefficient.denominator
+        key = (tuple(out), parts, scale, forms, dims)
         # Passes ask for the same product again and again: four times in five.
         self.effort.spend(1 + len(parts) // 8)
         if key not in self._products:
@@ -141,7 +143,7 @@ class Graph:
             self._products[key] = ProductBuilder(self).build(
                 out,
                 parts,
-                Fraction(coefficient),
+                Fraction(*scale),
                 [(kind, dict(terms), c) for kind, terms, c in forms],
                 dict(dims),
             )

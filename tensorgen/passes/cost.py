@@ -7,13 +7,14 @@ arrays of 10^3 to 10^6 doubles.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, topological
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.passes.networks import Network, Plan
 from tensorgen.passes.spans import Span, span
 
 UNHINTED = 1000
@@ -35,15 +36,17 @@ FACTORISATION = {"inv": 2.0, "det": 2.0, "logdet": 2.0, "cholesky": 0.5, "expm":
 """The factor of n^3 in a function of n x n matrices."""
 
 
-Tree = int | tuple["Tree", ...]
+def merge(out: float, every: Span, sums: bool, factors: int) -> float:
+    """The cost of a product of `factors` over `every` value of all labels.
 
-
-@dataclass(frozen=True)
-class Plan:
-    """The best tree found for the factors of a product, and its cost."""
-
-    cost: float
-    tree: Tree
+    The result has `out` entries; `sums` says whether labels are summed.
+    """
+    spent = STATEMENT + SCATTER * every.scattered + ELEMENT * every.gathered
+    if factors == 1 and every.gathered >= every.terms:
+        return spent  # nothing is multiplied
+    if not sums:
+        return spent + ELEMENT * out * max(1, factors - 1)
+    return spent + every.terms + ELEMENT * out
 
 
 @dataclass(frozen=True)
@@ -51,12 +54,12 @@ class CostModel:
     """Costs for dim sizes: the hints, and `UNHINTED` for the rest.
 
     `ordered` remembers what `order_contractions` has made of nodes for these sizes,
-    `trees` the best tree of each product by what decides it: labels and their numbers.
+    `trees` the best tree of each network of labels and their numbers.
     """
 
     hints: Mapping[str, int]
     ordered: dict[Node, Node] = field(default_factory=dict, compare=False, repr=False)
-    trees: dict[Hashable, Plan] = field(default_factory=dict, compare=False, repr=False)
+    trees: dict[Network, Plan] = field(default_factory=dict, compare=False, repr=False)
     _values: dict[Dim, int] = field(default_factory=dict, compare=False, repr=False)
     _works: dict[Node, float] = field(default_factory=dict, compare=False, repr=False)
 
@@ -108,7 +111,7 @@ class CostModel:
                 if not (factors or span.scattered):
                     return 0.0
                 out, sums = self.size(node.dims), bool(node.inner)
-                return self.merge(out, span, sums, len(factors))
+                return merge(out, span, sums, len(factors))
             case Sum():
                 entries = self.size(node.dims)
                 return STATEMENT + ELEMENT * entries * len(node.terms)
@@ -128,18 +131,6 @@ class CostModel:
         numbers = {x: self.size([dim]) for x, dim in enumerate(node.sizes)}
         labels = [ref.labels for ref in node.factors]
         return span(numbers, labels, node.constraints, range(node.order), numbers)
-
-    def merge(self, out: float, every: Span, sums: bool, factors: int) -> float:
-        """The cost of a product of `factors` over `every` value of all labels.
-
-        The result has `out` entries; `sums` says whether labels are summed.
-        """
-        spent = STATEMENT + SCATTER * every.scattered + ELEMENT * every.gathered
-        if factors == 1 and every.gathered >= every.terms:
-            return spent  # nothing is multiplied
-        if not sums:
-            return spent + ELEMENT * out * max(1, factors - 1)
-        return spent + every.terms + ELEMENT * out
 
     def total(self, roots: Sequence[Node]) -> float:
         """The cost of all that `roots` need, each node once."""

@@ -15,15 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import combinations
-from math import inf, prod
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref, triples
-from tensorgen.passes.cost import CostModel, Plan, Tree
-from tensorgen.passes.pairs import link_label, pair, tied
+from tensorgen.passes.cost import CostModel, merge
+from tensorgen.passes.networks import Network, Plan, Tree, members, set_of
+from tensorgen.passes.pairs import pair, tied
 from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.search_trees import EXACT, best_tree
-from tensorgen.passes.spans import Span, span
 
 
 def order_contractions(
@@ -72,125 +71,21 @@ class Contraction:
         if constraints is None:
             constraints = tied(node.constraints, node.order)
         self.pending = list(constraints)
-        self._plan: Plan | None = None
-        self._labels: dict[int, frozenset[Label]] = {0: frozenset()}
-        self._kept: dict[int, frozenset[Label]] = {}
         self.sizes = dict(enumerate(node.sizes))
-        self.numbers = {x: cost.size([dim]) for x, dim in self.sizes.items()}
-        self.out = frozenset(range(node.order))
-        linked = [c for c in self.pending if link_label(c) is not None]
-        start = len(self.factors)
-        self.links = {1 << (start + k): c for k, c in enumerate(linked)}
-        self.loose = [c for c in self.pending if c not in linked]
-        self.atoms = [frozenset(c.form.labels) for c in self.loose]
-        self._own = {
-            1 << k: frozenset(labels)
-            for k, labels in enumerate(
-                [
-                    *(ref.labels for ref in self.factors),
-                    *(c.form.labels for c in linked),
-                ]
-            )
-        }
-        # Within one factor a constraint is never news to several.
-        self.between = [
-            (constraint, labels)
-            for constraint, labels in zip(self.loose, self.atoms, strict=True)
-            if not any(labels <= own for own in self._own.values())
-        ]
-        self.full = (1 << (start + len(linked))) - 1
-        self.read = (1 << start) - 1
-
-    # What a subset of the factors keeps
-
-    def labels(self, mask: int) -> frozenset[Label]:
-        """All labels of the factors in `mask`."""
-        found = self._labels.get(mask)
-        if found is None:
-            found = self._own[mask] if mask in self._own else self._union(mask)
-            self._labels[mask] = found
-        return found
-
-    def _union(self, mask: int) -> frozenset[Label]:
-        """The labels of several factors, from what is known of all but one of them."""
-        rest = mask & (mask - 1)
-        if rest in self._labels:
-            return self._own[mask ^ rest] | self._labels[rest]
-        return frozenset().union(*(xs for bit, xs in self._own.items() if bit & mask))
-
-    def kept(self, mask: int) -> frozenset[Label]:
-        """The labels of a subset that others still need."""
-        found = self._kept.get(mask)
-        if found is None:
-            found = self._kept[mask] = self._needed(mask)
-        return found
-
-    def _needed(self, mask: int) -> frozenset[Label]:
-        inside = self.labels(mask)
-        outside = self.labels(self.full & ~mask)
-        needed = self.out | outside
-        for labels in self.atoms:
-            if not labels <= inside:
-                needed |= labels
-        return inside & needed
-
-    def size(self, labels: frozenset[Label]) -> float:
-        """The number of entries of an array with these labels."""
-        return prod(self.numbers[label] for label in labels)
-
-    def spent(self, whole: int, *parts: int) -> float:
-        """The cost of the subset `whole`, given those of `parts` that make it up."""
-        out = self.kept(whole)
-        read = [part for part in parts if part & self.read]
-        if not read:
-            return 0.0  # links together, to be applied at once
-        inside = list(map(self.kept if len(parts) > 1 else self.labels, read))
-        every = inside[0].union(*inside[1:])
-        terms = Span(self.size(every))
-        if self.pending and (now := self._new_constraints(whole, parts)):
-            if whole != self.full and self._spreads(now, every, out):
-                return inf
-            mentioned = {x for c in now for x in c.form.labels}
-            every |= mentioned & (self.out | out)
-            terms = span(every, inside, now, out | self.out, self.numbers)
-        return self.cost.merge(self.size(out), terms, len(every) > len(out), len(read))
-
-    def _spreads(
-        self, now: Sequence[Constraint], read: frozenset[Label], out: frozenset[Label]
-    ) -> bool:
-        """Whether entries are written far apart: into a matrix that is mostly zeros."""
-        written = [c for c in now if (x := link_label(c)) in out and x not in read]
-        # Where an axis that an index array is read by stays, so do a delta's zeros.
-        stays = any({*c.form.labels} - {link_label(c)} & out for c in written)
-        return len(written) > 1 or stays
-
-    def _new_constraints(self, whole: int, parts: Sequence[int]) -> list[Constraint]:
-        """What can be applied to a subset, but not to one of its parts."""
-        inside = self.labels(whole)
-        if whole == self.full:
-            inside |= self.out
-        within = [self.labels(part) for part in parts if part != whole]
-        every = zip(self.loose, self.atoms, strict=True)
-        return [
-            constraint
-            for constraint, labels in (self.between if within else every)
-            if labels <= inside and not any(labels <= part for part in within)
-        ] + [
-            link
-            for bit, link in self.links.items()
-            if bit & whole and not any(bit & part for part in parts if part & self.read)
-        ]
-
-    # The search
+        self.network = Network(
+            tuple(set_of(ref.labels) for ref in self.factors),
+            set_of(range(node.order)),
+            tuple(cost.size([dim]) for dim in node.sizes),
+            merge,
+            tuple(self.pending),
+        )
 
     def plan(self) -> Plan:
-        """Return the best tree over all factors, found once."""
-        if self._plan is None:
-            labels = tuple(ref.labels for ref in self.factors)
-            key = (self.node.order, labels, tuple(self.numbers.items()), *self.pending)
-            found = self.cost.trees.get(key)
-            self._plan = self.cost.trees[key] = found or best_tree(self)
-        return self._plan
+        """Return the best tree over all factors, found once for all equal networks."""
+        trees = self.cost.trees
+        if self.network not in trees:
+            trees[self.network] = best_tree(self.network, self.graph.effort)
+        return trees[self.network]
 
     # Sharing
 
@@ -222,7 +117,7 @@ class Contraction:
                 if any(2 * used.count(node) > nodes.count(node) for node in used):
                     continue
                 mask = sum(1 << k for k in chosen)
-                if len(self.closed(mask)) == len(self.labels(mask)):
+                if self.closed(mask) == frozenset(members(self.network.labels(mask))):
                     continue
                 node, _ = self.intermediate(mask)
                 if node in seen and not seen[node] & mask:
@@ -247,19 +142,8 @@ class Contraction:
 
     def applied(self, mask: int) -> list[Constraint]:
         """The constraints whose labels all stand in a subset."""
-        inside = self.labels(mask)
-        return [c for c in self.pending if set(c.form.labels) <= inside]
-
-    def joined(self, mask: int, links: int) -> int:
-        """Those of some links whose labels all stand in a subset."""
-        inside = self.labels(mask)
-        if mask | links == self.full:
-            inside |= self.out
-        return sum(
-            link
-            for link, c in self.links.items()
-            if link & links and set(c.form.labels) <= inside
-        )
+        inside = self.network.labels(mask)
+        return [c for c in self.pending if not set_of(c.form.labels) & ~inside]
 
     def intermediate(self, mask: int) -> Ref:
         """A subset as one node, with its labels in a canonical order."""
@@ -269,9 +153,10 @@ class Contraction:
 
     def closed(self, mask: int) -> frozenset[Label]:
         """What a subset of the factors keeps, the links within it applied."""
-        inside = self.labels(mask)
-        own = (x for x, c in self.links.items() if set(c.form.labels) <= inside)
-        return self.kept(mask | sum(own))
+        inside = self.network.labels(mask)
+        links = self.network.links.items()
+        own = sum(x for x, c in links if not set_of(c.form.labels) & ~inside)
+        return frozenset(members(self.network.kept(mask | own)))
 
     def build(self) -> Node:
         """Return the product as a tree of pairs."""
@@ -284,12 +169,12 @@ class Contraction:
             ]
             return better.build()
         pending = list(self.pending)
-        sizes = self.sizes
+        network, sizes = self.network, self.sizes
 
         def grow(tree: Tree) -> tuple[int, list[Ref]]:
             if isinstance(tree, int):
                 mask = 1 << tree
-                if mask in self.links:
+                if mask in network.links:
                     return mask, []
                 parts = [self.factors[tree]]
             else:
@@ -298,14 +183,15 @@ class Contraction:
                 parts = [ref for _, refs in found for ref in refs]
                 if not parts:
                     return mask, []
-            inside = self.labels(mask)
-            links = [c for link, c in self.links.items() if link & mask]
+            inside = network.labels(mask)
+            links = [c for link, c in network.links.items() if link & mask]
             now = [
                 c
                 for c in pending
-                if set(c.form.labels) <= inside and (c in self.loose or c in links)
+                if not set_of(c.form.labels) & ~inside
+                and (c in network.loose or c in links)
             ]
-            kept = self.kept(mask)
+            kept = frozenset(members(network.kept(mask)))
             whole = len(parts) == 1 and len(kept) == len(set(parts[0].labels))
             if whole and not now:
                 return mask, parts

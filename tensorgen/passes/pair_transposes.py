@@ -31,29 +31,52 @@ MOST = 24
 def pair_transposes(graph: Graph, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with terms that permute one another as one term and its uses."""
 
+    turned = Turns(graph)
+
     def visit(node: Node) -> Node:
-        return _paired(graph, node) if isinstance(node, Sum) else node
+        return _paired(graph, node, turned) if isinstance(node, Sum) else node
 
     return rebuild(graph, roots, visit)
 
 
-def _paired(graph: Graph, node: Sum) -> Node:
+Turned = tuple[Fraction, Node]
+
+
+class Turns:
+    """Terms with their axes permuted, each made once: orbits meet them often."""
+
+    def __init__(self, graph: Graph) -> None:
+        """Start without any."""
+        self.graph = graph
+        self.known: dict[tuple[Node, Permutation], Node] = {}
+
+    def __call__(self, term: Term, to: Sequence[int]) -> Turned:
+        """A term with its axes permuted, the same for equal arrays."""
+        key = term.node, tuple(to[axis] for axis in term.labels)
+        if key not in self.known:
+            view = View()
+            view.add(*key, "inner")
+            self.known[key] = view.product(self.graph, range(len(to)))
+        return term.coefficient, self.known[key]
+
+
+def _paired(graph: Graph, node: Sum, turned: Turns) -> Node:
     axes = range(node.order)
     waiting = _candidates(node)
-    place = {_turned(graph, term, axes): term for term in waiting}
+    place = {turned(term, axes): term for term in waiting}
     if len(place) < len(waiting):  # two of them are equal, seen through transposes
-        seen = [Term(*_turned(graph, t, axes), tuple(axes)) for t in waiting]
+        seen = [Term(*turned(t, axes), tuple(axes)) for t in waiting]
         kept = [term for term in node.terms if term not in waiting]
         merged = graph.sum(axes, [*kept, *seen])
-        return _paired(graph, merged) if isinstance(merged, Sum) else merged
+        return _paired(graph, merged, turned) if isinstance(merged, Sum) else merged
     shared: list[tuple[list[Term], list[Permutation]]] = []
     taken: set[Term] = set()
     for group in _groups(node.dims) if waiting else ():
-        while (found := next(_orbits(graph, place, group), None)) is not None:
+        while (found := next(_orbits(turned, place, group), None)) is not None:
             shared.append(found)
             terms, used = found
             for term in terms:
-                taken |= {place.pop(_turned(graph, term, to)) for to in used}
+                taken |= {place.pop(turned(term, to)) for to in used}
     if not taken:
         return node
     rest = [term for term in node.terms if term not in taken]
@@ -92,27 +115,20 @@ def _ingredients(node: Node) -> tuple[int, ...]:
     return (node.serial,)
 
 
-def _turned(graph: Graph, term: Term, to: Sequence[int]) -> tuple[Fraction, Node]:
-    """A term with its axes permuted, the same for equal arrays."""
-    view = View()
-    view.add(term.node, [to[axis] for axis in term.labels], "inner")
-    return term.coefficient, view.product(graph, range(len(to)))
-
-
 def _orbits(
-    graph: Graph,
-    place: dict[tuple[Fraction, Node], Term],
+    turned: Turns,
+    place: dict[Turned, Term],
     group: Sequence[Permutation],
 ) -> Iterator[tuple[list[Term], list[Permutation]]]:
     """Terms whose permutations are there as well, with the permutations they share."""
     for first in place.values():
-        used = _uses(graph, place, first, group)
+        used = _uses(turned, place, first, group)
         if len(used) < 2:
             continue
         terms = [first]
-        gone = {_turned(graph, first, to) for to in used}
+        gone = {turned(first, to) for to in used}
         for key, term in place.items():
-            images = {_turned(graph, term, to) for to in used}
+            images = {turned(term, to) for to in used}
             fresh = images <= place.keys() and not images & gone
             if key not in gone and fresh and len(images) == len(used):
                 terms.append(term)
@@ -121,15 +137,15 @@ def _orbits(
 
 
 def _uses(
-    graph: Graph,
-    place: dict[tuple[Fraction, Node], Term],
+    turned: Turns,
+    place: dict[Turned, Term],
     term: Term,
     group: Sequence[Permutation],
 ) -> list[Permutation]:
     """A permutation for each of the images of a term; none if some image is missing."""
-    images: dict[tuple[Fraction, Node], Permutation] = {}
+    images: dict[Turned, Permutation] = {}
     for to in group:
-        images.setdefault(_turned(graph, term, to), to)
+        images.setdefault(turned(term, to), to)
     return [*images.values()] if images.keys() <= place.keys() else []
 
 

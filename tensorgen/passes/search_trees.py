@@ -1,36 +1,36 @@
-"""Search: the tree of pairs in which a product costs least.
+"""Search: the tree of products in which a network of label sets costs least.
 
-The order is exact (dynamic programming over subsets) up to `EXACT` factors, after the
-cheapest pairs have been merged in products with more. In long products factors with
-the same labels meet first, which costs nothing whatever the order of the rest, and
-of many others only those meet that have a label in common.
+The tree is exact (dynamic programming over subsets) up to `EXACT` factors. In longer
+products factors with the same labels meet first, which costs nothing whatever the
+order of the rest; then the cheapest pairs are merged until few are left, and parts of
+the tree that came of it are searched exactly, again and again, until none gets better.
+(Kossmann and Stocker 2000, "Iterative dynamic programming", do so for joins; Gray and
+Kourtis 2021 for contractions.)
+
+Nothing is read but the network, and nothing is kept of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import partial, reduce
-from heapq import heapify, heappop, heappush
-from itertools import combinations
-from math import inf, prod
-from typing import TYPE_CHECKING
+from math import inf
+from typing import NamedTuple
 
-from tensorgen.ir.effort import Exhausted
-from tensorgen.passes.cost import Plan, Tree
+from tensorgen.ir.effort import Effort, Exhausted
+from tensorgen.passes.merge_greedily import SCORES, Greedy, Leaf
+from tensorgen.passes.networks import Network, Plan, Tree, members, set_of
 from tensorgen.passes.pairs import splits
 from tensorgen.passes.spans import Span
-
-if TYPE_CHECKING:
-    from tensorgen.passes.order_contractions import Contraction
 
 EXACT = 8
 """Products with at most this many factors are ordered exactly."""
 
-LONG = 16
-"""In products with more factors, those with the same labels meet first."""
+PART = 6
+"""So many parts of a longer tree are put in order anew at a time."""
 
-MANY = 48
-"""With more than that left, only factors with a label in common are tried as pairs."""
+ROUNDS = 4
+"""How often all parts of a tree are looked at."""
 
 STEPS = 20_000
 """Where a search takes more steps, the factors are multiplied as they stand."""
@@ -38,15 +38,15 @@ STEPS = 20_000
 MOST = 200
 """Nor is anything searched with so many left, whose tree could be as deep."""
 
-Leaf = tuple[int, Tree]
+NEAR = 1 + 1e-9
+"""What costs more than this times a known tree is no part of a better one."""
 
 
-def best_tree(product: Contraction) -> Plan:
-    """Return the best tree over all factors and links of a product."""
-    count = len(product.factors) + len(product.links)
-    found = partial(_searched, product)
-    plain = Plan(inf, _halved(0, count))
-    return product.graph.effort.attempt(found, plain, STEPS)
+def best_tree(network: Network, effort: Effort) -> Plan:
+    """Return the best tree found over all factors and links of a network."""
+    found = partial(_searched, network, effort)
+    plain = Plan(inf, _halved(0, network.count))
+    return effort.attempt(found, plain, STEPS)
 
 
 def _halved(start: int, end: int) -> Tree:
@@ -57,190 +57,205 @@ def _halved(start: int, end: int) -> Tree:
     return (_halved(start, middle), _halved(middle, end))
 
 
-def _searched(product: Contraction) -> Plan:
-    count = len(product.factors) + len(product.links)
-    leaves: list[Leaf] = [(1 << k, k) for k in range(count)]
-    spent = 0.0
-    if count > LONG:
-        leaves, spent = _alike(product, leaves)
+def _searched(network: Network, effort: Effort) -> Plan:
+    leaves: list[Leaf] = [(1 << k, k) for k in range(network.count)]
+    if len(leaves) > EXACT:
+        leaves = _alike(network, leaves)
     if len(leaves) > MOST:
         raise Exhausted
-    if len(leaves) > EXACT:
-        greedy = Greedy(product, leaves)
-        spent += greedy.run()
-        leaves = greedy.leaves()
     if len(leaves) == 1:
-        return Plan(spent, leaves[0][1])
-    best = _exact(product, leaves)
-    return Plan(best.cost + spent, best.tree)
+        return _priced(network, leaves[0][1])
+    if len(leaves) <= EXACT:
+        return _priced(network, exact(network, leaves, effort).tree)
+    found = []
+    for score in SCORES:
+        greedy = Greedy(network, leaves, effort, score)
+        greedy.run(EXACT)
+        tree = exact(network, greedy.leaves(), effort).tree
+        better = partial(_rearranged, network, tree, effort)
+        found.append(_priced(network, effort.attempt(better, tree, STEPS // 4)))
+    return min(found, key=lambda plan: plan.cost)
 
 
-def _alike(product: Contraction, leaves: list[Leaf]) -> tuple[list[Leaf], float]:
-    """Factors that keep the same labels as one leaf each, and what that costs."""
-    groups: dict[object, list[Leaf]] = {}
+def _alike(network: Network, leaves: Sequence[Leaf]) -> list[Leaf]:
+    """Factors that keep the same labels as one leaf each."""
+    groups: dict[int, list[Leaf]] = {}
     for mask, tree in leaves:
-        own = product.kept(mask) if mask & product.read else mask
+        own = network.kept(mask) if mask & network.read else ~mask
         groups.setdefault(own, []).append((mask, tree))
     found: list[Leaf] = []
-    spent = 0.0
     for group in groups.values():
         masks, trees = zip(*group, strict=True)
         whole = reduce(int.__or__, masks)
-        if len(group) > 1:
-            spent += sum(leaf_cost(product, mask) for mask in masks)
-            spent += product.spent(whole, *masks)
         found.append((whole, trees if len(group) > 1 else trees[0]))
-    return found, spent
+    return found
 
 
-class Greedy:
-    """Merges the cheapest pair of leaves until few enough are left."""
+# What a tree costs
 
-    def __init__(self, product: Contraction, leaves: list[Leaf]) -> None:
-        """Know each leaf by its place, which a pair takes over from its first."""
-        self.product = product
-        self.left: dict[int, Leaf] = dict(enumerate(leaves))
 
-    def leaves(self) -> list[Leaf]:
-        """What is left, in the order of the first factors."""
-        return [self.left[place] for place in sorted(self.left)]
+class Part(NamedTuple):
+    """A subtree: its factors, what it costs by itself, and its parts."""
 
-    def run(self) -> float:
-        """Merge, and return what that costs."""
-        spent = 0.0
-        self._price_all()
-        while len(self.left) > EXACT:
-            if not self.waiting:
-                self._price_all()
-            _, i, j, a, b = heappop(self.waiting)
-            if self._is_left(i, a) and self._is_left(j, b):
-                spent += self._merge(i, j)
-        return spent
+    mask: int
+    cost: float
+    tree: Tree
 
-    def _is_left(self, place: int, mask: int) -> bool:
-        return place in self.left and self.left[place][0] == mask
 
-    def _price_all(self) -> None:
-        """Start anew with all pairs, links as they are now."""
-        masks = [mask for mask, _ in self.left.values()]
-        self.free = sum(mask for mask in masks if not mask & self.product.read)
-        self.waiting = [self._priced(i, j) for i, j in self._pairs()]
-        heapify(self.waiting)
+def _priced(network: Network, tree: Tree) -> Plan:
+    return Plan(_part(network, tree).cost, tree)
 
-    def _pairs(self) -> Iterator[tuple[int, int]]:
-        places = sorted(self.left)
-        if len(places) <= MANY:
-            yield from combinations(places, 2)
-            return
-        users: dict[object, list[int]] = {}
-        for place in places:
-            for label in sorted(self.product.kept(self.left[place][0])):
-                users.setdefault(label, []).append(place)
-        found = {
-            pair
-            for near in users.values()
-            for k in range(len(near))
-            for pair in ((near[k], other) for other in near[k + 1 : k + 1 + MANY])
+
+def _part(network: Network, tree: Tree) -> Part:
+    if isinstance(tree, int):
+        return Part(1 << tree, network.alone(1 << tree), tree)
+    parts = [_part(network, part) for part in tree]
+    mask = reduce(int.__or__, (part.mask for part in parts))
+    cost = sum(part.cost for part in parts)
+    return Part(mask, cost + network.spent(mask, *(p.mask for p in parts)), tree)
+
+
+def _mask(tree: Tree) -> int:
+    return 1 << tree if isinstance(tree, int) else reduce(int.__or__, map(_mask, tree))
+
+
+def _rearranged(network: Network, tree: Tree, effort: Effort) -> Tree:
+    """A tree in which no few parts that hang together have a cheaper order."""
+    known: set[tuple[int, ...]] = set()
+    for _ in range(ROUNDS):
+        before, tree = tree, _round(network, tree, effort, known)
+        if tree == before:
+            break
+    return tree
+
+
+def _round(
+    network: Network, tree: Tree, effort: Effort, known: set[tuple[int, ...]]
+) -> Tree:
+    """Search from each node down, its parts first; what is `known` has been."""
+    if isinstance(tree, int):
+        return tree
+    tree = tuple(_round(network, part, effort, known) for part in tree)
+    parts, now = _opened(network, tree)
+    masks = tuple(sorted(mask for mask, _ in parts))
+    if len(parts) < 3 or masks in known:
+        return tree
+    known.add(masks)
+    better = exact(network, parts, effort)
+    return better.tree if better.cost * NEAR < now else tree
+
+
+def _opened(network: Network, tree: Tree) -> tuple[list[Leaf], float]:
+    """A tree's parts, the largest opened until there are PART, and their price."""
+    parts: list[Leaf] = [(_mask(tree), tree)]
+    price = 0.0
+    while True:
+        inner = [
+            (network.size(network.kept(mask)), -k)
+            for k, (mask, part) in enumerate(parts)
+            if isinstance(part, tuple) and len(parts) - 1 + len(part) <= PART
+        ]
+        if not inner:
+            break
+        place = -max(inner)[1]
+        mask, part = parts[place]
+        assert isinstance(part, tuple)
+        found = [(_mask(inside), inside) for inside in part]
+        price += network.spent(mask, *(own for own, _ in found))
+        parts[place : place + 1] = found
+    return parts, price + sum(_own(network, leaf) for leaf in parts)
+
+
+def _own(network: Network, leaf: Leaf) -> float:
+    """What a leaf costs before it is multiplied: only single factors have sums."""
+    mask, tree = leaf
+    return network.alone(mask) if isinstance(tree, int) else 0.0
+
+
+def exact(network: Network, leaves: Sequence[Leaf], effort: Effort) -> Plan:
+    """The best tree over some leaves."""
+    return Subsets(network, leaves, effort).plan()
+
+
+class Subsets:
+    """Dynamic programming over the subsets of some leaves, bits of which are leaves.
+
+    A subset that alone costs more than a known tree of all leaves is in no better one:
+    so an outer product is left out unless it may pay.
+    """
+
+    def __init__(
+        self, network: Network, leaves: Sequence[Leaf], effort: Effort
+    ) -> None:
+        """Know what each leaf costs, and what a greedy tree does."""
+        self.network = network
+        self.effort = effort
+        self.masks = [0]
+        for mask, _ in leaves:
+            self.masks += [mask | other for other in self.masks]
+        alone = [_own(network, leaf) for leaf in leaves]
+        self.best = {
+            1 << k: Plan(cost, tree)
+            for k, ((_, tree), cost) in enumerate(zip(leaves, alone, strict=True))
         }
-        yield from sorted(found) or combinations(places[:MANY], 2)
-
-    def _priced(self, i: int, j: int) -> tuple[float, int, int, int, int]:
-        product, a, b = self.product, self.left[i][0], self.left[j][0]
-        product.graph.effort.spend(3)
-        if not (a & product.read or b & product.read):
-            return (inf, i, j, a, b)
-        whole = a | b | product.joined(a | b, self.free)
-        grown = product.size(product.kept(whole))
-        shrunk = sum(product.size(product.kept(x)) for x in (a, b) if x & product.read)
-        return (product.spent(whole, a, b) + grown - shrunk, i, j, a, b)
-
-    def _merge(self, i: int, j: int) -> float:
-        product = self.product
-        (a, left), (b, right) = self.left[i], self.left[j]
-        links = product.joined(a | b, self.free)
-        mine = [k for k in sorted(self.left) if self.left[k][0] & links]
-        mine = [k for k in mine if k not in (i, j)]
-        spent = product.spent(a | b | links, a, b)
-        tree = (left, right, *(self.left[k][1] for k in mine))
-        for k in (j, *mine):
-            del self.left[k]
-        self.left[i] = (a | b | links, tree)
-        if self.free:
-            self._price_all()  # what a link joins changes what other pairs cost
-        else:
-            self._price_one(i)
-        return spent
-
-    def _price_one(self, place: int) -> None:
-        labels = self.product.kept(self.left[place][0])
-        few = len(self.left) <= MANY
-        for other in sorted(self.left):
-            if other == place:
-                continue
-            if few or labels & self.product.kept(self.left[other][0]):
-                heappush(self.waiting, self._priced(*sorted((place, other))))
-
-
-def _exact(product: Contraction, leaves: list[Leaf]) -> Plan:
-    """Dynamic programming over subsets of the leaves."""
-    count = len(leaves)
-    masks = [
-        reduce(int.__or__, (leaves[k][0] for k in range(count) if s >> k & 1), 0)
-        for s in range(1 << count)
-    ]
-    # Sets of labels are masks too: most of the time goes into their unions.
-    bits = {x: 1 << k for k, x in enumerate(product.sizes)}
-    kept = [sum(bits[x] for x in product.kept(mask)) for mask in masks]
-    sizes: dict[int, float] = {
-        sum(bits[x] for x in labels): product.size(labels)
-        for labels in map(product.kept, masks)
-    }
-    best: dict[int, Plan] = {
-        1 << k: Plan(leaf_cost(product, leaves[k][0]), leaves[k][1])
-        for k in range(count)
-    }
-    constrained = bool(product.links or product.between)
-    lone = sum(1 << k for k in range(count) if not masks[1 << k] & product.read)
-    for s in range(1, 1 << count):
-        if s in best:
-            continue
-        out, least, cut, without = kept[s], inf, s & -s, 0
-        # Links between two parts may be applied as these are multiplied.
-        joined = product.joined(masks[s & ~lone], masks[s & lone]) if s & lone else 0
-        own = sum(
-            1 << k for k in range(count) if masks[1 << k] & joined & ~product.read
+        self.limit = inf
+        if len(leaves) >= PART and not network.constrained:
+            self.limit = (Greedy(network, leaves, effort).run(1) + sum(alone)) * NEAR
+        self.lone = set_of(
+            k for k, (mask, _) in enumerate(leaves) if not mask & network.read
         )
-        own &= lone
+
+    def plan(self) -> Plan:
+        """Return the best tree, smaller subsets first."""
+        split = self._linked if self.network.constrained else self._split
+        for s in range(1, len(self.masks)):
+            if s not in self.best and (found := split(s)) is not None:
+                self.best[s] = found
+        return self.best[len(self.masks) - 1]
+
+    def _split(self, s: int) -> Plan | None:
+        """The best split of a subset of plain factors; None beyond the limit."""
+        network, masks, best = self.network, self.masks, self.best
+        kept, size, price = network.kept, network.size, network.price
+        out = kept(masks[s])
+        entries = size(out)
+        # No product is cheaper than its result, multiplied entry by entry.
+        if price(entries, Span(entries), False, 2) > self.limit:
+            return None
+        self.effort.spend((1 << s.bit_count()) // 20)
+        least, cut = self.limit, 0
+        for a in splits(s):
+            left, right = best.get(a), best.get(s ^ a)
+            if left is None or right is None:
+                continue
+            spent = left.cost + right.cost
+            if spent >= least:
+                continue
+            every = kept(masks[a]) | kept(masks[s ^ a])
+            spent += price(entries, Span(size(every)), every != out, 2)
+            if spent < least:
+                least, cut = spent, a
+        if not cut:
+            return None
+        return Plan(least, (best[cut].tree, best[s ^ cut].tree))
+
+    def _linked(self, s: int) -> Plan:
+        """The best split of a subset with constraints between its parts."""
+        network, masks, best, lone = self.network, self.masks, self.best, self.lone
+        least, cut, without = inf, s & -s, 0
+        # Links between two parts may be applied as these are multiplied.
+        joined = network.joined(masks[s & ~lone], masks[s & lone]) if s & lone else 0
+        own = set_of(k for k in members(lone) if masks[1 << k] & joined)
         tries = [(a, 0) for a in splits(s)]
         tries += [(a, own) for a in splits(s ^ own)] if own else []
-        product.graph.effort.spend(len(tries) // (2 if constrained else 10))
+        self.effort.spend(len(tries) // 2)
         for a, left in tries:
             b = s ^ left ^ a
             spent = best[a].cost + best[b].cost
             if spent >= least:
                 continue
-            every = kept[a] | kept[b]
-            if every not in sizes:
-                numbers = (n for x, n in product.numbers.items() if bits[x] & every)
-                sizes[every] = prod(numbers)
-            if constrained:
-                spent += product.spent(masks[s], masks[a], masks[b])
-            else:
-                terms = Span(sizes[every])
-                spent += product.cost.merge(sizes[out], terms, every != out, 2)
+            spent += network.spent(masks[s], masks[a], masks[b])
             if spent < least:
                 least, cut, without = spent, a, left
-        ends = [1 << k for k in range(count) if without >> k & 1]
-        parts = (cut, s ^ without ^ cut, *ends)
-        best[s] = Plan(least, tuple(best[part].tree for part in parts))
-    return best[(1 << count) - 1]
-
-
-def leaf_cost(product: Contraction, mask: int) -> float:
-    """Summing a factor's own labels before anything else."""
-    if not mask & product.read:
-        return 0.0
-    inside, kept = product.labels(mask), product.kept(mask)
-    if len(kept) == len(inside):
-        return 0.0
-    return product.spent(mask, mask)
+        parts = (cut, s ^ without ^ cut, *(1 << k for k in members(without)))
+        return Plan(least, tuple(best[part].tree for part in parts))

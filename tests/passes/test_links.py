@@ -10,12 +10,14 @@ import pytest
 
 import tensorgen
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Lookup, Node, Product, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes import search_trees
-from tensorgen.passes.cost import CostModel, Tree
+from tensorgen.passes.cost import CostModel
+from tensorgen.passes.networks import Tree
 from tensorgen.passes.order_contractions import Contraction, order_contractions
 from tensorgen.passes.search_trees import best_tree
 
@@ -100,7 +102,7 @@ def test_without_a_search_the_tree_still_holds_every_link(
     mesh = Mesh()
     node = mesh.nodes()["energies"]
     assert isinstance(node, Product)
-    plan = best_tree(Contraction(mesh.g, node, CostModel(MANY)))
+    plan = best_tree(Contraction(mesh.g, node, CostModel(MANY)).network, Effort())
     assert plan.cost == inf
     assert leaves(plan.tree) == [*range(4 + 2)]
 

@@ -10,16 +10,19 @@ import numpy as np
 import pytest
 
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node, Product, topological
 from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.passes import merge_greedily
 from tensorgen.passes import order_contractions as module
-from tensorgen.passes import search_trees
-from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel, Plan, Tree
+from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel
+from tensorgen.passes.merge_greedily import Greedy
+from tensorgen.passes.networks import Network, Plan, Tree
 from tensorgen.passes.order_contractions import Contraction, order_contractions
-from tensorgen.passes.search_trees import EXACT, Greedy, best_tree
+from tensorgen.passes.search_trees import EXACT, best_tree
 
 COST = CostModel({})
 LETTERS = "abcdef"
@@ -156,11 +159,11 @@ def test_products_of_one_shape_are_searched_once(
     graph, cost = Graph(), CostModel({})
     x = [graph.input(name, ["n", "n"]) for name in "ABCDE"]
     chains = [graph.einsum("ij,jk,kl->il", *x[k : k + 3]) for k in range(3)]
-    found: list[Node] = []
+    found: list[Network] = []
 
-    def counted(contraction: Contraction) -> Plan:
-        found.append(contraction.node)
-        return best_tree(contraction)
+    def counted(network: Network, effort: Effort) -> Plan:
+        found.append(network)
+        return best_tree(network, effort)
 
     monkeypatch.setattr(module, "best_tree", counted)
     order_contractions(graph, chains, cost)
@@ -189,12 +192,12 @@ def test_every_factor_of_many_is_multiplied_once(
             return [tree]
         return [leaf for part in tree for leaf in leaves(part)]
 
-    monkeypatch.setattr(search_trees, "MANY", many)
+    monkeypatch.setattr(merge_greedily, "MANY", many)
     graph = Graph()
     pairs = ",".join(x + y for x, y in pairwise("abcdefghijklm"))
     node = build(graph, f"{pairs}->am", dict.fromkeys("abcdefghijklm", 5))
     assert isinstance(node, Product)
-    plan = best_tree(Contraction(graph, node, COST))
+    plan = best_tree(Contraction(graph, node, COST).network, Effort())
     assert sorted(leaves(plan.tree)) == [*range(12)]
 
 
@@ -212,7 +215,8 @@ def test_of_many_factors_the_cheapest_pair_is_merged_first(seed: int) -> None:
     pairs = ",".join(x + y for x, y in pairwise(names))
     node = build(Graph(), f"{pairs}->ao", sizes)
     assert isinstance(node, Product)
-    product = Contraction(Graph(), node, COST)
-    greedy = Watched(product, [(1 << k, k) for k in range(len(product.factors))])
-    greedy.run()
+    network = Contraction(Graph(), node, COST).network
+    leaves = [(1 << k, k) for k in range(len(network.factors))]
+    greedy = Watched(network, leaves, Effort())
+    greedy.run(EXACT)
     assert len(greedy.leaves()) == EXACT
