@@ -20,22 +20,21 @@ from tensorgen.ir.nodes import (
     children,
     topological,
 )
+from tensorgen.passes.context import Context
+from tensorgen.passes.limits import DIAGONAL_ROUNDS
 from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.views import renamed
 
-ROUNDS = 8
-"""How deep a diagonal is moved."""
 
-
-def take_diagonals(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+def take_diagonals(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with diagonals moved towards the inputs.
 
     Fires on nodes that have no other use and no name: an array that is needed as a
     whole holds its diagonal. Ends: each round moves a diagonal to operands.
     """
     current = list(roots)
-    for _ in range(ROUNDS):
-        before, current = current, _round(graph, current)
+    for _ in range(DIAGONAL_ROUNDS):
+        before, current = current, _round(context.graph, current)
         if before == current:
             break
     return current

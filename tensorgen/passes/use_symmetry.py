@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Label, Map, Node, Product, Ref, Sum
 from tensorgen.operators.symmetry import Symmetry
+from tensorgen.passes.context import Context
 from tensorgen.passes.rebuild import rebuild, with_factors
 
 
-def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with symmetric matrices used in one order of their axes."""
     symmetry = Symmetry(promised=True)
 
@@ -39,7 +39,9 @@ def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
                 mirrored = list(node.factors)
                 mirrored[k] = Ref(factor, (*labels[:-2], *labels[:-3:-1]))
                 best = min(
-                    best, with_factors(graph, node, mirrored), key=lambda n: n.serial
+                    best,
+                    with_factors(context.graph, node, mirrored),
+                    key=lambda n: n.serial,
                 )
         return best
 
@@ -48,14 +50,14 @@ def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
         match node:
             case Product():
                 factors = [Ref(x, turned(x, labels)) for x, labels in node.factors]
-                found = with_factors(graph, node, factors)
+                found = with_factors(context.graph, node, factors)
                 return one_of_two(found) if isinstance(found, Product) else found
             case Sum(terms=terms):
                 parts = [(c, x, turned(x, labels)) for c, x, labels in terms]
-                return graph.sum(axes, parts)
+                return context.graph.sum(axes, parts)
             case Map():
                 args = [(x, turned(x, labels)) for x, labels in node.args]
-                return graph.map(node.function, axes, args)
+                return context.graph.map(node.function, axes, args)
         return node
 
-    return rebuild(graph, roots, visit)
+    return rebuild(context.graph, roots, visit)
