@@ -41,7 +41,7 @@ def _lightens(known: Round, node: Product, factor: Sum) -> bool:
     Must not fire on sums of plain arrays, which are cheaper added first, nor on
     a difference of arguments, which has more digits than that of their products.
     """
-    if len(factor.terms) > DISTRIBUTED_TERMS or factor in known.context.graph.names:
+    if len(factor.terms) > DISTRIBUTED_TERMS or factor in known.named:
         return False
     if known.effort.terms > DISTRIBUTED_TERMS_IN_ALL:
         return False

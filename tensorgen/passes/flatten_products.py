@@ -50,13 +50,28 @@ def _round(context: Context, roots: Sequence[Node], effort: Effort) -> list[Node
 
     new: dict[Node, Node] = {}
     graph = context.graph
-    known = Round(context, effort, set(), rewritten)
+    # A name keeps what is formed together, but does not make it formed.
+    named = _formed(roots, order) & graph.names.keys()
+    known = Round(context, effort, named, set(), rewritten)
     for node in order:
         new[node] = rewritten(with_operands(graph, node, new))
         carry_names(graph, node, new[node])
-        if node not in graph.names and uses[node] == 1:
+        if node in named:
+            named.add(new[node])
+        elif uses[node] == 1:
             known.private.add(new[node])
     return [new[root] for root in roots]
+
+
+def _formed(roots: Sequence[Node], order: Sequence[Node]) -> set[Node]:
+    """The nodes with a use that is not a factor within a contraction."""
+    formed = set(roots)
+    for node in reversed(order):
+        own: set[Node] = set()
+        if isinstance(node, Product) and (node.inner or node not in formed):
+            own.update(ref.node for ref in node.factors)
+        formed.update(child for child in children(node) if child not in own)
+    return formed
 
 
 def _factored(known: Round, node: Node) -> Node:

@@ -15,12 +15,13 @@ from tensorgen.passes.views import grows
 class Round:
     """What is known of the nodes of a round.
 
-    `private` has those that are used once and have no name; `again` applies all laws
-    to a node that one of them has made.
+    `named` has those with a name that are formed as arrays, `private` others that are
+    used once; `again` applies all laws to a node that one of them has made.
     """
 
     context: Context
     effort: Effort
+    named: set[Node]
     private: set[Node]
     again: Callable[[Node], Node]
 
@@ -30,7 +31,7 @@ class Round:
         One that is used once may, and one that is larger than its factors: what it
         is made of is worth more than sharing it. So may a mere scaling.
         """
-        if not isinstance(node, Product) or node in self.context.graph.names:
+        if not isinstance(node, Product) or node in self.named:
             return False
         if node in self.private or grows(node, self.context.cost):
             return True

@@ -29,7 +29,7 @@ from tensorgen.passes.views import renamed
 def take_diagonals(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with diagonals moved towards the inputs.
 
-    Fires on nodes that have no other use and no name: an array that is needed as a
+    Fires on nodes that have no other use, named or not: an array that is needed as a
     whole holds its diagonal. Ends: each round moves a diagonal to operands.
     """
     current = list(roots)
@@ -42,7 +42,7 @@ def take_diagonals(context: Context, roots: Sequence[Node]) -> list[Node]:
 
 def _round(graph: Graph, roots: Sequence[Node]) -> list[Node]:
     uses = Counter(c for node in topological(roots) for c in children(node))
-    kept = {*roots, *graph.names}
+    kept = {*roots}
     once = {node for node, count in uses.items() if count == 1 and node not in kept}
     return rebuild(graph, roots, lambda node: _moved(graph, node, once))
 

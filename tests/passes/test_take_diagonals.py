@@ -72,5 +72,11 @@ def test_what_is_needed_as_a_whole_holds_its_diagonal() -> None:
     whole = case.product()
     node = case.g.product("i", [(whole, "ii")])
     assert take_diagonals(Context(case.g), [node, whole]) == [node, whole]
+
+
+def test_a_name_does_not_make_an_array_that_only_its_diagonal_is_used_of() -> None:
+    case = Case()
+    whole = case.product()
     case.g.name(whole, "C")
-    assert take_diagonals(Context(case.g), [node]) == [node]
+    (better,) = take_diagonals(Context(case.g), [case.g.product("i", [(whole, "ii")])])
+    assert whole not in topological([better])
