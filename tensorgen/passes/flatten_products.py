@@ -43,8 +43,10 @@ def _round(context: Context, roots: Sequence[Node], effort: Effort) -> list[Node
     uses = Counter(child for node in order for child in children(node))
     uses.update(roots)
 
+    rules = [r for r in RULES if r.in_all_modes or context.cross_country]
+
     def rewritten(node: Node) -> Node:
-        for rule in RULES:
+        for rule in rules:
             node = rule.run(known, node)
         return node
 
@@ -103,6 +105,7 @@ RULES = (
         needs="an inner product that is used once, or larger than its factors",
         ends="each step has one product less",
         run=open_products,
+        in_all_modes=True,
     ),
     Rule(
         "distribute_products",
@@ -110,6 +113,7 @@ RULES = (
         needs="a sum of deltas or broadcasts; open factors, to see what is there",
         ends="the terms of a sum are fewer than its nodes; so many in all",
         run=distribute_products,
+        in_all_modes=True,
     ),
     Rule(
         "merge_sums",
@@ -117,6 +121,7 @@ RULES = (
         needs="an inner sum that is used once",
         ends="each step has one sum less",
         run=merge_sums,
+        in_all_modes=True,
     ),
     Rule(
         "factor_sums",

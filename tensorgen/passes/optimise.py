@@ -75,7 +75,8 @@ def _each(
 def _flattened(context: Context, plan: Plan) -> Plan:
     run = partial(flatten_products, context, plan.roots)
     flat = context.graph.effort.attempt(run, list(plan.roots))
-    return replace(plan.over(flat), derived=plan.roots)
+    derived = plan.roots if context.cross_country else ()
+    return replace(plan.over(flat), derived=derived)
 
 
 def _compressed(context: Context, plan: Plan) -> Plan:
@@ -130,10 +131,9 @@ PASSES = (
     Pass(
         "flatten_products",
         law="(A * B) * C = A * B * C, (A + D) * B = A * B + D * B and back",
-        needs="products in the shape that differentiation gave them",
+        needs="products as differentiation left them; a mode's own keep their order",
         ends="a fixed number of rounds",
         run=_flattened,
-        when=lambda context, plan: context.cross_country,
         optional=True,
         patient=True,
     ),

@@ -29,10 +29,15 @@ class Round:
         """Whether a product may be looked into where it is used.
 
         One that is used once may, and one that is larger than its factors: what it
-        is made of is worth more than sharing it. So may a mere scaling.
+        is made of is worth more than sharing it. So may a mere scaling. Where a mode
+        sets the order, no contraction is looked into, and only what would be spread
+        out: `s[k] * a[k, i] * b[k, j]` is folded while the sum over k is taken.
         """
         if not isinstance(node, Product) or node in self.named:
             return False
+        if not self.context.cross_country:
+            plain = not (node.inner or node.constraints)
+            return plain and grows(node, self.context.cost)
         if node in self.private or grows(node, self.context.cost):
             return True
         if node.inner or node.constraints:
@@ -45,3 +50,4 @@ class Rule(Law):
     """A law for one node, whose operands have been rewritten."""
 
     run: Callable[[Round, Node], Node]
+    in_all_modes: bool = False
