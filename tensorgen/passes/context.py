@@ -18,10 +18,10 @@ from tensorgen.passes.structure import Compressed
 class Context:
     """Where nodes are made, what they cost, and what is asked for.
 
-    Without `cross_country` products keep the shape that their mode gave them. With
-    `rates`, what changes less often is computed apart. The roots at the positions
-    `compressed` are derivative tensors, of which only the structure is computed, each
-    with the exchanges of axes under which it stays what it is.
+    Without `cross_country` contractions keep the order that their mode gave them, and
+    nothing is compressed. With `rates`, what changes less often is computed apart. The
+    roots at the positions `compressed` are derivative tensors, of which only the
+    structure is computed, each with the exchanges of axes that leave it what it is.
     """
 
     graph: Graph

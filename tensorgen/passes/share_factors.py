@@ -26,12 +26,10 @@ def share_factors(context: Context, roots: Sequence[Node]) -> list[Node]:
 
     Ends: each round leaves fewer factors over all products, or is the last.
     """
-    current = list(roots)
+    graph, current = context.graph, list(roots)
     while savings := _savings(current, context.cost):
         before = current
-        current = rebuild(
-            context.graph, current, lambda node: _with(context.graph, node, savings)
-        )
+        current = rebuild(graph, current, lambda node: _with(graph, node, savings))
         if current == before:
             break
     return current

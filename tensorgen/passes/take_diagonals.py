@@ -22,7 +22,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.passes.context import Context
 from tensorgen.passes.limits import DIAGONAL_ROUNDS
-from tensorgen.passes.rebuild import rebuild
+from tensorgen.passes.rebuild import rebuild, with_factors
 from tensorgen.passes.views import renamed
 
 
@@ -52,15 +52,7 @@ def _moved(graph: Graph, node: Node, once: set[Node]) -> Node:
     if not isinstance(node, Product):
         return node
     refs = [_diagonal(graph, ref) if ref.node in once else ref for ref in node.factors]
-    if refs == list(node.factors):
-        return node
-    return graph.product(
-        range(node.order),
-        refs,
-        coefficient=node.coefficient,
-        constraints=renamed(node, lambda label: label),
-        sizes=dict(enumerate(node.sizes)),
-    )
+    return with_factors(graph, node, refs)
 
 
 def _diagonal(graph: Graph, ref: Ref) -> Ref:

@@ -20,7 +20,7 @@ from tensorgen.passes.rebuild import rebuild, with_factors
 
 def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with symmetric matrices used in one order of their axes."""
-    symmetry = Symmetry(promised=True)
+    graph, symmetry = context.graph, Symmetry(promised=True)
 
     def turned(node: Node, labels: tuple[Label, ...]) -> tuple[Label, ...]:
         if len(labels) < 2 or labels[-2] <= labels[-1]:
@@ -40,7 +40,7 @@ def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
                 mirrored[k] = Ref(factor, (*labels[:-2], *labels[:-3:-1]))
                 best = min(
                     best,
-                    with_factors(context.graph, node, mirrored),
+                    with_factors(graph, node, mirrored),
                     key=lambda n: n.serial,
                 )
         return best
@@ -50,14 +50,14 @@ def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
         match node:
             case Product():
                 factors = [Ref(x, turned(x, labels)) for x, labels in node.factors]
-                found = with_factors(context.graph, node, factors)
+                found = with_factors(graph, node, factors)
                 return one_of_two(found) if isinstance(found, Product) else found
             case Sum(terms=terms):
                 parts = [(c, x, turned(x, labels)) for c, x, labels in terms]
-                return context.graph.sum(axes, parts)
+                return graph.sum(axes, parts)
             case Map():
                 args = [(x, turned(x, labels)) for x, labels in node.args]
-                return context.graph.map(node.function, axes, args)
+                return graph.map(node.function, axes, args)
         return node
 
-    return rebuild(context.graph, roots, visit)
+    return rebuild(graph, roots, visit)

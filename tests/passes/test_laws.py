@@ -9,6 +9,7 @@ import pytest
 
 from tensorgen.errors import Source
 from tensorgen.passes import flatten_products, optimise
+from tensorgen.passes.order_contractions import Contraction
 from tensorgen.pipeline import compile_spec
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -73,6 +74,11 @@ inputs: {A: [n, n], B: [n, n], C: [n, n]}
 functions:
   f: {expr: A @ C + B @ C}
 """
+REPEATED = """
+inputs: {A: [n, n], x: [n], a: [n], b: [n]}
+functions:
+  f: {expr: (a @ A @ x) * (b @ A @ x)}
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("use_symmetry", GRAM),
@@ -131,6 +137,15 @@ def test_without_a_rule_its_witness_is_another_text(
     rows[place] = replace(rows[place], run=lambda known, node: node)
     monkeypatch.setattr(flatten_products, "RULES", tuple(rows))
     assert text(spec) != before
+
+
+def test_without_sharing_a_repeated_product_is_computed_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = text(REPEATED)
+    assert "A_x = A @ x" in before
+    monkeypatch.setattr(Contraction, "shared", lambda product: None)
+    assert "A_x" not in text(REPEATED)
 
 
 def test_every_law_has_a_witness_and_says_what_it_is() -> None:
