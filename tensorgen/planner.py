@@ -21,9 +21,10 @@ from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.passes.context import Context, Plan
+from tensorgen.passes.cost import CostModel
 from tensorgen.passes.mirror_terms import Permutation, exchanges
-from tensorgen.passes.optimise import Plan, optimise
-from tensorgen.passes.use_symmetry import use_symmetry
+from tensorgen.passes.optimise import optimise
 from tensorgen.spec.model import InputSpec, Spec
 
 # What the docstring says of an argument under `wrt: {K: symmetric}`.
@@ -168,10 +169,13 @@ class Planner:
             self._planned[kind, order] = self._plan(kind, order)
         return self._planned[kind, order]
 
+    def context(self) -> Context:
+        """Return what the passes may ask, with nothing remembered of other plans."""
+        free = self.mode == "cross-country"
+        return Context(self.graph, CostModel(self.hints), cross_country=free)
+
     def _plan(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
         ways, names = self.ways(kind, order)
-        ways = [use_symmetry(self.graph, way) for way in ways]
-        cross_country = self.mode == "cross-country"
         tensors = range(*_tensor_roots(kind, len(ways[0]), len(self.wrt)))
         if kind == "value_gradient_hessian":
             plan = self._beside(ways[0][: tensors.start], self.planned("hessian", ()))
@@ -179,12 +183,7 @@ class Planner:
             compressed = {
                 k: self._exchanges(kind, k - tensors.start, order) for k in tensors
             }
-            plan = optimise(self.graph, ways, self.hints, cross_country, compressed)
-        # Once more: ordering makes new products, which may be transposes of others.
-        final = iter(use_symmetry(self.graph, plan.roots))
-        plan = replace(
-            plan, parts=tuple(tuple(next(final) for _ in part) for part in plan.parts)
-        )
+            plan = optimise(replace(self.context(), compressed=compressed), ways)
         parameters = [
             Parameter(
                 spec.name,
@@ -237,7 +236,7 @@ class Planner:
             for k, tensor in enumerate(tensors)
         ]
         roots = [*others, *(node for part in arrays for node in part)]
-        joint = optimise(self.graph, [roots], self.hints, self.mode == "cross-country")
+        joint = optimise(self.context(), [roots])
         nodes = iter(joint.roots)
         parts: list[tuple[Node, ...]] = [(next(nodes),) for _ in others]
         parts += [tuple(next(nodes) for _ in part) for part in arrays]

@@ -30,7 +30,6 @@ from tensorgen.passes.cut_stages import (
 )
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rate, Rates
-from tensorgen.passes.use_symmetry import use_symmetry
 from tensorgen.planner import PlannedFunction, Planner
 
 Lowered = Callable[[Sequence[Node], Sequence[str], Sequence[bool]], Written]
@@ -130,10 +129,7 @@ def _roots(planner: Planner, planned: PlannedFunction) -> list[tuple[Node, ...]]
 
 def _together(planner: Planner, roots: Sequence[Node], rates: Rates) -> list[Node]:
     """The roots of all methods as one plan, so that they share what they can."""
-    graph, cross_country = planner.graph, planner.mode == "cross-country"
-    roots = use_symmetry(graph, roots)
-    plan = optimise(graph, [roots], planner.hints, cross_country, rates=rates)
-    return use_symmetry(graph, plan.roots)
+    return list(optimise(replace(planner.context(), rates=rates), [roots]).roots)
 
 
 class ProblemBuilder:

@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 from tensorgen.calculus.derive import hessian, hvp, jacobian, jvp, vjp
 from tensorgen.ir.nodes import Node
 from tensorgen.ir.verify import verify
+from tensorgen.passes.context import Context
 from tensorgen.passes.optimise import optimise
 from tests.programs.graphs import RandomGraph
 
@@ -120,7 +121,7 @@ def test_plans_keep_the_values_of_their_roots(block: int, cross_country: bool) -
             [node, *jacobian(grown.graph, node, inputs, mode)]
             for mode in ("forward", "reverse")
         ]
-        plan = optimise(grown.graph, ways, {}, cross_country)
+        plan = optimise(Context(grown.graph, cross_country=cross_country), ways)
         verify([*plan.roots, *plan.formulas])
         wanted = grown.values(ways[0])
         for planned in (plan.roots, plan.formulas):

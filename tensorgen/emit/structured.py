@@ -21,6 +21,8 @@ from tensorgen.ir.nodes import Input, Node, Size, index_bound, topological
 from tensorgen.ir.printer import equation
 from tensorgen.lower import lower
 from tensorgen.operators.helpers import HELPERS
+from tensorgen.passes.context import Context
+from tensorgen.passes.cost import CostModel
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.structure import Compressed, StoredTerm
 from tensorgen.passes.views import Factor, Name
@@ -139,8 +141,8 @@ class Structure:
     ) -> Written:
         """Lower a node over the stored arrays; one of these alone, unless `fresh`."""
         # Right-hand sides are few, whatever other dims without hints are.
-        hints = {**self.hints, self.width: 1}
-        plan = optimise(self.graph, [[node]], hints, True)
+        cost = CostModel({**self.hints, self.width: 1})
+        plan = optimise(Context(self.graph, cost), [[node]])
         code = lower(
             self.graph,
             plan.roots,

@@ -39,6 +39,14 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import factor_sum
+from tensorgen.passes.limits import (
+    GROUPED_FACTORS,
+    GROUPINGS_BUILT,
+    SPREAD_FACTORS,
+    TERMS_OF_A_PATTERN,
+    TERMS_SPREAD_IN_ALL,
+    TERMS_THAT_SHARE,
+)
 from tensorgen.passes.link_elements import linked_terms
 from tensorgen.passes.mirror_terms import Permutation, mirror_terms
 from tensorgen.passes.structure import (
@@ -52,24 +60,6 @@ from tensorgen.passes.structure import (
 )
 from tensorgen.passes.take_apart import Parts, spread, take_apart, terms_of
 from tensorgen.passes.views import Factor, Name, Triple, labels_of
-
-SHARING = 8
-"""For more terms than this nobody looks for arrays that they could share."""
-
-EXACT = 6
-"""Terms of at most this many factors try every grouping (203 of them)."""
-
-KEPT = 12
-"""How many groupings are built to see which arrays are the same."""
-
-LONG = 8
-"""No term of more factors is made by spreading: products with it would be slow."""
-
-MOST = 128
-"""A sum of more terms is not looked at term by term."""
-
-MANY = 6
-"""More terms than this of one pattern are always one array: nobody could read them."""
 
 
 def compress(
@@ -102,10 +92,12 @@ def compress(
     if loose is not None:
         forms.insert(0, loose)
     looser = loose and _all_spread(graph, terms, large=True)
-    if looser and all(len(take_apart(graph, x).factors) <= LONG for x in looser):
+    if looser and all(
+        len(take_apart(graph, x).factors) <= SPREAD_FACTORS for x in looser
+    ):
         forms.append(looser)
     choices = [[[take_apart(graph, x)] for x in form] for form in forms]
-    few = [form for form in forms if len(form) <= SHARING]
+    few = [form for form in forms if len(form) <= TERMS_THAT_SHARE]
     choices += linked_terms(graph, derived or node, few)
     found = [_compressed(graph, node.dims, c, cost, symmetries) for c in choices]
     return min([dense, *found], key=lambda form: _held(form.arrays, cost))
@@ -116,7 +108,7 @@ def _all_spread(graph: Graph, terms: Sequence[Node], large: bool) -> list[Node] 
     found: list[Node] = []
     for k, term in enumerate(terms):
         found += spread(graph, term, large)
-        if len(found) + len(terms) - k - 1 > MOST:
+        if len(found) + len(terms) - k - 1 > TERMS_SPREAD_IN_ALL:
             return None
     return found
 
@@ -135,7 +127,7 @@ def _compressed(
             grouping
             for way in ways
             for grouping in _groupings(
-                graph, way, cost, whole=patterns.count(pattern) > MANY
+                graph, way, cost, whole=patterns.count(pattern) > TERMS_OF_A_PATTERN
             )
         ]
         for ways, pattern in zip(views, patterns, strict=True)
@@ -161,7 +153,7 @@ def _chosen(
         return _held(kept([term]), cost)
 
     chosen = [min(groupings, key=alone) for groupings in choices]
-    if len(chosen) > SHARING:
+    if len(chosen) > TERMS_THAT_SHARE:
         return chosen
     for k, groupings in enumerate(choices):
         rest = [term for m, term in enumerate(chosen) if m != k]
@@ -233,15 +225,15 @@ def _candidates(term: Parts, cost: CostModel) -> list[Partition]:
     Which arrays are the same shows only when they are built, so several are kept.
     """
     count = len(term.factors)
-    pool = list(_partitions(count) if count <= EXACT else _greedy(term, cost))
+    pool = list(_partitions(count) if count <= GROUPED_FACTORS else _greedy(term, cost))
     pieces = _pieces(term)
-    if count > EXACT >= len(pieces):
+    if count > GROUPED_FACTORS >= len(pieces):
         pool += [
             [[x for k in group for x in pieces[k]] for group in partition]
             for partition in _partitions(len(pieces))
         ]
     pool.sort(key=lambda partition: _estimate(term, partition, cost))
-    return [[[k] for k in range(count)], *pool[:KEPT]]
+    return [[[k] for k in range(count)], *pool[:GROUPINGS_BUILT]]
 
 
 def _pieces(term: Parts) -> list[list[int]]:
@@ -374,7 +366,7 @@ def _merged(
         # Along deltas one array is simpler, and worth a little more than its parts.
         sparse = group[0].ties or group[0].links
         limit = apart * len(group) if sparse and len(group) > 2 else apart
-        limit = float("inf") if len(group) > MANY else limit
+        limit = float("inf") if len(group) > TERMS_OF_A_PATTERN else limit
         if len(group) == 1 or cost.size(sizes.values()) > limit:
             merged += _paired(graph, group, cost)
             continue
@@ -403,7 +395,7 @@ def _paired(
 
     `a[i] * h[j] + b[i] * h[j]` becomes `(a[i] + b[i]) * h[j]`.
     """
-    if len(terms) > SHARING:
+    if len(terms) > TERMS_THAT_SHARE:
         return list(terms)
     before = _held(kept(terms), cost)
     for first, second in combinations(terms, 2):

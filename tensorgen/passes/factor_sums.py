@@ -13,20 +13,14 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Sum, topological
 from tensorgen.passes.cost import CostModel
+from tensorgen.passes.limits import (
+    CANDIDATES_A_SUM,
+    SHARE_OF_FACTORED,
+    TRIALS_A_SUM,
+    TRIALS_IN_ALL,
+)
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.views import Name, View, labels_of, rename
-
-MARGIN = 0.99
-"""A factored form must cost at most this share of the sum, so that it stays."""
-
-TRIALS = 8
-"""How many candidates are priced a sum."""
-
-BUDGET = 200
-"""After so many priced candidates, each rest of a sum prices only its first."""
-
-MOST = 600
-"""After so many over all sums of a graph, only what never costs moves outside."""
 
 
 @dataclass
@@ -62,7 +56,7 @@ def factor_sum(
     materialised. At the `root` of what is stored, a factor of all terms moves outside
     if no rest has one of its axes, deltas or not: it leaves an array without that axis.
     `opens` says which terms may be looked into; `effort` is that on the graph so far.
-    Ends: each step lowers the number of factors over all terms, and after BUDGET
+    Ends: each step lowers the number of factors over all terms, and after TRIALS_A_SUM
     trials no second one is made of a sum.
     """
     known: dict[Node, Node] = {}
@@ -78,14 +72,14 @@ def factor_sum(
     def tried(rest: Sum) -> Node:
         views = _views(rest, opens)
         found = sorted(_candidates(rest, views, cost, root), key=lambda c: -c.saving)
-        if spent.trials > MOST:
+        if spent.trials > TRIALS_IN_ALL:
             found = [candidate for candidate in found if candidate.free]
-        for candidate in found[:TRIALS]:
+        for candidate in found[:CANDIDATES_A_SUM]:
             spent.trials += 1
             better = _factored(graph, rest, views, candidate, again)
             if candidate.free or pays(graph, rest, better, cost):
                 return better
-            if spent.trials > before + BUDGET:
+            if spent.trials > before + TRIALS_A_SUM:
                 break
         return rest
 
@@ -200,7 +194,11 @@ def _renamed_rest(view: View, place: int, names: dict[Name, Name]) -> View:
 
 
 def pays(
-    graph: Graph, before: Node, after: Node, cost: CostModel, margin: float = MARGIN
+    graph: Graph,
+    before: Node,
+    after: Node,
+    cost: CostModel,
+    margin: float = SHARE_OF_FACTORED,
 ) -> bool:
     """Whether the best order of another form leaves at most this share of the cost."""
     first, second = (

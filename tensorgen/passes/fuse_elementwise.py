@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Ref, children, topological
+from tensorgen.passes.context import Context
 from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.views import opened
 
 
-def fuse_elementwise(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+def fuse_elementwise(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with nested products of arrays of one shape as n-ary ones.
 
     Only products without sums and deltas, of factors that have all labels, so that no
     more is computed than before; a value with several uses or a name stays apart.
     Ends: each fusion removes a node.
     """
+    graph = context.graph
     uses: dict[Node, int] = dict.fromkeys(roots, 1)
     for node in topological(roots):
         for child in children(node):

@@ -15,23 +15,17 @@ from itertools import combinations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, topological
+from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
+from tensorgen.passes.limits import CALLS_OF_A_PROBLEM, STEADY_FACTORS
 from tensorgen.passes.order_contractions import Contraction
 from tensorgen.passes.rates import Rate, Rates
 from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.search_trees import EXACT
 from tensorgen.passes.views import is_sparse
 
-CALLS = 20
-"""How many calls share what is computed once."""
 
-MOST = 6
-"""The most factors of one rate that all subsets are tried of."""
-
-
-def gather_steady(
-    graph: Graph, roots: Sequence[Node], rates: Rates, cost: CostModel
-) -> list[Node]:
+def gather_steady(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with steady factors and terms as operands of their own.
 
     Fires where the modelled cost of a call falls, with a share of what is computed
@@ -40,15 +34,9 @@ def gather_steady(
     at a point may serve one direction only. Ends: a product or sum that is gathered
     has fewer operands.
     """
-    return Gathering(graph, roots, rates, cost).run()
-
-
-def cost_of_a_call(roots: Sequence[Node], rates: Rates, cost: CostModel) -> float:
-    """The cost of all that `roots` need, of what never changes a share."""
-    return sum(
-        cost.work(node) / (CALLS if rates.of(node) == Rate.DATA else 1)
-        for node in topological(roots)
-    )
+    if context.rates is None:
+        return list(roots)
+    return Gathering(context.graph, roots, context.rates, context.cost).run()
 
 
 class Gathering:
@@ -98,7 +86,7 @@ class Gathering:
         steady = [
             k for k, (f, _) in enumerate(node.factors) if self.rates.of(f) <= rate
         ]
-        small = len(node.factors) <= EXACT and 2 <= len(steady) <= MOST
+        small = len(node.factors) <= EXACT and 2 <= len(steady) <= STEADY_FACTORS
         if node.constraints or not small or self.rates.of(node) <= rate:
             return None
         whole = Contraction(self.graph, node, self.cost)
@@ -149,7 +137,7 @@ class Gathering:
         """The share of a call in what is computed once."""
         if _pattern(group) in self.known:
             return 0.0
-        return _price(Contraction(self.graph, group, self.cost)) / CALLS
+        return _price(Contraction(self.graph, group, self.cost)) / CALLS_OF_A_PROBLEM
 
     def _each_time(self, node: Node) -> float:
         if isinstance(node, Product) and len(node.factors) > 1:

@@ -16,12 +16,10 @@ from itertools import combinations
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, Product, Sum
+from tensorgen.passes.limits import SPREAD_TERMS
 from tensorgen.passes.structure import Link, Tie
 from tensorgen.passes.take_apart import Parts, distributed, folded, take_apart, terms_of
 from tensorgen.passes.views import Name, labels_of
-
-TERMS = 64
-"""The most terms that a sum may have, before those of one pattern are added up."""
 
 
 def linked_terms(
@@ -87,7 +85,7 @@ def _added(
             done.append(first)
         else:
             waiting = [*parts, *waiting]
-        if len(waiting) + len(done) > TERMS:
+        if len(waiting) + len(done) > SPREAD_TERMS:
             return None
     views = [take_apart(graph, term, linked=True) for term in done]
     return _by_pattern(graph, views, node.dims)

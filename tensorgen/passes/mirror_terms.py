@@ -16,15 +16,13 @@ from dataclasses import replace
 from itertools import permutations, product
 
 from tensorgen.ir.dims import Dim
+from tensorgen.passes.limits import EXCHANGES_OF_INPUTS
 from tensorgen.passes.structure import StoredTerm, Tie
 
 Permutation = tuple[int, ...]
 """The new place of each axis."""
 
 Pattern = frozenset[Tie]
-
-MOST = 120
-"""More exchanges than those of five inputs are not tried."""
 
 
 def exchanges(lead: int, inputs: Sequence[tuple[str, int]]) -> tuple[Permutation, ...]:
@@ -50,7 +48,7 @@ def exchanges(lead: int, inputs: Sequence[tuple[str, int]]) -> tuple[Permutation
             for a in range(inputs[k][1])
         ]
         found.append((*range(lead), *own_axes))
-    return tuple(found[1 : MOST + 1])
+    return tuple(found[1 : EXCHANGES_OF_INPUTS + 1])
 
 
 def mirrored(term: StoredTerm, to: Permutation) -> StoredTerm:

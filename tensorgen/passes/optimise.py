@@ -1,136 +1,177 @@
-"""All passes, in order; the plan that the cost model prefers wins."""
+"""All passes, in order; the plan that the cost model prefers wins.
+
+Why this order. Laws that need what the user wrote come first: the transpose of a
+symmetric matrix, a diagonal of a product. Then chains of products are flattened, for a
+derivative's structure and the best order of its factors can only be seen in one n-ary
+product. The structure is taken while deltas still stand beside the factors: ordering
+would multiply them. Then comes what regroups factors, since ordering leaves pairs; then
+the order; and last what pairs alone show: elementwise pairs are fused, and products
+that the order made may be transposes of one another, or as steady as their factors.
+
+A pass that pays only sometimes is optional: the plans with and without it both go on.
+So do the ways to differentiate that optimisation starts from. The plan that holds least
+wins, among these the one that costs least.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
-from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.passes.compress import compress
-from tensorgen.passes.cost import CostModel
+from tensorgen.passes.context import Context, Law, Plan
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
-from tensorgen.passes.gather_steady import cost_of_a_call, gather_steady
-from tensorgen.passes.mirror_terms import Permutation
+from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
-from tensorgen.passes.rates import Rates
 from tensorgen.passes.share_factors import share_factors
-from tensorgen.passes.structure import Compressed
 from tensorgen.passes.take_diagonals import take_diagonals
 from tensorgen.passes.use_symmetry import use_symmetry
 
-NOTHING: Mapping[int, Sequence[Permutation]] = {}
-
 
 @dataclass(frozen=True)
-class Plan:
-    """What to compute for a list of roots.
+class Pass(Law):
+    """A law for all nodes of a plan.
 
-    `parts` has the nodes of each root: itself, or the arrays that its structure in
-    `tensors` keeps. `formulas` has each root in the form that reads best.
+    An `optional` pass leaves the plan without it a candidate. One that is not
+    `patient` gives up after many steps, and leaves the plan as it is.
     """
 
-    parts: tuple[tuple[Node, ...], ...]
-    tensors: tuple[Compressed | None, ...]
-    formulas: tuple[Node, ...]
+    run: Callable[[Context, Plan], Plan]
+    when: Callable[[Context, Plan], bool] = lambda context, plan: True
+    optional: bool = False
+    patient: bool = False
 
-    @property
-    def roots(self) -> tuple[Node, ...]:
-        """All nodes to compute, in order."""
-        return tuple(node for part in self.parts for node in part)
+    def applied(self, context: Context, plan: Plan) -> list[Plan]:
+        """The plans to go on with."""
+        if not self.when(context, plan):
+            return [plan]
+        run = partial(self.run, context, plan)
+        after = run() if self.patient else context.graph.effort.attempt(run, plan)
+        same = after.parts == plan.parts
+        return [after] if same or not self.optional else [after, plan]
 
 
-def optimise(
-    graph: Graph,
-    candidates: Sequence[Sequence[Node]],
-    hints: Mapping[str, int],
-    cross_country: bool,
-    compressed: Mapping[int, Sequence[Permutation]] = NOTHING,
-    rates: Rates | None = None,
-) -> Plan:
-    """Return the cheapest plan among equivalent lists of roots.
-
-    The roots at the positions `compressed` are derivative tensors, of which only the
-    structure is computed, each with the exchanges of axes under which it stays what
-    it is. Without `cross_country` products keep the shape that their
-    mode gave them, nothing is compressed, and only the order within each is chosen.
-    With `rates`, what changes less often is computed apart, where that pays.
-    """
-    cost = CostModel(hints)
-    plans = []
-    attempt = graph.effort.attempt
-    for given in candidates:
-        roots = take_diagonals(graph, given)
-        shapes = [roots]
-        if cross_country:
-            flat = attempt(partial(flatten_products, graph, roots, cost), roots)
-            shapes.insert(0, use_symmetry(graph, flat))
-        for k, shape in enumerate(shapes):
-            keep = compressed if cross_country and k == 0 else NOTHING
-            plans.append(_plan(graph, shape, roots, cost, keep, rates))
-
-    def price(plan: Plan) -> float:
-        if rates is None:
-            return cost.total(plan.roots)
-        return cost_of_a_call(plan.roots, rates, cost)
-
+def optimise(context: Context, ways: Sequence[Sequence[Node]]) -> Plan:
+    """Return the cheapest plan among those of equivalent lists of roots."""
+    plans = [Plan.of(way) for way in ways]
+    for law in PASSES:
+        plans = [after for plan in plans for after in law.applied(context, plan)]
+    cost = context.cost
     # Less to store comes first; the first of equals, so that ties depend on nothing.
-    return min(plans, key=lambda plan: (_held(plan, cost), price(plan)))
+    return min(plans, key=lambda plan: (plan.held(cost), context.price(plan.roots)))
 
 
-def _plan(
-    graph: Graph,
-    roots: Sequence[Node],
-    derived: Sequence[Node],
-    cost: CostModel,
-    compressed: Mapping[int, Sequence[Permutation]],
-    rates: Rates | None,
-) -> Plan:
-    attempt = graph.effort.attempt
-    tensors: list[Compressed | None] = [None] * len(roots)
-    for k, alike in compressed.items():
-        found = partial(compress, graph, roots[k], cost, alike, derived[k])
+def _each(
+    rewrite: Callable[[Context, Sequence[Node]], Iterable[Node]],
+) -> Callable[[Context, Plan], Plan]:
+    """A rewriting of roots as one of plans."""
+    return lambda context, plan: plan.over(rewrite(context, plan.roots))
+
+
+def _flattened(context: Context, plan: Plan) -> Plan:
+    run = partial(flatten_products, context, plan.roots)
+    flat = context.graph.effort.attempt(run, list(plan.roots))
+    derived = plan.roots if context.cross_country else ()
+    return replace(plan.over(flat), derived=derived)
+
+
+def _compressed(context: Context, plan: Plan) -> Plan:
+    tensors = list(plan.tensors)
+    attempt, roots = context.graph.effort.attempt, plan.roots
+    for k, alike in context.compressed.items() if plan.derived else ():
+        graph, cost = context.graph, context.cost
+        found = partial(compress, graph, roots[k], cost, alike, plan.derived[k])
         tensors[k] = attempt(found, None)
     parts = [
         (node,) if tensor is None else tensor.arrays
         for node, tensor in zip(roots, tensors, strict=True)
     ]
-    nodes = [node for part in parts for node in part]
-    if rates is not None:
-        nodes = attempt(partial(gather_steady, graph, nodes, rates, cost), nodes)
-    nodes = attempt(partial(share_factors, graph, nodes, cost), nodes)
-    nodes = _ordered(graph, nodes, cost)
-    if rates is not None:  # fusing has joined what is elementwise
-        nodes = attempt(partial(gather_steady, graph, nodes, rates, cost), nodes)
-    final = iter(nodes)
-    return Plan(
-        tuple(tuple(next(final) for _ in part) for part in parts),
-        tuple(tensors),
-        tuple(roots),
-    )
+    return replace(plan, parts=tuple(parts), tensors=tuple(tensors), formulas=roots)
 
 
-def _ordered(graph: Graph, nodes: Sequence[Node], cost: CostModel) -> list[Node]:
-    """The nodes with an order in each product, and no transpose computed anew.
-
-    Transposes are looked for before, where that pays, and again among the products
-    that the order has made.
-    """
-    nodes = list(nodes)
-    attempt = graph.effort.attempt
-    shapes = [nodes, attempt(partial(pair_transposes, graph, nodes), nodes)]
-    if shapes[0] == shapes[1]:
-        shapes.pop()
-    found = []
-    for shape in shapes:
-        pairs = order_contractions(graph, shape, cost)
-        fused = attempt(partial(fuse_elementwise, graph, pairs), pairs)
-        found.append(attempt(partial(pair_transposes, graph, fused), fused))
-    return min(found, key=cost.total)
+def _ordered(context: Context, roots: Sequence[Node]) -> list[Node]:
+    return order_contractions(context.graph, roots, context.cost)
 
 
-def _held(plan: Plan, cost: CostModel) -> float:
-    return sum(cost.size(node.dims) for part in plan.parts for node in part)
+SYMMETRY = Pass(
+    "use_symmetry",
+    law="S[j, i] = S[i, j] for a symmetric S",
+    needs="differentiation is over: entries of a symmetric input were independent",
+    ends="each use of a matrix is turned at most once",
+    run=_each(use_symmetry),
+)
+GATHERING = Pass(
+    "gather_steady",
+    law="a * b * c = (a * b) * c, where a and b change less often than c",
+    needs="it is known what changes how often",
+    ends="a product or sum that is gathered has fewer operands",
+    run=_each(gather_steady),
+)
+PAIRING = Pass(
+    "pair_transposes",
+    law="t[i, j] + t[j, i] = T[i, j] + T[j, i] with one T",
+    needs="terms that are dense arrays",
+    ends="T has fewer terms, and none of them transposes another",
+    run=_each(pair_transposes),
+)
+
+PASSES = (
+    SYMMETRY,
+    Pass(
+        "take_diagonals",
+        law="(A @ B)[i, i] = sum_k A[i, k] * B[k, i], and likewise for sums and maps",
+        needs="an array of which nothing but the diagonal is used",
+        ends="a diagonal moves towards the inputs",
+        run=_each(take_diagonals),
+    ),
+    Pass(
+        "flatten_products",
+        law="(A * B) * C = A * B * C, (A + D) * B = A * B + D * B and back",
+        needs="products as differentiation left them; a mode's own keep their order",
+        ends="a fixed number of rounds",
+        run=_flattened,
+        optional=True,
+        patient=True,
+    ),
+    # Flattening contracts with symmetric matrices from the other side.
+    replace(SYMMETRY, when=lambda context, plan: bool(plan.derived)),
+    Pass(
+        "compress",
+        law="a derivative tensor is what its structure says of the arrays it keeps",
+        needs="one sum of n-ary products; formulas show what it is before",
+        ends="each tensor is taken apart once",
+        run=_compressed,
+        patient=True,
+    ),
+    GATHERING,
+    Pass(
+        "share_factors",
+        law="a * b * c = (a * b) * c, where several products multiply a and b",
+        needs="n-ary products",
+        ends="each round leaves fewer factors over all products",
+        run=_each(share_factors),
+    ),
+    replace(PAIRING, optional=True),
+    Pass(
+        "order_contractions",
+        law="a product is any tree of products of two",
+        needs="n-ary products: what is grouped here stays so",
+        ends="each product is replaced by smaller ones, which are not revisited",
+        run=_each(_ordered),
+        patient=True,
+    ),
+    Pass(
+        "fuse_elementwise",
+        law="(a * b) * c = a * b * c for arrays of one shape",
+        needs="an inner product without a name that is used once",
+        ends="each fusion removes a node",
+        run=_each(fuse_elementwise),
+    ),
+    PAIRING,  # among what the order has made
+    GATHERING,  # fusing has joined what is elementwise
+    SYMMETRY,  # ordering makes products that are transposes of others
+)

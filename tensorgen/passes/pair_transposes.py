@@ -19,24 +19,23 @@ from math import factorial
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, Term
+from tensorgen.passes.context import Context
+from tensorgen.passes.limits import PERMUTATIONS_A_SUM
 from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.views import View, is_sparse
 
 Permutation = tuple[int, ...]
 
-MOST = 24
-"""The most permutations to try at once: those of four axes."""
 
-
-def pair_transposes(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+def pair_transposes(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with terms that permute one another as one term and its uses."""
 
-    turned = Turns(graph)
+    turned = Turns(context.graph)
 
     def visit(node: Node) -> Node:
-        return _paired(graph, node, turned) if isinstance(node, Sum) else node
+        return _paired(context.graph, node, turned) if isinstance(node, Sum) else node
 
-    return rebuild(graph, roots, visit)
+    return rebuild(context.graph, roots, visit)
 
 
 Turned = tuple[Fraction, Node]
@@ -159,7 +158,11 @@ def _groups(dims: Sequence[Dim]) -> Iterator[list[Permutation]]:
         size = order // count
         blocks = [tuple(range(k * size, (k + 1) * size)) for k in range(count)]
         alike = {tuple(dims[axis] for axis in block) for block in blocks}
-        if count * size == order and len(alike) == 1 and factorial(count) <= MOST:
+        if (
+            count * size == order
+            and len(alike) == 1
+            and factorial(count) <= PERMUTATIONS_A_SUM
+        ):
             yield [tuple(chain(*ordered)) for ordered in permutations(blocks)]
     for second in range(order):
         for first in range(second):

@@ -13,6 +13,7 @@ from itertools import combinations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Ref, topological
+from tensorgen.passes.context import Context
 from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel
 from tensorgen.passes.rebuild import rebuild, with_factors
 
@@ -20,13 +21,13 @@ Pair = tuple[Node, Node, tuple[int, ...]]
 """Two nodes, and for each axis of the second the axis of the first that it meets."""
 
 
-def share_factors(graph: Graph, roots: Sequence[Node], cost: CostModel) -> list[Node]:
+def share_factors(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with repeated pairs of factors computed once, largest first.
 
     Ends: each round leaves fewer factors over all products, or is the last.
     """
-    current = list(roots)
-    while savings := _savings(current, cost):
+    graph, current = context.graph, list(roots)
+    while savings := _savings(current, context.cost):
         before = current
         current = rebuild(graph, current, lambda node: _with(graph, node, savings))
         if current == before:

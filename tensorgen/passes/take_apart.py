@@ -9,6 +9,7 @@ from fractions import Fraction
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, Sum
+from tensorgen.passes.limits import AXES_OF_A_LARGE_SUM, DEPTH_OF_PRODUCTS, SPREAD_TERMS
 from tensorgen.passes.structure import Element, Link, Tie, is_axis
 from tensorgen.passes.views import (
     Factor,
@@ -19,15 +20,6 @@ from tensorgen.passes.views import (
     labels_of,
     rename,
 )
-
-TERMS = 64
-"""The most terms that a term may be spread into."""
-
-LARGE = 3
-"""Sums of so many axes may hold more than their terms are made of."""
-
-DEPTH = 4
-"""How deep products of products are looked into."""
 
 
 def terms_of(graph: Graph, node: Node) -> list[Node]:
@@ -51,7 +43,7 @@ def spread(graph: Graph, node: Node, large: bool = False) -> list[Node]:
     smaller arrays. The term itself where there would be too many.
     """
     waiting, done = [node], list[Node]()
-    while waiting and len(waiting) + len(done) <= TERMS:
+    while waiting and len(waiting) + len(done) <= SPREAD_TERMS:
         first, *rest = waiting
         terms = _opened(graph, first, large)
         if terms is None:
@@ -66,7 +58,7 @@ def _opened(graph: Graph, node: Node, large: bool) -> list[Node] | None:
     def terms(factor: Node) -> list[Node] | None:
         if not isinstance(factor, Sum):
             return None
-        if not (is_sparse(factor) or (large and factor.order >= LARGE)):
+        if not (is_sparse(factor) or (large and factor.order >= AXES_OF_A_LARGE_SUM)):
             return None
         return terms_of(graph, factor)
 
@@ -100,7 +92,7 @@ def _deep(node: Node) -> View:
     """A term n-ary: products of products down to what is not a product."""
     view = View(sizes=dict(enumerate(node.dims)))
     view.add(node, range(node.order), ("term", 0))
-    for depth in range(1, DEPTH):
+    for depth in range(1, DEPTH_OF_PRODUCTS):
         factors, view.factors = view.factors, []
         for k, (inner, labels) in enumerate(factors):
             view.add(inner, labels, (depth, k))

@@ -20,22 +20,21 @@ from tensorgen.ir.nodes import (
     children,
     topological,
 )
-from tensorgen.passes.rebuild import rebuild
+from tensorgen.passes.context import Context
+from tensorgen.passes.limits import DIAGONAL_ROUNDS
+from tensorgen.passes.rebuild import rebuild, with_factors
 from tensorgen.passes.views import renamed
 
-ROUNDS = 8
-"""How deep a diagonal is moved."""
 
-
-def take_diagonals(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+def take_diagonals(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with diagonals moved towards the inputs.
 
-    Fires on nodes that have no other use and no name: an array that is needed as a
+    Fires on nodes that have no other use, named or not: an array that is needed as a
     whole holds its diagonal. Ends: each round moves a diagonal to operands.
     """
     current = list(roots)
-    for _ in range(ROUNDS):
-        before, current = current, _round(graph, current)
+    for _ in range(DIAGONAL_ROUNDS):
+        before, current = current, _round(context.graph, current)
         if before == current:
             break
     return current
@@ -43,7 +42,7 @@ def take_diagonals(graph: Graph, roots: Sequence[Node]) -> list[Node]:
 
 def _round(graph: Graph, roots: Sequence[Node]) -> list[Node]:
     uses = Counter(c for node in topological(roots) for c in children(node))
-    kept = {*roots, *graph.names}
+    kept = {*roots}
     once = {node for node, count in uses.items() if count == 1 and node not in kept}
     return rebuild(graph, roots, lambda node: _moved(graph, node, once))
 
@@ -53,15 +52,7 @@ def _moved(graph: Graph, node: Node, once: set[Node]) -> Node:
     if not isinstance(node, Product):
         return node
     refs = [_diagonal(graph, ref) if ref.node in once else ref for ref in node.factors]
-    if refs == list(node.factors):
-        return node
-    return graph.product(
-        range(node.order),
-        refs,
-        coefficient=node.coefficient,
-        constraints=renamed(node, lambda label: label),
-        sizes=dict(enumerate(node.sizes)),
-    )
+    return with_factors(graph, node, refs)
 
 
 def _diagonal(graph: Graph, ref: Ref) -> Ref:

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Label, Map, Node, Product, Ref, Sum
 from tensorgen.operators.symmetry import Symmetry
+from tensorgen.passes.context import Context
 from tensorgen.passes.rebuild import rebuild, with_factors
 
 
-def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with symmetric matrices used in one order of their axes."""
-    symmetry = Symmetry(promised=True)
+    graph, symmetry = context.graph, Symmetry(promised=True)
 
     def turned(node: Node, labels: tuple[Label, ...]) -> tuple[Label, ...]:
         if len(labels) < 2 or labels[-2] <= labels[-1]:
@@ -39,7 +39,9 @@ def use_symmetry(graph: Graph, roots: Sequence[Node]) -> list[Node]:
                 mirrored = list(node.factors)
                 mirrored[k] = Ref(factor, (*labels[:-2], *labels[:-3:-1]))
                 best = min(
-                    best, with_factors(graph, node, mirrored), key=lambda n: n.serial
+                    best,
+                    with_factors(graph, node, mirrored),
+                    key=lambda n: n.serial,
                 )
         return best
 

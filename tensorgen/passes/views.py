@@ -17,11 +17,8 @@ from typing import Any
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Label, Lookup, Node, Product, Ref, Sum, triples
+from tensorgen.ir.nodes import Label, Lookup, Node, Product, Sum, triples
 from tensorgen.passes.cost import CostModel
-
-LIMIT = 12
-"""The most factors that a product may be viewed with."""
 
 Name = Hashable
 Factor = tuple[Node, tuple[Name, ...]]
@@ -151,31 +148,3 @@ def is_sparse(node: Node) -> bool:
             return any(is_sparse(term.node) for term in node.terms)
         case _:
             return False
-
-
-def separated(graph: Graph, node: Node) -> Node:
-    """Return a product with each connected group of factors as one factor.
-
-    `A[i, k] * B[k, j] * x[l]` becomes `C[i, j] * x[l]`, which is light to look
-    through though the contraction inside stays shared. Summed labels connect.
-    """
-    if not isinstance(node, Product) or node.constraints:
-        return node
-    groups: list[tuple[set[Label], list[Ref]]] = []
-    for ref in node.factors:
-        labels = {x for x in ref.labels if x >= node.order}
-        touched = [group for group in groups if group[0] & labels]
-        groups = [group for group in groups if not group[0] & labels]
-        merged = labels.union(*(group[0] for group in touched))
-        groups.append((merged, [r for group in touched for r in group[1]] + [ref]))
-    if len(groups) < 2 or not node.inner:
-        return node
-    view = View(node.coefficient)
-    view.sizes.update(enumerate(node.dims))
-    for summed, refs in groups:
-        if not summed:
-            view.factors.append(refs[0])
-            continue
-        kept = sorted({x for _, xs in refs for x in xs if x < node.order})
-        view.factors.append((graph.product(kept, refs), tuple(kept)))
-    return view.product(graph, range(node.order))

@@ -10,8 +10,9 @@ from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node, Product, Sum, children, topological
 from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.gather_steady import cost_of_a_call, gather_steady
+from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.rates import Rate, Rates
 from tests.passes.test_order_contractions import build, random_product
 
@@ -31,7 +32,7 @@ class Quadratic:
     def gathered(self, *others: Node) -> Node:
         """The product, gathered beside other roots."""
         roots = [self.product, *others]
-        return gather_steady(self.graph, roots, self.rates, self.cost)[0]
+        return gather_steady(Context(self.graph, self.cost, self.rates), roots)[0]
 
 
 def factors(node: Node) -> set[Node]:
@@ -81,7 +82,7 @@ def test_nothing_larger_than_its_parts_is_held() -> None:
     a, b = graph.input("a", ["n"]), graph.input("b", ["n"])
     Z = graph.input("Z", ["n", "n"])
     node = graph.einsum("i,j,ij->ij", a, b, Z)
-    found = gather_steady(graph, [node], Rates([Z]), CostModel({"n": 100}))
+    found = gather_steady(Context(graph, CostModel({"n": 100}), Rates([Z])), [node])
     assert found == [node]
 
 
@@ -91,7 +92,9 @@ def test_at_a_point_only_elementwise_products_are_gathered() -> None:
     s, t = graph.input("s", ["m"]), graph.input("t", ["m"])
     rates = Rates([A, s, t], [d])
     node = graph.einsum("ki,k,k,kj,j->i", A, s, t, A, d)
-    (found,) = gather_steady(graph, [node], rates, CostModel({"m": 2000, "n": 2}))
+    (found,) = gather_steady(
+        Context(graph, CostModel({"m": 2000, "n": 2}), rates), [node]
+    )
     assert factors(found) == {A, d, graph.einsum("k,k->k", s, t)}
 
 
@@ -99,7 +102,7 @@ def test_terms_of_the_data_are_added_first() -> None:
     graph = Graph()
     a, b, x = (graph.input(name, ["n"]) for name in "abx")
     node = graph.add(a, x, b)
-    (found,) = gather_steady(graph, [node], Rates([x]), CostModel({}))
+    (found,) = gather_steady(Context(graph, CostModel({}), Rates([x])), [node])
     assert isinstance(found, Sum)
     assert factors(found) == {x, graph.add(a, b)}
 
@@ -114,7 +117,7 @@ def test_gathering_keeps_the_value_and_never_costs_more(seed: int) -> None:
     inputs = {n.name: n for n in topological([node]) if hasattr(n, "name")}
     names = sorted(inputs)
     rates = Rates([inputs[names[seed % len(names)]]], [inputs[names[-1]]])
-    (found,) = gather_steady(graph, [node], rates, CostModel({}))
+    (found,) = gather_steady(Context(graph, CostModel({}), rates), [node])
     verify([found])
     rng = np.random.default_rng(seed)
     arrays = [rng.normal(size=[sizes[i] for i in x]) for x in left.split(",")]
@@ -128,9 +131,9 @@ def test_gathering_keeps_the_value_and_never_costs_more(seed: int) -> None:
 def test_what_never_changes_costs_a_call_a_share() -> None:
     case = Quadratic(2000, 10)
     gram = case.graph.einsum("ki,kj->ij", case.X, case.X)
-    share = cost_of_a_call([gram], case.rates, case.cost)
+    share = Context(case.graph, case.cost, case.rates).price([gram])
     assert share == pytest.approx(case.cost.total([gram]) / 20)
     # And what changes, all of what it costs.
     applied = case.graph.einsum("ki,i->k", case.X, case.d)
-    each = cost_of_a_call([applied], case.rates, case.cost)
+    each = Context(case.graph, case.cost, case.rates).price([applied])
     assert each == pytest.approx(case.cost.total([applied]))

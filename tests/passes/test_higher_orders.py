@@ -10,8 +10,8 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Product, topological
 from tensorgen.lang import elaborate
 from tensorgen.operators.stable import StableForms
+from tensorgen.passes.context import Plan
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.optimise import Plan
 from tensorgen.planner import Planner
 from tensorgen.spec.read import read_spec
 

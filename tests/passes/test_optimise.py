@@ -15,13 +15,11 @@ from tensorgen.ir.nodes import Map, Node, Product, Sum, is_zero, topological
 from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
+from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.factor_sums import MOST, Effort, factor_sum
-from tensorgen.passes.flatten_products import (
-    MOST_TERMS,
-    Flattening,
-    flatten_products,
-)
+from tensorgen.passes.factor_sums import Effort, factor_sum
+from tensorgen.passes.flatten_products import flatten_products
+from tensorgen.passes.limits import DISTRIBUTED_TERMS_IN_ALL, TRIALS_IN_ALL
 from tensorgen.passes.optimise import optimise
 from tests.passes.programs import chain, network
 
@@ -33,7 +31,7 @@ def test_a_networks_hessian_holds_no_fourth_order_tensor_but_the_result() -> Non
     first = net.weights[0]
     block = hessian(net.graph, net.loss, [first], "reverse", "forward")[first, first]
     start = time.perf_counter()
-    (flat,) = flatten_products(net.graph, [block], COST)
+    (flat,) = flatten_products(Context(net.graph, COST), [block])
     assert time.perf_counter() - start < 4
     verify([flat])
     assert isinstance(flat, Product)
@@ -48,7 +46,7 @@ def test_the_hessian_of_logsumexp_stays_diagonal_plus_rank_one() -> None:
     exps = graph.map("exp", "i", [(x, "i")])
     f = graph.map("log", (), [(graph.einsum("i->", exps), ())])
     block = hessian(graph, f, [x], "reverse", "forward")[x, x]
-    (flat,) = flatten_products(graph, [block], COST)
+    (flat,) = flatten_products(Context(graph, COST), [block])
     assert isinstance(flat, Sum)
     products = [t.node for t in flat.terms if isinstance(t.node, Product)]
     assert [bool(p.constraints) for p in products] == [True, False]
@@ -73,7 +71,7 @@ def test_after_many_trials_only_what_never_costs_is_factored() -> None:
         found = factor_sum(graph, node, COST, lambda term: True, effort=effort)
         return isinstance(found, Product)
 
-    spent = Effort(trials=MOST + 1)
+    spent = Effort(trials=TRIALS_IN_ALL + 1)
     assert factored(priced, Effort())
     assert not factored(priced, spent)
     assert factored(free, spent)
@@ -92,9 +90,9 @@ def test_after_many_terms_nothing_is_distributed() -> None:
         ],
     )
     node = graph.product("jk", [(a, "ij"), (sparse, "ik")])
-    for terms, kind in ((0, Sum), (MOST_TERMS + 1, Product)):
-        flattening = Flattening(graph, [node], COST, Effort(terms=terms))
-        (flat,) = flattening.run()
+    for terms, kind in ((0, Sum), (DISTRIBUTED_TERMS_IN_ALL + 1, Product)):
+        effort = Effort(terms=terms)
+        (flat,) = flatten_products(Context(graph, COST), [node], effort)
         assert isinstance(flat, kind)
 
 
@@ -108,7 +106,10 @@ def test_all_modes_agree_in_value_for_a_network(mode: Mode) -> None:
     w = net.weights[0]
     plain = hessian(graph, net.loss, [w], "reverse", "forward")[w, w]
     (expected,) = evaluate([plain], arguments, FUNCTIONS, OPERATORS)
-    plan = optimise(graph, hessians(graph, request, mode), {}, mode == "cross-country")
+    plan = optimise(
+        Context(graph, cross_country=mode == "cross-country"),
+        hessians(graph, request, mode),
+    )
     verify(plan.roots)
     (got,) = evaluate(plan.roots, arguments, FUNCTIONS, OPERATORS)
     np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-12)
@@ -122,7 +123,10 @@ def test_the_modes_differ_in_flops_for_a_chain() -> None:
     for mode in MODES:
         graph, f, x = chain()
         ways = jacobians(graph, Request(f, (x,), {}), mode)
-        plan = optimise(graph, ways, hints, mode == "cross-country")
+        plan = optimise(
+            Context(graph, CostModel(hints), cross_country=mode == "cross-country"),
+            ways,
+        )
         flops[mode] = CostModel(hints).total_flops(plan.roots)
     assert flops["cross-country"] < flops["reverse"] < flops["forward"]
 
@@ -133,7 +137,12 @@ def test_the_modes_differ_in_flops_for_a_networks_hessian() -> None:
         net = network(4)
         request = Request(net.loss, (net.weights[0],), {})
         ways = hessians(net.graph, request, mode)
-        plan = optimise(net.graph, ways, {"n": 50}, mode == "cross-country")
+        plan = optimise(
+            Context(
+                net.graph, CostModel({"n": 50}), cross_country=mode == "cross-country"
+            ),
+            ways,
+        )
         flops[mode] = CostModel({"n": 50}).total_flops(plan.roots)
     assert flops["cross-country"] < flops["reverse"] < flops["forward"]
 
@@ -147,7 +156,7 @@ def test_repeated_squaring_stays_small() -> None:
     f = graph.einsum("ii->", node)
     start = time.perf_counter()
     (gradient,) = vjp(graph, f, graph.constant(1), [x])
-    plan = optimise(graph, [[gradient]], {}, True)
+    plan = optimise(Context(graph), [[gradient]])
     assert time.perf_counter() - start < 10
     assert len(topological(plan.roots)) < 200
 
@@ -157,7 +166,7 @@ def test_a_deep_network_takes_time_linear_in_depth() -> None:
     for depth in (50, 200):
         net = network(depth)
         gradients = vjp(net.graph, net.loss, net.graph.constant(1), net.weights)
-        plan = optimise(net.graph, [[net.loss, *gradients]], {}, True)
+        plan = optimise(Context(net.graph), [[net.loss, *gradients]])
         sizes[depth] = len(topological(plan.roots))
     assert sizes[200] < 4.2 * sizes[50]
 
@@ -166,7 +175,7 @@ def test_common_factors_move_outside_when_that_is_cheaper() -> None:
     graph = Graph()
     a, b, c = (graph.input(n, ["n", "n"]) for n in "abc")
     left, right = graph.einsum("ij,jk->ik", a, c), graph.einsum("ij,jk->ik", b, c)
-    (flat,) = flatten_products(graph, [graph.add(left, right)], COST)
+    (flat,) = flatten_products(Context(graph, COST), [graph.add(left, right)])
     assert isinstance(flat, Product)
     assert sorted(type(ref.node).__name__ for ref in flat.factors) == ["Input", "Sum"]
 
@@ -177,7 +186,7 @@ def test_common_factors_stay_inside_when_that_is_cheaper() -> None:
     u, v, w, z = (graph.input(n, ["n"]) for n in "uvwz")
     c = graph.input("c", ["n", "n"])
     terms = [graph.einsum("i,j,jk->ik", p, q, c) for p, q in ((u, v), (w, z))]
-    (flat,) = flatten_products(graph, [graph.add(*terms)], COST)
+    (flat,) = flatten_products(Context(graph, COST), [graph.add(*terms)])
     assert isinstance(flat, Sum)
 
 
@@ -196,7 +205,7 @@ def test_a_sum_of_outer_products_is_contracted_term_by_term() -> None:
     factors = [(e, "k"), (centred, "klj"), (X, "li")]
     covariance = graph.product("ij", factors, constraints=later)
     hints = {"n": 500, "p": 8}
-    plan = optimise(graph, [[covariance]], hints, True)
+    plan = optimise(Context(graph, CostModel(hints)), [[covariance]])
     assert max(node.order for node in topological(plan.roots)) == 2
     rng = np.random.default_rng(0)
     arguments = {"X": rng.random((4, 2)), "S": rng.random((4, 4)), "e": rng.random(4)}
@@ -225,7 +234,7 @@ def test_a_product_of_differences_keeps_its_digits() -> None:
     w = graph.input("w", ["n", "n"])
     first, second = (graph.sum("ikj", [(1, v, "ik"), (-1, v, "jk")]) for v in (x, y))
     f = graph.product("k", [(w, "ij"), (first, "ikj"), (second, "ikj")])
-    plan = optimise(graph, [[f]], {"n": 1000, "d": 10}, True)
+    plan = optimise(Context(graph, CostModel({"n": 1000, "d": 10})), [[f]])
     rng = np.random.default_rng(0)
     arguments = {"w": rng.random((4, 4))}
     arguments.update({name: 1e5 + rng.random((4, 2)) for name in "xy"})
@@ -283,5 +292,7 @@ def test_a_difference_is_expanded_only_where_that_is_far_cheaper(
     x, z = graph.input("x", ["n"]), graph.input("z", ["m"])
     difference = graph.sum("ij", [(1, x, "i"), (-1, z, "j")])
     whole = graph.product((), [(weights, "ij"), (difference, "ij")])
-    (flat,) = flatten_products(graph, [whole], CostModel({"n": size, "m": size}))
+    (flat,) = flatten_products(
+        Context(graph, CostModel({"n": size, "m": size})), [whole]
+    )
     assert isinstance(flat, Sum) == expanded

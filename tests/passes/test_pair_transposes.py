@@ -12,6 +12,7 @@ from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node, Product, Sum, topological
 from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.passes.context import Context
 from tensorgen.passes.pair_transposes import pair_transposes
 
 RNG = np.random.default_rng(0)
@@ -38,11 +39,11 @@ def operands(graph: Graph) -> tuple[Node, Node, Node, Node, Node]:
 
 def paired(graph: Graph, node: Node) -> Node:
     """The node after the pass, whose value has not changed."""
-    (found,) = pair_transposes(graph, [node])
+    (found,) = pair_transposes(Context(graph), [node])
     verify([found])
     old, new = evaluate([node, found], ARGUMENTS, FUNCTIONS, OPERATORS)
     np.testing.assert_allclose(new, old, rtol=1e-13)
-    (again,) = pair_transposes(graph, [found])
+    (again,) = pair_transposes(Context(graph), [found])
     assert again is found
     return found
 

@@ -8,6 +8,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node, Product, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.share_factors import share_factors
 
@@ -29,7 +30,7 @@ def test_an_elementwise_product_of_several_contractions_is_made_once() -> None:
         graph.scale(graph.einsum("ij,ij->ji", K, D), 3),
         graph.einsum("ji,ij->i", K, D),  # another pair: a transpose
     ]
-    shared = share_factors(graph, roots, CostModel({}))
+    shared = share_factors(Context(graph), roots)
     assert (products_of(roots, K, D), products_of(shared, K, D)) == (4, 2)
     rng = np.random.default_rng(0)
     arguments = {"K": rng.random((3, 3)), "D": rng.random((3, 3)), "x": rng.random(3)}
@@ -37,7 +38,7 @@ def test_an_elementwise_product_of_several_contractions_is_made_once() -> None:
     after = evaluate(shared, arguments, FUNCTIONS, OPERATORS)
     for got, expected in zip(after, before, strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-13)
-    assert share_factors(graph, roots, CostModel({"n": 2})) == roots
+    assert share_factors(Context(graph, CostModel({"n": 2})), roots) == roots
 
 
 def test_diagonals_are_no_pairs() -> None:
@@ -45,4 +46,4 @@ def test_diagonals_are_no_pairs() -> None:
     K, D = (graph.input(name, ["n", "n"]) for name in "KD")
     for first, second in ((K, D), (D, K)):
         roots = [graph.einsum(f"ii,ij->{out}", first, second) for out in "ij"]
-        assert share_factors(graph, roots, CostModel({})) == roots
+        assert share_factors(Context(graph), roots) == roots

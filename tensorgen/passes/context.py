@@ -1,0 +1,88 @@
+"""What the passes work on, and what they may ask while they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node, topological
+from tensorgen.passes.cost import CostModel
+from tensorgen.passes.limits import CALLS_OF_A_PROBLEM
+from tensorgen.passes.mirror_terms import Permutation
+from tensorgen.passes.rates import Rate, Rates
+from tensorgen.passes.structure import Compressed
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where nodes are made, what they cost, and what is asked for.
+
+    Without `cross_country` contractions keep the order that their mode gave them, and
+    nothing is compressed. With `rates`, what changes less often is computed apart. The
+    roots at the positions `compressed` are derivative tensors, of which only the
+    structure is computed, each with the exchanges of axes that leave it what it is.
+    """
+
+    graph: Graph
+    cost: CostModel = field(default_factory=lambda: CostModel({}))
+    rates: Rates | None = None
+    cross_country: bool = True
+    compressed: Mapping[int, Sequence[Permutation]] = field(default_factory=dict)
+
+    def price(self, roots: Sequence[Node]) -> float:
+        """The cost of a call: all that is needed, of what never changes a share."""
+        rates = self.rates
+        if rates is None:
+            return self.cost.total(roots)
+        return sum(
+            self.cost.work(node)
+            / (CALLS_OF_A_PROBLEM if rates.of(node) == Rate.DATA else 1)
+            for node in topological(roots)
+        )
+
+
+@dataclass(frozen=True)
+class Law:
+    """What is equal (`law`), what must hold before, and why rewriting terminates."""
+
+    name: str
+    law: str
+    needs: str
+    ends: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to compute for a list of roots.
+
+    `parts` has the nodes of each root: itself, or the arrays that its structure in
+    `tensors` keeps. `formulas` has each root in the form that reads best, `derived`
+    as the calculus left it, if it has been flattened.
+    """
+
+    parts: tuple[tuple[Node, ...], ...]
+    tensors: tuple[Compressed | None, ...]
+    formulas: tuple[Node, ...]
+    derived: tuple[Node, ...] = ()
+
+    @staticmethod
+    def of(roots: Sequence[Node]) -> Plan:
+        """The plan to compute roots as they stand."""
+        parts = tuple((node,) for node in roots)
+        return Plan(parts, (None,) * len(roots), tuple(roots))
+
+    @property
+    def roots(self) -> tuple[Node, ...]:
+        """All nodes to compute, in order."""
+        return tuple(node for part in self.parts for node in part)
+
+    def over(self, roots: Iterable[Node]) -> Plan:
+        """The same plan with other nodes in the places of its roots."""
+        left = iter(roots)
+        parts = tuple(tuple(next(left) for _ in part) for part in self.parts)
+        return replace(self, parts=parts)
+
+    def held(self, cost: CostModel) -> float:
+        """How many numbers the roots are."""
+        return sum(cost.size(node.dims) for node in self.roots)

@@ -1,0 +1,95 @@
+"""Distribute: a product with a sum is a sum of products, where these are light.
+
+The terms of a derivative that carry deltas cost next to nothing apart, and a sum of
+broadcasts is larger than what it is made of.
+"""
+
+from __future__ import annotations
+
+from tensorgen.ir.nodes import Node, Product, Sum
+from tensorgen.passes.factor_sums import pays
+from tensorgen.passes.limits import (
+    DISTRIBUTED_TERMS,
+    DISTRIBUTED_TERMS_IN_ALL,
+    SHARE_OF_EXPANDED,
+)
+from tensorgen.passes.rounds import Round
+from tensorgen.passes.views import View, grows, is_sparse, renamed
+
+
+def distribute_products(known: Round, node: Node) -> Node:
+    """Return the sum of a product with each term of one of its factors."""
+    if not isinstance(node, Product):
+        return node
+    sums = [(k, f) for k, (f, _) in enumerate(node.factors) if isinstance(f, Sum)]
+    sums.sort(key=lambda place: not is_sparse(place[1]))
+    for k, factor in sums:
+        if _lightens(known, node, factor):
+            return _distributed(known, node, k, factor)
+    cost = known.context.cost
+    for k, factor in sums:
+        if _is_only_difference(known, node, factor):
+            apart = _distributed(known, node, k, factor)
+            if pays(known.context.graph, node, apart, cost, SHARE_OF_EXPANDED):
+                return apart
+    return node
+
+
+def _lightens(known: Round, node: Product, factor: Sum) -> bool:
+    """Whether a product moves into a sum: one of deltas, or of broadcasts.
+
+    Must not fire on sums of plain arrays, which are cheaper added first, nor on
+    a difference of arguments, which has more digits than that of their products.
+    """
+    if len(factor.terms) > DISTRIBUTED_TERMS or factor in known.named:
+        return False
+    if known.effort.terms > DISTRIBUTED_TERMS_IN_ALL:
+        return False
+    if is_sparse(factor):
+        return len(node.factors) > 1 or bool(node.inner)
+    grown = bool(node.inner) and grows(factor, known.context.cost)
+    return grown and not _compares(factor)
+
+
+def _is_only_difference(known: Round, node: Product, factor: Sum) -> bool:
+    """Whether a product may move into a difference, if that is far cheaper.
+
+    `(x[i] - x[j]) * (y[i] - y[j])` keeps its digits where all x are large and
+    alike; `x[i] * y[i] - x[i] * y[j] - ...` never does. A single difference loses
+    no more than its arguments have lost.
+    """
+    if not (node.inner and grows(factor, known.context.cost)):
+        return False
+    return [f for f, _ in node.factors if isinstance(f, Sum) and _compares(f)] == [
+        factor
+    ]
+
+
+def _compares(node: Sum) -> bool:
+    """Whether a sum is a difference of arrays that broadcast."""
+    return any(t.node.order < node.order for t in node.terms) and (
+        len({term.coefficient > 0 for term in node.terms}) == 2 and not is_sparse(node)
+    )
+
+
+def _distributed(known: Round, node: Product, place: int, factor: Sum) -> Node:
+    """The sum of the product with each term in the factor's place."""
+    graph = known.context.graph
+    labels = node.factors[place].labels
+    known.effort.terms += len(factor.terms)
+    terms = []
+    axes = range(node.order)
+    for term in factor.terms:
+        view = View(node.coefficient * term.coefficient)
+        view.sizes.update(enumerate(node.sizes))
+        for k, (other, xs) in enumerate(node.factors):
+            if k != place:
+                view.add(other, xs)
+        view.constraints += renamed(node, lambda label: label)
+        inside = [labels[a] for a in term.labels]
+        view.add(term.node, inside, "term" if known.opens(term.node) else None)
+        product = known.again(view.product(graph, axes))
+        known.private.add(product)
+        terms.append((1, product, axes))
+    whole = graph.sum(axes, terms, dict(enumerate(node.dims)))
+    return known.again(whole)

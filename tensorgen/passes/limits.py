@@ -1,0 +1,87 @@
+"""How far the passes look: what bounds their work, and where one form is preferred.
+
+What is bounded here grows with a power of a spec or faster; the numbers are as large
+as examples need, and so small that planning takes seconds. The bounds on the search for
+an order stand beside it, in `search_trees`, and the unit of costs in `cost`.
+"""
+
+# Shares of the modelled cost: below them another form is taken.
+
+SHARE_OF_EXPANDED = 0.5
+"""A product moves into a difference, which costs digits, only for half the cost."""
+
+SHARE_OF_FACTORED = 0.99
+"""A factored form must cost less than the sum by a margin, or they would alternate."""
+
+CALLS_OF_A_PROBLEM = 20
+"""Calls that share what is computed once: an iterative solver makes about as many."""
+
+# Rounds over a graph.
+
+FLATTENING_ROUNDS = 3
+"""A later round sees what an earlier one has uncovered; a fourth found nothing yet."""
+
+DIAGONAL_ROUNDS = 8
+"""How many operands deep a diagonal is moved: one a round."""
+
+# Factors of a product.
+
+OPENED_FACTORS = 12
+"""In a product seen n-ary: a few more than the search for an order takes exactly."""
+
+STEADY_FACTORS = 6
+"""Of one rate: all their subsets (57 of two and more) are priced."""
+
+GROUPED_FACTORS = 6
+"""In a term of a structure: every grouping (203 of them) is tried."""
+
+SPREAD_FACTORS = 8
+"""In a term made by spreading: products with longer ones would be slow."""
+
+DEPTH_OF_PRODUCTS = 4
+"""How many products deep a term of a structure is looked into."""
+
+# Terms of a sum.
+
+DISTRIBUTED_TERMS = 64
+"""Of a sum into which a product moves."""
+
+DISTRIBUTED_TERMS_IN_ALL = 2000
+"""Over a whole graph; after so many nothing is distributed any more."""
+
+SPREAD_TERMS = 64
+"""Into which a term of a structure may be spread, before those alike are added up."""
+
+TERMS_SPREAD_IN_ALL = 128
+"""A sum of more terms is not looked at term by term."""
+
+TERMS_THAT_SHARE = 8
+"""For more terms of a structure nobody looks for arrays that they could share."""
+
+TERMS_OF_A_PATTERN = 6
+"""More terms of one pattern are always one array: nobody could read them."""
+
+# Candidates.
+
+CANDIDATES_A_SUM = 8
+"""Common factors that are priced for a sum, the largest saving first."""
+
+TRIALS_A_SUM = 200
+"""Priced candidates after which each rest of a sum prices only its first."""
+
+TRIALS_IN_ALL = 600
+"""Priced candidates over a graph after which only what never costs moves outside."""
+
+GROUPINGS_BUILT = 12
+"""Groupings of a term that are built to see which arrays are the same."""
+
+# Axes.
+
+PERMUTATIONS_A_SUM = 24
+"""Permutations of axes that are tried at once: those of four."""
+
+EXCHANGES_OF_INPUTS = 120
+"""Exchanges under which a derivative stays what it is: those of five inputs."""
+
+AXES_OF_A_LARGE_SUM = 3
+"""Sums of so many axes may hold more than their terms are made of."""

@@ -1,0 +1,155 @@
+"""Each law has a witness: a spec whose text is another one without it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tensorgen.errors import Source
+from tensorgen.passes import flatten_products, optimise
+from tensorgen.passes.order_contractions import Contraction
+from tensorgen.pipeline import compile_spec
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+LIKELIHOOD = """
+inputs: {K: {shape: [n, n], spd: true}, y: [n]}
+functions:
+  f: {expr: 'y @ solve(K, y) + logdet(K)', wrt: K, emit: [value, gradient]}
+"""
+GRAM = """
+inputs: {X: [n, m], y: [n]}
+functions:
+  f:
+    expr: y @ solve(X @ X.T, y) + logdet(X @ X.T)
+    wrt: X
+    emit: [gradient, hvp]
+"""
+DIAGONAL = """
+inputs: {A: [n, n], B: [n, n], x: [n]}
+functions:
+  f: {expr: 'sum(exp(A @ B)[i, i] * x[i], i)'}
+"""
+HESSIAN = """
+inputs: {x: [n], A: [n, n], b: [n]}
+functions:
+  f: {expr: sin(x @ A @ x) * (b @ x), wrt: x, emit: [hessian]}
+"""
+LEAST_SQUARES = """
+dims: {m: 1000, n: 10}
+inputs: {X: [m, n], y: [m], w: [n]}
+functions:
+  f: {expr: norm(X @ w - y)**2 + sum(w**4), wrt: w, emit: [problem]}
+"""
+LOGISTIC = """
+inputs: {X: [m, n], y: [m], w: [n]}
+functions:
+  f: {expr: 'sum(log(1 + exp(-y * (X @ w))))', wrt: w, emit: [problem]}
+"""
+PERMUTED = """
+inputs: {X: [m, n], Y: [m, n], Z: [m, n]}
+functions:
+  f:
+    expr: |
+      einsum('ki,kj,kl->ijl', X, Y, Z) + einsum('ki,kj,kl->jil', X, Y, Z)
+      + einsum('ki,kj,kl->lij', X, Y, Z) + einsum('ki,kj,kl->ilj', X, Y, Z)
+      + einsum('ki,kj,kl->lji', X, Y, Z) + einsum('ki,kj,kl->jli', X, Y, Z)
+"""
+SCALED = """
+inputs: {A: [n, m], w: [m]}
+functions:
+  f:
+    where: W[i, k] = A[i, k] * w[k]
+    expr: W @ exp(W).T + exp(W) @ diag(w) @ A.T
+"""
+NORMS = """
+inputs: {X: [m, n], W: [n, p]}
+functions:
+  f: {expr: 'sum(norm(X @ W, axis=1))', wrt: W, emit: [gradient]}
+"""
+SUMS = """
+inputs: {A: [n, n], B: [n, n], C: [n, n]}
+functions:
+  f: {expr: A @ C + B @ C}
+"""
+REPEATED = """
+inputs: {A: [n, n], x: [n], a: [n], b: [n]}
+functions:
+  f: {expr: (a @ A @ x) * (b @ A @ x)}
+"""
+# In the order of the tables: a law may stand in several places.
+PASSES = (
+    ("use_symmetry", GRAM),
+    ("take_diagonals", DIAGONAL),
+    ("flatten_products", HESSIAN),
+    ("use_symmetry", GRAM),
+    ("compress", HESSIAN),
+    ("gather_steady", LEAST_SQUARES),
+    ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
+    ("pair_transposes", PERMUTED),
+    ("order_contractions", LIKELIHOOD),
+    ("fuse_elementwise", LOGISTIC),
+    ("pair_transposes", SCALED),
+    ("gather_steady", LOGISTIC),
+    ("use_symmetry", LIKELIHOOD),
+)
+RULES = (
+    ("spell_scalings", NORMS),
+    ("open_products", HESSIAN),
+    ("distribute_products", HESSIAN),
+    ("merge_sums", GRAM),
+    ("factor_sums", SUMS),
+    ("separate_products", LIKELIHOOD),
+)
+
+
+def text(spec: str) -> str:
+    """The text generated from a spec."""
+    head = "" if "tensorgen:" in spec else "tensorgen: 1\n"
+    source = Source.decode("<witness>", (head + spec).encode())
+    (found,) = compile_spec(source, ["numpy"], "cross-country", False).values()
+    return found
+
+
+@pytest.mark.parametrize("place", range(len(PASSES)), ids=lambda k: PASSES[k][0])
+def test_without_a_pass_its_witness_is_another_text(
+    place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, spec = PASSES[place]
+    rows = [*optimise.PASSES]
+    assert rows[place].name == name
+    before = text(spec)
+    rows[place] = replace(rows[place], run=lambda context, plan: plan)
+    monkeypatch.setattr(optimise, "PASSES", tuple(rows))
+    assert text(spec) != before
+
+
+@pytest.mark.parametrize("place", range(len(RULES)), ids=lambda k: RULES[k][0])
+def test_without_a_rule_its_witness_is_another_text(
+    place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, spec = RULES[place]
+    rows = [*flatten_products.RULES]
+    assert rows[place].name == name
+    before = text(spec)
+    rows[place] = replace(rows[place], run=lambda known, node: node)
+    monkeypatch.setattr(flatten_products, "RULES", tuple(rows))
+    assert text(spec) != before
+
+
+def test_without_sharing_a_repeated_product_is_computed_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = text(REPEATED)
+    assert "A_x = A @ x" in before
+    monkeypatch.setattr(Contraction, "shared", lambda product: None)
+    assert "A_x" not in text(REPEATED)
+
+
+def test_every_law_has_a_witness_and_says_what_it_is() -> None:
+    assert [row.name for row in optimise.PASSES] == [name for name, _ in PASSES]
+    assert [row.name for row in flatten_products.RULES] == [name for name, _ in RULES]
+    for row in (*optimise.PASSES, *flatten_products.RULES):
+        assert row.law and row.needs and row.ends
