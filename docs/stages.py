@@ -11,6 +11,7 @@ import argparse
 from pathlib import Path
 
 from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.kinds import HESSIAN, JACOBIAN
 from tensorgen.calculus.requests import Mode, gradient, hessians, jacobians
 from tensorgen.errors import Source, SpecError
 from tensorgen.ir.graph import Graph
@@ -53,7 +54,7 @@ class Stages:
 
     def plan(self, mode: Mode = "cross-country") -> PlannedFunction:
         """Return the plan of the derivative that is followed."""
-        return self.planner(mode).planned("hessian" if self.is_scalar else "jacobian")
+        return self.planner(mode).planned(HESSIAN if self.is_scalar else JACOBIAN)
 
     def equation(self, name: str, node: Node) -> str:
         """Return a node in index notation, with the user's names."""

@@ -222,7 +222,7 @@ class ModuleBuilder:
                 self.graph, tensor, rows, self.hints, self.backend.alias, taken
             )
             name = planned.class_name(block)
-            if planned.kind in ("order", "mixed"):
+            if planned.kind.by == "order":
                 made = structure.higher_class(name, planned.input_axes())
             else:
                 made = structure.matrix_class(name, planned.is_square(block))

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tensorgen.calculus.kinds import METHODS
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -36,8 +37,7 @@ from tensorgen.passes.views import is_sparse
 DATA = "data"
 """The stage of what never changes."""
 
-METHODS = ("value", "gradient", "jacobian", "hessian", "hvp")
-"""The methods of a problem, in the order in which they are usually called."""
+NAMES = tuple(kind.name for kind in METHODS)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Cutting:
         named: Collection[Node],
     ) -> None:
         """Find out which methods need each node."""
-        self.roots = {name: roots[name] for name in METHODS if name in roots}
+        self.roots = {name: roots[name] for name in NAMES if name in roots}
         self.rates = rates
         self.users: dict[Node, list[str]] = {}
         for method, nodes in self.roots.items():
@@ -109,7 +109,7 @@ class Cutting:
                 if method not in users:
                     users.append(method)
                     waiting += self.operands(node)
-        self.held: dict[str, dict[Node, None]] = {s: {} for s in (DATA, *METHODS)}
+        self.held: dict[str, dict[Node, None]] = {s: {} for s in (DATA, *NAMES)}
         self.multiples: dict[Node, tuple[Node, Fraction]] = {}
         self.same = self._multiples(named)
 
@@ -173,7 +173,7 @@ class Cutting:
         users = self.users.get(node, [])
         if rate == Rate.DATA:
             return DATA
-        if rate == Rate.DIRECTION or not users or users in ([m] for m in METHODS[:-1]):
+        if rate == Rate.DIRECTION or not users or users in ([m] for m in NAMES[:-1]):
             return None
         return users[0]
 
