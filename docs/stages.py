@@ -16,9 +16,9 @@ from tensorgen.calculus.requests import Mode, gradient, hessians, jacobians
 from tensorgen.errors import Source, SpecError
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
-from tensorgen.ir.printer import dump, equation
 from tensorgen.lang import elaborate
 from tensorgen.lower import lower
+from tensorgen.operators.printer import dump, equation
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.cost import CostModel
 from tensorgen.planner import PlannedFunction, Planner

@@ -18,12 +18,12 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, children
-from tensorgen.ir.printer import equations
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.lower.code import Code
 from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.operators.helpers import HELPERS
+from tensorgen.operators.printer import equations
 from tensorgen.planner import PlannedFunction
 from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder
 from tensorgen.spec.check import emitted_names

@@ -31,12 +31,6 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 if TYPE_CHECKING:
     from tensorgen.lower.lowering import Lowering
 
-# Python's own functions of a number, where they cannot raise: they leave no NumPy
-# scalar to strip of its dtype, and no computation on a device to wait for.
-_OF_POSITIVE_NUMBERS = ("sqrt", "log", "log2", "log10", "sin", "cos", "tanh")
-
-_LOGICAL = ("logical_and", "logical_or", "logical_not")
-
 
 def lower_map(
     lowering: Lowering, node: Map, want: Sequence[Label] | None = None
@@ -72,7 +66,9 @@ def lower_map(
         if node.function == "pow":
             texts = [argument.text for argument in arguments]
             return Expr(f"float({writer.np('float_power', *texts)})", weak=True)
-        if node.function in _OF_POSITIVE_NUMBERS and _positive(node.args[0].node):
+        # Python's own functions leave no NumPy scalar to strip of its dtype, and no
+        # computation on a device to wait for.
+        if row.has("math") and _positive(node.args[0].node):
             return Expr(f"math.{node.function}({arguments[0].text})", weak=True)
         # NumPy's own scalars are not weak: they would widen a float32 array.
         return Expr(f"float({expr.text})", weak=True)
@@ -106,8 +102,7 @@ def _positive(number: Node) -> bool:
 
 def _argument(writer: Writer, function: str, position: int, expr: Expr) -> Expr:
     """An argument as the function wants it: a condition or a number."""
-    condition = function in _LOGICAL or (function == "where" and position == 0)
-    if not condition:
+    if position not in ELEMENTWISE[function].conditions:
         return writer.as_float(expr)
     if expr.kind == "bool":
         return expr

@@ -17,26 +17,6 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators.definite import DEPTH, Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
 
-OVERFLOWING = frozenset(["cosh", "exp", "expm1", "sinh"])
-"""Functions that are infinite at large arguments."""
-
-BOUNDED = frozenset(
-    [
-        "atan",
-        "cos",
-        "erf",
-        "erfc",
-        "log_sigmoid",
-        "sech2",
-        "sigmoid",
-        "sign",
-        "sin",
-        "step",
-        "tanh",
-    ]
-)
-"""Functions with an upper bound."""
-
 
 def is_polynomial(node: Map) -> bool:
     """Whether a power has a whole exponent that is not negative."""
@@ -52,8 +32,9 @@ def is_unsafe(node: Map, value: int | None, varies: bool) -> bool:
     `value` is the argument there that matters, if known; no derivative is taken of what
     does not vary.
     """
-    safe = ELEMENTWISE[node.function].safe
-    if node.function in OVERFLOWING:
+    row = ELEMENTWISE[node.function]
+    safe = row.safe
+    if row.has("overflows"):
         return varies and value is None and not _is_bounded(node.args[0].node)
     if safe is None or is_polynomial(node):
         return False
@@ -105,7 +86,7 @@ def _is_bounded(node: Node, depth: int = DEPTH) -> bool:
         case Map(function="maximum" | "where", args=args):
             return every([x.node for x in args[-2:]])
         case Map(function=function):
-            return function in BOUNDED
+            return ELEMENTWISE[function].has("bounded")
         case Product(factors=(factor,)) if node.coefficient > 0 and not node.inner:
             return every([factor.node])
         case Product() if node.coefficient < 0:

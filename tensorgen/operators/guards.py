@@ -34,7 +34,7 @@ from tensorgen.ir.nodes import (
     triples,
 )
 from tensorgen.operators.bounds import is_polynomial, is_unsafe
-from tensorgen.operators.calls import kept_axes
+from tensorgen.operators.calls import OPERATORS, kept_axes
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.masks import (
     Clause,
@@ -46,20 +46,6 @@ from tensorgen.operators.masks import (
     with_views,
 )
 from tensorgen.operators.scalar import apply, ref
-
-ZERO_AT_ZERO = frozenset(
-    ["abs", "asinh", "atan", "cbrt", "expm1", "log1p", "relu", "sin", "sqrt", "tanh"]
-)
-"""Functions that are 0 at 0."""
-
-ONE_AT_ONE = frozenset(["cbrt", "pow", "sqrt"])
-"""Functions that are 1 at 1."""
-
-REGULAR = frozenset(["cholesky", "det", "inv", "logdet"])
-"""Functions that want regular matrices, or whose derivatives do."""
-
-OF_MATRICES = REGULAR | {"expm"}
-"""Functions of the matrices in the last two axes."""
 
 
 class Guarded(NamedTuple):
@@ -321,7 +307,7 @@ class _Guard:
         for arg in node.args:
             own = of_operand(context, axes)
             x = yield Wanted(arg, own, node in self.varying)
-            if own and node.operator in REGULAR:
+            if own and OPERATORS[node.operator].regular:
                 x = self._selected(x.node, own, self._unit(arg))
             elif own and node in self.varying and not x.finite:
                 x = self._selected(x.node, own)
@@ -373,7 +359,7 @@ def _axes_of_argument(node: Call) -> tuple[Label, ...]:
     """For each axis of a call's argument that of the result; new ones count from -1."""
     arg = node.args[0]
     kept: dict[int, int] = {}
-    if node.operator in OF_MATRICES:
+    if OPERATORS[node.operator].work:
         kept = {axis: axis for axis in range(arg.order - 2)}
     elif "axes" in dict(node.params):
         axes = kept_axes(node)
@@ -386,5 +372,6 @@ def _value(node: Map, value: int | None) -> int | None:
     """What a function is at 0 or at 1, where that is plain."""
     if node.function == "pow" and value == 0:
         return 0 if is_polynomial(node) else None
-    plain = ONE_AT_ONE if value == 1 else ZERO_AT_ZERO if value == 0 else ()
-    return value if node.function in plain else None
+    row = ELEMENTWISE[node.function]
+    kept = (value == 0 and row.has("keeps0")) or (value == 1 and row.has("keeps1"))
+    return value if kept else None

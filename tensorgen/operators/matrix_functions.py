@@ -168,6 +168,8 @@ ROWS = (
         (Transfer(_cholesky_forward, _cholesky_reverse),),
         "np.linalg.cholesky({0})",
         refuses="not positive definite",
+        work=0.5,
+        regular=True,
     ),
     Operator(
         "expm",
@@ -175,5 +177,6 @@ ROWS = (
         (Transfer(_expm_forward, _expm_reverse),),
         "expm({0})",
         requires="scipy.linalg.expm",
+        work=20.0,
     ),
 )

@@ -31,9 +31,6 @@ SCATTER = 40.0
 STATEMENT = 1000.0
 """A call from Python, about a microsecond."""
 
-FACTORISATION = {"inv": 2.0, "det": 2.0, "logdet": 2.0, "cholesky": 0.5, "expm": 20.0}
-"""The factor of n^3 in a function of n x n matrices."""
-
 
 Tree = int | tuple["Tree", ...]
 
@@ -85,10 +82,10 @@ class CostModel:
                 return self.size(node.dims) * len(node.terms)
             case Map():
                 return self.size(node.dims)
-            case Call(operator=name) if name in FACTORISATION:
+            case Call(operator=name) if work := OPERATORS[name].work:
                 (matrix,) = node.args
                 side = self.size(matrix.dims[-1:])
-                return self.size(matrix.dims) * side * FACTORISATION[name]
+                return self.size(matrix.dims) * side * work
             case Call():
                 return self.size(node.args[0].dims)
             case _:
