@@ -98,11 +98,12 @@ class Transfer(NamedTuple):
     function. `forward(graph, node, tangent, extra)` takes a tangent of dims
     `argument.dims + extra` to one of dims `node.dims + extra`; its transpose
     `reverse(graph, node, cotangent, rows)` takes `rows + node.dims` to
-    `rows + argument.dims`.
+    `rows + argument.dims`. Where `forward` is products and sums of the tangent, its
+    transpose follows from it; a linear call in it needs one of its own.
     """
 
     forward: Callable[[Graph, Call, Node, Sequence[Dim]], Node]
-    reverse: Callable[[Graph, Call, Node, Sequence[Dim]], Node]
+    reverse: Callable[[Graph, Call, Node, Sequence[Dim]], Node] | None = None
 
 
 @dataclass(frozen=True)
