@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import assert_never
 
-from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -314,7 +314,8 @@ class Lowering:
                 return lower_map(self, node, want)
             case Call():
                 return lower_call(self, node)
-        raise InternalError(f"no statement is known for {type(node).__name__}")
+            case _:
+                assert_never(node)
 
     # Statements
 

@@ -7,14 +7,17 @@ import keyword
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import count
+from typing import assert_never
 
 from tensorgen.ir.nodes import (
     Call,
+    Constant,
     Input,
     Iota,
     Map,
     Node,
     Product,
+    Size,
     Sum,
     Term,
     constant_value,
@@ -201,5 +204,7 @@ def _kind(node: Node) -> str:
             return "positions"
         case Input(name=name):
             return name
-        case _:
+        case Constant() | Size():
             return "value"
+        case _:
+            assert_never(node)

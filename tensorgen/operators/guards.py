@@ -14,18 +14,20 @@ where they are not read. What no mask multiplies stays as it is.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from typing import NamedTuple, cast
+from typing import NamedTuple, assert_never, cast
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
     Constant,
     Input,
+    Iota,
     Label,
     Map,
     Node,
     Product,
     Ref,
+    Size,
     Sum,
     children,
     constant_value,
@@ -158,8 +160,10 @@ class _Guard:
                 return (yield from self._map(node, context))
             case Call():
                 return (yield from self._call(node, context))
-            case _:
+            case Constant() | Size() | Iota():
                 return Guarded(node)
+            case _:
+                assert_never(node)
 
     def _is_read(self, node: Node, context: Context) -> bool:
         """Whether the masks exclude none of the data of a node."""

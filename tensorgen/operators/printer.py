@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from tensorgen.ir.aliases import Aliases, turned
 from tensorgen.ir.formula_text import (
@@ -202,7 +202,8 @@ class _Printer:
                 return self.map(node, at)
             case Call():
                 return self.call(node, at)
-        raise TypeError(f"cannot print {type(node).__name__}")
+            case _:
+                assert_never(node)
 
     # Products
 

@@ -10,9 +10,21 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
+from typing import assert_never
 
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, topological
+from tensorgen.ir.nodes import (
+    Call,
+    Constant,
+    Input,
+    Iota,
+    Map,
+    Node,
+    Product,
+    Size,
+    Sum,
+    topological,
+)
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.passes.spans import Span, span
 
@@ -88,8 +100,10 @@ class CostModel:
                 return self.size(matrix.dims) * side * work
             case Call():
                 return self.size(node.args[0].dims)
-            case _:
+            case Input() | Constant() | Size() | Iota():
                 return 0.0
+            case _:
+                assert_never(node)
 
     def work(self, node: Node) -> float:
         """The cost of one node, operands given."""
@@ -115,8 +129,10 @@ class CostModel:
                 scaling = 2 * ELEMENT if OPERATORS[node.operator].scales else 0.0
                 entries = self.size(node.args[0].dims)
                 return STATEMENT + (FUNCTION + scaling) * entries + self.flops(node)
-            case _:
+            case Product() | Input() | Constant() | Size() | Iota():
                 return 0.0
+            case _:
+                assert_never(node)
 
     def span(self, node: Product) -> Span:
         """How many terms a product adds up."""

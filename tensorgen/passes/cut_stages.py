@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import assert_never
 
 from tensorgen.calculus.kinds import METHODS
 from tensorgen.ir.graph import Graph
@@ -261,7 +262,10 @@ def _costs(node: Node) -> bool:
             return bool(factors) and not moved and not is_sparse(node)
         case Product():
             return not is_sparse(node)
-    return True
+        case Sum() | Call():
+            return True
+        case _:
+            assert_never(node)
 
 
 def _is_scalar(node: Node) -> bool:
