@@ -73,9 +73,7 @@ _ROWS = (
     # The same for what may be large itself: it is held only where times 0 would matter.
     Row("large_exp", ("large_exp(x)",), "_large_exp({0})", traits="internal"),
     # A number that the function does not depend on: it has no derivative.
-    Row(
-        "level", ("0",), "np.nan_to_num({0})", complex=False, traits="odd log internal"
-    ),
+    Row("level", ("0",), "np.nan_to_num({0})", traits="odd log internal"),
     Row(
         "log2",
         ("1 / (x * log(2))",),
@@ -105,7 +103,6 @@ _ROWS = (
         ("1 / (3 * cbrt(x)**2)",),
         "np.cbrt({0})",
         POSITIVE,
-        complex=False,
         traits="odd keeps0 keeps1",
         safe=(0, 1),
     ),
@@ -145,7 +142,6 @@ _ROWS = (
         ("log(x) + 1",),
         "_xlogy({0}, {0})",
         POSITIVE,
-        complex=False,
         traits="internal",
         safe=(0, 1),
     ),
@@ -154,7 +150,6 @@ _ROWS = (
         ("log(y)", "x / y"),
         "_xlogy({0}, {1})",
         POSITIVE,
-        complex=False,
         safe=(1, 1),
         doc="x * log(y), and 0 where x is 0.",
     ),
@@ -201,7 +196,6 @@ _ROWS = (
         "atan2",
         ("cosine(y, x) * rhypot(x, y)", "-cosine(x, y) * rhypot(x, y)"),
         "np.arctan2({0}, {1})",
-        complex=False,
         safe=(1, 1),
         arguments=("y", "x"),
     ),
@@ -303,28 +297,13 @@ _ROWS = (
         traits="odd internal",
         spelled="{0} * exp(-{0}**2)",
     ),
-    Row(
-        "lgamma",
-        ("digamma(x)",),
-        "special.gammaln({0})",
-        POSITIVE,
-        complex=False,
-        safe=(0, 1),
-    ),
-    Row(
-        "digamma",
-        ("polygamma(1, x)",),
-        "special.digamma({0})",
-        POSITIVE,
-        complex=False,
-        safe=(0, 1),
-    ),
+    Row("lgamma", ("digamma(x)",), "special.gammaln({0})", POSITIVE, safe=(0, 1)),
+    Row("digamma", ("polygamma(1, x)",), "special.digamma({0})", POSITIVE, safe=(0, 1)),
     Row(
         "polygamma",
         ("0", "polygamma(x + 1, y)"),
         "special.polygamma({0}, {1}).astype(dtype)",  # which knows float64 alone
         POSITIVE,
-        complex=False,
         traits="internal",
         safe=(1, 1),
     ),

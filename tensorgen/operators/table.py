@@ -56,7 +56,6 @@ class Elementwise:
     extreme: tuple[float, ...] = ()
     boolean: bool = False
     safe: tuple[int, int] | None = None  # (argument, a number where all is finite)
-    complex: bool = True  # analytic, so that a complex step differentiates it
     requires: str = ""  # a module imported lazily, e.g. scipy.special
     expand: str = ""
     traits: str = ""
