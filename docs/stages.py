@@ -12,13 +12,14 @@ from pathlib import Path
 
 from tensorgen.arrays.written import written
 from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.kinds import HESSIAN, JACOBIAN
 from tensorgen.calculus.requests import Mode, gradient, hessians, jacobians
 from tensorgen.errors import Source, SpecError
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
-from tensorgen.ir.printer import dump, equation
 from tensorgen.lang import elaborate
 from tensorgen.lower import lower
+from tensorgen.operators.printer import dump, equation
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.cost import CostModel
 from tensorgen.planner import PlannedFunction, Planner
@@ -54,7 +55,7 @@ class Stages:
 
     def plan(self, mode: Mode = "cross-country") -> PlannedFunction:
         """Return the plan of the derivative that is followed."""
-        return self.planner(mode).planned("hessian" if self.is_scalar else "jacobian")
+        return self.planner(mode).planned(HESSIAN if self.is_scalar else JACOBIAN)
 
     def equation(self, name: str, node: Node) -> str:
         """Return a node in index notation, with the user's names."""

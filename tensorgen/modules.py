@@ -19,15 +19,15 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, children
-from tensorgen.ir.printer import equations
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.operators.helpers import HELPERS
+from tensorgen.operators.printer import equations
 from tensorgen.planner import PlannedFunction
 from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder
 from tensorgen.spec.check import emitted_names
-from tensorgen.spec.model import Spec
+from tensorgen.spec.model import FunctionSpec, Spec
 from tensorgen.spec.names import RESERVED
 
 READABLE = 40
@@ -161,6 +161,7 @@ class ModuleBuilder:
         formulas = list(zip(planned.root_names, plan.formulas, strict=True))
         shown = [pair for pair in formulas if self._is_readable(pair[1])]
         names = self._visible(function)
+        texts = equations(shown, names)
         return Function(
             function.spec.name,
             planned.kind,
@@ -169,8 +170,8 @@ class ModuleBuilder:
             function.node.dims,
             body,
             function.spec.doc,
-            _formula(planned),
-            tuple(equations(shown, names)),
+            (*_formula(function), *self._cited(function, texts)),
+            tuple(texts),
             tuple(
                 "\n".join(equations([pair], names)) if pair in shown else "dense"
                 for pair in formulas
@@ -188,10 +189,23 @@ class ModuleBuilder:
             for node, name in self.graph.names.items():
                 group = "" if name in self.public else name
                 self.named.setdefault(group, {})[node] = name
-        found = dict(self.named.get("", {}))
+        longer, named = self._longer(function), self.named.get("", {})
+        found = {node: name for node, name in named.items() if name not in longer}
         for name in sorted(own):
             found.update(self.named.get(name, {}))
         return found | {x.node: x.name for x in function.locals}
+
+    def _longer(self, function: ElaboratedFunction) -> set[str]:
+        """Functions that its text does not lead to, and that take more than a line."""
+        known = {function.spec.name, *function.mentions}
+        others = (f for f in self.spec.functions if f.name not in known)
+        return {f.name for f in others if f.where}
+
+    def _cited(self, function: ElaboratedFunction, texts: Sequence[str]) -> list[str]:
+        """What functions are that formulas name and the function's text does not."""
+        known = {function.spec.name, *function.mentions}
+        named = {*re.findall(r"\b[^\W\d]\w*", " ".join(texts))} - known
+        return [_equation(f) for f in self.spec.functions if f.name in named]
 
     def _is_readable(self, node: Node) -> bool:
         """Whether the length of a value's formula in index notation says anything."""
@@ -223,7 +237,7 @@ class ModuleBuilder:
                 self.graph, tensor, rows, self.hints, self.backend.alias, taken
             )
             name = planned.class_name(block)
-            if planned.kind in ("order", "mixed"):
+            if planned.kind.by == "order":
                 made = structure.higher_class(name, planned.input_axes())
             else:
                 made = structure.matrix_class(name, planned.is_square(block))
@@ -265,10 +279,14 @@ def _fails(size: Dim) -> str:
     return f"{high} < {low}"
 
 
-def _formula(planned: PlannedFunction) -> tuple[str, ...]:
+def _formula(function: ElaboratedFunction) -> tuple[str, ...]:
     """The text of the function: its local values, then itself."""
-    spec = planned.source.spec
+    rows = [f"{local.left} = {local.formula}" for local in function.locals]
+    return (*rows, _equation(function.spec))
+
+
+def _equation(spec: FunctionSpec) -> str:
+    """A function as its file has it, without its local values."""
     indices = ", ".join(map(str, spec.indices or ()))
     left = f"{spec.name}[{indices}]" if indices else spec.name
-    rows = [f"{local.left} = {local.formula}" for local in planned.source.locals]
-    return (*rows, f"{left} = {spec.expr}")
+    return f"{left} = {spec.expr}"

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from tensorgen.calculus.requests import (
-    Mode,
-    Request,
-    gradient,
-    hessians,
-    higher,
-    jacobians,
-    products,
+from tensorgen.calculus.kinds import (
+    GRADIENT,
+    JACOBIAN,
+    PROBLEM,
+    VALUE,
+    Blocks,
+    Kind,
+    all_emitted,
+    camel,
 )
-from tensorgen.emit.model import Kind, Parameter, pairs, public_name
-from tensorgen.emit.results import camel
+from tensorgen.calculus.requests import Mode, Request
+from tensorgen.emit.model import Parameter
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
@@ -51,23 +52,25 @@ class PlannedFunction:
     @property
     def name(self) -> str:
         """Its name in Python."""
-        return public_name(self.source.spec.name, self.kind, self.order)
+        return self.kind.public_name(self.source.spec.name, self.order)
+
+    @property
+    def blocks(self) -> Blocks:
+        """The inputs that each derivative tensor is differentiated by."""
+        return self.kind.blocks(self.wrt, self.order)
 
     def _axes(self, name: str) -> int:
         return len(next(p for p in self.parameters if p.name == name).dims)
 
-    def _pair(self, block: int) -> tuple[str, str]:
-        return pairs(self.wrt)[block]
-
     def is_square(self, block: int) -> bool:
         """Whether a block is the Hessian with respect to one input."""
-        return self.kind != "jacobian" and len(set(self._pair(block))) == 1
+        first, *others = self.blocks[block]
+        return others == [first]
 
     def row_axes(self, block: int) -> int:
         """The number of axes of a block's rows."""
-        if self.kind in ("jacobian", "order", "mixed"):
-            return self.source.node.order
-        return self._axes(self._pair(block)[0])
+        rows = self.blocks[block][:1] if self.kind.by == "pair" else ()
+        return self.source.node.order + sum(map(self._axes, rows))
 
     def input_axes(self) -> list[int]:
         """The number of axes of each input of a derivative of higher order."""
@@ -75,14 +78,9 @@ class PlannedFunction:
 
     def class_name(self, block: int) -> str:
         """What the class of a block is called, such as LossHessian."""
-        name = camel(self.source.spec.name)
-        several = len(self.wrt) > 1
-        match self.kind:
-            case "jacobian":
-                return f"{name}Jacobian" + camel(self.wrt[block]) * several
-            case "order" | "mixed":
-                return name + "Derivative" + "".join(map(camel, self.order))
-        return f"{name}Hessian" + "".join(map(camel, self._pair(block))) * several
+        name = camel(self.source.spec.name) + self.kind.holder
+        several = len(self.wrt) > 1 or self.kind.by == "order"
+        return name + "".join(map(camel, self.blocks[block])) * several
 
 
 def requested(function: ElaboratedFunction) -> list[tuple[Kind, tuple[str, ...]]]:
@@ -90,35 +88,11 @@ def requested(function: ElaboratedFunction) -> list[tuple[Kind, tuple[str, ...]]
     spec = function.spec
     kinds = [emit.kind for emit in spec.emit]
     if not kinds:
-        first = "jacobian" if function.node.order else "gradient"
-        kinds = ["value", first] if spec.wrt else ["value"]
-    found: list[tuple[Kind, tuple[str, ...]]] = []
-    plain: tuple[Kind, ...] = (
-        "value",
-        "gradient",
-        "value_and_gradient",
-        "jacobian",
-        "dense_jacobian",
-        "hessian",
-        "dense_hessian",
-        "value_gradient_hessian",
-        "hvp",
-        "jvp",
-        "vjp",
-    )
-    together: dict[Kind, tuple[str, ...]] = {
-        "value_and_gradient": ("value", "gradient"),
-        "value_gradient_hessian": ("value", "gradient", "hessian"),
-    }
-    for kind in plain:
-        if all(k in kinds for k in together.get(kind, (kind,))):
-            found.append((kind, ()))
-    for emit in spec.emit:
-        if emit.kind == "order" and emit.order is not None:
-            found.append(("order", (spec.wrt[0].name,) * emit.order))
-        elif emit.kind == "mixed" and emit.inputs is not None:
-            found.append(("mixed", emit.inputs))
-    return found
+        first = JACOBIAN if function.node.order else GRADIENT
+        kinds = [VALUE, first] if spec.wrt else [VALUE]
+    by_name = [kind for kind in all_emitted(kinds) if kind is not PROBLEM]
+    higher = [(emit.kind, emit.inputs) for emit in spec.emit if emit.inputs]
+    return [*((kind, ()) for kind in by_name if kind.by != "order"), *higher]
 
 
 class Planner:
@@ -158,7 +132,7 @@ class Planner:
         found = []
         for kind, order in requested(self.function):
             name = self.function.spec.name_text
-            doing = public_name(name.value, kind, order)
+            doing = kind.public_name(name.value, order)
             with self.graph.effort.on(name, f"planning {doing}", PLANNING):
                 found.append(self.planned(kind, order))
         return found
@@ -176,9 +150,10 @@ class Planner:
 
     def _plan(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
         ways, names = self.ways(kind, order)
-        tensors = range(*_tensor_roots(kind, len(ways[0]), len(self.wrt)))
-        if kind == "value_gradient_hessian":
-            plan = self._beside(ways[0][: tensors.start], self.planned("hessian", ()))
+        first = len(ways[0]) - len(kind.blocks(self.wrt, order))
+        tensors = range(first, len(ways[0])) if kind.holder else range(0)
+        if kind.holder and kind.beside:
+            plan = self._beside(ways[0][:first], self.planned(kind.beside[-1]))
         else:
             compressed = {
                 k: self._exchanges(kind, k - tensors.start, order) for k in tensors
@@ -195,12 +170,12 @@ class Planner:
             )
             for spec in self.function.arguments
         ]
-        if kind in ("hvp", "jvp"):
+        if kind.argument == "direction":
             parameters += [
                 Parameter("d" + n, x.dims, f"direction in {n}", role="direction")
                 for n, x in zip(self.wrt, self.request.variables, strict=True)
             ]
-        if kind == "vjp":
+        elif kind.argument:
             dims = self.function.node.dims
             doc = f"cotangent of {self.function.spec.name}"
             parameters.append(Parameter("ct", dims, doc, role="cotangent"))
@@ -219,9 +194,7 @@ class Planner:
         self, kind: Kind, block: int, order: tuple[str, ...]
     ) -> tuple[Permutation, ...]:
         """The exchanges of axes that leave a derivative tensor what it is."""
-        if kind == "jacobian":
-            return ()
-        names = order or pairs(self.wrt)[block]
+        names = kind.blocks(self.wrt, order)[block]
         inputs = [(name, self.inputs[name].order) for name in names]
         return exchanges(self.function.node.order, inputs)
 
@@ -249,7 +222,7 @@ class Planner:
     def _said_of(self, given: InputSpec, kind: Kind) -> str | None:
         """The doc of an argument, and on which matrices derivatives are taken."""
         symmetric = {x.name for x in self.function.spec.wrt if x.symmetric}
-        if kind == "value" or given.name not in symmetric:
+        if kind is VALUE or given.name not in symmetric:
             return given.doc
         return "; ".join([*filter(None, [given.doc]), ON_SYMMETRIC])
 
@@ -257,56 +230,22 @@ class Planner:
         self, kind: Kind, order: tuple[str, ...]
     ) -> tuple[Sequence[Sequence[Node]], tuple[str, ...]]:
         """The equivalent lists of roots of a kind, and what to call the roots."""
-        graph, request, mode = self.graph, self.request, self.mode
-        value = [self.function.node]
-        f = self.function.spec.name
-        grads = tuple(self._suffixed("grad", n) for n in self.wrt)
-        blocks = [
-            "hess" if len(self.wrt) == 1 else f"hess_{a}_{b}"
-            for k, a in enumerate(self.wrt)
-            for b in self.wrt[k:]
-        ]
-        match kind:
-            case "value":
-                return [value], (f,)
-            case "gradient":
-                return gradient(graph, request, mode), grads
-            case "value_and_gradient":
-                ways = gradient(graph, request, mode)
-                return [value + way for way in ways], (f, *grads)
-            case "jacobian" | "dense_jacobian":
-                names = tuple(self._suffixed("jac", n) for n in self.wrt)
-                return jacobians(graph, request, mode), names
-            case "hessian" | "dense_hessian":
-                return hessians(graph, request, mode), tuple(blocks)
-            case "value_gradient_hessian":
-                first = gradient(graph, request, mode)[0]
-                ways = hessians(graph, request, mode)
-                return [value + first + way for way in ways], (f, *grads, *blocks)
-            case "hvp":
-                names = tuple(self._suffixed("hvp", n) for n in self.wrt)
-                return products(graph, request, kind, mode), names
-            case "jvp":
-                ways = products(graph, request, kind, mode)
-                return [value + way for way in ways], (f, "tangent")
-            case "vjp":
-                ways = products(graph, request, kind, mode)
-                names = tuple(self._suffixed("ct", n, always=True) for n in self.wrt)
-                return [value + way for way in ways], (f, *names)
-            case "order" | "mixed":
-                inputs = [self.inputs[name] for name in order]
-                return higher(graph, request, inputs, mode), (f"d{len(order)}",)
-
-    def _suffixed(self, name: str, variable: str, always: bool = False) -> str:
-        """`grad` for one variable, `grad_U` and `grad_V` for several."""
-        return f"{name}_{variable}" if always or len(self.wrt) > 1 else name
-
-
-def _tensor_roots(kind: Kind, roots: int, wrt: int) -> tuple[int, int]:
-    """Which roots of a kind are derivative tensors, to be held by their structure."""
-    if kind in ("jacobian", "hessian", "order", "mixed"):
-        return 0, roots
-    return (1 + wrt, roots) if kind == "value_gradient_hessian" else (0, 0)
+        inputs = tuple(self.inputs[name] for name in order)
+        request = replace(self.request, order=inputs)
+        lead: list[Node] = []
+        names: list[str] = []
+        for part in (*kind.lead, kind):
+            ways = part.ways(self.graph, request, self.mode)
+            root = part.root.format(f=self.function.spec.name, k=len(order))
+            named = len(self.wrt) > 1 or part.argument == "cotangent"
+            several = named and part.by in ("each", "pair")
+            names += [
+                "_".join([root, *block * several])
+                for block in part.blocks(self.wrt, order)
+            ]
+            found = [lead + way for way in ways]
+            lead = found[0]
+        return found, tuple(names)
 
 
 def decimal(value: Fraction) -> str:

@@ -10,10 +10,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.written import Written, written
+from tensorgen.calculus.kinds import (
+    GRADIENT,
+    HESSIAN,
+    HVP,
+    JACOBIAN,
+    METHODS,
+    PROBLEM,
+    VALUE,
+    Kind,
+)
 from tensorgen.emit import arguments
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check, Part
-from tensorgen.emit.model import Body, Function, Kind, Parameter
+from tensorgen.emit.model import Body, Function, Parameter
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
@@ -23,7 +33,6 @@ from tensorgen.lower.names import Names, describe
 from tensorgen.operators.definite import is_positive_definite
 from tensorgen.passes.cut_stages import (
     DATA,
-    METHODS,
     Stages,
     cut_stages,
     substituted,
@@ -53,7 +62,7 @@ class PlannedProblem:
     @property
     def source(self) -> ElaboratedFunction:
         """The function."""
-        return self.methods["value"].source
+        return self.methods[VALUE].source
 
 
 def plan_problem(
@@ -64,7 +73,7 @@ def plan_problem(
     `plans` are those of the function's other kinds.
     """
     function = planner.function
-    if all(emit.kind != "problem" for emit in function.spec.emit):
+    if all(emit.kind is not PROBLEM for emit in function.spec.emit):
         return None
     name = function.spec.name_text
     with planner.graph.effort.on(name, "planning its problem", PLANNING):
@@ -84,32 +93,29 @@ def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProbl
     sizes = arguments.plan(data).sources
     rates = Rates(request.variables, request.directions.values(), sizes)
     roots = {kind: _roots(planner, plan) for kind, plan in methods.items()}
-    second = [node for part in roots.get("hessian", ()) for node in part]
+    second = [node for part in roots.get(HESSIAN, ()) for node in part]
     constant = bool(second) and all(rates.of(n) == Rate.DATA for n in second)
     if constant:
-        del methods["hvp"], roots["hvp"]
+        del methods[HVP], roots[HVP]
     flat = [node for parts in roots.values() for part in parts for node in part]
     final = iter(_together(planner, flat, rates))
     for kind, parts in roots.items():
         own = tuple(tuple(next(final) for _ in part) for part in parts)
         plan = replace(methods[kind].plan, parts=own)
         methods[kind] = replace(methods[kind], plan=plan)
-    ends = {str(kind): method.plan.roots for kind, method in methods.items()}
+    ends = {kind.name: method.plan.roots for kind, method in methods.items()}
     stages = cut_stages(ends, rates, planner.graph.names)
     return PlannedProblem(methods, stages, constant)
 
 
 def _offered(function: ElaboratedFunction) -> list[Kind]:
     """The kinds that a problem has: a Hessian if it is emitted, or if nothing is."""
-    if function.node.order:
-        return ["value", "jacobian"]
     emitted = [emit.kind for emit in function.spec.emit]
-    kinds: list[Kind] = ["value", "gradient"]
-    if "jacobian" in emitted:
-        kinds.append("jacobian")
-    if "hessian" in emitted or emitted == ["problem"]:
-        kinds.append("hessian")
-    return [*kinds, "hvp"]
+    if function.node.order:
+        return [VALUE, JACOBIAN]
+    if emitted == [PROBLEM]:
+        emitted = [HESSIAN]
+    return [k for k in METHODS if k in (VALUE, GRADIENT, HVP, *emitted)]
 
 
 def _roots(planner: Planner, planned: PlannedFunction) -> list[tuple[Node, ...]]:
@@ -118,7 +124,7 @@ def _roots(planner: Planner, planned: PlannedFunction) -> list[tuple[Node, ...]]
     Derivative tensors stay what they are in the function of the same kind.
     """
     plan = planned.plan
-    if planned.kind in ("hessian", "jacobian"):
+    if planned.kind.holder:
         return [
             plan.formulas[k : k + 1] if tensor is None else tensor.arrays
             for k, tensor in enumerate(plan.tensors)
@@ -147,7 +153,7 @@ class ProblemBuilder:
         self.backend = backend
         self.problem = problem
         self.described = described
-        value = problem.methods["value"]
+        value = problem.methods[VALUE]
         self.inputs = value.parameters
         directions = [f"d{name}" for name in value.wrt]
         sizes = (s for p in self.inputs for d in p.dims for s in d.symbols)
@@ -158,15 +164,15 @@ class ProblemBuilder:
     def build(self, checks: Sequence[Check]) -> BoundFunction:
         """Return the problem, all of its parts lowered."""
         held = self.problem.stages.held
-        value = self.problem.methods["value"]
+        value = self.problem.methods[VALUE]
         return BoundFunction(
             value.source.spec.name,
             value.source.node.dims,
             self.inputs,
             value.wrt,
             self._stage(DATA),
-            tuple(self._stage(stage) for stage in METHODS if held[stage]),
-            tuple(self._method(*method) for method in self.problem.methods.items()),
+            tuple(self._stage(k.name) for k in METHODS if held[k.name]),
+            tuple(map(self._method, self.problem.methods.values())),
             tuple(checks),
             self.problem.constant,
         )
@@ -215,16 +221,18 @@ class ProblemBuilder:
                     found.setdefault(part[0], name)
         return found
 
-    def _method(self, name: str, planned: PlannedFunction) -> Part:
+    def _method(self, planned: PlannedFunction) -> Part:
+        kind = planned.kind
+
         def lowered(
             roots: Sequence[Node], names: Sequence[str | None], fresh: Sequence[bool]
         ) -> Written:
             # A problem hands out copies of its gradient.
-            return self._lowered(roots, names, [False] if name == "gradient" else fresh)
+            return self._lowered(roots, names, [False] if kind is GRADIENT else fresh)
 
         function = self.described(planned, lowered)
-        made = function if name in ("hessian", "jacobian") else None
-        return Part(name, function.body, self.reads, made)
+        made = function if kind.holder else None
+        return Part(kind.name, function.body, self.reads, made)
 
     def _lowered(
         self,
@@ -234,7 +242,7 @@ class ProblemBuilder:
     ) -> Written:
         """Lower what is left of some roots when what is held has been taken out."""
         left = substituted(self.graph, roots, self.values)
-        own = self.problem.methods["value"].wrt
+        own = self.problem.methods[VALUE].wrt
         directions = {f"d{name}" for name in own}
         self.reads = tuple(
             node.name

@@ -100,7 +100,8 @@ def test_what_docstrings_print_computes_what_functions_return() -> None:
         for suffix in ("grad", "hess_dense"):
             function = vars(module)[f"{name}_{suffix}"]
             found = equations(function.__doc__)
-            ((left, right),) = (e for e in found if not e[0].startswith("T"))
+            # Beside it stand its parts, and the text of other functions it names.
+            ((left, right),) = (e for e in found if e[0][0] not in "Tf")
             parts = [f"{a} = {b}" for a, b in found if a.startswith("T")]
             printed = f"{name}_{suffix}_read"
             indices = left.partition("[")[1] + left.partition("[")[2]
@@ -115,3 +116,29 @@ def test_what_docstrings_print_computes_what_functions_return() -> None:
 
 def _called(function: Any, given: dict[str, Any]) -> Any:
     return function(**{x: given[x] for x in inspect.signature(function).parameters})
+
+
+def test_functions_that_formulas_name_are_defined_beside() -> None:
+    module = tensorgen.load("""
+tensorgen: 1
+inputs: {A: [n, n], B: [n, n], W: [n, n], x: [n]}
+functions:
+  lin: A @ x
+  long: {where: {b: B @ x}, expr: b}
+  quad: {expr: x @ A @ x, wrt: x, emit: [value, gradient, hessian]}
+  riesz: {expr: "solve(W, grad(quad, x))", wrt: x}
+  other: {expr: x @ B @ x, wrt: x}
+  square: {expr: sum(lin**2), wrt: x}
+  root: {expr: sqrt(square), wrt: x}
+""")
+    for function in (module.quad_grad, module.riesz, module.quad_value_grad_hess):
+        lines = str(function.__doc__).split("\n")
+        assert "        lin = A @ x" in lines
+        assert any("lin[" in line for line in lines)
+    # What takes more than a line is written out.
+    text = str(module.other_grad.__doc__)
+    assert "long" not in text and "sum_j B[i, j] * x[j]" in text
+    # What the function's own text leads to needs no line.
+    for function in (module.square_grad, module.root_grad):
+        text = str(function.__doc__)
+        assert "lin[j]" in text and "lin = A @ x" not in text

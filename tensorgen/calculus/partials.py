@@ -8,10 +8,22 @@ mode with cotangents (Theorems 8, 9, 10).
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from typing import assert_never
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, is_zero
+from tensorgen.ir.nodes import (
+    Call,
+    Constant,
+    Input,
+    Iota,
+    Map,
+    Node,
+    Product,
+    Size,
+    Sum,
+    is_zero,
+)
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.scalar import partial
 from tensorgen.operators.table import Partial, Transfer
@@ -32,8 +44,10 @@ def partials(graph: Graph, node: Node) -> list[Partial]:
         case Call():
             rule = OPERATORS[node.operator].derivative
             return [] if isinstance(rule, tuple) else rule(graph, node)
-        case _:
+        case Input() | Constant() | Size() | Iota():
             return []
+        case _:
+            assert_never(node)
 
 
 def transfers(node: Node) -> list[tuple[Call, Node, Transfer]]:

@@ -20,9 +20,10 @@ MODES: tuple[Mode, ...] = ("cross-country", "reverse", "forward")
 class Request:
     """A function to be differentiated, and what its derivatives are multiplied by.
 
-    `directions` are the inputs `dX`, one a variable; `cotangent` is `ct`. By a
-    variable in `symmetric` the derivative is the one on the symmetric matrices: with
-    P(X) = (X + X.T) / 2, gradients are P(G), and Hessians are projected on both sides.
+    `directions` are the inputs `dX`, one a variable; `cotangent` is `ct`; `order` is
+    what a derivative of higher order is taken by. By a variable in `symmetric` the
+    derivative is the one on the symmetric matrices: with P(X) = (X + X.T) / 2,
+    gradients are P(G), and Hessians are projected on both sides.
     """
 
     output: Node
@@ -30,6 +31,7 @@ class Request:
     directions: Mapping[Node, Node]
     cotangent: Node | None = None
     symmetric: frozenset[Node] = frozenset()
+    order: tuple[Node, ...] = ()
 
     def projected(
         self, graph: Graph, node: Node, by: Sequence[Node], lead: int = 0
@@ -52,6 +54,11 @@ class Request:
             x: self.projected(graph, direction, [x])
             for x, direction in self.directions.items()
         }
+
+
+def value(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
+    """Return the one way to write the function itself."""
+    return [[request.output]]
 
 
 def gradient(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
@@ -96,11 +103,9 @@ def hessians(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
     return found
 
 
-def higher(
-    graph: Graph, request: Request, order: Sequence[Node], mode: Mode
-) -> list[list[Node]]:
-    """Return the ways to write a derivative of order `len(order)`."""
-    found = []
+def higher(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
+    """Return the ways to write a derivative by `request.order`, one after another."""
+    order, found = request.order, []
     for direction in _directions(mode):
         node = request.output
         for x in order:
@@ -116,21 +121,25 @@ def higher(
     return found
 
 
-def products(
-    graph: Graph, request: Request, kind: Literal["hvp", "jvp", "vjp"], mode: Mode
-) -> list[list[Node]]:
-    """Return the ways to write a product with a direction or the cotangent.
+# Products are matrix-free in every mode: a direction goes forward, a cotangent back.
 
-    They are matrix-free in every mode: a direction goes forward, a cotangent back.
-    """
-    if kind == "jvp":
-        return [[jvp(graph, request.output, request.tangents(graph))]]
-    if kind == "hvp":
-        tangents = request.tangents(graph)
-        found = hvp(graph, request.output, request.variables, tangents)
-    else:
-        assert request.cotangent is not None
-        found = vjp(graph, request.output, request.cotangent, request.variables)
+
+def hvps(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
+    """Return the one way to write the Hessian of a scalar times a direction."""
+    tangents = request.tangents(graph)
+    found = hvp(graph, request.output, request.variables, tangents)
+    return [request.by_each(graph, found)]
+
+
+def jvps(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
+    """Return the one way to write the derivative along a direction."""
+    return [[jvp(graph, request.output, request.tangents(graph))]]
+
+
+def vjps(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
+    """Return the one way to write the derivative weighted by the cotangent."""
+    assert request.cotangent is not None
+    found = vjp(graph, request.output, request.cotangent, request.variables)
     return [request.by_each(graph, found)]
 
 

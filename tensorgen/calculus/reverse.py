@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 
 from tensorgen.calculus.partials import partials, sizes_of, transfers
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, children, is_zero, topological
+from tensorgen.ir.nodes import Call, Node, children, is_zero, topological
+from tensorgen.operators.table import Transfer
 
 
 def pullback(
@@ -42,7 +44,8 @@ def pullback(
             continue
         for call, arg, rule in transfers(node):
             if arg in relevant:
-                carried = rule.reverse(graph, call, cotangent, extra)
+                reverse = rule.reverse or partial(_transposed, arg, rule)
+                carried = reverse(graph, call, cotangent, extra)
                 axes = (*rows, *range(arg.order))
                 pending.setdefault(arg, []).append((1, carried, axes))
         for p in partials(graph, node):
@@ -58,6 +61,23 @@ def pullback(
             axes = (*rows, *range(p.operand.order))
             pending.setdefault(p.operand, []).append((1, term, axes))
     return [finished.get(x, graph.zeros((*extra, *x.dims))) for x in inputs]
+
+
+def _transposed(
+    arg: Node,
+    rule: Transfer,
+    graph: Graph,
+    call: Call,
+    cotangent: Node,
+    extra: Sequence[Dim],
+) -> Node:
+    """Return what the transpose of a linear `forward` makes of a cotangent.
+
+    It is linear in its tangent, so its derivative by that does not hold the tangent.
+    """
+    tangent = graph.input("the tangent", arg.dims)
+    carried = rule.forward(graph, call, tangent, ())
+    return pullback(graph, {carried: cotangent}, [tangent], extra)[0]
 
 
 def _depending(order: Sequence[Node], inputs: Sequence[Node]) -> set[Node]:

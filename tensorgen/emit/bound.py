@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tensorgen.calculus.kinds import JACOBIAN, Kind
 from tensorgen.emit.model import Body, Function, Parameter
 from tensorgen.ir.dims import Dim
 
@@ -69,8 +70,8 @@ class BoundFunction:
     @property
     def joint_jacobian(self) -> bool:
         """Whether it has a Jacobian over several inputs."""
-        return len(self.wrt) > 1 and self.method("jacobian") is not None
+        return len(self.wrt) > 1 and self.method(JACOBIAN) is not None
 
-    def method(self, name: str) -> Part | None:
+    def method(self, kind: Kind) -> Part | None:
         """Return what a method finishes, if there is that method."""
-        return next((part for part in self.methods if part.name == name), None)
+        return next((part for part in self.methods if part.name == kind.name), None)

@@ -4,31 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tensorgen.calculus.kinds import Kind
 from tensorgen.emit.arguments import shape_text
-from tensorgen.emit.model import Function, Kind, Parameter, pairs
+from tensorgen.emit.model import Function, Parameter
 from tensorgen.emit.text import WIDTH, docstring, equation, paragraph
 from tensorgen.ir.dims import Dim
 
 EVIDENT = 300
 """The longest structure that is repeated where its class is returned."""
-
-_SUMMARIES: dict[Kind, str] = {
-    "value": "Value of `{f}`.",
-    "gradient": "Gradient of `{f}` with respect to {x}.",
-    "value_and_gradient": "Value of `{f}` and its gradient with respect to {x}.",
-    "jacobian": "Jacobian of `{f}` with respect to {x}.",
-    "hessian": "Hessian of `{f}` with respect to {x}.",
-    "value_gradient_hessian": (
-        "Value of `{f}`, its gradient and its Hessian with respect to {x}."
-    ),
-    "dense_jacobian": "Jacobian of `{f}` with respect to {x}, as an array.",
-    "dense_hessian": "Hessian of `{f}` with respect to {x}, as an array.",
-    "hvp": "Hessian of `{f}` with respect to {x}, times a direction.",
-    "jvp": "Value of `{f}` and its derivative along a direction.",
-    "vjp": "Value of `{f}` and its derivative weighted by a cotangent.",
-    "order": "Derivative of order {k} of `{f}` with respect to {x}.",
-    "mixed": "Derivative of `{f}` with respect to {order}, in this order.",
-}
 
 
 def function_docstring(function: Function) -> str:
@@ -50,7 +33,7 @@ def function_docstring(function: Function) -> str:
 def _summary(function: Function) -> str:
     """Return the first line, with as many names of inputs as fit."""
     for shown in range(len(function.wrt), -1, -1):
-        text = _SUMMARIES[function.kind].format(
+        text = function.kind.summary.format(
             f=function.function,
             x=_listing(function.wrt, shown),
             k=len(function.order),
@@ -104,57 +87,28 @@ def shape_phrase(dims: tuple[Dim, ...]) -> str:
 
 
 def _result(function: Function) -> list[str]:
-    kind, dims = function.kind, function.dims
-    value = f"value: {shape_phrase(dims)}"
-    gradients = _per_input("gradient", function, ())
-    hessian = "Hessian: an object with dense(), matvec(), solve() and more"
-    if len(function.wrt) > 1:
-        hessian += ", over the inputs raveled and concatenated"
-    parts: dict[Kind, list[str]] = {
-        "value": [shape_phrase(dims)],
-        "gradient": _per_input("", function, ()),
-        "value_and_gradient": [value, *gradients],
-        "value_gradient_hessian": [value, *gradients, hessian],
-        "hessian": [hessian],
-        "hvp": _per_input("", function, ()),
-        "jvp": [value, f"derivative: {shape_phrase(dims)}"],
-        "vjp": [value, *_per_input("cotangent", function, ())],
-        "jacobian": _per_input("an object with dense(), matvec() and more", function),
-        "dense_jacobian": _per_input("", function),
-        "dense_hessian": _dense_hessian(function),
-    }
-    return parts.get(kind) or [_tensor(function)]
+    kinds = (*function.kind.lead, function.kind)
+    return [row for kind in kinds for row in _part(kind, function, len(kinds) > 1)]
 
 
-def _per_input(
-    what: str, function: Function, dims: tuple[Dim, ...] | None = None
-) -> list[str]:
-    """Describe one array for each `wrt` input, of shape `dims + x.shape`."""
-    before = function.dims if dims is None else dims
-    shapes = [shape_phrase(before + function.parameter(x).dims) for x in function.wrt]
-    lead = f"{what}: " if what else ""
-    if len(function.wrt) == 1:
-        return [lead + shapes[0]]
-    fields = [f"{x}: {shape}" for x, shape in zip(function.wrt, shapes, strict=True)]
-    return [f"{lead}a tuple with the fields", *("    " + field for field in fields)]
+def _part(kind: Kind, function: Function, named: bool) -> list[str]:
+    """Describe what a kind returns, alone or beside others, whence it is `named`."""
+    label = f"{kind.label}: " if named and kind.label else ""
 
+    def shape(*block: str) -> str:
+        return shape_phrase(function.block_dims(kind, block))
 
-def _dense_hessian(function: Function) -> list[str]:
-    shape = {x: function.parameter(x).dims for x in function.wrt}
-    if len(function.wrt) == 1:
-        (x,) = function.wrt
-        return [shape_phrase(function.dims + shape[x] + shape[x])]
+    blocks = kind.blocks(function.wrt, function.order)
+    if len(blocks) == 1:
+        return [label + kind.returns.format(shape=shape(*blocks[0]))]
+    if kind.by == "each":
+        fields = [f"    {x}: {shape(x)}" for x in function.wrt]
+        return [label + kind.returns.format(shape="a tuple with the fields"), *fields]
+    if kind.holder:
+        return [f"{kind.returns}, over the inputs raveled and concatenated"]
     return ["a dictionary from pairs of inputs, such as `('a', 'b')`, to arrays of"] + [
-        f"    ('{a}', '{b}'): {shape_phrase(function.dims + shape[a] + shape[b])}"
-        for a in function.wrt
-        for b in function.wrt
+        f"    ('{a}', '{b}'): {shape(a, b)}" for a in function.wrt for b in function.wrt
     ]
-
-
-def _tensor(function: Function) -> str:
-    shapes = (function.parameter(x).dims for x in function.order)
-    dims = function.dims + tuple(d for dims in shapes for d in dims)
-    return f"an object with dense() of {shape_phrase(dims)}, and contract()"
 
 
 def _structure(function: Function) -> list[str]:
@@ -164,9 +118,7 @@ def _structure(function: Function) -> list[str]:
         for h in function.holders
     ]
     if len(texts) > 1:
-        names = [f"{a}, {b}" for a, b in pairs(function.wrt)]
-        if function.kind == "jacobian":
-            names = list(function.wrt)
+        names = map(", ".join, function.blocks)
         texts = [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
     rows = [row for text in texts for row in equation(text)]
     return ["Structure:", *rows] if rows else []

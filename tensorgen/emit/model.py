@@ -4,22 +4,17 @@ A `Module` holds `Function`s; a function holds the `Body` that lowering wrote, a
 Rendering adds everything around it: signature, docstring, checks of the arguments,
 what is returned, and the classes that are returned.
 
-What `Body.returns` holds, one expression an array, by the function's kind:
-
-- value: f. gradient: one a `wrt` input. value_and_gradient: f, then those.
-- jacobian, dense_jacobian: one a `wrt` input, of shape `f.shape + x.shape`.
-- hessian, dense_hessian: one a pair of `wrt` inputs, `pairs(wrt)` in that order, of
-  shape `f.shape + x.shape + z.shape`; the transposed pairs are derived from them.
-- value_gradient_hessian: f, then the gradients, then the pairs.
-- hvp: one a `wrt` input. jvp: f, then the tangent. vjp: f, then one a `wrt` input.
-- order, mixed: one, of shape `f.shape` and then the shapes of `order`'s inputs.
+`Body.returns` holds one expression an array, as the row of the function's kind says;
+of a second derivative those for `pairs(wrt)`, from which the transposed ones follow.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tensorgen.calculus.kinds import Blocks, Kind
 from tensorgen.ir.dims import Dim
 
 if TYPE_CHECKING:
@@ -27,50 +22,6 @@ if TYPE_CHECKING:
     from tensorgen.emit.structured import StructuredClass
 
 Role = Literal["input", "direction", "cotangent"]
-Kind = Literal[
-    "value",
-    "gradient",
-    "value_and_gradient",
-    "jacobian",
-    "hessian",
-    "value_gradient_hessian",
-    "dense_jacobian",
-    "dense_hessian",
-    "hvp",
-    "jvp",
-    "vjp",
-    "order",
-    "mixed",
-]
-
-# What the language calls each kind, appended to the function's name.
-SUFFIXES: dict[Kind, str] = {
-    "value": "",
-    "gradient": "_grad",
-    "value_and_gradient": "_value_and_grad",
-    "jacobian": "_jac",
-    "hessian": "_hess",
-    "value_gradient_hessian": "_value_grad_hess",
-    "dense_jacobian": "_jac_dense",
-    "dense_hessian": "_hess_dense",
-    "hvp": "_hvp",
-    "jvp": "_jvp",
-    "vjp": "_vjp",
-}
-
-
-def public_name(function: str, kind: Kind, order: tuple[str, ...] = ()) -> str:
-    """Return the Python name of a kind of derivative, `f_d3` or `f_d_U_V` included."""
-    if kind == "order":
-        return f"{function}_d{len(order)}"
-    if kind == "mixed":
-        return "_".join((function, "d", *order))
-    return function + SUFFIXES[kind]
-
-
-def pairs(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Return each unordered pair of names once, a name with itself included."""
-    return tuple((a, b) for k, a in enumerate(names) for b in names[k:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +107,17 @@ class Function:
     @property
     def name(self) -> str:
         """The name in Python."""
-        return public_name(self.function, self.kind, self.order)
+        return self.kind.public_name(self.function, self.order)
+
+    @property
+    def blocks(self) -> Blocks:
+        """The inputs that each of its own results is differentiated by."""
+        return self.kind.blocks(self.wrt, self.order)
+
+    def block_dims(self, kind: Kind, block: Sequence[str]) -> tuple[Dim, ...]:
+        """Return the dims of a derivative of some kind by the inputs of a block."""
+        own = () if kind.argument == "cotangent" else self.dims
+        return own + tuple(d for x in block for d in self.parameter(x).dims)
 
     def parameter(self, name: str) -> Parameter:
         """Return the argument of that name."""

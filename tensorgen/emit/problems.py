@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
+from tensorgen.calculus.kinds import (
+    GRADIENT,
+    HESSIAN,
+    HVP,
+    JACOBIAN,
+    KINDS,
+    PROBLEM,
+    VALUE,
+)
 from tensorgen.emit import arguments, results
 from tensorgen.emit.arguments import Plan, bindings, plan, range_check
 from tensorgen.emit.backends import BACKENDS, Backend
@@ -79,11 +88,11 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
     early = [c for c in bound.checks if all(s in known.sources for s in c.symbols)]
     needed = (*sizes, *bound.data.body.dims, *(s for c in early for s in c.symbols))
     backend = BACKENDS[backend_name]
-    hessian, jacobian = bound.method("hessian"), bound.method("jacobian")
-    camel = results.camel(bound.function)
+    hessian, jacobian = bound.method(HESSIAN), bound.method(JACOBIAN)
+    name = PROBLEM.public_name(bound.function)
     return Problem(
-        name=f"{camel}Problem",
-        point=f"_{camel}Point",
+        name=name,
+        point=f"_{name.removesuffix('Problem')}Point",
         function=bound.function,
         docstring=_docstring(bound, unknowns),
         data=tuple(p.name for p in data),
@@ -112,8 +121,8 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
         copied=bool(bound.dims) or backend_name != "numpy",
         hessian=None if hessian is None else _annotation(bound, hessian),
         jacobian=None if jacobian is None else _annotation(bound, jacobian),
-        has_gradient=bound.method("gradient") is not None,
-        has_hvp=bound.constant or bound.method("hvp") is not None,
+        has_gradient=bound.method(GRADIENT) is not None,
+        has_hvp=bound.constant or bound.method(HVP) is not None,
     )
 
 
@@ -152,7 +161,7 @@ def _conversion(
     # All are positional here: only the order of the checks depends on it.
     plain = tuple(Parameter(p.name, p.dims, index=p.index) for p in parameters)
     body = Body((), (), tuple(sizes), needs_dtype=dtype)
-    return arguments.lines(Function("", "value", plain, (), (), body))
+    return arguments.lines(Function("", VALUE, plain, (), (), body))
 
 
 def _packing(data: list[Parameter], unknowns: list[Parameter]) -> list[str]:
@@ -227,9 +236,9 @@ def _members(bound: BoundFunction, backend: Backend) -> list[Method]:
     members = []
     for part in bound.shared:
         names = part.body.returns
-        text = f"Return what {_PHRASES[part.name]} and later methods share."
+        text = f"Return what {KINDS[part.name].part} and later methods share."
         if part.name == bound.methods[-1].name:
-            text = f"Return what {_PHRASES[part.name]} needs for every direction."
+            text = f"Return what {KINDS[part.name].part} needs for every direction."
         members.append(
             Method(
                 f"_for_{part.name}",
@@ -245,13 +254,14 @@ def _members(bound: BoundFunction, backend: Backend) -> list[Method]:
         sources |= {name: f"self._for_{part.name}" for name in names}
     for part in bound.methods:
         directions = [f"d{name}: Array" for name in bound.wrt]
-        along = part.name == "hvp"
+        kind = KINDS[part.name]
+        along = kind.argument == "direction"
         members.append(
             Method(
                 part.name,
                 ", ".join(["self", *directions * along]),
                 _annotation(bound, part),
-                docstring([_TEXTS[part.name]]),
+                docstring([kind.method]),
                 [
                     *_lines(bound, part, sources, backend),
                     *_returned(bound, part, backend.alias),
@@ -261,32 +271,12 @@ def _members(bound: BoundFunction, backend: Backend) -> list[Method]:
     return members
 
 
-_PHRASES = {
-    "value": "the value",
-    "gradient": "the gradient",
-    "jacobian": "the Jacobian",
-    "hessian": "the Hessian",
-    "hvp": "`hvp`",
-}
-_TEXTS = {
-    "value": "Return the value.",
-    "gradient": "Return the gradient, flat.",
-    "jacobian": "Return the Jacobian.",
-    "hessian": "Return the Hessian.",
-    "hvp": "Return the Hessian times a direction, flat.",
-}
-
-
 def _annotation(bound: BoundFunction, part: Part) -> str:
-    match part.name:
-        case "value":
-            return results.array_type(bound.dims)
-        case "jacobian" if len(bound.wrt) > 1:
-            return "_JointJacobian"
-        case "hessian" | "jacobian":
-            assert part.function is not None
-            return str(results.result_class(part.function))
-    return "Array"
+    if part.name == JACOBIAN.name and len(bound.wrt) > 1:
+        return "_JointJacobian"
+    if part.function is not None:
+        return str(results.result_class(part.function))
+    return results.array_type(bound.dims) if part.name == VALUE.name else "Array"
 
 
 def _lines(
@@ -358,11 +348,11 @@ def _sizes(
 
 def _returned(bound: BoundFunction, part: Part, alias: str) -> list[str]:
     values = part.body.returns
-    if part.name == "value":
+    if part.name == VALUE.name:
         return [f"return {values[0]}"]
     if part.function is not None:
-        if part.name == "jacobian" and len(bound.wrt) > 1:
-            blocks = zip(bound.wrt, results.jacobian_blocks(part.function), strict=True)
+        if part.name == JACOBIAN.name and len(bound.wrt) > 1:
+            blocks = zip(bound.wrt, results.objects(part.function), strict=True)
             parts = ", ".join(f'"{name}": {block}' for name, block in blocks)
             return [f"return _JointJacobian({{{parts}}})"]
         return results.return_lines(part.function)

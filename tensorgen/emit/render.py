@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, ORDER
 from tensorgen.emit import arguments, results
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.documentation import function_docstring
@@ -252,8 +253,8 @@ def _uses(module: Module) -> dict[str, bool]:
     made = [f for bound in module.problems for f in bound.functions]
     used = results.used_classes(replace(module, functions=(*module.functions, *made)))
     bases = {c.base for c in module.classes}
-    dense = bool(used & {results.JACOBIAN, results.HESSIAN})
-    hessian = bool(used & {results.HESSIAN, results.JOINT} or HESSIAN_BASE in bases)
+    dense = bool(used & {JACOBIAN.holder, HESSIAN.holder})
+    hessian = bool(used & {HESSIAN.holder, results.JOINT} or HESSIAN_BASE in bases)
     return {
         "has_arguments": any(_parameters(module)),
         "has_indices": any(p.index is not None for p in _parameters(module)),
@@ -268,13 +269,13 @@ def _uses(module: Module) -> dict[str, bool]:
         "has_matrix": hessian or dense or bool(bases),
         "has_jacobian": dense,
         "has_hessian": hessian,
-        "has_dense_hessian": results.HESSIAN in used,
+        "has_dense_hessian": HESSIAN.holder in used,
         "has_structured": bool(bases),
         "has_structured_hessian": HESSIAN_BASE in bases,
         "has_structured_derivative": DERIVATIVE_BASE in bases,
         "has_joint": results.JOINT in used,
         "has_joint_jacobian": any(p.joint_jacobian for p in module.problems),
-        "has_higher": results.HIGHER in used,
+        "has_higher": ORDER.holder in used,
     }
 
 

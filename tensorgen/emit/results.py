@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tensorgen.emit.model import Function, Holder, Module, pairs
+from tensorgen.calculus.kinds import JACOBIAN, Kind, camel
+from tensorgen.emit.model import Function, Holder, Module
 from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
 
@@ -20,13 +21,8 @@ class Fields:
     types: tuple[tuple[str, str], ...]
 
 
-# What the classes of objects are called, by what they hold.
-JACOBIAN, HESSIAN, JOINT, HIGHER = "Jacobian", "Hessian", "JointHessian", "Derivative"
-
-
-def camel(name: str) -> str:
-    """Return a function's name as the start of a class name: my_loss as MyLoss."""
-    return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+# The class of second derivatives by several inputs; a row says the others.
+JOINT = "JointHessian"
 
 
 def array_type(dims: tuple[Dim, ...]) -> str:
@@ -36,16 +32,10 @@ def array_type(dims: tuple[Dim, ...]) -> str:
 
 def result_class(function: Function) -> str | None:
     """Return the class of derivative objects that a function returns, if any."""
-    match function.kind:
-        case "jacobian":
-            return block_class(function, 0, JACOBIAN)
-        case "hessian" | "value_gradient_hessian":
-            if len(function.wrt) > 1:
-                return JOINT
-            return block_class(function, 0, HESSIAN)
-        case "order" | "mixed":
-            return block_class(function, 0, HIGHER)
-    return None
+    kind = function.kind
+    if kind.by == "pair" and kind.holder and len(function.wrt) > 1:
+        return JOINT
+    return block_class(function, 0, kind.holder) if kind.holder else None
 
 
 def block_class(function: Function, block: int, dense: str) -> str:
@@ -58,41 +48,27 @@ def used_classes(module: Module) -> set[str]:
     """Return the classes of derivative objects that a module makes."""
     found = {c for c in map(result_class, module.functions) if c is not None}
     for function in module.functions:
-        dense = [h for h in function.holders if h.class_name is None]
-        match function.kind:
-            case "jacobian" if dense or not function.holders:
-                found.add(JACOBIAN)
-            case "hessian" | "value_gradient_hessian" if len(function.wrt) > 1:
-                found |= {HESSIAN, JACOBIAN} if dense or not function.holders else set()
+        dense = any(h.class_name is None for h in function.holders or (Holder(),))
+        if dense and len(function.blocks) > 1 and function.kind.holder:
+            found |= {JACOBIAN.holder, function.kind.holder}
     return found
 
 
-def fields(function: Function) -> Fields | None:
-    """Return the NamedTuple that a function of several `wrt` inputs returns."""
-    if len(function.wrt) < 2:
+def fields(function: Function, kind: Kind) -> Fields | None:
+    """Return the NamedTuple of what a kind returns for several `wrt` inputs."""
+    if len(function.wrt) < 2 or not kind.bundle:
         return None
-    own = [(x, array_type(function.parameter(x).dims)) for x in function.wrt]
-    match function.kind:
-        case "gradient" | "value_and_gradient" | "value_gradient_hessian" | "hvp":
-            what = "Gradient"
-        case "vjp":
-            what = "Cotangents"
-        case "jacobian":
-            what = "Jacobian"
-            own = [
-                (x, block_class(function, k, JACOBIAN))
-                for k, x in enumerate(function.wrt)
-            ]
-        case "dense_jacobian":
-            what = "DenseJacobian"
-            dims = function.dims
-            own = [
-                (x, array_type(dims + function.parameter(x).dims)) for x in function.wrt
-            ]
-        case _:
-            return None
-    name = camel(function.function) + what
-    return Fields(name, function.function, _WORDS[what], tuple(own))
+    types = tuple(
+        (
+            block_class(function, k, kind.holder)
+            if kind.holder
+            else array_type(function.block_dims(kind, [x]))
+        )
+        for k, x in enumerate(function.wrt)
+    )
+    name = camel(function.function) + kind.bundle
+    own = tuple(zip(function.wrt, types, strict=True))
+    return Fields(name, function.function, _WORDS[kind.bundle], own)
 
 
 _WORDS = {
@@ -105,85 +81,71 @@ _WORDS = {
 
 def all_fields(module: Module) -> list[Fields]:
     """Return the NamedTuples of a module, each once, in order of use."""
-    found = (fields(function) for function in module.functions)
+    found = (
+        fields(function, kind)
+        for function in module.functions
+        for kind in (*function.kind.lead, function.kind)
+    )
     return list(dict.fromkeys(f for f in found if f is not None))
 
 
 def annotation(function: Function) -> str:
     """Return the type of what a function returns."""
-    value = array_type(function.dims)
-    tuple_type = fields(function)
-    match function.kind:
-        case "value":
-            return value
-        case "hessian" | "order" | "mixed":
-            return str(result_class(function))
-        case "dense_hessian" if len(function.wrt) > 1:
-            return "dict[tuple[str, str], Array]"
-    parts = [tuple_type.name] if tuple_type else [_single(function)]
-    match function.kind:
-        case "value_and_gradient" | "jvp" | "vjp":
-            parts = [value, *parts]
-        case "value_gradient_hessian":
-            parts = [value, *parts, str(result_class(function))]
+    parts = [_type(function, kind) for kind in (*function.kind.lead, function.kind)]
     return parts[0] if len(parts) == 1 else f"tuple[{', '.join(parts)}]"
 
 
-def _single(function: Function) -> str:
-    (x,) = function.wrt if len(function.wrt) == 1 else (None,)
-    own = function.parameter(x).dims if x is not None else ()
-    match function.kind:
-        case "jacobian":
-            return block_class(function, 0, JACOBIAN)
-        case "jvp":
-            return array_type(function.dims)
-        case "dense_jacobian":
-            return array_type(function.dims + own)
-        case "dense_hessian":
-            return array_type(function.dims + own + own)
-    return array_type(own)
+def _type(function: Function, kind: Kind) -> str:
+    """Return the type of what a kind returns."""
+    blocks, several = kind.blocks(function.wrt, function.order), fields(function, kind)
+    if several is not None:
+        return several.name
+    if kind.holder:
+        return str(result_class(function))
+    if len(blocks) > 1:
+        return "dict[tuple[str, str], Array]"
+    return array_type(function.block_dims(kind, blocks[0]))
 
 
 def return_lines(function: Function) -> list[str]:
     """Return the last statements of a function, from the expressions of its body."""
-    values = function.body.returns
-    kind, wrt = function.kind, function.wrt
-    lead: tuple[str, ...] = ()
-    if kind in ("value_and_gradient", "value_gradient_hessian", "jvp", "vjp"):
-        lead, values = values[:1], values[1:]
-    match kind:
-        case "value_gradient_hessian":
-            gradient = _bundle(function, values[: len(wrt)])
-            return _return(*lead, gradient, _hessian(function))
-        case "jvp":
-            return _return(*lead, *values)
-        case "hessian":
-            return _return(_hessian(function))
-        case "dense_hessian" if len(wrt) > 1:
-            return _dense_blocks(function)
-        case "order" | "mixed":
-            axes = (len(function.parameter(x).dims) for x in function.order)
-            inputs = "".join(f"{count}, " for count in axes)
-            return _return(_derivative(HIGHER, function, 0, f"({inputs})"))
-        case "jacobian":
-            values = jacobian_blocks(function)
-    return _return(*lead, _bundle(function, values))
+    values, kind = iter(function.body.returns), function.kind
+    lead = [
+        _bundle(function, part, [next(values) for _ in part.blocks(function.wrt)])
+        for part in kind.lead
+    ]
+    if kind.by == "pair" and len(function.wrt) > 1 and not kind.holder:
+        return _dense_blocks(function)
+    own = objects(function) if kind.holder else tuple(values)
+    if kind.holder and kind.by == "pair" and len(own) > 1:
+        items = (
+            f'("{a}", "{b}"): {made}'
+            for (a, b), made in zip(function.blocks, own, strict=True)
+        )
+        return _return(*lead, f"{JOINT}({{{', '.join(items)}}})")
+    return _return(*lead, _bundle(function, kind, own))
 
 
-def jacobian_blocks(function: Function) -> tuple[str, ...]:
-    """Return the calls that make the Jacobian with respect to each input."""
-    return tuple(
-        _derivative(JACOBIAN, function, k, len(function.parameter(x).dims))
-        for k, x in enumerate(function.wrt)
-    )
+def objects(function: Function) -> tuple[str, ...]:
+    """Return the calls that make the derivative object of each block."""
+    kind, found = function.kind, []
+    for k, block in enumerate(function.blocks):
+        axes = [len(function.parameter(x).dims) for x in block]
+        inputs = "".join(f"{count}, " for count in axes)
+        shown = f"({inputs})" if kind.by == "order" else axes[-1]
+        # Off the diagonal a second derivative is the Jacobian of a gradient.
+        mixed = kind.by == "pair" and len(set(block)) > 1
+        name = JACOBIAN.holder if mixed else kind.holder
+        found.append(_derivative(name, function, k, shown))
+    return tuple(found)
 
 
 def _return(*values: str) -> list[str]:
     return ["return " + ", ".join(values)]
 
 
-def _bundle(function: Function, values: Iterable[str]) -> str:
-    tuple_type = fields(function)
+def _bundle(function: Function, kind: Kind, values: Iterable[str]) -> str:
+    tuple_type = fields(function, kind)
     if tuple_type is None:
         (value,) = values
         return value
@@ -193,9 +155,7 @@ def _bundle(function: Function, values: Iterable[str]) -> str:
 
 def _derivative(name: str, function: Function, block: int, axes: object) -> str:
     """Return the call that makes the object of a block from returned expressions."""
-    lead = 0
-    if function.kind == "value_gradient_hessian":
-        lead = 1 + len(function.wrt)
+    lead = sum(len(kind.blocks(function.wrt)) for kind in function.kind.lead)
     holders = function.holders or (Holder(),) * (block + 1)
     first = lead + sum(holder.count for holder in holders[:block])
     holder = holders[block]
@@ -211,28 +171,11 @@ def _derivative(name: str, function: Function, block: int, axes: object) -> str:
     return f"{name}({values[0]}, {axes}, {literal(structure)})"
 
 
-def _hessian(function: Function) -> str:
-    found = pairs(function.wrt)
-    blocks = [
-        _derivative(
-            HESSIAN if a == b else JACOBIAN,
-            function,
-            k,
-            len(function.parameter(b).dims),
-        )
-        for k, (a, b) in enumerate(found)
-    ]
-    if len(found) == 1:
-        return blocks[0]
-    items = (f'("{a}", "{b}"): {h}' for (a, b), h in zip(found, blocks, strict=True))
-    return f"{JOINT}({{{', '.join(items)}}})"
-
-
 def _dense_blocks(function: Function) -> list[str]:
     """Return all ordered pairs, those below the diagonal transposed from above."""
     lines: list[str] = []
     entries = {}
-    for (a, b), value in zip(pairs(function.wrt), function.body.returns, strict=True):
+    for (a, b), value in zip(function.blocks, function.body.returns, strict=True):
         turned = _transposition(function, a, b)
         if a != b and not value.isidentifier():
             name = _fresh(f"{function.function}_{a}_{b}", function)

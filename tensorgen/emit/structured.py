@@ -18,9 +18,9 @@ from tensorgen.emit.ways import Solver, ties_rows
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Size, index_bound, topological
-from tensorgen.ir.printer import equation
 from tensorgen.lower import lower
 from tensorgen.operators.helpers import HELPERS
+from tensorgen.operators.printer import equation
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.optimise import optimise

@@ -13,7 +13,7 @@ grow exponentially); the passes view them n-ary within bounds.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar, cast
@@ -311,7 +311,8 @@ class Graph:
         key = (kind, dims, fields)
         node = self._interned.get(key)
         if node is None:
-            node = kind(len(self._interned), dims, *fields)
+            make: Callable[..., N] = kind
+            node = make(len(self._interned), dims, *fields)
             self._interned[key] = node
         return cast(N, node)
 

@@ -8,7 +8,7 @@ is summed. Complex arguments pass through, so that a complex step differentiates
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
@@ -163,7 +163,8 @@ class _Machine:
                 args = [self.values[arg] for arg in node.args]
                 params = {name: self.numbers(value) for name, value in node.params}
                 return self.operators[node.operator](*args, **params)
-        raise InternalError(f"no value is defined for {type(node).__name__}")
+            case _:
+                assert_never(node)
 
     def grid(self, lengths: Sequence[int]) -> Grid:
         """For each label the array of its values, along an axis of its own."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias, assert_never
 
 from tensorgen.ir.dims import Dim
 
@@ -22,7 +22,7 @@ Label = int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Node:
+class BaseNode:
     """An array with one `Dim` an axis; `serial` is the order of creation."""
 
     serial: int
@@ -124,7 +124,7 @@ class Constraint(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Input(Node):
+class Input(BaseNode):
     """A named argument; `index` bounds the entries of an index array."""
 
     name: str
@@ -133,26 +133,26 @@ class Input(Node):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Constant(Node):
+class Constant(BaseNode):
     """A named number that has no exact rational value: `pi`, `e` or `inf`."""
 
     name: str
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Size(Node):
+class Size(BaseNode):
     """The value of a dim polynomial, as a scalar."""
 
     value: Dim
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Iota(Node):
+class Iota(BaseNode):
     """The vector `0, 1, ..., size - 1`: an index used as a number."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Product(Node):
+class Product(BaseNode):
     """The n-ary Einstein product `coefficient * sum(prod(factors))`.
 
     Labels from `order` on are summed, over `inner` dims. Labels below that stand in
@@ -179,14 +179,14 @@ class Term(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Sum(Node):
+class Sum(BaseNode):
     """The n-ary sum of aligned terms; a term may lack labels (it broadcasts)."""
 
     terms: tuple[Term, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Map(Node):
+class Map(BaseNode):
     """An elementwise function of aligned arguments; `function` names its row."""
 
     function: str
@@ -194,7 +194,7 @@ class Map(Node):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Call(Node):
+class Call(BaseNode):
     """A general function of whole arrays; `operator` names its row."""
 
     operator: str
@@ -204,6 +204,10 @@ class Call(Node):
     def param(self, name: str) -> object:
         """Return the parameter `name`."""
         return dict(self.params)[name]
+
+
+Node: TypeAlias = Input | Constant | Size | Iota | Product | Sum | Map | Call
+"""Every kind of node: what takes them apart can be complete, and mypy sees to it."""
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -223,8 +227,10 @@ def children(node: Node) -> tuple[Node, ...]:
             return tuple(ref.node for ref in node.args)
         case Call():
             return node.args
-        case _:
+        case Input() | Constant() | Size() | Iota():
             return ()
+        case _:
+            assert_never(node)
 
 
 def topological(

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tensorgen.calculus.kinds import GRADIENT, HESSIAN, HVP, JACOBIAN, JVP, VJP, Kind
 from tensorgen.ir.nodes import Input, Node
 from tensorgen.lang.subscripts import select
 from tensorgen.operators.functions.array import Array, Label, product, show_shape
@@ -18,14 +19,15 @@ from tensorgen.operators.functions.array import Array, Label, product, show_shap
 if TYPE_CHECKING:
     from tensorgen.lang.statement import Statement
 
-_SIGNATURES = {
-    "grad": "grad(f, x)",
-    "jac": "jac(f, x)",
-    "hess": "hess(f, x)",
-    "hvp": "hvp(f, x, v)",
-    "jvp": "jvp(f, x, v)",
-    "vjp": "vjp(f, x, ct)",
+SPOKEN = {
+    "grad": GRADIENT,
+    "jac": JACOBIAN,
+    "hess": HESSIAN,
+    "hvp": HVP,
+    "jvp": JVP,
+    "vjp": VJP,
 }
+FACTORS = {"": "", "direction": ", v", "cotangent": ", ct"}
 
 
 def _derivative(name: str) -> Callable[[Statement, ast.Call], Array | None]:
@@ -35,32 +37,34 @@ def _derivative(name: str) -> Callable[[Statement, ast.Call], Array | None]:
     return form
 
 
-FORMS = {name: _derivative(name) for name in _SIGNATURES}
+FORMS = {name: _derivative(name) for name in SPOKEN}
 
 
 def derivative(e: Statement, name: str, tree: ast.Call) -> Array | None:
     """Return the derivative that a call means."""
-    signature = _SIGNATURES[name]
+    kind = SPOKEN[name]
+    signature = f"{name}(f, x{FACTORS[kind.argument]})"
     if tree.keywords or len(tree.args) != signature.count(",") + 1:
         e.fault(f"this is not how '{name}' is called", tree, hint=signature)
         return None
     f, by = e.value(tree.args[0]), tree.args[1]
-    entry = by if isinstance(by, ast.Subscript) and name in ("grad", "jac") else None
+    first = kind.by == "each" and not kind.argument
+    entry = by if isinstance(by, ast.Subscript) and first else None
     x = _input(e, by if entry is None else entry.value)
     extra = e.values(tree.args[2:])
     if f is None or x is None or extra is None:
         return None
-    if name in ("grad", "hess", "hvp") and f.order:
+    if kind.scalar and f.order:
         shown = e.expression.source(tree.args[0])
         hint = "jac(f, x) is the derivative of a function with axes"
         marks = [(e.expression.span(tree.args[0]), show_shape(f.shape))]
         message = f"'{name}' needs a scalar, and {shown} has axes"
-        e.fault(message, tree.args[0], marks, None if name == "hvp" else hint)
+        e.fault(message, tree.args[0], marks, None if kind.argument else hint)
         return None
     if extra:
-        return _along(e, name, tree, f, x, extra[0])
+        return _along(e, kind, tree, f, x, extra[0])
     calculus = e.session.differentiate
-    if name == "hess":
+    if not first:
         return Array(calculus.hessian(f.node, x), f.batch)
     scalar = not f.node.dims
     node = (calculus.gradient if scalar else calculus.jacobian)(f.node, x)
@@ -103,10 +107,11 @@ def _input(e: Statement, tree: ast.expr) -> Node | None:
 
 
 def _along(
-    e: Statement, name: str, tree: ast.Call, f: Array, x: Node, v: Array
+    e: Statement, kind: Kind, tree: ast.Call, f: Array, x: Node, v: Array
 ) -> Array | None:
     """Return a product with a direction or a cotangent."""
-    wanted = f.shape if name == "vjp" else x.dims
+    weighted = kind.argument == "cotangent"
+    wanted = f.shape if weighted else x.dims
     if v.shape != wanted:
         shown = e.expression.source(tree.args[2])
         message = f"{shown} must have shape {show_shape(wanted)}"
@@ -115,14 +120,13 @@ def _along(
         return None
     calculus = e.session.differentiate
     if not f.batch and not v.batch:
-        method = {"hvp": calculus.hvp, "jvp": calculus.jvp, "vjp": calculus.vjp}[name]
+        method = {HVP: calculus.hvp, JVP: calculus.jvp, VJP: calculus.vjp}[kind]
         return Array(method(f.node, x, v.node))
     # Several functions or directions at once: a product with the whole derivative.
-    whole = Array(
-        (calculus.hessian if name == "hvp" else calculus.jacobian)(f.node, x), f.batch
-    )
+    of = calculus.hessian if kind is HVP else calculus.jacobian
+    whole = Array(of(f.node, x), f.batch)
     axes = range(whole.order)
-    if name == "vjp":
+    if weighted:
         return product(e.build, axes[f.order :], [(whole, axes), (v, axes[: f.order])])
     kept = whole.order - len(x.dims)
     return product(e.build, axes[:kept], [(whole, axes), (v, axes[kept:])])

@@ -13,17 +13,19 @@ from tensorgen.operators.functions.array import Array, SizeCheck
 
 @dataclass(slots=True)
 class Record:
-    """What a text uses: inputs, dims as numbers or sizes, and size conditions.
+    """What a text uses: names, inputs, dims as numbers or sizes, size conditions.
 
     Dicts without values or with places, not sets: their order reaches the output.
     """
 
+    names: dict[str, None] = field(default_factory=dict)
     inputs: dict[str, None] = field(default_factory=dict)
     sizes: dict[str, Span] = field(default_factory=dict)
     checks: dict[SizeCheck, None] = field(default_factory=dict)
 
     def merge(self, other: Record) -> None:
         """Take over what another text uses."""
+        self.names.update(other.names)
         self.inputs.update(other.inputs)
         self.checks.update(other.checks)
         for name, span in other.sizes.items():

@@ -46,7 +46,8 @@ class ElaboratedFunction:
 
     The node's axes are those of the indices on the left side, in order, then those
     that the expression has of its own. `arguments` are the inputs that its text
-    mentions, through other names too, and those in `wrt`, in the order of the file.
+    mentions, through other names too, and those in `wrt`, in the order of the file;
+    `mentions` are all names that it mentions so.
     """
 
     spec: FunctionSpec
@@ -54,6 +55,7 @@ class ElaboratedFunction:
     arguments: tuple[InputSpec, ...]
     locals: tuple[Local, ...]
     checks: tuple[SizeCheck, ...]
+    mentions: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +281,9 @@ def _function(
     new = guard(session.graph, value.node, [inputs[w.name] for w in function.wrt])
     node = new.get(value.node, value.node)
     seen = tuple(replace(x, node=new.get(x.node, x.node)) for x in local)
-    return thing, ElaboratedFunction(function, node, arguments, seen, checks)
+    mentions = frozenset(record.names)
+    found = ElaboratedFunction(function, node, arguments, seen, checks, mentions)
+    return thing, found
 
 
 def _left_side(name: str, indices: Iterable[Text] | None) -> str:

@@ -106,23 +106,15 @@ def _undetermined(
     faults.add(message, span, hint=hint)
 
 
-_OF_SCALARS = ("gradient", "hessian", "hvp")
-
-
 def check_emit(faults: Faults, function: FunctionSpec, value: Array) -> None:
     """Report derivatives that only scalars have."""
     for emit in function.emit:
-        if emit.kind in _OF_SCALARS and value.order:
-            shape = show_shape(value.shape)
-            instead = {
-                "gradient": "emit jacobian",
-                "hessian": "emit dense_hessian",
-                "hvp": "emit jvp or vjp",
-            }[emit.kind]
+        if emit.kind.scalar and value.order:
+            name, shape = emit.kind.name, show_shape(value.shape)
             message = (
-                f"'{emit.kind}' is for scalars, and '{function.name}' has shape {shape}"
+                f"'{name}' is for scalars, and '{function.name}' has shape {shape}"
             )
-            faults.add(message, emit.text.span(), hint=instead)
+            faults.add(message, emit.text.span(), hint=emit.kind.scalar)
 
 
 MOST_AXES = 32
@@ -137,11 +129,11 @@ def check_axes(
 ) -> None:
     """Report derivatives with more axes than arrays have."""
     orders = {given.name: len(given.shape) for given in arguments}
-    most = max((orders[wrt.name] for wrt in function.wrt), default=0)
-    times = {"jacobian": 1, "dense_jacobian": 1, "hessian": 2, "dense_hessian": 2}
+    wrt = tuple(wrt.name for wrt in function.wrt)
     for emit in function.emit:
-        axes = value.order + most * (emit.order or times.get(emit.kind, 0))
-        axes += sum(orders.get(name, 0) for name in emit.inputs or ())
+        blocks = emit.kind.blocks(wrt, emit.inputs)
+        own = value.order if emit.kind.argument != "cotangent" else 0
+        axes = own + max(sum(map(orders.__getitem__, block)) for block in blocks)
         if axes > MOST_AXES:
             message = f"this derivative of '{function.name}' has {axes} axes"
             hint = f"an array has {MOST_AXES} axes at most"

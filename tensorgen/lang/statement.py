@@ -274,6 +274,7 @@ class Statement:
         thing = self.names.get(name)
         if thing is not None:
             self.record.merge(thing.record)
+            self.record.names[name] = None
             if thing.dim is not None:
                 self.record.sizes.setdefault(name, self.expression.span(tree))
         return thing

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import assert_never
 
 from tensorgen.arrays import operations
 from tensorgen.arrays.arrays import Array, is_boxed, transposes, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Kind
 from tensorgen.arrays.statements import Let
-from tensorgen.errors import InternalError
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -319,7 +319,8 @@ class Lowering:
                 return lower_map(self, node, want)
             case Call():
                 return lower_call(self, node)
-        raise InternalError(f"no statement is known for {type(node).__name__}")
+            case _:
+                assert_never(node)
 
     # Statements
 

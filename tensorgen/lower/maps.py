@@ -32,15 +32,10 @@ from tensorgen.lower.layout import aligned, natural_order, ordered
 from tensorgen.lower.operands import Operand, as_float, literal, made, number
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.definite import Sign, sign
+from tensorgen.operators.elementwise import ELEMENTWISE
 
 if TYPE_CHECKING:
     from tensorgen.lower.lowering import Lowering
-
-# Python's own functions of a number, where they cannot raise: they leave no NumPy
-# scalar to strip of its dtype, and no computation on a device to wait for.
-_OF_POSITIVE_NUMBERS = ("sqrt", "log", "log2", "log10", "sin", "cos", "tanh")
-
-_LOGICAL = ("logical_and", "logical_or", "logical_not")
 
 
 def lower_map(
@@ -64,7 +59,9 @@ def lower_map(
         return found
     if not all(argument.weak for argument in arguments):
         return as_float(found)  # a selection of numbers has no dtype yet
-    if name in _OF_POSITIVE_NUMBERS and _positive(node.args[0].node):
+    # Python's own functions leave no NumPy scalar to strip of its dtype, and no
+    # computation on a device to wait for.
+    if ELEMENTWISE[name].has("math") and _positive(node.args[0].node):
         return made(Python(f"math.{name}"), (), *arguments)
     if name == "pow":
         found = made(FloatPower(), (), *arguments)
@@ -96,7 +93,7 @@ def _positive(number: Node) -> bool:
 
 def _argument(function: str, position: int, operand: Operand) -> Operand:
     """An argument as the function wants it: a condition or a number."""
-    condition = function in _LOGICAL or (function == "where" and position == 0)
+    condition = position in ELEMENTWISE[function].conditions
     return _as_condition(operand) if condition else as_float(operand)
 
 

@@ -6,29 +6,29 @@ import builtins
 import keyword
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import count
+from typing import assert_never
 
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.operations import MatMul, Permute, Variable
 from tensorgen.ir.nodes import (
     Call,
+    Constant,
     Input,
     Iota,
     Map,
     Node,
     Product,
+    Size,
     Sum,
     Term,
     constant_value,
 )
+from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.spec.names import RESERVED
 
 _LONGEST = 18
 _MOST_PARTS = 3
-_WORDS = {"greater": "mask", "less": "mask", "greater_equal": "mask"}
-_WORDS |= {"less_equal": "mask", "equal": "mask", "not_equal": "mask"}
-_WORDS |= {"logical_and": "mask", "logical_or": "mask", "logical_not": "mask"}
-_WORDS |= {"where": "selected", "maximum": "larger", "minimum": "smaller"}
-_WORDS |= {"reshape": "reshaped"}
 
 # Words for a kind of value; names are not built upon them.
 _GENERIC = (
@@ -120,7 +120,7 @@ def _describe(node: Node, name_of: Callable[[Node], str | None]) -> str | None:
             return _describe_sum(terms, name_of)
         case Call():
             arg = name_of(node.args[0])
-            word = _WORDS.get(node.operator, node.operator)
+            word = OPERATORS[node.operator].word or node.operator
             return f"{word}_{arg}" if arg else word
         case _:
             return None
@@ -148,8 +148,8 @@ def _is_generic(name: str) -> bool:
 
 
 def _describe_map(node: Map, name_of: Callable[[Node], str | None]) -> str | None:
-    if node.function in _WORDS:
-        return _WORDS[node.function]
+    if word := ELEMENTWISE[node.function].word:
+        return word
     arg = name_of(node.args[0].node)
     if node.function == "pow" and len(node.args) == 2:
         exponent = constant_value(node.args[1].node)
@@ -190,7 +190,7 @@ def _kind(node: Node) -> str:
         case Map(function=function):
             if function == "pow":
                 return "powers"
-            return _WORDS.get(function, f"{function}_values")
+            return ELEMENTWISE[function].word or f"{function}_values"
         case Sum(terms=terms):
             minus = any(term.coefficient < 0 for term in terms)
             return "difference" if minus else "total"
@@ -203,10 +203,12 @@ def _kind(node: Node) -> str:
                 return "scaled"
             return "weighted"
         case Call(operator=operator):
-            return _WORDS.get(operator, operator)
+            return OPERATORS[operator].word or operator
         case Iota():
             return "positions"
         case Input(name=name):
             return name
-        case _:
+        case Constant() | Size():
             return "value"
+        case _:
+            assert_never(node)

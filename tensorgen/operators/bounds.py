@@ -17,34 +17,6 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators.definite import DEPTH, Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
 
-OVERFLOWING = frozenset(["cosh", "exp", "expm1", "sinh"])
-"""Functions that are infinite at large arguments."""
-
-BOUNDED = frozenset(
-    [
-        "atan",
-        "cos",
-        "erf",
-        "erfc",
-        "log_sigmoid",
-        "sech2",
-        "sigmoid",
-        "sign",
-        "sin",
-        "step",
-        "tanh",
-    ]
-)
-"""Functions with an upper bound."""
-
-ZERO_AT_ZERO = frozenset(
-    ["abs", "asinh", "atan", "cbrt", "expm1", "log1p", "relu", "sin", "sqrt", "tanh"]
-)
-"""Functions that are 0 at 0."""
-
-ONE_AT_ONE = frozenset(["cbrt", "pow", "sqrt"])
-"""Functions that are 1 at 1."""
-
 
 def is_polynomial(node: Map) -> bool:
     """Whether a power has a whole exponent that is not negative."""
@@ -60,8 +32,9 @@ def is_unsafe(node: Map, value: int | None, varies: bool) -> bool:
     `value` is the argument there that matters, if known; no derivative is taken of what
     does not vary.
     """
-    safe = ELEMENTWISE[node.function].safe
-    if node.function in OVERFLOWING:
+    row = ELEMENTWISE[node.function]
+    safe = row.safe
+    if row.has("overflows"):
         return varies and value is None and not _is_bounded(node.args[0].node)
     if safe is None or is_polynomial(node):
         return False
@@ -113,7 +86,7 @@ def _is_bounded(node: Node, depth: int = DEPTH) -> bool:
         case Map(function="maximum" | "where", args=args):
             return every([x.node for x in args[-2:]])
         case Map(function=function):
-            return function in BOUNDED
+            return ELEMENTWISE[function].has("bounded")
         case Product(factors=(factor,)) if node.coefficient > 0 and not node.inner:
             return every([factor.node])
         case Product() if node.coefficient < 0:
@@ -129,5 +102,6 @@ def value_of(node: Map, value: int | None) -> int | None:
     """What a function is at 0 or at 1, where that is plain."""
     if node.function == "pow" and value == 0:
         return 0 if is_polynomial(node) else None
-    plain = ONE_AT_ONE if value == 1 else ZERO_AT_ZERO if value == 0 else ()
-    return value if node.function in plain else None
+    row = ELEMENTWISE[node.function]
+    kept = (value == 0 and row.has("keeps0")) or (value == 1 and row.has("keeps1"))
+    return value if kept else None

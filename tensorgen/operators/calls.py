@@ -263,10 +263,25 @@ def _expand_unit(graph: Graph, node: Call) -> Node:
 # argument is reduced whole.
 _ROWS = (
     Operator(
-        "inv", _matrix_dims, _inv_partials, "np.linalg.inv({0})", refuses="singular"
+        "inv",
+        _matrix_dims,
+        _inv_partials,
+        "np.linalg.inv({0})",
+        refuses="singular",
+        work=2.0,
+        regular=True,
     ),
-    Operator("det", _scalar_dims, _det_partials, "np.linalg.det({0})"),
-    Operator("logdet", _scalar_dims, _logdet_partials, "np.linalg.slogdet({0})[1]"),
+    Operator(
+        "det", _scalar_dims, _det_partials, "np.linalg.det({0})", work=2.0, regular=True
+    ),
+    Operator(
+        "logdet",
+        _scalar_dims,
+        _logdet_partials,
+        "np.linalg.slogdet({0})[1]",
+        work=2.0,
+        regular=True,
+    ),
     Operator(
         "logsumexp",
         _reduced_dims,

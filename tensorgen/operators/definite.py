@@ -23,15 +23,8 @@ from tensorgen.ir.nodes import (
     Sum,
     constant_value,
 )
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.symmetry import flat
-
-POSITIVE = frozenset(
-    ["atan_slope", "cosh", "exp", "gauss", "sech2", "sigmoid", "softplus"]
-)
-"""Functions with f(x) > 0."""
-
-SQUARES = frozenset(["abs", "hypot", "relu", "rhypot", "sqrt"])
-"""Functions with f(x) >= 0."""
 
 DEPTH = 20
 """How many nodes above one another are looked through."""
@@ -93,7 +86,8 @@ def sign(node: Node, depth: int = DEPTH) -> Sign:
             number = constant_value(exponent.node) or 1
             return Sign(number % 2 == 0 and number > 0)
         case Map(function=function):
-            return Sign.POSITIVE if function in POSITIVE else Sign(function in SQUARES)
+            row = ELEMENTWISE[function]
+            return Sign(2 * row.has("positive") or row.has("nonnegative"))
         case Call(operator="norm" | "rnorm"):
             return Sign.NONNEGATIVE
         case Sum(terms=terms):

@@ -16,17 +16,19 @@ that row; the factors of a matrix product are not asked for, and count as finite
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from typing import NamedTuple, cast
+from typing import NamedTuple, assert_never, cast
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
     Constant,
     Input,
+    Iota,
     Map,
     Node,
     Product,
     Ref,
+    Size,
     Sum,
     children,
     constant_value,
@@ -35,6 +37,7 @@ from tensorgen.ir.nodes import (
     triples,
 )
 from tensorgen.operators.bounds import is_polynomial, is_unsafe, value_of
+from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.masks import (
     Clause,
@@ -51,9 +54,6 @@ from tensorgen.operators.masks import (
     with_views,
 )
 from tensorgen.operators.scalar import apply, ref
-
-REGULAR = frozenset(["cholesky", "det", "inv", "logdet"])
-"""Functions that want regular matrices, or whose derivatives do."""
 
 
 class Guarded(NamedTuple):
@@ -170,8 +170,10 @@ class _Guard:
                 return (yield from self._map(node, context))
             case Call():
                 return (yield from self._call(node, context))
-            case _:
+            case Constant() | Size() | Iota():
                 return Guarded(node)
+            case _:
+                assert_never(node)
 
     def _is_read(self, node: Node, context: Context) -> bool:
         """Whether the masks exclude none of the data of a node."""
@@ -342,7 +344,7 @@ class _Guard:
         for arg in node.args:
             own = of_operand(context, axes)
             x = yield Wanted(arg, own, node in self.varying)
-            if own and node.operator in REGULAR:
+            if own and OPERATORS[node.operator].regular:
                 x = self._selected(x.node, own, self._unit(arg))
             elif own and node in self.varying and not x.finite:
                 x = self._selected(x.node, own)

@@ -21,13 +21,10 @@ from tensorgen.ir.nodes import (
     triples,
 )
 from tensorgen.ir.vanish import masks_of
+from tensorgen.operators.calls import OPERATORS, kept_axes
 from tensorgen.operators.calls import apply as call
-from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply
-
-OF_MATRICES = frozenset(["cholesky", "det", "expm", "inv", "logdet"])
-"""Functions of the matrices in the last two axes."""
 
 
 class Clause(NamedTuple):
@@ -113,7 +110,7 @@ def axes_of_argument(node: Call) -> tuple[Label, ...]:
     """For each axis of a call's argument that of the result; new ones count from -1."""
     arg = node.args[0]
     kept: dict[int, int] = {}
-    if node.operator in OF_MATRICES:
+    if OPERATORS[node.operator].work:
         kept = {axis: axis for axis in range(arg.order - 2)}
     elif "axes" in dict(node.params):
         axes = kept_axes(node)

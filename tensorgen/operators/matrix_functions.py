@@ -86,29 +86,6 @@ def _cholesky_forward(
     )
 
 
-def _cholesky_reverse(
-    graph: Graph, node: Call, cotangent: Node, rows: Sequence[Dim]
-) -> Node:
-    batch, lead = _batch(node), _extra(rows)
-    inverse = graph.call("inv", [node], node.dims)
-    turned = graph.product(
-        (*lead, *batch, "k", "j"),
-        [(node, (*batch, "i", "k")), (cotangent, (*lead, *batch, "i", "j"))],
-    )
-    half = _lower_half(graph, turned, turned.order - 2, turned.order - 1)
-    found = graph.product(
-        (*lead, *batch, "a", "b"),
-        [
-            (inverse, (*batch, "k", "a")),
-            (half, (*lead, *batch, "k", "j")),
-            (inverse, (*batch, "j", "b")),
-        ],
-    )
-    if is_even(node.args[0]):
-        return found
-    return even_part(graph, found, found.order - 2, found.order - 1)
-
-
 # Exponentials
 
 
@@ -165,9 +142,11 @@ ROWS = (
     Operator(
         "cholesky",
         _matrix_dims,
-        (Transfer(_cholesky_forward, _cholesky_reverse),),
+        (Transfer(_cholesky_forward),),
         "np.linalg.cholesky({0})",
         refuses="not positive definite",
+        work=0.5,
+        regular=True,
     ),
     Operator(
         "expm",
@@ -175,5 +154,6 @@ ROWS = (
         (Transfer(_expm_forward, _expm_reverse),),
         "expm({0})",
         requires="scipy.linalg.expm",
+        work=20.0,
     ),
 )

@@ -216,4 +216,5 @@ ROW = Operator(
     "{0}.reshape({shape})",
     params=("shape",),
     view=True,
+    word="reshaped",
 )

@@ -153,10 +153,7 @@ def _of_kept(sign: int) -> Transfer:
     def forward(graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -> Node:
         return _scaled(graph, node, t, (), _names("extra", extra), sign)
 
-    def reverse(graph: Graph, node: Call, t: Node, rows: Sequence[Dim]) -> Node:
-        return _scaled(graph, node, t, _names("row", rows), (), sign)
-
-    return Transfer(forward, reverse)
+    return Transfer(forward)
 
 
 ROWS = (

@@ -25,33 +25,7 @@ from tensorgen.ir.nodes import (
     Sum,
     constant_value,
 )
-
-EVEN = frozenset(
-    "abs atan_slope cos cosh gauss log_cosh one_minus_square sech2".split()  # noqa: SIM905
-)
-"""Functions with f(-x) = f(x)."""
-
-ODD = frozenset(
-    [
-        "sin",
-        "tan",
-        "asin",
-        "atan",
-        "sinh",
-        "csch",
-        "tanh",
-        "asinh",
-        "atanh",
-        "cbrt",
-        "erf",
-        "sign",
-        "level",
-        "tilt",
-        "inverse",
-        "gauss_moment",
-    ]
-)
-"""Functions with f(-x) = -f(x)."""
+from tensorgen.operators.elementwise import ELEMENTWISE
 
 DEPTH = 60
 """How many nodes above one another are looked through."""
@@ -187,9 +161,8 @@ class Symmetry:
             if exponent is None or exponent.denominator != 1:
                 return None
             return 1 if exponent % 2 == 0 else -1
-        if function in EVEN:
-            return 1
-        return -1 if function in ODD else None
+        row = ELEMENTWISE[function]
+        return 1 if row.has("even") else -1 if row.has("odd") else None
 
 
 def _renaming(swap: Swap) -> dict[Label, Label]:

@@ -11,11 +11,26 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node
+
+Trait = Literal[
+    "even",  # f(-x) = f(x)
+    "odd",  # f(-x) = -f(x)
+    "positive",  # f(x) > 0
+    "nonnegative",  # f(x) >= 0
+    "keeps0",  # f(0) = 0
+    "keeps1",  # f(1) = 1
+    "bounded",  # by a number, from above
+    "overflows",  # is infinite at large arguments
+    "vanishes",  # so fast that far out nothing is left to take a logarithm of
+    "log",  # of a sum of exponentials, or a level of one
+    "math",  # Python has it too, for numbers; it cannot raise where they are positive
+    "internal",  # only derivatives and stable forms use it
+]
 
 
 @dataclass(frozen=True)
@@ -28,7 +43,10 @@ class Elementwise:
     becomes the array module of the backend. A template that starts with `_` calls a
     helper of the generated module. Where `expand` is given, an expression in the same
     names, it is what code is emitted for. `sample` are points inside the domain,
-    `extreme` ones where values and derivatives must keep their digits.
+    `extreme` ones where values and derivatives must keep their digits. `traits` are
+    words that `has` asks for. Formulas write what is `spelled`, names of intermediate
+    values a `word`; `arguments` and `doc` are what a user of the language reads.
+    Arguments at `conditions` are truth values.
     """
 
     name: str
@@ -38,9 +56,18 @@ class Elementwise:
     extreme: tuple[float, ...] = ()
     boolean: bool = False
     safe: tuple[int, int] | None = None  # (argument, a number where all is finite)
-    complex: bool = True  # analytic, so that a complex step differentiates it
     requires: str = ""  # a module imported lazily, e.g. scipy.special
     expand: str = ""
+    traits: str = ""
+    spelled: str = ""
+    word: str = ""
+    arguments: tuple[str, ...] = ()
+    doc: str = ""
+    conditions: tuple[int, ...] = ()
+
+    def has(self, trait: Trait) -> bool:
+        """Whether the function is known to have a trait."""
+        return trait in self.traits.split()
 
     @property
     def arity(self) -> int:
@@ -70,11 +97,12 @@ class Transfer(NamedTuple):
     function. `forward(graph, node, tangent, extra)` takes a tangent of dims
     `argument.dims + extra` to one of dims `node.dims + extra`; its transpose
     `reverse(graph, node, cotangent, rows)` takes `rows + node.dims` to
-    `rows + argument.dims`.
+    `rows + argument.dims`. Where `forward` is products and sums of the tangent, its
+    transpose follows from it; a linear call in it needs one of its own.
     """
 
     forward: Callable[[Graph, Call, Node, Sequence[Dim]], Node]
-    reverse: Callable[[Graph, Call, Node, Sequence[Dim]], Node]
+    reverse: Callable[[Graph, Call, Node, Sequence[Dim]], Node] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +116,9 @@ class Operator:
     contractions open it, so that nothing large is scaled first. A `view` may share the
     memory of its argument; a `boolean` one takes conditions and is one; `requires` is a
     module imported lazily. What a matrix must not be is in `refuses`: NumPy raises
-    LinAlgError then.
+    LinAlgError then. Functions of matrices cost `work` times n^3; those that are
+    `regular`, or their derivatives, want regular ones. Names of intermediate values use
+    the `word`.
     """
 
     name: str
@@ -102,3 +132,6 @@ class Operator:
     boolean: bool = False
     requires: str = ""
     refuses: str = ""
+    work: float = 0.0
+    regular: bool = False
+    word: str = ""

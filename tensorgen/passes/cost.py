@@ -10,9 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
+from typing import assert_never
 
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, topological
+from tensorgen.ir.nodes import (
+    Call,
+    Constant,
+    Input,
+    Iota,
+    Map,
+    Node,
+    Product,
+    Size,
+    Sum,
+    topological,
+)
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.passes.networks import Network, Plan
 from tensorgen.passes.spans import Span, span
@@ -31,9 +43,6 @@ SCATTER = 40.0
 
 STATEMENT = 1000.0
 """A call from Python, about a microsecond."""
-
-FACTORISATION = {"inv": 2.0, "det": 2.0, "logdet": 2.0, "cholesky": 0.5, "expm": 20.0}
-"""The factor of n^3 in a function of n x n matrices."""
 
 
 def merge(out: float, every: Span, sums: bool, factors: int) -> float:
@@ -88,14 +97,16 @@ class CostModel:
                 return self.size(node.dims) * len(node.terms)
             case Map():
                 return self.size(node.dims)
-            case Call(operator=name) if name in FACTORISATION:
+            case Call(operator=name) if work := OPERATORS[name].work:
                 (matrix,) = node.args
                 side = self.size(matrix.dims[-1:])
-                return self.size(matrix.dims) * side * FACTORISATION[name]
+                return self.size(matrix.dims) * side * work
             case Call():
                 return self.size(node.args[0].dims)
-            case _:
+            case Input() | Constant() | Size() | Iota():
                 return 0.0
+            case _:
+                assert_never(node)
 
     def work(self, node: Node) -> float:
         """The cost of one node, operands given."""
@@ -121,8 +132,10 @@ class CostModel:
                 scaling = 2 * ELEMENT if OPERATORS[node.operator].scales else 0.0
                 entries = self.size(node.args[0].dims)
                 return STATEMENT + (FUNCTION + scaling) * entries + self.flops(node)
-            case _:
+            case Product() | Input() | Constant() | Size() | Iota():
                 return 0.0
+            case _:
+                assert_never(node)
 
     def span(self, node: Product) -> Span:
         """How many terms a product adds up."""

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import assert_never
 
+from tensorgen.calculus.kinds import METHODS
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -36,8 +38,7 @@ from tensorgen.passes.views import is_sparse
 DATA = "data"
 """The stage of what never changes."""
 
-METHODS = ("value", "gradient", "jacobian", "hessian", "hvp")
-"""The methods of a problem, in the order in which they are usually called."""
+NAMES = tuple(kind.name for kind in METHODS)
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Cutting:
         named: Collection[Node],
     ) -> None:
         """Find out which methods need each node."""
-        self.roots = {name: roots[name] for name in METHODS if name in roots}
+        self.roots = {name: roots[name] for name in NAMES if name in roots}
         self.rates = rates
         self.users: dict[Node, list[str]] = {}
         for method, nodes in self.roots.items():
@@ -109,7 +110,7 @@ class Cutting:
                 if method not in users:
                     users.append(method)
                     waiting += self.operands(node)
-        self.held: dict[str, dict[Node, None]] = {s: {} for s in (DATA, *METHODS)}
+        self.held: dict[str, dict[Node, None]] = {s: {} for s in (DATA, *NAMES)}
         self.multiples: dict[Node, tuple[Node, Fraction]] = {}
         self.same = self._multiples(named)
 
@@ -173,7 +174,7 @@ class Cutting:
         users = self.users.get(node, [])
         if rate == Rate.DATA:
             return DATA
-        if rate == Rate.DIRECTION or not users or users in ([m] for m in METHODS[:-1]):
+        if rate == Rate.DIRECTION or not users or users in ([m] for m in NAMES[:-1]):
             return None
         return users[0]
 
@@ -261,7 +262,10 @@ def _costs(node: Node) -> bool:
             return bool(factors) and not moved and not is_sparse(node)
         case Product():
             return not is_sparse(node)
-    return True
+        case Sum() | Call():
+            return True
+        case _:
+            assert_never(node)
 
 
 def _is_scalar(node: Node) -> bool:

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import assert_never
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Map, Node, Product, Ref, Sum, topological, triples
+from tensorgen.ir.nodes import (
+    Call,
+    Constant,
+    Input,
+    Iota,
+    Map,
+    Node,
+    Product,
+    Ref,
+    Size,
+    Sum,
+    topological,
+    triples,
+)
 
 
 def rebuild(
@@ -69,5 +83,7 @@ def with_operands(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
             params = dict(node.params)
             args_new = [new[arg] for arg in node.args]
             return graph.call(node.operator, args_new, node.dims, **params)
-        case _:
+        case Input() | Constant() | Size() | Iota():
             return node
+        case _:
+            assert_never(node)

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tensorgen.calculus.kinds import GRADIENT, JACOBIAN, all_emitted, camel
 from tensorgen.errors import Text
 from tensorgen.spec.model import Definition, FunctionSpec, InputSpec
 from tensorgen.spec.names import Namespace, in_code
-
-_SUFFIXES = {
-    "value": "",
-    "gradient": "_grad",
-    "jacobian": "_jac",
-    "hessian": "_hess",
-    "dense_jacobian": "_jac_dense",
-    "dense_hessian": "_hess_dense",
-    "hvp": "_hvp",
-    "jvp": "_jvp",
-    "vjp": "_vjp",
-}
 
 
 def check_names(
@@ -70,16 +59,16 @@ def _check_arguments(function: FunctionSpec, names: Namespace) -> None:
     """Report directions and cotangents that bear the name of an input or a dim."""
     for emit in function.emit:
         added: dict[str, str] = {}
-        if emit.kind in ("hvp", "jvp", "problem"):
+        if emit.kind.argument == "direction":
             added = {f"d{w.name}": f"the direction of '{w.name}'" for w in function.wrt}
-        elif emit.kind == "vjp":
+        elif emit.kind.argument:
             added = {"ct": "the cotangent"}
         for name, what in added.items():
             owner, text = names.owners.get(name, ("", function.name_text))
             if owner in ("an input", "a dim"):
                 kind = owner.split()[1]
                 names.faults.add(
-                    f"'{emit.kind}' names {what} '{name}', which is {owner}",
+                    f"'{emit.kind.name}' names {what} '{name}', which is {owner}",
                     emit.text.span(),
                     marks=((emit.text.span(), ""), (text.span(), f"the {kind}")),
                     hint=f"rename the {kind} '{name}'",
@@ -110,23 +99,10 @@ def _check_emitted_names(functions: tuple[FunctionSpec, ...], names: Namespace) 
 
 def emitted_names(function: FunctionSpec) -> tuple[str, ...]:
     """Return the names that the function's `emit` gives in the generated module."""
-    name = function.name
-    kinds = [emit.kind for emit in function.emit]
-    found: list[str] = []
-    for emit in function.emit:
-        if emit.kind in _SUFFIXES:
-            found.append(name + _SUFFIXES[emit.kind])
-        elif emit.kind == "order":
-            found.append(f"{name}_d{emit.order}")
-        elif emit.kind == "mixed":
-            found.append("_".join([name, "d", *(emit.inputs or ())]))
-        elif emit.kind == "problem":
-            found.append(class_name(name) + "Problem")
-    if "value" in kinds and "gradient" in kinds:
-        found.append(f"{name}_value_and_grad")
-        if "hessian" in kinds:
-            found.append(f"{name}_value_grad_hess")
-    return tuple(found)
+    given = [(emit.kind, emit.inputs) for emit in function.emit]
+    kinds = all_emitted([kind for kind, _ in given])
+    given += [(kind, ()) for kind in kinds if kind.beside]
+    return tuple(kind.public_name(function.name, order) for kind, order in given)
 
 
 def _check_hidden(
@@ -143,24 +119,10 @@ def _check_hidden(
             names.faults.add(message, places[0], marks=marks, hint="rename one of them")
 
 
-_TUPLES = {
-    "gradient": "Gradient",
-    "hvp": "Gradient",
-    "vjp": "Cotangents",
-    "jacobian": "Jacobian",
-    "dense_jacobian": "DenseJacobian",
-}
-
-
 def tuple_names(function: FunctionSpec) -> tuple[str, ...]:
     """Return the names of the tuples in which a function gives several arrays."""
-    kinds = [emit.kind for emit in function.emit] or ["gradient", "jacobian"]
+    kinds = [emit.kind for emit in function.emit] or [GRADIENT, JACOBIAN]
     if len(function.wrt) < 2:
         return ()
-    what = dict.fromkeys(_TUPLES[kind] for kind in kinds if kind in _TUPLES)
-    return tuple(class_name(function.name) + name for name in what)
-
-
-def class_name(name: str) -> str:
-    """Return the name in CamelCase: `my_loss` gives `MyLoss`."""
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+    what = dict.fromkeys(kind.bundle for kind in kinds if kind.bundle)
+    return tuple(camel(function.name) + name for name in what)

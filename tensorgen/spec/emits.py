@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tensorgen.calculus.kinds import KINDS, MIXED, NAMED, ORDER, VALUE, Kind
 from tensorgen.errors import Faults, Text, suggest
 from tensorgen.spec.fields import Field, read_entries, read_items, read_text
-from tensorgen.spec.model import EMIT_NAMES, Emit, InputSpec, Wrt
+from tensorgen.spec.model import Emit, InputSpec, Wrt
 from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
 
 _HIGHEST_ORDER = 9
@@ -89,12 +90,12 @@ def read_emit(
     be wrong for lack of an input.
     """
     names = None if wrt is None else [w.name for w in wrt]
-    found: dict[tuple[str, int | None, tuple[str, ...] | None], Emit] = {}
+    found: dict[tuple[Kind, tuple[str, ...]], Emit] = {}
     for node in read_items(field, faults) if field is not None else ():
         emit = _emit(node, names, faults)
         if emit is None:
             continue
-        key = (emit.kind, emit.order, emit.inputs)
+        key = (emit.kind, emit.inputs)
         if key in found:
             faults.add("this stands twice in 'emit'", node.span)
         found.setdefault(key, emit)
@@ -115,17 +116,18 @@ def _emit(node: Node, wrt: list[str] | None, faults: Faults) -> Emit | None:
 
 
 def _named(text: Text, wrt: list[str] | None, faults: Faults) -> Emit | None:
-    kind = text.value
-    if kind not in EMIT_NAMES:
-        hint = suggest(kind, EMIT_NAMES) or "it takes " + ", ".join(EMIT_NAMES)
-        if kind in (wrt or ()):
-            hint = f"a mixed derivative is a list inside the list: [[{kind}, {kind}]]"
-        faults.add(f"'{kind}' cannot be emitted", text.span(), hint=hint)
+    name = text.value
+    if name not in NAMED:
+        hint = suggest(name, NAMED) or "it takes " + ", ".join(NAMED)
+        if name in (wrt or ()):
+            hint = f"a mixed derivative is a list inside the list: [[{name}, {name}]]"
+        faults.add(f"'{name}' cannot be emitted", text.span(), hint=hint)
         return None
-    if kind != "value" and wrt == []:
+    kind = KINDS[name]
+    if kind is not VALUE and wrt == []:
         _report_no_wrt(text, faults)
         return None
-    return Emit(kind, None, None, text)
+    return Emit(kind, (), text)
 
 
 def _order(text: Text, wrt: list[str] | None, faults: Faults) -> Emit | None:
@@ -143,7 +145,8 @@ def _order(text: Text, wrt: list[str] | None, faults: Faults) -> Emit | None:
         message = f"an order needs one 'wrt' input, and there are {len(wrt)}"
         faults.add(message, text.span(), hint=hint)
         return None
-    return Emit("order", order, None, text)
+    # Where `wrt` is wrong, nothing is emitted, but repetitions are found.
+    return Emit(ORDER, (wrt[0] if wrt else "",) * order, text)
 
 
 def _mixed(node: Listing, wrt: list[str] | None, faults: Faults) -> Emit | None:
@@ -161,7 +164,7 @@ def _mixed(node: Listing, wrt: list[str] | None, faults: Faults) -> Emit | None:
     first, last = names[0].positions[0], names[-1].positions[-1]
     source = names[0].source
     text = Text(source.text[first:last], source, tuple(range(first, last + 1)))
-    return Emit("mixed", None, tuple(n.value for n in names), text)
+    return Emit(MIXED, tuple(n.value for n in names), text)
 
 
 def _report_no_wrt(text: Text, faults: Faults) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tensorgen.calculus.kinds import Kind
 from tensorgen.errors import Source, Text
 from tensorgen.ir.dims import Dim
 
@@ -43,15 +44,10 @@ class InputSpec:
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """One entry of `emit`.
+    """One entry of `emit`; `inputs` are what one of higher order is taken by."""
 
-    `kind` is one of `EMIT_KINDS`; `order` is given for the kind `order` (an
-    integer, 3 or more), `inputs` for the kind `mixed` (a list of inputs).
-    """
-
-    kind: str
-    order: int | None
-    inputs: tuple[str, ...] | None
+    kind: Kind
+    inputs: tuple[str, ...]
     text: Text
 
 
@@ -92,18 +88,5 @@ class Spec:
     backends: tuple[str, ...]
 
 
-EMIT_NAMES = (
-    "value",
-    "gradient",
-    "jacobian",
-    "hessian",
-    "dense_jacobian",
-    "dense_hessian",
-    "hvp",
-    "jvp",
-    "vjp",
-    "problem",
-)
-EMIT_KINDS = (*EMIT_NAMES, "order", "mixed")
 PROPERTIES = ("symmetric", "spd", "positive", "nonnegative")
 BACKENDS = ("numpy", "cupy")

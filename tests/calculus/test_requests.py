@@ -24,16 +24,16 @@ def test_a_scalar_is_differentiated_in_reverse_first_and_then_forward() -> None:
     x = net.weights[0]
     expected = stepwise(net.graph, net.loss, x, ["reverse", "forward"])
     assert expected != stepwise(net.graph, net.loss, x, ["forward", "reverse"])
-    request = Request(net.loss, (x,), {})
-    assert higher(net.graph, request, [x, x], "cross-country") == [expected]
+    request = Request(net.loss, (x,), {}, order=(x, x))
+    assert higher(net.graph, request, "cross-country") == [expected]
 
 
 def test_a_vector_is_differentiated_in_both_directions() -> None:
     graph, f, x = chain()
-    request = Request(f, (x,), {})
+    request = Request(f, (x,), {}, order=(x, x))
     backward = stepwise(graph, f, x, ["reverse"] * 2)
     forward = stepwise(graph, f, x, ["forward"] * 2)
     assert backward != forward
-    assert higher(graph, request, [x, x], "cross-country") == [backward, forward]
-    assert higher(graph, request, [x, x], "reverse") == [backward]
-    assert higher(graph, request, [x, x], "forward") == [forward]
+    assert higher(graph, request, "cross-country") == [backward, forward]
+    assert higher(graph, request, "reverse") == [backward]
+    assert higher(graph, request, "forward") == [forward]

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import ModuleType
 
+from tensorgen.calculus.kinds import KINDS
 from tensorgen.emit.bound import BoundFunction, Part
-from tensorgen.emit.model import Body, Function, Helper, Kind, Module, Parameter
+from tensorgen.emit.model import Body, Function, Helper, Module, Parameter
 from tensorgen.emit.render import render
 from tensorgen.ir.dims import Dim
 
@@ -49,7 +50,7 @@ def module(
 
 def bound(name: str, functions: Sequence[Function]) -> BoundFunction:
     """Bind a function to its data; its methods share nothing."""
-    kinds = {f.kind: f for f in functions if f.function == name}
+    kinds = {f.kind.name: f for f in functions if f.function == name}
     value = kinds["value"]
     inputs = tuple(p for p in value.parameters if p.role == "input")
     reads = tuple(p.name for p in inputs)
@@ -104,11 +105,11 @@ _GRADIENT = "2 * lam * w - X.T @ (y * p)"
 _HESSIAN = "X.T @ ((p * (1 - p))[:, None] * X) + 2 * lam * np.eye(n)"
 
 
-def logistic(kind: Kind, a_body: Body, *extra: Parameter) -> Function:
+def logistic(kind: str, a_body: Body, *extra: Parameter) -> Function:
     """Make a function of the logistic module."""
     return Function(
         function="loss",
-        kind=kind,
+        kind=KINDS[kind],
         parameters=(*LOGISTIC, *extra),
         wrt=("w",),
         dims=(),
@@ -156,11 +157,11 @@ _H_UV = (
 _H_VV = "2 * np.einsum('ik,il,ac->akcl', U, U, np.eye(n))"
 
 
-def factorization(kind: Kind, a_body: Body, *extra: Parameter) -> Function:
+def factorization(kind: str, a_body: Body, *extra: Parameter) -> Function:
     """Make a function of the matrix factorisation module."""
     return Function(
         function="fit",
-        kind=kind,
+        kind=KINDS[kind],
         parameters=(*_FACTORS, *extra),
         wrt=("U", "V"),
         dims=(),

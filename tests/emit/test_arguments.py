@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorgen.calculus.kinds import KINDS
 from tensorgen.emit.arguments import lines
 from tensorgen.emit.model import Body, Function, Parameter
 from tensorgen.ir.dims import Dim
@@ -28,7 +29,7 @@ def function(*parameters: Parameter, a_body: Body | None = None) -> Function:
     """Make a function that returns its first argument's double."""
     return Function(
         function="f",
-        kind="value",
+        kind=KINDS["value"],
         parameters=parameters,
         wrt=(),
         dims=parameters[0].dims,
@@ -159,7 +160,7 @@ def test_sizes_of_zero_are_sizes(logistic: ModuleType, size: tuple[int, int]) ->
 
 
 def test_a_function_without_arguments_has_no_checks() -> None:
-    model = Function("f", "value", (), (), (), body(returns="np.float64(3)"))
+    model = Function("f", KINDS["value"], (), (), (), body(returns="np.float64(3)"))
     assert load(module(model)).f() == 3
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorgen.calculus.kinds import KINDS
 from tensorgen.emit.model import Body, Function, Parameter
 from tensorgen.emit.render import render
 from tests.emit.models import M, N, factorization_module, load, logistic_module, module
@@ -94,7 +95,7 @@ def test_dtypes_and_shapes_follow_the_same_rules(cupy: ModuleType) -> None:
 def test_special_functions_come_from_cupyx(cupy: ModuleType) -> None:
     body = Body(("t = special.erf(x)",), ("t",), modules=("scipy.special",))
     x = Parameter("x", (N,))
-    model = module(Function("f", "value", (x,), (), (N,), body), backend="cupy")
+    model = module(Function("f", KINDS["value"], (x,), (), (N,), body), backend="cupy")
     assert "imported where used: cupyx.scipy.special." in render(model).split("\n")[2]
     assert np.isclose(load(model).f(cupy.asarray([0.5])).get()[0], 0.5204998778130465)
 
@@ -102,7 +103,9 @@ def test_special_functions_come_from_cupyx(cupy: ModuleType) -> None:
 def test_index_arrays_are_checked_on_the_device(cupy: ModuleType) -> None:
     parameters = (Parameter("U", (M,)), Parameter("row", (N,), index=M))
     body = Body((), ("U[row]",))
-    model = module(Function("f", "value", parameters, (), (N,), body), backend="cupy")
+    model = module(
+        Function("f", KINDS["value"], parameters, (), (N,), body), backend="cupy"
+    )
     f, values = load(model).f, cupy.asarray([1.0, 2.0])
     assert f(values, cupy.asarray([1, 0])).get().tolist() == [2, 1]
     with pytest.raises(ValueError, match=r"^row: expected indices from 0 to 1, got 0"):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorgen.emit.model import Function, Parameter, pairs
+from tensorgen.calculus.kinds import KINDS, pairs
+from tensorgen.emit.model import Function, Parameter
 from tests.emit.models import (
     K,
     M,
@@ -36,12 +37,12 @@ def fit() -> ModuleType:
     return load(factorization_module())
 
 
-def given(expression: str, *dims: Any, value: Any, kind: Any = "hessian") -> Any:
+def given(expression: str, *dims: Any, value: Any, kind: str = "hessian") -> Any:
     """Return the Hessian object that an expression in x and the array A makes."""
     x = Parameter("x", dims)
     model = Function(
         "f",
-        kind,
+        KINDS[kind],
         (x, Parameter("A", (*dims, *dims))),
         ("x",),
         (),
@@ -81,7 +82,7 @@ def test_products_take_the_shape_of_what_is_multiplied() -> None:
 def test_a_jacobian_takes_arrays_of_the_one_shape_to_the_other() -> None:
     model = Function(
         "f",
-        "jacobian",
+        KINDS["jacobian"],
         (Parameter("x", (N,)), Parameter("A", (M, K, N))),
         ("x",),
         (M, K),
@@ -336,7 +337,7 @@ def test_a_third_derivative_is_contracted_with_directions() -> None:
     # The third derivative of sum(x**3) scaled by a: 6 a on the diagonal.
     model = Function(
         "f",
-        "order",
+        KINDS["order"],
         (Parameter("x", (N,)), Parameter("a", (N,))),
         ("x",),
         (),
@@ -366,7 +367,7 @@ def test_a_mixed_derivative_is_contracted_from_its_last_input() -> None:
     x, B = Parameter("x", (N,)), Parameter("B", (M, K))
     model = Function(
         "f",
-        "mixed",
+        KINDS["mixed"],
         (x, B, Parameter("A", (N, M, K))),
         ("x", "B"),
         (),

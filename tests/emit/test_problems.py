@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorgen.calculus.kinds import KINDS
 from tensorgen.emit.model import Function, Parameter
 from tensorgen.ir.dims import Dim
 from tests.emit.models import (
@@ -189,10 +190,10 @@ def quadratic(*shapes: tuple[Any, ...]) -> Any:
     value = " + ".join(f"(x{k} ** 2).sum()" for k in range(len(shapes)))
     gradients = [f"2 * x{k}" for k in range(len(shapes))]
     functions = [
-        Function("f", "value", inputs, names, (), body(returns=value)),
+        Function("f", KINDS["value"], inputs, names, (), body(returns=value)),
         Function(
             "f",
-            "value_and_gradient",
+            KINDS["value_and_gradient"],
             inputs,
             names,
             (),
@@ -239,7 +240,7 @@ def test_index_arrays_among_the_data_keep_their_dtype() -> None:
     )
     value = body(returns="(t * x[row]).sum()")
     model = load(
-        module(Function("f", "value", inputs, ("x",), (), value), problems=["f"])
+        module(Function("f", KINDS["value"], inputs, ("x",), (), value), problems=["f"])
     )
     p = model.FProblem(row=[0, 1, 1], t=np.ones(3, "f4"))
     assert p.value([1.0, 2.0]) == 5

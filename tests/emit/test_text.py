@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tensorgen.calculus.kinds import KINDS
 from tensorgen.emit.documentation import function_docstring
 from tensorgen.emit.model import Function, Module, Parameter
 from tensorgen.emit.render import layout, render
@@ -47,7 +48,7 @@ def hostile_module(text: str) -> Module:
     """Make a module that has the text wherever a spec can put one."""
     function = Function(
         "f",
-        "hessian",
+        KINDS["hessian"],
         (Parameter("x", (N,), doc=text), Parameter("y", (), doc=text, default="1")),
         ("x",),
         (),
@@ -166,7 +167,7 @@ def test_a_summary_fits_in_a_line() -> None:
     names = tuple(f"a_quite_long_name_{k}" for k in range(4))
     parameters = tuple(Parameter(name, ()) for name in names)
     gradient = body(returns=", ".join(names))
-    model = Function("f", "value_and_gradient", parameters, names, (), gradient)
+    model = Function("f", KINDS["value_and_gradient"], parameters, names, (), gradient)
     first = function_docstring(model).splitlines()[0]
     assert first == (
         '"""Value of `f` and its gradient with respect to `a_quite_long_name_0` and '

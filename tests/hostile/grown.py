@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from tensorgen.calculus.kinds import NAMED
 from tensorgen.lang.prelude import prelude
 from tensorgen.operators.functions import FUNCTIONS, Parameter
-from tensorgen.spec.model import EMIT_NAMES
 from tests.hostile.hostile_texts import NAMES, NUMBERS
 
 _SIZES = ("n", "n", "n", "m", "k", "2*n", "n + 1", "n + k - 1", "3", "1", "0")
@@ -147,7 +147,7 @@ class Growing:
 
     def emits(self, wrt: list[str]) -> list[str]:
         """What is to be emitted: few, for each costs time."""
-        found = self.chance.sample(EMIT_NAMES, self.chance.choice((1, 1, 2, 3)))
+        found = self.chance.sample(NAMED, self.chance.choice((1, 1, 2, 3)))
         if self.chance.random() < 0.1:
             found.append(self.chance.choice(("3", "3", "4", "9", "0")))
         if self.chance.random() < 0.1:

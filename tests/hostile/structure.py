@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import yaml
 
-from tensorgen.spec.model import EMIT_NAMES
+from tensorgen.calculus.kinds import NAMED
 from tests.hostile.hostile_texts import INJECTIONS, NAMES, NUMBERS
 
 _TAGS = ("!!str", "!!int", "!!binary", "!!python/object/apply:os.getcwd", "!x", "!!set")
@@ -114,7 +114,7 @@ def _change(node: Node, root: Node, chance: random.Random) -> None:
 def _entry(node: Node, value: Node, chance: random.Random) -> Node | tuple[Node, Node]:
     if not isinstance(node, yaml.MappingNode):
         return value
-    key = chance.choice((*_KEYS, *NAMES, *EMIT_NAMES))
+    key = chance.choice((*_KEYS, *NAMES, *NAMED))
     return (_scalar(key), value)
 
 
@@ -125,7 +125,7 @@ def _scalar(value: str, style: str | None = None) -> yaml.ScalarNode:
 
 def _random_node(chance: random.Random, depth: int = 2) -> Node:
     """A scalar, shape, list of kinds, or a mapping, of what specs hold."""
-    word = chance.choice((NUMBERS, _SIZES, EMIT_NAMES, NAMES, INJECTIONS, _KEYS))
+    word = chance.choice((NUMBERS, _SIZES, NAMED, NAMES, INJECTIONS, _KEYS))
     kind = chance.randrange(6) if depth else 0
     if kind < 3:
         style = chance.choice((None, None, "'", '"', "|", ">"))

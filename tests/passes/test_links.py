@@ -13,7 +13,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.interpret import evaluate
-from tensorgen.ir.nodes import Lookup, Node, Product, topological
+from tensorgen.ir.nodes import Input, Lookup, Node, Product, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes import search_trees
 from tensorgen.passes.cost import CostModel
@@ -85,7 +85,8 @@ def test_the_order_changes_no_value(name: str, hints: dict[str, int]) -> None:
     given: dict[str, Any] = {"dof": rng.integers(0, 5, (4, 3))}
     for other in (mesh.M, mesh.K, mesh.W, mesh.u, mesh.rho):
         shape = [dim.value(sizes) for dim in other.dims]
-        given[other.name] = rng.normal(size=shape)  # type: ignore[attr-defined]
+        assert isinstance(other, Input)
+        given[other.name] = rng.normal(size=shape)
     before, after = evaluate([node, ordered], given, FUNCTIONS, OPERATORS, sizes)
     np.testing.assert_allclose(after, before, rtol=1e-12)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.kinds import HESSIAN
 from tensorgen.calculus.requests import Mode
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
@@ -38,5 +39,5 @@ def test_no_array_of_third_order_is_computed_for_a_hessian(
     program = elaborate(spec, graph, Differentiate(graph))
     function = program.functions[0]
     planner = Planner(graph, spec, program, function, mode)
-    plan = planner.planned("hessian").plan
+    plan = planner.planned(HESSIAN).plan
     assert max(node.order for node in topological(plan.roots)) == 2

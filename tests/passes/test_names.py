@@ -6,6 +6,7 @@ import pytest
 
 import tensorgen
 from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.kinds import VALUE
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
 from tensorgen.lang import elaborate
@@ -29,7 +30,7 @@ def cost(text: str) -> float:
     program = elaborate(found, graph, Differentiate(graph))
     (function,) = program.functions
     planner = Planner(graph, found, program, function, "cross-country")
-    return CostModel({}).total(planner.planned("value").plan.roots)
+    return CostModel({}).total(planner.planned(VALUE).plan.roots)
 
 
 def body(text: str) -> str:

@@ -271,53 +271,10 @@ _ROWS = (
     ),
 )
 
-# Rows of the elementwise table that only derivatives and stable forms use.
-_HIDDEN = frozenset(
-    [
-        "xlogx",
-        "sech2",
-        "step",
-        "polygamma",
-        "power_slope",
-        "power_curve",
-        "one_minus_square",
-        "atan_slope",
-        "tilt",
-        "cosine",
-        "rhypot",
-        "inverse",
-        "gauss",
-        "gauss_moment",
-        "log1mexp",
-        "log_cosh",
-        "log_icloglog",
-        "rexpm1",
-        "csch",
-        "finite_exp",
-        "large_exp",
-        "level",
-        "acosh1p",
-    ]
-)
-_ARGUMENTS = {
-    "where": ("condition", "x", "y"),
-    "pow": ("x", "y"),
-    "atan2": ("y", "x"),
-}
-_SAYS = {
-    "where": "x where the condition holds, y elsewhere.",
-    "relu": "The positive part; its derivative at 0 is 0.",
-    "maximum": "The larger one; equals share the derivative.",
-    "minimum": "The smaller one; equals share the derivative.",
-    "abs": "Absolute value; its derivative at 0 is 0.",
-    "softplus": "log(1 + exp(x)), without overflow.",
-    "xlogy": "x * log(y), and 0 where x is 0.",
-    "hypot": "sqrt(x**2 + y**2); its gradient at 0 is 0.",
-}
-
 
 def _elementwise(name: str, row: str) -> Function:
-    names = _ARGUMENTS.get(row, ("x", "y", "z")[: ELEMENTWISE[row].arity])
+    found = ELEMENTWISE[row]
+    names = found.arguments or ("x", "y", "z")[: found.arity]
 
     def build(build: Build, **arguments: Array) -> Array:
         operands = [arguments[argument] for argument in names]
@@ -325,7 +282,7 @@ def _elementwise(name: str, row: str) -> Function:
             return power(build, operands[0], operands[1], names)
         return elementwise(build, row, operands, f"'{name}'", names)
 
-    says = _SAYS.get(row, f"Elementwise {row}.")
+    says = found.doc or f"Elementwise {row}."
     return Function(name, ", ".join(names), says, "broadcast", build)
 
 
@@ -334,7 +291,7 @@ FUNCTIONS: dict[str, Function] = {
     **{
         name: _elementwise(name, name)
         for name, row in ELEMENTWISE.items()
-        if not row.boolean and name not in _HIDDEN
+        if not row.boolean and not row.has("internal")
     },
     **{name: _elementwise(name, row) for name, row in ALIASES.items()},
 }

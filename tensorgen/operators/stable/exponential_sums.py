@@ -20,6 +20,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Lookup, Map, Product, Ref, Sum, constant_value
 from tensorgen.operators.definite import Sign, sign
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, power, times, total
 from tensorgen.operators.stable.match import (
     Args,
@@ -29,7 +30,6 @@ from tensorgen.operators.stable.match import (
     as_power,
     is_condition,
     is_log_of_number,
-    is_map,
     joined,
     renamed_call,
     same,
@@ -236,13 +236,10 @@ def log_of_positive(graph: Graph, parts: Sequence[Summand]) -> Ref | None:
     return found
 
 
-_VANISHING = ("gauss", "sech2", "softplus")
-"""Positive functions of which far out nothing is left to take a logarithm of."""
-
-
 def _is_positive(s: Summand) -> bool:
     looked_up = any(isinstance(a, Lookup) for _, form, _ in s.constraints for a in form)
-    vanishes = any(is_map(w, f) for w in s.weights for f in _VANISHING)
+    maps = [w.node.function for w in s.weights if isinstance(w.node, Map)]
+    vanishes = any(ELEMENTWISE[f].has("vanishes") for f in maps)
     weights = [sign(w.node) for w in s.numbers]
     return (
         s.coefficient > 0

@@ -29,6 +29,7 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.definite import Sign, sign
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, power, times, total
 from tensorgen.operators.stable.match import (
     Args,
@@ -46,9 +47,6 @@ from tensorgen.operators.stable.match import (
     same,
     terms,
 )
-
-_NORMALISERS = ("level", "log_cosh", "logaddexp", "softplus")
-
 
 # exp(t)
 
@@ -89,7 +87,7 @@ def is_log_of_sum(ref: Ref) -> bool:
         return is_log_of_sum(node.factors[0])
     if isinstance(node, Call):
         return node.operator in ("logsumexp", "running_logsumexp")
-    return isinstance(node, Map) and node.function in _NORMALISERS
+    return isinstance(node, Map) and ELEMENTWISE[node.function].has("log")
 
 
 def share(graph: Graph, z: Ref | None, log: Ref) -> Ref | None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node
-from tensorgen.ir.printer import dump, equation, equations, formula
+from tensorgen.operators.printer import dump, equation, equations, formula
 
 n, m = Dim.of("n"), Dim.of("m")
 

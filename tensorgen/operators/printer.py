@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from tensorgen.ir.aliases import Aliases, turned
 from tensorgen.ir.formula_text import (
@@ -47,24 +47,13 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
-from tensorgen.ir.spelling import SPELLED
+from tensorgen.operators.elementwise import ELEMENTWISE
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
 
 At = Mapping[Label, Index]
 
 ONE_OVER = "1 / "
-
-INFIX = {
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-    "equal": "==",
-    "not_equal": "!=",
-    "logical_and": "&",
-    "logical_or": "|",
-}
 
 
 def formula(node: Node, names: Mapping[Node, str] | None = None) -> str:
@@ -213,7 +202,8 @@ class _Printer:
                 return self.map(node, at)
             case Call():
                 return self.call(node, at)
-        raise TypeError(f"cannot print {type(node).__name__}")
+            case _:
+                assert_never(node)
 
     # Products
 
@@ -288,18 +278,16 @@ class _Printer:
 
     def map(self, node: Map, at: Sequence[Index]) -> Text:
         parts = [self.value(n, [at[x] for x in labels]) for n, labels in node.args]
-        if node.function in INFIX:
-            sides = [tight(part, PRODUCT) for part in parts]
-            return f" {INFIX[node.function]} ".join(sides), -1
+        row = ELEMENTWISE[node.function]
+        if row.boolean and row.arity == 2:
+            return row.numpy.format(*(tight(part, PRODUCT) for part in parts)), -1
         if (divisor := _divisor(node)) is not None:
             place = [at[label] for label in divisor.base.labels]
             return f"1 / {tight(self.divided(divisor, place, ()), POWER)}", PRODUCT
         if node.function == "pow":
             return f"{tight(parts[0], ATOM)}**{tight(parts[1], ATOM)}", POWER
-        if (spelled := SPELLED.get(node.function)) is not None:
-            return filled(spelled, parts)
-        if node.function == "logical_not":
-            return f"~{tight(parts[0], ATOM)}", POWER
+        if row.spelled:
+            return filled(row.spelled, parts)
         return f"{node.function}({', '.join(text for text, _ in parts)})", ATOM
 
     def call(self, node: Call, at: Sequence[Index]) -> Text:

@@ -1,0 +1,108 @@
+"""Elementwise functions with kinks or jumps, and conditions."""
+
+from __future__ import annotations
+
+from tensorgen.operators.table import Elementwise as Row
+
+ROWS = (
+    # Kinks; the conventions at ties are part of the language.
+    Row(
+        "abs",
+        ("sign(x)",),
+        "np.abs({0})",
+        traits="even nonnegative keeps0",
+        doc="Absolute value; its derivative at 0 is 0.",
+    ),
+    Row("sign", ("0",), "np.sign({0})", traits="odd bounded"),
+    Row(
+        "relu",
+        ("greater(x, 0)",),
+        "np.maximum({0}, 0)",
+        traits="nonnegative keeps0",
+        doc="The positive part; its derivative at 0 is 0.",
+    ),
+    Row(
+        "maximum",
+        ("step(x - y)", "step(y - x)"),
+        "np.maximum({0}, {1})",
+        word="larger",
+        doc="The larger one; equals share the derivative.",
+    ),
+    Row(
+        "minimum",
+        ("step(y - x)", "step(x - y)"),
+        "np.minimum({0}, {1})",
+        word="smaller",
+        doc="The smaller one; equals share the derivative.",
+    ),
+    Row("step", ("0",), "np.heaviside({0}, 0.5)", traits="bounded internal"),
+    Row("floor", ("0",), "np.floor({0})"),
+    Row(
+        "hypot",
+        ("cosine(x, y)", "cosine(y, x)"),
+        "np.hypot({0}, {1})",
+        traits="nonnegative",
+        doc="sqrt(x**2 + y**2); its gradient at 0 is 0.",
+    ),
+    # x and 1 over the hypotenuse, and 0 where that is 0: no square of a side leaves the
+    # range, and the derivative is no difference of what is nearly equal.
+    Row(
+        "cosine",
+        (
+            "cosine(y, x)**2 * rhypot(x, y)",
+            "-cosine(x, y) * cosine(y, x) * rhypot(x, y)",
+        ),
+        expand="x * inverse(hypot(x, y))",
+        traits="internal",
+        spelled="{0} / hypot({0}, {1})",
+    ),
+    Row(
+        "rhypot",
+        (
+            "-cosine(x, y) * rhypot(x, y) * rhypot(x, y)",
+            "-cosine(y, x) * rhypot(x, y) * rhypot(x, y)",
+        ),
+        expand="inverse(hypot(x, y))",
+        traits="nonnegative internal",
+        spelled="1 / hypot({0}, {1})",
+    ),
+    # Conditions: 1 where they hold, 0 elsewhere. As factors they select.
+    *(
+        Row(
+            name,
+            ("0", "0"),
+            f"{{0}} {sign} {{1}}",
+            boolean=True,
+            conditions=(0, 1) if sign in "&|" else (),
+            word="mask",
+        )
+        for name, sign in (
+            ("less", "<"),
+            ("less_equal", "<="),
+            ("greater", ">"),
+            ("greater_equal", ">="),
+            ("equal", "=="),
+            ("not_equal", "!="),
+            ("logical_and", "&"),
+            ("logical_or", "|"),
+        )
+    ),
+    Row(
+        "logical_not",
+        ("0",),
+        "np.logical_not({0})",
+        boolean=True,
+        conditions=(0,),
+        spelled="~{0}",
+        word="mask",
+    ),
+    Row(
+        "where",
+        ("0", "x", "logical_not(x)"),
+        "np.where({0}, {1}, {2})",
+        conditions=(0,),
+        word="selected",
+        arguments=("condition", "x", "y"),
+        doc="x where the condition holds, y elsewhere.",
+    ),
+)

@@ -1,0 +1,63 @@
+"""What is known of a function stands in its row, not in tables beside."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+from tensorgen.operators import table
+from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.elementwise import ELEMENTWISE
+
+PACKAGE = Path(table.__file__).parent.parent
+KNOWN = {*ELEMENTWISE, *OPERATORS}
+ALLOWED = {
+    # What computes each function with many digits, and the tests compare with.
+    "operators/reference.py": {"FUNCTIONS"},
+    "operators/reference_arrays.py": {"OPERATORS"},
+    # Rewrites of nodes, made of modules that read the rows.
+    "operators/stable/__init__.py": {"_MAP_RULES"},
+}
+
+
+def side_tables(source: str) -> Iterator[str]:
+    """Yield the names of collections of three functions or more, and of no others."""
+    for statement in ast.parse(source).body:
+        match statement:
+            case ast.Assign(targets=[target], value=value):
+                pass
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                pass
+            case _:
+                continue
+        for part in ast.walk(value):
+            match part:
+                case ast.Dict(keys=keys):
+                    found = [ast.unparse(key) for key in keys if key is not None]
+                case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
+                    found = [ast.unparse(element) for element in elts]
+                case ast.Constant(value=str() as words):
+                    found = [repr(word) for word in words.split()]
+                case _:
+                    continue
+            if len(found) > 2 and {*found} <= {*map(repr, KNOWN)}:
+                yield ast.unparse(target)
+
+
+def test_tables_beside_the_rows_are_found() -> None:
+    source = "A = ('exp', 'log', 'sin')\nB = {'exp': 1, 'log': 2, 'inv': 3}\n"
+    source += "C = frozenset('exp log sin'.split())\nD = ('exp', 'log', 'x')\n"
+    assert [*side_tables(source)] == ["A", "B", "C"]
+
+
+def test_there_is_no_table_of_functions_beside_the_rows() -> None:
+    found = {
+        path.relative_to(PACKAGE).as_posix(): {*side_tables(path.read_text())}
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+    assert {path: names for path, names in found.items() if names} == ALLOWED
+
+
+def test_traits_are_those_that_can_be_asked_for() -> None:
+    words = [word for row in ELEMENTWISE.values() for word in row.traits.split()]
+    assert {*words} == {*get_args(table.Trait)}
