@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from tensorgen.calculus.requests import (
     Mode,
@@ -21,10 +22,11 @@ from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
-from tensorgen.passes.mirror_terms import Permutation, exchanges
 from tensorgen.passes.optimise import Plan, optimise
 from tensorgen.passes.use_symmetry import use_symmetry
 from tensorgen.spec.model import InputSpec, Spec
+from tensorgen.structure.compress import compress
+from tensorgen.structure.mirror_terms import Permutation, exchanges
 
 # What the docstring says of an argument under `wrt: {K: symmetric}`.
 ON_SYMMETRIC = (
@@ -177,7 +179,10 @@ class Planner:
             plan = self._beside(ways[0][: tensors.start], self.planned("hessian", ()))
         else:
             compressed = {
-                k: self._exchanges(kind, k - tensors.start, order) for k in tensors
+                k: partial(
+                    compress, symmetries=self._exchanges(kind, k - tensors.start, order)
+                )
+                for k in tensors
             }
             plan = optimise(self.graph, ways, self.hints, cross_country, compressed)
         # Once more: ordering makes new products, which may be transposes of others.

@@ -18,13 +18,9 @@ What `Body.returns` holds, one expression an array, by the function's kind:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tensorgen.ir.dims import Dim
-
-if TYPE_CHECKING:
-    from tensorgen.emit.bound import BoundFunction
-    from tensorgen.emit.structured import StructuredClass
 
 Role = Literal["input", "direction", "cotangent"]
 Kind = Literal[
@@ -183,23 +179,3 @@ class Helper:
     source: str
     modules: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A generated module: everything that its bytes depend on.
-
-    `helpers` are all that exist, in the order in which those used are written;
-    `problems` are the functions that have a class bound to data.
-    """
-
-    name: str
-    spec_name: str
-    spec_hash: str
-    version: str
-    backend: str
-    functions: tuple[Function, ...]
-    doc: str | None = None
-    helpers: tuple[Helper, ...] = ()
-    problems: tuple[BoundFunction, ...] = ()
-    classes: tuple[StructuredClass, ...] = ()

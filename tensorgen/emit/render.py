@@ -15,14 +15,10 @@ from itertools import pairwise
 from tensorgen.emit import arguments, results
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.documentation import function_docstring
-from tensorgen.emit.model import Body, Function, Helper, Module, Parameter
+from tensorgen.emit.model import Body, Function, Helper, Parameter
+from tensorgen.emit.module import Module
 from tensorgen.emit.problems import Problem, problem
 from tensorgen.emit.seal import sealed
-from tensorgen.emit.structured import (
-    DERIVATIVE_BASE,
-    HESSIAN_BASE,
-    StructuredClass,
-)
 from tensorgen.emit.templates import environment
 from tensorgen.emit.text import (
     WIDTH,
@@ -30,23 +26,14 @@ from tensorgen.emit.text import (
     equation,
     file_name,
     literal,
-    mentions,
     paragraph,
-    tuple_text,
 )
 from tensorgen.errors import InternalError
 from tensorgen.spec.names import FRAME
-
-# The ways to solve, in the order in which modules have them: what others use first.
-FACTORIZATIONS = (
-    "diagonal",
-    "block",
-    "kronecker",
-    "pencil",
-    "sparse",
-    "band",
-    "low_rank",
-)
+from tensorgen.structure.classes import DERIVATIVE_BASE, HESSIAN_BASE, StructuredClass
+from tensorgen.structure.table import in_order
+from tensorgen.structure.text import mentions, tuple_text
+from tensorgen.structure.ways import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +71,7 @@ def render(
             literals=_literals(module),
             exported=_exported(module),
             classes=[_class_view(c) for c in module.classes],
-            factorizations=_factorizations(module),
+            factorizations=[way.template for way in _factorizations(module)],
             **_uses(module),
         )
     )
@@ -172,7 +159,7 @@ def _header(module: Module, backend: Backend) -> list[str]:
     ]
     lazy = dict.fromkeys(map(backend.spell, _lazy_modules(module)))
     for way in _factorizations(module):
-        lazy |= dict.fromkeys(backend.solving.get(way, ()))
+        lazy |= dict.fromkeys(way.imports.get(backend.name, ()))
     needs = f"# Needs {backend.title}"
     if not lazy:
         return [*rows, needs + " alone.", _TYPES]
@@ -278,16 +265,16 @@ def _uses(module: Module) -> dict[str, bool]:
     }
 
 
-def _factorizations(module: Module) -> list[str]:
-    """Return the templates of the ways to solve that the module's classes name."""
-    needed = {piece for c in module.classes if c.solver for piece in c.solver.needs}
+def _factorizations(module: Module) -> list[Row]:
+    """Return the ways to solve that the module's classes name, one a template."""
+    needed = {piece for c in module.classes for piece in c.factorizations}
     sparse = {c.name for c in module.classes if c.sparse or c.vanishes}
     made = [f for bound in module.problems for f in bound.functions]
     for function in (*module.functions, *made):
         if results.result_class(function) == results.JOINT:
             names = [holder.class_name for holder in function.holders]
             needed |= {"sparse"} if names and sparse.issuperset(names) else set()
-    return [piece for piece in FACTORIZATIONS if piece in needed]
+    return in_order(needed)
 
 
 def _class_view(c: StructuredClass) -> dict[str, object]:
@@ -301,7 +288,7 @@ def _class_view(c: StructuredClass) -> dict[str, object]:
         "sparse": c.sparse or c.vanishes,
         "fields": c.fields,
         "field_names": tuple_text([f'"{name}"' for name in c.fields]),
-        "ease": c.solver.ease if c.solver else None,
+        "ease": c.ease,
         "hessian": c.base == HESSIAN_BASE,
         "higher": c.base == DERIVATIVE_BASE,
         "unpack": ", ".join(c.sizes) + "," * (len(c.sizes) == 1),

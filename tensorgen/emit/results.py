@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tensorgen.emit.model import Function, Holder, Module, pairs
+from tensorgen.emit.model import Function, Holder, pairs
+from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
 

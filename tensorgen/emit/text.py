@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 
 WIDTH = 88
@@ -70,16 +70,6 @@ def literal(text: str) -> str:
 
 def _literal(text: str) -> str:
     return _HIDDEN.sub(_as_escape, json.dumps(text, ensure_ascii=False))
-
-
-def mentions(text: str, name: str) -> bool:
-    """Return whether code uses a name, other than as an attribute."""
-    return re.search(rf"(?<![\w.]){re.escape(name)}\b", text) is not None
-
-
-def tuple_text(parts: Sequence[str]) -> str:
-    """Return expressions as a tuple, or a target of names: `(n,)`, `(m, n)`."""
-    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
 
 
 def file_name(text: str) -> str:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.compress import compress
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import cost_of_a_call, gather_steady
-from tensorgen.passes.mirror_terms import Permutation
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
 from tensorgen.passes.rates import Rates
 from tensorgen.passes.share_factors import share_factors
-from tensorgen.passes.structure import Compressed
+from tensorgen.passes.stored import Compressed
 from tensorgen.passes.take_diagonals import take_diagonals
 from tensorgen.passes.use_symmetry import use_symmetry
 
-NOTHING: Mapping[int, Sequence[Permutation]] = {}
+Compress = Callable[[Graph, Node, CostModel, Node], Compressed]
+"""What is kept of a derivative tensor, flattened and as it was before."""
+
+NOTHING: Mapping[int, Compress] = {}
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,15 @@ def optimise(
     candidates: Sequence[Sequence[Node]],
     hints: Mapping[str, int],
     cross_country: bool,
-    compressed: Mapping[int, Sequence[Permutation]] = NOTHING,
+    compressed: Mapping[int, Compress] = NOTHING,
     rates: Rates | None = None,
 ) -> Plan:
     """Return the cheapest plan among equivalent lists of roots.
 
-    The roots at the positions `compressed` are derivative tensors, of which only the
-    structure is computed, each with the exchanges of axes under which it stays what
-    it is. Without `cross_country` products keep the shape that their
-    mode gave them, nothing is compressed, and only the order within each is chosen.
+    The roots at the positions `compressed` are derivative tensors, of which only what
+    these functions keep is computed. Without `cross_country` products keep the shape
+    that their mode gave them, nothing is compressed, and only the order within each is
+    chosen.
     With `rates`, what changes less often is computed apart, where that pays.
     """
     cost = CostModel(hints)
@@ -86,13 +87,13 @@ def _plan(
     roots: Sequence[Node],
     derived: Sequence[Node],
     cost: CostModel,
-    compressed: Mapping[int, Sequence[Permutation]],
+    compressed: Mapping[int, Compress],
     rates: Rates | None,
 ) -> Plan:
     attempt = graph.effort.attempt
     tensors: list[Compressed | None] = [None] * len(roots)
-    for k, alike in compressed.items():
-        found = partial(compress, graph, roots[k], cost, alike, derived[k])
+    for k, compress in compressed.items():
+        found = partial(compress, graph, roots[k], cost, derived[k])
         tensors[k] = attempt(found, None)
     parts = [
         (node,) if tensor is None else tensor.arrays

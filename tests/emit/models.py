@@ -10,7 +10,8 @@ from dataclasses import replace
 from types import ModuleType
 
 from tensorgen.emit.bound import BoundFunction, Part
-from tensorgen.emit.model import Body, Function, Helper, Kind, Module, Parameter
+from tensorgen.emit.model import Body, Function, Helper, Kind, Parameter
+from tensorgen.emit.module import Module
 from tensorgen.emit.render import render
 from tensorgen.ir.dims import Dim
 

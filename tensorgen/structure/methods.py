@@ -1,34 +1,26 @@
-"""Derivative classes specialised to a structure: a few straight lines a method.
+"""One compressed derivative on its way to a class, and what its methods compute.
 
 A compressed derivative is a sum of stored terms, itself a node over its arrays. So the
 products with it, its diagonal and the whole tensor are nodes too, ordered and lowered
-like any function; only the coordinates and the way to solve are written here.
+like any function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tensorgen.arrays.written import Written, written
-from tensorgen.emit.coordinates import coordinate_lines
-from tensorgen.emit.solvers import solver
-from tensorgen.emit.text import mentions, tuple_text
-from tensorgen.emit.ways import Solver, ties_rows
-from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Size, index_bound, topological
 from tensorgen.ir.printer import equation
 from tensorgen.lower import lower
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.passes.optimise import optimise
-from tensorgen.passes.structure import Compressed, StoredTerm
+from tensorgen.passes.stored import Compressed, StoredTerm
 from tensorgen.passes.views import Factor, Name
 from tensorgen.spec.names import METHOD_NAMES
-
-HESSIAN_BASE = "_StructuredHessian"
-MATRIX_BASE = "_Structured"
-DERIVATIVE_BASE = "_StructuredDerivative"
+from tensorgen.structure.text import mentions
 
 VECTORS = ("d", "u", "v", "w")
 ARRAYS = ("A", "B", "C", "D", "E", "F", "G", "P", "Q", "R", "S", "T")
@@ -45,24 +37,6 @@ class Method:
     returns: str
     doc: str
     lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StructuredClass:
-    """A derivative class: its arrays, sizes and methods."""
-
-    name: str
-    base: str
-    structure: str
-    fields: tuple[str, ...]
-    sizes: tuple[str, ...]
-    rows: str
-    columns: str
-    methods: tuple[Method, ...]
-    solver: Solver | None = None
-    helpers: tuple[str, ...] = field(default=())
-    vanishes: bool = False
-    sparse: bool = False
 
 
 class Structure:
@@ -214,142 +188,3 @@ class Structure:
         )
         whole = self.tensor.node(self.graph, self.stored)
         return equation(symbol, whole, names)
-
-    # Classes
-
-    def matrix_class(self, name: str, hessian: bool) -> StructuredClass:
-        """The class of a Jacobian, a block, or a Hessian."""
-        row_axes = tuple(range(self.rows))
-        column_axes = tuple(range(self.rows, self.axes))
-        methods = [
-            self.method(
-                "dense",
-                "Return the derivative as a new array of shape `tensor_shape`.",
-                (*row_axes, *column_axes),
-            ),
-            self._apply("_apply", row_axes, column_axes),
-        ]
-        if hessian:
-            tied = {self.rows + k: k for k in range(self.rows)}
-            doc = "Return the diagonal, shaped like x."
-            methods.append(self.method("diagonal", doc, row_axes, rename=tied))
-        else:
-            methods.append(self._apply("_apply_transposed", column_axes, row_axes))
-        methods.append(self._coo(row_axes, column_axes))
-        way = solver(self) if hessian and not self.tensor.vanishes else None
-        if way is not None:
-            doc = "Return H + shift I, ready to solve; LinAlgError if it is singular."
-            methods.append(
-                Method(
-                    "factorize",
-                    "self, shift: float = 0.0",
-                    way.class_name,
-                    doc,
-                    way.lines,
-                )
-            )
-        return StructuredClass(
-            name,
-            HESSIAN_BASE if hessian else MATRIX_BASE,
-            self.text("H" if hessian else "J"),
-            self.fields,
-            self.sizes,
-            _shape([self.tensor.dims[a] for a in row_axes]),
-            _shape([self.tensor.dims[a] for a in column_axes]),
-            tuple(methods),
-            way,
-            self.helpers(methods),
-            self.tensor.vanishes,
-            all(ties_rows(self, term) for term in self.tensor.terms),
-        )
-
-    def _apply(
-        self, name: str, out: Sequence[int], contracted: Sequence[int]
-    ) -> Method:
-        """The product with `width` arrays side by side, on the last axis."""
-        width = self.width
-        dims = [*(self.tensor.dims[a] for a in contracted), Dim.symbol(width)]
-        operand = self.graph.input("operand", dims)
-        node = self.tensor.contracted(
-            self.graph,
-            self.stored,
-            (*out, "width"),
-            [(operand, (*contracted, "width"))],
-        )
-        code = self.code(node, "result", [width, "operand"], fresh=True)
-        own = [f"{width} = operand.shape[-1]"] if _uses(code, width) else []
-        return Method(
-            name,
-            "self, operand: Array",
-            "Array",
-            "Multiply by arrays that lie side by side on the last axis.",
-            self.lines(code, f"return {code.returns[0]}", own),
-        )
-
-    def _coo(self, rows: Sequence[int], columns: Sequence[int]) -> Method:
-        lines = coordinate_lines(self, rows, columns)
-        return Method(
-            "coo",
-            "self, lower: bool = False",
-            "tuple[Any, Any, Array]",
-            "Return rows, columns and values; with `lower`, of the lower triangle only."
-            "\n\nDuplicates add up; the pattern depends on shapes "
-            f"{'and index arrays ' * bool(self.indices)}alone.\n",
-            tuple(lines),
-        )
-
-    def higher_class(self, name: str, inputs: Sequence[int]) -> StructuredClass:
-        """The class of a derivative of higher order; `inputs` has the axes of each."""
-        starts = [self.rows + sum(inputs[:k]) for k in range(len(inputs))]
-        methods = [
-            self.method(
-                "dense",
-                "Return the derivative as a new array of shape `tensor_shape`.",
-                range(self.axes),
-            )
-        ]
-        for count in range(1, len(inputs) + 1):
-            others: list[Factor] = []
-            names = []
-            for k in range(len(inputs) - count, len(inputs)):
-                axes = range(starts[k], starts[k] + inputs[k])
-                names.append(f"x{k + 1}")
-                dims = [self.tensor.dims[a] for a in axes]
-                others.append((self.graph.input(names[-1], dims), tuple(axes)))
-            out = range(starts[len(inputs) - count])
-            parameters = ", ".join(["self", *(f"{n}: Array" for n in names)])
-            doc = (
-                "Contract the last input."
-                if count == 1
-                else (f"Contract the last {count} inputs.")
-            )
-            methods.append(
-                self.method(
-                    f"_contract_{count}", doc, out, others, parameters=parameters
-                )
-            )
-        return StructuredClass(
-            name,
-            DERIVATIVE_BASE,
-            self.text("D"),
-            self.fields,
-            self.sizes,
-            _shape(self.tensor.dims[: self.rows]),
-            tuple_text(
-                [
-                    _shape(self.tensor.dims[s : s + n])
-                    for s, n in zip(starts, inputs, strict=True)
-                ]
-            ),
-            tuple(methods),
-            None,
-            self.helpers(methods),
-        )
-
-
-def _uses(code: Written, name: str) -> bool:
-    return mentions("\n".join((*code.lines, *code.returns)), name)
-
-
-def _shape(dims: Sequence[Dim]) -> str:
-    return tuple_text([str(dim) for dim in dims])

@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import permutations, product
 
 from tensorgen.ir.dims import Dim
-from tensorgen.passes.structure import StoredTerm, Tie
+from tensorgen.passes.stored import StoredTerm, Tie
 
 Permutation = tuple[int, ...]
 """The new place of each axis."""

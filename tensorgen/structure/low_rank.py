@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from tensorgen.emit.coordinates import entry_lines
-from tensorgen.emit.ways import (
+from tensorgen.passes.stored import StoredTerm
+from tensorgen.passes.views import Factor
+from tensorgen.structure.coordinates import entry_lines
+from tensorgen.structure.methods import Structure
+from tensorgen.structure.ways import (
     Solver,
     block_call,
     core,
@@ -15,11 +17,6 @@ from tensorgen.emit.ways import (
     size_text,
     ties_rows,
 )
-from tensorgen.passes.structure import StoredTerm
-from tensorgen.passes.views import Factor
-
-if TYPE_CHECKING:
-    from tensorgen.emit.structured import Structure
 
 
 def low_rank(structure: Structure) -> Solver | None:
@@ -54,8 +51,7 @@ def low_rank(structure: Structure) -> Solver | None:
         f"return _LowRankFactorization("
         f"self, shift, lambda: {make}, {sides[0]}, {weights[0]})"
     )
-    needs = ("low_rank", piece)
-    return Solver("_LowRankFactorization", needs, 4, (*lines, call))
+    return Solver((*lines, call), (piece,))
 
 
 def _base(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from tensorgen.emit.text import tuple_text
-from tensorgen.emit.ways import Solver, aligned, once, size_text
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.structure import StoredTerm
+from tensorgen.passes.stored import StoredTerm
 from tensorgen.passes.views import Factor
-
-if TYPE_CHECKING:
-    from tensorgen.emit.structured import Structure
+from tensorgen.structure.methods import Structure
+from tensorgen.structure.text import tuple_text
+from tensorgen.structure.ways import Solver, aligned, once, size_text
 
 
 def groups(structure: Structure) -> list[tuple[list[int], list[Factor]]] | None:
@@ -66,22 +63,34 @@ def kronecker(structure: Structure) -> Solver | None:
         lines += made
         parts.append(f"({name}, {tuple_text([str(a) for a in axes])})")
     call = f"return _KroneckerFactorization(self, shift, ({', '.join(parts)}))"
-    return Solver("_KroneckerFactorization", ("kronecker",), 2, (*once(lines), call))
+    return Solver((*once(lines), call))
 
 
 def kronecker_sum(structure: Structure) -> Solver | None:
     """How to solve with a sum of products of few matrices, identities besides.
 
     `A[i, k] * delta[j, l] + delta[i, k] * B[j, l]`, or a product plus a multiple of the
-    identity: the eigenvectors of A and B are those of the sum. Two matrices of the same
-    axes, `A[i, k] * B[j, l] + C[i, k] * D[j, l]`, have generalised eigenvectors.
+    identity: the eigenvectors of A and B are those of the sum.
     """
+    return _sum(structure, "_KroneckerFactorization", paired=False)
+
+
+def pencil(structure: Structure) -> Solver | None:
+    """How to solve with two matrices of the same axes: by generalised eigenvectors.
+
+    `A[i, k] * B[j, l] + C[i, k] * D[j, l]`.
+    """
+    return _sum(structure, "_PencilFactorization", paired=True)
+
+
+def _sum(structure: Structure, name: str, paired: bool) -> Solver | None:
     found = _matrices_of_sum(structure)
     if found is None:
         return None
     parts, products = found
+    if paired != any(len(own) > 1 for own in parts.values()):
+        return None
     order = sorted(parts)
-    paired = any(len(own) > 1 for own in parts.values())
     lines: list[str] = []
     matrices = []
     for k, axes in enumerate(order):
@@ -105,12 +114,8 @@ def kronecker_sum(structure: Structure) -> Solver | None:
             chosen = [order.index(axes) for axes in acting]
         terms.append(f"({weight}, {tuple_text([str(m) for m in chosen])})")
     given, weights = tuple_text(matrices), tuple_text(terms)
-    needs: tuple[str, ...] = ("kronecker",)
-    name = "_KroneckerFactorization"
-    if paired:
-        name, needs = "_PencilFactorization", (*needs, "pencil")
     call = f"return {name}(self, shift, {given}, {weights})"
-    return Solver(name, needs, 2, (*once(lines), call))
+    return Solver((*once(lines), call))
 
 
 Weighted = tuple[Fraction, list[Node], dict[tuple[int, ...], Node]]

@@ -9,7 +9,7 @@ from fractions import Fraction
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, Sum
-from tensorgen.passes.structure import Element, Link, Tie, is_axis
+from tensorgen.passes.stored import Element, Link, Tie, is_axis
 from tensorgen.passes.views import (
     Factor,
     Name,

@@ -2,33 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING
 
-from tensorgen.emit.text import tuple_text
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.structure import StoredTerm
+from tensorgen.passes.stored import StoredTerm
 from tensorgen.passes.views import Name
-
-if TYPE_CHECKING:
-    from tensorgen.emit.structured import Structure
+from tensorgen.structure.methods import Structure
+from tensorgen.structure.text import tuple_text
 
 
 @dataclass(frozen=True, slots=True)
 class Solver:
-    """A factorization class, its template, and the statements that construct it.
+    """The statements that construct a factorization.
 
-    `ease` ranks structures by what a solve costs: joint Hessians eliminate the block
-    of the lowest first. `needs` are the templates of classes that it falls back to.
+    `needs` are the templates of classes that it falls back to.
     """
 
-    class_name: str
-    needs: tuple[str, ...]
-    ease: int
     lines: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A structure: how it is recognised, and how one solves with it.
+
+    `solve` returns None for what has another structure. The class `factorization` is
+    in `template`, which `needs` others and stands `after` some if they are there.
+    `imports` has the modules that it imports where they are used, for each backend.
+    `ease` ranks structures by what a solve costs: joint Hessians eliminate the block of
+    the lowest first.
+    """
+
+    name: str
+    solve: Callable[[Structure], Solver | None]
+    factorization: str
+    template: str
+    ease: int
+    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    imports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def aligned(structure: Structure, term: StoredTerm) -> frozenset[int] | None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, count
-from typing import TYPE_CHECKING
 
-from tensorgen.emit.text import mentions
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import index_bound
-from tensorgen.passes.mirror_terms import mirrored
-from tensorgen.passes.structure import StoredTerm
+from tensorgen.passes.stored import StoredTerm
 from tensorgen.passes.views import Name, Triple
-
-if TYPE_CHECKING:
-    from tensorgen.emit.structured import Structure
+from tensorgen.structure.methods import Structure
+from tensorgen.structure.mirror_terms import mirrored
+from tensorgen.structure.text import mentions
 
 LETTERS = "ijkabcefghopqrstxyz"
 
