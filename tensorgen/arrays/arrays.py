@@ -7,6 +7,14 @@ from dataclasses import dataclass, field
 from typing import assert_never
 from weakref import WeakValueDictionary
 
+from tensorgen.arrays.objects import (
+    AsPlaces,
+    Object,
+    Places,
+    Ravel,
+    Reshape,
+    ZerosLike,
+)
 from tensorgen.arrays.operations import (
     Accumulate,
     Add,
@@ -115,6 +123,8 @@ def below(roots: Sequence[Array]) -> Iterator[Array]:
 
 def _order(op: Operation, args: tuple[Array, ...]) -> int:
     """The number of axes."""
+    if isinstance(op, Object):
+        return len(op.dims)
     match op:
         case Variable() | Call():
             return op.order
@@ -173,8 +183,10 @@ def _kind(op: Operation, args: tuple[Array, ...]) -> Kind:
             return op.kind
         case Truth() | Conjunction() | Compare() | Triangle():
             return "bool"
-        case Clip():
+        case Clip() | Places() | AsPlaces():
             return "int"
+        case Fill(kind=kind):
+            return kind
         case Range():
             return "float" if op.real else "int"
         case Multiply() | Add():
@@ -193,6 +205,9 @@ def _kind(op: Operation, args: tuple[Array, ...]) -> Kind:
             | Windows()
             | Broadcast()
             | Pad()
+            | Reshape()
+            | Ravel()
+            | ZerosLike()
         ):
             return args[0].kind
         case _:
@@ -232,7 +247,7 @@ def base(one: Array) -> str | None:
     match one.op:
         case Variable(base=name):
             return name
-        case Permute() | Expand() | Windows():
+        case Permute() | Expand() | Windows() | Reshape() | Ravel(copied=False):
             return base(one.args[0])
         case Index():
             return base(one.args[0]) if one.op.is_basic else None

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from tensorgen.arrays.number_text import size
+from tensorgen.arrays.printer import Printer
+from tensorgen.arrays.statement_text import statement_text
 from tensorgen.emit import arguments, results
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.documentation import function_docstring
@@ -27,12 +30,13 @@ from tensorgen.emit.text import (
     file_name,
     literal,
     paragraph,
+    tuple_text,
 )
 from tensorgen.errors import InternalError
+from tensorgen.ir.dims import Dim
 from tensorgen.spec.names import FRAME
 from tensorgen.structure.classes import DERIVATIVE_BASE, HESSIAN_BASE, StructuredClass
 from tensorgen.structure.table import in_order
-from tensorgen.structure.text import mentions, tuple_text
 from tensorgen.structure.ways import Row
 
 
@@ -55,6 +59,7 @@ def render(
     A module of many functions takes its time to lay out: each is told of before.
     """
     backend = BACKENDS[module.backend]
+    printer = Printer(backend.alias)
     source = (
         environment(backend.folder)
         .get_template("module.py.j2")
@@ -70,7 +75,7 @@ def render(
             problems=_problems(module),
             literals=_literals(module),
             exported=_exported(module),
-            classes=[_class_view(c) for c in module.classes],
+            classes=[_class_view(c, printer) for c in module.classes],
             factorizations=[way.template for way in _factorizations(module)],
             **_uses(module),
         )
@@ -277,8 +282,9 @@ def _factorizations(module: Module) -> list[Row]:
     return in_order(needed)
 
 
-def _class_view(c: StructuredClass) -> dict[str, object]:
+def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
     """Return what the template of a derivative class needs, as text."""
+    columns = [_shape(dims) for dims in c.columns]
     return {
         "name": c.name,
         "base": c.base,
@@ -292,9 +298,16 @@ def _class_view(c: StructuredClass) -> dict[str, object]:
         "hessian": c.base == HESSIAN_BASE,
         "higher": c.base == DERIVATIVE_BASE,
         "unpack": ", ".join(c.sizes) + "," * (len(c.sizes) == 1),
-        "rows": c.rows,
-        "rows_use": any(mentions(c.rows, s) for s in c.sizes),
-        "columns": c.columns,
-        "columns_use": any(mentions(c.columns, s) for s in c.sizes),
-        "methods": c.methods,
+        "rows": _shape(c.rows),
+        "rows_use": any(dim.symbols for dim in c.rows),
+        "columns": tuple_text(columns) if c.base == DERIVATIVE_BASE else columns[0],
+        "columns_use": any(dim.symbols for dims in c.columns for dim in dims),
+        "methods": [
+            (method, [statement_text(printer, line) for line in method.body])
+            for method in c.methods
+        ],
     }
+
+
+def _shape(dims: Sequence[Dim]) -> str:
+    return tuple_text([size(dim).text for dim in dims])

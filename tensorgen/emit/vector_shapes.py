@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tensorgen.emit.arguments import Plan, shape_text
 from tensorgen.emit.model import Parameter
+from tensorgen.emit.text import tuple_text
 from tensorgen.ir.dims import ONE, Dim
-from tensorgen.structure.text import tuple_text
 
 
 def shapes(

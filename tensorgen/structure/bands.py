@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from tensorgen.arrays.arrays import array
+from tensorgen.arrays.objects import Made, Numbered
 from tensorgen.passes.stored import StoredTerm
-from tensorgen.structure.methods import Structure
+from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.mirror_terms import mirrored
-from tensorgen.structure.ways import Solver, core, once
+from tensorgen.structure.ways import COLUMNS, LOCAL, SHIFT, Solver, core
 
 WIDE = 4
 """A band may reach this many times as far as it has diagonals."""
@@ -27,15 +29,12 @@ def bands(structure: Structure) -> Solver | None:
             bands.setdefault(term.ties[0].offset.constant, []).append(term)
     if max(bands) > WIDE * (2 * len(bands) - (0 in bands)):
         return None  # a band is stored whole, and would mostly hold zeros
-    lines: list[str] = []
-    entries: list[str] = []
-    for offset, terms in sorted(bands.items()):
-        name = f"band{len(entries) + 1}"
-        code = structure.code(core(structure, terms, [0]), name, ["shift"])
-        lines += structure.lines(code, f"{name} = {code.returns[0]}")
-        # A stored array goes by its own name.
-        if code.returns[0] in structure.fields:
-            lines[-1:], name = [], code.returns[0]
-        entries.append(f"{offset}: {name}")
-    call = f"return _BandFactorization({{{', '.join(entries)}}}, self.columns, shift)"
-    return Solver((*once(lines), call))
+    body = Body(structure, LOCAL)
+    entries = []
+    for number, offset in enumerate(sorted(bands), 1):
+        name = f"band{number}"
+        value = body.value(core(structure, bands[offset], [0]), name)
+        entries.append(body.let(name, value))
+    table = array(Numbered(tuple(sorted(bands))), *entries)
+    made = array(Made("_BandFactorization"), table, COLUMNS, SHIFT)
+    return Solver(body.returning(made))

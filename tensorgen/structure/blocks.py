@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.objects import Answer, Made
 from tensorgen.structure.kronecker import groups
-from tensorgen.structure.methods import Structure
-from tensorgen.structure.ways import Solver, block_call, shared_ties
+from tensorgen.structure.methods import Body, Structure
+from tensorgen.structure.ways import (
+    COLUMNS,
+    LOCAL,
+    SHIFT,
+    Solver,
+    block_factorization,
+    shared_ties,
+)
 
 
 def diagonal(structure: Structure) -> Solver | None:
@@ -12,8 +21,13 @@ def diagonal(structure: Structure) -> Solver | None:
     tied = shared_ties(structure, structure.tensor.terms)
     if len(tied) != structure.rows:
         return None
-    line = "return _DiagonalFactorization(self.diagonal(), self.columns, shift)"
-    return Solver((line,))
+    made = diagonal_factorization(array(Answer("diagonal")))
+    return Solver(Body(structure).returning(made))
+
+
+def diagonal_factorization(entries: Array) -> Array:
+    """The factorization of a diagonal."""
+    return array(Made("_DiagonalFactorization"), entries, COLUMNS, SHIFT)
 
 
 def blocks(structure: Structure) -> Solver | None:
@@ -22,5 +36,5 @@ def blocks(structure: Structure) -> Solver | None:
     tied = shared_ties(structure, terms)
     if not tied or len(groups(structure) or ()) > 1:
         return None
-    lines, call = block_call(structure, terms, tied, "shift")
-    return Solver((*lines, f"return {call}"))
+    body = Body(structure, LOCAL)
+    return Solver(body.returning(block_factorization(body, terms, tied)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tensorgen.arrays.written import Written
+from tensorgen.arrays.needs import Needs
 from tensorgen.ir.dims import Dim
+from tensorgen.operators.helpers import HELPERS
 from tensorgen.passes.views import Factor
-from tensorgen.structure.coordinates import coordinate_lines
-from tensorgen.structure.methods import Method, Structure
+from tensorgen.structure.coordinates import coordinates
+from tensorgen.structure.methods import OPERAND, Method, Structure
 from tensorgen.structure.table import solved, templates
-from tensorgen.structure.text import mentions, tuple_text
 from tensorgen.structure.ways import ties_rows
 
 HESSIAN_BASE = "_StructuredHessian"
@@ -21,15 +21,20 @@ DERIVATIVE_BASE = "_StructuredDerivative"
 
 @dataclass(frozen=True, slots=True)
 class StructuredClass:
-    """A derivative class: its arrays, sizes and methods."""
+    """A derivative class: its arrays, sizes and methods.
+
+    `rows` is the shape of f, or of the first input; `columns` has that of each other
+    input. `ease` ranks what a solve costs, if there is a better way than the
+    dense matrix; `factorizations` are the templates that it takes.
+    """
 
     name: str
     base: str
     structure: str
     fields: tuple[str, ...]
     sizes: tuple[str, ...]
-    rows: str
-    columns: str
+    rows: tuple[Dim, ...]
+    columns: tuple[tuple[Dim, ...], ...]
     methods: tuple[Method, ...]
     ease: int | None = None
     factorizations: tuple[str, ...] = ()
@@ -67,7 +72,7 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
                 "self, shift: float = 0.0",
                 row.factorization,
                 doc,
-                solution.lines,
+                solution.body,
             )
         )
     return StructuredClass(
@@ -76,12 +81,12 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
         structure.text("H" if hessian else "J"),
         structure.fields,
         structure.sizes,
-        _shape([structure.tensor.dims[a] for a in row_axes]),
-        _shape([structure.tensor.dims[a] for a in column_axes]),
+        structure.tensor.dims[: structure.rows],
+        (structure.tensor.dims[structure.rows :],),
         tuple(methods),
         None if way is None else way[0].ease,
         () if way is None else templates(*way),
-        structure.helpers(methods),
+        _helpers(methods),
         structure.tensor.vanishes,
         all(ties_rows(structure, term) for term in structure.tensor.terms),
     )
@@ -91,28 +96,18 @@ def _apply(
     structure: Structure, name: str, out: Sequence[int], contracted: Sequence[int]
 ) -> Method:
     """The product with `width` arrays side by side, on the last axis."""
-    width = structure.width
-    dims = [*(structure.tensor.dims[a] for a in contracted), Dim.symbol(width)]
-    operand = structure.graph.input("operand", dims)
-    node = structure.tensor.contracted(
-        structure.graph,
-        structure.stored,
+    dims = [structure.tensor.dims[a] for a in contracted]
+    operand = structure.graph.input(OPERAND, [*dims, Dim.symbol(structure.width)])
+    return structure.method(
+        name,
+        "Multiply by arrays that lie side by side on the last axis.",
         (*out, "width"),
         [(operand, (*contracted, "width"))],
-    )
-    code = structure.code(node, "result", [width, "operand"], fresh=True)
-    own = [f"{width} = operand.shape[-1]"] if _uses(code, width) else []
-    return Method(
-        name,
-        "self, operand: Array",
-        "Array",
-        "Multiply by arrays that lie side by side on the last axis.",
-        structure.lines(code, f"return {code.returns[0]}", own),
+        parameters=f"self, {OPERAND}: Array",
     )
 
 
 def _coo(structure: Structure, rows: Sequence[int], columns: Sequence[int]) -> Method:
-    lines = coordinate_lines(structure, rows, columns)
     return Method(
         "coo",
         "self, lower: bool = False",
@@ -120,7 +115,7 @@ def _coo(structure: Structure, rows: Sequence[int], columns: Sequence[int]) -> M
         "Return rows, columns and values; with `lower`, of the lower triangle only."
         "\n\nDuplicates add up; the pattern depends on shapes "
         f"{'and index arrays ' * bool(structure.indices)}alone.\n",
-        tuple(lines),
+        coordinates(structure, rows, columns),
     )
 
 
@@ -162,21 +157,17 @@ def higher_class(
         structure.text("D"),
         structure.fields,
         structure.sizes,
-        _shape(structure.tensor.dims[: structure.rows]),
-        tuple_text(
-            [
-                _shape(structure.tensor.dims[s : s + n])
-                for s, n in zip(starts, inputs, strict=True)
-            ]
+        structure.tensor.dims[: structure.rows],
+        tuple(
+            structure.tensor.dims[start : start + axes]
+            for start, axes in zip(starts, inputs, strict=True)
         ),
         tuple(methods),
-        helpers=structure.helpers(methods),
+        helpers=_helpers(methods),
     )
 
 
-def _uses(code: Written, name: str) -> bool:
-    return mentions("\n".join((*code.lines, *code.returns)), name)
-
-
-def _shape(dims: Sequence[Dim]) -> str:
-    return tuple_text([str(dim) for dim in dims])
+def _helpers(methods: Sequence[Method]) -> tuple[str, ...]:
+    """The module-level helpers that the methods call."""
+    used = {name for method in methods for name in Needs(method.body).helpers}
+    return tuple(name for name in HELPERS if name in used)

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.objects import Join, Later, Made, Reshape
+from tensorgen.arrays.operations import Fill, Number
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import constant_value
 from tensorgen.passes.stored import StoredTerm
-from tensorgen.passes.views import Factor
-from tensorgen.structure.coordinates import entry_lines
-from tensorgen.structure.methods import Structure
+from tensorgen.passes.views import Factor, Name
+from tensorgen.structure.blocks import diagonal_factorization
+from tensorgen.structure.coordinates import entries
+from tensorgen.structure.methods import Body, Structure
+from tensorgen.structure.sparse import sparse_factorization
 from tensorgen.structure.ways import (
+    LOCAL,
+    SELF,
+    SHIFT,
     Solver,
-    block_call,
+    block_factorization,
     core,
-    once,
+    count,
     shared_ties,
-    size_text,
     ties_rows,
 )
 
@@ -30,52 +39,42 @@ def low_rank(structure: Structure) -> Solver | None:
     halves = [_mirrored(structure, term) for term in thin]
     if not all(halves):
         return None
-    lines: list[str] = []
-    sides, weights = [], []
+    body = Body(structure, LOCAL)
+    sides, weights, width = [], [], Dim()
     for k, (term, half) in enumerate(zip(thin, halves, strict=True)):
         assert half is not None
-        left, middle = half
-        names = [f"side{k + 1}", f"weight{k + 1}"]
-        made, names = _half_lines(structure, term, left, middle, names)
-        lines += made
-        sides.append(names[0])
-        weights.append(names[1])
-    np = structure.alias
+        side, weight = _halves(body, term, *half, str(k + 1))
+        sides.append(side)
+        weights.append(weight)
+        width += count(_summed(term).values())
     if len(thin) > 1:
-        lines.append(f"side = {np}.hstack([{', '.join(sides)}])")
-        lines.append(f"weight = {np}.concatenate([{', '.join(weights)}])")
-        sides, weights = ["side"], ["weight"]
-    more, piece, make = _base(structure, base, tied)
-    lines = [*once(lines), *more]
-    call = (
-        f"return _LowRankFactorization("
-        f"self, shift, lambda: {make}, {sides[0]}, {weights[0]})"
+        height = count(structure.tensor.dims[: structure.rows])
+        sides = [body.let("side", array(Join((height, width)), *sides))]
+        weights = [body.let("weight", array(Join((width,)), *weights))]
+    piece, base_factorization = _base(body, base, tied)
+    made = array(
+        Made("_LowRankFactorization"),
+        *(SELF, SHIFT, array(Later(), base_factorization), *sides, *weights),
     )
-    return Solver((*lines, call), (piece,))
+    return Solver(body.returning(made), (piece,))
 
 
 def _base(
-    structure: Structure, terms: Sequence[StoredTerm], tied: frozenset[int]
-) -> tuple[list[str], str, str]:
-    """Statements for the terms besides low rank; the template and the call it takes."""
-    np = structure.alias
-    if not terms:
-        diagonal = f"{np}.zeros(self.columns, dtype=self.dtype)"
-        call = f"_DiagonalFactorization({diagonal}, self.columns, shift)"
-        return [], "diagonal", call
+    body: Body, terms: Sequence[StoredTerm], tied: frozenset[int]
+) -> tuple[str, Array]:
+    """The factorization of the terms besides low rank, and its template."""
+    structure = body.structure
     axes = range(structure.rows)
+    if not terms:
+        zeros = array(Fill(structure.tensor.dims[: structure.rows], 0))
+        return "diagonal", diagonal_factorization(zeros)
     if len(tied) == structure.rows:
-        code = structure.code(core(structure, terms, axes), "diagonal", ["shift"])
-        lines = structure.lines(code, f"diagonal = {code.returns[0]}")
-        call = "_DiagonalFactorization(diagonal, self.columns, shift)"
-        return list(lines), "diagonal", call
+        value = body.value(core(structure, terms, axes), "diagonal")
+        return "diagonal", diagonal_factorization(body.let("diagonal", value))
     if tied:
-        made, call = block_call(structure, terms, tied, "shift")
-        return made, "block", call
+        return "block", block_factorization(body, terms, tied)
     columns = range(structure.rows, structure.axes)
-    entries = entry_lines(structure, terms, axes, columns)
-    call = "_SparseFactorization(rows, columns, values, self.columns, shift)"
-    return entries, "sparse", call
+    return "sparse", sparse_factorization(*entries(body, terms, axes, columns))
 
 
 def _mirrored(
@@ -110,51 +109,50 @@ def _mirrored(
     return left, middle
 
 
-def _half_lines(
-    structure: Structure,
+def _summed(term: StoredTerm) -> dict[Name, Dim]:
+    """The summed labels of a term, and their sizes."""
+    sizes = {x: d for n, xs in term.factors for x, d in zip(xs, n.dims, strict=True)}
+    return {x: sizes[x] for x in term.summed}
+
+
+def _halves(
+    body: Body,
     term: StoredTerm,
     left: Sequence[Factor],
     middle: Sequence[Factor],
-    names: Sequence[str],
-) -> tuple[list[str], list[str]]:
-    """Statements for the matrix L with a row an entry of x, and the weights c.
-
-    The names that these then have are those of stored arrays where they are such.
-    """
-    graph, np = structure.graph, structure.alias
-    summed = term.summed
-    sizes = {x: d for n, xs in term.factors for x, d in zip(xs, n.dims, strict=True)}
-    out = [*range(structure.rows), *summed]
+    number: str,
+) -> tuple[Array, Array]:
+    """The matrix L with a row an entry of x, and the weights c."""
+    structure = body.structure
+    graph, summed = structure.graph, _summed(term)
+    dims = structure.tensor.dims[: structure.rows]
     side = graph.product(
-        out,
+        [*range(structure.rows), *summed],
         [(structure.stored[n], xs) for n, xs in left],
-        sizes={x: sizes[x] for x in out},
+        sizes={**dict(enumerate(dims)), **summed},
     )
     weight = graph.product(
-        summed,
+        [*summed],
         [
             *((structure.stored[n], xs) for n, xs in middle),
             *((node, ()) for node in term.scale),
         ],
         coefficient=term.coefficient,
-        sizes={x: sizes[x] for x in summed},
+        sizes=summed,
     )
-    height = size_text([structure.tensor.dims[a] for a in range(structure.rows)])
-    width = size_text([sizes[x] for x in summed])
-    lines: list[str] = []
-    used: list[str] = []
-    for node, name, shape in (
-        (side, names[0], f"({height}, {width})"),
-        (weight, names[1], f"({width},)"),
-    ):
-        code = structure.code(node, name, ["shift"])
-        value = code.returns[0]
-        if node is weight and not summed:
-            value = f"{np}.full(1, {value}, dtype=self.dtype)"
-        elif len(summed) != 1 or (node is side and structure.rows != 1):
-            value = f"{np}.reshape({value}, {shape})"
-        own = structure.lines(code, f"{name} = {value}")
-        is_stored = value in structure.fields
-        lines += own[:-1] if is_stored else own
-        used.append(value if is_stored else name)
-    return lines, used
+    width = count(summed.values())
+    value = body.value(side, f"side{number}")
+    if len(summed) != 1 or structure.rows != 1:
+        value = array(Reshape((count(dims), width)), value)
+    matrix = body.let(f"side{number}", value)
+    known = constant_value(weight)
+    value = (
+        array(Number(known))
+        if known is not None
+        else body.value(weight, f"weight{number}")
+    )
+    if not summed:
+        value = array(Fill((width,)), value)
+    elif len(summed) > 1:
+        value = array(Reshape((width,)), value)
+    return matrix, body.let(f"weight{number}", value)

@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tensorgen.arrays.written import Written, written
+from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.needs import Needs
+from tensorgen.arrays.objects import Attribute, Extent, Pack
+from tensorgen.arrays.operations import Variable
+from tensorgen.arrays.statements import Let, Return, Statement, Unpack, operands, reads
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Size, index_bound, topological
 from tensorgen.ir.printer import equation
 from tensorgen.lower import lower
-from tensorgen.operators.helpers import HELPERS
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.stored import Compressed, StoredTerm
 from tensorgen.passes.views import Factor, Name
 from tensorgen.spec.names import METHOD_NAMES
-from tensorgen.structure.text import mentions
 
 VECTORS = ("d", "u", "v", "w")
 ARRAYS = ("A", "B", "C", "D", "E", "F", "G", "P", "Q", "R", "S", "T")
@@ -28,15 +31,19 @@ SCALARS = ("alpha", "beta", "gamma", "delta")
 INDICES = ("I", "J", "K", "L", "M", "N")
 
 
+OPERAND = "operand"
+"""What products multiply by."""
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method as text; `lines` end with a return."""
+    """A method; `body` ends with a return."""
 
     name: str
     parameters: str
     returns: str
     doc: str
-    lines: tuple[str, ...]
+    body: tuple[Statement, ...]
 
 
 class Structure:
@@ -110,12 +117,12 @@ class Structure:
         root: str,
         reserved: Sequence[str] = (),
         fresh: bool = False,
-    ) -> Written:
+    ) -> Code:
         """Lower a node over the stored arrays; one of these alone, unless `fresh`."""
         # Right-hand sides are few, whatever other dims without hints are.
         hints = {**self.hints, self.width: 1}
         plan = optimise(self.graph, [[node]], hints, True)
-        code = lower(
+        return lower(
             self.graph,
             plan.roots,
             reserved=[*self.fields, *self.sizes, *reserved],
@@ -123,30 +130,29 @@ class Structure:
             fresh=fresh,
             alias=self.alias,
         )
-        return written(code, self.alias)
 
-    def lines(
-        self, code: Written, ending: str, own: Sequence[str] = ()
-    ) -> tuple[str, ...]:
-        """Statements that bind what the code uses, the code, and its return."""
-        text = "\n".join((*code.lines, *code.returns, ending))
-        used = [f for f in self.fields if mentions(text, f)]
-        lines = []
+    def bindings(self, statements: Sequence[Statement]) -> list[Statement]:
+        """Bind what some statements use of the object: arrays, sizes, the dtype."""
+        needs = Needs(statements)
+        read = {*reads([one for line in statements for one in operands(line)])}
+        found: list[Statement] = []
+        used = [name for name in self.fields if name in read]
         if used:
-            values = ", ".join(f"self.{name}" for name in used)
-            lines.append(f"{', '.join(used)} = {values}")
-        lines += self.unpacked(text)
-        if code.needs_dtype:
-            lines.append("dtype = self.dtype")
-        lines += own
-        return (*lines, *code.lines, ending)
-
-    def unpacked(self, text: str) -> list[str]:
-        """The statement that binds the sizes that some code uses."""
-        names = [s if mentions(text, s) else "_" for s in self.sizes]
-        if all(name == "_" for name in names):
-            return []
-        return [f"{', '.join(names)}{',' * (len(names) == 1)} = self.sizes"]
+            values = [array(Attribute(name)) for name in used]
+            found.append(
+                Unpack(tuple(used), array(Pack(), *values))
+                if len(used) > 1
+                else Let(used[0], values[0])
+            )
+        names = tuple(s if s in needs.symbols else None for s in self.sizes)
+        if any(names):
+            found.append(Unpack(names, array(Attribute("sizes"))))
+        if needs.dtype:
+            found.append(Let("dtype", array(Attribute("dtype"))))
+        if self.width in needs.symbols:
+            operand = variable(OPERAND, 0)
+            found.append(Let(self.width, array(Extent(-1), operand)))
+        return found
 
     def method(
         self,
@@ -157,29 +163,18 @@ class Structure:
         *,
         rename: Mapping[int, Name] | None = None,
         parameters: str = "self",
-        own: Sequence[str] = (),
     ) -> Method:
         """A method that returns the tensor contracted with `others`."""
         node = self.tensor.contracted(self.graph, self.stored, out, others, rename)
-        reserved = [n.name for n, _ in others if isinstance(n, Input)]
-        code = self.code(node, "result", reserved, fresh=True)
-        return Method(
-            name,
-            parameters,
-            "Array",
-            doc,
-            self.lines(code, f"return {code.returns[0]}", own),
-        )
+        names = [n.name for n, _ in others if isinstance(n, Input)]
+        body = Body(self, [*names, self.width])
+        value = body.value(node, "result", fresh=True)
+        return Method(name, parameters, "Array", doc, body.returning(value))
 
     def factors(self, term: StoredTerm) -> list[Factor]:
         """The factors of a term over the inputs of the methods."""
         factors: list[Factor] = [(self.stored[n], xs) for n, xs in term.factors]
         return factors + [(node, ()) for node in term.scale]
-
-    def helpers(self, methods: Sequence[Method]) -> tuple[str, ...]:
-        """The module-level helpers that the methods call."""
-        text = "\n".join(line for m in methods for line in m.lines)
-        return tuple(name for name in HELPERS if mentions(text, name))
 
     def text(self, symbol: str) -> str:
         """The structure as an equation."""
@@ -188,3 +183,37 @@ class Structure:
         )
         whole = self.tensor.node(self.graph, self.stored)
         return equation(symbol, whole, names)
+
+
+class Body:
+    """The statements of a method under construction."""
+
+    def __init__(self, structure: Structure, reserved: Sequence[str] = ()) -> None:
+        """Start a method; nothing in it shall have one of the `reserved` names."""
+        self.structure = structure
+        self.statements: list[Statement] = []
+        self.taken = list(reserved)
+
+    def value(self, node: Node, root: str, fresh: bool = False) -> Array:
+        """Compute a node over the stored arrays; one of these alone, unless `fresh`."""
+        code = self.structure.code(node, root, self.taken, fresh)
+        self.statements += code.statements
+        (value,) = code.returns
+        # Nobody else shall bind these before the value is used.
+        self.taken += reads([value])
+        return value
+
+    def let(self, name: str, value: Array) -> Array:
+        """Name a value that is no variable yet."""
+        if isinstance(value.op, Variable):
+            return value
+        while name in (*self.structure.fields, *self.structure.sizes, *self.taken):
+            name += "_"
+        self.taken.append(name)
+        self.statements.append(Let(name, value))
+        return variable(name, value.order, value.kind, name)
+
+    def returning(self, *values: Array) -> tuple[Statement, ...]:
+        """All statements, those that bind what they use first."""
+        lines = [*self.statements, Return(values)]
+        return (*self.structure.bindings(lines), *lines)
