@@ -12,8 +12,8 @@ from tensorgen import __version__
 from tensorgen.arrays.written import Written, written
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check
-from tensorgen.emit.model import Body, Function, Helper, Holder, Module
-from tensorgen.emit.structured import Structure, StructuredClass
+from tensorgen.emit.model import Body, Function, Helper, Holder
+from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
@@ -29,6 +29,8 @@ from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder
 from tensorgen.spec.check import emitted_names
 from tensorgen.spec.model import FunctionSpec, Spec
 from tensorgen.spec.names import RESERVED
+from tensorgen.structure.classes import StructuredClass, higher_class, matrix_class
+from tensorgen.structure.methods import Structure
 
 READABLE = 40
 """The most values that a formula in a docstring may be made of."""
@@ -238,9 +240,9 @@ class ModuleBuilder:
             )
             name = planned.class_name(block)
             if planned.kind.by == "order":
-                made = structure.higher_class(name, planned.input_axes())
+                made = higher_class(structure, name, planned.input_axes())
             else:
-                made = structure.matrix_class(name, planned.is_square(block))
+                made = matrix_class(structure, name, planned.is_square(block))
             made = self._registered(made)
             holders.append(Holder(made.name, made.fields, made.sizes, made.structure))
             fields[k] = made.fields

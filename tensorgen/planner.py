@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from tensorgen.calculus.kinds import (
     GRADIENT,
@@ -24,9 +25,10 @@ from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.mirror_terms import Permutation, exchanges
 from tensorgen.passes.optimise import optimise
 from tensorgen.spec.model import InputSpec, Spec
+from tensorgen.structure.compress import compress
+from tensorgen.structure.mirror_terms import Permutation, exchanges
 
 # What the docstring says of an argument under `wrt: {K: symmetric}`.
 ON_SYMMETRIC = (
@@ -156,7 +158,10 @@ class Planner:
             plan = self._beside(ways[0][:first], self.planned(kind.beside[-1]))
         else:
             compressed = {
-                k: self._exchanges(kind, k - tensors.start, order) for k in tensors
+                k: partial(
+                    compress, symmetries=self._exchanges(kind, k - tensors.start, order)
+                )
+                for k in tensors
             }
             plan = optimise(replace(self.context(), compressed=compressed), ways)
         parameters = [

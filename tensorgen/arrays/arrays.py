@@ -7,6 +7,14 @@ from dataclasses import dataclass, field
 from typing import assert_never
 from weakref import WeakValueDictionary
 
+from tensorgen.arrays.objects import (
+    AsPlaces,
+    Object,
+    Places,
+    Ravel,
+    Reshape,
+    ZerosLike,
+)
 from tensorgen.arrays.operations import (
     Accumulate,
     Add,
@@ -122,6 +130,8 @@ def below(roots: Sequence[Array]) -> Iterator[Array]:
 
 def _dims(op: Operation, args: tuple[Array, ...]) -> tuple[Dim, ...]:
     """The size of each axis, 1 where it is there to broadcast."""
+    if isinstance(op, Object):
+        return op.dims
     if isinstance(op, Leaf | Making):
         return _new(op, args)
     if isinstance(op, View):
@@ -226,8 +236,10 @@ def _kind(op: Operation, args: tuple[Array, ...]) -> Kind:
             return op.kind
         case Truth() | Conjunction() | Compare() | Triangle():
             return "bool"
-        case Clip():
+        case Clip() | Places() | AsPlaces():
             return "int"
+        case Fill(kind=kind):
+            return kind
         case Range():
             return "float" if op.real else "int"
         case Multiply() | Add():
@@ -248,6 +260,9 @@ def _kind(op: Operation, args: tuple[Array, ...]) -> Kind:
             | Windows()
             | Broadcast()
             | Pad()
+            | Reshape()
+            | Ravel()
+            | ZerosLike()
         ):
             return args[0].kind
         case _:
@@ -287,7 +302,7 @@ def base(one: Array) -> str | None:
     match one.op:
         case Variable(base=name):
             return name
-        case Permute() | Expand() | Windows():
+        case Permute() | Expand() | Windows() | Reshape() | Ravel(copied=False):
             return base(one.args[0])
         case Index():
             return base(one.args[0]) if one.op.is_basic else None

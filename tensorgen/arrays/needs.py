@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
+from tensorgen.arrays.objects import Places, Reshape
 from tensorgen.arrays.operations import (
     AsArray,
     AsFloat,
@@ -30,11 +31,16 @@ from tensorgen.arrays.operations import (
 )
 from tensorgen.arrays.printer import row_template
 from tensorgen.arrays.statements import (
+    Append,
     Let,
+    Return,
     Scatter,
     ScatterWindows,
     Statement,
     Store,
+    Unpack,
+    When,
+    everything,
     operands,
 )
 from tensorgen.ir.dims import Dim
@@ -53,7 +59,7 @@ class Needs:
         self.helpers: dict[str, None] = {}
         self.modules: dict[str, None] = {}
         self.dtype = False
-        for statement in statements:
+        for statement in everything(statements):
             self._take_places(_places(statement))
             if helper := _helper(statement):
                 self.helpers[helper] = None
@@ -65,7 +71,7 @@ class Needs:
         op = one.op
         self._take_dims(_dims(op))
         match op:
-            case AsFloat() | Fill() | Eye() | AsArray():
+            case AsFloat() | Eye() | AsArray() | Fill(kind="float"):
                 self.dtype = True
             case Range(real=real):
                 self.dtype = self.dtype or real
@@ -108,6 +114,8 @@ def _dims(op: Operation) -> Iterator[Dim]:
             yield dim
         case Windows(shape=shape) | Broadcast(shape=shape) | Fill(shape=shape):
             yield from shape
+        case Reshape(dims=shape) | Places(shape=shape):
+            yield from shape
         case Call(dims=shape, reshapes=True) if len(shape) != 1:
             yield from shape
         case Range(low=low, high=high):
@@ -123,7 +131,7 @@ def _places(statement: Statement) -> tuple[Part, ...]:
     match statement:
         case Store(at=at) | Scatter(at=at):
             return at.parts
-        case Let() | ScatterWindows():
+        case Let() | ScatterWindows() | Unpack() | Append() | When() | Return():
             return ()
         case _:
             assert_never(statement)

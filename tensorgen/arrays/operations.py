@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from tensorgen.arrays.objects import Object
 from tensorgen.ir.dims import Dim
 
 Kind = Literal["float", "bool", "int"]
@@ -94,7 +95,7 @@ class Conjunction:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """`==`, `>=` or `!=` of two operands."""
+    """`==`, `>=`, `<` or `!=` of two operands."""
 
     sign: str
 
@@ -290,6 +291,7 @@ class Fill:
 
     shape: tuple[Dim, ...]
     value: Literal[0, 1] | None = None
+    kind: Kind = "float"
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,4 +401,4 @@ View = Permute | Expand | Diagonal | Index | Windows | Broadcast
 Making = (
     Fill | Eye | Range | Triangle | Diag | Trim | Pad | Clip | AsArray | Unbox | Copy
 )
-Operation = Leaf | Entrywise | Contraction | View | Making
+Operation = Leaf | Entrywise | Contraction | View | Making | Object

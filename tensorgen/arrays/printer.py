@@ -7,9 +7,9 @@ and `-`, because `2 * A @ x` means `(2 * A) @ x`, which is rarely what is meant.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import assert_never
 
+from tensorgen.arrays.arithmetic_text import power, product, total
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.number_text import (
     axis_argument,
@@ -17,8 +17,9 @@ from tensorgen.arrays.number_text import (
     number,
     shape,
     size,
-    split,
 )
+from tensorgen.arrays.object_text import object_text
+from tensorgen.arrays.objects import Object
 from tensorgen.arrays.operations import (
     Accumulate,
     Add,
@@ -122,6 +123,8 @@ class Printer:
             return self._contraction(op, one, args)
         if isinstance(op, View):
             return self._view(op, one, args)
+        if isinstance(op, Object):
+            return object_text(op, args, self.alias)
         return self._making(op, args)
 
     def call(self, function: str, *arguments: str) -> Text:
@@ -255,7 +258,8 @@ class Printer:
                 return self.call("full", shape(sizes), *texts, "dtype=dtype")
             case Fill(shape=sizes, value=value):
                 name = "ones" if value else "zeros"
-                return self.call(name, shape(sizes), "dtype=dtype")
+                kind = "int" if op.kind == "int" else "dtype"
+                return self.call(name, shape(sizes), f"dtype={kind}")
             case Eye(size=side):
                 return self.call("eye", size(side).text, "dtype=dtype")
             case Range(low=low, high=high, real=real):
@@ -288,63 +292,6 @@ class Printer:
                 return Text(f"{args[0].at(Level.ATOM)}.copy()")
             case _:
                 assert_never(op)
-
-
-def power(base: Text, exponent: Fraction) -> Text:
-    """`base` to a rational power."""
-    e = number(exponent)
-    plain = base.level == Level.ATOM and "(" not in base.text and "[" not in base.text
-    # Black's own convention: simple operands hug the operator.
-    operator = "**" if plain and e.level == Level.ATOM else " ** "
-    return Text(f"{base.at(Level.ATOM)}{operator}{e.at(Level.ATOM)}", Level.POWER)
-
-
-def product(
-    coefficient: Fraction, above: Sequence[Text], below: Sequence[Text]
-) -> Text:
-    """`coefficient * above / below`."""
-    sign, value = ("-", -coefficient) if coefficient < 0 else ("", coefficient)
-    head, foot = split(value, bool(below))
-    first = [number(head)] if head != 1 or not above else []
-    last = [number(Fraction(foot))] if foot != 1 else []
-    numerator = [*first, *above]
-    # `2 * (a * b)` needs no parentheses; `2 * (-a)` and `a * (b * c)` keep theirs.
-    alone = len(above) == 1 and above[0].level == Level.TERM
-    least = Level.POWER if sign and numerator[0].level == Level.UNARY else Level.TERM
-    parts = [
-        part.at(least if k == 0 else Level.TERM if alone else Level.UNARY)
-        for k, part in enumerate(numerator)
-    ]
-    text = sign + " * ".join(parts)
-    denominator = [*last, *below]
-    if len(denominator) == 1:
-        text += f" / {denominator[0].at(Level.UNARY)}"
-    elif denominator:
-        inner = " * ".join(
-            part.at(Level.TERM if k == 0 else Level.UNARY)
-            for k, part in enumerate(denominator)
-        )
-        text += f" / ({inner})"
-    if len(numerator) > 1 or denominator:
-        return Text(text, Level.TERM)
-    if not sign:
-        return Text(text, numerator[0].level)
-    return Text(text, Level.TERM if numerator[0].level < Level.UNARY else Level.UNARY)
-
-
-def total(terms: Sequence[tuple[int, Text]]) -> Text:
-    """The sum of signed operands, in this order."""
-    text, level = "", Level.SUM
-    for sign, part in terms:
-        if not text and sign > 0:
-            text, level = part.at(Level.SUM), part.level
-        elif not text:
-            text, level = product(Fraction(-1), [part], [])
-        else:
-            joint = "+" if sign > 0 else "-"
-            text += f" {joint} {part.at(Level.MATMUL)}"
-            level = Level.SUM
-    return Text(text, level)
 
 
 def _pairs(one: Array, left: tuple[int, ...], right: tuple[int, ...]) -> str:

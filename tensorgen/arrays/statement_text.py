@@ -6,9 +6,20 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from tensorgen.arrays.number_text import limit
+from tensorgen.arrays.objects import Pack
 from tensorgen.arrays.operations import At, Entries, Index, Mark, Part, Slice
 from tensorgen.arrays.printer import Printer, joined
-from tensorgen.arrays.statements import Let, Scatter, ScatterWindows, Statement, Store
+from tensorgen.arrays.statements import (
+    Append,
+    Let,
+    Return,
+    Scatter,
+    ScatterWindows,
+    Statement,
+    Store,
+    Unpack,
+    When,
+)
 from tensorgen.arrays.templates import Text
 
 
@@ -32,6 +43,23 @@ def statement_text(printer: Printer, statement: Statement) -> str:
         case ScatterWindows(view=view, value=value, pairs=pairs):
             texts = (printer.text(view), printer.text(value), str(list(pairs)))
             return f"_add_to_windows({', '.join(texts)})"
+        case Unpack(names=names, value=value):
+            left = ", ".join(name or "_" for name in names)
+            packed = isinstance(value.op, Pack)
+            right = [printer.text(x) for x in (value.args if packed else (value,))]
+            comma = "," * (len(names) == 1)
+            return f"{left}{comma} = {', '.join(right)}{comma * packed}"
+        case Append(target=target, value=value):
+            return f"{printer.text(target)}.append({printer.text(value)})"
+        case When(condition=condition, body=body):
+            rows = [
+                row
+                for line in body
+                for row in statement_text(printer, line).split("\n")
+            ]
+            return f"if {printer.text(condition)}:\n    " + "\n    ".join(rows)
+        case Return(values=values):
+            return f"return {', '.join(map(printer.text, values))}"
         case _:
             assert_never(statement)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
@@ -59,18 +59,64 @@ class ScatterWindows:
     pairs: tuple[tuple[int, int], ...]
 
 
-Statement = Let | Store | Scatter | ScatterWindows
+@dataclass(frozen=True, slots=True)
+class Unpack:
+    """`names = value`, for what holds several; of some of them nothing is asked."""
+
+    names: tuple[str | None, ...]
+    value: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Makes a list longer by a value."""
+
+    target: Array
+    value: Array
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """What is done where a condition holds."""
+
+    condition: Array
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Ends a function with these values."""
+
+    values: tuple[Array, ...]
+
+
+Statement = Let | Store | Scatter | ScatterWindows | Unpack | Append | When | Return
+
+
+def everything(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Yield statements and those inside of them."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, When):
+            yield from everything(statement.body)
 
 
 def operands(statement: Statement) -> tuple[Array, ...]:
     """The arrays that a statement computes with, in the order of its text."""
     match statement:
-        case Let():
+        case Let() | Unpack():
             return (statement.value,)
         case Store() | Scatter():
             return (statement.target, *statement.places, statement.value)
         case ScatterWindows():
             return (statement.view, statement.value)
+        case Append():
+            return (statement.target, statement.value)
+        case When():
+            inner = (one for line in statement.body for one in operands(line))
+            return (statement.condition, *inner)
+        case Return():
+            return statement.values
         case _:
             assert_never(statement)
 
@@ -78,7 +124,7 @@ def operands(statement: Statement) -> tuple[Array, ...]:
 def rebuilt(statement: Statement, change: Callable[[Array], Array]) -> Statement:
     """The statement over changed arrays."""
     match statement:
-        case Let():
+        case Let() | Unpack():
             return replace(statement, value=change(statement.value))
         case Store() | Scatter():
             return replace(
@@ -91,15 +137,28 @@ def rebuilt(statement: Statement, change: Callable[[Array], Array]) -> Statement
             return replace(
                 statement, view=change(statement.view), value=change(statement.value)
             )
+        case Append():
+            target, value = change(statement.target), change(statement.value)
+            return replace(statement, target=target, value=value)
+        case When():
+            body = tuple(rebuilt(line, change) for line in statement.body)
+            return When(change(statement.condition), body)
+        case Return():
+            return Return(tuple(map(change, statement.values)))
         case _:
             assert_never(statement)
 
 
 def changed(statement: Statement) -> str | None:
-    """The variable whose entries a statement changes."""
+    """The variable whose entries a statement changes, itself or through a view.
+
+    What stands inside of others is to be asked for itself.
+    """
     match statement:
-        case Let():
+        case Let() | Unpack() | When() | Return():
             return None
+        case Append():
+            return _root(statement.target)
         case Store() | Scatter():
             return _root(statement.target)
         case ScatterWindows():

@@ -18,7 +18,7 @@ class Backend:
 
     `folder` holds its templates and ends the names of its files; `any_array` is the
     type of arrays of whatever dtype; `renamed` are the packages that bear another name;
-    `solving` says what ways to solve import; `lacking` has the source of functions that
+    `lacking` has the source of functions that
     modules hold themselves instead of importing them, and `helpers` that of helpers
     that are written otherwise.
     Matrices that cannot be factorised raise where the library `refuses` them; else they
@@ -31,7 +31,6 @@ class Backend:
     folder: str
     any_array: str
     renamed: Mapping[str, str] = field(default_factory=dict)
-    solving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     lacking: Mapping[str, str] = field(default_factory=dict)
     helpers: Mapping[str, str] = field(default_factory=dict)
     refuses: bool = True
@@ -68,7 +67,6 @@ BACKENDS: dict[str, Backend] = {
             alias="np",
             folder="numpy",
             any_array="NDArray[Any]",
-            solving={"band": ("scipy.linalg",), "sparse": ("scipy.sparse",)},
         ),
         Backend(
             name="cupy",
@@ -77,8 +75,6 @@ BACKENDS: dict[str, Backend] = {
             folder="cupy",
             any_array="Array",
             renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
-            # CuPy eliminates in sparse matrices on the host, by SciPy.
-            solving=dict.fromkeys(("band", "sparse"), ("cupyx.scipy.sparse", "scipy")),
             # CuPy's takes single matrices of double precision, and loses digits.
             lacking={"scipy.linalg.expm": EXPM},
             # CuPy accumulates no logaddexp. To look whether squares overflowed, the

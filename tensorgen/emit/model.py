@@ -12,14 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tensorgen.calculus.kinds import Blocks, Kind
 from tensorgen.ir.dims import Dim
-
-if TYPE_CHECKING:
-    from tensorgen.emit.bound import BoundFunction
-    from tensorgen.emit.structured import StructuredClass
 
 Role = Literal["input", "direction", "cotangent"]
 
@@ -144,23 +140,3 @@ class Helper:
     source: str
     modules: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A generated module: everything that its bytes depend on.
-
-    `helpers` are all that exist, in the order in which those used are written;
-    `problems` are the functions that have a class bound to data.
-    """
-
-    name: str
-    spec_name: str
-    spec_hash: str
-    version: str
-    backend: str
-    functions: tuple[Function, ...]
-    doc: str | None = None
-    helpers: tuple[Helper, ...] = ()
-    problems: tuple[BoundFunction, ...] = ()
-    classes: tuple[StructuredClass, ...] = ()

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from tensorgen.arrays.number_text import size
+from tensorgen.arrays.printer import Printer
+from tensorgen.arrays.statement_text import statement_text
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, ORDER
 from tensorgen.emit import arguments, results
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.documentation import function_docstring
-from tensorgen.emit.model import Body, Function, Helper, Module, Parameter
+from tensorgen.emit.model import Body, Function, Helper, Parameter
+from tensorgen.emit.module import Module
 from tensorgen.emit.problems import Problem, problem
 from tensorgen.emit.seal import sealed
-from tensorgen.emit.structured import (
-    DERIVATIVE_BASE,
-    HESSIAN_BASE,
-    StructuredClass,
-)
 from tensorgen.emit.templates import environment
 from tensorgen.emit.text import (
     WIDTH,
@@ -31,23 +30,15 @@ from tensorgen.emit.text import (
     equation,
     file_name,
     literal,
-    mentions,
     paragraph,
     tuple_text,
 )
 from tensorgen.errors import InternalError
+from tensorgen.ir.dims import Dim
 from tensorgen.spec.names import FRAME
-
-# The ways to solve, in the order in which modules have them: what others use first.
-FACTORIZATIONS = (
-    "diagonal",
-    "block",
-    "kronecker",
-    "pencil",
-    "sparse",
-    "band",
-    "low_rank",
-)
+from tensorgen.structure.classes import DERIVATIVE_BASE, HESSIAN_BASE, StructuredClass
+from tensorgen.structure.table import in_order
+from tensorgen.structure.ways import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +60,7 @@ def render(
     A module of many functions takes its time to lay out: each is told of before.
     """
     backend = BACKENDS[module.backend]
+    printer = Printer(backend.alias)
     source = (
         environment(backend.folder)
         .get_template("module.py.j2")
@@ -84,8 +76,8 @@ def render(
             problems=_problems(module),
             literals=_literals(module),
             exported=_exported(module),
-            classes=[_class_view(c) for c in module.classes],
-            factorizations=_factorizations(module),
+            classes=[_class_view(c, printer) for c in module.classes],
+            factorizations=[way.template for way in _factorizations(module)],
             **_uses(module),
         )
     )
@@ -173,7 +165,7 @@ def _header(module: Module, backend: Backend) -> list[str]:
     ]
     lazy = dict.fromkeys(map(backend.spell, _lazy_modules(module)))
     for way in _factorizations(module):
-        lazy |= dict.fromkeys(backend.solving.get(way, ()))
+        lazy |= dict.fromkeys(way.imports.get(backend.name, ()))
     needs = f"# Needs {backend.title}"
     if not lazy:
         return [*rows, needs + " alone.", _TYPES]
@@ -279,20 +271,21 @@ def _uses(module: Module) -> dict[str, bool]:
     }
 
 
-def _factorizations(module: Module) -> list[str]:
-    """Return the templates of the ways to solve that the module's classes name."""
-    needed = {piece for c in module.classes if c.solver for piece in c.solver.needs}
+def _factorizations(module: Module) -> list[Row]:
+    """Return the ways to solve that the module's classes name, one a template."""
+    needed = {piece for c in module.classes for piece in c.factorizations}
     sparse = {c.name for c in module.classes if c.sparse or c.vanishes}
     made = [f for bound in module.problems for f in bound.functions]
     for function in (*module.functions, *made):
         if results.result_class(function) == results.JOINT:
             names = [holder.class_name for holder in function.holders]
             needed |= {"sparse"} if names and sparse.issuperset(names) else set()
-    return [piece for piece in FACTORIZATIONS if piece in needed]
+    return in_order(needed)
 
 
-def _class_view(c: StructuredClass) -> dict[str, object]:
+def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
     """Return what the template of a derivative class needs, as text."""
+    columns = [_shape(dims) for dims in c.columns]
     return {
         "name": c.name,
         "base": c.base,
@@ -302,13 +295,20 @@ def _class_view(c: StructuredClass) -> dict[str, object]:
         "sparse": c.sparse or c.vanishes,
         "fields": c.fields,
         "field_names": tuple_text([f'"{name}"' for name in c.fields]),
-        "ease": c.solver.ease if c.solver else None,
+        "ease": c.ease,
         "hessian": c.base == HESSIAN_BASE,
         "higher": c.base == DERIVATIVE_BASE,
         "unpack": ", ".join(c.sizes) + "," * (len(c.sizes) == 1),
-        "rows": c.rows,
-        "rows_use": any(mentions(c.rows, s) for s in c.sizes),
-        "columns": c.columns,
-        "columns_use": any(mentions(c.columns, s) for s in c.sizes),
-        "methods": c.methods,
+        "rows": _shape(c.rows),
+        "rows_use": any(dim.symbols for dim in c.rows),
+        "columns": tuple_text(columns) if c.base == DERIVATIVE_BASE else columns[0],
+        "columns_use": any(dim.symbols for dims in c.columns for dim in dims),
+        "methods": [
+            (method, [statement_text(printer, line) for line in method.body])
+            for method in c.methods
+        ],
     }
+
+
+def _shape(dims: Sequence[Dim]) -> str:
+    return tuple_text([size(dim).text for dim in dims])

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tensorgen.calculus.kinds import JACOBIAN, Kind, camel
-from tensorgen.emit.model import Function, Holder, Module
+from tensorgen.emit.model import Function, Holder
+from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
 

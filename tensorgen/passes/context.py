@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, topological
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import CALLS_OF_A_PROBLEM
-from tensorgen.passes.mirror_terms import Permutation
 from tensorgen.passes.rates import Rate, Rates
-from tensorgen.passes.structure import Compressed
+from tensorgen.passes.stored import Compressed
+
+Compress = Callable[[Graph, Node, CostModel, Node], Compressed]
+"""What is kept of a derivative tensor, flattened and as it was before."""
 
 
 @dataclass(frozen=True)
@@ -20,15 +22,15 @@ class Context:
 
     Without `cross_country` contractions keep the order that their mode gave them, and
     nothing is compressed. With `rates`, what changes less often is computed apart. The
-    roots at the positions `compressed` are derivative tensors, of which only the
-    structure is computed, each with the exchanges of axes that leave it what it is.
+    roots at the positions `compressed` are derivative tensors, of which only what these
+    functions keep is computed.
     """
 
     graph: Graph
     cost: CostModel = field(default_factory=lambda: CostModel({}))
     rates: Rates | None = None
     cross_country: bool = True
-    compressed: Mapping[int, Sequence[Permutation]] = field(default_factory=dict)
+    compressed: Mapping[int, Compress] = field(default_factory=dict)
 
     def price(self, roots: Sequence[Node]) -> float:
         """The cost of a call: all that is needed, of what never changes a share."""

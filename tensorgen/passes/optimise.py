@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.compress import compress
 from tensorgen.passes.context import Context, Law, Plan
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
@@ -82,9 +81,9 @@ def _flattened(context: Context, plan: Plan) -> Plan:
 def _compressed(context: Context, plan: Plan) -> Plan:
     tensors = list(plan.tensors)
     attempt, roots = context.graph.effort.attempt, plan.roots
-    for k, alike in context.compressed.items() if plan.derived else ():
+    for k, compress in context.compressed.items() if plan.derived else ():
         graph, cost = context.graph, context.cost
-        found = partial(compress, graph, roots[k], cost, alike, plan.derived[k])
+        found = partial(compress, graph, roots[k], cost, plan.derived[k])
         tensors[k] = attempt(found, None)
     parts = [
         (node,) if tensor is None else tensor.arrays

@@ -11,7 +11,8 @@ from types import ModuleType
 
 from tensorgen.calculus.kinds import KINDS
 from tensorgen.emit.bound import BoundFunction, Part
-from tensorgen.emit.model import Body, Function, Helper, Module, Parameter
+from tensorgen.emit.model import Body, Function, Helper, Parameter
+from tensorgen.emit.module import Module
 from tensorgen.emit.render import render
 from tensorgen.ir.dims import Dim
 

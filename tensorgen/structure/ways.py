@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from math import prod
-from typing import TYPE_CHECKING
 
-from tensorgen.emit.text import tuple_text
+from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.objects import Attribute, Made, Pack, Reshape
+from tensorgen.arrays.operations import Number
+from tensorgen.arrays.statements import Statement
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.structure import StoredTerm
+from tensorgen.passes.stored import StoredTerm
 from tensorgen.passes.views import Name
-
-if TYPE_CHECKING:
-    from tensorgen.emit.structured import Structure
+from tensorgen.structure.methods import Body, Structure
 
 
 @dataclass(frozen=True, slots=True)
 class Solver:
-    """A factorization class, its template, and the statements that construct it.
+    """The statements that construct a factorization.
 
-    `ease` ranks structures by what a solve costs: joint Hessians eliminate the block
-    of the lowest first. `needs` are the templates of classes that it falls back to.
+    `needs` are the templates of classes that it falls back to.
     """
 
-    class_name: str
-    needs: tuple[str, ...]
+    body: tuple[Statement, ...]
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A structure: how it is recognised, and how one solves with it.
+
+    `solve` returns None for what has another structure. The class `factorization` is
+    in `template`, which `needs` others and stands `after` some if they are there.
+    `imports` has the modules that it imports where they are used, for each backend.
+    `ease` ranks structures by what a solve costs: joint Hessians eliminate the block of
+    the lowest first.
+    """
+
+    name: str
+    solve: Callable[[Structure], Solver | None]
+    factorization: str
+    template: str
     ease: int
-    lines: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    imports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def aligned(structure: Structure, term: StoredTerm) -> frozenset[int] | None:
@@ -97,15 +116,28 @@ def _axes(term: StoredTerm) -> set[Name]:
     return {x for _, labels in term.factors for x in labels}
 
 
-def size_text(dims: Sequence[Dim]) -> str:
+def count(dims: Iterable[Dim]) -> Dim:
     """The product of some dims."""
-    return str(prod(dims, start=Dim.of(1)))
+    return prod(dims, start=Dim.of(1))
 
 
-def block_call(
-    structure: Structure, terms: Sequence[StoredTerm], tied: frozenset[int], shift: str
-) -> tuple[list[str], str]:
-    """Statements for the blocks of some terms, and the call that factorises them."""
+def numbers(values: Sequence[int]) -> Array:
+    """A tuple of whole numbers."""
+    return array(Pack(), *(array(Number(Fraction(k))) for k in values))
+
+
+COLUMNS = array(Attribute("columns"))
+SHIFT = variable("shift", ())
+SELF = variable("self", ())
+LOCAL = ("shift",)
+"""What `factorize` calls its arguments."""
+
+
+def block_factorization(
+    body: Body, terms: Sequence[StoredTerm], tied: frozenset[int]
+) -> Array:
+    """The factorization of some terms, a block for each value of the `tied` axes."""
+    structure = body.structure
     r, dims = structure.rows, structure.tensor.dims
     first = sorted(tied)
     rest = [a for a in range(r) if a not in tied]
@@ -113,20 +145,16 @@ def block_call(
     labels.update(link.axis for term in terms for link in term.links)
     numbered = first if labels & set(first) else []
     out = [*numbered, *rest, *(a + r for a in rest)]
-    code = structure.code(core(structure, terms, out), "blocks", ["shift"])
-    side = size_text([dims[a] for a in rest])
-    count = size_text([dims[a] for a in numbered])
-    value = code.returns[0]
+    value = body.value(core(structure, terms, out), "blocks")
+    side = count([dims[a] for a in rest])
     if not (len(numbered) == len(rest) == 1):
-        value = f"({value}).reshape({count}, {side}, {side})"
-    lines = list(structure.lines(code, f"blocks = {value}"))
-    if lines[-1].endswith(" = blocks"):
-        lines[-1:] = []
-    axes = tuple_text([str(a) for a in (*first, *rest)])
-    call = f"_BlockFactorization(blocks, {axes}, {len(first)}, self.columns, {shift})"
-    return lines, call
-
-
-def once(lines: Sequence[str]) -> list[str]:
-    """The statements without those that stand above already."""
-    return list(dict.fromkeys(lines))
+        shape = (count([dims[a] for a in numbered]), side, side)
+        value = array(Reshape(shape), value)
+    return array(
+        Made("_BlockFactorization"),
+        body.let("blocks", value),
+        numbers([*first, *rest]),
+        array(Number(Fraction(len(first)))),
+        COLUMNS,
+        SHIFT,
+    )

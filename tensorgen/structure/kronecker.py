@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from tensorgen.emit.text import tuple_text
-from tensorgen.emit.ways import Solver, aligned, once, size_text
+from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.objects import Made, Nothing, Pack, Reshape
+from tensorgen.arrays.operations import Number
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.structure import StoredTerm
+from tensorgen.passes.stored import StoredTerm
 from tensorgen.passes.views import Factor
-
-if TYPE_CHECKING:
-    from tensorgen.emit.structured import Structure
+from tensorgen.structure.methods import Body, Structure
+from tensorgen.structure.ways import (
+    LOCAL,
+    SELF,
+    SHIFT,
+    Solver,
+    aligned,
+    count,
+    numbers,
+)
 
 
 def groups(structure: Structure) -> list[tuple[list[int], list[Factor]]] | None:
@@ -50,7 +57,7 @@ def kronecker(structure: Structure) -> Solver | None:
         return None
     (term,) = structure.tensor.terms
     r, graph = structure.rows, structure.graph
-    lines: list[str] = []
+    body = Body(structure, LOCAL)
     parts = []
     for k, (axes, factors) in enumerate(found):
         out = [*axes, *(a + r for a in axes)]
@@ -62,40 +69,48 @@ def kronecker(structure: Structure) -> Solver | None:
             ],
             coefficient=term.coefficient if k == 0 else 1,
         )
-        made, name = _matrix(structure, axes, node, f"part{k + 1}")
-        lines += made
-        parts.append(f"({name}, {tuple_text([str(a) for a in axes])})")
-    call = f"return _KroneckerFactorization(self, shift, ({', '.join(parts)}))"
-    return Solver("_KroneckerFactorization", ("kronecker",), 2, (*once(lines), call))
+        matrix = _matrix(body, axes, node, f"part{k + 1}")
+        parts.append(array(Pack(), matrix, numbers(axes)))
+    given = array(Pack(), *parts)
+    made = array(Made("_KroneckerFactorization"), SELF, SHIFT, given)
+    return Solver(body.returning(made))
 
 
 def kronecker_sum(structure: Structure) -> Solver | None:
     """How to solve with a sum of products of few matrices, identities besides.
 
     `A[i, k] * delta[j, l] + delta[i, k] * B[j, l]`, or a product plus a multiple of the
-    identity: the eigenvectors of A and B are those of the sum. Two matrices of the same
-    axes, `A[i, k] * B[j, l] + C[i, k] * D[j, l]`, have generalised eigenvectors.
+    identity: the eigenvectors of A and B are those of the sum.
     """
+    return _sum(structure, "_KroneckerFactorization", paired=False)
+
+
+def pencil(structure: Structure) -> Solver | None:
+    """How to solve with two matrices of the same axes: by generalised eigenvectors.
+
+    `A[i, k] * B[j, l] + C[i, k] * D[j, l]`.
+    """
+    return _sum(structure, "_PencilFactorization", paired=True)
+
+
+def _sum(structure: Structure, name: str, paired: bool) -> Solver | None:
     found = _matrices_of_sum(structure)
     if found is None:
         return None
     parts, products = found
+    if paired != any(len(own) > 1 for own in parts.values()):
+        return None
     order = sorted(parts)
-    paired = any(len(own) > 1 for own in parts.values())
-    lines: list[str] = []
+    body = Body(structure, LOCAL)
     matrices = []
     for k, axes in enumerate(order):
-        names = []
-        for node, stem in zip(parts[axes], ("part", "other"), strict=False):
-            made, name = _matrix(structure, axes, node, f"{stem}{k + 1}")
-            lines += made
-            names.append(name)
-        names += ["None"] * (paired and len(names) == 1)
-        matrices.append(tuple_text([*names, tuple_text([str(a) for a in axes])]))
+        pairs = zip(parts[axes], ("part", "other"), strict=False)
+        own = [_matrix(body, axes, node, f"{stem}{k + 1}") for node, stem in pairs]
+        own += [array(Nothing())] * (paired and len(own) == 1)
+        matrices.append(array(Pack(), *own, numbers(axes)))
     terms = []
     for k, (coefficient, scalars, acting) in enumerate(products):
-        made, weight = _weight(structure, coefficient, scalars, f"weight{k + 1}")
-        lines += made
+        weight = _weight(body, coefficient, scalars, f"weight{k + 1}")
         if paired:  # which matrix of each part, where the second may be the identity
             chosen = [
                 parts[axes].index(acting[axes]) if axes in acting else 1
@@ -103,14 +118,9 @@ def kronecker_sum(structure: Structure) -> Solver | None:
             ]
         else:  # which parts
             chosen = [order.index(axes) for axes in acting]
-        terms.append(f"({weight}, {tuple_text([str(m) for m in chosen])})")
-    given, weights = tuple_text(matrices), tuple_text(terms)
-    needs: tuple[str, ...] = ("kronecker",)
-    name = "_KroneckerFactorization"
-    if paired:
-        name, needs = "_PencilFactorization", (*needs, "pencil")
-    call = f"return {name}(self, shift, {given}, {weights})"
-    return Solver(name, needs, 2, (*once(lines), call))
+        terms.append(array(Pack(), weight, numbers(chosen)))
+    given, weights = array(Pack(), *matrices), array(Pack(), *terms)
+    return Solver(body.returning(array(Made(name), SELF, SHIFT, given, weights)))
 
 
 Weighted = tuple[Fraction, list[Node], dict[tuple[int, ...], Node]]
@@ -149,18 +159,14 @@ def _matrices_of_sum(
 
 
 def _weight(
-    structure: Structure, coefficient: Fraction, scalars: Sequence[Node], name: str
-) -> tuple[list[str], str]:
-    """Statements for the number that a term is multiplied by, and its text."""
+    body: Body, coefficient: Fraction, scalars: Sequence[Node], name: str
+) -> Array:
+    """The number that a term is multiplied by."""
     if not scalars:
-        above, below = coefficient.as_integer_ratio()
-        return [], str(above) if below == 1 else f"{above} / {below}"
-    node = structure.graph.product(
-        [], [(node, ()) for node in scalars], coefficient=coefficient
-    )
-    code = structure.code(node, name, ["shift"])
-    *made, _ = structure.lines(code, f"weight = {code.returns[0]}")
-    return made, code.returns[0]
+        return array(Number(coefficient))
+    factors = [(node, ()) for node in scalars]
+    node = body.structure.graph.product([], factors, coefficient=coefficient)
+    return body.value(node, name)
 
 
 def _is_pair(structure: Structure, nodes: Sequence[Node]) -> bool:
@@ -202,15 +208,10 @@ def _acting(
     return scalars, acting
 
 
-def _matrix(
-    structure: Structure, axes: Sequence[int], node: Node, name: str
-) -> tuple[list[str], str]:
-    """Statements for the matrix that acts on some axes, and its name."""
-    code = structure.code(node, name, ["shift"])
-    value = code.returns[0]
+def _matrix(body: Body, axes: Sequence[int], node: Node, name: str) -> Array:
+    """The matrix that acts on some axes."""
+    value = body.value(node, name)
     if len(axes) > 1:
-        side = size_text([structure.tensor.dims[a] for a in axes])
-        value = f"({value}).reshape({side}, {side})"
-    if value in structure.fields:
-        return [f"{value} = self.{value}"], value
-    return list(structure.lines(code, f"{name} = {value}")), name
+        side = count([body.structure.tensor.dims[a] for a in axes])
+        value = array(Reshape((side, side)), value)
+    return body.let(name, value)

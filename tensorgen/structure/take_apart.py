@@ -10,7 +10,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, Sum
 from tensorgen.passes.limits import AXES_OF_A_LARGE_SUM, DEPTH_OF_PRODUCTS, SPREAD_TERMS
-from tensorgen.passes.structure import Element, Link, Tie, is_axis
+from tensorgen.passes.stored import Element, Link, Tie, is_axis
 from tensorgen.passes.views import (
     Factor,
     Name,

@@ -7,7 +7,7 @@ import pytest
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input
 from tensorgen.passes.limits import DEPTH_OF_PRODUCTS
-from tensorgen.passes.take_apart import take_apart
+from tensorgen.structure.take_apart import take_apart
 
 
 @pytest.mark.parametrize("beyond", [0, 1])

@@ -17,9 +17,15 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, Product, Sum
 from tensorgen.passes.limits import SPREAD_TERMS
-from tensorgen.passes.structure import Link, Tie
-from tensorgen.passes.take_apart import Parts, distributed, folded, take_apart, terms_of
+from tensorgen.passes.stored import Link, Tie
 from tensorgen.passes.views import Name, labels_of
+from tensorgen.structure.take_apart import (
+    Parts,
+    distributed,
+    folded,
+    take_apart,
+    terms_of,
+)
 
 
 def linked_terms(

@@ -17,7 +17,7 @@ from itertools import permutations, product
 
 from tensorgen.ir.dims import Dim
 from tensorgen.passes.limits import EXCHANGES_OF_INPUTS
-from tensorgen.passes.structure import StoredTerm, Tie
+from tensorgen.passes.stored import StoredTerm, Tie
 
 Permutation = tuple[int, ...]
 """The new place of each axis."""

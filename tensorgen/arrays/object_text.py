@@ -1,0 +1,74 @@
+"""Operations around arrays as the text of Python and NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from tensorgen.arrays.number_text import shape
+from tensorgen.arrays.objects import (
+    Answer,
+    AsPlaces,
+    Attribute,
+    Extent,
+    Join,
+    JoinEach,
+    Later,
+    Made,
+    Nothing,
+    Numbered,
+    Object,
+    Pack,
+    Places,
+    Ravel,
+    Reshape,
+    ZerosLike,
+)
+from tensorgen.arrays.templates import Level, Text
+
+
+def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
+    """An operation of operands, for the array module called `alias`."""
+    texts = [arg.text for arg in args]
+    listed = ", ".join(texts)
+    match op:
+        case Attribute(name=name):
+            return Text(f"self.{name}")
+        case Answer(method=method, several=several):
+            return Text(f"{'*' * several}self.{method}()")
+        case Nothing():
+            return Text("None")
+        case Made(by=name):
+            return Text(f"{name}({listed})")
+        case Pack(grows=True):
+            return Text(f"[{listed}]")
+        case Pack():
+            return Text(f"({listed}{',' * (len(texts) == 1)})")
+        case Numbered(keys=keys):
+            pairs = zip(keys, texts, strict=True)
+            return Text(f"{{{', '.join(f'{key}: {text}' for key, text in pairs)}}}")
+        case Later():
+            return Text(f"lambda: {listed}", Level.COMPARE)
+        case JoinEach():
+            each = f"for part in zip(*{listed}, strict=True)"
+            return Text(f"({alias}.concatenate(part) {each})")
+        case Join(dims=dims):
+            name = "concatenate" if len(dims) == 1 else "hstack"
+            return Text(f"{alias}.{name}([{listed}])")
+        case Extent(axis=axis):
+            return Text(f"{args[0].at(Level.ATOM)}.shape[{axis}]")
+        case Reshape(dims=dims):
+            return Text(f"{alias}.reshape({listed}, {shape(dims)})")
+        case Ravel(copied=True):
+            return Text(f"{args[0].at(Level.ATOM)}.flatten()")
+        case Ravel():
+            return Text(f"{alias}.ravel({listed})")
+        case Places(shape=sizes):
+            whole = f"{alias}.indices({shape(sizes)})"
+            return Text(f"{whole}.reshape({len(sizes)}, -1)")
+        case ZerosLike():
+            return Text(f"{alias}.zeros_like({listed})")
+        case AsPlaces():
+            return Text(f"{args[0].at(Level.ATOM)}.astype(int)")
+        case _:
+            assert_never(op)

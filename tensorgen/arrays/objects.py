@@ -1,0 +1,151 @@
+"""Operations around arrays: what methods of classes take apart, and hand on.
+
+Some make arrays of arrays; others make what is no array: tuples, objects, functions.
+Each knows the `dims` of what it makes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorgen.ir.dims import Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What the object of a method holds: `self.name`."""
+
+    name: str
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a method of the same object returns, `several` arguments or one."""
+
+    method: str
+    several: bool = False
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """None."""
+
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a class or function of the module makes of the operands."""
+
+    by: str
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """The operands as a tuple; as a list, if it `grows`."""
+
+    grows: bool = False
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """The operands under whole numbers."""
+
+    keys: tuple[int, ...]
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """The operand, computed by whoever asks for it."""
+
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JoinEach:
+    """Of a list of tuples of vectors, those at each place joined to one."""
+
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """The operands one after the other along their last axis."""
+
+    dims: tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The size of an axis, as a number."""
+
+    axis: int
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """The entries in C order in another shape."""
+
+    dims: tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ravel:
+    """The entries in C order as a vector; always in memory of its own if `copied`."""
+
+    dims: tuple[Dim, ...]
+    copied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The indices of all entries of an array, in C order: a row an axis."""
+
+    shape: tuple[Dim, ...]
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """A row an axis, a column an entry."""
+        count = Dim.of(1)
+        for dim in self.shape:
+            count = count * dim
+        return Dim.of(len(self.shape)), count
+
+
+@dataclass(frozen=True, slots=True)
+class ZerosLike:
+    """Zeros of the shape and kind of the operand."""
+
+    dims: tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AsPlaces:
+    """Whole numbers as those that any place has room in."""
+
+    dims: tuple[Dim, ...]
+
+
+Object = (
+    Attribute
+    | Answer
+    | Nothing
+    | Made
+    | Pack
+    | Numbered
+    | Later
+    | JoinEach
+    | Join
+    | Extent
+    | Reshape
+    | Ravel
+    | Places
+    | ZerosLike
+    | AsPlaces
+)

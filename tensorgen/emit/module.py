@@ -1,0 +1,29 @@
+"""What rendering is given: a module, and everything that its bytes depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorgen.emit.bound import BoundFunction
+from tensorgen.emit.model import Function, Helper
+from tensorgen.structure.classes import StructuredClass
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A generated module: everything that its bytes depend on.
+
+    `helpers` are all that exist, in the order in which those used are written;
+    `problems` are the functions that have a class bound to data.
+    """
+
+    name: str
+    spec_name: str
+    spec_hash: str
+    version: str
+    backend: str
+    functions: tuple[Function, ...]
+    doc: str | None = None
+    helpers: tuple[Helper, ...] = ()
+    problems: tuple[BoundFunction, ...] = ()
+    classes: tuple[StructuredClass, ...] = ()

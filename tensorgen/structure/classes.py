@@ -1,0 +1,173 @@
+"""Derivative classes specialised to a structure: a few straight lines a method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tensorgen.arrays.needs import Needs
+from tensorgen.ir.dims import Dim
+from tensorgen.operators.helpers import HELPERS
+from tensorgen.passes.views import Factor
+from tensorgen.structure.coordinates import coordinates
+from tensorgen.structure.methods import OPERAND, Method, Structure
+from tensorgen.structure.table import solved, templates
+from tensorgen.structure.ways import ties_rows
+
+HESSIAN_BASE = "_StructuredHessian"
+MATRIX_BASE = "_Structured"
+DERIVATIVE_BASE = "_StructuredDerivative"
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredClass:
+    """A derivative class: its arrays, sizes and methods.
+
+    `rows` is the shape of f, or of the first input; `columns` has that of each other
+    input. `ease` ranks what a solve costs, if there is a better way than the
+    dense matrix; `factorizations` are the templates that it takes.
+    """
+
+    name: str
+    base: str
+    structure: str
+    fields: tuple[str, ...]
+    sizes: tuple[str, ...]
+    rows: tuple[Dim, ...]
+    columns: tuple[tuple[Dim, ...], ...]
+    methods: tuple[Method, ...]
+    ease: int | None = None
+    factorizations: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = field(default=())
+    vanishes: bool = False
+    sparse: bool = False
+
+
+def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredClass:
+    """The class of a Jacobian, a block, or a Hessian."""
+    row_axes = tuple(range(structure.rows))
+    column_axes = tuple(range(structure.rows, structure.axes))
+    methods = [
+        structure.method(
+            "dense",
+            "Return the derivative as a new array of shape `tensor_shape`.",
+            (*row_axes, *column_axes),
+        ),
+        _apply(structure, "_apply", row_axes, column_axes),
+    ]
+    if hessian:
+        tied = {structure.rows + k: k for k in range(structure.rows)}
+        doc = "Return the diagonal, shaped like x."
+        methods.append(structure.method("diagonal", doc, row_axes, rename=tied))
+    else:
+        methods.append(_apply(structure, "_apply_transposed", column_axes, row_axes))
+    methods.append(_coo(structure, row_axes, column_axes))
+    way = solved(structure) if hessian and not structure.tensor.vanishes else None
+    if way is not None:
+        row, solution = way
+        doc = "Return H + shift I, ready to solve; LinAlgError if it is singular."
+        methods.append(
+            Method(
+                "factorize",
+                "self, shift: float = 0.0",
+                row.factorization,
+                doc,
+                solution.body,
+            )
+        )
+    return StructuredClass(
+        name,
+        HESSIAN_BASE if hessian else MATRIX_BASE,
+        structure.text("H" if hessian else "J"),
+        structure.fields,
+        structure.sizes,
+        structure.tensor.dims[: structure.rows],
+        (structure.tensor.dims[structure.rows :],),
+        tuple(methods),
+        None if way is None else way[0].ease,
+        () if way is None else templates(*way),
+        _helpers(methods),
+        structure.tensor.vanishes,
+        all(ties_rows(structure, term) for term in structure.tensor.terms),
+    )
+
+
+def _apply(
+    structure: Structure, name: str, out: Sequence[int], contracted: Sequence[int]
+) -> Method:
+    """The product with `width` arrays side by side, on the last axis."""
+    dims = [structure.tensor.dims[a] for a in contracted]
+    operand = structure.graph.input(OPERAND, [*dims, Dim.symbol(structure.width)])
+    return structure.method(
+        name,
+        "Multiply by arrays that lie side by side on the last axis.",
+        (*out, "width"),
+        [(operand, (*contracted, "width"))],
+        parameters=f"self, {OPERAND}: Array",
+    )
+
+
+def _coo(structure: Structure, rows: Sequence[int], columns: Sequence[int]) -> Method:
+    return Method(
+        "coo",
+        "self, lower: bool = False",
+        "tuple[Any, Any, Array]",
+        "Return rows, columns and values; with `lower`, of the lower triangle only."
+        "\n\nDuplicates add up; the pattern depends on shapes "
+        f"{'and index arrays ' * bool(structure.indices)}alone.\n",
+        coordinates(structure, rows, columns),
+    )
+
+
+def higher_class(
+    structure: Structure, name: str, inputs: Sequence[int]
+) -> StructuredClass:
+    """The class of a derivative of higher order; `inputs` has the axes of each."""
+    starts = [structure.rows + sum(inputs[:k]) for k in range(len(inputs))]
+    methods = [
+        structure.method(
+            "dense",
+            "Return the derivative as a new array of shape `tensor_shape`.",
+            range(structure.axes),
+        )
+    ]
+    for count in range(1, len(inputs) + 1):
+        others: list[Factor] = []
+        names = []
+        for k in range(len(inputs) - count, len(inputs)):
+            axes = range(starts[k], starts[k] + inputs[k])
+            names.append(f"x{k + 1}")
+            dims = [structure.tensor.dims[a] for a in axes]
+            others.append((structure.graph.input(names[-1], dims), tuple(axes)))
+        out = range(starts[len(inputs) - count])
+        parameters = ", ".join(["self", *(f"{n}: Array" for n in names)])
+        doc = (
+            "Contract the last input."
+            if count == 1
+            else (f"Contract the last {count} inputs.")
+        )
+        methods.append(
+            structure.method(
+                f"_contract_{count}", doc, out, others, parameters=parameters
+            )
+        )
+    return StructuredClass(
+        name,
+        DERIVATIVE_BASE,
+        structure.text("D"),
+        structure.fields,
+        structure.sizes,
+        structure.tensor.dims[: structure.rows],
+        tuple(
+            structure.tensor.dims[start : start + axes]
+            for start, axes in zip(starts, inputs, strict=True)
+        ),
+        tuple(methods),
+        helpers=_helpers(methods),
+    )
+
+
+def _helpers(methods: Sequence[Method]) -> tuple[str, ...]:
+    """The module-level helpers that the methods call."""
+    used = {name for method in methods for name in Needs(method.body).helpers}
+    return tuple(name for name in HELPERS if name in used)

@@ -1,0 +1,271 @@
+"""The coordinate form of a compressed derivative, as statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import chain, count
+from math import prod
+
+from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.objects import (
+    AsPlaces,
+    JoinEach,
+    Pack,
+    Places,
+    Ravel,
+    Reshape,
+    ZerosLike,
+)
+from tensorgen.arrays.operations import (
+    Add,
+    Compare,
+    Conjunction,
+    Copy,
+    Entries,
+    Fill,
+    Index,
+    Multiply,
+    Number,
+    Range,
+    Size,
+    Variable,
+)
+from tensorgen.arrays.statements import Append, Let, Statement, Unpack, When
+from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.ir.nodes import index_bound
+from tensorgen.passes.stored import Link, StoredTerm
+from tensorgen.passes.views import Name, Triple
+from tensorgen.structure.methods import Body, Structure
+from tensorgen.structure.mirror_terms import mirrored
+
+LETTERS = "ijkabcefghopqrstxyz"
+
+COUNT = (Dim.symbol("entries"),)
+"""How many entries there are: nobody knows before the places are looked at."""
+ROWS, COLUMNS = variable("rows", COUNT, "int"), variable("columns", COUNT, "int")
+VALUES, KEPT = variable("values", COUNT), variable("kept", COUNT, "bool")
+PARTS, LOWER = variable("parts", ()), variable("lower", (), "bool")
+OWN = ("rows", "columns", "parts", "lower", "kept", "shift")
+"""The names of these, and of what may stand around them."""
+
+
+def coordinates(
+    structure: Structure, rows: Sequence[int], columns: Sequence[int]
+) -> tuple[Statement, ...]:
+    """Return statements that give rows, columns and values, of a triangle if asked."""
+    body = Body(structure)
+    entries(body, structure.tensor.terms, rows, columns)
+    below = Let("kept", array(Compare(">="), ROWS, COLUMNS))
+    body.statements.append(When(LOWER, (below, _only_kept())))
+    return body.returning(ROWS, COLUMNS, VALUES)
+
+
+def entries(
+    body: Body,
+    terms: Sequence[StoredTerm],
+    rows: Sequence[int],
+    columns: Sequence[int],
+) -> tuple[Array, Array, Array]:
+    """Compute the rows, columns and values of some terms.
+
+    A term has an entry for each value of its free axes; tied axes follow, and entries
+    whose tied axes leave the tensor are dropped. Entries of index arrays give axes too,
+    one a value of their labels. Nothing depends on the values of the derivative.
+    """
+    several = len(terms) > 1
+    lines = body.statements
+    if several:
+        lines.append(Let("parts", array(Pack(grows=True))))
+    before: StoredTerm | None = None
+    for term in terms:
+        places = ROWS, COLUMNS
+        if before is not None and _is_transpose(term, before, rows, columns):
+            places, before = (COLUMNS, ROWS), None
+        else:
+            _Term(body, term, not several).write(rows, columns)
+            before = term
+        if several:
+            lines.append(Append(PARTS, array(Pack(), *places, VALUES)))
+    if several:
+        lines.append(Unpack(("rows", "columns", "values"), array(JoinEach(), PARTS)))
+    return ROWS, COLUMNS, VALUES
+
+
+def _is_transpose(
+    term: StoredTerm, other: StoredTerm, rows: Sequence[int], columns: Sequence[int]
+) -> bool:
+    """Whether a term is another one with rows and columns exchanged."""
+    if len(rows) != len(columns):
+        return False
+    to = dict(zip((*rows, *columns), (*columns, *rows), strict=True))
+    return term == mirrored(other, tuple(to[axis] for axis in sorted(to)))
+
+
+def _only_kept() -> Statement:
+    """Drop the entries that are not to be kept."""
+    found = (
+        array(Index((Entries(),), COUNT), x, KEPT) for x in (ROWS, COLUMNS, VALUES)
+    )
+    return Unpack(("rows", "columns", "values"), array(Pack(), *found))
+
+
+class _Term:
+    """The entries of one term; what is returned `alone` is new.
+
+    `free` has the sizes of the labels that number its entries, in the order that its
+    arrays have: the entries of an element stand side by side.
+    """
+
+    def __init__(self, body: Body, term: StoredTerm, alone: bool) -> None:
+        self.body = body
+        self.structure = structure = body.structure
+        self.term = term
+        self.alone = alone
+        self.dims = structure.tensor.dims
+        given = {tie.second for tie in term.ties} | {link.axis for link in term.links}
+        sizes: dict[Name, Dim] = {
+            axis: dim for axis, dim in enumerate(self.dims) if axis not in given
+        }
+        asked = {x for link in term.links for x in link.labels}
+        self.free: dict[Name, Dim] = {
+            **{x: dim for x, dim in sizes.items() if x in asked},
+            **term.elements,
+            **sizes,
+        }
+        self.count = prod(self.free.values(), start=ONE)
+        taken = {*structure.sizes, *structure.fields}
+        numbered = (f"i{k}" for k in count(1))
+        letters = (x for x in chain(LETTERS, numbered) if x not in taken)
+        self.names: dict[Name, str] = {
+            x: next(letters) for x in (*range(structure.axes), *term.elements)
+        }
+
+    def write(self, rows: Sequence[int], columns: Sequence[int]) -> None:
+        """Write the statements that give rows, columns and values."""
+        lines, free = self.body.statements, self.free
+        value = self._values()
+        if not free:
+            lines.append(Let("values", array(Reshape((ONE,)), value)))
+            zero = array(Fill((ONE,), 0, "int"))
+            lines += [Let("rows", zero), Let("columns", zero)]
+            return
+        lines.append(Let("values", _flat(value, self.count, self.alone)))
+        names = [self.names[x] for x in free]
+        if len(free) == 1:
+            lines.append(Let(names[0], array(Range(ZERO, self.count))))
+        else:
+            lines.append(Unpack(tuple(names), array(Places(tuple(free.values())))))
+        places = {x: variable(self.names[x], (self.count,), "int") for x in free}
+        kept = self._given(places)
+        row, column = (self._raveled(places, axes) for axes in (rows, columns))
+        # Whoever sorts one of them in place does not mean the other.
+        if self.alone and row is column and isinstance(row.op, Variable) and not kept:
+            column = array(Copy(), column)
+        lines += [Let("rows", row), Let("columns", column)]
+        if kept:
+            both = array(Conjunction(), *kept) if len(kept) > 1 else kept[0]
+            lines += [Let("kept", both), _only_kept()]
+
+    def _values(self) -> Array:
+        """The entries, with an axis for each label that is free."""
+        term, structure = self.term, self.structure
+        gathered = _gathered(structure, term)
+        between = {x for _, atoms, _ in gathered for x in atoms if isinstance(x, int)}
+        node = structure.graph.product(
+            [*self.free],
+            structure.factors(term),
+            coefficient=term.coefficient,
+            constraints=gathered,
+            sizes={**{axis: self.dims[axis] for axis in between}, **self.free},
+        )
+        reserved = [*self.names.values(), *OWN, *self.body.taken]
+        code = structure.code(node, "values", reserved, fresh=self.alone)
+        self.body.statements += code.statements
+        return code.returns[0]
+
+    def _given(self, places: dict[Name, Array]) -> list[Array]:
+        """Find the places that others give, and say which of them there are."""
+        term = self.term
+        kept: list[Array] = []
+        for link in term.links:
+            places[link.axis] = self._named(link.axis, self._entry(link, places))
+            dim = self.dims[link.axis]
+            bound = index_bound(link.index) or dim
+            reach = (link.offset, bound - 1 + link.offset)
+            kept += _limits(places[link.axis], reach, dim)
+        for tie in term.ties:
+            place = places[tie.first]
+            if tie.offset != 0:
+                place = self._named(tie.second, _shifted(place, tie.offset))
+            places[tie.second] = place
+            reach = (tie.offset, self.dims[tie.first] - 1 + tie.offset)
+            kept += _limits(place, reach, self.dims[tie.second])
+        return kept
+
+    def _named(self, axis: int, value: Array) -> Array:
+        name = self.names[axis]
+        self.body.statements.append(Let(name, value))
+        return variable(name, (self.count,), "int")
+
+    def _entry(self, link: Link, places: Mapping[Name, Array]) -> Array:
+        """What an index array says; its own integers may be too small for places."""
+        name = self.structure.fields[self.structure.tensor.arrays.index(link.index)]
+        index = variable(name, link.index.dims, "int", name)
+        at = Index((Entries(),) * len(link.labels), (self.count,))
+        entry = array(at, index, *(places[x] for x in link.labels))
+        return _shifted(array(AsPlaces((self.count,)), entry), link.offset)
+
+    def _raveled(self, places: Mapping[Name, Array], axes: Sequence[int]) -> Array:
+        """The position in C order: `(i * n + j) * m + k`."""
+        if not axes:
+            return array(ZerosLike((self.count,)), places[next(iter(self.free))])
+        found = places[axes[0]]
+        for axis in axes[1:]:
+            size = array(Size(self.dims[axis]))
+            found = array(Multiply(Fraction(1), 2), found, size)
+            found = array(Add((1, 1)), found, places[axis])
+        return found
+
+
+def _flat(value: Array, count: Dim, alone: bool) -> Array:
+    """A vector of the entries of an array, which is new where it stands `alone`."""
+    if not alone:
+        return array(Ravel((count,)), value)
+    if value.order == 1:
+        return value
+    if isinstance(value.op, Copy):
+        return array(Ravel((count,), copied=True), value.args[0])
+    return array(Ravel((count,)), value)
+
+
+def _gathered(structure: Structure, term: StoredTerm) -> list[Triple]:
+    """The deltas that give the axes of factors which others, or index arrays, give."""
+    used = {x for _, labels in term.factors for x in labels}
+    found: list[Triple] = []
+    for tie in reversed(term.ties):
+        if tie.second in used:
+            used.add(tie.first)
+            found.append(("eq", {tie.first: 1, tie.second: -1}, tie.offset))
+    return found + [
+        link.constraint(structure.stored) for link in term.links if link.axis in used
+    ]
+
+
+def _limits(place: Array, reach: tuple[Dim, Dim], dim: Dim) -> list[Array]:
+    """The conditions that a position is inside an axis, where it might not be."""
+    least, most = reach
+    found = []
+    if not least.is_nonnegative():
+        found.append(array(Compare(">="), place, array(Number(Fraction(0)))))
+    if not (dim - 1 - most).is_nonnegative():
+        found.append(array(Compare("<"), place, array(Size(dim))))
+    return found
+
+
+def _shifted(place: Array, offset: Dim) -> Array:
+    if offset == 0:
+        return place
+    signs = tuple(1 if c > 0 else -1 for _, c in offset.terms)
+    sizes = (array(Size(Dim([(m, abs(c))]))) for m, c in offset.terms)
+    return array(Add((1, *signs)), place, *sizes)

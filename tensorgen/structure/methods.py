@@ -1,0 +1,221 @@
+"""One compressed derivative on its way to a class, and what its methods compute.
+
+A compressed derivative is a sum of stored terms, itself a node over its arrays. So the
+products with it, its diagonal and the whole tensor are nodes too, ordered and lowered
+like any function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.needs import Needs
+from tensorgen.arrays.objects import Attribute, Extent, Pack
+from tensorgen.arrays.operations import Variable
+from tensorgen.arrays.statements import Let, Return, Statement, Unpack, operands, reads
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Input, Node, Size, index_bound, topological
+from tensorgen.lower import lower
+from tensorgen.operators.printer import equation
+from tensorgen.passes.context import Context
+from tensorgen.passes.cost import CostModel
+from tensorgen.passes.optimise import optimise
+from tensorgen.passes.stored import Compressed, StoredTerm
+from tensorgen.passes.views import Factor, Name
+from tensorgen.spec.names import METHOD_NAMES
+
+VECTORS = ("d", "u", "v", "w")
+ARRAYS = ("A", "B", "C", "D", "E", "F", "G", "P", "Q", "R", "S", "T")
+SCALARS = ("alpha", "beta", "gamma", "delta")
+INDICES = ("I", "J", "K", "L", "M", "N")
+
+
+OPERAND = "operand"
+"""What products multiply by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method; `body` ends with a return."""
+
+    name: str
+    parameters: str
+    returns: str
+    doc: str
+    body: tuple[Statement, ...]
+
+
+class Structure:
+    """One compressed derivative on its way to a class.
+
+    The first `rows` axes of the tensor are those of f, or of the first input; for a
+    derivative of higher order `inputs` has the axes of each input.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        tensor: Compressed,
+        rows: int,
+        hints: Mapping[str, int],
+        alias: str,
+        taken: Sequence[str],
+    ) -> None:
+        """Name the arrays, and make them inputs of the methods."""
+        self.graph = graph
+        self.tensor = tensor
+        self.rows = rows
+        self.hints = hints
+        self.alias = alias
+        self.axes = len(tensor.dims)
+        symbols = {s for dim in tensor.dims for s in dim.symbols}
+        for node in tensor.arrays:
+            symbols |= {s for dim in node.dims for s in dim.symbols}
+        for term in tensor.terms:
+            offsets = [tie.offset for tie in term.ties]
+            offsets += [link.offset for link in term.links]
+            symbols |= {s for offset in offsets for s in offset.symbols}
+            for node in topological(term.scale):
+                sizes = [node.value] if isinstance(node, Size) else node.dims
+                symbols |= {s for dim in sizes for s in dim.symbols}
+        self.sizes = tuple(sorted(symbols))
+        links = (link for term in tensor.terms for link in term.links)
+        self.indices = tuple(dict.fromkeys(link.index for link in links))
+        self.width = "width"
+        while self.width in symbols:
+            self.width += "_"
+        self.fields = self._field_names({*taken, *symbols})
+        self.stored: dict[Node, Node] = {
+            node: graph.input(name, node.dims, index=index_bound(node))
+            for node, name in zip(tensor.arrays, self.fields, strict=True)
+        }
+
+    def _field_names(self, taken: set[str]) -> tuple[str, ...]:
+        names: list[str] = []
+        for node in self.tensor.arrays:
+            if isinstance(node, Input):
+                own = node.name.rstrip("0123456789") in METHOD_NAMES
+                name = node.name + "_" * own
+                while own and name in taken:
+                    name += "_"
+                names.append(name)
+                continue
+            choices: Sequence[str] = (SCALARS, VECTORS, ARRAYS)[min(node.order, 2)]
+            if index_bound(node) is not None:
+                choices = INDICES
+            free = [x for x in choices if x not in taken and x not in names]
+            k = len(names) + 1
+            names.append(free[0] if free else f"{choices[0]}{k}_")
+        return tuple(names)
+
+    # Pieces of code
+
+    def code(
+        self,
+        node: Node,
+        root: str,
+        reserved: Sequence[str] = (),
+        fresh: bool = False,
+    ) -> Code:
+        """Lower a node over the stored arrays; one of these alone, unless `fresh`."""
+        # Right-hand sides are few, whatever other dims without hints are.
+        cost = CostModel({**self.hints, self.width: 1})
+        plan = optimise(Context(self.graph, cost), [[node]])
+        return lower(
+            self.graph,
+            plan.roots,
+            reserved=[*self.fields, *self.sizes, *reserved],
+            root_names=[root],
+            fresh=fresh,
+            alias=self.alias,
+        )
+
+    def bindings(self, statements: Sequence[Statement]) -> list[Statement]:
+        """Bind what some statements use of the object: arrays, sizes, the dtype."""
+        needs = Needs(statements)
+        read = {*reads([one for line in statements for one in operands(line)])}
+        found: list[Statement] = []
+        used = [name for name in self.fields if name in read]
+        if used:
+            values = [array(Attribute(name)) for name in used]
+            found.append(
+                Unpack(tuple(used), array(Pack(), *values))
+                if len(used) > 1
+                else Let(used[0], values[0])
+            )
+        names = tuple(s if s in needs.symbols else None for s in self.sizes)
+        if any(names):
+            found.append(Unpack(names, array(Attribute("sizes"))))
+        if needs.dtype:
+            found.append(Let("dtype", array(Attribute("dtype"))))
+        if self.width in needs.symbols:
+            operand = variable(OPERAND, ())
+            found.append(Let(self.width, array(Extent(-1), operand)))
+        return found
+
+    def method(
+        self,
+        name: str,
+        doc: str,
+        out: Sequence[Name],
+        others: Sequence[Factor] = (),
+        *,
+        rename: Mapping[int, Name] | None = None,
+        parameters: str = "self",
+    ) -> Method:
+        """A method that returns the tensor contracted with `others`."""
+        node = self.tensor.contracted(self.graph, self.stored, out, others, rename)
+        names = [n.name for n, _ in others if isinstance(n, Input)]
+        body = Body(self, [*names, self.width])
+        value = body.value(node, "result", fresh=True)
+        return Method(name, parameters, "Array", doc, body.returning(value))
+
+    def factors(self, term: StoredTerm) -> list[Factor]:
+        """The factors of a term over the inputs of the methods."""
+        factors: list[Factor] = [(self.stored[n], xs) for n, xs in term.factors]
+        return factors + [(node, ()) for node in term.scale]
+
+    def text(self, symbol: str) -> str:
+        """The structure as an equation."""
+        names: dict[Node, str] = dict(
+            zip(self.stored.values(), self.fields, strict=True)
+        )
+        whole = self.tensor.node(self.graph, self.stored)
+        return equation(symbol, whole, names)
+
+
+class Body:
+    """The statements of a method under construction."""
+
+    def __init__(self, structure: Structure, reserved: Sequence[str] = ()) -> None:
+        """Start a method; nothing in it shall have one of the `reserved` names."""
+        self.structure = structure
+        self.statements: list[Statement] = []
+        self.taken = list(reserved)
+
+    def value(self, node: Node, root: str, fresh: bool = False) -> Array:
+        """Compute a node over the stored arrays; one of these alone, unless `fresh`."""
+        code = self.structure.code(node, root, self.taken, fresh)
+        self.statements += code.statements
+        (value,) = code.returns
+        # Nobody else shall bind these before the value is used.
+        self.taken += reads([value])
+        return value
+
+    def let(self, name: str, value: Array) -> Array:
+        """Name a value that is no variable yet."""
+        if isinstance(value.op, Variable):
+            return value
+        while name in (*self.structure.fields, *self.structure.sizes, *self.taken):
+            name += "_"
+        self.taken.append(name)
+        self.statements.append(Let(name, value))
+        return variable(name, value.dims, value.kind, name)
+
+    def returning(self, *values: Array) -> tuple[Statement, ...]:
+        """All statements, those that bind what they use first."""
+        lines = [*self.statements, Return(values)]
+        return (*self.structure.bindings(lines), *lines)
