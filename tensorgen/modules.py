@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tensorgen import __version__
@@ -24,6 +24,7 @@ from tensorgen.lower import lower
 from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.printer import equations
+from tensorgen.passes.context import Plan
 from tensorgen.planner import PlannedFunction
 from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder
 from tensorgen.spec.check import emitted_names
@@ -160,9 +161,10 @@ class ModuleBuilder:
             needs_dtype=code.needs_dtype,
             refusals=code.refusals if self.backend.refuses else (),
         )
-        formulas = list(zip(planned.root_names, plan.formulas, strict=True))
-        shown = [pair for pair in formulas if self._is_readable(pair[1])]
         names = self._visible(function)
+        forms = [_named(plan, k, names) for k in range(len(plan.parts))]
+        formulas = list(zip(planned.root_names, forms, strict=True))
+        shown = [pair for pair in formulas if self._is_readable(pair[1])]
         texts = equations(shown, names)
         return Function(
             function.spec.name,
@@ -258,6 +260,26 @@ class ModuleBuilder:
             name = f"{made.name}{count}"
         self.classes.setdefault(name, replace(made, name=name))
         return self.classes[name]
+
+
+def _named(plan: Plan, k: int, names: Mapping[Node, str]) -> Node:
+    """A root as its formula says it, or as it is computed if only that has names."""
+    formula, tensor = plan.formulas[k], plan.tensors[k]
+    if tensor is not None and not tensor.is_dense:
+        return formula
+    (computed,) = plan.parts[k]
+    return computed if _said(computed, names) - _said(formula, names) else formula
+
+
+def _said(root: Node, names: Mapping[Node, str]) -> set[str]:
+    """The names that the formula of a node mentions."""
+    waiting, seen = [root], {root}
+    while waiting:
+        inner = waiting.pop()
+        fresh = [c for c in dict.fromkeys(children(inner)) if c not in seen]
+        seen.update(fresh)
+        waiting += [c for c in fresh if c not in names]
+    return {names[node] for node in seen if node in names and node is not root}
 
 
 def _names(spec: Spec) -> set[str]:
