@@ -151,7 +151,7 @@ def _halves(
         if known is not None
         else body.value(weight, f"weight{number}")
     )
-    if not summed:
+    if not summed or known is not None:
         value = array(Fill((width,)), value)
     elif len(summed) > 1:
         value = array(Reshape((width,)), value)
