@@ -21,7 +21,7 @@ from tensorgen.ir.nodes import Input, Node, Size, index_bound, topological
 from tensorgen.ir.printer import equation
 from tensorgen.lower import lower
 from tensorgen.passes.optimise import optimise
-from tensorgen.passes.stored import Compressed, StoredTerm
+from tensorgen.passes.stored import Compressed, StoredTerm, laid_out
 from tensorgen.passes.views import Factor, Name
 from tensorgen.spec.names import METHOD_NAMES
 
@@ -173,8 +173,8 @@ class Structure:
 
     def factors(self, term: StoredTerm) -> list[Factor]:
         """The factors of a term over the inputs of the methods."""
-        factors: list[Factor] = [(self.stored[n], xs) for n, xs in term.factors]
-        return factors + [(node, ()) for node in term.scale]
+        held = [(self.stored[n], xs) for n, xs in term.factors]
+        return laid_out(self.graph, held) + [(node, ()) for node in term.scale]
 
     def text(self, symbol: str) -> str:
         """The structure as an equation."""
