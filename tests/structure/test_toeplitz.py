@@ -189,6 +189,20 @@ def test_positions_drift_with_their_axis() -> None:
     assert drift(graph.input("A", [n, n]), (1, 1)) is None
 
 
+@pytest.mark.parametrize(("reach", "known"), [(0, None), (1, 0)])
+def test_a_label_that_may_leave_its_range_keeps_its_place(
+    reach: int, known: int | None
+) -> None:
+    graph = Graph()
+    n = Dim.of("n")
+    rows, columns = graph.iota(n + reach), graph.iota(n)
+    distance = graph.sum("sa", [(1, rows, "s"), (-1, columns, "a")])
+    kernel = graph.map("cos", "sa", [(distance, "sa")])
+    given = [("eq", {"s": 1, "b": -1}, Dim.of(-1))]
+    node = graph.product("ab", [(kernel, "sa")], constraints=given, sizes={"b": n})
+    assert drift(node, (1, 1)) == known
+
+
 def test_each_structure_has_its_templates_after_those_that_it_needs() -> None:
     every = in_order({row.template for row in STRUCTURES})
     names = [row.template for row in every]
