@@ -55,7 +55,7 @@ STRUCTURES = (
         "_ToeplitzFactorization",
         "toeplitz",
         ease=5,
-        imports={"numpy": ("scipy.linalg",), "cupy": ("scipy",)},
+        imports={"numpy": ("scipy.linalg",), "cupy": ("scipy.linalg",)},
         keep=keep_toeplitz,
         product=toeplitz_product,
         pieces=_REFINED,
