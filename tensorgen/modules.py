@@ -156,6 +156,7 @@ class ModuleBuilder:
             code.lines,
             code.returns,
             tuple(dict.fromkeys((*code.dims, *sizes))),
+            tuple(dict.fromkeys(s for holder in holders for s in holder.positive)),
             helpers=(*code.helpers, *self.backend.written(code.modules)),
             modules=self.backend.imported(code.modules),
             needs_dtype=code.needs_dtype,
@@ -246,7 +247,11 @@ class ModuleBuilder:
             else:
                 made = matrix_class(structure, name, planned.is_square(block))
             made = self._registered(made)
-            holders.append(Holder(made.name, made.fields, made.sizes, made.structure))
+            holders.append(
+                Holder(
+                    made.name, made.fields, made.sizes, made.structure, made.positive
+                )
+            )
             fields[k] = made.fields
         return tuple(holders), fields
 

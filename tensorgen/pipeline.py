@@ -1,13 +1,14 @@
 """The stages from a spec to its modules, in order: the front door for a reader.
 
-| stage    | from                | to                                              |
-|----------|---------------------|-------------------------------------------------|
-| spec     | the text of a file  | a checked `Spec`, expressions still text        |
-| lang     | `Spec`              | nodes of one graph, one a function              |
-| calculus | a function's node   | nodes of its derivatives, often in several ways |
-| passes   | those               | the cheapest plan: products in pairs, shared    |
-| lower    | a plan              | `Code`: statements over named buffers           |
-| emit     | `Code`              | the text of a module, laid out                  |
+| stage     | from                | to                                              |
+|-----------|---------------------|-------------------------------------------------|
+| spec      | the text of a file  | a checked `Spec`, expressions still text        |
+| lang      | `Spec`              | nodes of one graph, one a function              |
+| calculus  | a function's node   | nodes of its derivatives, often in several ways |
+| passes    | those               | the cheapest plan: products in pairs, shared    |
+| lower     | a plan              | `Code`: statements over named buffers           |
+| structure | a derivative tensor | what is held of it, and its class               |
+| emit      | `Code`, classes     | the text of a module, laid out                  |
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ ARRAYS = {"numpy.typing": {"ArrayLike", "NDArray"}}
 # Only where the header names them. CuPy has most of SciPy under its own name.
 SCIPY = {
     "scipy": {"linalg", "special"},
-    "scipy.linalg": {"expm", "lapack"},
+    "scipy.linalg": {"expm", "lapack", "solve_toeplitz"},
     "scipy.sparse": {"csc_matrix", "csgraph", "csr_matrix"},
     "scipy.sparse.linalg": {"LinearOperator", "splu"},
 }
@@ -45,7 +45,7 @@ NUMPY = words("""
     bincount block broadcast_arrays broadcast_shapes broadcast_to cbrt ceil clip
     column_stack concatenate copysign cos cosh cross cumsum cumprod diag
     diag_indices diagonal diff divide dot dtype einsum empty empty_like equal
-    errstate exp expand_dims expm1 eye finfo flatnonzero flip float32 float64
+    errstate exp expand_dims expm1 eye fft finfo flatnonzero flip float32 float64
     floating floor fmax fmin frexp full full_like gcd greater greater_equal
     heaviside hypot iinfo indices inexact inf inner int64 integer intp invert
     iscomplexobj isfinite isinf isnan issubdtype kron ldexp less less_equal lib
@@ -68,6 +68,7 @@ OF_MODULES = {
     LinAlgError cholesky det eigh eigvalsh eigvals inv lstsq matrix_rank norm qr
     slogdet solve svd
     """),
+    "numpy.fft": {"irfft", "rfft"},
     "numpy.lib": {"stride_tricks"},
     "numpy.lib.stride_tricks": {"sliding_window_view"},
     "numpy.ma": {"MaskedArray", "is_masked", "isMaskedArray"},

@@ -63,6 +63,7 @@ NEAR = {
     ],
     "ir": ["ir/test_sums_and_maps.py", "ir/test_product.py", "ir", "lower"],
     "passes": ["passes"],
+    "structure": ["structure", "emit"],
 }
 STAGES: tuple[tuple[str, ...], ...] = (
     ("test_golden.py",),

@@ -44,6 +44,10 @@ functions:
     emit: [hessian]
   low_rank: {expr: "sum(d * x**2) + logsumexp(x)", wrt: x, emit: [hessian]}
   springs: {expr: "sum(w[t] * (x[a[t]] - x[b[t]])**2, t)", wrt: x, emit: [hessian]}
+  toeplitz:
+    expr: sum(exp(-(i - j)**2 / 2) * x[i] * x[j], i, j) + sum(x**2)
+    wrt: x
+    emit: [hessian]
   joint:
     expr: sum((T - U @ V.T)**2) + sum(U**2) + sum(V**2)
     wrt: [U, V]
@@ -62,6 +66,7 @@ WAYS = {
     "band": "_BandFactorization",
     "low_rank": "_LowRankFactorization",
     "springs": "_SparseFactorization",
+    "toeplitz": "_ToeplitzFactorization",
     "joint": "_SchurFactorization",
 }
 

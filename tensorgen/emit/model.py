@@ -63,13 +63,15 @@ class Holder:
     """How a derivative object is made of the next expressions of `Body.returns`.
 
     A dense one is made of one array; one of a class of its own, `class_name`, of an
-    array for each of `fields`, and of `sizes`.
+    array for each of `fields`, and of `sizes`, of which those that are `positive` are
+    at least 1.
     """
 
     class_name: str | None = None
     fields: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
     structure: str = "dense"
+    positive: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:

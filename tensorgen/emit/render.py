@@ -60,7 +60,7 @@ def render(
     A module of many functions takes its time to lay out: each is told of before.
     """
     backend = BACKENDS[module.backend]
-    printer = Printer(backend.alias)
+    printer, ways = Printer(backend.alias), _factorizations(module)
     source = (
         environment(backend.folder)
         .get_template("module.py.j2")
@@ -77,7 +77,8 @@ def render(
             literals=_literals(module),
             exported=_exported(module),
             classes=[_class_view(c, printer) for c in module.classes],
-            factorizations=[way.template for way in _factorizations(module)],
+            factorizations=[way.template for way in ways],
+            pieces={piece for way in ways for piece in way.pieces},
             **_uses(module),
         )
     )

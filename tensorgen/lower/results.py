@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tensorgen.arrays.arrays import is_boxed
+from tensorgen.arrays.arrays import is_boxed, is_sliding
 from tensorgen.arrays.operations import AsArray, Broadcast, Copy, Fill, Unbox
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call, Input, Node, Product
@@ -68,7 +68,8 @@ def result(
         return made(Unbox(), (), operand)
     if not fresh or operand.base is None:
         return operand
-    # A broadcast array repeats entries, and cannot be written to whoever owns them.
+    # An array that repeats entries cannot be written to, whoever owns them.
+    repeats = repeats or is_sliding(operand.array)
     if not repeats and operand.base and operand.base not in shared:
         return operand
     return made(Copy(scalar=not dims), operand.labels, operand)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +23,28 @@ class Element(NamedTuple):
     """A summed label of index arrays: the number of an edge, a triangle, a rating."""
 
     number: int
+
+
+class LaidOut(ABC):
+    """A label that several axes give: an array along it stands for one of these."""
+
+    axes: tuple[int, ...]
+
+    @abstractmethod
+    def laid_out(self, graph: Graph, node: Node) -> Node:
+        """An array along the label, as one of the axes."""
+
+
+def laid_out(graph: Graph, factors: Sequence[Factor]) -> list[Factor]:
+    """Factors of axes and summed labels alone."""
+    return [
+        (
+            (labels[0].laid_out(graph, node), labels[0].axes)
+            if labels and isinstance(labels[0], LaidOut)
+            else (node, labels)
+        )
+        for node, labels in factors
+    ]
 
 
 @dataclass(frozen=True)
@@ -137,9 +160,10 @@ class Compressed:
             sizes.update(zip(labels, node.dims, strict=True))
         terms = []
         for term in self.terms:
+            held = [(stored[node], labels) for node, labels in term.factors]
             factors: list[Factor] = [
-                (stored[node], tuple(names.get(x, x) for x in labels))
-                for node, labels in term.factors
+                (node, tuple(names.get(x, x) for x in labels))
+                for node, labels in laid_out(graph, held)
             ]
             factors += [(node, ()) for node in term.scale]
             constraints: list[Triple] = []

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.needs import Needs
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.passes.views import Factor
 from tensorgen.structure.coordinates import coordinates
-from tensorgen.structure.methods import OPERAND, Method, Structure
+from tensorgen.structure.methods import OPERAND, Body, Method, Structure
 from tensorgen.structure.table import solved, templates
 from tensorgen.structure.ways import ties_rows
 
@@ -25,7 +26,8 @@ class StructuredClass:
 
     `rows` is the shape of f, or of the first input; `columns` has that of each other
     input. `ease` ranks what a solve costs, if there is a better way than the
-    dense matrix; `factorizations` are the templates that it takes.
+    dense matrix; `factorizations` are the templates that it takes. What it holds does
+    not exist unless the sizes `positive` are at least 1.
     """
 
     name: str
@@ -41,19 +43,21 @@ class StructuredClass:
     helpers: tuple[str, ...] = field(default=())
     vanishes: bool = False
     sparse: bool = False
+    positive: tuple[str, ...] = ()
 
 
 def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredClass:
     """The class of a Jacobian, a block, or a Hessian."""
     row_axes = tuple(range(structure.rows))
     column_axes = tuple(range(structure.rows, structure.axes))
+    way = solved(structure) if hessian and not structure.tensor.vanishes else None
     methods = [
         structure.method(
             "dense",
             "Return the derivative as a new array of shape `tensor_shape`.",
             (*row_axes, *column_axes),
         ),
-        _apply(structure, "_apply", row_axes, column_axes),
+        _apply(structure, "_apply", row_axes, column_axes, way and way[0].product),
     ]
     if hessian:
         tied = {structure.rows + k: k for k in range(structure.rows)}
@@ -62,7 +66,6 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
     else:
         methods.append(_apply(structure, "_apply_transposed", column_axes, row_axes))
     methods.append(_coo(structure, row_axes, column_axes))
-    way = solved(structure) if hessian and not structure.tensor.vanishes else None
     if way is not None:
         row, solution = way
         doc = "Return H + shift I, ready to solve; LinAlgError if it is singular."
@@ -89,22 +92,27 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
         _helpers(methods),
         structure.tensor.vanishes,
         all(ties_rows(structure, term) for term in structure.tensor.terms),
+        structure.sizes if way is not None and way[0].keep is not None else (),
     )
 
 
 def _apply(
-    structure: Structure, name: str, out: Sequence[int], contracted: Sequence[int]
+    structure: Structure,
+    name: str,
+    out: Sequence[int],
+    contracted: Sequence[int],
+    product: Callable[[Structure], Array] | None = None,
 ) -> Method:
     """The product with `width` arrays side by side, on the last axis."""
+    doc = "Multiply by arrays that lie side by side on the last axis."
+    parameters = f"self, {OPERAND}: Array"
+    if product is not None:
+        body = Body(structure).returning(product(structure))
+        return Method(name, parameters, "Array", doc, body)
     dims = [structure.tensor.dims[a] for a in contracted]
     operand = structure.graph.input(OPERAND, [*dims, Dim.symbol(structure.width)])
-    return structure.method(
-        name,
-        "Multiply by arrays that lie side by side on the last axis.",
-        (*out, "width"),
-        [(operand, (*contracted, "width"))],
-        parameters=f"self, {OPERAND}: Array",
-    )
+    by = [(operand, (*contracted, "width"))]
+    return structure.method(name, doc, (*out, "width"), by, parameters=parameters)
 
 
 def _coo(structure: Structure, rows: Sequence[int], columns: Sequence[int]) -> Method:

@@ -52,6 +52,7 @@ from tensorgen.passes.views import Factor
 from tensorgen.structure.groupings import groupings, held, place
 from tensorgen.structure.link_elements import linked_terms
 from tensorgen.structure.mirror_terms import Permutation, mirror_terms
+from tensorgen.structure.table import STRUCTURES
 from tensorgen.structure.take_apart import Parts, spread, take_apart, terms_of
 
 
@@ -93,6 +94,9 @@ def compress(
     few = [form for form in forms if len(form) <= TERMS_THAT_SHARE]
     choices += linked_terms(graph, derived or node, few)
     found = [_compressed(graph, node.dims, c, cost, symmetries) for c in choices]
+    if (1, 0) in symmetries:
+        own = [row.keep(graph, node) for row in STRUCTURES if row.keep is not None]
+        found += [Compressed(node.dims, tuple(terms)) for terms in own if terms]
     return min([dense, *found], key=lambda form: held(form.arrays, cost))
 
 

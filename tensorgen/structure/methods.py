@@ -23,7 +23,7 @@ from tensorgen.operators.printer import equation
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.optimise import optimise
-from tensorgen.passes.stored import Compressed, StoredTerm
+from tensorgen.passes.stored import Compressed, StoredTerm, laid_out
 from tensorgen.passes.views import Factor, Name
 from tensorgen.spec.names import METHOD_NAMES
 
@@ -175,8 +175,8 @@ class Structure:
 
     def factors(self, term: StoredTerm) -> list[Factor]:
         """The factors of a term over the inputs of the methods."""
-        factors: list[Factor] = [(self.stored[n], xs) for n, xs in term.factors]
-        return factors + [(node, ()) for node in term.scale]
+        held = [(self.stored[n], xs) for n, xs in term.factors]
+        return laid_out(self.graph, held) + [(node, ()) for node in term.scale]
 
     def text(self, symbol: str) -> str:
         """The structure as an equation."""

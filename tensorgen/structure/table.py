@@ -10,8 +10,10 @@ from tensorgen.structure.kronecker import kronecker, kronecker_sum, pencil
 from tensorgen.structure.low_rank import low_rank
 from tensorgen.structure.methods import Structure
 from tensorgen.structure.sparse import sparse
+from tensorgen.structure.toeplitz import keep_toeplitz, toeplitz, toeplitz_product
 from tensorgen.structure.ways import Row, Solver
 
+_REFINED = ("refined", "norm_estimate")
 # CuPy eliminates in sparse matrices on the host, by SciPy.
 _SPARSE = {"numpy": ("scipy.sparse",), "cupy": ("cupyx.scipy.sparse", "scipy")}
 
@@ -21,7 +23,13 @@ STRUCTURES = (
     Row("Kronecker product", kronecker, "_KroneckerFactorization", "kronecker", ease=2),
     Row("Kronecker sum", kronecker_sum, "_KroneckerFactorization", "kronecker", ease=2),
     Row(
-        "pencil", pencil, "_PencilFactorization", "pencil", ease=2, needs=("kronecker",)
+        "pencil",
+        pencil,
+        "_PencilFactorization",
+        "pencil",
+        ease=2,
+        needs=("kronecker",),
+        pieces=_REFINED,
     ),
     Row(
         "band",
@@ -30,10 +38,37 @@ STRUCTURES = (
         "band",
         ease=3,
         after=("sparse",),
+        pieces=("norm_estimate",),
         imports={**_SPARSE, "numpy": ("scipy.linalg",)},
     ),
-    Row("low rank", low_rank, "_LowRankFactorization", "low_rank", ease=4),
-    Row("sparse", sparse, "_SparseFactorization", "sparse", ease=5, imports=_SPARSE),
+    Row(
+        "low rank",
+        low_rank,
+        "_LowRankFactorization",
+        "low_rank",
+        ease=4,
+        pieces=_REFINED,
+    ),
+    Row(
+        "Toeplitz",
+        toeplitz,
+        "_ToeplitzFactorization",
+        "toeplitz",
+        ease=5,
+        imports={"numpy": ("scipy.linalg",), "cupy": ("scipy.linalg",)},
+        keep=keep_toeplitz,
+        product=toeplitz_product,
+        pieces=_REFINED,
+    ),
+    Row(
+        "sparse",
+        sparse,
+        "_SparseFactorization",
+        "sparse",
+        ease=5,
+        imports=_SPARSE,
+        pieces=("norm_estimate",),
+    ),
 )
 
 

@@ -69,7 +69,7 @@ def distributed(
     graph: Graph, node: Node, terms: Callable[[Node], Sequence[Node] | None]
 ) -> list[Node] | None:
     """A term as a sum over the `terms` of its first factor that has any, else None."""
-    whole = _deep(node)
+    whole = deep(node)
     for place, (factor, labels) in enumerate(whole.factors):
         parts = terms(factor)
         if parts is None:
@@ -88,7 +88,7 @@ def distributed(
     return None
 
 
-def _deep(node: Node) -> View:
+def deep(node: Node) -> View:
     """A term n-ary: products of products down to what is not a product."""
     view = View(sizes=dict(enumerate(node.dims)))
     view.add(node, range(node.order), ("term", 0))
@@ -116,7 +116,7 @@ def take_apart(graph: Graph, node: Node, linked: bool = False) -> Parts:
 
     With `linked`, what index arrays say of axes is kept apart as well.
     """
-    view = _deep(node)
+    view = deep(node)
     ties: list[Tie] = []
     rest: list[Triple] = []
     for constraint in _with_pairs(view.constraints, node.dims):

@@ -12,6 +12,7 @@ from tensorgen.arrays.objects import Attribute, Made, Pack, Reshape
 from tensorgen.arrays.operations import Number
 from tensorgen.arrays.statements import Statement
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.passes.stored import StoredTerm
 from tensorgen.passes.views import Name
@@ -29,15 +30,23 @@ class Solver:
     needs: tuple[str, ...] = ()
 
 
+Keep = Callable[[Graph, Node], list[StoredTerm] | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """A structure: how it is recognised, and how one solves with it.
 
     `solve` returns None for what has another structure. The class `factorization` is
-    in `template`, which `needs` others and stands `after` some if they are there.
+    in `template`, which `needs` others and stands `after` some if they are there;
+    `pieces` are the templates of what several of them use.
     `imports` has the modules that it imports where they are used, for each backend.
     `ease` ranks structures by what a solve costs: joint Hessians eliminate the block of
     the lowest first.
+
+    What is stored of most structures are the factors of terms and the deltas between
+    their axes. Others say what they `keep` of a symmetric matrix, if it is one of
+    theirs, and how to multiply, where there is a better way than by the whole term.
     """
 
     name: str
@@ -47,7 +56,10 @@ class Row:
     ease: int
     needs: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    pieces: tuple[str, ...] = ()
     imports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    keep: Keep | None = None
+    product: Callable[[Structure], Array] | None = None
 
 
 def aligned(structure: Structure, term: StoredTerm) -> frozenset[int] | None:

@@ -160,6 +160,10 @@ _EMBEDDED = {
         f"x: [m], D: {_POSITIVE}",
         f=_f("sum(D * exp(x)) + sum((x[2:] - 2 * x[1:-1] + x[:-2])**2)", "x", ALL),
     ),
+    "Toeplitz": _spec(
+        "x: [n]",
+        f=_f("sum(exp(-(i - j)**2 / 2) * x[i] * x[j], i, j) + 8 * sum(x**2)", "x", ALL),
+    ),
     "joint Hessian": _spec(
         "U: [m, k], V: [p, k], T: [m, p]",
         f=_f("sum((T - U @ V.T)**2) + sum(U**2) + sum(V**2)", "[U, V]", ALL),

@@ -304,3 +304,43 @@ def test_one_cholesky_factor_gives_determinant_and_signs(
     assert np.isclose(way.logdet, expected)
     assert way.is_posdef
     assert made == [(3, 2, 2)]
+
+
+# Toeplitz matrices
+
+
+def toeplitz(column: Any) -> Any:
+    places = np.arange(len(column))
+    return column[abs(places[:, None] - places)]
+
+
+@WAYS
+@pytest.mark.parametrize("size", [0, 1, 2, 12, 150])
+def test_equal_diagonals_are_solved_by_recursion(
+    ways: ModuleType, size: int, shift: float, dtype: Any
+) -> None:
+    column = (RNG.normal(size=size) * 0.8 ** np.arange(size)).astype(dtype)
+    whole = hessian(toeplitz(column), (size,))
+    matrix = shifted(toeplitz(column), shift, dtype)
+    check(lambda: ways._ToeplitzFactorization(whole, column, shift), matrix, (size,))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "column", [[0.0, 1.0, 0.0], [1.0, 1.0, 0.5], [1e-9, 1.0, 0.3, 0.1]]
+)
+def test_a_singular_leading_part_is_no_fault_of_the_whole(
+    ways: ModuleType, column: Any
+) -> None:
+    c = np.array(column)
+    whole = hessian(toeplitz(c), (len(c),))
+    check(lambda: ways._ToeplitzFactorization(whole, c, 0.0), toeplitz(c), (len(c),))
+
+
+@pytest.mark.parametrize(
+    "column", [[0.0], [1.0, 1.0], [0.0, 0.0], [2.0, np.nan], [np.inf, 1.0]]
+)
+def test_a_singular_toeplitz_matrix_is_refused(ways: ModuleType, column: Any) -> None:
+    c = np.array(column)
+    whole = hessian(toeplitz(c), (len(c),))
+    assert refused(lambda: ways._ToeplitzFactorization(whole, c, 0.0))

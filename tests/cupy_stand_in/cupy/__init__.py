@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy
 
-from . import lib, linalg
+from . import fft, lib, linalg
 from ._array import lifted, ndarray, unwrap, wrap
 
-__all__ = ["array", "asarray", "asnumpy", "lib", "linalg", "ndarray"]
+__all__ = ["array", "asarray", "asnumpy", "fft", "lib", "linalg", "ndarray"]
 __version__ = "0.0 (stand-in)"
 
 # Not functions of arrays: CuPy has them from NumPy, as they are.
