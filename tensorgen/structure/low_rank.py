@@ -145,11 +145,9 @@ def _halves(
     if len(summed) != 1 or structure.rows != 1:
         value = array(Reshape((count(dims), width)), value)
     matrix = body.let(f"side{number}", value)
-    known = constant_value(weight)
+    known = None if summed else constant_value(weight)
     value = (
-        array(Number(known))
-        if known is not None
-        else body.value(weight, f"weight{number}")
+        body.value(weight, f"weight{number}") if known is None else array(Number(known))
     )
     if not summed or known is not None:
         value = array(Fill((width,)), value)
