@@ -12,10 +12,9 @@ from types import ModuleType
 
 from tensorgen.errors import Source, SpecError
 from tensorgen.files import LARGEST_TEXT, read_regular
+from tensorgen.version import __version__
 
 __all__ = ["SpecError", "__version__", "generate", "load"]
-
-__version__ = "0.1.0"
 
 
 def generate(

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tensorgen import __version__
 from tensorgen.arrays.written import Written, written
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check
@@ -32,6 +31,7 @@ from tensorgen.spec.model import FunctionSpec, Spec
 from tensorgen.spec.names import RESERVED
 from tensorgen.structure.classes import StructuredClass, higher_class, matrix_class
 from tensorgen.structure.methods import Structure
+from tensorgen.version import __version__
 
 READABLE = 40
 """The most values that a formula in a docstring may be made of."""

@@ -30,25 +30,24 @@ STAGES = (
 FORBIDDEN = {"emit": ("lang", "passes", "lower")}
 # Circles of modules that are still to be broken; there shall be no others.
 KNOWN_CIRCLES = [
-    ["", "modules", "pipeline"],
     ["ir.graph", "ir.product"],
     [
         *("lang.affine", "lang.arguments", "lang.bound", "lang.calls"),
         *("lang.conditions", "lang.derivatives", "lang.operations"),
         *("lang.statement", "lang.subscripts"),
     ],
-    ["lower.lowering", "lower.maps", "lower.products", "lower.sums"],
 ]
 # What the modules beside the stages may import; "" is the package's own `__init__`.
 OUTSIDE = {
-    "pipeline": ("", "pipeline", "planner", "problems", "modules", *STAGES),
-    "modules": ("", "modules", "planner", "problems", *STAGES),
+    "pipeline": ("pipeline", "planner", "problems", "modules", *STAGES),
+    "modules": ("modules", "planner", "problems", "version", *STAGES),
     "problems": ("problems", "planner", *STAGES),
     "planner": ("planner", *STAGES),
     "cli": ("", "cli", "streams", "pipeline", "errors", "files"),
     "streams": ("streams",),
     "__main__": ("cli",),
-    "": ("pipeline", "errors", "files"),
+    "": ("pipeline", "errors", "files", "version"),
+    "version": (),
 }
 MOST_LINES = 450
 
@@ -61,9 +60,8 @@ def part(module: tuple[str, ...]) -> str:
 def allowed(importer: str) -> tuple[str, ...]:
     """Return the parts that a part may import."""
     if importer in STAGES:
-        # The package's `__init__` holds the version, which the emitted header names.
         before = STAGES[: STAGES.index(importer) + 1]
-        return ("", *(x for x in before if x not in FORBIDDEN.get(importer, ())))
+        return tuple(x for x in before if x not in FORBIDDEN.get(importer, ()))
     return OUTSIDE.get(importer, ())
 
 
@@ -189,7 +187,7 @@ def test_an_import_of_a_later_stage_is_found(
     ("file", "text"),
     [
         ("calculus/reverse.py", "from ..ir.graph import x\nfrom .rules import y"),
-        ("emit/write.py", "from tensorgen import __version__"),
+        ("modules.py", "from tensorgen.version import __version__"),
         ("pipeline.py", "from tensorgen import emit, spec"),
         ("cli.py", "def f():\n    from .pipeline import gen"),
         ("ir/graph.py", "import numpy\nfrom numpy.linalg import inv"),

@@ -327,16 +327,3 @@ def is_sliding(one: Array) -> bool:
             return one.op.is_basic and is_sliding(one.args[0])
         case _:
             return False
-
-
-def transposes(one: Array) -> int:
-    """What the transposes in an expression cost a reader, more so those of terms."""
-    found = one.memo.get(transposes)
-    if not isinstance(found, int):
-        found = sum(map(transposes, one.args))
-        if isinstance(one.op, Permute):
-            plain = isinstance(one.args[0].op, Variable | Index | Expand)
-            reverse = one.op.axes == tuple(reversed(range(one.order)))
-            found += 1 if plain and reverse else 2
-        one.memo[transposes] = found
-    return found

@@ -331,16 +331,3 @@ def joined(places: Sequence[str]) -> str:
     while kept and kept[-1] == ":" and "..." not in kept:
         kept.pop()
     return ", ".join(kept)
-
-
-_PLAIN = Printer("np")
-
-
-def length(one: Array) -> int:
-    """How many characters an expression takes, in a library with a short name."""
-    return len(_PLAIN.text(one))
-
-
-def binding(one: Array) -> Level:
-    """How tightly the outermost operation of an expression binds."""
-    return _PLAIN.written(one).level

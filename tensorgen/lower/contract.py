@@ -20,7 +20,7 @@ from tensorgen.arrays.operations import (
     Solve,
     TensorDot,
 )
-from tensorgen.arrays.printer import binding
+from tensorgen.arrays.reading import binding
 from tensorgen.arrays.templates import Level
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Label

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.operations import Expand, Permute, Reduce
-from tensorgen.arrays.printer import length
+from tensorgen.arrays.reading import length
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.operands import Operand, made
 

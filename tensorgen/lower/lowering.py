@@ -12,10 +12,10 @@ from functools import partial
 from typing import assert_never
 
 from tensorgen.arrays import operations
-from tensorgen.arrays.arrays import Array, is_boxed, transposes, variable
+from tensorgen.arrays.arrays import Array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Kind
-from tensorgen.arrays.statements import Let
+from tensorgen.arrays.reading import LONGEST, is_long, length, transposes
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -26,7 +26,6 @@ from tensorgen.ir.nodes import (
     Map,
     Node,
     Product,
-    Ref,
     Size,
     Sum,
     children,
@@ -35,17 +34,16 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.lower.layout import ordered
 from tensorgen.lower.maps import lower_call, lower_map
-from tensorgen.lower.names import Names, describe, read_name, stem
+from tensorgen.lower.names import Names
 from tensorgen.lower.operands import Operand, made, number, size
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.products import ProductLowering
-from tensorgen.lower.results import full, is_view, result
-from tensorgen.lower.scatter import Write
+from tensorgen.lower.results import is_view, result
 from tensorgen.lower.sums import lower_sum
+from tensorgen.lower.values import Values
 from tensorgen.lower.writer import Writer
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.symmetry import Symmetry
 
 # What modules imported where they are used are called.
 _REQUIRED = [
@@ -54,10 +52,6 @@ _REQUIRED = [
 ]
 LAZY = tuple(dict.fromkeys(name.rpartition(".")[2] for name in _REQUIRED if name))
 
-# A longer text is broken up by naming its longest part, if that part is worth it.
-LONGEST = 66
-LONGEST_NESTED = 52
-DEEPEST = 2
 WORTH_A_NAME = 10
 # So many operands fill a line with the shortest of names: none would help.
 MOST_OPERANDS = LONGEST // 4
@@ -101,15 +95,12 @@ class Lowering:
         """Start the function that computes the roots of `plan`."""
         self.plan = plan
         self.roots = plan.roots
-        missing = len(plan.roots) - len(root_names)
-        self.root_names = list(root_names) + [None] * missing
         inputs = [node.name for node in self.plan.order if isinstance(node, Input)]
         taken = [*reserved, *inputs, *plan.symbols, alias, "dtype", "np", *LAZY]
         self.writer = Writer(alias, Names(taken))
-        self.values: dict[Node, Operand] = {}
+        self.known = Values(plan, self.writer, root_names)
+        self.values, self.writes = self.known.values, self.known.writes
         self._turned: dict[tuple[Node, tuple[int, ...]], Operand] = {}
-        self.symmetry = Symmetry(promised=True)
-        self.writes: dict[Node, Write] = {}
 
     def run(self, fresh: Sequence[bool], variables: Collection[str]) -> Code:
         """Write all statements and return them with the roots' expressions."""
@@ -134,40 +125,13 @@ class Lowering:
             twice = root.order and not fresh[k] and self.roots.count(root) > 1
             alone = self._is_short(expr) and not twice
             if len(self.roots) > 1 and not expr.is_name and not alone:
-                expr = self._statement(root, expr, self.root_names[k])
+                expr = self.known.let(root, expr, self.known.root_names[k])
             if twice:
                 held[root] = expr
             if expr.base is not None:
                 shared[expr.base] = None
             returns.append(expr.array)
         return self.writer.code(returns)
-
-    # What products, sums, maps and calls see
-
-    def operand(self, ref: Ref) -> Operand:
-        """A use of a node as an expression under the labels of the use."""
-        return self._known(ref.node).renamed(ref.labels.__getitem__)
-
-    def whole(self, node: Node) -> Operand:
-        """A node's array with all of its axes, in their order."""
-        return full(self._known(node), node.dims)
-
-    def _known(self, node: Node) -> Operand:
-        """The text of a node, with what is known of its entries."""
-        expr, last = self.values[node], (node.order - 2, node.order - 1)
-        if {*expr.labels[-2:]} == {*last} and self.symmetry.parity(node, last) == 1:
-            return replace(expr, symmetric=True)
-        return expr
-
-    def is_inline(self, node: Node) -> bool:
-        """Whether a node's text is not the name of a variable."""
-        return not self.values[node].is_name
-
-    def new_array(self, node: Node, value: Array) -> Array:
-        """Start a new array for `node` that further statements change."""
-        name = self.writer.names.pick(self._candidates(node, None))
-        self.writer.add(Let(name, value))
-        return variable(name, value.dims, base=name)
 
     # One node
 
@@ -178,7 +142,7 @@ class Lowering:
         if plan.is_write(node) and not named and plan.uses[node] == 1:
             user = plan.user.get(node)
             if isinstance(user, Sum) and isinstance(node, Product):
-                self.writes[node] = ProductLowering(self, node).write()
+                self.writes[node] = ProductLowering(self.known, node).write()
                 return
         own = self._has_statement(node, named or often) and not plan.is_leaf(node)
         self._render(node)
@@ -203,7 +167,7 @@ class Lowering:
             return
         if isinstance(node, Sum | Product) and len(children(node)) > MOST_OPERANDS:
             return
-        while _is_long(self._text(node)):
+        while is_long(self.values[node].array):
             part = self._part(node)
             if part is None:
                 return
@@ -249,7 +213,7 @@ class Lowering:
         """What is written inline below a node, at any depth."""
         parts: dict[Node, None] = {}
         for operand in self.plan.operands(node):
-            if operand not in self.writes and self.is_inline(operand):
+            if operand not in self.writes and self.known.is_inline(operand):
                 parts.update(self._parts(operand))
                 if not (
                     self.plan.is_transparent(operand) or self.plan.is_leaf(operand)
@@ -259,12 +223,12 @@ class Lowering:
 
     def _part(self, node: Node) -> Node | None:
         """The part whose naming leaves the shortest texts."""
-        whole = len(self._text(node))
+        whole = length(self.values[node].array)
         best: tuple[int, Node] | None = None
         for part in self._parts(node):
-            length = len(self._text(part))
-            if length >= WORTH_A_NAME and not self.values[part].weak:
-                left = max(length, whole - length)
+            own = length(self.values[part].array)
+            if own >= WORTH_A_NAME and not self.values[part].weak:
+                left = max(own, whole - own)
                 if best is None or left <= best[0]:
                     best = (left, part)
         return best[1] if best else None
@@ -285,12 +249,9 @@ class Lowering:
 
     def _is_rewritten(self, node: Node) -> bool:
         """Whether a node's text stands where it is used, and repeats no statement."""
-        if node in self.writes or not self.is_inline(node):
+        if node in self.writes or not self.known.is_inline(node):
             return False
         return not (self.plan.is_leaf(node) or self.plan.is_write(node))
-
-    def _text(self, node: Node) -> str:
-        return self.writer.printer.text(self.values[node].array)
 
     def _expression(self, node: Node, want: tuple[int, ...] | None) -> Operand:
         self.plan.graph.effort.spend(5 + 3 * len(children(node)))
@@ -310,15 +271,15 @@ class Lowering:
             case Iota():
                 return made(operations.Range(ZERO, node.dims[0], real=True), (0,))
             case Product():
-                return ProductLowering(self, node).expression(want)
+                return ProductLowering(self.known, node).expression(want)
             case Sum():
-                return lower_sum(self, node, want)
+                return lower_sum(self.known, node, want)
             case Map() | Call() if node in self.plan.expansions:
                 return self.values[self.plan.expansions[node]]
             case Map():
-                return lower_map(self, node, want)
+                return lower_map(self.known, node, want)
             case Call():
-                return lower_call(self, node)
+                return lower_call(self.known, node)
             case _:
                 assert_never(node)
 
@@ -334,7 +295,7 @@ class Lowering:
             natural = self._expression(node, None) if self._is_free(node) else expr
             if transposes(natural.array) < transposes(expr.array):
                 expr = natural
-        self._keep(node, self._statement(node, expr, None))
+        self._keep(node, self.known.let(node, expr))
 
     def _is_free(self, node: Node) -> bool:
         """Whether nobody sees in which order a variable has its axes."""
@@ -347,41 +308,6 @@ class Lowering:
         whole = expr.kind == "float" and len(expr.labels) == node.order
         return expr.base is not None or not whole
 
-    def _statement(self, node: Node, expr: Operand, suggestion: str | None) -> Operand:
-        name = self.writer.names.pick(self._candidates(node, suggestion))
-        self.writer.add(Let(name, expr.array))
-        base = name if expr.base is None else expr.base
-        boxed = is_boxed(expr.array)
-        own = variable(name, expr.array.dims, expr.kind, base, boxed)
-        return Operand(own, expr.labels)
-
-    def _candidates(self, node: Node, suggestion: str | None) -> list[str]:
-        """Names for a node: the user's, the caller's, or what the value is."""
-        names = [self.plan.named.get(node), suggestion]
-        if node in self.roots:
-            names.append(self.root_names[self.roots.index(node)])
-        names.append(self.plan.graph.suggestions.get(node))
-        wanted = [name for name in names if name]
-        if wanted:
-            return wanted
-        call = self.plan.origin.get(node, node)
-        expr = self.values.get(node) if call is node else None
-        word = read_name(expr.array) if expr is not None else None
-        return [word or describe(call, self._name_of)]
-
-    def _name_of(self, node: Node) -> str | None:
-        """What the names of other values call this one."""
-        if isinstance(node, Input):
-            return node.name
-        if node in self.plan.solved:
-            return describe(node, self._name_of)
-        expr = self.values.get(node)
-        word = stem(expr.array) if expr is not None else None
-        if word is None and isinstance(node, Product) and not node.inner:
-            below = list(self.plan.operands(node))
-            return self._name_of(below[0]) if len(below) == 1 else None
-        return word
-
     def _is_short(self, expr: Operand) -> bool:
         match expr.array.op:
             case operations.Copy(scalar=False):
@@ -390,21 +316,3 @@ class Lowering:
                 return axes == tuple(reversed(range(len(axes))))
             case _:
                 return False
-
-
-def _is_long(text: str) -> bool:
-    """Whether a text is long, or long for parentheses within parentheses.
-
-    Those of calls and subscripts do not count: they read from the left.
-    """
-    depth = deepest = 0
-    nest: list[bool] = []
-    for k, character in enumerate(text):
-        if character in "([":
-            before = text[k - 1] if k else " "
-            nest.append(character == "(" and not (before.isalnum() or before in "_])"))
-            depth += nest[-1]
-            deepest = max(deepest, depth)
-        elif character in ")]":
-            depth -= nest.pop()
-    return len(text) > (LONGEST if deepest < DEEPEST else LONGEST_NESTED)

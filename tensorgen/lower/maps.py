@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from tensorgen.arrays import operations
 from tensorgen.arrays.operations import (
@@ -30,21 +29,17 @@ from tensorgen.ir.nodes import (
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.layout import aligned, natural_order, ordered
 from tensorgen.lower.operands import Operand, as_float, literal, made, number
+from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
 
-if TYPE_CHECKING:
-    from tensorgen.lower.lowering import Lowering
 
-
-def lower_map(
-    lowering: Lowering, node: Map, want: Sequence[Label] | None = None
-) -> Operand:
+def lower_map(known: Values, node: Map, want: Sequence[Label] | None = None) -> Operand:
     """An elementwise function of aligned arguments."""
     name = node.function
     arguments = [
-        _argument(name, k, lowering.operand(ref)) for k, ref in enumerate(node.args)
+        _argument(name, k, known.operand(ref)) for k, ref in enumerate(node.args)
     ]
     exponent = constant_value(node.args[-1].node)
     if name == "pow" and exponent is not None:
@@ -106,21 +101,21 @@ def _as_condition(operand: Operand) -> Operand:
     return made(Compare("!="), operand.labels, operand, number(0))
 
 
-def _condition(lowering: Lowering, node: Node) -> Operand:
+def _condition(known: Values, node: Node) -> Operand:
     """A condition with all of its axes, in their order."""
     axes = tuple(range(node.order))
-    operand = lowering.operand(Ref(node, axes))
+    operand = known.operand(Ref(node, axes))
     if operand.kind == "bool" and {*operand.labels} == {*axes}:
         return ordered(operand, axes)
-    return _as_condition(lowering.whole(node))
+    return _as_condition(known.whole(node))
 
 
-def lower_call(lowering: Lowering, node: Call) -> Operand:
+def lower_call(known: Values, node: Call) -> Operand:
     """A function of whole arrays."""
     if OPERATORS[node.operator].boolean:
-        arguments = [_condition(lowering, arg) for arg in node.args]
+        arguments = [_condition(known, arg) for arg in node.args]
     else:
-        arguments = [lowering.whole(arg) for arg in node.args]
+        arguments = [known.whole(arg) for arg in node.args]
     params = dict(node.params)
     axes = params.get("axes", params.get("along"))
     along = axes if isinstance(axes, tuple) else None

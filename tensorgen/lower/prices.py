@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.arrays.arrays import transposes
-from tensorgen.arrays.printer import length
+from tensorgen.arrays.reading import length, transposes
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.operands import Operand
 

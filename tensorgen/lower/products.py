@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from tensorgen.arrays.arrays import array
 from tensorgen.arrays.operations import Diagonal, Fill, Trace, Triangle, Trim
@@ -31,29 +30,27 @@ from tensorgen.lower.plan import solve_partner
 from tensorgen.lower.running_sums import take_running_sums
 from tensorgen.lower.scatter import Write
 from tensorgen.lower.solve_systems import solve
-
-if TYPE_CHECKING:
-    from tensorgen.lower.lowering import Lowering
+from tensorgen.lower.values import Values
 
 
 class ProductLowering:
     """One product on its way to text."""
 
-    def __init__(self, lowering: Lowering, node: Product) -> None:
+    def __init__(self, known: Values, node: Product) -> None:
         """Lower `node`, whose operands have expressions."""
-        self.lowering = lowering
-        self.writer = lowering.writer
+        self.known = known
+        self.writer = known.writer
         self.node = node
 
     def expression(self, want: Sequence[Label] | None = None) -> Operand:
         """The text of the product; the name of a new array if it is written."""
-        multiple = self.lowering.plan.multiples.get(self.node)
+        multiple = self.known.plan.multiples.get(self.node)
         if multiple is not None:
             ratio, other = multiple
             whole = Ref(other, tuple(range(other.order)))
-            factor = Factor(self.lowering.operand(whole))
+            factor = Factor(self.known.operand(whole))
             return multiply([factor], ratio, want)
-        if self.lowering.plan.is_write(self.node):
+        if self.known.plan.is_write(self.node):
             return self._written()
         if self.node.constraints:
             return self._read(want)
@@ -84,7 +81,7 @@ class ProductLowering:
     def _factor(self, ref: Ref) -> Factor:
         """A factor as an operand, a power of one where it is written in place."""
         base, labels, exponent = self._power(ref)
-        operand = self.lowering.operand(Ref(base, labels))
+        operand = self.known.operand(Ref(base, labels))
         return Factor(self._distinct(operand), exponent)
 
     def _power(self, ref: Ref) -> tuple[Node, tuple[Label, ...], Fraction]:
@@ -93,7 +90,7 @@ class ProductLowering:
             exponent = constant_value(node.args[1].node)
             if (
                 exponent is not None
-                and self.lowering.is_inline(node)
+                and self.known.is_inline(node)
                 and not may_be_complex(node.args[0].node, exponent)
             ):
                 base, axes = node.args[0]
@@ -116,7 +113,7 @@ class ProductLowering:
         node = self.node
         if len(node.factors) != 1 or len(node.inner) != 1 or node.order:
             return None
-        operand = as_float(self.lowering.operand(node.factors[0]))
+        operand = as_float(self.known.operand(node.factors[0]))
         if len(operand.labels) != 2:
             return None
         trace = made(Trace(), (), operand)
@@ -126,16 +123,16 @@ class ProductLowering:
 
     def _solved(self, want: Sequence[Label] | None) -> Operand | None:
         """A contraction with an inverse as a solve."""
-        node, plan = self.node, self.lowering.plan
+        node, plan = self.node, self.known.plan
         for k, (inverse, labels) in enumerate(node.factors):
             other = solve_partner(node, k) if inverse in plan.solved else None
             if other is None or not isinstance(inverse, Call):
                 continue
             *batch, row, column = labels
             factor = plan.factors.get(inverse.args[0])
-            matrix = self.lowering.whole(factor or inverse.args[0])
+            matrix = self.known.whole(factor or inverse.args[0])
             matrix = matrix.renamed((*batch, column, row).__getitem__)
-            right = self.lowering.whole(other.node).renamed(other.labels.__getitem__)
+            right = self.known.whole(other.node).renamed(other.labels.__getitem__)
             keep = range(node.order)
             sizes = {
                 **dict(zip(labels, inverse.dims, strict=True)),
@@ -153,7 +150,7 @@ class ProductLowering:
     # Constraints
 
     def _read(self, want: Sequence[Label] | None) -> Operand:
-        solution = self.lowering.plan.solution(self.node)
+        solution = self.known.plan.solution(self.node)
         axes = solution.axes(self.node.dims)
         assert axes is not None
         indexer = Indexer(self.writer, solution.ranges, self._looked)
@@ -164,7 +161,7 @@ class ProductLowering:
 
     def write(self) -> Write:
         """The product as entries to be written into an array of zeros."""
-        solution = self.lowering.plan.solution(self.node)
+        solution = self.known.plan.solution(self.node)
         indexer = Indexer(self.writer, solution.ranges, self._looked)
         keep = indexer.layout(solution.writes, self.node.dims)
         core = self._core(indexer, keep, range(len(keep)))
@@ -175,7 +172,7 @@ class ProductLowering:
         if plain := write.diagonal():
             return plain
         zeros = array(Fill(self.node.dims, 0))
-        whole = self.lowering.new_array(self.node, zeros)
+        whole = self.known.new_array(self.node, zeros)
         write.onto(whole, fresh=True)
         return Operand(whole, tuple(range(self.node.order)))
 
@@ -183,7 +180,7 @@ class ProductLowering:
         self, indexer: Indexer, keep: Sequence[Label], want: Sequence[Label] | None
     ) -> Operand:
         """The entries over the labels `keep`, in the order that `want` has of them."""
-        solution = self.lowering.plan.solution(self.node)
+        solution = self.known.plan.solution(self.node)
         factors = []
         for ref, forms in zip(self.node.factors, solution.reads, strict=True):
             factors.append(self._selected(indexer, ref, forms))
@@ -204,7 +201,7 @@ class ProductLowering:
 
     def _looked(self, ref: Ref) -> Operand:
         """The entries of an array, each label once."""
-        return self._distinct(self.lowering.operand(ref))
+        return self._distinct(self.known.operand(ref))
 
     def _selected(self, indexer: Indexer, ref: Ref, forms: list[Affine]) -> Factor:
         """The entries of a factor at index forms."""

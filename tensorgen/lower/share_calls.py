@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.operations import Elementwise, Triangle, Trim
-from tensorgen.arrays.printer import length
+from tensorgen.arrays.reading import length
 from tensorgen.arrays.statements import (
     Let,
     Statement,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from tensorgen.arrays.arrays import array
 from tensorgen.arrays.operations import Copy, Fill
@@ -13,40 +12,32 @@ from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.layout import aligned, natural_order
 from tensorgen.lower.operands import Operand, as_float, product, total
 from tensorgen.lower.results import full
-
-if TYPE_CHECKING:
-    from tensorgen.lower.lowering import Lowering
+from tensorgen.lower.values import Values
 
 
-def lower_sum(
-    lowering: Lowering, node: Sum, want: Sequence[Label] | None = None
-) -> Operand:
+def lower_sum(known: Values, node: Sum, want: Sequence[Label] | None = None) -> Operand:
     """The text of a sum; the name of a new array if entries are added in place."""
-    spread = [term for term in node.terms if term.node in lowering.writes]
-    dense = [term for term in node.terms if term.node not in lowering.writes]
+    spread = [term for term in node.terms if term.node in known.writes]
+    dense = [term for term in node.terms if term.node not in known.writes]
     if not spread:
-        return add(lowering, dense, want)
+        return add(known, dense, want)
     axes = tuple(range(node.order))
     if dense:
-        start = full(add(lowering, dense, axes), node.dims)
+        start = full(add(known, dense, axes), node.dims)
         # What another variable holds must not be changed.
         first = start.array if start.base is None else array(Copy(), start.array)
     else:
         first = array(Fill(node.dims, 0))
-    whole = lowering.new_array(node, first)
+    whole = known.new_array(node, first)
     for k, (coefficient, inner, labels) in enumerate(spread):
-        write = lowering.writes[inner].permuted(labels, node.dims)
+        write = known.writes[inner].permuted(labels, node.dims)
         write.onto(whole, coefficient, fresh=not dense and k == 0)
     return Operand(whole, axes)
 
 
-def add(
-    lowering: Lowering, terms: Sequence[Term], want: Sequence[Label] | None
-) -> Operand:
+def add(known: Values, terms: Sequence[Term], want: Sequence[Label] | None) -> Operand:
     """The sum of terms: what is positive and large first, numbers last."""
-    operands = [
-        as_float(lowering.operand(Ref(term.node, term.labels))) for term in terms
-    ]
+    operands = [as_float(known.operand(Ref(term.node, term.labels))) for term in terms]
     target = natural_order(operands, want)
     entries = sorted(zip(terms, operands, strict=True), key=lambda entry: _rank(*entry))
     sizes = {abs(term.coefficient) for term, _ in entries}

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from tensorgen.arrays import arrays
-from tensorgen.arrays.arrays import array, transposes, variable
+from tensorgen.arrays.arrays import array, variable
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.operations import (
     WHOLE,
@@ -30,6 +30,7 @@ from tensorgen.arrays.operations import (
     TensorDot,
     Windows,
 )
+from tensorgen.arrays.reading import transposes
 from tensorgen.arrays.statements import Let, Statement, Store, changed, reads
 from tensorgen.ir.dims import ONE, ZERO, Dim
 

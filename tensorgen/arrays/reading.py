@@ -1,0 +1,58 @@
+"""What it takes to read an expression, as a printer would write it."""
+
+from __future__ import annotations
+
+from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.operations import Expand, Index, Permute, Variable
+from tensorgen.arrays.printer import Printer
+from tensorgen.arrays.templates import Level
+
+LONGEST = 66
+"""Characters of an expression, beyond which its longest part gets a name."""
+LONGEST_NESTED = 52
+"""The same where parentheses stand within parentheses, `DEEPEST` deep."""
+DEEPEST = 2
+
+_PRINTER = Printer("np")
+
+
+def length(one: Array) -> int:
+    """How many characters an expression takes, in a library with a short name."""
+    return len(_PRINTER.text(one))
+
+
+def binding(one: Array) -> Level:
+    """How tightly the outermost operation of an expression binds."""
+    return _PRINTER.written(one).level
+
+
+def transposes(one: Array) -> int:
+    """What the transposes in an expression cost a reader, more so those of terms."""
+    found = one.memo.get(transposes)
+    if not isinstance(found, int):
+        found = sum(map(transposes, one.args))
+        if isinstance(one.op, Permute):
+            plain = isinstance(one.args[0].op, Variable | Index | Expand)
+            reverse = one.op.axes == tuple(reversed(range(one.order)))
+            found += 1 if plain and reverse else 2
+        one.memo[transposes] = found
+    return found
+
+
+def is_long(one: Array) -> bool:
+    """Whether an expression is long, or long for parentheses within parentheses.
+
+    Those of calls and subscripts do not count: they read from the left.
+    """
+    text = _PRINTER.text(one)
+    depth = deepest = 0
+    nest: list[bool] = []
+    for k, character in enumerate(text):
+        if character in "([":
+            before = text[k - 1] if k else " "
+            nest.append(character == "(" and not (before.isalnum() or before in "_])"))
+            depth += nest[-1]
+            deepest = max(deepest, depth)
+        elif character in ")]":
+            depth -= nest.pop()
+    return len(text) > (LONGEST if deepest < DEEPEST else LONGEST_NESTED)

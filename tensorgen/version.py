@@ -1,0 +1,3 @@
+"""The version, which the headers of generated files name."""
+
+__version__ = "0.1.0"
