@@ -10,6 +10,7 @@ import pytest
 
 import tensorgen
 from tests.documents import DOCUMENTS, ROOT, Block, blocks, made, same
+from tests.test_import_order import STAGES
 
 BLOCKS = [
     pytest.param(block, id=block.name) for path in DOCUMENTS for block in blocks(path)
@@ -72,3 +73,23 @@ def test_stages_are_shown_of_a_function_that_emits_no_second_derivative(
     assert "hess[i, j] = 6 * x[i] * delta[i, j]" in shown.stdout
     refused = subprocess.run([*command, "total"], capture_output=True, text=True)
     assert refused.stderr == "cubes.yaml: no function to differentiate\n"
+
+
+def test_the_tour_names_files_that_exist() -> None:
+    tour = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    start, end = tour.index("## Where to change what"), tour.index("## How much work")
+    rows = [row for row in tour[start:end].split("\n") if row.startswith("| ")][2:]
+    assert len(rows) >= 15
+    for row in rows:
+        paths = re.findall(r"`([\w./]+(?:/|\.\w+))`", row)
+        assert paths, row
+        for path in paths:
+            places = (ROOT / path, ROOT / "tensorgen" / path)
+            assert any(place.exists() for place in places), path
+
+
+def test_the_tour_knows_every_stage_in_its_order() -> None:
+    tour = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    line = next(row for row in tour.split("\n") if row.startswith("    errors →"))
+    known = [stage for stage in STAGES if stage != "files"]
+    assert line.split() == " → ".join(known).split()

@@ -76,7 +76,7 @@ class Write:
         writer = self.indexer.writer
         core = as_float(self.core)
         injective = self._is_injective()
-        slow = writer.printer.alias in SLOW_AT
+        slow = writer.alias in SLOW_AT
         if not injective and slow and self._windows(whole, scale):
             return
         at = self.indexer.subscript(list(self.forms), self.dims)

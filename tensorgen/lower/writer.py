@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Range
-from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statements import Let, Statement
 from tensorgen.ir.dims import Dim
 from tensorgen.lower.names import Names
@@ -19,7 +18,7 @@ class Writer:
 
     def __init__(self, alias: str, names: Names) -> None:
         """Write for the array module called `alias`."""
-        self.printer = Printer(alias)
+        self.alias = alias
         self.names = names
         self.statements: list[Statement] = []
         self.refusals: dict[str, None] = {}
