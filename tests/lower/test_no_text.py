@@ -10,7 +10,7 @@ READERS = {"re", "ast", "tensorgen.arrays.printer", "tensorgen.arrays.statement_
 
 
 def imported(path: Path) -> set[str]:
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)

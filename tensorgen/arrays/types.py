@@ -1,0 +1,260 @@
+"""The types of arrays: sizes, what entries are, and whether they are Python numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, assert_never
+
+from tensorgen.arrays.objects import (
+    Answer,
+    AsPlaces,
+    Attribute,
+    Extent,
+    Join,
+    JoinEach,
+    Later,
+    Made,
+    Nothing,
+    Numbered,
+    Object,
+    Pack,
+    Places,
+    Ravel,
+    Reshape,
+    ZerosLike,
+)
+from tensorgen.arrays.operations import (
+    Accumulate,
+    Add,
+    AsArray,
+    AsFloat,
+    Broadcast,
+    Call,
+    Clip,
+    Compare,
+    Conjunction,
+    Constant,
+    Contraction,
+    Copy,
+    Diag,
+    Diagonal,
+    Einsum,
+    Elementwise,
+    Entrywise,
+    Expand,
+    Eye,
+    Fill,
+    FloatPower,
+    Index,
+    InnerProduct,
+    Kind,
+    Leaf,
+    Making,
+    MatMul,
+    Multiply,
+    Number,
+    Operation,
+    Outer,
+    Pad,
+    Permute,
+    Power,
+    Python,
+    Range,
+    Reduce,
+    Size,
+    Solve,
+    TensorDot,
+    Trace,
+    Triangle,
+    Trim,
+    Truth,
+    Unbox,
+    Variable,
+    View,
+    Windows,
+)
+from tensorgen.ir.dims import ONE, Dim
+from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.elementwise import ELEMENTWISE
+
+
+class Typed(Protocol):
+    """An array, as far as the type of what is made of it goes."""
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """The size of each axis."""
+        ...
+
+    @property
+    def kind(self) -> Kind:
+        """What the entries are."""
+        ...
+
+    @property
+    def weak(self) -> bool:
+        """Whether it is a Python number."""
+        ...
+
+
+def dims_of(op: Operation, args: Sequence[Typed]) -> tuple[Dim, ...]:
+    """The size of each axis, 1 where it is there to broadcast."""
+    if isinstance(op, Object):
+        return op.dims
+    if isinstance(op, Leaf | Making):
+        return _new(op, args)
+    if isinstance(op, View):
+        return _seen(op, args[0].dims)
+    shapes = [arg.dims for arg in args]
+    if isinstance(op, Contraction):
+        return _contracted(op, shapes)
+    return () if isinstance(op, Python | FloatPower) else broadcast(shapes)
+
+
+def broadcast(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
+    """The sizes of the axes of arrays that broadcast against each other."""
+    longest = max(map(len, shapes), default=0)
+    found = [ONE] * longest
+    for dims in shapes:
+        for k, dim in enumerate(dims, longest - len(dims)):
+            found[k] = dim if found[k] == 1 else found[k]
+    return tuple(found)
+
+
+def _new(op: Leaf | Making, args: Sequence[Typed]) -> tuple[Dim, ...]:
+    match op:
+        case Variable(dims=dims) | Fill(shape=dims):
+            return dims
+        case Number() | Truth() | Constant() | Size() | AsArray() | Unbox():
+            return ()
+        case Range(low=low, high=high):
+            return (high - low,)
+        case Eye(size=size):
+            return (size, size)
+        case Triangle(rows=rows, columns=columns):
+            return (rows, columns)
+        case Diag():
+            return args[0].dims * 2
+        case Pad(widths=widths):
+            pairs = zip(args[0].dims, widths, strict=True)
+            return tuple(dim + first + last for dim, (first, last) in pairs)
+        case Trim() | Clip() | Copy():
+            return args[0].dims
+        case _:
+            assert_never(op)
+
+
+def _seen(op: View, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    match op:
+        case Permute(axes=axes):
+            return tuple(dims[a] for a in axes)
+        case Expand(old=old):
+            own = iter(dims)
+            return tuple(next(own) if kept else ONE for kept in old)
+        case Diagonal(first=a, second=b):
+            rest = [dim for k, dim in enumerate(dims) if k not in (a, b)]
+            return (*rest, dims[a])
+        case Index(dims=found) | Broadcast(shape=found):
+            return found
+        case Windows(shape=shape, axes=axes):
+            lengths = dict(zip(axes, shape, strict=True))
+            numbers = (
+                dim - lengths[k] + 1 if k in lengths else dim
+                for k, dim in enumerate(dims)
+            )
+            return (*numbers, *shape)
+        case _:
+            assert_never(op)
+
+
+def _contracted(op: Contraction, shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
+    match op:
+        case MatMul() | Solve():
+            left, right = shapes
+            if isinstance(op, Solve):  # A (..., n, n) and b
+                left = left if len(right) > 1 else left[-2:]
+            if len(left) == 1 or len(right) == 1:
+                return (*left[:-1], *right[:-2], *right[-1:] * (len(right) > 1))
+            lead = broadcast([left[:-2], right[:-2]])
+            return (*lead, left[-2], right[-1])
+        case Outer():
+            return shapes[0] + shapes[1]
+        case InnerProduct() | Trace():
+            return ()
+        case TensorDot(left=gone, right=away):
+            first = [dim for k, dim in enumerate(shapes[0]) if k not in gone]
+            return (*first, *(d for k, d in enumerate(shapes[1]) if k not in away))
+        case Einsum(labels=labels, kept=kept):
+            pairs = zip(labels, shapes, strict=True)
+            sizes = {x: d for xs, ds in pairs for x, d in zip(xs, ds, strict=True)}
+            return tuple(sizes[x] for x in kept)
+        case Reduce(axes=axes):
+            return tuple(dim for k, dim in enumerate(shapes[0]) if k not in axes)
+        case Accumulate():
+            return shapes[0]
+        case Call(dims=dims):
+            return dims
+        case _:
+            assert_never(op)
+
+
+def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
+    """What the entries are."""
+    if isinstance(op, View):
+        return args[0].kind
+    if isinstance(op, Contraction):
+        made = isinstance(op, Call) and OPERATORS[op.operator].boolean
+        return "bool" if made else "float"
+    if isinstance(op, Entrywise):
+        return _combined(op, args)
+    match op:
+        case Variable() | Fill():
+            return op.kind
+        case Truth() | Triangle():
+            return "bool"
+        case Clip() | Places() | AsPlaces():
+            return "int"
+        case Range(real=real):
+            return "float" if real else "int"
+        case Trim() | Pad() | Unbox() | Copy() | Reshape() | Ravel() | ZerosLike():
+            return args[0].kind
+        case Number() | Constant() | Size() | Eye() | Diag() | AsArray():
+            return "float"
+        case Attribute() | Answer() | Nothing() | Made() | Pack() | Numbered():
+            return "float"
+        case Later() | JoinEach() | Join() | Extent():
+            return "float"
+        case _:
+            assert_never(op)
+
+
+def _combined(op: Entrywise, args: Sequence[Typed]) -> Kind:
+    match op:
+        case Conjunction() | Compare():
+            return "bool"
+        case Multiply() | Add():
+            strong = {arg.kind for arg in args if not arg.weak}
+            return "int" if strong == {"int"} else "float"
+        case Elementwise(function=name):
+            if ELEMENTWISE[name].boolean:
+                return "bool"
+            chosen = name == "where" and all(arg.weak for arg in args[1:])
+            return "int" if chosen else "float"
+        case Power() | AsFloat() | Python() | FloatPower():
+            return "float"
+        case _:
+            assert_never(op)
+
+
+def weak(op: Operation, args: Sequence[Typed]) -> bool:
+    """Whether it is a Python number."""
+    match op:
+        case Number() | Truth() | Constant() | Size() | Python():
+            return True
+        case Multiply() | Add() | Power() | Conjunction() | Compare():
+            return all(arg.weak for arg in args)
+        case Elementwise(function=name):
+            plain = ELEMENTWISE[name].boolean or name == "pow"
+            return plain and all(arg.weak for arg in args)
+        case _:  # NumPy's functions make arrays, or scalars of its own
+            return False

@@ -1,0 +1,67 @@
+"""Modelled arithmetic and memory of code, against what runs."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorgen.arrays.price import arithmetic, peak
+from tensorgen.arrays.written import written
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node
+from tensorgen.lower import lower
+from tests.lower.support import arguments
+
+SIZES = {"m": 700, "n": 500, "k": 40}
+m, n, k = map(Dim.of, SIZES)
+
+
+def gram(graph: Graph) -> Node:
+    X, w = graph.input("X", (m, n)), graph.input("w", (m,))
+    return graph.product([0, 1], [(X, (2, 0)), (w, (2,)), (X, (2, 1))])
+
+
+def chain(graph: Graph) -> Node:
+    A, B, x = graph.input("A", (m, n)), graph.input("B", (n, k)), graph.input("x", (k,))
+    inner = graph.product([0], [(B, (0, 1)), (x, (1,))])
+    return graph.product([0], [(A, (0, 1)), (inner, (1,))])
+
+
+def outer(graph: Graph) -> Node:
+    x, y = graph.input("x", (m,)), graph.input("y", (n,))
+    spread = graph.product([0, 1], [(x, (0,)), (y, (1,))])
+    exp = graph.map("exp", [0, 1], [(spread, (0, 1))])
+    return graph.product([0], [(exp, (0, 1))])
+
+
+CASES = {"gram": gram, "chain": chain, "outer": outer}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_peak_is_what_is_allocated(name: str) -> None:
+    graph = Graph()
+    root = CASES[name](graph)
+    code = lower(graph, [root])
+    text = written(code, "np")
+    given = arguments([root], SIZES)
+    space: dict[str, Any] = {"np": np, "dtype": np.dtype(float), **given, **SIZES}
+    lines = "\n    ".join([*text.lines, f"return {', '.join(text.returns)}"])
+    exec(f"def f({', '.join(given)}):\n    {lines}", space)
+    space["f"](**given)  # what is made once is not counted
+    tracemalloc.start()
+    space["f"](**given)
+    _, measured = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    modelled = 8 * peak(code, lambda dim: dim.value(SIZES))
+    assert modelled == pytest.approx(measured, rel=0.02, abs=4096)
+
+
+def test_arithmetic_is_a_polynomial_in_sizes() -> None:
+    graph = Graph()
+    assert arithmetic(lower(graph, [chain(graph)])) == 2 * n * k + 2 * m * n
+    graph = Graph()
+    assert arithmetic(lower(graph, [gram(graph)])) == m * n + 2 * m * n * n
