@@ -49,7 +49,8 @@ OUTSIDE = {
     "": ("pipeline", "errors", "files", "version"),
     "version": (),
 }
-MOST_LINES = 450
+MOST_LINES = {"tensorgen": 400}
+MOST_LINES_ELSEWHERE = 450
 
 
 def part(module: tuple[str, ...]) -> str:
@@ -215,7 +216,11 @@ def test_no_file_is_too_long_to_hold() -> None:
         str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
         for path in sources
     }
-    assert {name: n for name, n in lines.items() if n > MOST_LINES} == {}
+    allowed = {
+        name: MOST_LINES.get(Path(name).parts[0], MOST_LINES_ELSEWHERE)
+        for name in lines
+    }
+    assert {name: n for name, n in lines.items() if n > allowed[name]} == {}
 
 
 def test_the_command_line_starts_without_the_heavy_modules() -> None:

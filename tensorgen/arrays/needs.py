@@ -10,7 +10,6 @@ from tensorgen.arrays.objects import Places, Reshape
 from tensorgen.arrays.operations import (
     AsArray,
     AsFloat,
-    At,
     Broadcast,
     Call,
     Clip,
@@ -20,14 +19,17 @@ from tensorgen.arrays.operations import (
     Index,
     Operation,
     Pad,
-    Part,
     Range,
     Size,
-    Slice,
     Solve,
     Triangle,
     Trim,
     Windows,
+)
+from tensorgen.arrays.places import (
+    At,
+    Part,
+    Slice,
 )
 from tensorgen.arrays.printer import row_template
 from tensorgen.arrays.statements import (

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from tensorgen.arrays.operations import Limit
+from tensorgen.arrays.places import (
+    Limit,
+)
 from tensorgen.arrays.templates import Level, Text
 from tensorgen.ir.dims import Dim
 

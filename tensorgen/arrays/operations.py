@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from tensorgen.arrays.objects import Object
+from tensorgen.arrays.places import Entries, Part
 from tensorgen.ir.dims import Dim
 
 Kind = Literal["float", "bool", "int"]
@@ -207,47 +208,6 @@ class Diagonal:
 
     first: int
     second: int
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """A position, made to be at least 0 if it is `clipped`, and at most `most`."""
-
-    position: Dim
-    clipped: bool = False
-    most: Dim | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """Positions from a first one up to, not including, another."""
-
-    start: Limit | None = None
-    stop: Limit | None = None
-    step: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class At:
-    """One position, whose axis vanishes."""
-
-    limit: Limit
-
-
-@dataclass(frozen=True, slots=True)
-class Entries:
-    """The positions that the next operand holds; those of several broadcast."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A new axis (`None`), or all axes not spoken of (`...`)."""
-
-    text: Literal["None", "..."]
-
-
-Part = Slice | At | Entries | Mark
-WHOLE = Slice()
 
 
 @dataclass(frozen=True, slots=True)

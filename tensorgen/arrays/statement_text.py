@@ -7,7 +7,16 @@ from typing import assert_never
 
 from tensorgen.arrays.number_text import limit
 from tensorgen.arrays.objects import Pack
-from tensorgen.arrays.operations import At, Entries, Index, Mark, Part, Slice
+from tensorgen.arrays.operations import (
+    Index,
+)
+from tensorgen.arrays.places import (
+    At,
+    Entries,
+    Mark,
+    Part,
+    Slice,
+)
 from tensorgen.arrays.printer import Printer, joined
 from tensorgen.arrays.statements import (
     Append,

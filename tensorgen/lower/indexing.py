@@ -8,14 +8,16 @@ from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.operations import (
-    WHOLE,
-    At,
     Clip,
     Compare,
-    Entries,
     Index,
-    Limit,
     Pad,
+)
+from tensorgen.arrays.places import (
+    WHOLE,
+    At,
+    Entries,
+    Limit,
     Part,
     Slice,
 )

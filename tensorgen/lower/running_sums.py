@@ -6,7 +6,15 @@ from collections.abc import Collection
 from fractions import Fraction
 
 from tensorgen.arrays.arrays import array
-from tensorgen.arrays.operations import WHOLE, Accumulate, Index, Pad, Slice
+from tensorgen.arrays.operations import (
+    Accumulate,
+    Index,
+    Pad,
+)
+from tensorgen.arrays.places import (
+    WHOLE,
+    Slice,
+)
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Constraint, Label, affine
 from tensorgen.ir.running_sums import RunningSum, running_sum

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array, base
-from tensorgen.arrays.operations import WHOLE, Diag, Eye, Index, Slice
+from tensorgen.arrays.operations import (
+    Diag,
+    Eye,
+    Index,
+)
+from tensorgen.arrays.places import (
+    WHOLE,
+    Slice,
+)
 from tensorgen.arrays.statements import Change, Scatter, ScatterWindows, Store
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Label

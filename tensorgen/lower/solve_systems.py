@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from tensorgen.arrays.operations import (
-    At,
     Broadcast,
     Index,
-    Limit,
-    Mark,
     Solve,
     Trace,
+)
+from tensorgen.arrays.places import (
+    At,
+    Limit,
+    Mark,
 )
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.nodes import Label

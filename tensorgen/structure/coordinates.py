@@ -22,7 +22,6 @@ from tensorgen.arrays.operations import (
     Compare,
     Conjunction,
     Copy,
-    Entries,
     Fill,
     Index,
     Multiply,
@@ -30,6 +29,9 @@ from tensorgen.arrays.operations import (
     Range,
     Size,
     Variable,
+)
+from tensorgen.arrays.places import (
+    Entries,
 )
 from tensorgen.arrays.statements import Append, Let, Statement, Unpack, When
 from tensorgen.ir.dims import ONE, ZERO, Dim

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from tensorgen.arrays import operations as op
+from tensorgen.arrays import places
 from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.statements import Let, Scatter, Statement, Store
@@ -306,31 +307,33 @@ class Loops:
         """The place in an array that a place in its part is."""
         whole, entries = one.args[0], list(one.args[1:])
         parts = list(kind.parts)
-        spoken = sum(not isinstance(part, op.Mark) for part in parts)
-        rest = [op.WHOLE] * (whole.order - spoken)
-        dots = [k for k, p in enumerate(parts) if p == op.Mark("...")]
+        spoken = sum(not isinstance(part, places.Mark) for part in parts)
+        rest = [places.WHOLE] * (whole.order - spoken)
+        dots = [k for k, p in enumerate(parts) if p == places.Mark("...")]
         k = dots[0] if dots else len(parts)
         parts[k : k + bool(dots)] = rest
-        own = [k for k, p in enumerate(parts) if isinstance(p, op.At | op.Entries)]
+        own = [
+            k for k, p in enumerate(parts) if isinstance(p, places.At | places.Entries)
+        ]
         order = max((x.order for x in entries), default=0)
         first = own[0] if own and own[-1] - own[0] < len(own) else 0
-        made = sum(isinstance(p, op.Slice | op.Mark) for p in parts[:first])
+        made = sum(isinstance(p, places.Slice | places.Mark) for p in parts[:first])
         block, free = at[made : made + order], iter([*at[:made], *at[made + order :]])
         found: list[str] = []
         for part in parts:
             dim = whole.dims[len(found)] if len(found) < whole.order else ONE
             match part:
-                case op.Slice(start=start, step=step):
+                case places.Slice(start=start, step=step):
                     low = "0" if step > 0 else f"({size(dim)} - 1)"
                     low = low if start is None else position(start, dim)
                     found.append(f"({low} + {step} * {next(free)})")
-                case op.At(limit=limit):
+                case places.At(limit=limit):
                     found.append(position(limit, dim))
-                case op.Entries():
+                case places.Entries():
                     place = entries.pop(0)
                     value = self.entry(place, self.aligned(place, block))
                     found.append(f"(long){value}")
-                case op.Mark():
+                case places.Mark():
                     next(free)
         return found
 
@@ -376,7 +379,7 @@ def flat(at: Indices, dims: Sequence[Dim]) -> str:
     return text
 
 
-def position(limit: op.Limit, dim: Dim) -> str:
+def position(limit: places.Limit, dim: Dim) -> str:
     """A position on an axis of size `dim`; negative numbers count from its end."""
     constant = limit.position.constant
     from_end = constant is not None and constant < 0 and not limit.clipped

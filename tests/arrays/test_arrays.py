@@ -6,19 +6,15 @@ from tensorgen.arrays import arrays
 from tensorgen.arrays.arrays import array, variable
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.operations import (
-    WHOLE,
     Add,
-    At,
     Call,
     Copy,
     Diagonal,
     Einsum,
     Elementwise,
-    Entries,
     Expand,
     Fill,
     Index,
-    Limit,
     MatMul,
     Multiply,
     Number,
@@ -29,6 +25,12 @@ from tensorgen.arrays.operations import (
     Solve,
     TensorDot,
     Windows,
+)
+from tensorgen.arrays.places import (
+    WHOLE,
+    At,
+    Entries,
+    Limit,
 )
 from tensorgen.arrays.reading import transposes
 from tensorgen.arrays.statements import Let, Statement, Store, changed, reads

@@ -27,12 +27,14 @@ from tensorgen.arrays.operations import (
     Add,
     Compare,
     Copy,
-    Entries,
     Fill,
     Index,
     Multiply,
     Number,
     Size,
+)
+from tensorgen.arrays.places import (
+    Entries,
 )
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statement_text import statement_text

@@ -7,21 +7,23 @@ import pytest
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.number_text import number, size
 from tensorgen.arrays.operations import (
-    WHOLE,
     Add,
-    At,
     Elementwise,
-    Entries,
     Expand,
     Index,
-    Limit,
-    Mark,
     MatMul,
     Multiply,
     Number,
     Permute,
     Power,
     Size,
+)
+from tensorgen.arrays.places import (
+    WHOLE,
+    At,
+    Entries,
+    Limit,
+    Mark,
     Slice,
 )
 from tensorgen.arrays.printer import Printer

@@ -10,7 +10,6 @@ from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import (
     Elementwise,
-    Entries,
     Fill,
     Index,
     MatMul,
@@ -20,6 +19,9 @@ from tensorgen.arrays.operations import (
     Reduce,
     Triangle,
     Trim,
+)
+from tensorgen.arrays.places import (
+    Entries,
 )
 from tensorgen.arrays.statements import Let, Scatter, Statement, Store
 from tensorgen.arrays.written import written

@@ -378,7 +378,8 @@ def _top(graph: Graph, s: Summand) -> Ref:
     unsure = [w for w in s.numbers if sign(w.node) != Sign.POSITIVE]
     # A matrix of exponents for each row of weights would cost more than the sum.
     counts = not _is_too_wide(s)
-    if counts and not _looks_up(s):
+    atoms = (atom for _, form, _ in s.constraints for atom in form)
+    if counts and not any(isinstance(atom, Lookup) for atom in atoms):
         exponent = selected(graph, s, exponent)
     if counts and unsure:
         zero = Ref(graph.constant(0), ())
@@ -386,12 +387,6 @@ def _top(graph: Graph, s: Summand) -> Ref:
         exponent = selected(graph, Summand(weights=(counting,)), exponent)
     over = {x: d for x, d in s.sizes.items() if x in exponent.labels}
     return reduced(graph, "max", exponent, over) if over else exponent
-
-
-def _looks_up(s: Summand) -> bool:
-    return any(
-        isinstance(atom, Lookup) for _, form, _ in s.constraints for atom in form
-    )
 
 
 def _shifted(graph: Graph, s: Summand, top: Ref) -> Ref:
