@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from tensorgen.ir.nodes import Lookup, index_bound
 from tensorgen.lang.forms import Entry, Form, Index
+from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.array import Constraint
-
-if TYPE_CHECKING:
-    from tensorgen.lang.statement import Statement
-
 
 LARGEST = 10**15
 """No size or position is larger: such numbers in an affine form are a slip."""

@@ -7,16 +7,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from tensorgen.errors import suggest
 from tensorgen.ir.dims import Dim
 from tensorgen.lang.affine import LARGEST, affine_form
+from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions import Function, Parameter
 from tensorgen.operators.functions.array import Array, Place
-
-if TYPE_CHECKING:
-    from tensorgen.lang.statement import Statement
 
 
 class _Unfit(Exception):

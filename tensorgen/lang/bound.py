@@ -10,21 +10,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.arguments import bind
 from tensorgen.lang.conditions import affine_conditions, indicator, split
 from tensorgen.lang.facts import Bounds
 from tensorgen.lang.forms import Form, Index
+from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions import Function
 from tensorgen.operators.functions.arithmetic import elementwise, is_condition
 from tensorgen.operators.functions.array import Array, Misuse
 from tensorgen.operators.functions.reductions import Mask
-
-if TYPE_CHECKING:
-    from tensorgen.lang.statement import Statement
-
 
 # What a name that is no index may be meant for, behind the first argument.
 _AXIS = "an axis is a number: axis=0"

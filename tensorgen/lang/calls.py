@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tensorgen.errors import suggest
 from tensorgen.lang import bound, conditions, derivatives
 from tensorgen.lang.arguments import bind, counted
 from tensorgen.lang.names import Macro, Names, Record, Thing
+from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions import FUNCTIONS, Function
 from tensorgen.operators.functions.array import Array, Misuse
-
-if TYPE_CHECKING:
-    from tensorgen.lang.statement import Statement
 
 SPECIAL: dict[str, Callable[[Statement, ast.Call], Array | None]] = {
     "delta": conditions.delta,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tensorgen.lang.affine import affine_form, constraint
 from tensorgen.lang.facts import Compared
 from tensorgen.lang.forms import Entry, Form, Index
+from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.arithmetic import elementwise
 from tensorgen.operators.functions.array import (
     Array,
@@ -17,9 +17,6 @@ from tensorgen.operators.functions.array import (
     Misuse,
     number,
 )
-
-if TYPE_CHECKING:
-    from tensorgen.lang.statement import Statement
 
 _NAMES: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("less", "<"),

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, HVP, JACOBIAN, JVP, VJP, Kind
 from tensorgen.ir.nodes import Input, Node
+from tensorgen.lang.statement import Statement
 from tensorgen.lang.subscripts import select
 from tensorgen.operators.functions.array import Array, Label, product, show_shape
-
-if TYPE_CHECKING:
-    from tensorgen.lang.statement import Statement
 
 SPOKEN = {
     "grad": GRADIENT,

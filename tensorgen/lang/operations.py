@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from tensorgen.errors import Mark, Span
 from tensorgen.ir.nodes import constant_value
 from tensorgen.lang import conditions
+from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions import linalg, making
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
@@ -28,9 +28,6 @@ from tensorgen.operators.functions.array import (
     number,
     show_shape,
 )
-
-if TYPE_CHECKING:
-    from tensorgen.lang.statement import Statement
 
 # What Python has and the language has not, and what to write instead.
 _REFUSED: dict[type[ast.AST], tuple[str, str | None]] = {

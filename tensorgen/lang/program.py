@@ -19,6 +19,7 @@ from tensorgen.lang.protocol import Differentiator
 from tensorgen.lang.sizes import check_axes, check_emit, check_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
+from tensorgen.lang.values import read_value
 from tensorgen.operators.functions.array import Array, SizeCheck
 from tensorgen.operators.guards import guard
 from tensorgen.spec.model import Definition, FunctionSpec, InputSpec, Spec
@@ -93,7 +94,7 @@ class _Parsed:
 def elaborate(spec: Spec, graph: Graph, differentiate: Differentiator) -> Program:
     """Return the nodes of all functions; raises a `SpecError` with all faults."""
     faults = Faults()
-    session = Session(graph, differentiate, faults, prelude())
+    session = Session(graph, differentiate, faults, prelude(), read_value)
     inputs = _inputs(spec, graph)
     things: dict[str, Thing] = _leaves(spec, graph, inputs)
     parsed = {item.name.value: item for item in _parse(spec, faults)}

@@ -12,14 +12,13 @@ reading finds all that do not depend on each other.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tensorgen.errors import Faults, Mark, Span, suggest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
-from tensorgen.lang import calls, operations, subscripts
 from tensorgen.lang.facts import Known, Position
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.names import Macro, Names, Record, Thing
@@ -37,12 +36,13 @@ _MOST_CALLERS = 3
 
 @dataclass
 class Session:
-    """What all statements of one file share."""
+    """What all statements of one file share; `read` gives the value of an operation."""
 
     graph: Graph
     differentiate: Differentiator
     faults: Faults
     prelude: dict[str, Macro]
+    read: Callable[[Statement, ast.expr], Array | None]
     expanded: dict[object, tuple[Array | None, Record]] = field(default_factory=dict)
 
 
@@ -231,15 +231,9 @@ class Statement:
         return good if len(good) == len(found) else None
 
     def _value(self, tree: ast.expr) -> Array | None:
-        match tree:
-            case ast.Name():
-                return self._name(tree)
-            case ast.Call():
-                return calls.call(self, tree)
-            case ast.Subscript():
-                return subscripts.subscript(self, tree)
-            case _:
-                return operations.operation(self, tree)
+        if isinstance(tree, ast.Name):
+            return self._name(tree)
+        return self.session.read(self, tree)
 
     def _name(self, tree: ast.Name) -> Array | None:
         name = tree.id

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import Lookup, Node, Sum, index_bound
 from tensorgen.lang.affine import affine_form, constraint
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.ranges import floor_divided
+from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.array import (
     Array,
     Constraint,
@@ -22,9 +22,6 @@ from tensorgen.operators.functions.array import (
     Misuse,
     show_shape,
 )
-
-if TYPE_CHECKING:
-    from tensorgen.lang.statement import Statement
 
 
 @dataclass(slots=True)
