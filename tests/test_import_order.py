@@ -232,3 +232,14 @@ def test_the_command_line_starts_without_the_heavy_modules() -> None:
     )
     heavy = {"numpy", "sympy", "scipy", "jinja2", "black", "yaml"}
     assert heavy & set(run.stdout.split()) == set()
+
+
+def test_no_function_is_too_long_to_read() -> None:
+    longest = {
+        f"{path.relative_to(PACKAGE)}: {node.name}": node.end_lineno - node.lineno + 1
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.end_lineno is not None
+    }
+    assert len(longest) > 1000
+    assert {name: n for name, n in longest.items() if n > 60} == {}
