@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tensorgen.arrays.arrays import array
 from tensorgen.arrays.operations import Diagonal, Fill, Trace, Triangle, Trim
+from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import (
     Affine,
@@ -19,7 +20,6 @@ from tensorgen.ir.nodes import (
     Product,
     Ref,
     constant_value,
-    index_bound,
 )
 from tensorgen.lower.contract import contract
 from tensorgen.lower.elementwise import Factor, multiply

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from tensorgen.arrays.arrays import array
 from tensorgen.arrays.operations import Index, Slice, Windows
+from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Label, Lookup, affine
-from tensorgen.lower.constraints import Ranges, is_basic
+from tensorgen.lower.constraints import is_basic
 from tensorgen.lower.operands import Operand
 
 Axis = tuple[Label, Label]
