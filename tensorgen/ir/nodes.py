@@ -11,6 +11,7 @@ otherwise. Sums and maps know output labels only.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -238,6 +239,14 @@ def topological(
             stack.append((node, True))
             stack.extend((c, False) for c in reversed(children(node)) if c not in order)
     return list(order)
+
+
+def use_counts(roots: Iterable[Node]) -> Counter[Node]:
+    """How often each node is an operand of the nodes below `roots`, or one of these."""
+    roots = list(roots)
+    return Counter(
+        [*roots, *(child for node in topological(roots) for child in children(node))]
+    )
 
 
 def is_zero(node: Node) -> bool:

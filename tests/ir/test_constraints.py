@@ -68,13 +68,13 @@ def test_bounds_are_the_extreme_values(shape: tuple[int, ...]) -> None:
     ranges = Ranges.of(dims(shape))
     for form in FORMS:
         values = [at(form, point) for point in points(shape)]
-        assert ranges.bounds(form) == (min(values), max(values))
+        assert ranges.bounds(form) == (Dim.of(min(values)), Dim.of(max(values)))
 
 
 def test_an_interval_that_does_not_start_at_zero_bounds_a_form() -> None:
     ranges = Ranges({0: (Dim.of(2), Dim.of(5)), 1: (Dim.of(-1), Dim.of(2))})
     found = ranges.bounds(affine([(0, 2), (1, -3)], 1))
-    assert found == (2, 12)
+    assert found == (Dim.of(2), Dim.of(12))
     assert ranges.contain(affine([(0, 1), (1, -1)]), (Dim.of(1), Dim.of(6)))
     assert not ranges.contain(affine([(0, 1), (1, -1)]), (Dim.of(2), Dim.of(6)))
     assert not ranges.contain(affine([(0, 1), (1, -1)]), (Dim.of(1), Dim.of(5)))
@@ -90,7 +90,7 @@ def test_an_entry_is_within_what_its_array_states() -> None:
     graph = Graph()
     index = graph.input("index", [n], index=Dim.of("m"))
     entry = affine([(Lookup(index, (0,)), -1)])
-    assert Ranges.of({0: n}).bounds(entry) == (1 - Dim.of("m"), 0)
+    assert Ranges.of({0: n}).bounds(entry) == (1 - Dim.of("m"), ZERO)
     bare = affine([(Lookup(graph.input("x", [n]), (0,)), 1)])
     assert Ranges.of({0: n}).bounds(bare) is None
 
