@@ -16,7 +16,8 @@ TABLE = "operators/elementwise.py"
 RULES = (
     *("operators/calls.py", "operators/matrix_functions.py", "operators/reshape.py"),
     *("operators/scalar.py", "operators/symmetry.py", "operators/definite.py"),
-    *("operators/guards.py", "operators/stable/*.py", "calculus/*.py", "ir/product.py"),
+    *("operators/guards.py", "operators/stable/*.py", "calculus/*.py"),
+    *("ir/constraints.py", "ir/product.py"),
 )
 PASSES = "passes/*.py"
 # They weigh plans and rewrite nothing: with a fault, plans are dearer, and still right.

@@ -9,10 +9,10 @@ cannot tell them apart, would only miss a share, never be wrong.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Sequence
 
-from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Ref
+from tensorgen.ir.constraints import atom_key
+from tensorgen.ir.nodes import Constraint, Label, Lookup, Ref
 
 
 def canonical_labels(
@@ -107,23 +107,6 @@ def _incidence(
         if label >= fixed:
             key = (1, constraint.kind, form.coefficient(label), str(form.const))
             signature[label].append((*key, content))
-
-
-def signed(constraint: Constraint, names: Mapping[int, int]) -> Affine:
-    """Rename a form, order its atoms, and give a delta a positive first one."""
-    form = constraint.form.renamed(names.__getitem__)
-    terms = sorted(form.terms, key=atom_key)
-    if constraint.kind == "eq" and terms and terms[0][1] < 0:
-        return Affine(tuple((a, -c) for a, c in terms), -form.const)
-    return Affine(tuple(terms), form.const)
-
-
-def atom_key(term: tuple[object, int]) -> tuple[int, ...]:
-    """The order of atoms in a form: labels, then lookups."""
-    atom = term[0]
-    if isinstance(atom, Lookup):
-        return (1, atom.node.serial, *atom.labels)
-    return (0, cast(int, atom))
 
 
 def constraint_key(constraint: Constraint) -> tuple[object, ...]:

@@ -18,7 +18,8 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar, cast
 
-from tensorgen.ir.canonical import canonical_labels, constraint_key, signed
+from tensorgen.ir.canonical import canonical_labels, constraint_key
+from tensorgen.ir.constraints import normal
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.nodes import (
@@ -294,7 +295,10 @@ class Graph:
         named = [Ref(n, tuple(names[x] for x in labels)) for n, labels in factors]
         named.sort(key=lambda ref: (ref.node.serial, ref.labels))
         deltas = sorted(
-            (Constraint(c.kind, signed(c, names)) for c in constraints),
+            (
+                normal(Constraint(c.kind, c.form.renamed(names.__getitem__)))
+                for c in constraints
+            ),
             key=constraint_key,
         )
         sizes = {names[label]: dim for label, dim in inner.items()}

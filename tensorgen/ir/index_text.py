@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Constraint, Input, Label, Lookup, Node, Product
 
@@ -63,9 +64,9 @@ def _entry(node: Node, at: Sequence[Index]) -> str:
     if isinstance(node, Input):
         return subscript(node.name, at)
     if isinstance(node, Product) and len(node.factors) == 1:
-        solved, constraints = solved_labels(node)
+        fixed, constraints = solved_labels(node)
         place = dict(enumerate(at))
-        for label, form in reversed(solved.items()):
+        for label, form in reversed(fixed.items()):
             place[label] = combine(form, place)
         part, labels = node.factors[0]
         if not constraints and all(label in place for label in labels):
@@ -111,49 +112,23 @@ def solved_labels(node: Product) -> tuple[dict[Label, Affine], list[Constraint]]
     Return what fixes them, in terms of other labels, and the constraints that remain.
     A form may mention labels that a later entry fixes.
     """
-    sizes = dict(enumerate(node.sizes))
-    solved: dict[Label, Affine] = {}
+    ranges = Ranges.of(dict(enumerate(node.sizes)))
+    found: dict[Label, Affine] = {}
     rest: list[Constraint] = []
     for constraint in node.constraints:
         form = constraint.form
-        for label, reach in solved.items():
-            form = form.substituted(label, reach)
-        found = _solution(node, constraint._replace(form=form), sizes)
+        for label, value in found.items():
+            form = form.substituted(label, value)
         # A label in the place of an index array's entry is not substituted there, and
         # its own form may rest on the one that would be fixed here.
-        if found is None or _places(form) & solved.keys():
-            rest.append(constraint)
+        inside = looked_up([form])
+        for label in solvable(Constraint(constraint.kind, form)):
+            value = solved(form, label)
+            if label < node.order or label in inside or inside & found.keys():
+                continue
+            if ranges.contain(value, ranges.intervals[label]):
+                found[label] = value
+                break
         else:
-            solved[found[0]] = found[1]
-    return solved, rest
-
-
-def _solution(
-    node: Product, constraint: Constraint, sizes: Mapping[Label, Dim]
-) -> tuple[Label, Affine] | None:
-    kind, form = constraint
-    inside = _places(form)
-    for atom, c in form.terms if kind == "eq" else ():
-        if isinstance(atom, Lookup) or atom < node.order or abs(c) != 1:
-            continue
-        rest = tuple((a, -c * d) for a, d in form.terms if a != atom)
-        value = Affine(rest, form.const * -c)
-        if atom not in inside and _stays_inside(value, sizes[atom], sizes):
-            return atom, value
-    return None
-
-
-def _places(form: Affine) -> set[Label]:
-    """The labels at which a form takes entries of index arrays."""
-    return {x for a, _ in form.terms if isinstance(a, Lookup) for x in a.labels}
-
-
-def _stays_inside(form: Affine, dim: Dim, sizes: Mapping[Label, Dim]) -> bool:
-    if len(form.terms) == 1 and form.const == 0 and form.terms[0][1] == 1:
-        atom = form.terms[0][0]
-        if isinstance(atom, Lookup):
-            return isinstance(atom.node, Input) and atom.node.index == dim
-    reach = form.bounds(sizes)
-    if reach is None:
-        return False
-    return reach[0].is_nonnegative() and (dim - 1 - reach[1]).is_nonnegative()
+            rest.append(constraint)
+    return found, rest

@@ -11,7 +11,8 @@ otherwise. Sums and maps know output labels only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias, assert_never
@@ -92,20 +93,6 @@ class Affine(NamedTuple):
         rest = [t for t in self.terms if t[0] != label]
         merged = affine(rest + [(a, scale * c) for a, c in form.terms])
         return merged._replace(const=self.const + form.const * scale)
-
-    def bounds(self, sizes: Mapping[Label, Dim]) -> tuple[Dim, Dim] | None:
-        """The least and greatest value over all labels in range, if known.
-
-        An entry of an index array is within the bound that the array states.
-        """
-        low = high = self.const
-        for atom, coefficient in self.terms:
-            size = index_bound(atom.node) if isinstance(atom, Lookup) else sizes[atom]
-            if size is None:
-                return None
-            reach = (size - 1) * coefficient
-            low, high = (low, high + reach) if coefficient > 0 else (low + reach, high)
-        return low, high
 
 
 def affine(terms: Iterable[tuple[Atom, int]], const: Dim | int = 0) -> Affine:
@@ -254,31 +241,12 @@ def topological(
     return list(order)
 
 
-def is_light(node: Node) -> bool:
-    """Whether a node is a product that costs nothing to look through.
-
-    It scales, transposes, slices, broadcasts or spreads at most one node: every
-    summed label is fixed by a delta of its own.
-    """
-    if not isinstance(node, Product) or len(node.factors) > 1:
-        return False
-    solved: set[Label] = set()
-    for constraint in node.constraints:
-        if constraint.kind == "eq":
-            for atom, c in constraint.form.terms:
-                if isinstance(atom, int) and atom >= node.order and abs(c) == 1:
-                    solved.add(atom)
-                    break
-    return len(solved) == len(node.inner)
-
-
-def index_bound(node: Node) -> Dim | None:
-    """The bound of the entries of an index array or of a part of one, else None."""
-    if isinstance(node, Input):
-        return node.index
-    if isinstance(node, Product) and node.coefficient == 1 and len(node.factors) == 1:
-        return index_bound(node.factors[0].node) if is_light(node) else None
-    return None
+def use_counts(roots: Iterable[Node]) -> Counter[Node]:
+    """How often each node is an operand of the nodes below `roots`, or one of these."""
+    roots = list(roots)
+    return Counter(
+        [*roots, *(child for node in topological(roots) for child in children(node))]
+    )
 
 
 def is_zero(node: Node) -> bool:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from math import gcd
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from tensorgen.ir.canonical import atom_key
+from tensorgen.ir.constraints import System, is_light, normal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import (
-    Affine,
     Atom,
     Constraint,
     Label,
@@ -19,24 +17,11 @@ from tensorgen.ir.nodes import (
     Product,
     Ref,
     affine,
-    is_light,
 )
 from tensorgen.ir.vanish import implied
 
 if TYPE_CHECKING:
     from tensorgen.ir.graph import Graph
-
-
-def _solved(form: Affine, label: Atom) -> Affine:
-    """What `form == 0` says of an atom whose coefficient is 1 or -1."""
-    c = form.coefficient(label)
-    rest = tuple((a, -c * d) for a, d in form.terms if a != label)
-    return Affine(rest, form.const * -c)
-
-
-def _unordered(constraint: Constraint) -> tuple[str, frozenset[object], Dim]:
-    """A constraint as a value that the order of its terms does not change."""
-    return constraint.kind, frozenset(constraint.form.terms), constraint.form.const
 
 
 class ProductBuilder:
@@ -136,7 +121,8 @@ class ProductBuilder:
         self.factors.append(Ref(node, labels))
 
     def _finish(self) -> Node:
-        self._simplify_constraints()
+        if self.constraints:
+            self._simplify()
         dims = tuple(self.sizes[label] for label in self.out)
         if not self.coefficient:
             return self.graph.zeros(dims)
@@ -168,12 +154,21 @@ class ProductBuilder:
             dims, self.coefficient, factors, constraints, inner
         )
 
+    def _simplify(self) -> None:
+        """Apply the delta rules, which may make the product zero."""
+        inside = (label for _, labels in self.factors for label in labels)
+        system = System(self.constraints, self.sizes, self.out, inside)
+        if not system.simplify(self.graph.effort):
+            self.coefficient = Fraction(0)
+        name = system.names.__getitem__
+        self.factors = [Ref(n, tuple(map(name, xs))) for n, xs in self.factors]
+        self.constraints = system.constraints
+
     def _drop_implied(self) -> None:
         """Drop indicators outside of which a factor is zero anyway."""
         if any(constraint.kind == "ge" for constraint in self.constraints):
-            known = {_unordered(c) for f in self.factors for c in implied(f)}
-            kept = [c for c in self.constraints if _unordered(c) not in known]
-            self.constraints = kept
+            known = {normal(c) for f in self.factors for c in implied(f)}
+            self.constraints = [c for c in self.constraints if normal(c) not in known]
 
     def _mentioned(self) -> set[Label]:
         found = {label for _, labels in self.factors for label in labels}
@@ -185,183 +180,6 @@ class ProductBuilder:
         for label in sorted(set(self.sizes) - mentioned):
             size = self.sizes.pop(label)
             self._add(self.graph.size(size), ())
-
-    # Constraints
-
-    def _simplify_constraints(self) -> None:
-        """Apply the delta rules until none fires; each removes a constraint or label.
-
-        Substitution removes a label; everything else removes a constraint. So there
-        are at most as many rounds as labels and constraints together.
-        """
-        while self._simplify_once():
-            pass
-
-    def _simplify_once(self) -> bool:
-        kept: dict[Constraint, None] = {}
-        self.graph.effort.spend(2 * len(self.constraints))
-        for constraint in self.constraints:
-            reduced = self._reduced(constraint)
-            if reduced is False:
-                self.coefficient = Fraction(0)
-                return False
-            if reduced is not None:
-                kept[reduced] = None
-        self.constraints = list(kept)
-        if any(self._rename(c) or self._eliminate(c) for c in kept):
-            return True
-        return self._solve()
-
-    def _reduced(self, constraint: Constraint) -> Constraint | Literal[False] | None:
-        """None where ranges imply the constraint, False where they refute it."""
-        kind, form = constraint
-        # One order of atoms, or equal constraints would stand side by side.
-        form = Affine(tuple(sorted(form.terms, key=atom_key)), form.const)
-        if kind == "eq" and form.terms:
-            divisor = gcd(*(c for _, c in form.terms))
-            constant = form.const.constant
-            if divisor > 1 and constant is not None:
-                if constant % divisor:
-                    return False
-                terms = tuple((a, c // divisor) for a, c in form.terms)
-                form = Affine(terms, Dim.of(constant // divisor))
-            if form.terms[0][1] < 0:
-                form = Affine(tuple((a, -c) for a, c in form.terms), -form.const)
-        if not form.terms and form.const.constant is not None:
-            value = form.const.constant
-            holds = value == 0 if kind == "eq" else value >= 0
-            return None if holds else False
-        reach = form.bounds(self.sizes)
-        if reach is not None:
-            low, high = reach
-            if kind == "ge" and (low.is_nonnegative() or self._implied(form)):
-                return None
-            # Empty ranges make a sum empty anyway, so a refuted constraint is zero.
-            if (-high).is_positive() or (kind == "eq" and low.is_positive()):
-                return False
-        return Constraint(kind, form)
-
-    def _implied(self, form: Affine) -> bool:
-        """Whether a delta makes `form >= 0` hold, by what it says of one atom."""
-        for kind, delta in self.constraints:
-            for atom, c in delta.terms if kind == "eq" else ():
-                if abs(c) == 1 and form.coefficient(atom):
-                    reach = form.substituted(atom, _solved(delta, atom)).bounds(
-                        self.sizes
-                    )
-                    if reach is not None and reach[0].is_nonnegative():
-                        return True
-        return False
-
-    def _rename(self, constraint: Constraint) -> bool:
-        """Unify the two labels of a plain delta `a == b` of equal dims."""
-        kind, form = constraint
-        if kind != "eq" or len(form.terms) != 2 or form.const != 0:
-            return False
-        (a, c), (b, d) = form.terms
-        if isinstance(a, Lookup) or isinstance(b, Lookup) or (c, d) != (1, -1):
-            return False
-        if self.sizes[a] != self.sizes[b]:
-            return False
-        if a not in self.out or b not in self.out:
-            gone, kept = (a, b) if a not in self.out else (b, a)
-            self._replace(gone, kept)
-            return True
-        # Both are axes of the result: keep the delta, use the first label elsewhere.
-        first, second = sorted((a, b), key=self.out.index)
-        others = [c for c in self.constraints if c != constraint]
-        if not any(second in labels for _, labels in self.factors) and not any(
-            second in c.form.labels for c in others
-        ):
-            return False
-        out, size = list(self.out), self.sizes[second]
-        self._replace(second, first)
-        self.out, self.sizes[second] = out, size
-        self.constraints.append(constraint)
-        return True
-
-    def _replace(self, gone: Label, kept: Label) -> None:
-        def name(label: Label) -> Label:
-            return kept if label == gone else label
-
-        self.factors = [Ref(n, tuple(map(name, xs))) for n, xs in self.factors]
-        renamed = [Constraint(c.kind, c.form.renamed(name)) for c in self.constraints]
-        self.constraints = list(dict.fromkeys(renamed))
-        self.out = [name(label) for label in self.out]
-        del self.sizes[gone]
-
-    def _eliminate(self, constraint: Constraint) -> bool:
-        """Solve a delta for a summed label that stands in constraints alone.
-
-        Its range becomes two indicators, which vanish where they are implied.
-        """
-        kind, form = constraint
-        if kind != "eq":
-            return False
-        used = set(self.out).union(*(labels for _, labels in self.factors))
-        for other in self.constraints:
-            for atom, _ in other.form.terms:
-                if isinstance(atom, Lookup):
-                    used.update(atom.labels)
-        for atom, c in form.terms:
-            if isinstance(atom, Lookup) or atom in used or abs(c) != 1:
-                continue
-            solved = _solved(form, atom)
-            dim = self.sizes.pop(atom)
-            minus = tuple((a, -d) for a, d in solved.terms)
-            upper = Affine(minus, dim - 1 - solved.const)
-            others = [
-                Constraint(k.kind, k.form.substituted(atom, solved))
-                for k in self.constraints
-                if k != constraint
-            ]
-            bounds = [Constraint("ge", solved), Constraint("ge", upper)]
-            self.constraints = others + bounds
-            return True
-        return False
-
-    def _solve(self) -> bool:
-        """Let every summed label stand in one delta at most (Gauss and Jordan).
-
-        `delta(i, k) * delta(j, k)` becomes `delta(i, j) * delta(i, k)`, so that what a
-        product says of the axes of its result stands in deltas of their own; so do two
-        deltas with one entry of an index array. Each delta is solved for one atom at
-        most, so a second round changes nothing.
-        """
-        before = list(self.constraints)
-        pivots: set[int] = set()
-        lookups: set[Lookup] = {
-            atom
-            for c in self.constraints
-            for atom, _ in c.form.terms
-            if isinstance(atom, Lookup)
-        }
-        # The order must not depend on what an earlier round has written where.
-        ordered = sorted(lookups, key=lambda atom: (atom.node.serial, atom.labels))
-        atoms: list[Atom] = [*sorted(set(self.sizes) - set(self.out)), *ordered]
-        for label in atoms:
-            places = [
-                k
-                for k, c in enumerate(self.constraints)
-                if k not in pivots
-                and c.kind == "eq"
-                and abs(c.form.coefficient(label)) == 1
-            ]
-            if not places:
-                continue
-            pivot = places[0]
-            pivots.add(pivot)
-            solved = _solved(self.constraints[pivot].form, label)
-            self.constraints = [
-                (
-                    c
-                    if k == pivot or not c.form.coefficient(label)
-                    else Constraint(c.kind, c.form.substituted(label, solved))
-                )
-                for k, c in enumerate(self.constraints)
-            ]
-        after = list(map(_unordered, self.constraints))
-        return after != list(map(_unordered, before))
 
     # Separation
 

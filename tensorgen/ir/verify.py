@@ -13,7 +13,8 @@ from math import gcd
 from typing import Any
 
 from tensorgen.errors import InternalError
-from tensorgen.ir.canonical import atom_key, canonical_labels, constraint_key
+from tensorgen.ir.canonical import canonical_labels, constraint_key
+from tensorgen.ir.constraints import Ranges, atom_key, index_bound, is_light
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import (
     BaseNode,
@@ -30,8 +31,6 @@ from tensorgen.ir.nodes import (
     Size,
     Sum,
     children,
-    index_bound,
-    is_light,
     is_zero,
     topological,
 )
@@ -178,7 +177,7 @@ def _bounds_are_not_implied(node: Product) -> Complaints:
     for kind, form in node.constraints:
         if any(label not in sizes for label in form.labels):
             continue
-        reach = form.bounds(sizes)
+        reach = Ranges.of(sizes).bounds(form)
         if kind == "ge" and reach is not None and reach[0].is_nonnegative():
             yield "an indicator that its ranges imply"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from tensorgen.ir.nodes import Lookup, index_bound
+from tensorgen.ir.constraints import index_bound
+from tensorgen.ir.nodes import Lookup
 from tensorgen.lang.forms import Entry, Form, Index
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.array import Constraint

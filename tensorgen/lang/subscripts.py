@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ONE, Dim
-from tensorgen.ir.nodes import Lookup, Node, Sum, index_bound
+from tensorgen.ir.nodes import Lookup, Node, Sum
 from tensorgen.lang.affine import affine_form, constraint
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.ranges import floor_divided

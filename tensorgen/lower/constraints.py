@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
+from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved, within
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import (
     Affine,
@@ -21,52 +23,7 @@ from tensorgen.ir.nodes import (
     Lookup,
     Product,
     affine,
-    index_bound,
 )
-
-Interval = tuple[Dim, Dim]  # half-open, like a range
-
-
-@dataclass
-class Ranges:
-    """The interval of each label, and what is known of sizes.
-
-    `facts` are polynomials that the caller promises to be nonnegative.
-    """
-
-    intervals: dict[Label, Interval]
-    facts: Sequence[Dim] = ()
-
-    def holds(self, size: Dim) -> bool:
-        """Whether a size is provably nonnegative."""
-        return size.is_nonnegative() or any(
-            (size - fact).is_nonnegative() for fact in self.facts
-        )
-
-    def bounds(self, form: Affine) -> Interval | None:
-        """The least and greatest value of a form, where index arrays state theirs."""
-        low = high = form.const
-        for atom, c in form.terms:
-            if isinstance(atom, Lookup):
-                bound = index_bound(atom.node)
-                if bound is None:
-                    return None
-                first, last = ZERO, bound - 1
-            else:
-                start, stop = self.intervals[atom]
-                first, last = start, stop - 1
-            if c < 0:
-                first, last = last, first
-            low, high = low + first * c, high + last * c
-        return low, high
-
-    def contain(self, form: Affine, interval: Interval) -> bool:
-        """Whether a form provably keeps to an interval."""
-        reach = self.bounds(form)
-        if reach is None:
-            return False
-        above = self.holds(reach[0] - interval[0])
-        return above and self.holds(interval[1] - 1 - reach[1])
 
 
 @dataclass
@@ -135,7 +92,7 @@ class _Solver:
         self.solution = Solution(
             [[affine([(x, 1)]) for x in labels] for _, labels in product.factors],
             [affine([(axis, 1)]) for axis in range(product.order)],
-            Ranges({k: (ZERO, dim) for k, dim in enumerate(product.sizes)}, facts),
+            Ranges.of(dict(enumerate(product.sizes)), facts),
         )
         self.ranges = self.solution.ranges
 
@@ -181,31 +138,21 @@ class _Solver:
     def _best(self) -> tuple[Constraint, Label, Affine] | None:
         """The delta and label to solve for next: reads first, then what is implied."""
         best: tuple[int, tuple[Constraint, Label, Affine]] | None = None
-        looked_up = self._looked_up()
+        reads = (form for forms in self.solution.reads for form in forms)
+        pending = (constraint.form for constraint in self.pending)
+        inside = looked_up(chain(reads, self.solution.writes, pending))
         written = {label for f in self.solution.writes for label in f.labels}
         for constraint in self.pending:
-            if constraint.kind != "eq":
-                continue
-            for atom, c in constraint.form.terms:
-                if isinstance(atom, Lookup) or abs(c) != 1:
+            for label in solvable(constraint):
+                form = solved(constraint.form, label)
+                if label in inside and plain_label(form) is None:
                     continue
-                form = _solved(constraint.form, atom, c)
-                if atom in looked_up and plain_label(form) is None:
-                    continue
-                rank = self._rank(atom, form, atom in written)
+                rank = self._rank(label, form, label in written)
                 if best is None or rank < best[0]:
-                    best = (rank, (constraint, atom, form))
+                    best = (rank, (constraint, label, form))
                 if not rank:
                     return best[1]
         return best[1] if best else None
-
-    def _looked_up(self) -> set[Label]:
-        """The labels that are arguments of index arrays somewhere."""
-        forms = [c.form for c in self.pending]
-        forms += [form for reads in self.solution.reads for form in reads]
-        forms += self.solution.writes
-        atoms = (atom for form in forms for atom, _ in form.terms)
-        return {x for atom in atoms if isinstance(atom, Lookup) for x in atom.labels}
 
     def _rank(self, label: Label, form: Affine, written: bool) -> int:
         if self.ranges.contain(form, self.ranges.intervals[label]):
@@ -217,25 +164,16 @@ class _Solver:
         return 2 + written + 2 * (not form.const.is_nonnegative())
 
     def _solve_for(self, constraint: Constraint, label: Label, form: Affine) -> None:
-        low, high = self.ranges.intervals.pop(label)
         rest = [c for c in self.pending if c is not constraint]
         self.pending = [
             Constraint(c.kind, _substituted(c.form, label, form)) for c in rest
         ]
-        minus = Affine(tuple((a, -c) for a, c in form.terms), high - 1 - form.const)
-        above = form._replace(const=form.const - low)
-        self.pending += [Constraint("ge", above), Constraint("ge", minus)]
+        self.pending += within(form, self.ranges.intervals.pop(label))
         solution = self.solution
         solution.reads = [
             [_substituted(f, label, form) for f in forms] for forms in solution.reads
         ]
         solution.writes = [_substituted(f, label, form) for f in solution.writes]
-
-
-def _solved(form: Affine, label: Label, c: int) -> Affine:
-    """What `form == 0` says of a label whose coefficient is 1 or -1."""
-    rest = tuple((a, -c * d) for a, d in form.terms if a != label)
-    return Affine(rest, form.const * -c)
 
 
 def _substituted(form: Affine, label: Label, by: Affine) -> Affine:

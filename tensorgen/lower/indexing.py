@@ -21,13 +21,10 @@ from tensorgen.arrays.places import (
     Part,
     Slice,
 )
+from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Ref, affine
-from tensorgen.lower.constraints import (
-    Ranges,
-    is_basic,
-    single_label,
-)
+from tensorgen.lower.constraints import is_basic, single_label
 from tensorgen.lower.layout import aligned
 from tensorgen.lower.operands import Operand, made, product, size, total
 from tensorgen.lower.windows import Axis, cuts, window_axes, windows

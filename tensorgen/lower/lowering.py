@@ -16,6 +16,7 @@ from tensorgen.arrays.arrays import Array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Kind
 from tensorgen.arrays.reading import LONGEST, is_long, length, transposes
+from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -30,7 +31,6 @@ from tensorgen.ir.nodes import (
     Sum,
     children,
     constant_value,
-    index_bound,
 )
 from tensorgen.lower.layout import ordered
 from tensorgen.lower.maps import lower_call, lower_map

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from tensorgen.arrays.arrays import array
 from tensorgen.arrays.operations import Diagonal, Fill, Trace, Triangle, Trim
+from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import (
     Affine,
@@ -18,7 +19,6 @@ from tensorgen.ir.nodes import (
     Product,
     Ref,
     constant_value,
-    index_bound,
 )
 from tensorgen.lower.contract import contract
 from tensorgen.lower.elementwise import Factor, multiply

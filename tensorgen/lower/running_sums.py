@@ -15,10 +15,10 @@ from tensorgen.arrays.places import (
     WHOLE,
     Slice,
 )
+from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Constraint, Label, affine
 from tensorgen.ir.running_sums import RunningSum, running_sum
-from tensorgen.lower.constraints import Ranges
 from tensorgen.lower.contract import contract
 from tensorgen.lower.elementwise import Factor
 from tensorgen.lower.indexing import Indexer

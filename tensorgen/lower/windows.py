@@ -12,9 +12,10 @@ from tensorgen.arrays.operations import (
 from tensorgen.arrays.places import (
     Slice,
 )
+from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Label, Lookup, affine
-from tensorgen.lower.constraints import Ranges, is_basic
+from tensorgen.lower.constraints import is_basic
 from tensorgen.lower.operands import Operand
 
 Axis = tuple[Label, Label]

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator
 from typing import NamedTuple, assert_never, cast
 
+from tensorgen.ir.constraints import is_light
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -32,7 +33,6 @@ from tensorgen.ir.nodes import (
     Sum,
     children,
     constant_value,
-    is_light,
     topological,
     triples,
 )

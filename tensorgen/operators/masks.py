@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from tensorgen.ir.constraints import solvable
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -179,12 +180,10 @@ def with_views(graph: Graph, node: Product) -> tuple[list[Ref], tuple[Constraint
     for factor in node.factors:
         deltas = []
         for constraint in list(rest):
-            for atom, c in constraint.form.terms:
-                own = isinstance(atom, int) and factor.labels.count(atom) == 1
-                if constraint.kind != "eq" or not own or abs(c) != 1:
-                    continue
-                if isinstance(atom, int) and atom >= node.order and uses[atom] == 2:
-                    deltas.append((atom, constraint))
+            for label in solvable(constraint):
+                own = factor.labels.count(label) == 1 and label >= node.order
+                if own and uses[label] == 2:
+                    deltas.append((label, constraint))
                     rest.remove(constraint)
                     break
         views.append(_view(graph, node, factor, deltas) if deltas else factor)

@@ -7,6 +7,7 @@ Slices stand in the subscripts, other deltas as `delta[i, j]`, indicators as `[i
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple, assert_never
@@ -108,10 +109,7 @@ class _Printer:
         others = [node for node, name in names.items() if name not in defined]
         self.aliases = Aliases(names, others)
         self.taken = {*names.values(), *_names_in(below)}
-        self.uses: dict[Node, int] = {}
-        for node in below:
-            for child in children(node):
-                self.uses[child] = self.uses.get(child, 0) + 1
+        self.uses = Counter(child for node in below for child in children(node))
         self.weights: dict[Node, int] = {}
         for node in below:
             parts = [
@@ -123,7 +121,7 @@ class _Printer:
         """Whether a value is printed by name, given or made."""
         if node in self.names or _is_leaf(node) or self.aliases.find(node):
             return True
-        shared = self.uses.get(node, 0) > 1 and self.weights[node] > 3
+        shared = self.uses[node] > 1 and self.weights[node] > 3
         return shared or self.weights[node] > LIMIT
 
     def axes(self, node: Node) -> list[Index]:

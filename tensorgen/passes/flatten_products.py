@@ -6,10 +6,9 @@ product, their contraction order decides the mode of each chain (cross-country).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
-from tensorgen.ir.nodes import Node, Product, Sum, children, topological
+from tensorgen.ir.nodes import Node, Product, Sum, children, topological, use_counts
 from tensorgen.passes.context import Context
 from tensorgen.passes.distribute_products import distribute_products
 from tensorgen.passes.factor_sums import Effort, factor_sum
@@ -40,9 +39,7 @@ def flatten_products(
 def _round(context: Context, roots: Sequence[Node], effort: Effort) -> list[Node]:
     """All rules for each node, operands first."""
     order = topological(roots)
-    uses = Counter(child for node in order for child in children(node))
-    uses.update(roots)
-
+    uses = use_counts(roots)
     rules = [r for r in RULES if r.in_all_modes or context.cross_country]
 
     def rewritten(node: Node) -> Node:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.ir.nodes import Node, Product, Ref, children, topological
+from tensorgen.ir.nodes import Node, Product, Ref, use_counts
 from tensorgen.passes.context import Context
 from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.views import opened
@@ -18,10 +18,7 @@ def fuse_elementwise(context: Context, roots: Sequence[Node]) -> list[Node]:
     Ends: each fusion removes a node.
     """
     graph = context.graph
-    uses: dict[Node, int] = dict.fromkeys(roots, 1)
-    for node in topological(roots):
-        for child in children(node):
-            uses[child] = uses.get(child, 0) + 1
+    uses = use_counts(roots)
 
     def fused(node: Node) -> Node:
         if not isinstance(node, Product) or not _is_plain(node):
@@ -33,7 +30,7 @@ def fuse_elementwise(context: Context, roots: Sequence[Node]) -> list[Node]:
         inner = ref.node
         return (
             isinstance(inner, Product)
-            and uses.get(inner, 1) == 1
+            and uses[inner] <= 1
             and inner not in graph.names
             and _is_plain(inner)
             and set(ref.labels) == set(range(node.order))

@@ -16,11 +16,12 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import combinations
 
+from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref, triples
 from tensorgen.passes.cost import CostModel, merge
 from tensorgen.passes.networks import Network, Plan, Tree, members, set_of
-from tensorgen.passes.pairs import pair, tied
+from tensorgen.passes.pairs import pair
 from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.search_trees import EXACT, best_tree
 
@@ -69,7 +70,7 @@ class Contraction:
         self.cost = cost
         self.factors = list(node.factors if factors is None else factors)
         if constraints is None:
-            constraints = tied(node.constraints, node.order)
+            constraints = eliminated(node.constraints, range(node.order))
         self.pending = list(constraints)
         self.sizes = dict(enumerate(node.sizes))
         self.network = Network(

@@ -1,34 +1,13 @@
-"""Two factors as one product, and the constraints between them."""
+"""Two factors as one product."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tensorgen.ir.constraints import looked_up, solvable
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Label, Lookup, Ref, affine, triples
-
-
-def tied(constraints: Sequence[Constraint], order: int) -> list[Constraint]:
-    """Constraints in which deltas tie summed labels to each other where they can.
-
-    Of `i == p` and `i == q + 1` with an axis `i` the second becomes `p == q + 1`, so
-    that factors with p and q are multiplied entry by entry.
-    """
-    found = list(constraints)
-    for axis in range(order):
-        bearing = [
-            c for c in found if c.kind == "eq" and abs(c.form.coefficient(axis)) == 1
-        ]
-        for pivot in bearing[:1]:
-            scale = -pivot.form.coefficient(axis)
-            rest = pivot.form.substituted(axis, affine([]))
-            solved = affine([(a, c * scale) for a, c in rest.terms])
-            solved = solved._replace(const=rest.const * scale)
-            for other in bearing[1:]:
-                form = other.form.substituted(axis, solved)
-                found[found.index(other)] = Constraint("eq", form)
-    return found
+from tensorgen.ir.nodes import Constraint, Label, Lookup, Ref, triples
 
 
 def splits(s: int) -> Iterator[int]:
@@ -96,13 +75,8 @@ def _reading_order(parts: Sequence[Ref], kept: frozenset[Label]) -> list[Label]:
 
 def link_label(constraint: Constraint) -> Label | None:
     """The label that a delta through an index array is solved for."""
-    if constraint.kind != "eq":
+    form = constraint.form
+    plain = [atom for atom, _ in form.terms if not isinstance(atom, Lookup)]
+    if len(form.terms) < 2 or list(solvable(constraint)) != plain or len(plain) != 1:
         return None
-    plain = [(x, c) for x, c in constraint.form.terms if not isinstance(x, Lookup)]
-    if len(plain) != 1 or len(constraint.form.terms) < 2:
-        return None
-    ((label, coefficient),) = plain
-    inner = {
-        x for a, _ in constraint.form.terms if isinstance(a, Lookup) for x in a.labels
-    }
-    return label if abs(coefficient) == 1 and label not in inner else None
+    return plain[0] if plain[0] not in looked_up([form]) else None

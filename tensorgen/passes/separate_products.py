@@ -7,7 +7,8 @@ though the contraction inside stays shared. Summed labels connect.
 from __future__ import annotations
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Label, Node, Product, Ref
+from tensorgen.ir.groups import connected
+from tensorgen.ir.nodes import Node, Product
 from tensorgen.passes.rounds import Round
 from tensorgen.passes.views import View, grows
 
@@ -27,20 +28,16 @@ def _separated(graph: Graph, node: Node) -> Node:
     """A product with each connected group of factors as one factor."""
     if not isinstance(node, Product) or node.constraints:
         return node
-    groups: list[tuple[set[Label], list[Ref]]] = []
-    for ref in node.factors:
-        labels = {x for x in ref.labels if x >= node.order}
-        touched = [group for group in groups if group[0] & labels]
-        groups = [group for group in groups if not group[0] & labels]
-        merged = labels.union(*(group[0] for group in touched))
-        groups.append((merged, [r for group in touched for r in group[1]] + [ref]))
+    summed = [{x for x in ref.labels if x >= node.order} for ref in node.factors]
+    groups = connected(summed)
     if len(groups) < 2 or not node.inner:
         return node
     view = View(node.coefficient)
     view.sizes.update(enumerate(node.dims))
-    for summed, refs in groups:
-        if not summed:
-            view.factors.append(refs[0])
+    for labels, places in groups:
+        refs = [node.factors[k] for k in places]
+        if not labels:
+            view.factors += refs
             continue
         kept = sorted({x for _, xs in refs for x in xs if x < node.order})
         view.factors.append((graph.product(kept, refs), tuple(kept)))

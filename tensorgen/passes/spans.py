@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
+from tensorgen.ir.constraints import solvable
 from tensorgen.ir.nodes import Constraint, Label, Lookup
 from tensorgen.ir.running_sums import running_sum
 
@@ -36,10 +37,15 @@ def span(
     parts = [frozenset(factor) for factor in factors]
     scatters = False
     looked_up: set[int] = set()
-    for kind, form in constraints:
-        fixed = _fixed(form.terms, free, keep, numbers) if kind == "eq" else None
+    for constraint in constraints:
+        fixed = max(
+            (x for x in solvable(constraint) if x in free),
+            key=lambda x: (x not in keep, numbers[x], -x),  # the largest summed one
+            default=None,
+        )
         if fixed is None:
             continue
+        form = constraint.form
         free.discard(fixed)
         others = frozenset(x for x in form.labels if x != fixed)
         if any(isinstance(atom, Lookup) for atom, _ in form.terms):
@@ -62,21 +68,6 @@ def span(
         parts.append((along & needed) | {found.limit})
     terms = walked + _size(free, numbers)
     return Span(terms, terms if scatters else 0.0, gathered)
-
-
-def _fixed(
-    terms: Sequence[tuple[Label | Lookup, int]],
-    free: Collection[Label],
-    keep: Collection[Label],
-    numbers: Mapping[Label, float],
-) -> Label | None:
-    """The label that a delta is solved for: a summed one, the largest of these."""
-    found = [
-        atom
-        for atom, c in terms
-        if not isinstance(atom, Lookup) and abs(c) == 1 and atom in free
-    ]
-    return max(found, key=lambda x: (x not in keep, numbers[x], -x), default=None)
 
 
 def _size(labels: Collection[Label], numbers: Mapping[Label, float]) -> float:

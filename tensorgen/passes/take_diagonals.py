@@ -6,20 +6,10 @@ diagonal: nothing off the diagonal is computed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Label,
-    Map,
-    Node,
-    Product,
-    Ref,
-    Sum,
-    children,
-    topological,
-)
+from tensorgen.ir.nodes import Label, Map, Node, Product, Ref, Sum, use_counts
 from tensorgen.passes.context import Context
 from tensorgen.passes.limits import DIAGONAL_ROUNDS
 from tensorgen.passes.rebuild import rebuild, with_factors
@@ -41,9 +31,7 @@ def take_diagonals(context: Context, roots: Sequence[Node]) -> list[Node]:
 
 
 def _round(graph: Graph, roots: Sequence[Node]) -> list[Node]:
-    uses = Counter(c for node in topological(roots) for c in children(node))
-    kept = {*roots}
-    once = {node for node, count in uses.items() if count == 1 and node not in kept}
+    once = {node for node, count in use_counts(roots).items() if count == 1}
     return rebuild(graph, roots, lambda node: _moved(graph, node, once))
 
 

@@ -34,8 +34,8 @@ from tensorgen.arrays.places import (
     Entries,
 )
 from tensorgen.arrays.statements import Append, Let, Statement, Unpack, When
+from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ONE, ZERO, Dim
-from tensorgen.ir.nodes import index_bound
 from tensorgen.passes.stored import Link, StoredTerm
 from tensorgen.passes.views import Name, Triple
 from tensorgen.structure.methods import Body, Structure

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import (
     Map,
     Node,
@@ -95,14 +96,8 @@ def _candidates(term: Parts, cost: CostModel) -> list[Partition]:
 
 def _pieces(term: Parts) -> list[list[int]]:
     """The factors that summed labels join."""
-    found: list[tuple[set[Name], list[int]]] = []
-    for k, (_, labels) in enumerate(term.factors):
-        own = {x for x in labels if not is_axis(x)}
-        joined = [piece for piece in found if piece[0] & own]
-        found = [piece for piece in found if not piece[0] & own]
-        places = sorted([k, *(m for _, ms in joined for m in ms)])
-        found.append((own.union(*(xs for xs, _ in joined)), places))
-    return [places for _, places in found]
+    summed = [{x for x in labels if not is_axis(x)} for _, labels in term.factors]
+    return [places for _, places in connected(summed)]
 
 
 def _estimate(term: Parts, partition: Partition, cost: CostModel) -> float:

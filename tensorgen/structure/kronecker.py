@@ -8,6 +8,7 @@ from fractions import Fraction
 from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.objects import Made, Nothing, Pack, Reshape
 from tensorgen.arrays.operations import Number
+from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Node
 from tensorgen.passes.stored import StoredTerm
 from tensorgen.passes.views import Factor
@@ -31,15 +32,11 @@ def groups(structure: Structure) -> list[tuple[list[int], list[Factor]]] | None:
         return None
     if aligned(structure, terms[0]) is None:
         return None
-    groups: list[tuple[set[int], list[Factor]]] = []
-    for factor in terms[0].factors:
-        axes = {x % r for x in factor[1] if isinstance(x, int)}
-        touched = [g for g in groups if g[0] & axes]
-        groups = [g for g in groups if not g[0] & axes]
-        merged = axes.union(*(g[0] for g in touched))
-        groups.append((merged, [f for g in touched for f in g[1]] + [factor]))
-    scalars = [f for axes, fs in groups if not axes for f in fs]
-    found = [(sorted(axes), fs) for axes, fs in groups if axes]
+    whole = terms[0].factors
+    axes = [{x % r for x in labels if isinstance(x, int)} for _, labels in whole]
+    groups = [(own, [whole[k] for k in places]) for own, places in connected(axes)]
+    scalars = [f for own, fs in groups if not own for f in fs]
+    found = [(sorted(own), fs) for own, fs in groups if own]
     if not found:
         return None
     found[0] = (found[0][0], found[0][1] + scalars)

@@ -16,8 +16,9 @@ from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.objects import Attribute, Extent, Pack
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.statements import Let, Return, Statement, Unpack, operands, reads
+from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Input, Node, Size, index_bound, topological
+from tensorgen.ir.nodes import Input, Node, Size, topological
 from tensorgen.lower import lower
 from tensorgen.operators.printer import equation
 from tensorgen.passes.context import Context

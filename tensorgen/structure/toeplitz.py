@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.objects import Made
+from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -163,12 +164,8 @@ def _moved(node: Product, shifts: Sequence[int]) -> dict[int, int] | None:
             break
         label, inverse = solved
         moved[label] = sum(c * _shift(atom, moved) for atom, c in inverse.terms)
-        reach = inverse.bounds(sizes)
-        if moved[label] and not (
-            reach is not None
-            and reach[0].is_nonnegative()
-            and (sizes[label] - 1 - reach[1]).is_nonnegative()
-        ):
+        whole = (ZERO, sizes[label])
+        if moved[label] and not Ranges.of(sizes).contain(inverse, whole):
             return None
     moved = {**dict.fromkeys(sizes, 0), **moved}
     for form in forms:

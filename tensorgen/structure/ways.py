@@ -13,6 +13,7 @@ from tensorgen.arrays.operations import Number
 from tensorgen.arrays.statements import Statement
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Node
 from tensorgen.passes.stored import StoredTerm
 from tensorgen.passes.views import Name
@@ -86,15 +87,11 @@ def ties_rows(structure: Structure, term: StoredTerm) -> bool:
 
     Entries of index arrays do, where they are those of one element.
     """
-    groups: list[set[Name]] = [{tie.first, tie.second} for tie in term.ties]
-    for link in term.links:
-        own: set[Name] = {link.axis, *link.labels}
-        touched = [group for group in groups if group & own]
-        groups = [group for group in groups if not group & own]
-        groups.append(own.union(*touched))
+    tied: list[set[Name]] = [{tie.first, tie.second} for tie in term.ties]
+    tied += [{link.axis, *link.labels} for link in term.links]
     return any(
         min(axes) < structure.rows <= max(axes)
-        for group in groups
+        for group, _ in connected(tied)
         if (axes := [x for x in group if isinstance(x, int)])
     )
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations
 
+from tensorgen.ir.constraints import is_light
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -23,7 +24,6 @@ from tensorgen.ir.nodes import (
     Ref,
     Sum,
     constant_value,
-    is_light,
     triples,
 )
 from tensorgen.operators.calls import apply as call

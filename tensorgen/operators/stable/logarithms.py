@@ -6,16 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from tensorgen.ir.constraints import is_light
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Call,
-    Product,
-    Ref,
-    Sum,
-    constant_value,
-    is_light,
-    triples,
-)
+from tensorgen.ir.nodes import Call, Product, Ref, Sum, constant_value, triples
 from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.scalar import apply, times, total

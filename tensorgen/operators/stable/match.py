@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from tensorgen.ir.constraints import is_light
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Call,
-    Map,
-    Product,
-    Ref,
-    Sum,
-    Term,
-    constant_value,
-    is_light,
-)
+from tensorgen.ir.nodes import Call, Map, Product, Ref, Sum, Term, constant_value
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.differences import factors_of

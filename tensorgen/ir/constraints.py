@@ -1,0 +1,343 @@
+"""The algebra of deltas and indicators: bounds, solving, normal form, simplifying.
+
+A delta is solved for an atom with coefficient 1 or -1. Who asks says which atoms may
+be solved for, which he prefers, and what becomes of the range of a label that goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+from typing import Literal
+
+from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.effort import Effort
+from tensorgen.ir.nodes import (
+    Affine,
+    Atom,
+    Constraint,
+    Input,
+    Label,
+    Lookup,
+    Node,
+    Product,
+    affine,
+)
+
+Interval = tuple[Dim, Dim]  # half-open, like a range
+
+
+@dataclass
+class Ranges:
+    """The interval of each label, and what is known of sizes.
+
+    `facts` are polynomials that the caller promises to be nonnegative.
+    """
+
+    intervals: dict[Label, Interval]
+    facts: Sequence[Dim] = ()
+
+    @classmethod
+    def of(cls, sizes: Mapping[Label, Dim], facts: Sequence[Dim] = ()) -> Ranges:
+        """Return the ranges of labels that all start at 0."""
+        return cls({label: (ZERO, dim) for label, dim in sizes.items()}, facts)
+
+    def holds(self, size: Dim) -> bool:
+        """Whether a size is provably nonnegative."""
+        return size.is_nonnegative() or any(
+            (size - fact).is_nonnegative() for fact in self.facts
+        )
+
+    def bounds(self, form: Affine) -> Interval | None:
+        """The least and greatest value of a form, where index arrays state theirs."""
+        low = high = form.const
+        for atom, c in form.terms:
+            if isinstance(atom, Lookup):
+                bound = index_bound(atom.node)
+                if bound is None:
+                    return None
+                first, stop = ZERO, bound
+            else:
+                first, stop = self.intervals[atom]
+            ends = first * c, (stop - 1) * c
+            low, high = low + ends[c < 0], high + ends[c > 0]
+        return low, high
+
+    def contain(self, form: Affine, interval: Interval) -> bool:
+        """Whether a form provably keeps to an interval."""
+        reach = self.bounds(form)
+        if reach is None:
+            return False
+        above = self.holds(reach[0] - interval[0])
+        return above and self.holds(interval[1] - 1 - reach[1])
+
+
+# Forms
+
+
+def looked_up(forms: Iterable[Affine]) -> set[Label]:
+    """The labels at which forms take entries of index arrays."""
+    atoms = (atom for form in forms for atom, _ in form.terms)
+    return {x for atom in atoms if isinstance(atom, Lookup) for x in atom.labels}
+
+
+def solved(form: Affine, atom: Atom) -> Affine:
+    """What `form == 0` says of an atom whose coefficient is 1 or -1."""
+    c = form.coefficient(atom)
+    rest = tuple((a, -c * d) for a, d in form.terms if a != atom)
+    return Affine(rest, form.const * -c)
+
+
+# Constraints
+
+
+def within(form: Affine, interval: Interval) -> list[Constraint]:
+    """The two indicators that keep a form to an interval."""
+    low, stop = interval
+    minus = tuple((a, -c) for a, c in form.terms)
+    return [
+        Constraint("ge", Affine(form.terms, form.const - low)),
+        Constraint("ge", Affine(minus, stop - 1 - form.const)),
+    ]
+
+
+def solvable(constraint: Constraint) -> Iterator[Label]:
+    """The labels that a delta may be solved for; none of an indicator."""
+    if constraint.kind == "eq":
+        for atom, c in constraint.form.terms:
+            if abs(c) == 1 and not isinstance(atom, Lookup):
+                yield atom
+
+
+def eliminated(
+    constraints: Sequence[Constraint], atoms: Iterable[Atom]
+) -> list[Constraint]:
+    """The constraints with each atom, where it can be, in one of them only.
+
+    Gauss and Jordan: a delta is solved for one atom at most, the first that it has.
+    Ranges stay as they are: every atom still stands in its delta.
+    """
+    found = list(constraints)
+    pivots: set[int] = set()
+    for atom in atoms:
+        for pivot, (kind, form) in enumerate(found):
+            unit = abs(form.coefficient(atom)) == 1
+            if kind == "eq" and unit and pivot not in pivots:
+                break
+        else:
+            continue
+        pivots.add(pivot)
+        value = solved(form, atom)
+        found = [
+            (
+                Constraint(c.kind, c.form.substituted(atom, value))
+                if k != pivot and c.form.coefficient(atom)
+                else c
+            )
+            for k, c in enumerate(found)
+        ]
+    return found
+
+
+def normal(constraint: Constraint) -> Constraint:
+    """A constraint with ordered atoms; a delta in lowest terms, its first positive.
+
+    Constraints that are equal then say the same, whoever has written them.
+    """
+    kind, form = constraint
+    terms, const = tuple(sorted(form.terms, key=atom_key)), form.const
+    if kind == "eq" and terms:
+        divisor, constant = gcd(*(c for _, c in terms)), const.constant
+        if divisor > 1 and constant is not None and not constant % divisor:
+            const = Dim.of(constant // divisor)
+            terms = tuple((a, c // divisor) for a, c in terms)
+        if terms[0][1] < 0:
+            terms, const = tuple((a, -c) for a, c in terms), -const
+    return Constraint(kind, Affine(terms, const))
+
+
+def atom_key(term: tuple[Atom, int]) -> tuple[int, ...]:
+    """The order of atoms in a form: labels, then lookups."""
+    atom = term[0]
+    if isinstance(atom, Lookup):
+        return (1, atom.node.serial, *atom.labels)
+    return (0, atom)
+
+
+# Nodes
+
+
+def is_light(node: Node) -> bool:
+    """Whether a node is a product that costs nothing to look through.
+
+    It scales, transposes, slices, broadcasts or spreads at most one node: every
+    summed label is fixed by a delta of its own.
+    """
+    if not isinstance(node, Product) or len(node.factors) > 1:
+        return False
+    fixed: set[Label] = set()
+    for constraint in node.constraints:
+        summed = [x for x in solvable(constraint) if x >= node.order]
+        fixed.update(summed[:1])
+    return len(fixed) == len(node.inner)
+
+
+def index_bound(node: Node) -> Dim | None:
+    """The bound of the entries of an index array or of a part of one, else None."""
+    if isinstance(node, Input):
+        return node.index
+    if isinstance(node, Product) and node.coefficient == 1 and len(node.factors) == 1:
+        return index_bound(node.factors[0].node) if is_light(node) else None
+    return None
+
+
+# Systems
+
+
+class System:
+    """The constraints of a product, simplified until no rule fires.
+
+    `sizes` are those of all labels, of which those that go are removed; `names` says
+    what the labels of factors have become. The labels `out` of the result stay.
+    """
+
+    def __init__(
+        self,
+        constraints: Iterable[Constraint],
+        sizes: dict[Label, Dim],
+        out: Sequence[Label],
+        inside: Iterable[Label],
+    ) -> None:
+        """Take constraints on labels of a result and labels `inside` of factors."""
+        self.constraints = list(constraints)
+        self.sizes = sizes
+        self.ranges = Ranges.of(sizes)
+        self.out = out
+        self.names = {label: label for label in inside}
+
+    def simplify(self, effort: Effort) -> bool:
+        """Apply the delta rules until none fires; False where no label fits.
+
+        Substitution removes a label; everything else removes a constraint. So there
+        are at most as many rounds as labels and constraints together.
+        """
+        fired = True
+        while fired:
+            effort.spend(2 * len(self.constraints))
+            # One order of atoms, or equal constraints would stand side by side.
+            self.constraints = list(map(normal, self.constraints))
+            kept: dict[Constraint, None] = {}
+            for constraint in self.constraints:
+                reduced = self._reduced(constraint)
+                if reduced is False:
+                    return False
+                if reduced is not None:
+                    kept[reduced] = None
+            self.constraints = list(kept)
+            fired = any(self._rename(c) or self._eliminate(c) for c in kept)
+            fired = fired or self._solve()
+        return True
+
+    def _reduced(self, constraint: Constraint) -> Constraint | Literal[False] | None:
+        """None where ranges imply the constraint, False where they refute it."""
+        kind, form = constraint
+        constant = form.const.constant
+        divisor = gcd(*(c for _, c in form.terms))
+        if constant is not None and not form.terms:
+            holds = constant == 0 if kind == "eq" else constant >= 0
+            return None if holds else False
+        if constant is not None and kind == "eq" and constant % divisor:
+            return False
+        reach = self.ranges.bounds(form)
+        if reach is not None:
+            low, high = reach
+            if kind == "ge" and (low.is_nonnegative() or self._implied(form)):
+                return None
+            # Empty ranges make a sum empty anyway, so a refuted constraint is zero.
+            if (-high).is_positive() or (kind == "eq" and low.is_positive()):
+                return False
+        return constraint
+
+    def _implied(self, form: Affine) -> bool:
+        """Whether a delta makes `form >= 0` hold, by what it says of one atom."""
+        for kind, delta in self.constraints:
+            for atom, c in delta.terms if kind == "eq" else ():
+                if abs(c) == 1 and form.coefficient(atom):
+                    reach = self.ranges.bounds(
+                        form.substituted(atom, solved(delta, atom))
+                    )
+                    if reach is not None and reach[0].is_nonnegative():
+                        return True
+        return False
+
+    def _rename(self, constraint: Constraint) -> bool:
+        """Unify the two labels of a plain delta `a == b` of equal dims."""
+        pair = list(solvable(constraint))
+        if len(pair) != 2 or self.sizes[pair[0]] != self.sizes[pair[1]]:
+            return False
+        a, b = pair
+        if constraint.form != affine([(a, 1), (b, -1)]):
+            return False
+        if a not in self.out or b not in self.out:
+            gone, kept = (a, b) if a not in self.out else (b, a)
+            self._replace(gone, kept)
+            del self.sizes[gone]
+            return True
+        # Both are axes of the result: keep the delta, use the first label elsewhere.
+        first, second = sorted((a, b), key=self.out.index)
+        others = [c for c in self.constraints if c != constraint]
+        if second not in self.names.values() and not any(
+            second in c.form.labels for c in others
+        ):
+            return False
+        self._replace(second, first)
+        self.constraints.append(constraint)
+        return True
+
+    def _replace(self, gone: Label, kept: Label) -> None:
+        def name(label: Label) -> Label:
+            return kept if label == gone else label
+
+        self.names = {label: name(now) for label, now in self.names.items()}
+        renamed = [Constraint(c.kind, c.form.renamed(name)) for c in self.constraints]
+        self.constraints = list(dict.fromkeys(renamed))
+
+    def _eliminate(self, constraint: Constraint) -> bool:
+        """Solve a delta for a summed label that stands in constraints alone.
+
+        Its range becomes two indicators, which vanish where they are implied.
+        """
+        used = looked_up(c.form for c in self.constraints)
+        used.update(self.out, self.names.values())
+        for label in solvable(constraint):
+            if label not in used:
+                value = solved(constraint.form, label)
+                self.constraints = [
+                    Constraint(c.kind, c.form.substituted(label, value))
+                    for c in self.constraints
+                    if c != constraint
+                ]
+                self.constraints += within(value, (ZERO, self.sizes.pop(label)))
+                return True
+        return False
+
+    def _solve(self) -> bool:
+        """Let every summed label stand in one delta at most.
+
+        `delta(i, k) * delta(j, k)` becomes `delta(i, j) * delta(i, k)`, so that what a
+        product says of the axes of its result stands in deltas of their own; so do two
+        deltas with one entry of an index array. A second round changes nothing.
+        """
+        lookups: set[Lookup] = {
+            atom
+            for c in self.constraints
+            for atom, _ in c.form.terms
+            if isinstance(atom, Lookup)
+        }
+        # The order must not depend on what an earlier round has written where.
+        ordered = sorted(lookups, key=lambda atom: (atom.node.serial, atom.labels))
+        summed = sorted(set(self.sizes) - set(self.out))
+        before = self.constraints
+        self.constraints = eliminated(self.constraints, [*summed, *ordered])
+        return list(map(normal, self.constraints)) != before
