@@ -281,6 +281,10 @@ class Graph:
 
     # Interning
 
+    def better_factors(self, factors: tuple[Ref, ...]) -> list[Ref] | None:
+        """Return the factors of a product in a stable form, where there is one."""
+        return self.rewrites.product(self, factors) if self.rewrites else None
+
     def intern_product(
         self,
         dims: tuple[Dim, ...],

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, Protocol, cast
 
 from tensorgen.ir.constraints import System, is_light, normal
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.effort import Effort
 from tensorgen.ir.nodes import (
     Atom,
     Constraint,
@@ -20,14 +21,36 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.vanish import implied
 
-if TYPE_CHECKING:
-    from tensorgen.ir.graph import Graph
+
+class Maker(Protocol):
+    """What a product under construction asks of the graph that it becomes a node of."""
+
+    effort: Effort
+
+    def size(self, value: Dim) -> Node:
+        """Return a dim as a number."""
+
+    def zeros(self, dims: Sequence[Dim]) -> Node:
+        """Return an array of zeros."""
+
+    def better_factors(self, factors: tuple[Ref, ...]) -> list[Ref] | None:
+        """Return the factors in a stable form, where there is one."""
+
+    def intern_product(
+        self,
+        dims: tuple[Dim, ...],
+        coefficient: Fraction,
+        factors: Sequence[Ref],
+        constraints: Sequence[Constraint],
+        inner: Mapping[int, Dim],
+    ) -> Node:
+        """Intern a product that is in normal form but for the names of its labels."""
 
 
 class ProductBuilder:
     """One product under construction, over integer labels of its own."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Maker) -> None:
         """Start with nothing; `build` fills the state once."""
         self.graph = graph
         self.coefficient = Fraction(1)
@@ -127,8 +150,7 @@ class ProductBuilder:
         if not self.coefficient:
             return self.graph.zeros(dims)
         self._count_unused()
-        rewrites, found = self.graph.rewrites, tuple(self.factors)
-        better = rewrites.product(self.graph, found) if rewrites else None
+        better = self.graph.better_factors(tuple(self.factors))
         if better is not None:
             self.factors = []
             for node, labels in better:
