@@ -300,7 +300,7 @@ class System:
             return kept if label == gone else label
 
         self.names = {label: name(now) for label, now in self.names.items()}
-        renamed = [Constraint(c.kind, c.form.renamed(name)) for c in self.constraints]
+        renamed = (constraint.renamed(name) for constraint in self.constraints)
         self.constraints = list(dict.fromkeys(renamed))
 
     def _eliminate(self, constraint: Constraint) -> bool:

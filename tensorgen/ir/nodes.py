@@ -109,6 +109,10 @@ class Constraint(NamedTuple):
     kind: Literal["eq", "ge"]
     form: Affine
 
+    def renamed(self, name: Callable[[Label], Label]) -> Constraint:
+        """Return the constraint with every label replaced."""
+        return Constraint(self.kind, self.form.renamed(name))
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Input(BaseNode):
@@ -155,6 +159,11 @@ class Product(BaseNode):
     def sizes(self) -> tuple[Dim, ...]:
         """The dim of every label."""
         return self.dims + self.inner
+
+    @property
+    def pattern(self) -> tuple[object, ...]:
+        """What all multiples of a product have in common."""
+        return self.dims, self.factors, self.constraints, self.inner
 
 
 class Term(NamedTuple):
