@@ -6,12 +6,13 @@ is stored with its axes turned is `g` too. Texts say so: a reader knows `t` and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import permutations
 from typing import NamedTuple
 
-from tensorgen.ir.nodes import Constraint, Label, Node, Product
+from tensorgen.ir.constraints import normal
+from tensorgen.ir.nodes import Label, Node, Product
 
 AXES = 5
 """The most labels of a product of which all orders are tried."""
@@ -96,14 +97,4 @@ def _body(node: Product, place: Iterable[Label]) -> tuple[object, ...]:
     """The factors and constraints of a product in labels of other names."""
     name = dict(enumerate(place)).__getitem__
     factors = sorted((f.serial, *map(name, labels)) for f, labels in node.factors)
-    return factors, frozenset(_form(c, name) for c in node.constraints)
-
-
-def _form(constraint: Constraint, name: Callable[[Label], Label]) -> object:
-    """A constraint as something to compare: equal to zero, it has no sign."""
-    form = constraint.form.renamed(name)
-    signs = (1, -1) if constraint.kind == "eq" else (1,)
-    return constraint.kind, frozenset(
-        (frozenset((atom, sign * c) for atom, c in form.terms), form.const * sign)
-        for sign in signs
-    )
+    return factors, frozenset(normal(c.renamed(name)) for c in node.constraints)

@@ -84,9 +84,7 @@ def looked_up(forms: Iterable[Affine]) -> set[Label]:
 
 def solved(form: Affine, atom: Atom) -> Affine:
     """What `form == 0` says of an atom whose coefficient is 1 or -1."""
-    c = form.coefficient(atom)
-    rest = tuple((a, -c * d) for a, d in form.terms if a != atom)
-    return Affine(rest, form.const * -c)
+    return form.without(atom).scaled(-form.coefficient(atom))
 
 
 # Constraints
@@ -95,11 +93,7 @@ def solved(form: Affine, atom: Atom) -> Affine:
 def within(form: Affine, interval: Interval) -> list[Constraint]:
     """The two indicators that keep a form to an interval."""
     low, stop = interval
-    minus = tuple((a, -c) for a, c in form.terms)
-    return [
-        Constraint("ge", Affine(form.terms, form.const - low)),
-        Constraint("ge", Affine(minus, stop - 1 - form.const)),
-    ]
+    return [Constraint("ge", form - low), Constraint("ge", -form + (stop - 1))]
 
 
 def solvable(constraint: Constraint) -> Iterator[Label]:
@@ -146,15 +140,15 @@ def normal(constraint: Constraint) -> Constraint:
     Constraints that are equal then say the same, whoever has written them.
     """
     kind, form = constraint
-    terms, const = tuple(sorted(form.terms, key=atom_key)), form.const
-    if kind == "eq" and terms:
-        divisor, constant = gcd(*(c for _, c in terms)), const.constant
+    form = Affine(tuple(sorted(form.terms, key=atom_key)), form.const)
+    if kind == "eq" and form.terms:
+        divisor, constant = gcd(*(c for _, c in form.terms)), form.const.constant
         if divisor > 1 and constant is not None and not constant % divisor:
-            const = Dim.of(constant // divisor)
-            terms = tuple((a, c // divisor) for a, c in terms)
-        if terms[0][1] < 0:
-            terms, const = tuple((a, -c) for a, c in terms), -const
-    return Constraint(kind, Affine(terms, const))
+            terms = tuple((a, c // divisor) for a, c in form.terms)
+            form = Affine(terms, Dim.of(constant // divisor))
+        if form.terms[0][1] < 0:
+            form = -form
+    return Constraint(kind, form)
 
 
 def atom_key(term: tuple[Atom, int]) -> tuple[int, ...]:
@@ -300,7 +294,7 @@ class System:
             return kept if label == gone else label
 
         self.names = {label: name(now) for label, now in self.names.items()}
-        renamed = [Constraint(c.kind, c.form.renamed(name)) for c in self.constraints]
+        renamed = (constraint.renamed(name) for constraint in self.constraints)
         self.constraints = list(dict.fromkeys(renamed))
 
     def _eliminate(self, constraint: Constraint) -> bool:

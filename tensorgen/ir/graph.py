@@ -161,6 +161,13 @@ class Graph:
         axes = range(node.order)
         return self.product(axes, [(node, axes)], coefficient=coefficient)
 
+    def unscaled(self, node: Product) -> Node:
+        """Return a product, which is not zero, without its coefficient."""
+        return self._intern(
+            *(Product, node.dims, Fraction(1)),
+            *(node.factors, node.constraints, node.inner),
+        )
+
     def permute(self, node: Node, axes: Sequence[int]) -> Node:
         """Return `node` with axes in the order `axes`, as `np.transpose` does."""
         return self.product(axes, [(node, range(node.order))])
@@ -299,10 +306,7 @@ class Graph:
         named = [Ref(n, tuple(names[x] for x in labels)) for n, labels in factors]
         named.sort(key=lambda ref: (ref.node.serial, ref.labels))
         deltas = sorted(
-            (
-                normal(Constraint(c.kind, c.form.renamed(names.__getitem__)))
-                for c in constraints
-            ),
+            (normal(c.renamed(names.__getitem__)) for c in constraints),
             key=constraint_key,
         )
         sizes = {names[label]: dim for label, dim in inner.items()}
@@ -376,18 +380,10 @@ class Graph:
         """Take the coefficient out of a term, and its mere broadcasting."""
         node, labels = ref
         if isinstance(node, Product):
-            coefficient *= node.coefficient
-            if node.coefficient not in (0, 1):
-                node = self._intern(
-                    Product,
-                    node.dims,
-                    Fraction(1),
-                    node.factors,
-                    node.constraints,
-                    node.inner,
-                )
             if is_zero(node):
                 return Fraction(0), ref
+            coefficient *= node.coefficient
+            node = self.unscaled(node)
         return coefficient, self._narrow(Ref(node, labels))
 
 

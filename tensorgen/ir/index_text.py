@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved
-from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.forms import AffineForm
 from tensorgen.ir.nodes import Affine, Constraint, Input, Label, Lookup, Node, Product
 
 LETTERS = "ijklmnpqrstuvwabcdefgh"
 
 
-class Index(NamedTuple):
+class Index(AffineForm[str]):
     """An affine form of letters, which may stand where one index stands."""
 
-    terms: tuple[tuple[str, int], ...]
-    const: Dim = ZERO
-
-    @classmethod
-    def letter(cls, name: str) -> Index:
-        """Return the index that is one letter."""
-        return cls(((name, 1),))
+    __slots__ = ()
 
     def __str__(self) -> str:
         return _signed_text([*self.terms, *_dim_terms(self.const)])
@@ -46,17 +40,14 @@ def letters(taken: Iterable[str]) -> Iterator[str]:
 
 def combine(form: Affine, at: Mapping[Label, Index]) -> Index:
     """Write a form of labels in the letters of `at`."""
-    total: dict[str, int] = {}
-    const = form.const
+    total = Index.constant(form.const)
     for atom, scale in form.terms:
         if isinstance(atom, Lookup):
-            index = Index.letter(_entry(atom.node, [at[x] for x in atom.labels]))
+            index = Index.atom(_entry(atom.node, [at[x] for x in atom.labels]))
         else:
             index = at[atom]
-        for name, c in index.terms:
-            total[name] = total.get(name, 0) + scale * c
-        const = const + index.const * scale
-    return Index(tuple((name, c) for name, c in total.items() if c), const)
+        total += index.scaled(scale)
+    return total
 
 
 def _entry(node: Node, at: Sequence[Index]) -> str:

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias, assert_never
 
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.forms import AffineForm
 
 Label = int
 
@@ -52,11 +53,10 @@ class Lookup(NamedTuple):
 Atom = Label | Lookup
 
 
-class Affine(NamedTuple):
-    """The affine form `sum(coefficient * atom) + const` of labels."""
+class Affine(AffineForm[Atom]):
+    """An affine form of labels and of entries of index arrays."""
 
-    terms: tuple[tuple[Atom, int], ...]
-    const: Dim
+    __slots__ = ()
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -71,7 +71,7 @@ class Affine(NamedTuple):
 
     def renamed(self, name: Callable[[Label], Label]) -> Affine:
         """Return the form with every label replaced, merging equal atoms."""
-        return affine(
+        terms = (
             (
                 (
                     Lookup(atom.node, tuple(map(name, atom.labels)))
@@ -81,26 +81,11 @@ class Affine(NamedTuple):
                 coefficient,
             )
             for atom, coefficient in self.terms
-        )._replace(const=self.const)
-
-    def coefficient(self, label: Atom) -> int:
-        """The coefficient of an atom."""
-        return next((c for atom, c in self.terms if atom == label), 0)
-
-    def substituted(self, label: Atom, form: Affine) -> Affine:
-        """Return the form with an atom replaced by `form`."""
-        scale = self.coefficient(label)
-        rest = [t for t in self.terms if t[0] != label]
-        merged = affine(rest + [(a, scale * c) for a, c in form.terms])
-        return merged._replace(const=self.const + form.const * scale)
+        )
+        return self.of(terms, self.const)
 
 
-def affine(terms: Iterable[tuple[Atom, int]], const: Dim | int = 0) -> Affine:
-    """Return an affine form with equal atoms merged and zeros dropped."""
-    total: dict[Atom, int] = {}
-    for atom, coefficient in terms:
-        total[atom] = total.get(atom, 0) + coefficient
-    return Affine(tuple((a, c) for a, c in total.items() if c), Dim.of(const))
+affine = Affine.of
 
 
 class Constraint(NamedTuple):
@@ -108,6 +93,10 @@ class Constraint(NamedTuple):
 
     kind: Literal["eq", "ge"]
     form: Affine
+
+    def renamed(self, name: Callable[[Label], Label]) -> Constraint:
+        """Return the constraint with every label replaced."""
+        return Constraint(self.kind, self.form.renamed(name))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -155,6 +144,11 @@ class Product(BaseNode):
     def sizes(self) -> tuple[Dim, ...]:
         """The dim of every label."""
         return self.dims + self.inner
+
+    @property
+    def pattern(self) -> tuple[object, ...]:
+        """What all multiples of a product have in common."""
+        return self.dims, self.factors, self.constraints, self.inner
 
 
 class Term(NamedTuple):

@@ -33,6 +33,9 @@ class Maker(Protocol):
     def zeros(self, dims: Sequence[Dim]) -> Node:
         """Return an array of zeros."""
 
+    def unscaled(self, node: Product) -> Node:
+        """Return a product, which is not zero, without its coefficient."""
+
     def better_factors(self, factors: tuple[Ref, ...]) -> list[Ref] | None:
         """Return the factors in a stable form, where there is one."""
 
@@ -129,18 +132,10 @@ class ProductBuilder:
                     names[node.order + k] = self._fresh(dim)
                 for inner, axes in node.factors:
                     self._add(inner, tuple(names[a] for a in axes))
-                for constraint in node.constraints:
-                    form = constraint.form.renamed(names.__getitem__)
-                    self.constraints.append(Constraint(constraint.kind, form))
+                name = names.__getitem__
+                self.constraints += [c.renamed(name) for c in node.constraints]
                 return
-            if node.coefficient != 1:
-                node = self.graph.intern_product(
-                    node.dims,
-                    Fraction(1),
-                    node.factors,
-                    node.constraints,
-                    {node.order + k: d for k, d in enumerate(node.inner)},
-                )
+            node = self.graph.unscaled(node)
         self.factors.append(Ref(node, labels))
 
     def _finish(self) -> Node:
@@ -167,10 +162,7 @@ class ProductBuilder:
         summed = sorted(x for x in self._mentioned() if x not in position)
         position.update({label: rank + k for k, label in enumerate(summed)})
         factors = [Ref(n, tuple(position[x] for x in xs)) for n, xs in self.factors]
-        constraints = [
-            Constraint(c.kind, c.form.renamed(position.__getitem__))
-            for c in self.constraints
-        ]
+        constraints = [c.renamed(position.__getitem__) for c in self.constraints]
         inner = {position[label]: self.sizes[label] for label in summed}
         return self.graph.intern_product(
             dims, self.coefficient, factors, constraints, inner

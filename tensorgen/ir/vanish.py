@@ -35,8 +35,7 @@ def implied(factor: Ref) -> Iterator[Constraint]:
     for node, labels in masks_of(factor):
         if isinstance(node, Product) and not node.inner:
             for constraint in node.constraints:
-                form = constraint.form.renamed(labels.__getitem__)
-                yield Constraint(constraint.kind, form)
+                yield constraint.renamed(labels.__getitem__)
 
 
 def _used(arg: Ref, use: Ref) -> Ref:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from tensorgen.errors import Span
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.forms import AffineForm
 from tensorgen.ir.nodes import Node
 
 
@@ -34,46 +34,10 @@ class Entry(NamedTuple):
 Atom = Index | Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """`sum(coefficient * atom) + const`, without zeros and repeated atoms."""
+class Form(AffineForm[Atom]):
+    """An affine form of indices and of entries of index arrays."""
 
-    terms: tuple[tuple[Atom, int], ...]
-    const: Dim
-
-    @classmethod
-    def of(cls, terms: Iterable[tuple[Atom, int]], const: Dim | int = 0) -> Form:
-        """Collect the terms."""
-        total: dict[Atom, int] = {}
-        for atom, coefficient in terms:
-            total[atom] = total.get(atom, 0) + coefficient
-        return cls(tuple((a, c) for a, c in total.items() if c), Dim.of(const))
-
-    @classmethod
-    def atom(cls, atom: Atom) -> Form:
-        """Return the form that is an index or an entry."""
-        return cls(((atom, 1),), Dim())
-
-    @classmethod
-    def constant(cls, value: Dim | int) -> Form:
-        """Return a form without atoms."""
-        return cls((), Dim.of(value))
-
-    def __add__(self, other: Form | Dim | int) -> Form:
-        if isinstance(other, Form):
-            return Form.of((*self.terms, *other.terms), self.const + other.const)
-        return Form(self.terms, self.const + other)
-
-    def __neg__(self) -> Form:
-        return self.scaled(-1)
-
-    def __sub__(self, other: Form | Dim | int) -> Form:
-        return self + -other
-
-    def scaled(self, factor: int) -> Form:
-        """Return the form times an integer."""
-        terms = ((atom, factor * c) for atom, c in self.terms)
-        return Form.of(terms, self.const * factor)
+    __slots__ = ()
 
     @property
     def indices(self) -> tuple[Index, ...]:
@@ -88,16 +52,6 @@ class Form:
             inside = (atom,) if isinstance(atom, Index) else atom.indices
             found.update(dict.fromkeys(inside))
         return tuple(found)
-
-    def coefficient(self, atom: Atom) -> int:
-        """The coefficient of an atom."""
-        return next((c for a, c in self.terms if a == atom), 0)
-
-    def substituted(self, index: Index, form: Form) -> Form:
-        """Return the form with `index` replaced."""
-        scale = self.coefficient(index)
-        rest = Form.of(((a, c) for a, c in self.terms if a != index), self.const)
-        return rest + form.scaled(scale)
 
     def __str__(self) -> str:
         text = ""

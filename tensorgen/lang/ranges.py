@@ -140,8 +140,7 @@ class Ranges(Facts):
         highs: list[tuple[Dim, Position | None]] = []
         for limit, position in limits:
             scale = limit.coefficient(index)
-            rest = Form.of(((a, c) for a, c in limit.terms if a != index), limit.const)
-            least = self.least(rest, known)
+            least = self.least(limit.without(index), known)
             # scale * index + least >= 0
             quotient = floor_divided(least, abs(scale))
             if quotient is None:

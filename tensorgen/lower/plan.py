@@ -202,8 +202,7 @@ class Plan:
             if not isinstance(node, Product) or node.constraints:
                 continue
             if node.inner or len(node.factors) > 1:
-                key = (node.dims, node.factors, node.inner)
-                alike.setdefault(key, []).append(node)
+                alike.setdefault(node.pattern, []).append(node)
         found: dict[Node, tuple[Fraction, Product]] = {}
         for group in alike.values():
             best = min(group, key=self._rank)

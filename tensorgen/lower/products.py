@@ -31,6 +31,7 @@ from tensorgen.lower.running_sums import take_running_sums
 from tensorgen.lower.scatter import Write
 from tensorgen.lower.solve_systems import solve
 from tensorgen.lower.values import Values
+from tensorgen.operators.symmetry import flat
 
 
 class ProductLowering:
@@ -243,17 +244,11 @@ class ProductLowering:
 def is_symmetric(node: Product) -> bool:
     """Whether a contraction is a matrix that equals its transpose, as `X.T @ X` is.
 
-    Elementwise products among the factors are looked into, one level deep.
+    Products among the factors are looked into.
     """
     if node.order != 2 or not node.inner or len(node.factors) != 2:
         return False
-    parts: list[Ref] = []
-    for inner, labels in node.factors:
-        flat = isinstance(inner, Product) and not (inner.inner or inner.constraints)
-        if isinstance(inner, Product) and flat:
-            parts += [Ref(n, tuple(labels[a] for a in xs)) for n, xs in inner.factors]
-        else:
-            parts.append(Ref(inner, labels))
+    parts, _ = flat(node)
     swap = {0: 1, 1: 0}
     turned = [Ref(n, tuple(swap.get(x, x) for x in labels)) for n, labels in parts]
     return sorted(map(_key, parts)) == sorted(map(_key, turned))

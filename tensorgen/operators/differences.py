@@ -108,9 +108,7 @@ def factors_of(term: Term) -> Factors | None:
         if node.inner:
             return None
         at = labels.__getitem__
-        found.constraints = tuple(
-            Constraint(c.kind, c.form.renamed(at)) for c in node.constraints
-        )
+        found.constraints = tuple(c.renamed(at) for c in node.constraints)
         found.sizes = dict(zip(labels, node.dims, strict=True))
         _collect_factors(found, Ref(node, labels), Fraction(1), DEPTH)
     else:

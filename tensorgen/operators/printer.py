@@ -127,7 +127,7 @@ class _Printer:
     def axes(self, node: Node) -> list[Index]:
         """The letters of a node's own axes."""
         pool = letters(self.taken)
-        return [Index.letter(next(pool)) for _ in node.dims]
+        return [Index.atom(next(pool)) for _ in node.dims]
 
     def line(self, node: Node) -> str:
         """A node with its name, shape and body."""
@@ -213,7 +213,7 @@ class _Printer:
         for label in range(node.order, len(node.sizes)):
             if label not in solved:
                 summed.append(next(pool))
-                indices[label] = Index.letter(summed[-1])
+                indices[label] = Index.atom(summed[-1])
         for label, form in reversed(solved.items()):
             indices[label] = combine(form, indices)
         over, under = [], []
@@ -312,7 +312,7 @@ class _Printer:
         pool = letters(self.taken)
         for axis in range(arg.order):
             same = arg.order == len(at)
-            index = next(kept) if same or axis not in axes else Index.letter(next(pool))
+            index = next(kept) if same or axis not in axes else Index.atom(next(pool))
             inside.append(index)
             if axis in axes:
                 bound.append(str(index))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 
+from tensorgen.ir.constraints import normal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
-    Affine,
     Call,
     Constraint,
     Input,
@@ -95,8 +96,9 @@ class Symmetry:
         shapes = [(node.factors, node.sizes), flat(node)]
         for factors, sizes in shapes[: 1 + (shapes[0] != shapes[1])]:
             for renaming in _involutions(node.order, sizes, swap):
-                constraints = [_turned(c, renaming) for c in node.constraints]
-                if set(constraints) != {_turned(c, {}) for c in node.constraints}:
+                name = partial(_image, renaming)
+                turned = {normal(c.renamed(name)) for c in node.constraints}
+                if turned != set(node.constraints):
                     continue
                 sign = self._refs(factors, renaming, depth)
                 if sign is not None:
@@ -170,7 +172,11 @@ def _renaming(swap: Swap) -> dict[Label, Label]:
 
 
 def _renamed(ref: Ref, renaming: Mapping[Label, Label]) -> Ref:
-    return Ref(ref.node, tuple(renaming.get(x, x) for x in ref.labels))
+    return Ref(ref.node, tuple(_image(renaming, x) for x in ref.labels))
+
+
+def _image(renaming: Mapping[Label, Label], label: Label) -> Label:
+    return renaming.get(label, label)
 
 
 def _ties(constraint: Constraint, swap: Swap) -> bool:
@@ -178,18 +184,6 @@ def _ties(constraint: Constraint, swap: Swap) -> bool:
     kind, form = constraint
     first, second = swap
     return kind == "eq" and form.terms == ((first, 1), (second, -1)) and form.const == 0
-
-
-def _turned(
-    constraint: Constraint, renaming: Mapping[Label, Label]
-) -> tuple[str, frozenset[object], Dim]:
-    """A constraint under a renaming, as a value that signs of deltas do not change."""
-    kind, form = constraint
-    form = form.renamed(lambda x: renaming.get(x, x))
-    if kind == "eq":
-        opposite = Affine(tuple((a, -c) for a, c in form.terms), -form.const)
-        form = min(form, opposite, key=lambda f: sorted(map(repr, f.terms)))
-    return kind, frozenset(form.terms), form.const
 
 
 def flat(node: Product) -> tuple[tuple[Ref, ...], tuple[Dim, ...]]:

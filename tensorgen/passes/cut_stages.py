@@ -233,8 +233,7 @@ def _core(node: Node) -> tuple[Fraction, object]:
             coefficient, core = _core(ref.node)
             return node.coefficient * coefficient, core
         case Product(coefficient=coefficient) if coefficient:
-            pattern = (node.dims, node.factors, node.constraints, node.inner)
-            return coefficient, pattern
+            return coefficient, node.pattern
     return Fraction(1), node
 
 

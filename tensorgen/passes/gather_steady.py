@@ -51,7 +51,7 @@ class Gathering:
         self.rates = rates
         self.cost = cost
         self.known = {
-            _pattern(node): None
+            node.pattern: None
             for node in topological(roots)
             if isinstance(node, Product) and rates.of(node) == Rate.DATA
         }
@@ -97,7 +97,7 @@ class Gathering:
             if not isinstance(group, Product):
                 continue
             rest = [f for k, f in enumerate(node.factors) if k not in chosen]
-            if _pattern(group) not in self.known and not self._fits(group):
+            if group.pattern not in self.known and not self._fits(group):
                 continue
             reduced = self.graph.product(
                 range(node.order),
@@ -135,7 +135,7 @@ class Gathering:
 
     def _once(self, group: Product) -> float:
         """The share of a call in what is computed once."""
-        if _pattern(group) in self.known:
+        if group.pattern in self.known:
             return 0.0
         return _price(Contraction(self.graph, group, self.cost)) / CALLS_OF_A_PROBLEM
 
@@ -163,11 +163,6 @@ class Gathering:
         inner = self.graph.sum(axes, steady)
         rest = [term for term in node.terms if term not in steady]
         return self.graph.sum(axes, [(1, inner, axes), *rest])
-
-
-def _pattern(node: Product) -> object:
-    """What a product computes but for its coefficient."""
-    return node.dims, node.factors, node.constraints, node.inner
 
 
 def _price(contraction: Contraction) -> float:

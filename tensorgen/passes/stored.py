@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Lookup, Node
+from tensorgen.ir.nodes import Constraint, Lookup, Node, affine
 from tensorgen.passes.views import Factor, Name, Triple
 
 
@@ -54,6 +55,26 @@ class Tie:
     first: int
     second: int
     offset: Dim
+
+
+def rooted(ties: Iterable[Tie]) -> tuple[tuple[Tie, ...], list[Dim]]:
+    """Every tied axis tied to the first of its kind, whatever chain led there.
+
+    And the distances of axes to themselves, which have to be zero but are not.
+    """
+    deltas = [
+        Constraint("eq", affine([(tie.second, 1), (tie.first, -1)], -tie.offset))
+        for tie in ties
+    ]
+    axes = sorted({x for delta in deltas for x in delta.form.labels}, reverse=True)
+    found, distances = list[Tie](), list[Dim]()
+    for _, form in eliminated(deltas, axes):
+        if form.terms:
+            first, second = sorted(form.labels)
+            found.append(Tie(first, second, form.const * -form.coefficient(second)))
+        elif form.const != 0:
+            distances.append(form.const)
+    return tuple(sorted(found, key=lambda tie: tie.second)), distances
 
 
 @dataclass(frozen=True)

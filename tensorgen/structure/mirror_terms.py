@@ -15,9 +15,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import permutations, product
 
-from tensorgen.ir.dims import Dim
 from tensorgen.passes.limits import EXCHANGES_OF_INPUTS
-from tensorgen.passes.stored import StoredTerm, Tie
+from tensorgen.passes.stored import StoredTerm, Tie, rooted
 
 Permutation = tuple[int, ...]
 """The new place of each axis."""
@@ -169,15 +168,7 @@ def _moved(ties: Iterable[Tie], to: Permutation) -> list[Tie]:
 
 def _pattern(ties: Iterable[Tie]) -> Pattern:
     """The ties of axes to the first of their kind, whichever they are tied to."""
-    stars: dict[int, list[tuple[int, Dim]]] = {}
-    for tie in ties:
-        star = stars.setdefault(tie.first, [(tie.first, Dim())])
-        star.append((tie.second, tie.offset))
-    found = []
-    for star in stars.values():
-        (first, start), *rest = sorted(star, key=lambda place: place[0])
-        found += [Tie(first, axis, offset - start) for axis, offset in rest]
-    return frozenset(found)
+    return frozenset(rooted(ties)[0])
 
 
 def _backward(pattern: Pattern) -> int:

@@ -10,7 +10,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, Sum
 from tensorgen.passes.limits import AXES_OF_A_LARGE_SUM, DEPTH_OF_PRODUCTS, SPREAD_TERMS
-from tensorgen.passes.stored import Element, Link, Tie, is_axis
+from tensorgen.passes.stored import Element, Link, Tie, is_axis, rooted
 from tensorgen.passes.views import (
     Factor,
     Name,
@@ -125,7 +125,10 @@ def take_apart(graph: Graph, node: Node, linked: bool = False) -> Parts:
             rest.append(constraint)
         else:
             ties.append(tie)
-    term = Parts(view.coefficient, view.factors, _rooted(ties, rest), [], view.sizes)
+    found, distances = rooted(ties)
+    # What two chains say of the same axes, beyond being equal.
+    rest += [("eq", {}, distance) for distance in distances]
+    term = Parts(view.coefficient, view.factors, found, [], view.sizes)
     if linked:
         rest = _linked(term, rest)
     _absorb(graph, term, rest)
@@ -265,34 +268,6 @@ def _use_first_axes(term: Parts) -> None:
             term.sizes[shifted] = term.sizes[tie.second]
             form = {tie.first: 1, shifted: -1}
             term.inner.append(("eq", form, tie.offset))
-
-
-def _rooted(ties: Sequence[Tie], rest: list[Triple]) -> tuple[Tie, ...]:
-    """Every tied axis tied to the first of its kind, whatever chain led there.
-
-    What two chains say of the same axes, beyond being equal, joins `rest`.
-    """
-    root: dict[int, tuple[int, Dim]] = {}
-
-    def found(axis: int) -> tuple[int, Dim]:
-        above, offset = root.get(axis, (axis, Dim()))
-        if above == axis:
-            return axis, offset
-        top, more = found(above)
-        return top, offset + more
-
-    for tie in ties:
-        (a, p), (b, q) = found(tie.first), found(tie.second)
-        # second = first + offset, with first = a + p and second = b + q.
-        distance = p + tie.offset - q
-        if a == b:
-            if distance != 0:
-                rest.append(("eq", {}, distance))
-        elif a < b:
-            root[b] = (a, distance)
-        else:
-            root[a] = (b, -distance)
-    return tuple(Tie(found(axis)[0], axis, found(axis)[1]) for axis in sorted(root))
 
 
 def _on_first(constraint: Triple, tie: Tie) -> Triple:
