@@ -31,7 +31,7 @@ from tensorgen.lower.running_sums import take_running_sums
 from tensorgen.lower.scatter import Write
 from tensorgen.lower.solve_systems import solve
 from tensorgen.lower.values import Values
-from tensorgen.operators.symmetry import flat
+from tensorgen.operators.symmetry import is_even
 
 
 class ProductLowering:
@@ -62,7 +62,7 @@ class ProductLowering:
         if index_bound(self.node) is not None:
             return self._looked(self.node.factors[0])
         factors = [self._factor(ref) for ref in self.node.factors]
-        if is_symmetric(self.node):
+        if self.node.order == 2 and self.node.inner and is_even(self.node):
             # Either order of the axes is right: take the one that reads better.
             return self._contracted(factors, None).bearing((0, 1))
         return self._contracted(factors, want)
@@ -239,23 +239,6 @@ class ProductLowering:
             factors[k] = Factor(made(trim, operand.labels, operand))
             return True
         return False
-
-
-def is_symmetric(node: Product) -> bool:
-    """Whether a contraction is a matrix that equals its transpose, as `X.T @ X` is.
-
-    Products among the factors are looked into.
-    """
-    if node.order != 2 or not node.inner or len(node.factors) != 2:
-        return False
-    parts, _ = flat(node)
-    swap = {0: 1, 1: 0}
-    turned = [Ref(n, tuple(swap.get(x, x) for x in labels)) for n, labels in parts]
-    return sorted(map(_key, parts)) == sorted(map(_key, turned))
-
-
-def _key(ref: Ref) -> tuple[int, tuple[Label, ...]]:
-    return ref.node.serial, ref.labels
 
 
 def _band(mask: Constraint, indexer: Indexer) -> tuple[Label, Label, Dim] | None:

@@ -53,7 +53,7 @@ class Write:
             if axis in axes:
                 forms.append(self.forms[list(axes).index(axis)])
             else:
-                forms.append(Affine(((fresh, 1),), ZERO))
+                forms.append(Affine.atom(fresh))
                 ranges.intervals[fresh] = (ZERO, dim)
                 fresh += 1
         indexer = Indexer(self.indexer.writer, ranges, self.indexer.looked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Map, Node, Product, constant_value, triples
+from tensorgen.ir.nodes import Map, Node, Product, constant_value, triples
 
 
 def is_triangle(node: Node) -> TypeGuard[Map]:
@@ -25,10 +25,10 @@ def triangle(graph: Graph, node: Map) -> Node:
     """
     (mask, labels), chosen, _ = node.args
     assert isinstance(mask, Product)
-    forms = [c.form.renamed(labels.__getitem__) for c in mask.constraints]
+    constraints = [c.renamed(labels.__getitem__) for c in mask.constraints]
     return graph.product(
         range(node.order),
         [chosen],
-        constraints=triples([Constraint("ge", form) for form in forms]),
+        constraints=triples(constraints),
         sizes=dict(enumerate(node.dims)),
     )

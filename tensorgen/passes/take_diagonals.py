@@ -13,7 +13,7 @@ from tensorgen.ir.nodes import Label, Map, Node, Product, Ref, Sum, use_counts
 from tensorgen.passes.context import Context
 from tensorgen.passes.limits import DIAGONAL_ROUNDS
 from tensorgen.passes.rebuild import rebuild, with_factors
-from tensorgen.passes.views import renamed
+from tensorgen.passes.views import View
 
 
 def take_diagonals(context: Context, roots: Sequence[Node]) -> list[Node]:
@@ -64,13 +64,7 @@ def _diagonal(graph: Graph, ref: Ref) -> Ref:
             refs = [part(arg, axes) for arg, axes in args]
             return Ref(graph.map(node.function, kept, refs, dims), kept)
         case Product() if node.factors:
-            names = [*labels, *(("inner", k) for k in range(len(node.inner)))]
-            whole = graph.product(
-                kept,
-                [(n, [names[x] for x in xs]) for n, xs in node.factors],
-                coefficient=node.coefficient,
-                constraints=renamed(node, names.__getitem__),
-                sizes=dict(zip(names, node.sizes, strict=True)),
-            )
-            return Ref(whole, kept)
+            view = View()
+            view.add(node, labels, "inner")
+            return Ref(view.product(graph, kept), kept)
     return ref

@@ -256,9 +256,7 @@ def _in_product(graph: Graph, ref: Ref, t: Ref, mask: Ref | None) -> Ref | None:
     assert isinstance(node, Product)
     names = _names(ref, t, mask)
     factors = [Ref(n, tuple(names[a] for a in axes)) for n, axes in node.factors]
-    constraints = [
-        Constraint(c.kind, c.form.renamed(names.__getitem__)) for c in node.constraints
-    ]
+    constraints = [c.renamed(names.__getitem__) for c in node.constraints]
     sizes = {names[a]: dim for a, dim in enumerate(node.sizes)}
     for k, factor in enumerate(factors):
         held = _of_exponents(factor)
