@@ -55,6 +55,9 @@ def cli() -> None:
     type=click.Choice(MODES),
     help=f"The order of differentiation; by default {MODES[0]}.",
 )
+@click.option(
+    "--fast", is_flag=True, help="Do not check that functions compute their formulas."
+)
 def gen(
     specs: tuple[str, ...],
     output: str | None,
@@ -64,11 +67,12 @@ def gen(
     stdout: bool,
     force: bool,
     mode: str | None,
+    fast: bool,
 ) -> int:
     """Write the modules that the SPECs describe."""
     if stdout and (check or diff):
         raise click.UsageError("--stdout goes with neither --check nor --diff.")
-    texts = _generate_all(specs, output, backends, mode)
+    texts = _generate_all(specs, output, backends, mode, fast)
     if stdout:
         streams.write("".join(texts.values()))
     elif check or diff:
@@ -145,6 +149,7 @@ def _generate_all(
     output: str | None,
     backends: tuple[str, ...],
     mode: str | None,
+    fast: bool,
 ) -> dict[Path, str]:
     """Return the text of every file to write, or exit with what is wrong."""
     texts: dict[Path, str] = {}
@@ -157,7 +162,8 @@ def _generate_all(
         files = None
         if source is not None:
             wanted = backends or settings.backends
-            files = _compile(source, wanted, mode or settings.mode or MODES[0])
+            chosen = mode or settings.mode or MODES[0]
+            files = _compile(source, wanted, chosen, fast)
         if files is None:
             failed = True
             continue
@@ -189,13 +195,16 @@ def _read(spec: str) -> Source | None:
 
 
 def _compile(
-    source: Source, backends: tuple[str, ...], mode: str
+    source: Source, backends: tuple[str, ...], mode: str, fast: bool
 ) -> dict[str, str] | None:
     """Return the files of one spec, or None after saying what is wrong with it."""
     from tensorgen.pipeline import compile_spec
 
     try:
-        return compile_spec(source, backends or None, mode, watch=streams.Progress())
+        watch = streams.Progress()
+        return compile_spec(
+            source, backends or None, mode, watch=watch, checked=not fast
+        )
     except SpecError as error:
         streams.say(error.render(streams.color()))
         return None

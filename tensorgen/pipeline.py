@@ -9,26 +9,31 @@
 | lower     | a plan              | `Code`: statements over named buffers           |
 | structure | a derivative tensor | what is held of it, and its class               |
 | emit      | `Code`, classes     | the text of a module, laid out                  |
+| check     | statements as text  | nothing: they compute what calculus states      |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
+from tensorgen.check import Claim, check
 from tensorgen.emit import write as write  # the command line's way to it
 from tensorgen.emit.backends import BACKENDS
+from tensorgen.emit.model import Body, Holder
+from tensorgen.emit.module import Module
 from tensorgen.emit.render import render
 from tensorgen.errors import Source
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
-from tensorgen.lang import elaborate
+from tensorgen.lang import Program, elaborate
 from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
-from tensorgen.planner import Planner
-from tensorgen.problems import plan_problem
+from tensorgen.planner import PlannedFunction, Planner
+from tensorgen.problems import PlannedProblem, plan_problem
 from tensorgen.spec.read import read_spec
 
 
@@ -38,11 +43,13 @@ def compile_spec(
     mode: str,
     laid_out: bool = True,
     watch: Callable[[str], None] | None = None,
+    checked: bool = True,
 ) -> dict[str, str]:
     """Return the text of each generated file by its name, laid out for a reader.
 
-    Raises `SpecError` with every fault of the spec. `watch` hears now and then what
-    is being done.
+    Raises `SpecError` with every fault of the spec, and `InternalError` if a function
+    does not compute what calculus states, which is looked into if it is to be
+    `checked`. `watch` hears now and then what is being done.
     """
     chosen = _mode(mode)
     spec = read_spec(source)
@@ -53,18 +60,49 @@ def compile_spec(
     planners = [Planner(graph, spec, program, f, chosen) for f in program.functions]
     plans = [planner.plans() for planner in planners]
     # Problems come last: nodes made for them have no say in the functions' text.
-    found = map(plan_problem, planners, plans)
-    problems = [problem for problem in found if problem is not None]
+    some = map(plan_problem, planners, plans)
+    problems = [problem for problem in some if problem is not None]
+    planned = [plan for own in plans for plan in own]
     texts = {}
     for name in backends or spec.backends:
         backend = BACKENDS[name]
-        module = ModuleBuilder(spec, graph, backend).build(
-            [plan for own in plans for plan in own], problems
-        )
+        module = ModuleBuilder(spec, graph, backend).build(planned, problems)
         file_name = backend.file_name(spec.module)
         tell = partial(effort.tell, f"laying out {file_name}")
+        if checked:
+            effort.tell(f"checking {file_name}")
+            found = [*claims(program, planned, problems, module)]
+            check(found, module.classes, backend.alias)
         texts[file_name] = render(module, laid_out, tell)
     return texts
+
+
+def claims(
+    program: Program,
+    plans: Sequence[PlannedFunction],
+    problems: Sequence[PlannedProblem],
+    module: Module,
+) -> Iterator[Claim]:
+    """What the functions of a module, and the methods of its problems, compute."""
+
+    def claim(
+        name: str, planned: PlannedFunction, body: Body, holders: Sequence[Holder]
+    ) -> Claim:
+        checks = [check.size for check in planned.source.checks]
+        stated, tensors = planned.stated, planned.plan.tensors
+        inputs, parameters = program.inputs, planned.parameters
+        return Claim(name, body, parameters, holders, stated, tensors, inputs, checks)
+
+    for planned, function in zip(plans, module.functions, strict=True):
+        yield claim(planned.name, planned, function.body, function.holders)
+    for problem, bound in zip(problems, module.problems, strict=True):
+        before = [part.body for part in (bound.data, *bound.shared)]
+        for kind, planned in problem.methods.items():
+            part = bound.method(kind)
+            if part is not None:
+                holders = part.function.holders if part.function else ()
+                name = f"{kind.name} of the problem {bound.function}"
+                yield replace(claim(name, planned, part.body, holders), before=before)
 
 
 def _mode(name: str) -> Mode:

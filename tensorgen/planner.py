@@ -40,7 +40,10 @@ ON_SYMMETRIC = (
 
 @dataclass(frozen=True)
 class PlannedFunction:
-    """One public function: what it computes, from which arguments."""
+    """One public function: what it computes, from which arguments.
+
+    `stated` are its roots as calculus first states them, before any pass.
+    """
 
     source: ElaboratedFunction
     kind: Kind
@@ -50,6 +53,7 @@ class PlannedFunction:
     root_names: tuple[str, ...]
     tensors: range
     order: tuple[str, ...] = ()
+    stated: tuple[Node, ...] = ()
 
     @property
     def name(self) -> str:
@@ -193,6 +197,7 @@ class Planner:
             names,
             tensors,
             order,
+            tuple(ways[0]),
         )
 
     def _exchanges(

@@ -25,6 +25,7 @@ STAGES = (
     "lower",
     "structure",
     "emit",
+    "check",
 )
 # Emission receives finished code: nothing is elaborated, optimised or lowered there.
 FORBIDDEN = {"emit": ("lang", "passes", "lower")}

@@ -49,7 +49,7 @@ class Ranges:
             (size - fact).is_nonnegative() for fact in self.facts
         )
 
-    def bounds(self, form: Affine) -> Interval | None:
+    def bounds(self, form: Affine) -> tuple[Dim, Dim] | None:
         """The least and greatest value of a form, where index arrays state theirs."""
         low = high = form.const
         for atom, c in form.terms:
@@ -124,11 +124,7 @@ def eliminated(
         pivots.add(pivot)
         value = solved(form, atom)
         found = [
-            (
-                Constraint(c.kind, c.form.substituted(atom, value))
-                if k != pivot and c.form.coefficient(atom)
-                else c
-            )
+            c if k == pivot else Constraint(c.kind, c.form.substituted(atom, value))
             for k, c in enumerate(found)
         ]
     return found

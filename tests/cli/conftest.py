@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from tensorgen.emit import write
+from tensorgen.errors import InternalError
 from tests.cli.shell import Compile, Shell
+
+UNTRUE = "# as if a pass were wrong"
 
 
 @pytest.fixture
@@ -21,8 +24,13 @@ def use_pipeline(monkeypatch: pytest.MonkeyPatch) -> Callable[[Compile], None]:
     """
 
     def use(compile_spec: Compile) -> None:
-        def compiled(*given: Any, watch: object = None) -> dict[str, str]:
-            return compile_spec(*given)
+        def compiled(
+            *given: Any, watch: object = None, checked: bool = True
+        ) -> dict[str, str]:
+            files = compile_spec(*given)
+            if checked and UNTRUE in given[0].text:
+                raise InternalError("f does not compute what calculus states")
+            return files
 
         module = ModuleType("tensorgen.pipeline")
         vars(module).update(compile_spec=compiled, write=write)

@@ -10,6 +10,7 @@ import pytest
 from tensorgen import cli
 from tensorgen.emit import write
 from tensorgen.spec.model import BACKENDS
+from tests.cli.conftest import UNTRUE
 from tests.cli.shell import HEADER, SPEC, WRONG, Run, Shell, module
 
 
@@ -29,6 +30,15 @@ def test_output_backend_and_mode_can_be_chosen(shell: Shell) -> None:
     assert run.code == cli.FINE
     assert shell.files() == ["a.yaml", "new/out/a_cupy.py"]
     assert "# reverse:" in (shell.folder / "new/out/a_cupy.py").read_text("utf-8")
+
+
+def test_fast_leaves_the_check_out(shell: Shell) -> None:
+    shell.write("a.yaml", SPEC + UNTRUE)
+    run = shell("gen", "a.yaml", "-b", "numpy")
+    assert run.code == cli.BUG
+    assert "f does not compute what calculus states" in run.err
+    assert shell.files() == ["a.yaml"]
+    assert shell("gen", "a.yaml", "-b", "numpy", "--fast").code == cli.FINE
 
 
 def test_a_second_run_touches_nothing(shell: Shell) -> None:

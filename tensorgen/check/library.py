@@ -1,0 +1,258 @@
+"""What generated code calls, over any numbers: residues or floating-point numbers.
+
+Functions of arrays stand here as far as no number is looked at; the others are made
+of these. A number array has the dtype of its field; masks and indices are as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorgen.check import elementwise, matrices
+from tensorgen.check.reals import Reals
+from tensorgen.check.residues import Residues
+from tensorgen.operators.reference import OPERATORS
+
+Array = Any
+Field = Residues | Reals
+Axes = int | tuple[int, ...] | None
+
+
+def library(field: Field) -> dict[str, Callable[..., Array]]:
+    """All functions by the last part of their names."""
+    found = dict(field.functions)
+    if isinstance(field, Residues):
+        found |= elementwise.functions(field) | matrices.functions(field)
+    else:
+        found |= _real_matrices(field)
+    own = Library(field, found)
+    for name in dir(own):
+        if name.startswith("_np_"):
+            found[name.removeprefix("_np_")] = getattr(own, name)
+    return found
+
+
+def _real_matrices(field: Reals) -> dict[str, Callable[..., Array]]:
+    def cholesky_solve(factor: Array, b: Array) -> Array:
+        return np.linalg.solve(factor @ np.swapaxes(factor, -1, -2), b)
+
+    names = ("inv", "det", "slogdet", "solve", "cholesky")
+    found = {name: getattr(np.linalg, name) for name in names}
+    return {**found, "_cholesky_solve": cholesky_solve, "expm": OPERATORS["expm"]}
+
+
+class Library:
+    """Functions of arrays; those that begin with `_np_` are called by that name."""
+
+    def __init__(self, field: Field, others: dict[str, Callable[..., Array]]) -> None:
+        """Make the functions of a field, of which some stand in `others`."""
+        self.field = field
+        self.others = others
+
+    def _numbers(self, *args: Array) -> list[Array]:
+        return [self.field.of(one) for one in args]
+
+    # Contractions
+
+    def _np_einsum(self, subscripts: str, *args: Array, optimize: bool = True) -> Array:
+        return self.field.reduced(np.einsum(subscripts, *self._numbers(*args)))
+
+    def _np_tensordot(self, a: Array, b: Array, axes: Any) -> Array:
+        return self.field.reduced(
+            np.tensordot(self.field.of(a), self.field.of(b), axes=axes)
+        )
+
+    def _np_vdot(self, a: Array, b: Array) -> Array:
+        a, b = self._numbers(a, b)
+        return self.field.reduced((a.ravel() * b.ravel()).sum())
+
+    def _np_outer(self, a: Array, b: Array) -> Array:
+        return self.field.reduced(np.outer(*self._numbers(a, b)))
+
+    def _np_matmul(self, a: Array, b: Array) -> Array:
+        return self.field.reduced(np.matmul(*self._numbers(a, b)))
+
+    def _np_trace(self, a: Array) -> Array:
+        return self.field.reduced(np.trace(self.field.of(a)))
+
+    def _np_sum(self, a: Array, axis: Axes = None) -> Array:
+        return self.field.reduced(self.field.of(a).sum(axis=axis))
+
+    def _np_cumsum(self, a: Array, axis: int | None = None) -> Array:
+        return self.field.reduced(np.cumsum(self.field.of(a), axis=axis))
+
+    # Reductions
+
+    def _np_max(self, a: Array, axis: Axes = None) -> Array:
+        return self._reduced("first", a, axis)
+
+    def _np_min(self, a: Array, axis: Axes = None) -> Array:
+        return self._reduced("last", a, axis)
+
+    def _reduced(self, name: str, a: Array, axis: Axes) -> Array:
+        rows = self._rows(self.field.of(a), axis)
+        found = rows[0]
+        for row in rows[1:]:
+            found = self.others[name](found, row)
+        return np.asarray(found, dtype=self.field.dtype)
+
+    def _np_prod(self, a: Array, axis: Axes = None) -> Array:
+        rows = self._rows(self.field.of(a), axis)
+        found = self._filled(rows.shape[1:], 1, None)
+        for row in rows:
+            found = self.field.reduced(found * row)
+        return found
+
+    def _np__prod_others(self, a: Array, axis: Axes = None) -> Array:
+        a = self.field.of(a)
+        whole = tuple(range(a.ndim)) if axis is None else axis
+        axes = whole if isinstance(whole, tuple) else (whole,)
+        return self.field.reduced(OPERATORS["prod_others"](a, axes))
+
+    def _np_any(self, a: Array, axis: Axes = None) -> Array:
+        return np.any(self.holds(a), axis=axis)
+
+    def _np__norm(self, a: Array, axis: Axes = None) -> Array:
+        a = self.field.of(a)
+        squares = self._np_sum(self.field.reduced(a * a), axis)
+        return self.others["sqrt"](squares) if "sqrt" in self.others else squares**0.5
+
+    def _rows(self, a: Array, axis: Axes) -> Array:
+        """The entries that are reduced, along the first axis."""
+        whole = tuple(range(a.ndim)) if axis is None else axis
+        axes = whole if isinstance(whole, tuple) else (whole,)
+        kept = [k for k in range(a.ndim) if k not in {x % a.ndim for x in axes}]
+        moved = a.transpose([*(x % a.ndim for x in axes), *kept])
+        count = math.prod(a.shape[x] for x in axes)
+        return moved.reshape(count, *(a.shape[k] for k in kept))
+
+    # Running sums of exponentials
+
+    def _np__running_logsumexp(self, z: Array, axis: int = 0) -> Array:
+        sums = np.cumsum(self.others["exp"](z), axis=axis)
+        return self.others["log"](self.field.reduced(sums))
+
+    def _np__running_mean(
+        self, z: Array, level: Array, v: Array, axis: int = 0
+    ) -> Array:
+        z, level, v = (np.moveaxis(self.field.of(x), axis, -1) for x in (z, level, v))
+        shape = np.broadcast_shapes(z.shape, level.shape, v.shape)
+        z, level, v = (np.broadcast_to(x, shape) for x in (z, level, v))
+        difference = self.field.reduced(z[..., None, :] - level[..., :, None])
+        counts = np.tri(shape[-1], dtype=int)
+        terms = self.others["exp"](difference) * counts * v[..., None, :]
+        return np.moveaxis(self._np_sum(terms, -1), -1, axis)
+
+    def _np__running_share(
+        self, z: Array, level: Array, w: Array, axis: int = 0
+    ) -> Array:
+        z, level, w = (np.flip(self.field.of(x), axis) for x in (z, level, w))
+        top, bottom = (self.field.reduced(-x) for x in (level, z))
+        return np.flip(self._np__running_mean(top, bottom, w, axis), axis)
+
+    # Masks
+
+    def holds(self, condition: Array) -> Array:
+        """A condition as a mask; numbers hold where they are not 0."""
+        return np.asarray(condition) != 0
+
+    def _np_where(self, condition: Array, x: Array, y: Array) -> Array:
+        return np.where(self.holds(condition), *self._numbers(x, y))
+
+    def _np_logical_not(self, x: Array) -> Array:
+        return ~self.holds(x)
+
+    # New arrays and views
+
+    def _filled(self, shape: Any, value: int, dtype: Any) -> Array:
+        return np.full(shape, value, dtype=dtype or self.field.dtype)
+
+    def _np_zeros(self, shape: Any, dtype: Any = None) -> Array:
+        return self._filled(shape, 0, dtype)
+
+    def _np_ones(self, shape: Any, dtype: Any = None) -> Array:
+        return self._filled(shape, 1, dtype)
+
+    def _np_zeros_like(self, x: Array) -> Array:
+        return np.zeros_like(x)
+
+    def _np_full(self, shape: Any, value: Array, dtype: Any = None) -> Array:
+        return np.broadcast_to(self.field.of(value), shape).copy()
+
+    def _np_eye(self, side: int, dtype: Any = None) -> Array:
+        return np.eye(side, dtype=self.field.dtype)
+
+    def _np_arange(self, *ends: int, dtype: Any = None) -> Array:
+        found = np.arange(*ends)
+        return found if dtype is None else self.field.of(found)
+
+    def _np_tri(self, *sizes: int, dtype: Any = None) -> Array:
+        return np.tri(*sizes, dtype=bool)
+
+    def _np_diag(self, x: Array) -> Array:
+        return np.diag(self.field.of(x))
+
+    def _np_tril(self, x: Array, shift: int = 0) -> Array:
+        return np.where(
+            np.tri(x.shape[-2], x.shape[-1], shift, dtype=bool), self.field.of(x), 0
+        )
+
+    def _np_triu(self, x: Array, shift: int = 0) -> Array:
+        kept = ~np.tri(x.shape[-2], x.shape[-1], shift - 1, dtype=bool)
+        return np.where(kept, self.field.of(x), 0)
+
+    def _np_pad(self, x: Array, widths: Any) -> Array:
+        pairs = [widths] * x.ndim if isinstance(widths[0], int) else widths
+        ends = zip(pairs, x.shape, strict=True)
+        out = self._filled([a + n + b for (a, b), n in ends], 0, None)
+        starts = zip(pairs, x.shape, strict=True)
+        out[tuple(slice(a, a + n) for (a, _), n in starts)] = self.field.of(x)
+        return out
+
+    def _np_clip(self, x: Array, low: int, high: int) -> Array:
+        return np.clip(x, low, high)
+
+    def _np_asarray(self, x: Array, dtype: Any = None) -> Array:
+        return self.field.of(x)
+
+    def _np_diagonal(self, x: Array, axis1: int = 0, axis2: int = 1) -> Array:
+        return np.diagonal(x, axis1=axis1, axis2=axis2)
+
+    def _np_broadcast_to(self, x: Array, shape: Any) -> Array:
+        return np.broadcast_to(x, shape)
+
+    def _np_reshape(self, x: Array, shape: Any) -> Array:
+        return np.reshape(x, shape)
+
+    def _np_ravel(self, x: Array) -> Array:
+        return np.ravel(x)
+
+    def _np_indices(self, shape: Any) -> Array:
+        return np.indices(shape if isinstance(shape, tuple) else (shape,))
+
+    def _np_concatenate(self, parts: Sequence[Array]) -> Array:
+        return np.concatenate(list(parts))
+
+    def _np_hstack(self, parts: Sequence[Array]) -> Array:
+        return np.hstack(list(parts))
+
+    def _np_sliding_window_view(
+        self, x: Array, shape: Any, axis: Any = None, writeable: bool = False
+    ) -> Array:
+        view = np.lib.stride_tricks.sliding_window_view
+        return view(x, shape, axis=axis, writeable=writeable)
+
+    # Changes
+
+    def _np__add_at(self, out: Array, index: Any, values: Array) -> None:
+        np.add.at(out, index, self.field.of(values))
+        out[...] = self.field.reduced(out)
+
+    def _np__add_to_windows(self, windows: Array, values: Array, pairs: Any) -> None:
+        values = np.broadcast_to(self.field.of(values), windows.shape)
+        for at in np.ndindex(windows.shape):
+            windows[at] = self.field.reduced(windows[at] + values[at])[()]

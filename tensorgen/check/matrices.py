@@ -1,0 +1,105 @@
+"""Functions of square matrices in any field, by elimination."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorgen.check.residues import PRIME, Residues, inverse, log, random, sign
+
+Array = Any
+
+
+def functions(field: Residues) -> dict[str, Callable[..., Array]]:
+    """The functions of `numpy.linalg` and `scipy.linalg`, of stacks of matrices."""
+
+    def inv(a: Array) -> Array:
+        side = a.shape[-1]
+        return _stacked(lambda x: _solved(field, x, _unit(side))[0], a, a.shape)
+
+    def det(a: Array) -> Array:
+        side = a.shape[-1]
+        return _stacked(lambda x: _solved(field, x, _unit(side))[1], a, a.shape[:-2])
+
+    def slogdet(a: Array) -> tuple[Array, Array]:
+        signs = field.each(lambda x: sign(x) % PRIME, det(a))
+        sizes = field.each(lambda x: log(x * sign(x) % PRIME), det(a))
+        return signs, sizes
+
+    def solve(a: Array, b: Array) -> Array:
+        vector = b.ndim == 1
+        found = field.reduced(inv(a) @ (b[:, None] if vector else b))
+        return found[:, 0] if vector else found
+
+    def cholesky(a: Array) -> Array:
+        return _stacked(lambda x: _factored(field, x), a, a.shape)
+
+    def cholesky_solve(factor: Array, b: Array) -> Array:
+        return solve(field.reduced(factor @ np.swapaxes(factor, -1, -2)), b)
+
+    return {
+        "inv": inv,
+        "det": det,
+        "slogdet": slogdet,
+        "solve": solve,
+        "cholesky": cholesky,
+        "_cholesky_solve": cholesky_solve,
+        "expm": lambda a: _stacked(_opaque, a, a.shape),
+    }
+
+
+def _stacked(
+    function: Callable[[Array], Array], a: Array, shape: tuple[int, ...]
+) -> Array:
+    """Apply a function to each matrix of a stack."""
+    out = np.zeros(shape, dtype=object)
+    for at in np.ndindex(a.shape[:-2]):
+        out[at] = function(a[at])
+    return out
+
+
+def _unit(side: int) -> Array:
+    return np.eye(side, dtype=object)
+
+
+def _solved(field: Residues, a: Array, b: Array) -> tuple[Array, int]:
+    """Return x with a @ x = b, and the determinant; zeros where that is 0."""
+    a, b, det = a.copy(), b.copy(), 1
+    side = len(a)
+    for k in range(side):
+        pivot = next((r for r in range(k, side) if a[r, k]), None)
+        if pivot is None:
+            field.outside = True
+            return np.zeros_like(b), 0
+        if pivot != k:
+            a[[k, pivot]], b[[k, pivot]] = a[[pivot, k]], b[[pivot, k]]
+            det = -det
+        det = det * a[k, k] % PRIME
+        scale = inverse(a[k, k])
+        a[k], b[k] = a[k] * scale % PRIME, b[k] * scale % PRIME
+        for r in range(side):
+            if r != k and a[r, k]:
+                factor = a[r, k]
+                a[r] = (a[r] - factor * a[k]) % PRIME
+                b[r] = (b[r] - factor * b[k]) % PRIME
+    return b, det
+
+
+def _factored(field: Residues, a: Array) -> Array:
+    """Return the lower Cholesky factor."""
+    factor = np.zeros_like(a)
+    for j in range(len(a)):
+        column = (a[j:, j] - factor[j:, :j] @ factor[j, :j]) % PRIME
+        root = field.root(column[0], 2)
+        factor[j:, j] = column * inverse(root) % PRIME
+        factor[j, j] = root
+    return factor
+
+
+def _opaque(a: Array) -> Array:
+    """A random map of all entries."""
+    entries = a.ravel().tolist()
+    found = [random("expm", k, *entries) for k in range(len(entries))]
+    return np.array(found, dtype=object).reshape(a.shape)

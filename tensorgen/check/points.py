@@ -1,0 +1,133 @@
+"""Where programs are compared: small sizes, and values of all inputs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from tensorgen.check.library import Field
+from tensorgen.check.meaning import Meaning
+from tensorgen.check.program import Program
+from tensorgen.check.reals import Reals
+from tensorgen.check.residues import PRIME, Residues
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import Input
+
+Array = Any
+TRIES = 200
+
+
+def some_sizes(
+    symbols: Sequence[str], bounds: Iterable[Dim], least: Iterable[Dim], seed: int
+) -> dict[str, int] | None:
+    """Random small sizes with `bounds` not negative and `least` positive, if found.
+
+    Even seeds give sizes that tell axes apart, odd ones also axes of one entry.
+    """
+    rng = random.Random(f"sizes {seed}")
+    bounds, least = list(bounds), list(least)
+    # Triangles of a mesh have three corners, which must not lie in one line.
+    more = {s: 3 for dim in least for s in dim.symbols}
+    for attempt in range(TRIES):
+        low = 2 - seed % 2 if attempt < TRIES // 2 else 1
+        high = 3 + attempt // 20
+        sizes = {s: rng.randint(low, high) + more.get(s, 0) for s in symbols}
+        if attempt == TRIES // 2:
+            sizes = dict.fromkeys(symbols, 2)
+        fits = all(dim.value(sizes) >= 0 for dim in bounds)
+        if fits and all(dim.value(sizes) > 0 for dim in least):
+            return sizes
+    return None
+
+
+class Point:
+    """Values of inputs over the numbers of a field, and of nodes once asked for."""
+
+    def __init__(self, field: Field, sizes: Mapping[str, int], seed: int) -> None:
+        """Choose nothing yet: inputs get values when they are first read."""
+        self.field = field
+        self.sizes = sizes
+        self.seed = seed
+        self.program = Program(field)
+        self.meaning = Meaning(self.program, sizes, self.input)
+        self.chosen: dict[tuple[str, tuple[int, ...]], Array] = {}
+        # Axes of one entry hide what is wrong with them.
+        self.is_wide = seed % 2 == 0
+
+    def input(self, node: Input) -> Array:
+        """The value of an input."""
+        return self.array(node.name, node.dims, node.properties, node.index)
+
+    def array(
+        self,
+        name: str,
+        dims: Sequence[Dim],
+        properties: frozenset[str] = frozenset(),
+        index: Dim | None = None,
+    ) -> Array:
+        """The value of what has a name and dims: always the same."""
+        shape = self.meaning.lengths(dims)
+        if (name, shape) not in self.chosen:
+            rng = random.Random(f"{name} {shape} {self.seed}")
+            if index is not None:
+                bound = max(index.value(self.sizes), 1)
+                made = self._places(shape, bound, rng)
+            else:
+                made = self._numbers(shape, properties, rng)
+            self.chosen[name, shape] = made
+        return self.chosen[name, shape]
+
+    def _places(self, shape: Sequence[int], bound: int, rng: random.Random) -> Array:
+        """Entries of an index array, in a row different ones as far as there are."""
+        found = np.zeros(shape, dtype=int)
+        for row in found.reshape(-1, shape[-1] if shape else 1):
+            some = rng.sample(range(bound), min(bound, len(row)))
+            row[:] = np.resize(some, len(row))
+        return found
+
+    def _entries(self, shape: Sequence[int], make: Any) -> Array:
+        found = np.zeros(shape, dtype=self.field.dtype)
+        for at in np.ndindex(*shape):
+            found[at] = make()
+        return found
+
+    def _numbers(
+        self, shape: Sequence[int], properties: frozenset[str], rng: random.Random
+    ) -> Array:
+        made = self._entries(shape, lambda: self._number(rng))
+        if properties & {"positive", "nonnegative"}:
+            made = self.field.reduced(made * made)
+        turned = np.swapaxes(made, -1, -2) if len(shape) > 1 else made
+        if "spd" in properties:
+            # A product of triangles has positive pivots in any field.
+            lower = made * np.tri(shape[-1]).astype(int)
+            return self.field.reduced(lower @ np.swapaxes(lower, -1, -2))
+        if "symmetric" in properties:
+            return self.field.reduced(made + turned)
+        return made
+
+    def _number(self, rng: random.Random) -> Any:
+        if isinstance(self.field, Residues):
+            # If roots of anything have no value, those of positive numbers may have.
+            return pow(rng.randrange(1, PRIME), 1 + self.seed // 2 % 2, PRIME)
+        low, high = REGIONS[self.seed % len(REGIONS)]
+        return rng.uniform(low, high)
+
+
+REGIONS = ((0.1, 0.9), (-1.5, 1.5), (1.1, 2.5), (0.02, 0.2), (-3.0, -0.2))
+"""Where functions have values: which one, nobody knows of a formula."""
+
+
+def points(
+    symbols: Sequence[str], bounds: Sequence[Dim], least: Sequence[Dim], real: bool
+) -> Iterable[Point]:
+    """Yield points without end; none where no sizes are found."""
+    for seed in count():
+        sizes = some_sizes(symbols, bounds, least, seed)
+        if sizes is None:
+            return
+        yield Point(Reals() if real else Residues(), sizes, seed)

@@ -1,0 +1,307 @@
+"""Whether what is emitted is what calculus states, function by function.
+
+Both are computed with numbers modulo a prime, at random points of small sizes. The
+algebra of passes, lowering and printing holds there as it does everywhere, and without
+rounding: a polynomial of degree d that is not zero vanishes at a random point with a
+probability of at most d / 2**61 (Schwartz, Zippel). Functions that are no algebra are
+fixed random maps. Where a stable form has been recognised on the way, which is an
+identity of these functions, the two differ there; then floating-point numbers decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tensorgen.arrays.printer import Printer
+from tensorgen.arrays.statement_text import statement_text
+from tensorgen.check.meaning import Meaning, TooLarge
+from tensorgen.check.points import Point, points
+from tensorgen.check.program import Unread
+from tensorgen.emit.model import Body, Holder, Parameter
+from tensorgen.errors import InternalError
+from tensorgen.ir.constraints import index_bound
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Input, Node
+from tensorgen.passes.stored import Compressed
+from tensorgen.structure.classes import StructuredClass
+
+Array = Any
+AGREEMENTS = 2
+"""Points at which an exact comparison must agree."""
+EXACT_POINTS = 12
+"""Points that are tried: at some, roots and quotients have no value."""
+REAL_POINTS = 120
+CONCLUSIVE = 6
+"""Points that are tried with floating-point numbers, and those that have values."""
+TOLERANCE = 1e-6
+"""How far floating-point numbers may differ, relative to the largest."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A function that is emitted, and the nodes that it is said to compute.
+
+    `tensors` has what is kept of each root, as plans do, and `holders` what objects are
+    made of the last ones. `inputs` are those of the spec by name, `checks` the sizes
+    that the function refuses if they are negative. What the bodies `before` return
+    under its own name is known to those that follow.
+    """
+
+    name: str
+    body: Body
+    parameters: Sequence[Parameter]
+    holders: Sequence[Holder]
+    stated: Sequence[Node]
+    tensors: Sequence[Compressed | None]
+    inputs: Mapping[str, Node]
+    checks: Sequence[Dim] = ()
+    before: Sequence[Body] = ()
+
+
+@dataclass
+class Report:
+    """What was found, by the names of functions."""
+
+    exact: list[str] = field(default_factory=list)
+    floating: list[str] = field(default_factory=list)
+    unchecked: dict[str, str] = field(default_factory=dict)
+
+
+def check(
+    claims: Sequence[Claim], classes: Sequence[StructuredClass], alias: str
+) -> Report:
+    """Hold each function of a module against what it is said to compute.
+
+    `alias` is what the text calls its array module. Raises `InternalError` with the
+    name of the first function that computes something else.
+    """
+    report = Report()
+    judge = _Judge(claims, {c.name: c for c in classes}, alias)
+    for claim in claims:
+        name = claim.name
+        try:
+            if judge.is_exact(claim):
+                report.exact.append(name)
+            elif judge.is_close(claim):
+                report.floating.append(name)
+            else:
+                report.unchecked[name] = "it has no value at random points"
+        except TooLarge:
+            report.unchecked[name] = "it is too large at small sizes"
+        except (Unread, ImportError) as error:
+            report.unchecked[name] = f"{type(error).__name__}: {error}"
+    return report
+
+
+class _Judge:
+    """Compares functions at points that all of them share."""
+
+    def __init__(
+        self,
+        claims: Sequence[Claim],
+        classes: Mapping[str, StructuredClass],
+        alias: str,
+    ) -> None:
+        self.classes = classes
+        self.printer = Printer(alias)
+        inputs = {x: None for claim in claims for x in claim.inputs.values()}
+        dims = [d for node in inputs for d in node.dims]
+        dims += [d for c in claims for p in c.parameters for d in p.dims]
+        least = [x.index for x in inputs if isinstance(x, Input) and x.index]
+        bounds = [*dims, *(size for claim in claims for size in claim.checks)]
+        symbols = sorted({s for dim in (*bounds, *least) for s in dim.symbols})
+        self.points = {
+            real: _Kept(points(symbols, bounds, least, real)) for real in (False, True)
+        }
+
+    def is_exact(self, claim: Claim) -> bool:
+        """Whether the two are equal modulo the prime."""
+        inside: list[Point] = []
+        outside: list[bool] = []
+        for point in islice(self.points[False], EXACT_POINTS):
+            found = self.agrees(claim, point, _equal)
+            if point.field.outside:
+                outside += [] if found is None else [found]
+                continue
+            if found is False:
+                return False
+            inside += [point] * (found is True)
+            if len(inside) >= AGREEMENTS and any(x.is_wide for x in inside):
+                return True
+        # Some roots have no value anywhere; those that are made up agree even so.
+        return len(outside) >= AGREEMENTS and all(outside)
+
+    def is_close(self, claim: Claim) -> bool:
+        """Whether the two are equal but for rounding, where both are finite."""
+        right = wrong = 0
+        for point in islice(self.points[True], REAL_POINTS):
+            if not point.is_wide:
+                continue
+            found = self.agrees(claim, point, _close)
+            right += found is True
+            wrong += found is False
+            if right == AGREEMENTS and not wrong:
+                return True
+            if right + wrong == CONCLUSIVE:
+                break
+        if wrong > right:
+            raise InternalError(f"{claim.name} does not compute what calculus states")
+        return right > 0
+
+    def agrees(
+        self, claim: Claim, point: Point, same: Callable[[Array, Array], bool | None]
+    ) -> bool | None:
+        """Whether all results are the same at a point; None if nobody can tell."""
+        try:
+            with np.errstate(all="ignore"):
+                stated = [point.field.of(point.meaning.of(x)) for x in claim.stated]
+        except (ValueError, IndexError):
+            return None  # the largest of no numbers
+        try:
+            with np.errstate(all="ignore"):
+                pairs = list(self._pairs(claim, point, stated))
+        except (ValueError, IndexError, ZeroDivisionError):
+            return False  # shapes that do not go together
+        found = [same(point.field.of(x), y) for x, y in pairs]
+        if False in found:
+            return False
+        return None if None in found else True
+
+    def _pairs(
+        self, claim: Claim, point: Point, stated: Sequence[Array]
+    ) -> Iterator[tuple[Array, Array]]:
+        """What is computed beside what is stated."""
+        values: dict[str, Any] = dict(point.sizes)
+        for p in claim.parameters:
+            node = claim.inputs.get(p.name) if p.role == "input" else None
+            known = node.properties if isinstance(node, Input) else frozenset()
+            values[p.name] = point.array(p.name, p.dims, known, p.index)
+        arguments = {p.name: np.array(values[p.name]) for p in claim.parameters}
+        values |= {name: array.copy() for name, array in arguments.items()}
+        for body in claim.before:
+            inner = dict(values)
+            point.program.run(body.lines, inner)
+            values |= {name: inner[name] for name in body.returns}
+        point.program.run(claim.body.lines, values)
+        texts = iter(claim.body.returns)
+        first = len(stated) - len(claim.holders)
+        for k, whole in enumerate(stated):
+            tensor = claim.tensors[k]
+            count = 1 if tensor is None else len(tensor.arrays)
+            arrays = [
+                point.program.expression(next(texts), values) for _ in range(count)
+            ]
+            if tensor is None:
+                yield arrays[0], whole
+                continue
+            yield _assembled(tensor, arrays, point), whole
+            name = claim.holders[k - first].class_name if k >= first else None
+            if name is not None:
+                yield from _methods(
+                    self.classes[name], arrays, whole, point, self.printer
+                )
+        for name, before in arguments.items():
+            yield values[name], before
+
+
+class _Kept:
+    """What is made one after the other, and kept for whoever comes next."""
+
+    def __init__(self, source: Any) -> None:
+        self.source = iter(source)
+        self.made: list[Point] = []
+
+    def __iter__(self) -> Iterator[Point]:
+        yield from self.made
+        for point in self.source:
+            self.made.append(point)
+            yield point
+
+
+def _equal(x: Array, y: Array) -> bool:
+    return x.shape == y.shape and bool(np.all(x == y))
+
+
+def _close(x: Array, y: Array) -> bool | None:
+    if x.shape != y.shape:
+        return False
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        return None
+    scale = max(np.max(np.abs(x), initial=0), np.max(np.abs(y), initial=0))
+    return bool(np.all(np.abs(x - y) <= TOLERANCE * scale))
+
+
+def _assembled(tensor: Compressed, arrays: Sequence[Array], point: Point) -> Array:
+    """The whole tensor over the arrays that are kept of it."""
+    graph = Graph()
+    stored = {
+        node: graph.input(f"stored{k}", node.dims, index=index_bound(node))
+        for k, node in enumerate(tensor.arrays)
+    }
+    given = dict(zip(stored.values(), arrays, strict=True))
+    meaning = Meaning(point.program, point.sizes, lambda node: given[node])
+    return meaning.of(tensor.node(graph, stored))
+
+
+def _methods(
+    made: StructuredClass,
+    arrays: Sequence[Array],
+    whole: Array,
+    point: Point,
+    printer: Printer,
+) -> Iterator[tuple[Array, Array]]:
+    """What the methods of a class return beside what they should."""
+    fields = dict(zip(made.fields, arrays, strict=True))
+    own: dict[str, Any] = {
+        **fields,
+        "sizes": tuple(point.sizes[s] for s in made.sizes),
+        "dtype": point.field.dtype,
+    }
+    texts = {
+        method.name: [statement_text(printer, line) for line in method.body]
+        for method in made.methods
+    }
+
+    def run(name: str, **given: Array) -> Array:
+        return point.program.run(texts[name], {"self": own, **given})
+
+    rows = len(made.rows)
+    if "dense" in texts:
+        yield run("dense"), whole
+    if "diagonal" in texts:
+        axes = range(rows)
+        yield run("diagonal"), np.einsum(whole, [*axes, *axes], [*axes])
+    for name, first, last in (
+        ("_apply", rows, whole.ndim),
+        ("_apply_transposed", 0, rows),
+    ):
+        if name in texts:
+            dims = (*_literal(whole.shape[first:last]), Dim.of(2))
+            operand = point.array(name, dims)
+            count = last - first
+            pairs = [*range(first, last)], [*range(count)]
+            expected = np.tensordot(whole, operand, axes=pairs)
+            yield run(name, operand=operand), point.field.reduced(expected)
+    starts = [rows]
+    for dims in made.columns:
+        starts.append(starts[-1] + len(dims))
+    for k in range(1, len(made.columns) + 1):
+        name = f"_contract_{k}"
+        if name in texts:
+            expected, given = whole, {}
+            for m in range(len(made.columns), len(made.columns) - k, -1):
+                x = point.array(f"x{m}", made.columns[m - 1])
+                given[f"x{m}"] = x
+                expected = np.tensordot(expected, x, axes=x.ndim)
+                expected = point.field.reduced(expected)
+            yield run(name, **given), expected
+
+
+def _literal(shape: Sequence[int]) -> tuple[Dim, ...]:
+    return tuple(map(Dim.of, shape))
