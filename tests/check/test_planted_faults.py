@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,12 @@ functions:
 }
 
 
+@cache
+def sound(name: str) -> str:
+    """The text of a witness without a fault."""
+    return compiled(WITNESSES[name], True)
+
+
 def wrong(one: Array, args: list[Text], right: Text) -> Text | None:
     """A text with a fault of an operation, as somebody may write its row."""
     texts = [arg.text for arg in args]
@@ -199,7 +206,7 @@ def wrong(one: Array, args: list[Text], right: Text) -> Text | None:
 def test_a_fault_in_a_row_of_the_printer_is_seen(
     kind: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rights = {name: compiled(spec, True) for name, spec in WITNESSES.items()}
+    rights = {name: sound(name) for name in WITNESSES}
     write = Printer._write
 
     def broken(printer: Printer, one: Array) -> Text:
@@ -214,7 +221,7 @@ def test_a_fault_in_a_row_of_the_printer_is_seen(
 
     monkeypatch.setattr(Printer, "_write", broken)
     monkeypatch.setattr(Printer, "written", written)
-    assert any([is_seen(spec, rights[name]) for name, spec in WITNESSES.items()])
+    assert any(is_seen(spec, rights[name]) for name, spec in WITNESSES.items())
 
 
 # Faults of statements, whoever is to blame
