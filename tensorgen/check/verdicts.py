@@ -21,9 +21,8 @@ from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statement_text import statement_text
 from tensorgen.check.meaning import Meaning, TooLarge
 from tensorgen.check.points import Point, points
-from tensorgen.check.program import Unread
 from tensorgen.emit.model import Body, Holder, Parameter
-from tensorgen.errors import InternalError
+from tensorgen.errors import InternalError, SpecError
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -94,7 +93,10 @@ def check(
                 report.unchecked[name] = "it has no value at random points"
         except TooLarge:
             report.unchecked[name] = "it is too large at small sizes"
-        except (Unread, ImportError) as error:
+        except (InternalError, SpecError):
+            raise
+        except Exception as error:
+            # A fault of the check itself must not cost anybody a module.
             report.unchecked[name] = f"{type(error).__name__}: {error}"
     return report
 
