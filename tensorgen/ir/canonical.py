@@ -69,7 +69,10 @@ def _refine(
             beside = tuple(colour[label] for label in labels)
             for axis, label in enumerate(labels):
                 if label >= fixed:
-                    signature[label].append((0, node.serial, axis, beside))
+                    # A diagonal is told from two labels that are alike so far.
+                    own = tuple(other == label for other in labels)
+                    own = own if sum(own) > 1 else ()
+                    signature[label].append((0, node.serial, axis, beside, own))
         for constraint in constraints:
             _incidence(signature, colour, fixed, constraint)
         keys = {

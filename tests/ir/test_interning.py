@@ -121,3 +121,14 @@ def test_a_deep_chain_of_contractions_takes_linear_time() -> None:
 
     long, short = (min(seconds(k) for _ in range(3)) for k in (2000, 400))
     assert long < 20 * max(short, 0.01)
+
+
+def test_a_diagonal_is_told_from_labels_that_are_alike() -> None:
+    pieces = [("j", "l"), ("k", "k"), ("l", "j")]
+    graph = Graph()
+    (b,) = matrices(graph, "B")
+    made = {
+        graph.product("", [(b, pieces[at]) for at in order])
+        for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0))
+    }
+    assert len(made) == 1
