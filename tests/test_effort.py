@@ -144,6 +144,19 @@ def test_the_end_of_all_work_is_not_that_of_a_pass() -> None:
     effort.spend(1000)  # what comes after it has steps of its own
 
 
+def test_attempts_leave_steps_for_what_must_be_done() -> None:
+    effort = Effort()
+
+    def endless() -> str:
+        while True:
+            effort.spend()
+
+    with effort.on(Text.plain("f"), "thinking", 1000):
+        for _ in range(5):  # each would take all of it
+            assert effort.attempt(endless, "input", 1000) == "input"
+        effort.spend(20)
+
+
 # Without the passes
 
 

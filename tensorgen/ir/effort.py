@@ -77,9 +77,13 @@ class Effort:
             self.end = before
 
     def attempt(self, run: Callable[[], T], instead: T, steps: int = PASS) -> T:
-        """Return what `run` gives, or `instead` where it takes too many steps."""
+        """Return what `run` gives, or `instead` where it takes too many steps.
+
+        It never takes more than half of what is left: what only improves a function
+        must not be the reason why the function is refused.
+        """
         before = self.end
-        self.end = min(before, self.spent + steps)
+        self.end = self.spent + min(steps, (before - self.spent) / 2)
         try:
             return run()
         except Exhausted:
