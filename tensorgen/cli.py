@@ -203,7 +203,12 @@ def _compile(
     try:
         watch = streams.Progress()
         return compile_spec(
-            source, backends or None, mode, watch=watch, checked=not fast
+            source,
+            backends or None,
+            mode,
+            watch=watch,
+            checked=not fast,
+            note=streams.say,
         )
     except SpecError as error:
         streams.say(error.render(streams.color()))

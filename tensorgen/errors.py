@@ -123,11 +123,7 @@ class Diagnostic:
     def render(self, color: bool = False) -> str:
         """Return the message with its source lines, as plain text by default."""
         paint = _Paint(color)
-        where = ""
-        if self.span is not None:
-            span = self.span
-            name = printable(span.source.name)
-            where = f"{name}:{span.line}:{span.column}: "
+        where = "" if self.span is None else printable(_where(self.span))
         message = printable(self.message)
         lines = [paint.bold(where) + paint.red("error:") + " " + paint.bold(message)]
         lines += _snippets(self.span, self.marks, paint)
@@ -137,6 +133,11 @@ class Diagnostic:
             # Indented, so that no text of a spec looks like a fault of its own.
             lines += ["   " * (line[:3] != "   ") + printable(line) for line in others]
         return "\n".join(lines)
+
+
+def remark(message: str, span: Span) -> str:
+    """Return a line on something that is no fault, but worth to be known."""
+    return printable(f"{_where(span)}note: {message}")
 
 
 class SpecError(Exception):
@@ -208,6 +209,10 @@ class Faults:
         """Raise one `SpecError` with all faults in the order of their places."""
         if self._found:
             raise SpecError(sorted(self._found, key=_place))
+
+
+def _where(span: Span) -> str:
+    return f"{span.source.name}:{span.line}:{span.column}: "
 
 
 def _place(diagnostic: Diagnostic) -> tuple[bool, str, int]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tensorgen.arrays.written import Written, written
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check
-from tensorgen.emit.model import Body, Function, Helper, Holder
+from tensorgen.emit.model import Body, Choice, Function, Helper, Holder
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
@@ -123,23 +123,19 @@ class ModuleBuilder:
             return written(code, self.backend.alias)
 
         function = self.described(planned, lowered)
-        checks = [
-            f"if {_fails(check.size)}:\n    raise ValueError({literal(check.message)})"
-            for check in _different(planned.source.checks)
-        ]
-        symbols = (s for c in planned.source.checks for s in c.size.symbols)
-        body = function.body
-        body = replace(
-            body,
-            lines=(*checks, *body.lines),
-            dims=tuple(dict.fromkeys((*body.dims, *symbols))),
-        )
-        return replace(function, body=body)
+        return _checked(function, _different(planned.source.checks))
 
     def described(self, planned: PlannedFunction, lowered: Lowered) -> Function:
         """Return a function whose roots are `lowered`, and what is made of them."""
-        function, plan = planned.source, planned.plan
-        holders, fields = self._holders(planned)
+        function = self._form(planned, planned.plan, lowered)
+        if planned.other is None or planned.saved is None:
+            return function
+        other = self._form(planned, planned.other, lowered)
+        return _chosen(function, other, planned.saved)
+
+    def _form(self, planned: PlannedFunction, plan: Plan, lowered: Lowered) -> Function:
+        function = planned.source
+        holders, fields = self._holders(planned, plan)
         buffers = [
             name
             for k, part in enumerate(plan.parts)
@@ -224,14 +220,12 @@ class ModuleBuilder:
         return len(seen) <= READABLE
 
     def _holders(
-        self, planned: PlannedFunction
+        self, planned: PlannedFunction, plan: Plan
     ) -> tuple[tuple[Holder, ...], dict[int, tuple[str, ...]]]:
         """What holds each derivative tensor, and the names of its arrays by root."""
         holders = []
         fields: dict[int, tuple[str, ...]] = {}
-        tensors = [
-            (k, t) for k, t in enumerate(planned.plan.tensors) if k in planned.tensors
-        ]
+        tensors = [(k, t) for k, t in enumerate(plan.tensors) if k in planned.tensors]
         for block, (k, tensor) in enumerate(tensors):
             if tensor is None or tensor.is_dense:
                 holders.append(Holder())
@@ -265,6 +259,39 @@ class ModuleBuilder:
             name = f"{made.name}{count}"
         self.classes.setdefault(name, replace(made, name=name))
         return self.classes[name]
+
+
+def _checked(function: Function, checks: Sequence[SizeCheck]) -> Function:
+    """A function that starts with checks of sizes."""
+    lines = [
+        f"if {_fails(check.size)}:\n    raise ValueError({literal(check.message)})"
+        for check in checks
+    ]
+    body, symbols = function.body, (s for c in checks for s in c.size.symbols)
+    body = replace(
+        body,
+        lines=(*lines, *body.lines),
+        dims=tuple(dict.fromkeys((*body.dims, *symbols))),
+    )
+    choice = function.choice
+    if choice is not None:
+        choice = replace(choice, function=_checked(choice.function, checks))
+    return replace(function, body=body, choice=choice)
+
+
+def _chosen(function: Function, other: Function, saved: Dim) -> Function:
+    """A function with another form, to be taken where the size `saved` is positive."""
+    own, also = function.body, other.body
+    body = replace(
+        own,
+        dims=tuple(dict.fromkeys((*own.dims, *also.dims, *saved.symbols))),
+        positive=tuple(dict.fromkeys((*own.positive, *also.positive))),
+        helpers=tuple(dict.fromkeys((*own.helpers, *also.helpers))),
+        modules=tuple(dict.fromkeys((*own.modules, *also.modules))),
+        refusals=tuple(dict.fromkeys((*own.refusals, *also.refusals))),
+        needs_dtype=own.needs_dtype or also.needs_dtype,
+    )
+    return replace(function, body=body, choice=Choice(_fails(-saved), other))
 
 
 def _named(plan: Plan, k: int, names: Mapping[Node, str]) -> Node:

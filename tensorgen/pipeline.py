@@ -23,7 +23,7 @@ from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.check import Claim, check
 from tensorgen.emit import write as write  # the command line's way to it
 from tensorgen.emit.backends import BACKENDS
-from tensorgen.emit.model import Body, Holder
+from tensorgen.emit.model import Body, Function, Holder
 from tensorgen.emit.module import Module
 from tensorgen.emit.render import render
 from tensorgen.errors import Source
@@ -32,6 +32,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.lang import Program, elaborate
 from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
+from tensorgen.passes.context import Plan
 from tensorgen.planner import PlannedFunction, Planner
 from tensorgen.problems import PlannedProblem, plan_problem
 from tensorgen.spec.read import read_spec
@@ -44,12 +45,14 @@ def compile_spec(
     laid_out: bool = True,
     watch: Callable[[str], None] | None = None,
     checked: bool = True,
+    note: Callable[[str], None] = lambda text: None,
 ) -> dict[str, str]:
     """Return the text of each generated file by its name, laid out for a reader.
 
     Raises `SpecError` with every fault of the spec, and `InternalError` if a function
     does not compute what calculus states, which is looked into if it is to be
-    `checked`. `watch` hears now and then what is being done.
+    `checked`. `watch` hears now and then what is being done, `note` a line on each
+    derivative whose form depends on sizes without hints.
     """
     chosen = _mode(mode)
     spec = read_spec(source)
@@ -63,6 +66,10 @@ def compile_spec(
     some = map(plan_problem, planners, plans)
     problems = [problem for problem in some if problem is not None]
     planned = [plan for own in plans for plan in own]
+    hinted = {name for name, size in spec.hints if size is not None}
+    for plan in planned:
+        if (text := plan.undecided(hinted)) is not None:
+            note(text)
     texts = {}
     for name in backends or spec.backends:
         backend = BACKENDS[name]
@@ -86,23 +93,38 @@ def claims(
     """What the functions of a module, and the methods of its problems, compute."""
 
     def claim(
-        name: str, planned: PlannedFunction, body: Body, holders: Sequence[Holder]
+        name: str,
+        planned: PlannedFunction,
+        plan: Plan,
+        body: Body,
+        holders: Sequence[Holder] = (),
     ) -> Claim:
         checks = [check.size for check in planned.source.checks]
-        stated, tensors = planned.stated, planned.plan.tensors
         inputs, parameters = program.inputs, planned.parameters
+        stated, tensors = planned.stated, plan.tensors
         return Claim(name, body, parameters, holders, stated, tensors, inputs, checks)
 
+    def forms(
+        name: str, planned: PlannedFunction, function: Function
+    ) -> Iterator[Claim]:
+        yield claim(name, planned, planned.plan, function.body, function.holders)
+        if (choice := function.choice) is not None and planned.other is not None:
+            other, name = choice.function, f"{name}, where {choice.condition},"
+            yield claim(name, planned, planned.other, other.body, other.holders)
+
     for planned, function in zip(plans, module.functions, strict=True):
-        yield claim(planned.name, planned, function.body, function.holders)
+        yield from forms(planned.name, planned, function)
     for problem, bound in zip(problems, module.problems, strict=True):
         before = [part.body for part in (bound.data, *bound.shared)]
         for kind, planned in problem.methods.items():
+            name = f"{kind.name} of the problem {bound.function}"
             part = bound.method(kind)
-            if part is not None:
-                holders = part.function.holders if part.function else ()
-                name = f"{kind.name} of the problem {bound.function}"
-                yield replace(claim(name, planned, part.body, holders), before=before)
+            if part is not None and part.function is not None:
+                for found in forms(name, planned, part.function):
+                    yield replace(found, before=before)
+            elif part is not None:
+                found = claim(name, planned, planned.plan, part.body)
+                yield replace(found, before=before)
 
 
 def _mode(name: str) -> Mode:

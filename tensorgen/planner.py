@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -19,14 +19,17 @@ from tensorgen.calculus.kinds import (
 )
 from tensorgen.calculus.requests import Mode, Request
 from tensorgen.emit.model import Parameter
+from tensorgen.errors import remark
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.optimise import optimise
+from tensorgen.passes.optimise import candidates, cheapest, optimise
 from tensorgen.spec.model import InputSpec, Spec
+from tensorgen.structure.alternatives import alternative
 from tensorgen.structure.compress import compress
 from tensorgen.structure.mirror_terms import Permutation, exchanges
 
@@ -42,7 +45,8 @@ ON_SYMMETRIC = (
 class PlannedFunction:
     """One public function: what it computes, from which arguments.
 
-    `stated` are its roots as calculus first states them, before any pass.
+    `stated` are its roots as calculus first states them, before any pass. `other` is
+    how to compute it where the size `saved` is positive, which no hint says.
     """
 
     source: ElaboratedFunction
@@ -54,11 +58,25 @@ class PlannedFunction:
     tensors: range
     order: tuple[str, ...] = ()
     stated: tuple[Node, ...] = ()
+    other: Plan | None = None
+    saved: Dim | None = None
 
     @property
     def name(self) -> str:
         """Its name in Python."""
         return self.kind.public_name(self.source.spec.name, self.order)
+
+    def undecided(self, hinted: Collection[str]) -> str | None:
+        """What to tell of a function whose form depends on sizes without hints."""
+        if self.saved is None or self.kind.beside:
+            return None
+        *some, last = (s for s in self.saved.symbols if s not in hinted)
+        sizes = f"{', '.join(some)} and {last}" if some else last
+        return remark(
+            f"{self.name} has two forms and takes the smaller one for the sizes of its "
+            f"arguments; hints for {sizes} leave one",
+            self.source.spec.name_text.span(),
+        )
 
     @property
     def blocks(self) -> Blocks:
@@ -158,16 +176,27 @@ class Planner:
         ways, names = self.ways(kind, order)
         first = len(ways[0]) - len(kind.blocks(self.wrt, order))
         tensors = range(first, len(ways[0])) if kind.holder else range(0)
+        other, saved = None, None
         if kind.holder and kind.beside:
-            plan = self._beside(ways[0][:first], self.planned(kind.beside[-1]))
+            own = self.planned(kind.beside[-1])
+            others = ways[0][:first]
+            plan, saved = self._beside(others, own.plan, self.context()), own.saved
+            if own.other is not None:
+                other = self._beside(others, own.other, self.context())
         else:
+            symmetries = {k: self._exchanges(kind, k - first, order) for k in tensors}
             compressed = {
-                k: partial(
-                    compress, symmetries=self._exchanges(kind, k - tensors.start, order)
-                )
-                for k in tensors
+                k: partial(compress, symmetries=own) for k, own in symmetries.items()
             }
-            plan = optimise(replace(self.context(), compressed=compressed), ways)
+            context = replace(self.context(), compressed=compressed)
+            plans = candidates(context, ways)
+            plan = cheapest(context, plans)
+            flat = next((p for p in plans if p.derived), None)
+            form = flat and alternative(context, flat, plan.tensors, self.hints)
+            if flat and form:
+                assumed = replace(self.context(), cost=CostModel(form.hints))
+                held = replace(flat, tensors=form.tensors)
+                other, saved = self._beside((), held, assumed), form.saved
         parameters = [
             Parameter(
                 spec.name,
@@ -198,6 +227,8 @@ class Planner:
             tensors,
             order,
             tuple(ways[0]),
+            other,
+            saved,
         )
 
     def _exchanges(
@@ -208,25 +239,24 @@ class Planner:
         inputs = [(name, self.inputs[name].order) for name in names]
         return exchanges(self.function.node.order, inputs)
 
-    def _beside(self, others: Sequence[Node], planned: PlannedFunction) -> Plan:
-        """The plan that computes other values beside the tensors of a planned one.
+    def _beside(self, others: Sequence[Node], plan: Plan, context: Context) -> Plan:
+        """The plan that computes other values beside the tensors of one.
 
         The tensors stay what they are there, so that one function has one Hessian.
         """
-        tensors = planned.plan.tensors
         arrays = [
-            planned.plan.formulas[k : k + 1] if tensor is None else tensor.arrays
-            for k, tensor in enumerate(tensors)
+            plan.formulas[k : k + 1] if tensor is None else tensor.arrays
+            for k, tensor in enumerate(plan.tensors)
         ]
         roots = [*others, *(node for part in arrays for node in part)]
-        joint = optimise(self.context(), [roots])
+        joint = optimise(context, [roots])
         nodes = iter(joint.roots)
         parts: list[tuple[Node, ...]] = [(next(nodes),) for _ in others]
         parts += [tuple(next(nodes) for _ in part) for part in arrays]
         return Plan(
             tuple(parts),
-            (*(None for _ in others), *tensors),
-            (*joint.formulas[: len(others)], *planned.plan.formulas),
+            (*(None for _ in others), *plan.tensors),
+            (*joint.formulas[: len(others)], *plan.formulas),
         )
 
     def _said_of(self, given: InputSpec, kind: Kind) -> str | None:

@@ -6,8 +6,9 @@ leaves to others, and to the data, is then lowered stage by stage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import (
@@ -31,6 +32,7 @@ from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.lower.names import Names, describe
 from tensorgen.operators.definite import is_positive_definite
+from tensorgen.passes.context import Plan
 from tensorgen.passes.cut_stages import (
     DATA,
     Stages,
@@ -43,6 +45,9 @@ from tensorgen.planner import PlannedFunction, Planner
 
 Lowered = Callable[[Sequence[Node], Sequence[str], Sequence[bool]], Written]
 Described = Callable[[PlannedFunction, Lowered], Function]
+
+Parts = list[tuple[Node, ...]]
+"""The nodes of each root."""
 
 OWN = ("self", "SimpleNamespace", "cached_property")
 """Names that a method of a problem uses itself."""
@@ -93,17 +98,22 @@ def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProbl
     sizes = arguments.plan(data).sources
     rates = Rates(request.variables, request.directions.values(), sizes)
     roots = {kind: _roots(planner, plan) for kind, plan in methods.items()}
+    # Of two forms one alone is computed: no stage has what makes either.
+    others = {k: _arrays(m.other) for k, m in methods.items() if m.other is not None}
     second = [node for part in roots.get(HESSIAN, ()) for node in part]
     constant = bool(second) and all(rates.of(n) == Rate.DATA for n in second)
+    constant &= HESSIAN not in others
     if constant:
         del methods[HVP], roots[HVP]
-    flat = [node for parts in roots.values() for part in parts for node in part]
-    final = iter(_together(planner, flat, rates))
-    for kind, parts in roots.items():
-        own = tuple(tuple(next(final) for _ in part) for part in parts)
-        plan = replace(methods[kind].plan, parts=own)
-        methods[kind] = replace(methods[kind], plan=plan)
-    ends = {kind.name: method.plan.roots for kind, method in methods.items()}
+    sure = {kind: parts for kind, parts in roots.items() if kind not in others}
+    doubtful = [*((roots[kind], others[kind]) for kind in others)]
+    found = _together(planner, rates, [*sure.values()], [*chain(*doubtful)])
+    for kind in (*sure, *others):
+        method = methods[kind]
+        plan = replace(method.plan, parts=tuple(next(found)))
+        other = method.other and replace(method.other, parts=tuple(next(found)))
+        methods[kind] = replace(method, plan=plan, other=other)
+    ends = {kind.name: methods[kind].plan.roots for kind in sure}
     stages = cut_stages(ends, rates, planner.graph.names)
     return PlannedProblem(methods, stages, constant)
 
@@ -118,24 +128,36 @@ def _offered(function: ElaboratedFunction) -> list[Kind]:
     return [k for k in METHODS if k in (VALUE, GRADIENT, HVP, *emitted)]
 
 
-def _roots(planner: Planner, planned: PlannedFunction) -> list[tuple[Node, ...]]:
+def _roots(planner: Planner, planned: PlannedFunction) -> Parts:
     """What a method computes before it is known what others compute.
 
     Derivative tensors stay what they are in the function of the same kind.
     """
-    plan = planned.plan
     if planned.kind.holder:
-        return [
-            plan.formulas[k : k + 1] if tensor is None else tensor.arrays
-            for k, tensor in enumerate(plan.tensors)
-        ]
+        return _arrays(planned.plan)
     (way,), _ = planner.ways(planned.kind, ())
     return [(node,) for node in way]
 
 
-def _together(planner: Planner, roots: Sequence[Node], rates: Rates) -> list[Node]:
-    """The roots of all methods as one plan, so that they share what they can."""
-    return list(optimise(replace(planner.context(), rates=rates), [roots]).roots)
+def _arrays(plan: Plan) -> Parts:
+    """What the tensors of a plan are made of."""
+    return [
+        plan.formulas[k : k + 1] if tensor is None else tensor.arrays
+        for k, tensor in enumerate(plan.tensors)
+    ]
+
+
+def _together(
+    planner: Planner, rates: Rates, sure: Sequence[Parts], doubtful: Sequence[Parts]
+) -> Iterator[Parts]:
+    """What all methods compute as one plan, so that they share what they can."""
+    wanted = [*sure, *doubtful]
+    roots = [node for parts in wanted for part in parts for node in part]
+    count = sum(len(part) for parts in doubtful for part in parts)
+    context = replace(planner.context(), rates=rates, doubtful=count)
+    final = iter(optimise(context, [roots]).roots)
+    for parts in wanted:
+        yield [tuple(next(final) for _ in part) for part in parts]
 
 
 class ProblemBuilder:
@@ -222,17 +244,20 @@ class ProblemBuilder:
         return found
 
     def _method(self, planned: PlannedFunction) -> Part:
-        kind = planned.kind
+        kind, read = planned.kind, dict[str, None]()
 
         def lowered(
             roots: Sequence[Node], names: Sequence[str | None], fresh: Sequence[bool]
         ) -> Written:
             # A problem hands out copies of its gradient.
-            return self._lowered(roots, names, [False] if kind is GRADIENT else fresh)
+            fresh = [False] if kind is GRADIENT else fresh
+            code = self._lowered(roots, names, fresh)
+            read.update(dict.fromkeys(self.reads))
+            return code
 
         function = self.described(planned, lowered)
         made = function if kind.holder else None
-        return Part(kind.name, function.body, self.reads, made)
+        return Part(kind.name, function.body, tuple(read), made)
 
     def _lowered(
         self,

@@ -64,8 +64,9 @@ class BoundFunction:
 
     @property
     def functions(self) -> Iterator[Function]:
-        """The functions whose derivative objects it makes."""
-        return (part.function for part in self.methods if part.function is not None)
+        """The functions whose derivative objects it makes, in all forms."""
+        made = (part.function for part in self.methods if part.function is not None)
+        return (form for function in made for form in function.forms)
 
     @property
     def joint_jacobian(self) -> bool:

@@ -113,6 +113,14 @@ def _part(kind: Kind, function: Function, named: bool) -> list[str]:
 
 def _structure(function: Function) -> list[str]:
     """Say what each object holds, by the names of its blocks where it has several."""
+    rows = _structures(function)
+    if (choice := function.choice) is not None:
+        rows.append(f"    if {choice.condition}, to hold less:")
+        rows += [f"    {row}" for row in _structures(choice.function)]
+    return ["Structure:", *rows] if rows else []
+
+
+def _structures(function: Function) -> list[str]:
     texts = [
         h.structure if len(h.structure) <= EVIDENT else f"that of {h.class_name}"
         for h in function.holders
@@ -120,8 +128,7 @@ def _structure(function: Function) -> list[str]:
     if len(texts) > 1:
         names = map(", ".join, function.blocks)
         texts = [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
-    rows = [row for text in texts for row in equation(text)]
-    return ["Structure:", *rows] if rows else []
+    return [row for text in texts for row in equation(text)]
 
 
 def _errors(function: Function) -> list[str]:

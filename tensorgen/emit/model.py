@@ -86,7 +86,7 @@ class Function:
     `formula` is the text of the function, `derivatives` texts of what is returned
     (`loss_grad[j] = ...`); `structure` says what dense objects are, one text a root.
     `holders` has one a Jacobian, block or derivative object, if any; all are dense
-    without.
+    without. Where `choice` is given, the body needs what both forms need.
     """
 
     function: str
@@ -101,6 +101,12 @@ class Function:
     structure: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     holders: tuple[Holder, ...] = ()
+    choice: Choice | None = None
+
+    @property
+    def forms(self) -> tuple[Function, ...]:
+        """The function as it stands, and in its other form if there is one."""
+        return (self,) if self.choice is None else (self, self.choice.function)
 
     @property
     def name(self) -> str:
@@ -129,6 +135,14 @@ class Function:
         extra = tuple(p for p in plain if p.role != "input")
         keyword = tuple(p for p in self.parameters if p.default is not None)
         return inputs + extra, keyword
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Another form of a function, to be taken where a condition on sizes holds."""
+
+    condition: str
+    function: Function
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorgen.emit.bound import BoundFunction
@@ -27,3 +28,8 @@ class Module:
     helpers: tuple[Helper, ...] = ()
     problems: tuple[BoundFunction, ...] = ()
     classes: tuple[StructuredClass, ...] = ()
+
+    @property
+    def forms(self) -> Iterator[Function]:
+        """Its functions, also in their other forms."""
+        return (form for function in self.functions for form in function.forms)

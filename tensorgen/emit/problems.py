@@ -247,6 +247,7 @@ def _members(bound: BoundFunction, backend: Backend) -> list[Method]:
                 docstring([text]),
                 [
                     *_lines(bound, part, sources, backend),
+                    *_rows(part.body.lines),
                     f"return SimpleNamespace({_keyed(names)})",
                 ],
             )
@@ -264,7 +265,7 @@ def _members(bound: BoundFunction, backend: Backend) -> list[Method]:
                 docstring([kind.method]),
                 [
                     *_lines(bound, part, sources, backend),
-                    *_returned(bound, part, backend.alias),
+                    *_finished(bound, part, backend.alias),
                 ],
             )
         )
@@ -275,14 +276,14 @@ def _annotation(bound: BoundFunction, part: Part) -> str:
     if part.name == JACOBIAN.name and len(bound.wrt) > 1:
         return "_JointJacobian"
     if part.function is not None:
-        return str(results.result_class(part.function))
+        return results.object_type(part.function)
     return results.array_type(bound.dims) if part.name == VALUE.name else "Array"
 
 
 def _lines(
     bound: BoundFunction, part: Part, sources: dict[str, str], backend: Backend
 ) -> list[str]:
-    """Return the statements of a part: what it reads, sizes, then its own."""
+    """Return the statements before those of a part: what it reads, and sizes."""
     body = part.body
     known, taken = plan(bound.inputs, body.dims), _taken(bound)
     sizes, read = _sizes(bound.inputs, known, body.dims)
@@ -301,7 +302,6 @@ def _lines(
         ),
         *sizes,
         *(f"dtype = {name}.dtype" for name in dtype),
-        *_rows(body.lines),
     ]
 
 
@@ -346,16 +346,24 @@ def _sizes(
     return bindings(holders, known, wanted), read
 
 
+def _finished(bound: BoundFunction, part: Part, alias: str) -> list[str]:
+    """Return a method's own statements."""
+    if part.function is None:
+        return [*_rows(part.body.lines), *_returned(bound, part, alias)]
+
+    def blocks(function: Function) -> list[str]:
+        pairs = zip(bound.wrt, results.objects(function), strict=True)
+        parts = ", ".join(f'"{name}": {block}' for name, block in pairs)
+        return [f"return _JointJacobian({{{parts}}})"]
+
+    joint = part.name == JACOBIAN.name and len(bound.wrt) > 1
+    return results.statements(part.function, blocks if joint else results.return_lines)
+
+
 def _returned(bound: BoundFunction, part: Part, alias: str) -> list[str]:
     values = part.body.returns
     if part.name == VALUE.name:
         return [f"return {values[0]}"]
-    if part.function is not None:
-        if part.name == JACOBIAN.name and len(bound.wrt) > 1:
-            blocks = zip(bound.wrt, results.objects(part.function), strict=True)
-            parts = ", ".join(f'"{name}": {block}' for name, block in blocks)
-            return [f"return _JointJacobian({{{parts}}})"]
-        return results.return_lines(part.function)
     orders = [len(p.dims) for name in bound.wrt for p in bound.inputs if p.name == name]
     flat = [
         value if order == 1 else f"{alias}.ravel({value})"

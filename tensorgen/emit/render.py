@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from tensorgen.arrays.number_text import size
@@ -134,8 +134,7 @@ def _view(function: Function, backend: Backend) -> FunctionView:
             *map(backend.import_line, body.modules),
             *[""] * bool(body.modules),
             *arguments.lines(function),
-            *(row for line in body.lines for row in line.split("\n")),
-            *results.return_lines(function),
+            *results.statements(function, results.return_lines),
         ],
     )
 
@@ -244,7 +243,7 @@ def _exported(module: Module) -> list[str]:
 def _uses(module: Module) -> dict[str, bool]:
     """Say which pieces of the frame the module needs."""
     made = [f for bound in module.problems for f in bound.functions]
-    used = results.used_classes(replace(module, functions=(*module.functions, *made)))
+    used = results.used_classes([*module.forms, *made])
     bases = {c.base for c in module.classes}
     dense = bool(used & {JACOBIAN.holder, HESSIAN.holder})
     hessian = bool(used & {HESSIAN.holder, results.JOINT} or HESSIAN_BASE in bases)
@@ -254,8 +253,8 @@ def _uses(module: Module) -> dict[str, bool]:
         "has_numbers": any(
             "math." in row
             for row in (
-                *(row for f in module.functions for row in f.body.lines),
-                *(row for f in module.functions for row in f.body.returns),
+                *(row for f in module.forms for row in f.body.lines),
+                *(row for f in module.forms for row in f.body.returns),
                 *(helper.source for helper in _helpers(module)),
             )
         ),
@@ -277,7 +276,7 @@ def _factorizations(module: Module) -> list[Row]:
     needed = {piece for c in module.classes for piece in c.factorizations}
     sparse = {c.name for c in module.classes if c.sparse or c.vanishes}
     made = [f for bound in module.problems for f in bound.functions]
-    for function in (*module.functions, *made):
+    for function in (*module.forms, *made):
         if results.result_class(function) == results.JOINT:
             names = [holder.class_name for holder in function.holders]
             needed |= {"sparse"} if names and sparse.issuperset(names) else set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tensorgen.calculus.kinds import JACOBIAN, Kind, camel
@@ -39,16 +39,25 @@ def result_class(function: Function) -> str | None:
     return block_class(function, 0, kind.holder) if kind.holder else None
 
 
+def object_type(function: Function) -> str:
+    """Return the annotation of a derivative object, whatever its form."""
+    return _either(str(result_class(form)) for form in function.forms)
+
+
+def _either(types: Iterable[str]) -> str:
+    return " | ".join(dict.fromkeys(types))
+
+
 def block_class(function: Function, block: int, dense: str) -> str:
     """Return the class of one of the objects: `dense`, or one of its own."""
     name = function.holders[block].class_name if function.holders else None
     return dense if name is None else name
 
 
-def used_classes(module: Module) -> set[str]:
-    """Return the classes of derivative objects that a module makes."""
-    found = {c for c in map(result_class, module.functions) if c is not None}
-    for function in module.functions:
+def used_classes(functions: Sequence[Function]) -> set[str]:
+    """Return the classes of derivative objects that functions make."""
+    found = {c for c in map(result_class, functions) if c is not None}
+    for function in functions:
         dense = any(h.class_name is None for h in function.holders or (Holder(),))
         if dense and len(function.blocks) > 1 and function.kind.holder:
             found |= {JACOBIAN.holder, function.kind.holder}
@@ -61,7 +70,7 @@ def fields(function: Function, kind: Kind) -> Fields | None:
         return None
     types = tuple(
         (
-            block_class(function, k, kind.holder)
+            _either(block_class(form, k, kind.holder) for form in function.forms)
             if kind.holder
             else array_type(function.block_dims(kind, [x]))
         )
@@ -102,10 +111,33 @@ def _type(function: Function, kind: Kind) -> str:
     if several is not None:
         return several.name
     if kind.holder:
-        return str(result_class(function))
+        return object_type(function)
     if len(blocks) > 1:
         return "dict[tuple[str, str], Array]"
     return array_type(function.block_dims(kind, blocks[0]))
+
+
+def statements(
+    function: Function, returned: Callable[[Function], list[str]]
+) -> list[str]:
+    """Return the lines behind a function's checks, to what is `returned`."""
+    found = _statements(function, returned)
+    return [row for text in found for row in text.split("\n")]
+
+
+def _statements(
+    function: Function, returned: Callable[[Function], list[str]]
+) -> list[str]:
+    own = [*function.body.lines, *returned(function)]
+    if function.choice is None:
+        return own
+    other = _statements(function.choice.function, returned)
+    shared = 0
+    while own[shared] == other[shared]:
+        shared += 1
+    branch = "\n".join(other[shared:]).replace("\n", "\n    ")
+    condition = f"if {function.choice.condition}:  # what holds less at these sizes"
+    return [*own[:shared], f"{condition}\n    {branch}", *own[shared:]]
 
 
 def return_lines(function: Function) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
+from math import prod
 
 from tensorgen.ir.effort import Exhausted
 
@@ -141,6 +142,16 @@ class Dim:
                 coefficient *= sizes[name]
             total += coefficient
         return total
+
+    def at(self, sizes: Mapping[str, int]) -> Dim:
+        """Return the polynomial with some symbols replaced by numbers."""
+        return Dim(
+            (
+                tuple(name for name in monomial if name not in sizes),
+                coefficient * prod(sizes.get(name, 1) for name in monomial),
+            )
+            for monomial, coefficient in self.terms
+        )
 
     def is_nonnegative(self) -> bool:
         """Whether the polynomial is provably >= 0 when every symbol is >= 1.

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import Literal, NamedTuple, TypeAlias, assert_never
 
 from tensorgen.ir.dims import Dim
@@ -241,6 +242,11 @@ def use_counts(roots: Iterable[Node]) -> Counter[Node]:
     return Counter(
         [*roots, *(child for node in topological(roots) for child in children(node))]
     )
+
+
+def entries(nodes: Iterable[Node]) -> Dim:
+    """How many numbers arrays hold."""
+    return sum((prod(node.dims, start=Dim.of(1)) for node in nodes), Dim())
 
 
 def is_zero(node: Node) -> bool:

@@ -23,7 +23,7 @@ class Context:
     Without `cross_country` contractions keep the order that their mode gave them, and
     nothing is compressed. With `rates`, what changes less often is computed apart. The
     roots at the positions `compressed` are derivative tensors, of which only what these
-    functions keep is computed.
+    functions keep is computed. The last `doubtful` roots may never be asked for.
     """
 
     graph: Graph
@@ -31,6 +31,7 @@ class Context:
     rates: Rates | None = None
     cross_country: bool = True
     compressed: Mapping[int, Compress] = field(default_factory=dict)
+    doubtful: int = 0
 
     def price(self, roots: Sequence[Node]) -> float:
         """The cost of a call: all that is needed, of what never changes a share."""

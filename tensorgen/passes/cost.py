@@ -86,6 +86,10 @@ class CostModel:
             self._values[dim] = dim.value(known)
         return self._values[dim]
 
+    def never_more(self, first: Dim, second: Dim) -> bool:
+        """Whether one size is at most another, whatever sizes have no hint."""
+        return (second - first).at(self.hints).is_nonnegative()
+
     def flops(self, node: Node) -> float:
         """The arithmetic of one node, operands given; a fused n-ary product at once."""
         match node:

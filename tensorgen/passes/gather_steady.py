@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Product, Sum, topological
+from tensorgen.ir.nodes import Node, Product, Sum, entries, topological
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import CALLS_OF_A_PROBLEM, STEADY_FACTORS
@@ -29,30 +29,37 @@ def gather_steady(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with steady factors and terms as operands of their own.
 
     Fires where the modelled cost of a call falls, with a share of what is computed
-    once, and where that holds no more numbers than it is made of. Of what is steady
+    once, and where that holds no more numbers than it is made of, at all sizes
+    that have no hint. Of what is steady
     only while a point stays, elementwise products alone are gathered: what is computed
     at a point may serve one direction only. Ends: a product or sum that is gathered
     has fewer operands.
     """
     if context.rates is None:
         return list(roots)
-    return Gathering(context.graph, roots, context.rates, context.cost).run()
+    certain = roots[: len(roots) - context.doubtful]
+    return Gathering(context.graph, roots, context.rates, context.cost, certain).run()
 
 
 class Gathering:
     """One pass over the graph, operands first."""
 
     def __init__(
-        self, graph: Graph, roots: Sequence[Node], rates: Rates, cost: CostModel
+        self,
+        graph: Graph,
+        roots: Sequence[Node],
+        rates: Rates,
+        cost: CostModel,
+        certain: Sequence[Node],
     ) -> None:
-        """Note the products that are computed once in any case."""
+        """Note the products that are computed once in any case, of `certain` roots."""
         self.graph = graph
         self.roots = roots
         self.rates = rates
         self.cost = cost
         self.known = {
             node.pattern: None
-            for node in topological(roots)
+            for node in topological(certain)
             if isinstance(node, Product) and rates.of(node) == Rate.DATA
         }
 
@@ -129,9 +136,8 @@ class Gathering:
     def _fits(self, group: Product) -> bool:
         """Whether a group holds no more than its factors; no product of numbers."""
         factors = dict.fromkeys(ref.node for ref in group.factors)
-        held = sum(self.cost.size(factor.dims) for factor in factors)
         arrays = any(factor.order for factor in factors)
-        return arrays and self.cost.size(group.dims) <= held
+        return arrays and self.cost.never_more(entries([group]), entries(factors))
 
     def _once(self, group: Product) -> float:
         """The share of a call in what is computed once."""

@@ -16,6 +16,17 @@ SHARE_OF_FACTORED = 0.99
 CALLS_OF_A_PROBLEM = 20
 """Calls that share what is computed once: an iterative solver makes about as many."""
 
+GAIN_OF_A_FORM = 4
+"""How much less a second form must hold at some sizes to be emitted as well."""
+
+# Sizes without hints.
+
+SMALL = 10
+"""What one of them is taken for, to see what would change; others are `UNHINTED`."""
+
+UNKNOWN_SIZES = 6
+"""With more of them nobody looks: the spec wants hints."""
+
 # Rounds over a graph.
 
 FLATTENING_ROUNDS = 3

@@ -56,9 +56,19 @@ class Pass(Law):
 
 def optimise(context: Context, ways: Sequence[Sequence[Node]]) -> Plan:
     """Return the cheapest plan among those of equivalent lists of roots."""
+    return cheapest(context, candidates(context, ways))
+
+
+def candidates(context: Context, ways: Sequence[Sequence[Node]]) -> list[Plan]:
+    """Return the plans for equivalent lists of roots, after all passes."""
     plans = [Plan.of(way) for way in ways]
     for law in PASSES:
         plans = [after for plan in plans for after in law.applied(context, plan)]
+    return plans
+
+
+def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
+    """Return the plan to compute among equivalent ones."""
     cost = context.cost
     # Less to store comes first; the first of equals, so that ties depend on nothing.
     return min(plans, key=lambda plan: (plan.held(cost), context.price(plan.roots)))

@@ -25,7 +25,7 @@ def use_pipeline(monkeypatch: pytest.MonkeyPatch) -> Callable[[Compile], None]:
 
     def use(compile_spec: Compile) -> None:
         def compiled(
-            *given: Any, watch: object = None, checked: bool = True
+            *given: Any, watch: object = None, checked: bool = True, note: object = None
         ) -> dict[str, str]:
             files = compile_spec(*given)
             if checked and UNTRUE in given[0].text:

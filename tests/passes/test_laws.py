@@ -49,6 +49,7 @@ functions:
   f: {expr: norm(X @ w - y)**2 + sum(w**4), wrt: w, emit: [problem]}
 """
 LOGISTIC = """
+dims: {m: 1000, n: 10}
 inputs: {X: [m, n], y: [m], w: [n]}
 functions:
   f: {expr: 'sum(log(1 + exp(-y * (X @ w))))', wrt: w, emit: [problem]}

@@ -1,0 +1,91 @@
+"""A second form of a derivative, where hints do not say which holds less.
+
+Without a hint a size is taken for `UNHINTED`. Whether `diag(d) + V V'` is held as d and
+V or as one matrix, whether blocks or the factors that they are made of, may then be
+wrong by any factor. So it is looked at what would be held if one of these sizes were
+small; of a form that holds much less then both are emitted, and the function takes the
+one that holds less when the sizes are known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from math import gcd
+from operator import and_
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import Node, entries, topological
+from tensorgen.passes.context import Compress, Context, Plan
+from tensorgen.passes.cost import CostModel
+from tensorgen.passes.limits import GAIN_OF_A_FORM, SMALL, UNKNOWN_SIZES
+from tensorgen.passes.stored import Compressed
+from tensorgen.structure.groupings import held
+
+Tensors = tuple[Compressed | None, ...]
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Forms of the tensors of a plan, to be taken where `saved` is positive.
+
+    `hints` are sizes at which they hold less.
+    """
+
+    tensors: Tensors
+    saved: Dim
+    hints: dict[str, int]
+
+
+def alternative(
+    context: Context, flat: Plan, chosen: Tensors, given: dict[str, int]
+) -> Alternative | None:
+    """Return what would hold much less than the `chosen` forms at other sizes, if any.
+
+    `flat` is the plan with its tensors flattened, `given` the hints.
+    """
+    graph, found = context.graph, list[tuple[float, Alternative]]()
+    symbols = _symbols(flat, context.compressed)
+    unknown = sorted(symbols - given.keys())
+    for symbol in unknown if len(symbols) > 1 and len(unknown) <= UNKNOWN_SIZES else ():
+        hints = {**given, symbol: SMALL}
+        cost = CostModel(hints)
+        tensors = list(chosen)
+        for k, compress in context.compressed.items():
+            run = partial(compress, graph, flat.formulas[k], cost, flat.derived[k])
+            tensors[k] = graph.effort.attempt(run, chosen[k])
+        before, after = _arrays(flat, chosen), _arrays(flat, tensors)
+        gain = held(before, cost) / held(after, cost)
+        if gain >= GAIN_OF_A_FORM:
+            saved = _reduced(entries(before) - entries(after))
+            found.append((gain, Alternative(tuple(tensors), saved, hints)))
+    # The first of equals, so that ties depend on nothing.
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _symbols(plan: Plan, tensors: Mapping[int, Compress]) -> set[str]:
+    """The sizes that what tensors are made of depends on."""
+    nodes = topological([plan.formulas[k] for k in tensors])
+    return {s for node in nodes for dim in node.dims for s in dim.symbols}
+
+
+def _arrays(plan: Plan, tensors: Sequence[Compressed | None]) -> list[Node]:
+    """The arrays of all tensors of a plan, each once."""
+    arrays = (
+        (node,) if tensor is None else tensor.arrays
+        for node, tensor in zip(plan.formulas, tensors, strict=True)
+    )
+    return [*dict.fromkeys(node for part in arrays for node in part)]
+
+
+def _reduced(size: Dim) -> Dim:
+    """A polynomial of the same sign, without factors that all of its terms share."""
+    if not size.terms:
+        return size
+    common = reduce(and_, (Counter(monomial) for monomial, _ in size.terms))
+    number = reduce(gcd, (c for _, c in size.terms))
+    divided = size.divided(Dim([(tuple(common.elements()), number)]))
+    assert divided is not None
+    return divided

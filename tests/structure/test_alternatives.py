@@ -1,0 +1,179 @@
+"""Forms of a derivative that sizes decide where no hint does."""
+
+from __future__ import annotations
+
+import tracemalloc
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorgen import generate, load
+from tensorgen.errors import Source
+from tensorgen.pipeline import compile_spec
+
+# Inputs, expression, variable; sizes at which the one form and the other is smaller.
+CASES = {
+    "low rank": (
+        "x: [n], V: [n, r]",
+        "sum(cosh(x)) + norm(V.T @ x)**2",
+        "x",
+        ({"n": 7, "r": 2}, {"n": 3, "r": 5}),
+    ),
+    "blocks": (
+        "O: [m, n], T: [m, n], U: [m, k], V: [n, k]",
+        "sum(O**2 * (T - U @ V.T)**2) + norm(U)**2",
+        "U",
+        ({"m": 5, "n": 6, "k": 2}, {"m": 3, "n": 2, "k": 5}),
+    ),
+    "logistic": (
+        "X: [m, n], y: [m], w: [n]",
+        "sum(log(1 + exp(-y*(X @ w)))) + norm(w)**2",
+        "w",
+        ({"m": 2, "n": 8}, {"m": 9, "n": 3}),
+    ),
+    "several variables": (
+        "x: [n], V: [n, r], b: [r]",
+        "norm(V.T @ x + b)**2 + sum(cosh(x)) + sum(cosh(b))",
+        "[x, b]",
+        ({"n": 9, "r": 2}, {"n": 3, "r": 5}),
+    ),
+    "Jacobian": (
+        "A: [n, q], B: [q, p], x: [p]",
+        "A @ tanh(B @ x)",
+        "x",
+        ({"n": 9, "q": 2, "p": 8}, {"n": 3, "q": 7, "p": 4}),
+    ),
+}
+SCALARS = [name for name in CASES if name != "Jacobian"]
+
+
+def text(name: str, emit: str, hints: str = "") -> str:
+    inputs, expr, wrt, _ = CASES[name]
+    head = f"dims: {{{hints}}}\n" if hints else ""
+    return (
+        f"tensorgen: 1\n{head}inputs: {{{inputs}}}\nfunctions:\n"
+        f"  f: {{expr: '{expr}', wrt: {wrt}, emit: [{emit}]}}\n"
+    )
+
+
+def arguments(name: str, sizes: dict[str, int]) -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    found = {}
+    for given in CASES[name][0].split("], "):
+        key, dims = given.rstrip("]").split(": [")
+        found[key] = rng.normal(size=[sizes[dim] for dim in dims.split(", ")])
+    return found
+
+
+def forms(module: ModuleType, name: str) -> list[str]:
+    """The structures at the two sizes."""
+    call = module.f_jac if name == "Jacobian" else module.f_hess
+    return [call(**arguments(name, sizes)).structure for sizes in CASES[name][-1]]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_sizes_of_a_call_choose_the_form(name: str) -> None:
+    kind = "jacobian" if name == "Jacobian" else "hessian"
+    first, second = forms(load(text(name, kind)), name)
+    assert first != second
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_both_forms_are_the_hessian(name: str) -> None:
+    module = load(text(name, "hessian, dense_hessian, hvp"))
+    for sizes in CASES[name][-1]:
+        given = arguments(name, sizes)
+        hessian, dense = module.f_hess(**given), module.f_hess_dense(**given)
+        if isinstance(dense, dict):
+            names = list(dict.fromkeys(a for a, _ in dense))
+            rows = [np.hstack([dense[a, b] for b in names]) for a in names]
+            dense = np.vstack(rows)
+        matrix = dense.reshape(hessian.shape)
+        np.testing.assert_allclose(np.asarray(hessian), matrix, rtol=1e-12, atol=1e-12)
+        b = np.arange(1.0, len(matrix) + 1)
+        expected = np.linalg.solve(matrix, b)
+        np.testing.assert_allclose(hessian.solve(b), expected, rtol=1e-8)
+        np.testing.assert_allclose(hessian @ b, matrix @ b, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_problems_and_joint_functions_have_the_same_forms(name: str) -> None:
+    module = load(text(name, "value, gradient, hessian, problem"))
+    wrt = CASES[name][2].strip("[]").split(", ")
+    for sizes in CASES[name][-1]:
+        given = arguments(name, sizes)
+        data = {key: value for key, value in given.items() if key not in wrt}
+        problem = module.FProblem(**data)
+        point = problem.pack(**{key: given[key] for key in wrt})
+        hessian = module.f_hess(**given)
+        for other in (problem.hessian(point), module.f_value_grad_hess(**given)[2]):
+            assert other.structure == hessian.structure
+            np.testing.assert_allclose(
+                np.asarray(other), np.asarray(hessian), rtol=1e-12, atol=1e-12
+            )
+
+
+@pytest.mark.parametrize("emit", ["hessian", "problem"])
+def test_a_long_variable_of_low_rank_is_no_matrix(emit: str) -> None:
+    module = load(text("low rank", emit))
+    n, r = 20_000, 4
+    rng = np.random.default_rng(2)
+    x, V = rng.normal(size=n), rng.normal(size=(n, r)) / np.sqrt(n)
+    tracemalloc.start()
+    try:
+        if emit == "hessian":
+            hessian = module.f_hess(x, V)
+        else:
+            hessian = module.FProblem(V=V).hessian(x)
+        step = hessian.solve(x)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50 * 8 * n * r
+    residual = np.cosh(x) * step + 2 * (V @ (V.T @ step)) - x
+    assert abs(residual).max() < 1e-10
+
+
+HINTS = {
+    "low rank": "n: 1000, r: 5",
+    "blocks": "m: 100, n: 80, k: 5",
+    "logistic": "m: 100, n: 20",
+}
+
+
+@pytest.mark.parametrize("name", HINTS)
+def test_hints_leave_one_form(name: str) -> None:
+    first, second = forms(load(text(name, "hessian", HINTS[name])), name)
+    assert first == second
+
+
+def test_one_mode_is_one_form() -> None:
+    assert (
+        " if "
+        not in generate(text("low rank", "hessian"), mode="reverse").split(
+            "class _Matrix"
+        )[0]
+    )
+
+
+def noted(spec: str) -> list[str]:
+    found: list[str] = []
+    source = Source("a.yaml", spec)
+    compile_spec(source, ["numpy"], "cross-country", False, note=found.append)
+    return found
+
+
+def named(line: int, dims: str) -> str:
+    return (
+        f"a.yaml:{line}:3: note: f_hess has two forms and takes the smaller one for "
+        f"the sizes of its arguments; hints for {dims} leave one"
+    )
+
+
+def test_functions_with_two_forms_are_named() -> None:
+    emit = "hessian, value, gradient"
+    assert noted(text("blocks", emit)) == [named(4, "k, m and n")]
+    assert noted(text("blocks", emit, "m: 100, k: 20")) == [named(5, "n")]
+    assert noted(text("blocks", emit, HINTS["blocks"])) == []
