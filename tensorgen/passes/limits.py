@@ -21,8 +21,8 @@ GAIN_OF_A_FORM = 4
 
 # Sizes without hints.
 
-SMALL = 10
-"""What one of them is taken for, to see what would change; others are `UNHINTED`."""
+SMALL, LARGE = 10, 1_000_000
+"""What they are taken for to see what would change: one is small, or only one large."""
 
 UNKNOWN_SIZES = 6
 """With more of them nobody looks: the spec wants hints."""

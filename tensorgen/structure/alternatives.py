@@ -3,14 +3,14 @@
 Without a hint a size is taken for `UNHINTED`. Whether `diag(d) + V V'` is held as d and
 V or as one matrix, whether blocks or the factors that they are made of, may then be
 wrong by any factor. So it is looked at what would be held if one of these sizes were
-small; of a form that holds much less then both are emitted, and the function takes the
-one that holds less when the sizes are known.
+small, or alone large. Where a form holds much less then, both are emitted, and the
+function takes the one that holds less when the sizes are known.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from math import gcd
@@ -20,7 +20,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node, entries, topological
 from tensorgen.passes.context import Compress, Context, Plan
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import GAIN_OF_A_FORM, SMALL, UNKNOWN_SIZES
+from tensorgen.passes.limits import GAIN_OF_A_FORM, LARGE, SMALL, UNKNOWN_SIZES
 from tensorgen.passes.stored import Compressed
 from tensorgen.structure.groupings import held
 
@@ -47,10 +47,7 @@ def alternative(
     `flat` is the plan with its tensors flattened, `given` the hints.
     """
     graph, found = context.graph, list[tuple[float, Alternative]]()
-    symbols = _symbols(flat, context.compressed)
-    unknown = sorted(symbols - given.keys())
-    for symbol in unknown if len(symbols) > 1 and len(unknown) <= UNKNOWN_SIZES else ():
-        hints = {**given, symbol: SMALL}
+    for hints in _assumptions(_symbols(flat, context.compressed), given):
         cost = CostModel(hints)
         tensors = list(chosen)
         for k, compress in context.compressed.items():
@@ -63,6 +60,16 @@ def alternative(
             found.append((gain, Alternative(tuple(tensors), saved, hints)))
     # The first of equals, so that ties depend on nothing.
     return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _assumptions(symbols: set[str], given: dict[str, int]) -> Iterator[dict[str, int]]:
+    """Sizes beside the hints at which another form may hold less."""
+    unknown = sorted(symbols - given.keys())
+    if len(symbols) > 1 and len(unknown) <= UNKNOWN_SIZES:
+        few = dict.fromkeys(unknown, SMALL)
+        for symbol in unknown:
+            yield {**given, symbol: SMALL}
+            yield {**given, **few, symbol: LARGE}
 
 
 def _symbols(plan: Plan, tensors: Mapping[int, Compress]) -> set[str]:

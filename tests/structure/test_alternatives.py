@@ -33,6 +33,12 @@ CASES = {
         "w",
         ({"m": 2, "n": 8}, {"m": 9, "n": 3}),
     ),
+    "multinomial": (
+        "X: [m, n], Y: [m, c], W: [n, c]",
+        "sum(logsumexp(X @ W, axis=1)) - sum(Y * (X @ W)) + norm(W)**2",
+        "W",
+        ({"m": 20, "n": 3, "c": 2}, {"m": 4, "n": 6, "c": 5}),
+    ),
     "several variables": (
         "x: [n], V: [n, r], b: [r]",
         "norm(V.T @ x + b)**2 + sum(cosh(x)) + sum(cosh(b))",
