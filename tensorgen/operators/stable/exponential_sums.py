@@ -21,7 +21,8 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Lookup, Map, Product, Ref, Sum, constant_value
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.scalar import apply, power, times, total
+from tensorgen.operators.scalar import apply, infinity, power, times, total
+from tensorgen.operators.stable.differences import same
 from tensorgen.operators.stable.match import (
     Args,
     Weighted,
@@ -32,8 +33,6 @@ from tensorgen.operators.stable.match import (
     is_log_of_number,
     joined,
     renamed_call,
-    same,
-    within,
 )
 
 Constraint = tuple[str, dict[Any, int], Dim]
@@ -166,7 +165,7 @@ class _Reader:
                 return [
                     replace(s, coefficient=s.coefficient * t.coefficient)
                     for t in node.terms
-                    for s in self.read(within(ref, Ref(t.node, t.labels)))
+                    for s in self.read(t.ref.under(ref))
                 ]
             case Product():
                 return self._product(ref, node)
@@ -313,9 +312,7 @@ def selected(graph: Graph, s: Summand, exponent: Ref) -> Ref:
     """The exponent where it counts, and -inf elsewhere."""
     if not s.conditions and not s.constraints:
         return exponent
-    mask = _mask(graph, s)
-    infinity = Ref(graph.scale(graph.named_constant("inf"), -1), ())
-    return apply(graph, "where", mask, exponent, infinity)
+    return apply(graph, "where", _mask(graph, s), exponent, infinity(graph, -1))
 
 
 def _mask(graph: Graph, s: Summand) -> Ref:
