@@ -11,10 +11,11 @@ import ast
 from collections.abc import Callable
 
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, HVP, JACOBIAN, JVP, VJP, Kind
+from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import Input, Node
 from tensorgen.lang.statement import Statement
 from tensorgen.lang.subscripts import select
-from tensorgen.operators.functions.array import Array, Label, product, show_shape
+from tensorgen.operators.functions.array import Array, Label, product
 
 SPOKEN = {
     "grad": GRADIENT,
@@ -54,7 +55,7 @@ def derivative(e: Statement, name: str, tree: ast.Call) -> Array | None:
     if kind.scalar and f.order:
         shown = e.expression.source(tree.args[0])
         hint = "jac(f, x) is the derivative of a function with axes"
-        marks = [(e.expression.span(tree.args[0]), show_shape(f.shape))]
+        marks = [(e.expression.span(tree.args[0]), tuple_text(f.shape))]
         message = f"'{name}' needs a scalar, and {shown} has axes"
         e.fault(message, tree.args[0], marks, None if kind.argument else hint)
         return None
@@ -111,8 +112,8 @@ def _along(
     wanted = f.shape if weighted else x.dims
     if v.shape != wanted:
         shown = e.expression.source(tree.args[2])
-        message = f"{shown} must have shape {show_shape(wanted)}"
-        marks = [(e.expression.span(tree.args[2]), show_shape(v.shape))]
+        message = f"{shown} must have shape {tuple_text(wanted)}"
+        marks = [(e.expression.span(tree.args[2]), tuple_text(v.shape))]
         e.fault(message, tree.args[2], marks)
         return None
     calculus = e.session.differentiate

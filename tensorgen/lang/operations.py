@@ -6,6 +6,7 @@ import ast
 from fractions import Fraction
 
 from tensorgen.errors import Mark, Span
+from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import constant_value
 from tensorgen.lang import conditions
 from tensorgen.lang.statement import Statement
@@ -26,7 +27,6 @@ from tensorgen.operators.functions.array import (
     Shape,
     common_shape,
     number,
-    show_shape,
 )
 
 # What Python has and the language has not, and what to write instead.
@@ -160,7 +160,7 @@ def _broadcast(e: Statement, steps: list[ast.BinOp], values: list[Array]) -> boo
         wider = common_shape([shape, value.shape])
         if wider is None:
             sign = _SIGNS[type(step.op)]
-            hint = _misplaced(e, step, shape, value) or _columns(e, step, shape, value)
+            hint = _misplaced(e, step, value) or _columns(e, step, shape, value)
             _mismatch(e, step, sign, shape, value.shape, hint)
             return False
         shape = wider
@@ -172,13 +172,13 @@ def _mismatch(
 ) -> None:
     place = e.expression.operator(step.left, step.right, sign)
     marks: list[Mark] = [
-        (e.expression.span(step.left), show_shape(a)),
-        (e.expression.span(step.right), show_shape(b)),
+        (e.expression.span(step.left), tuple_text(a)),
+        (e.expression.span(step.right), tuple_text(b)),
     ]
     e.fault(f"shapes do not match in '{sign}'", place, marks, hint)
 
 
-def _misplaced(e: Statement, step: ast.BinOp, shape: Shape, value: Array) -> str | None:
+def _misplaced(e: Statement, step: ast.BinOp, value: Array) -> str | None:
     """Suggest X @ (w + b) for X @ w + b."""
     left, source = step.left, e.expression.source
     if not (isinstance(left, ast.BinOp) and isinstance(left.op, ast.MatMult)):
@@ -188,7 +188,7 @@ def _misplaced(e: Statement, step: ast.BinOp, shape: Shape, value: Array) -> str
         return None
     name, sign = source(step.right), _SIGNS[type(step.op)]
     meant = f"{source(left.left)} @ ({source(left.right)} {sign} {name})"
-    return f"{name} has shape {show_shape(value.shape)}; did you mean {meant}?"
+    return f"{name} has shape {tuple_text(value.shape)}; did you mean {meant}?"
 
 
 def _columns(e: Statement, step: ast.BinOp, shape: Shape, value: Array) -> str | None:
@@ -281,7 +281,7 @@ def _are_conditions(
 ) -> bool:
     # 'a < b & c < d' is 'a < (b & c) < d' in Python: silently something else.
     for tree, value in zip(trees, values, strict=True):
-        if not is_condition(value):
+        if not is_condition(value.node):
             shown = e.expression.source(tree)
             marks = [(e.expression.span(tree), "not a condition")]
             hint = f"'{sign}' binds tighter than comparisons: write (a < b) {sign} ..."

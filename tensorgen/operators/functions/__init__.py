@@ -6,6 +6,8 @@ products, sums and calls of the table of operators.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tensorgen.operators.elementwise import ALIASES, ELEMENTWISE
 from tensorgen.operators.functions import einsum, linalg, making, reductions
 from tensorgen.operators.functions.arithmetic import elementwise, power
@@ -13,94 +15,45 @@ from tensorgen.operators.functions.array import Array, Build
 from tensorgen.operators.functions.rows import Function, Parameter
 
 _SAME = "shape of x"
-_REDUCED = "shape of x without the axes"
+
+
+def _reduction(
+    name: str, says: str, build: Callable[..., Array], before: str = ""
+) -> Function:
+    """A function over axes, or over indices that it binds."""
+    signature = f"x, {before}axis=None, keepdims=False"
+    shape = "shape of x without the axes"
+    return Function(name, signature, says, shape, build, reduces=True)
+
+
+def _kept(name: str, says: str, build: Callable[..., Array]) -> Function:
+    """A function along axes, which stay."""
+    return Function(name, "x, axis=None", says, _SAME, build, along=True)
+
 
 _ROWS = (
-    # Reductions: over axes, or over indices that they bind.
-    Function(
-        "sum",
-        "x, axis=None, keepdims=False",
-        "Sum of the entries.",
-        _REDUCED,
-        reductions.sum_,
-        reduces=True,
+    _reduction("sum", "Sum of the entries.", reductions.sum_),
+    _reduction("mean", "Mean of the entries.", reductions.mean),
+    _reduction("var", "Mean squared deviation from the mean.", reductions.var),
+    _reduction("prod", "Product of the entries.", reductions.prod),
+    _reduction(
+        "max", "Largest entry; the derivative is shared among equals.", reductions.max_
     ),
-    Function(
-        "mean",
-        "x, axis=None, keepdims=False",
-        "Mean of the entries.",
-        _REDUCED,
-        reductions.mean,
-        reduces=True,
+    _reduction(
+        "min", "Smallest entry; the derivative is shared among equals.", reductions.min_
     ),
-    Function(
-        "var",
-        "x, axis=None, keepdims=False",
-        "Mean squared deviation from the mean.",
-        _REDUCED,
-        reductions.var,
-        reduces=True,
-    ),
-    Function(
-        "prod",
-        "x, axis=None, keepdims=False",
-        "Product of the entries.",
-        _REDUCED,
-        reductions.prod,
-        reduces=True,
-    ),
-    Function(
-        "max",
-        "x, axis=None, keepdims=False",
-        "Largest entry; the derivative is shared among equals.",
-        _REDUCED,
-        reductions.max_,
-        reduces=True,
-    ),
-    Function(
-        "min",
-        "x, axis=None, keepdims=False",
-        "Smallest entry; the derivative is shared among equals.",
-        _REDUCED,
-        reductions.min_,
-        reduces=True,
-    ),
-    Function(
+    _reduction(
         "norm",
-        "x, ord=None, axis=None, keepdims=False",
         "Entrywise norm: Euclidean, or of order 1 or inf.",
-        _REDUCED,
         reductions.norm,
-        reduces=True,
+        "ord=None, ",
     ),
-    Function(
-        "logsumexp",
-        "x, axis=None, keepdims=False",
-        "Logarithm of the sum of exponentials.",
-        _REDUCED,
-        reductions.logsumexp,
-        reduces=True,
+    _reduction(
+        "logsumexp", "Logarithm of the sum of exponentials.", reductions.logsumexp
     ),
-    # Along axes, which stay.
-    Function(
-        "softmax",
-        "x, axis=None",
-        "Exponentials, scaled to sum to 1.",
-        _SAME,
-        reductions.softmax,
-        along=True,
-    ),
-    Function(
-        "log_softmax",
-        "x, axis=None",
-        "Logarithm of the softmax.",
-        _SAME,
-        reductions.log_softmax,
-        along=True,
-    ),
-    Function(
-        "cumsum", "x, axis=None", "Running sums.", _SAME, reductions.cumsum, along=True
-    ),
+    _kept("softmax", "Exponentials, scaled to sum to 1.", reductions.softmax),
+    _kept("log_softmax", "Logarithm of the softmax.", reductions.log_softmax),
+    _kept("cumsum", "Running sums.", reductions.cumsum),
     # Linear algebra.
     Function(
         "dot",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tensorgen.ir.dims import Dim
+from collections.abc import Callable
+
+from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.operators import matrix_functions
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import matmul, times, total
@@ -16,7 +18,6 @@ from tensorgen.operators.functions.array import (
     entries,
     insert_axes,
     product,
-    show_shape,
 )
 from tensorgen.operators.functions.making import ravel, reshape
 from tensorgen.operators.functions.reductions import Axis, normal_axis
@@ -24,11 +25,11 @@ from tensorgen.operators.functions.reductions import Axis, normal_axis
 
 def _square(x: Array, name: str) -> None:
     if x.order < 2 or x.shape[-1] != x.shape[-2]:
-        raise Misuse(f"'{name}' needs a square matrix", [("A", show_shape(x.shape))])
+        raise Misuse(f"'{name}' needs a square matrix", [("A", tuple_text(x.shape))])
 
 
 def _mismatch(name: str, **arrays: Array) -> Misuse:
-    marks = [(at, show_shape(x.shape)) for at, x in arrays.items()]
+    marks = [(at, tuple_text(x.shape)) for at, x in arrays.items()]
     return Misuse(f"shapes do not match in '{name}'", marks)
 
 
@@ -98,34 +99,26 @@ def matmul_(build: Build, a: Array, b: Array) -> Array:
     return matmul(build, a, b, "'matmul'")
 
 
-def inv(build: Build, A: Array) -> Array:
-    """Build the inverse of the matrices in the last two axes."""
-    _square(A, "inv")
-    return Array(apply(build.graph, "inv", [A.node]), A.batch)
+def _of_matrices(name: str) -> Callable[[Build, Array], Array]:
+    """The builder of a row of operators, of the matrices in the last two axes."""
+
+    def build_call(build: Build, A: Array) -> Array:
+        _square(A, name)
+        return Array(apply(build.graph, name, [A.node]), A.batch)
+
+    return build_call
 
 
-def det(build: Build, A: Array) -> Array:
-    """Build the determinant of the matrices in the last two axes."""
-    _square(A, "det")
-    return Array(apply(build.graph, "det", [A.node]), A.batch)
-
-
-def logdet(build: Build, A: Array) -> Array:
-    """Build log|det A| of the matrices in the last two axes."""
-    _square(A, "logdet")
-    return Array(apply(build.graph, "logdet", [A.node]), A.batch)
+inv = _of_matrices("inv")
+det = _of_matrices("det")
+logdet = _of_matrices("logdet")
+expm = _of_matrices("expm")
 
 
 def cholesky(build: Build, A: Array) -> Array:
     """Build the lower Cholesky factor of the symmetric part of matrices."""
     _square(A, "cholesky")
     return Array(matrix_functions.cholesky(build.graph, A.node), A.batch)
-
-
-def expm(build: Build, A: Array) -> Array:
-    """Build the matrix exponential of the matrices in the last two axes."""
-    _square(A, "expm")
-    return Array(apply(build.graph, "expm", [A.node]), A.batch)
 
 
 def solve(build: Build, A: Array, b: Array) -> Array:
@@ -152,7 +145,7 @@ def diagonal(
     """Build the diagonal of two axes, which becomes the last axis."""
     if A.order < 2:
         message = "'diagonal' needs two axes; diag makes a matrix"
-        raise Misuse(message, [("A", show_shape(A.shape))])
+        raise Misuse(message, [("A", tuple_text(A.shape))])
     first, second = (normal_axis(axis, A.order) for axis in (axis1, axis2))
     if first == second:
         raise Misuse("'diagonal' needs two different axes", [("axis2", "")])
@@ -178,7 +171,7 @@ def diagonal(
 def trace(build: Build, A: Array) -> Array:
     """Build the sum of the diagonal of the first two axes."""
     if A.order < 2:
-        raise Misuse("'trace' needs a matrix", [("A", show_shape(A.shape))])
+        raise Misuse("'trace' needs a matrix", [("A", tuple_text(A.shape))])
     if A.shape[0] == A.shape[1]:
         labels = ("i", "i", *range(2, A.order))
         return product(build, labels[2:], [(A, labels)])
@@ -192,7 +185,7 @@ def diag(build: Build, v: Array, k: int = 0) -> Array:
         return diagonal(build, v, k)
     if v.order != 1:
         message = "'diag' needs a vector or a matrix"
-        raise Misuse(message, [("v", show_shape(v.shape))])
+        raise Misuse(message, [("v", tuple_text(v.shape))])
     size = v.shape[0] + abs(k)
     shifts = ((0, max(-k, 0)), (1, max(k, 0)))
     return product(
@@ -216,7 +209,7 @@ def triu(build: Build, A: Array, k: int = 0) -> Array:
 
 def _triangle(build: Build, A: Array, name: str, sign: int, k: int) -> Array:
     if A.order < 2:
-        raise Misuse(f"'{name}' needs a matrix", [("A", show_shape(A.shape))])
+        raise Misuse(f"'{name}' needs a matrix", [("A", tuple_text(A.shape))])
     axes = range(A.order)
     form = {A.order - 2: sign, A.order - 1: -sign}
     return product(build, axes, [(A, axes)], constraints=[("ge", form, sign * k)])

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.operators.functions.arithmetic import total
 from tensorgen.operators.functions.array import (
+    OLD,
     Array,
     Build,
     Label,
@@ -22,7 +23,7 @@ from tensorgen.operators.functions.array import (
     entries,
     insert_axes,
     product,
-    show_shape,
+    replaced,
     spread,
     squeeze_axes,
 )
@@ -65,9 +66,9 @@ def broadcast_to(build: Build, x: Array, shape: Shape) -> Array:
     """Build `x` repeated to a shape."""
     if common_shape([x.shape, shape]) != shape:
         message = (
-            f"shape {show_shape(x.shape)} does not broadcast to {show_shape(shape)}"
+            f"shape {tuple_text(x.shape)} does not broadcast to {tuple_text(shape)}"
         )
-        raise Misuse(message, [("x", show_shape(x.shape))])
+        raise Misuse(message, [("x", tuple_text(x.shape))])
     ghost = Array(build.graph.constant(1, shape))
     _, ((x, labels), _) = align(build, [x, ghost], "'broadcast_to'", ["x", "shape"])
     return spread(build, x, shape, labels)
@@ -90,7 +91,7 @@ def squeeze(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -
     for a in axes:
         if x.shape[a] != 1:
             message = f"axis {a} has length {x.shape[a]}, not 1"
-            raise Misuse(message, [("x", show_shape(x.shape))])
+            raise Misuse(message, [("x", tuple_text(x.shape))])
     return squeeze_axes(build, x, axes)
 
 
@@ -98,7 +99,7 @@ def reshape(build: Build, x: Array, newshape: Shape) -> Array:
     """Build `x` in another shape, C order; one length may be -1: whatever is left."""
     shape = _completed(x, newshape)
     message = f"an array of {entries(x.shape)} entries cannot have shape"
-    build.equal(entries(x.shape), entries(shape), f"{message} {show_shape(shape)}", "x")
+    build.equal(entries(x.shape), entries(shape), f"{message} {tuple_text(shape)}", "x")
     batch = x.node.dims[: len(x.batch)]
     return Array(reshaped(build.graph, x.node, (*batch, *shape)), x.batch)
 
@@ -111,7 +112,7 @@ def _completed(x: Array, shape: Shape) -> Shape:
         raise Misuse("only one length can be -1", [("newshape", "")])
     if left is None and -1 in shape:
         message = f"{entries(x.shape)} entries do not divide by {rest}"
-        raise Misuse(message, [("x", show_shape(x.shape))])
+        raise Misuse(message, [("x", tuple_text(x.shape))])
     return tuple(left if left is not None and dim == -1 else dim for dim in shape)
 
 
@@ -146,17 +147,9 @@ def roll(build: Build, x: Array, shift: int, axis: int | None = None) -> Array:
     if fixed:
         shift %= fixed
     build.require(abs(shift), length, f"'roll' by {shift}", "x")
-    labels: list[Label] = list(range(x.order))
-    labels[along] = "old"
     round_trip = length if shift > 0 else -length
     parts = [
-        product(
-            build,
-            range(x.order),
-            [(x, labels)],
-            constraints=[("eq", {"old": 1, along: -1}, shift - turn)],
-            sizes={along: length},
-        )
+        replaced(build, x, along, ("eq", {OLD: 1, along: -1}, shift - turn), length)
         for turn in (Dim(), round_trip)
     ]
     return total(build, [(1, part) for part in (parts if shift else parts[:1])])
@@ -172,16 +165,8 @@ def concatenate(build: Build, arrays: Sequence[Array], axis: int = 0) -> Array:
     start = Dim()
     terms = []
     for x in arrays:
-        labels: list[Label] = list(range(x.order))
-        labels[along] = "old"
-        term = product(
-            build,
-            range(x.order),
-            [(x, labels)],
-            constraints=[("eq", {"old": 1, along: -1}, start)],
-            sizes={along: whole},
-        )
-        terms.append((1, term))
+        part = replaced(build, x, along, ("eq", {OLD: 1, along: -1}, start), whole)
+        terms.append((1, part))
         start = start + x.shape[along]
     return total(build, terms)
 
@@ -191,7 +176,7 @@ def _places(arrays: Sequence[Array]) -> list[Place]:
 
 
 def _marks(places: Sequence[Place], arrays: Sequence[Array]) -> list[tuple[Place, str]]:
-    return [(p, show_shape(x.shape)) for p, x in zip(places, arrays, strict=True)]
+    return [(p, tuple_text(x.shape)) for p, x in zip(places, arrays, strict=True)]
 
 
 def _common_axis(arrays: Sequence[Array], axis: int, places: list[Place]) -> int:
