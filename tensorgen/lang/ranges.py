@@ -55,7 +55,7 @@ class Ranges(Facts):
                     interval.report(faults)
         open_ = [i for i in self.indices if i not in known and i not in failed]
         if open_ and not failed:
-            self._unsolved(open_, known, faults)
+            self._unsolved(open_, faults)
         if failed or open_:
             return None
         # Only now: what others take their ranges from does not depend on conditions.
@@ -172,7 +172,7 @@ class Ranges(Facts):
                 interval = Interval(low, high)
         return interval
 
-    def _unsolved(self, open_: list[Index], known: Known, faults: Faults) -> None:
+    def _unsolved(self, open_: list[Index], faults: Faults) -> None:
         """Report indices that no rule reaches, together where they meet."""
         cyclic = [i for i in open_ if i in self.bounds]
         if len(cyclic) == len(open_):

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tensorgen.errors import Faults, Text, suggest
-from tensorgen.spec.flow import is_bare
 from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe, shorten
 
 
@@ -89,8 +88,3 @@ def read_items(field: Field, faults: Faults) -> tuple[Node, ...]:
     message = f"'{field.key}' must be a name or a list, not {describe(field.node)}"
     faults.add(message, field.key.span())
     return ()
-
-
-def is_listed(key: Node, value: Node, mapping: Mapping) -> bool:
-    """Whether an entry is `n` alone in `{m, n}`."""
-    return mapping.flow and is_bare(key, value)
