@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from tensorgen.emit.arguments import Plan
 from tensorgen.emit.model import Parameter
@@ -32,12 +33,7 @@ def shapes(
 
 def _solution(unknowns: Sequence[Parameter], symbols: list[str]) -> str | None:
     """Return the one unknown symbol as an expression of `size`, if it is linear."""
-    total = Dim()
-    for parameter in unknowns:
-        count = ONE
-        for dim in parameter.dims:
-            count = count * dim
-        total = total + count
+    total = sum((prod(p.dims, start=ONE) for p in unknowns), start=Dim())
     symbol, *others = symbols
     if others or any(m.count(symbol) > 1 for m, _ in total.terms):
         return None

@@ -53,8 +53,6 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
 
-At = Mapping[Label, Index]
-
 ONE_OVER = "1 / "
 
 

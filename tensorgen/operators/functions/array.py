@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import prod
 from typing import Any, Literal
 
 from tensorgen.ir.dims import ONE, Dim, tuple_text
@@ -124,10 +125,7 @@ def union(arrays: Iterable[Array]) -> tuple[Label, ...]:
 
 def entries(shape: Iterable[Dim]) -> Dim:
     """The number of entries of an array of a shape."""
-    whole = ONE
-    for dim in shape:
-        whole = whole * dim
-    return whole
+    return prod(shape, start=ONE)
 
 
 def number(build: Build, value: int | Fraction) -> Array:

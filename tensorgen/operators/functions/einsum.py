@@ -21,7 +21,7 @@ _HINT = 'write the labels of each operand and of the result: einsum("ij,jk->ik",
 
 
 def einsum(build: Build, subscripts: str, operands: Sequence[Array]) -> Array:
-    """Build the product that `subscripts` spell, as `np.einsum` reads them."""
+    """Product by labels, as np.einsum."""
     inputs, arrow, out = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if len(terms) != len(operands):
@@ -124,7 +124,7 @@ def _implicit(terms: Sequence[str]) -> str:
 def tensordot(
     build: Build, a: Array, b: Array, axes: int | tuple[object, ...] = 2
 ) -> Array:
-    """Build the product summed over pairs of axes."""
+    """Product summed over pairs of axes."""
     left, right = _pairs(a, b, axes)
     names: dict[int, Label] = {}
     for k, (p, q) in enumerate(zip(left, right, strict=True)):

@@ -34,7 +34,7 @@ def _mismatch(name: str, **arrays: Array) -> Misuse:
 
 
 def dot(build: Build, a: Array, b: Array) -> Array:
-    """Build NumPy's dot: over the last axis of a and the last but one of b."""
+    """Inner or matrix product, as np.dot."""
     if not a.order or not b.order:
         return times(build, [a, b], what="'dot'", places=["a", "b"])
     inner = max(b.order - 2, 0)
@@ -48,7 +48,7 @@ def dot(build: Build, a: Array, b: Array) -> Array:
 
 
 def vdot(build: Build, a: Array, b: Array) -> Array:
-    """Build the sum of the products of all entries, in C order."""
+    """Sum of the products of all entries."""
     if a.shape != b.shape:
         if entries(a.shape) != entries(b.shape):
             raise _mismatch("vdot", a=a, b=b)
@@ -57,12 +57,12 @@ def vdot(build: Build, a: Array, b: Array) -> Array:
 
 
 def outer(build: Build, a: Array, b: Array) -> Array:
-    """Build `a[i] * b[j]` over all entries of both, in C order."""
+    """Products of all pairs of entries."""
     return product(build, (0, 1), [(ravel(build, a), (0,)), (ravel(build, b), (1,))])
 
 
 def kron(build: Build, a: Array, b: Array) -> Array:
-    """Build the Kronecker product: blocks `a[i, j] * b`."""
+    """Kronecker product: blocks a[i, j] * b."""
     order = max(a.order, b.order)
     a, b = (insert_axes(build, x, range(order - x.order), order) for x in (a, b))
     labels = [(name, k) for k in range(order) for name in "ab"]
@@ -72,7 +72,7 @@ def kron(build: Build, a: Array, b: Array) -> Array:
 
 
 def cross(build: Build, a: Array, b: Array) -> Array:
-    """Build the cross product of vectors of length 3, in the last axes."""
+    """Cross product of vectors of length 3, in the last axes."""
     three = Dim.of(3)
     if not (a.order and b.order and a.shape[-1] == b.shape[-1] == three):
         raise _mismatch("cross", a=a, b=b)
@@ -95,7 +95,7 @@ def cross(build: Build, a: Array, b: Array) -> Array:
 
 
 def matmul_(build: Build, a: Array, b: Array) -> Array:
-    """Build `a @ b`."""
+    """The same as a @ b."""
     return matmul(build, a, b, "'matmul'")
 
 
@@ -116,13 +116,14 @@ expm = _of_matrices("expm")
 
 
 def cholesky(build: Build, A: Array) -> Array:
-    """Build the lower Cholesky factor of the symmetric part of matrices."""
+    """Lower Cholesky factor of the symmetric part (A + A.T) / 2."""
     _square(A, "cholesky")
     return Array(matrix_functions.cholesky(build.graph, A.node), A.batch)
 
 
 def solve(build: Build, A: Array, b: Array) -> Array:
-    """Build the solution x of `A @ x = b`: inv(A) @ b, which lowering solves."""
+    """The x with A @ x = b."""
+    # Lowering solves.
     _square(A, "solve")
     return matmul(build, inv(build, A), b, "'solve'", ("A", "b"))
 
@@ -142,7 +143,7 @@ def _shorter(m: Dim, n: Dim) -> Dim:
 def diagonal(
     build: Build, A: Array, offset: int = 0, axis1: int = 0, axis2: int = 1
 ) -> Array:
-    """Build the diagonal of two axes, which becomes the last axis."""
+    """Diagonal of two axes, as a last axis."""
     if A.order < 2:
         message = "'diagonal' needs two axes; diag makes a matrix"
         raise Misuse(message, [("A", tuple_text(A.shape))])
@@ -169,7 +170,7 @@ def diagonal(
 
 
 def trace(build: Build, A: Array) -> Array:
-    """Build the sum of the diagonal of the first two axes."""
+    """Sum of the diagonal."""
     if A.order < 2:
         raise Misuse("'trace' needs a matrix", [("A", tuple_text(A.shape))])
     if A.shape[0] == A.shape[1]:
@@ -180,7 +181,7 @@ def trace(build: Build, A: Array) -> Array:
 
 
 def diag(build: Build, v: Array, k: int = 0) -> Array:
-    """Build the matrix with the diagonal v, or take the diagonal of a matrix."""
+    """Matrix with the diagonal v; of a matrix, its diagonal."""
     if v.order == 2:
         return diagonal(build, v, k)
     if v.order != 1:
@@ -198,12 +199,12 @@ def diag(build: Build, v: Array, k: int = 0) -> Array:
 
 
 def tril(build: Build, A: Array, k: int = 0) -> Array:
-    """Build the lower triangle of the last two axes, zero above."""
+    """Lower triangle, zero above diagonal k."""
     return _triangle(build, A, "tril", 1, k)
 
 
 def triu(build: Build, A: Array, k: int = 0) -> Array:
-    """Build the upper triangle of the last two axes, zero below."""
+    """Upper triangle, zero below diagonal k."""
     return _triangle(build, A, "triu", -1, k)
 
 
@@ -216,7 +217,7 @@ def _triangle(build: Build, A: Array, name: str, sign: int, k: int) -> Array:
 
 
 def transpose(build: Build, A: Array, axes: Axis = None) -> Array:
-    """Build the array with axes in the order `axes`, reversed by default."""
+    """Axes reversed, or in the order given."""
     order = tuple(reversed(range(A.order)))
     if axes is not None:
         given = axes if isinstance(axes, tuple) else (axes,)

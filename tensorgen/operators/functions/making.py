@@ -32,29 +32,29 @@ from tensorgen.operators.reshape import reshape as reshaped
 
 
 def eye(build: Build, n: Dim, m: Dim | None = None) -> Array:
-    """Build the matrix with ones on the diagonal."""
+    """Ones on the diagonal."""
     columns = n if m is None else m
     constraints = [("eq", {0: 1, 1: -1}, 0)]
     return product(build, (0, 1), [], constraints=constraints, sizes={0: n, 1: columns})
 
 
 def ones(build: Build, shape: Shape) -> Array:
-    """Build an array of ones."""
+    """Ones."""
     return Array(build.graph.constant(1, shape))
 
 
 def zeros(build: Build, shape: Shape) -> Array:
-    """Build an array of zeros."""
+    """Zeros."""
     return Array(build.graph.zeros(shape))
 
 
 def full(build: Build, shape: Shape, value: Array) -> Array:
-    """Build an array whose entries all are `value`."""
+    """One value everywhere."""
     return broadcast_to(build, value, shape)
 
 
 def arange(build: Build, start: Dim, stop: Dim | None = None) -> Array:
-    """Build the numbers from start (or 0) to stop, exclusive."""
+    """Whole numbers from start (0 if only stop is given) up to stop."""
     if stop is None:
         return Array(build.graph.iota(start))
     build.require(start, stop, "arange", "stop")
@@ -63,7 +63,7 @@ def arange(build: Build, start: Dim, stop: Dim | None = None) -> Array:
 
 
 def broadcast_to(build: Build, x: Array, shape: Shape) -> Array:
-    """Build `x` repeated to a shape."""
+    """Repeated to a shape."""
     if common_shape([x.shape, shape]) != shape:
         message = (
             f"shape {tuple_text(x.shape)} does not broadcast to {tuple_text(shape)}"
@@ -75,7 +75,7 @@ def broadcast_to(build: Build, x: Array, shape: Shape) -> Array:
 
 
 def expand_dims(build: Build, x: Array, axis: Axis) -> Array:
-    """Build `x` with new axes of length 1."""
+    """New axes of length 1."""
     if axis is None:
         raise Misuse("an axis or several are expected: 0, -1, (0, 1)", [("axis", "")])
     count = len(axis) if isinstance(axis, tuple) else 1
@@ -84,7 +84,7 @@ def expand_dims(build: Build, x: Array, axis: Axis) -> Array:
 
 
 def squeeze(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
-    """Build `x` without axes of length 1."""
+    """Without axes of length 1."""
     axes = normal_axes(axis, x.order)
     if axis is None:
         axes = tuple(a for a in axes if x.shape[a] == 1)
@@ -96,7 +96,7 @@ def squeeze(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -
 
 
 def reshape(build: Build, x: Array, newshape: Shape) -> Array:
-    """Build `x` in another shape, C order; one length may be -1: whatever is left."""
+    """Another shape, of the same entries in C order; one length may be -1."""
     shape = _completed(x, newshape)
     message = f"an array of {entries(x.shape)} entries cannot have shape"
     build.equal(entries(x.shape), entries(shape), f"{message} {tuple_text(shape)}", "x")
@@ -117,12 +117,12 @@ def _completed(x: Array, shape: Shape) -> Shape:
 
 
 def ravel(build: Build, x: Array) -> Array:
-    """Build the vector of all entries of `x`, in C order."""
+    """All entries in a row."""
     return reshape(build, x, (entries(x.shape),))
 
 
 def flip(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
-    """Build `x` with the entries along axes in reverse order."""
+    """In reverse order."""
     labels: list[Label] = list(range(x.order))
     constraints = []
     for a in normal_axes(axis, x.order):
@@ -138,7 +138,7 @@ def flip(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -> A
 
 
 def roll(build: Build, x: Array, shift: int, axis: int | None = None) -> Array:
-    """Build `x` with the entries along an axis moved round by `shift`."""
+    """Moved round by a whole number."""
     if axis is None and x.order != 1:
         raise Misuse("'roll' of more than one axis needs axis=", [("x", "")])
     along = normal_axis(axis or 0, x.order)
@@ -156,7 +156,7 @@ def roll(build: Build, x: Array, shift: int, axis: int | None = None) -> Array:
 
 
 def concatenate(build: Build, arrays: Sequence[Array], axis: int = 0) -> Array:
-    """Build one array from arrays joined along an axis."""
+    """Arrays joined along an axis."""
     places = _places(arrays)
     along = _common_axis(arrays, axis, places)
     whole = Dim()
@@ -195,7 +195,7 @@ def _common_axis(arrays: Sequence[Array], axis: int, places: list[Place]) -> int
 
 
 def stack(build: Build, arrays: Sequence[Array], axis: int = 0) -> Array:
-    """Build one array from arrays of one shape along a new axis."""
+    """Arrays of one shape along a new axis."""
     shapes = {x.shape for x in arrays}
     if len(shapes) != 1:
         marks = _marks(_places(arrays), arrays)

@@ -142,6 +142,7 @@ def _builder(reduce: Reduction) -> Callable[..., Array]:
         x: Array,
         axis: Axis = None,
         keepdims: bool = False,
+        *,
         mask: Mask = _WHOLE,
     ) -> Array:
         axes = normal_axes(axis, x.order)
@@ -162,9 +163,17 @@ min_ = _builder(partial(_call, "min", inf))
 logsumexp = _builder(partial(_call, "logsumexp", -inf))
 
 
-def norm(build: Build, x: Array, ord: object = None, **where: object) -> Array:
-    """Build an entrywise norm: Euclidean, or with `ord` 1 or inf."""
-    return _builder(partial(_norm, ord))(build, x, **where)
+def norm(
+    build: Build,
+    x: Array,
+    ord: object = None,
+    axis: Axis = None,
+    keepdims: bool = False,
+    *,
+    mask: Mask = _WHOLE,
+) -> Array:
+    """Entrywise norm: Euclidean, or of order 1 or inf."""
+    return _builder(partial(_norm, ord))(build, x, axis, keepdims, mask=mask)
 
 
 def _norm(
@@ -187,21 +196,21 @@ def _norm(
 
 
 def softmax(build: Build, x: Array, axis: Axis = None) -> Array:
-    """Build exponentials that are scaled to sum to one."""
+    """Exponentials, scaled to sum to 1."""
     if axes := normal_axes(axis, x.order):
         return _over(build, "softmax", x, axes)
     return Array(build.graph.constant(1, x.node.dims), x.batch)
 
 
 def log_softmax(build: Build, x: Array, axis: Axis = None) -> Array:
-    """Build the logarithm of the softmax, without taking either."""
+    """Logarithm of the softmax."""
     if axes := normal_axes(axis, x.order):
         return _over(build, "log_softmax", x, axes)
     return Array(build.graph.zeros(x.node.dims), x.batch)
 
 
 def cumsum(build: Build, x: Array, axis: int | None = None) -> Array:
-    """Build running sums: a product with the indicator `p <= i`."""
+    """Running sums."""
     if axis is None and x.order != 1:
         raise Misuse("cumsum of more than one axis needs axis=", [("x", "")])
     along = normal_axis(axis or 0, x.order)
