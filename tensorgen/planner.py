@@ -213,11 +213,7 @@ class Planner:
 
         The tensors stay what they are there, so that one function has one Hessian.
         """
-        tensors = planned.plan.tensors
-        arrays = [
-            planned.plan.formulas[k : k + 1] if tensor is None else tensor.arrays
-            for k, tensor in enumerate(tensors)
-        ]
+        tensors, arrays = planned.plan.tensors, held(planned.plan)
         roots = [*others, *(node for part in arrays for node in part)]
         joint = optimise(self.context(), [roots])
         nodes = iter(joint.roots)
@@ -256,6 +252,14 @@ class Planner:
             found = [lead + way for way in ways]
             lead = found[0]
         return found, tuple(names)
+
+
+def held(plan: Plan) -> list[tuple[Node, ...]]:
+    """What is held of each root: the arrays of a tensor, or the root as stated."""
+    return [
+        plan.formulas[k : k + 1] if tensor is None else tensor.arrays
+        for k, tensor in enumerate(plan.tensors)
+    ]
 
 
 def decimal(value: Fraction) -> str:

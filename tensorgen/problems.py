@@ -39,7 +39,7 @@ from tensorgen.passes.cut_stages import (
 )
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rate, Rates
-from tensorgen.planner import PlannedFunction, Planner
+from tensorgen.planner import PlannedFunction, Planner, held
 
 Lowered = Callable[[Sequence[Node], Sequence[str], Sequence[bool]], Written]
 Described = Callable[[PlannedFunction, Lowered], Function]
@@ -98,7 +98,8 @@ def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProbl
     if constant:
         del methods[HVP], roots[HVP]
     flat = [node for parts in roots.values() for part in parts for node in part]
-    final = iter(_together(planner, flat, rates))
+    # The roots of all methods as one plan, so that they share what they can.
+    final = iter(optimise(replace(planner.context(), rates=rates), [flat]).roots)
     for kind, parts in roots.items():
         own = tuple(tuple(next(final) for _ in part) for part in parts)
         plan = replace(methods[kind].plan, parts=own)
@@ -123,19 +124,10 @@ def _roots(planner: Planner, planned: PlannedFunction) -> list[tuple[Node, ...]]
 
     Derivative tensors stay what they are in the function of the same kind.
     """
-    plan = planned.plan
     if planned.kind.holder:
-        return [
-            plan.formulas[k : k + 1] if tensor is None else tensor.arrays
-            for k, tensor in enumerate(plan.tensors)
-        ]
+        return held(planned.plan)
     (way,), _ = planner.ways(planned.kind, ())
     return [(node,) for node in way]
-
-
-def _together(planner: Planner, roots: Sequence[Node], rates: Rates) -> list[Node]:
-    """The roots of all methods as one plan, so that they share what they can."""
-    return list(optimise(replace(planner.context(), rates=rates), [roots]).roots)
 
 
 class ProblemBuilder:

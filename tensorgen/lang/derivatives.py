@@ -8,7 +8,7 @@ is the diagonal of the Jacobian, in general and not only where it is diagonal.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from functools import partial
 
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, HVP, JACOBIAN, JVP, VJP, Kind
 from tensorgen.ir.dims import tuple_text
@@ -28,17 +28,7 @@ SPOKEN = {
 FACTORS = {"": "", "direction": ", v", "cotangent": ", ct"}
 
 
-def _derivative(name: str) -> Callable[[Statement, ast.Call], Array | None]:
-    def form(e: Statement, tree: ast.Call) -> Array | None:
-        return derivative(e, name, tree)
-
-    return form
-
-
-FORMS = {name: _derivative(name) for name in SPOKEN}
-
-
-def derivative(e: Statement, name: str, tree: ast.Call) -> Array | None:
+def derivative(name: str, e: Statement, tree: ast.Call) -> Array | None:
     """Return the derivative that a call means."""
     kind = SPOKEN[name]
     signature = f"{name}(f, x{FACTORS[kind.argument]})"
@@ -73,6 +63,9 @@ def derivative(e: Statement, name: str, tree: ast.Call) -> Array | None:
         e.fault("a derivative is by an input or by one entry of it", entry)
         return None
     return _at(e, result, f.order, entry)
+
+
+FORMS = {name: partial(derivative, name) for name in SPOKEN}
 
 
 def _at(e: Statement, x: Array, order: int, entry: ast.Subscript) -> Array | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
@@ -11,6 +11,7 @@ from tensorgen.errors import Faults, SpecError, Text
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import READING
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.forms import Index
 from tensorgen.lang.names import Macro, Names, Record, Thing
@@ -265,7 +266,7 @@ def _function(
             complete = False
         else:
             formula = " ".join(definition.body.value.split())
-            left = _left_side(definition.name, definition.indices)
+            left = subscript(definition.name, definition.indices or ())
             local.append(Local(definition.name, left, formula, value.node))
     function = item.function
     value, used = _statement(session, item.body, function.indices, names, function.name)
@@ -285,7 +286,3 @@ def _function(
     mentions = frozenset(record.names)
     found = ElaboratedFunction(function, node, arguments, seen, checks, mentions)
     return thing, found
-
-
-def _left_side(name: str, indices: Iterable[Text] | None) -> str:
-    return name if indices is None else f"{name}[{', '.join(map(str, indices))}]"

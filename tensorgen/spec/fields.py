@@ -16,6 +16,11 @@ class Field:
     key: Text
     node: Node
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing stands there."""
+        return isinstance(self.node, Scalar) and self.node.empty
+
 
 def read_fields(
     node: Mapping, known: Sequence[str], what: str, faults: Faults
@@ -72,7 +77,7 @@ def read_text(field: Field, faults: Faults) -> Text | None:
 
 def read_doc(field: Field | None, faults: Faults) -> str | None:
     """Return the doc, as written but for white space around it."""
-    if field is None or (isinstance(field.node, Scalar) and field.node.empty):
+    if field is None or field.empty:
         return None
     text = read_text(field, faults)
     return text.value if text is not None and text.value else None

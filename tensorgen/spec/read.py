@@ -108,7 +108,7 @@ def _module(field: Field | None, source: Source, faults: Faults) -> str | None:
 def _definitions(
     field: Field | None, names: Namespace, faults: Faults
 ) -> tuple[Definition, ...]:
-    if field is None or (isinstance(field.node, Scalar) and field.node.empty):
+    if field is None or field.empty:
         return ()
     found = read_clauses(field.node, field.key, faults, macro=True)
     for definition in found:
