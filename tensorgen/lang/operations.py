@@ -107,17 +107,8 @@ def _constant(e: Statement, tree: ast.Constant) -> Array | None:
     return number(e.build, exact)
 
 
-def _operands(tree: ast.BinOp, *kinds: type[ast.operator]) -> list[ast.expr]:
-    """The operands of a chain like a + b - c; long ones are not nested calls here."""
-    found: list[ast.expr] = []
-    part: ast.expr = tree
-    while isinstance(part, ast.BinOp) and isinstance(part.op, kinds):
-        found.append(part.right)
-        part = part.left
-    return [part, *reversed(found)]
-
-
-def _operators(tree: ast.BinOp, *kinds: type[ast.operator]) -> list[ast.BinOp]:
+def _steps(tree: ast.BinOp, *kinds: type[ast.operator]) -> list[ast.BinOp]:
+    """The operations of a chain like a + b - c; long ones are not nested calls here."""
     found: list[ast.BinOp] = []
     part: ast.expr = tree
     while isinstance(part, ast.BinOp) and isinstance(part.op, kinds):
@@ -126,10 +117,14 @@ def _operators(tree: ast.BinOp, *kinds: type[ast.operator]) -> list[ast.BinOp]:
     return found[::-1]
 
 
+def _values(e: Statement, steps: list[ast.BinOp]) -> list[Array] | None:
+    """The values of the operands of a chain."""
+    return e.values([steps[0].left, *(step.right for step in steps)])
+
+
 def _sum(e: Statement, tree: ast.BinOp) -> Array | None:
-    kinds = (ast.Add, ast.Sub)
-    values = e.values(_operands(tree, *kinds))
-    steps = _operators(tree, *kinds)
+    steps = _steps(tree, ast.Add, ast.Sub)
+    values = _values(e, steps)
     if values is None or not _broadcast(e, steps, values):
         return None
     signs = [1] + [1 if isinstance(step.op, ast.Add) else -1 for step in steps]
@@ -137,9 +132,8 @@ def _sum(e: Statement, tree: ast.BinOp) -> Array | None:
 
 
 def _product(e: Statement, tree: ast.BinOp) -> Array | None:
-    kinds = (ast.Mult, ast.Div)
-    values = e.values(_operands(tree, *kinds))
-    steps = _operators(tree, *kinds)
+    steps = _steps(tree, ast.Mult, ast.Div)
+    values = _values(e, steps)
     if values is None or not _broadcast(e, steps, values):
         return None
     factors = values[:1]
@@ -204,12 +198,12 @@ def _columns(e: Statement, step: ast.BinOp, shape: Shape, value: Array) -> str |
 
 
 def _matmul(e: Statement, tree: ast.BinOp) -> Array | None:
-    operands = _operands(tree, ast.MatMult)
-    values = e.values(operands)
+    steps = _steps(tree, ast.MatMult)
+    values = _values(e, steps)
     if values is None:
         return None
     result = values[0]
-    for step, value in zip(_operators(tree, ast.MatMult), values[1:], strict=True):
+    for step, value in zip(steps, values[1:], strict=True):
         try:
             result = matmul(e.build, result, value)
         except Misuse as misuse:

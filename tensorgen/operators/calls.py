@@ -103,7 +103,7 @@ def _weighted_by(operator: str) -> Callable[[Graph, Call], list[Partial]]:
     """The rule of a reduction whose gradient is a function over the same axes."""
 
     def partials(graph: Graph, node: Call) -> list[Partial]:
-        return _weighted(node, _over(graph, operator, node))
+        return _weighted(node, over(graph, operator, node))
 
     return partials
 
@@ -126,7 +126,7 @@ def _softmax_partials(graph: Graph, node: Call) -> list[Partial]:
 def _log_softmax_partials(graph: Graph, node: Call) -> list[Partial]:
     # x[i] - logsumexp(x) by x[j] is delta(i, j) - p[j].
     axes, other = _two_entries(node)
-    softmax = _over(graph, "softmax", node)
+    softmax = over(graph, "softmax", node)
     return [
         Partial(node.args[0], axes),
         Partial(node.args[0], other, Fraction(-1), ((softmax, other),)),
@@ -147,8 +147,8 @@ def _no_partials(graph: Graph, node: Call) -> list[Partial]:
     return []
 
 
-def _over(graph: Graph, operator: str, node: Call) -> Node:
-    """Another function of the same argument over the same axes."""
+def over(graph: Graph, operator: str, node: Call) -> Node:
+    """Return another function of the same argument over the same axes."""
     return apply(graph, operator, node.args, **dict(node.params))
 
 
@@ -159,7 +159,7 @@ def _over(graph: Graph, operator: str, node: Call) -> Node:
 def _unit_partials(graph: Graph, node: Call) -> list[Partial]:
     # u[i] by x[j] is (delta(i, j) - u[i] u[j]) / norm(x).
     axes, other = _two_entries(node)
-    inverse = (_over(graph, "rnorm", node), kept_axes(node))
+    inverse = (over(graph, "rnorm", node), kept_axes(node))
     return [
         Partial(node.args[0], axes, factors=(inverse,)),
         Partial(
@@ -170,7 +170,7 @@ def _unit_partials(graph: Graph, node: Call) -> list[Partial]:
 
 def _rnorm_partials(graph: Graph, node: Call) -> list[Partial]:
     labels, axes = _operand_labels(node), tuple(range(node.order))
-    unit = (_over(graph, "unit", node), labels)
+    unit = (over(graph, "unit", node), labels)
     return [
         Partial(node.args[0], labels, Fraction(-1), (unit, (node, axes), (node, axes)))
     ]
@@ -208,7 +208,7 @@ def _shifted(graph: Graph, node: Call) -> tuple[Node, Ref, Node, Node]:
     """The largest entry, what is above it, the exponentials of that and their sum."""
     (x,) = node.args
     kept = kept_axes(node)
-    largest = _over(graph, "max", node)
+    largest = over(graph, "max", node)
     shift = Ref(largest, kept)
     shifted = total(graph, [(1, ref(x)), (-1, shift)])
     graph.suggest(shifted.node, "shifted")
@@ -235,11 +235,11 @@ def _expand_log_softmax(graph: Graph, node: Call) -> Node:
 
 
 def _expand_rnorm(graph: Graph, node: Call) -> Node:
-    return apply_map(graph, "inverse", ref(_over(graph, "norm", node))).node
+    return apply_map(graph, "inverse", ref(over(graph, "norm", node))).node
 
 
 def _expand_unit(graph: Graph, node: Call) -> Node:
-    norm = Ref(_over(graph, "norm", node), kept_axes(node))
+    norm = Ref(over(graph, "norm", node), kept_axes(node))
     return times(graph, ref(node.args[0]), apply_map(graph, "inverse", norm)).node
 
 

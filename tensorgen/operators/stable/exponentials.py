@@ -26,8 +26,7 @@ from tensorgen.ir.nodes import (
     constant_value,
     triples,
 )
-from tensorgen.operators.calls import apply as call
-from tensorgen.operators.calls import kept_axes
+from tensorgen.operators.calls import kept_axes, over
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, infinity, power, times, total
@@ -141,7 +140,7 @@ def normalised(graph: Graph, operator: str, z: Ref, log: Ref) -> Ref | None:
         names = {**known, **dict(zip(gone, order, strict=True))}
         labels = tuple(names[a] for a in range(whole.order))
         if graph.product(labels, [z]) is whole:
-            return Ref(call(graph, operator, [whole], **dict(node.params)), labels)
+            return Ref(over(graph, operator, node), labels)
     return None
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from tensorgen.ir.constraints import is_light
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Product, Ref, Sum, constant_value
-from tensorgen.operators.calls import apply as call
+from tensorgen.operators.calls import over
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.masks import with_views
@@ -77,7 +77,7 @@ def renamed_call(graph: Graph, operator: str, ref: Ref) -> Ref:
     """The use of a call with another operator in its place."""
     node = ref.node
     assert isinstance(node, Call)
-    return Ref(call(graph, operator, node.args, **dict(node.params)), ref.labels)
+    return Ref(over(graph, operator, node), ref.labels)
 
 
 def negative(graph: Graph, ref: Ref) -> Ref:
