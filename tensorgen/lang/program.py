@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
+from tensorgen.calculus.expressions import Differentiate
 from tensorgen.errors import Faults, SpecError, Text
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import READING
@@ -16,7 +17,6 @@ from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.forms import Index
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
-from tensorgen.lang.protocol import Differentiator
 from tensorgen.lang.sizes import check_axes, check_emit, check_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
@@ -92,7 +92,7 @@ class _Parsed:
                 yield body
 
 
-def elaborate(spec: Spec, graph: Graph, differentiate: Differentiator) -> Program:
+def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program:
     """Return the nodes of all functions; raises a `SpecError` with all faults."""
     faults = Faults()
     session = Session(graph, differentiate, faults, prelude(), read_value)
