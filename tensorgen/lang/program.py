@@ -220,28 +220,18 @@ def _macro(definition: Definition, body: Expression | None) -> Thing:
 
 def _define(
     session: Session,
-    definition: Definition,
+    defined: Definition | FunctionSpec,
     body: Expression | None,
     names: Names,
 ) -> tuple[Array | None, Record]:
     """Elaborate `name = body` or `name[i, k] = body`."""
-    return _statement(session, body, definition.indices, names, definition.name)
-
-
-def _statement(
-    session: Session,
-    body: Expression | None,
-    indices: tuple[Text, ...] | None,
-    names: Names,
-    name: str,
-) -> tuple[Array | None, Record]:
     if body is None:
         return None, Record()
     statement = Statement(session, body, names)
-    left = [Index(text.value, text.span(), left=True) for text in indices or ()]
+    left = [Index(text.value, text.span(), left=True) for text in defined.indices or ()]
     value = statement.elaborate(left)
     if value is not None and isinstance(value.node, Product | Sum | Map | Call):
-        session.graph.name(value.node, name)
+        session.graph.name(value.node, defined.name)
     return value, statement.record
 
 
@@ -269,7 +259,7 @@ def _function(
             left = subscript(definition.name, definition.indices or ())
             local.append(Local(definition.name, left, formula, value.node))
     function = item.function
-    value, used = _statement(session, item.body, function.indices, names, function.name)
+    value, used = _define(session, function, item.body, names)
     record.merge(used)
     thing = Thing("a function", value, record)
     if value is None or not complete:
