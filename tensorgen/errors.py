@@ -83,9 +83,7 @@ class Text:
 
     def span(self, start: int = 0, end: int | None = None) -> Span:
         """Return where the characters `start … end - 1` of the value stand."""
-        last = len(self.value)
-        start = min(max(start, 0), last)
-        end = last if end is None else min(max(end, start), last)
+        start, end = self._within(start, end)
         first = self.positions[start]
         # Not positions[end], which may lie behind an indentation or a quote.
         return Span(
@@ -94,10 +92,13 @@ class Text:
 
     def slice(self, start: int, end: int | None = None) -> Text:
         """Return the characters `start … end - 1` as a text."""
+        start, end = self._within(start, end)
+        return Text(self.value[start:end], self.source, self.positions[start : end + 1])
+
+    def _within(self, start: int, end: int | None) -> tuple[int, int]:
         last = len(self.value)
         start = min(max(start, 0), last)
-        end = last if end is None else min(max(end, start), last)
-        return Text(self.value[start:end], self.source, self.positions[start : end + 1])
+        return start, last if end is None else min(max(end, start), last)
 
     def strip(self) -> Text:
         """Return the text without white space at either end."""

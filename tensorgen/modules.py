@@ -17,6 +17,7 @@ from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Node, children
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
@@ -343,6 +344,4 @@ def _formula(function: ElaboratedFunction) -> tuple[str, ...]:
 
 def _equation(spec: FunctionSpec) -> str:
     """A function as its file has it, without its local values."""
-    indices = ", ".join(map(str, spec.indices or ()))
-    left = f"{spec.name}[{indices}]" if indices else spec.name
-    return f"{left} = {spec.expr}"
+    return f"{subscript(spec.name, spec.indices or ())} = {spec.expr}"

@@ -195,8 +195,8 @@ class Planner:
             form = flat and alternative(context, flat, plan.tensors, self.hints)
             if flat and form:
                 assumed = replace(self.context(), cost=CostModel(form.hints))
-                held = replace(flat, tensors=form.tensors)
-                other, saved = self._beside((), held, assumed), form.saved
+                kept = replace(flat, tensors=form.tensors)
+                other, saved = self._beside((), kept, assumed), form.saved
         parameters = [
             Parameter(
                 spec.name,
@@ -244,10 +244,7 @@ class Planner:
 
         The tensors stay what they are there, so that one function has one Hessian.
         """
-        arrays = [
-            plan.formulas[k : k + 1] if tensor is None else tensor.arrays
-            for k, tensor in enumerate(plan.tensors)
-        ]
+        arrays = held(plan)
         roots = [*others, *(node for part in arrays for node in part)]
         joint = optimise(context, [roots])
         nodes = iter(joint.roots)
@@ -286,6 +283,14 @@ class Planner:
             found = [lead + way for way in ways]
             lead = found[0]
         return found, tuple(names)
+
+
+def held(plan: Plan) -> list[tuple[Node, ...]]:
+    """What is held of each root: the arrays of a tensor, or the root as stated."""
+    return [
+        plan.formulas[k : k + 1] if tensor is None else tensor.arrays
+        for k, tensor in enumerate(plan.tensors)
+    ]
 
 
 def decimal(value: Fraction) -> str:

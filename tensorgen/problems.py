@@ -32,7 +32,6 @@ from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.lower.names import Names, describe
 from tensorgen.operators.definite import is_positive_definite
-from tensorgen.passes.context import Plan
 from tensorgen.passes.cut_stages import (
     DATA,
     Stages,
@@ -41,7 +40,7 @@ from tensorgen.passes.cut_stages import (
 )
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rate, Rates
-from tensorgen.planner import PlannedFunction, Planner
+from tensorgen.planner import PlannedFunction, Planner, held
 
 Lowered = Callable[[Sequence[Node], Sequence[str], Sequence[bool]], Written]
 Described = Callable[[PlannedFunction, Lowered], Function]
@@ -99,7 +98,7 @@ def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProbl
     rates = Rates(request.variables, request.directions.values(), sizes)
     roots = {kind: _roots(planner, plan) for kind, plan in methods.items()}
     # Of two forms one alone is computed: no stage has what makes either.
-    others = {k: _arrays(m.other) for k, m in methods.items() if m.other is not None}
+    others = {k: held(m.other) for k, m in methods.items() if m.other is not None}
     second = [node for part in roots.get(HESSIAN, ()) for node in part]
     constant = bool(second) and all(rates.of(n) == Rate.DATA for n in second)
     constant &= HESSIAN not in others
@@ -134,17 +133,9 @@ def _roots(planner: Planner, planned: PlannedFunction) -> Parts:
     Derivative tensors stay what they are in the function of the same kind.
     """
     if planned.kind.holder:
-        return _arrays(planned.plan)
+        return held(planned.plan)
     (way,), _ = planner.ways(planned.kind, ())
     return [(node,) for node in way]
-
-
-def _arrays(plan: Plan) -> Parts:
-    """What the tensors of a plan are made of."""
-    return [
-        plan.formulas[k : k + 1] if tensor is None else tensor.arrays
-        for k, tensor in enumerate(plan.tensors)
-    ]
 
 
 def _together(

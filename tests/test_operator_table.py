@@ -16,11 +16,11 @@ import pytest
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.lang import elaborate
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.read import read_spec
+from tests.ir.interpret import evaluate
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = (DOCS / "from-thoad.md").read_text(encoding="utf-8")

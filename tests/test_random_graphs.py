@@ -14,9 +14,9 @@ from numpy.testing import assert_allclose
 
 from tensorgen.calculus.derive import hessian, hvp, jacobian, jvp, vjp
 from tensorgen.ir.nodes import Node
-from tensorgen.ir.verify import verify
 from tensorgen.passes.context import Context
 from tensorgen.passes.optimise import optimise
+from tests.ir.verify import verify
 from tests.programs.graphs import RandomGraph
 
 Array = Any

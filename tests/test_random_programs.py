@@ -13,12 +13,12 @@ from numpy.testing import assert_allclose
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
-from tensorgen.ir.verify import verify
 from tensorgen.lang import elaborate
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.read import read_spec
+from tests.ir.interpret import evaluate
+from tests.ir.verify import verify
 from tests.programs import meaning
 from tests.programs.check import Expected
 from tests.programs.judge import faults, report

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
 from typing import Literal
 
 from tensorgen.calculus import requests
@@ -75,7 +76,7 @@ def camel(name: str) -> str:
 
 def pairs(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Return each unordered pair of names once, a name with itself included."""
-    return tuple((a, b) for k, a in enumerate(names) for b in names[k:])
+    return tuple(combinations_with_replacement(names, 2))
 
 
 def together(name: str, called: str, summary: str, *kinds: Kind) -> Kind:

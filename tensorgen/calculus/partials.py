@@ -7,7 +7,7 @@ mode with cotangents (Theorems 8, 9, 10).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import assert_never
 
 from tensorgen.ir.dims import Dim
@@ -23,6 +23,7 @@ from tensorgen.ir.nodes import (
     Size,
     Sum,
     is_zero,
+    triples,
 )
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.scalar import partial
@@ -65,16 +66,14 @@ def transfers(node: Node) -> list[tuple[Call, Node, Transfer]]:
 
 def _product(node: Product) -> list[Partial]:
     """Theorems 5 and 8: the derivative by a factor is the product of the others."""
-    constraints: list[tuple[str, Mapping[Hashable, int], Dim | int]] = [
-        (c.kind, dict(c.form.terms), c.form.const) for c in node.constraints
-    ]
+    constraints = tuple(triples(node.constraints))
     return [
         Partial(
             factor.node,
             factor.labels,
             node.coefficient,
             node.factors[:k] + node.factors[k + 1 :],
-            tuple(constraints),
+            constraints,
         )
         for k, factor in enumerate(node.factors)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Literal
 
 from tensorgen.calculus.derive import Direction, hessian, hvp, jacobian, jvp, vjp
@@ -87,7 +88,6 @@ def hessians(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
     Pairs are (x, y) with y from x on, in order; the others are their transposes.
     """
     x = request.variables
-    pairs = [(a, b) for k, a in enumerate(x) for b in x[k:]]
     first: Direction = "forward" if mode == "forward" else "reverse"
     second: Direction = "reverse" if mode == "reverse" else "forward"
     ways = [(first, second)]
@@ -96,10 +96,8 @@ def hessians(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
     found = []
     for one, two in ways:
         blocks = hessian(graph, request.output, x, one, two)
-        lead = request.output.order
-        found.append(
-            [request.projected(graph, blocks[pair], pair, lead) for pair in pairs]
-        )
+        lead, pairs = request.output.order, combinations_with_replacement(x, 2)
+        found.append([request.projected(graph, blocks[p], p, lead) for p in pairs])
     return found
 
 

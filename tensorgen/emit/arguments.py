@@ -15,7 +15,7 @@ from itertools import permutations
 from math import gcd
 
 from tensorgen.emit.model import Function, Parameter
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, tuple_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,12 +266,11 @@ def _shape_message(axis: Axis, known: Plan, solved: list[str]) -> str:
     parameter = axis.parameter
     others = [s for d in parameter.dims for s in d.symbols if s not in solved]
     resolved = [s for s in dict.fromkeys(others) if s in known.sources]
-    expected = shape_text(parameter.dims)
+    expected = tuple_text(parameter.dims)
     if solved:
         expected += f" with {solved[0]} >= 0"
     elif not [d for d in parameter.dims if _unknown(d, known)]:
-        sizes = ", ".join(f"{{{d}}}" for d in parameter.dims)
-        expected += f" = ({sizes}{',' * (len(parameter.dims) == 1)})"
+        expected += f" = {tuple_text([f'{{{d}}}' for d in parameter.dims])}"
     text = (
         f"{parameter.name}: expected shape {expected}, got {{{parameter.name}.shape}}"
     )
@@ -302,8 +301,3 @@ def _f_string(*parts: str) -> str:
     if sum(map(len, texts)) < 60:
         texts = ["".join(texts)]
     return " ".join(f'f"{t}"' if "{" in t else f'"{t}"' for t in texts)
-
-
-def shape_text(dims: tuple[Dim, ...]) -> str:
-    """Return a shape as Python writes it: `()`, `(n,)`, `(m, n)`."""
-    return f"({', '.join(map(str, dims))}{',' * (len(dims) == 1)})"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tensorgen.calculus.kinds import Kind
-from tensorgen.emit.arguments import shape_text
 from tensorgen.emit.model import Function, Parameter
 from tensorgen.emit.text import WIDTH, docstring, equation, paragraph
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, tuple_text
 
 EVIDENT = 300
 """The longest structure that is repeated where its class is returned."""
@@ -75,7 +74,7 @@ def _argument(parameter: Parameter) -> str:
     if parameter.index is not None:
         bound = parameter.index - 1
         text = f"{parameter.name} : integers in 0 ... {bound}"
-        text += f", shape {shape_text(parameter.dims)}"
+        text += f", shape {tuple_text(parameter.dims)}"
     if parameter.default is not None:
         text += f", {parameter.default} by default"
     return text
@@ -83,7 +82,7 @@ def _argument(parameter: Parameter) -> str:
 
 def shape_phrase(dims: tuple[Dim, ...]) -> str:
     """Return "scalar" or "array, shape (m, n)"."""
-    return f"array, shape {shape_text(dims)}" if dims else "scalar"
+    return f"array, shape {tuple_text(dims)}" if dims else "scalar"
 
 
 def _result(function: Function) -> list[str]:

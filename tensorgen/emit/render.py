@@ -31,10 +31,9 @@ from tensorgen.emit.text import (
     file_name,
     literal,
     paragraph,
-    tuple_text,
 )
 from tensorgen.errors import InternalError
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.spec.names import FRAME
 from tensorgen.structure.classes import DERIVATIVE_BASE, HESSIAN_BASE, StructuredClass
 from tensorgen.structure.table import in_order

@@ -9,7 +9,7 @@ from tensorgen.calculus.kinds import JACOBIAN, Kind, camel
 from tensorgen.emit.model import Function, Holder
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, tuple_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +197,7 @@ def _derivative(name: str, function: Function, block: int, axes: object) -> str:
         arrays = ", ".join(
             f'"{f}": {v}' for f, v in zip(holder.fields, values, strict=True)
         )
-        sizes = ", ".join(holder.sizes) + "," * (len(holder.sizes) == 1)
-        return f"{holder.class_name}({{{arrays}}}, ({sizes}))"
+        return f"{holder.class_name}({{{arrays}}}, {tuple_text(holder.sizes)})"
     texts = function.structure
     structure = texts[lead + block] if lead + block < len(texts) else "dense"
     return f"{name}({values[0]}, {axes}, {literal(structure)})"

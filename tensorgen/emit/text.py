@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 
 WIDTH = 88
@@ -70,11 +70,6 @@ def literal(text: str) -> str:
 
 def _literal(text: str) -> str:
     return _HIDDEN.sub(_as_escape, json.dumps(text, ensure_ascii=False))
-
-
-def tuple_text(parts: Sequence[str]) -> str:
-    """Return expressions as a tuple, or a target of names: `(n,)`, `(m, n)`."""
-    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
 
 
 def file_name(text: str) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
-from tensorgen.emit.arguments import Plan, shape_text
+from tensorgen.emit.arguments import Plan
 from tensorgen.emit.model import Parameter
-from tensorgen.emit.text import tuple_text
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import ONE, Dim, tuple_text
 
 
 def shapes(
     unknowns: Sequence[Parameter], known: Plan, sizes: tuple[str, ...]
 ) -> list[str]:
     """Return the statements that give the shapes of the inputs in a flat vector."""
-    text = ", ".join(shape_text(p.dims) for p in unknowns)
+    text = ", ".join(tuple_text(p.dims) for p in unknowns)
     lines = [f"{tuple_text(sizes)[1:-1]} = self._sizes"] * bool(sizes)
     found = (s for p in unknowns for d in p.dims for s in d.symbols)
     missing = [s for s in dict.fromkeys(found) if s not in known.sources]
@@ -33,12 +33,7 @@ def shapes(
 
 def _solution(unknowns: Sequence[Parameter], symbols: list[str]) -> str | None:
     """Return the one unknown symbol as an expression of `size`, if it is linear."""
-    total = Dim()
-    for parameter in unknowns:
-        count = ONE
-        for dim in parameter.dims:
-            count = count * dim
-        total = total + count
+    total = sum((prod(p.dims, start=ONE) for p in unknowns), start=Dim())
     symbol, *others = symbols
     if others or any(m.count(symbol) > 1 for m, _ in total.terms):
         return None

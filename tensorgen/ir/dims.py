@@ -8,7 +8,7 @@ on it, the caller checks the size at run time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from math import prod
 
@@ -226,3 +226,8 @@ def _number(value: int) -> Dim:
 
 ONE = Dim.of(1)
 ZERO = Dim()
+
+
+def tuple_text(parts: Sequence[object]) -> str:
+    """Return a shape, or what else is a tuple, as Python writes it: `()`, `(n,)`."""
+    return f"({', '.join(map(str, parts))}{',' * (len(parts) == 1)})"

@@ -65,7 +65,7 @@ def _entry(node: Node, at: Sequence[Index]) -> str:
     return subscript("?", at)
 
 
-def subscript(name: str, indices: Sequence[Index]) -> str:
+def subscript(name: str, indices: Sequence[object]) -> str:
     """Return `name[i, j]`, or the name alone for a scalar."""
     return f"{name}[{', '.join(map(str, indices))}]" if indices else name
 

@@ -43,6 +43,10 @@ class Ref(NamedTuple):
     node: Node
     labels: tuple[Label, ...]
 
+    def under(self, use: Ref) -> Ref:
+        """Return an operand of a node, by its axes, in the labels of the node's use."""
+        return Ref(self.node, tuple(use.labels[axis] for axis in self.labels))
+
 
 class Lookup(NamedTuple):
     """The entry of an index array, as an atom of an affine form."""
@@ -158,6 +162,11 @@ class Term(NamedTuple):
     coefficient: Fraction
     node: Node
     labels: tuple[Label, ...]
+
+    @property
+    def ref(self) -> Ref:
+        """The use of the node."""
+        return Ref(self.node, self.labels)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

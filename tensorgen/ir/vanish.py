@@ -13,10 +13,10 @@ def masks_of(factor: Ref) -> Iterator[Ref]:
         case Map(function="pow", args=(base, exponent)):
             power = constant_value(exponent.node)
             if power is not None and power > 0:
-                yield from masks_of(_used(base, factor))
+                yield from masks_of(base.under(factor))
         case Map(function="where", args=(mask, _, rest)):
             if constant_value(rest.node) == 0:
-                yield from parts(_used(mask, factor))
+                yield from parts(mask.under(factor))
 
 
 def parts(mask: Ref) -> Iterator[Ref]:
@@ -24,10 +24,10 @@ def parts(mask: Ref) -> Iterator[Ref]:
     yield mask
     if isinstance(mask.node, Map) and mask.node.function == "logical_and":
         for arg in mask.node.args:
-            yield from parts(_used(arg, mask))
+            yield from parts(arg.under(mask))
     elif isinstance(mask.node, Product) and not mask.node.inner:
         for factor in mask.node.factors:
-            yield from parts(_used(factor, mask))
+            yield from parts(factor.under(mask))
 
 
 def implied(factor: Ref) -> Iterator[Constraint]:
@@ -36,8 +36,3 @@ def implied(factor: Ref) -> Iterator[Constraint]:
         if isinstance(node, Product) and not node.inner:
             for constraint in node.constraints:
                 yield constraint.renamed(labels.__getitem__)
-
-
-def _used(arg: Ref, use: Ref) -> Ref:
-    """An operand of an elementwise node under the labels of the node's use."""
-    return Ref(arg.node, tuple(use.labels[axis] for axis in arg.labels))

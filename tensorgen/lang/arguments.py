@@ -93,7 +93,7 @@ def bind(
                 found.values[parameter.name] = ()
             continue
         try:
-            fine &= _convert(e, function, parameter, parts, found)
+            fine &= _convert(e, parameter, parts, found)
         except _Unfit as unfit:
             expected = f"'{parameter.name}' of '{function.name}' must be {unfit}"
             e.fault(expected, parts[0], hint=f"it is called as {function}")
@@ -107,7 +107,6 @@ def _is_value(part: ast.expr) -> bool:
 
 def _convert(
     e: Statement,
-    function: Function,
     parameter: Parameter,
     parts: list[ast.expr],
     found: Arguments,

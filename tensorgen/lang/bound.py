@@ -41,19 +41,19 @@ def _is_condition(tree: ast.expr) -> bool:
     return False
 
 
-def _is_index(e: Statement, function: Function, k: int, tree: ast.expr) -> bool:
+def _is_index(function: Function, k: int, tree: ast.expr) -> bool:
     if not isinstance(tree, ast.Name):
         return False
     return not (function.name == "norm" and k == 0 and tree.id == "inf")
 
 
-def binds(e: Statement, function: Function, tree: ast.Call) -> bool:
+def binds(function: Function, tree: ast.Call) -> bool:
     """Whether a call of a reduction binds indices or has conditions."""
     names = {p.name for p in function.parameters}
     if not tree.args:
         return False
     return any(
-        _is_index(e, function, k, part) or _is_condition(part)
+        _is_index(function, k, part) or _is_condition(part)
         for k, part in enumerate(tree.args[1:])
     ) or any(keyword.arg not in names for keyword in tree.keywords)
 
@@ -93,7 +93,7 @@ def _bind(e: Statement, function: Function, tree: ast.Call) -> _Binding | None:
     for k, part in enumerate(tree.args[1:]):
         if _is_condition(part):
             conditions += split(part)
-        elif isinstance(part, ast.Name) and _is_index(e, function, k, part):
+        elif isinstance(part, ast.Name) and _is_index(function, k, part):
             index = e.bind(part, part.id, _MEANT.get(function.name, _AXIS))
             fine &= index is not None
             found.indices += [index] if index is not None else []
@@ -167,7 +167,7 @@ def _condition(e: Statement, found: _Binding, tree: ast.expr) -> bool:
         value = e.value(tree)
         if value is None:
             return False
-        if value.order or not is_condition(value):
+        if value.order or not is_condition(value.node):
             e.fault("a condition compares single entries", tree)
             return False
         found.others.append(value)
@@ -229,7 +229,7 @@ def _mask(e: Statement, binding: _Binding) -> Mask:
 # Functions that keep the index
 
 
-def follows(e: Statement, tree: ast.Call) -> bool:
+def follows(tree: ast.Call) -> bool:
     """Whether a call like softmax(q[i, k], k) names indices to work along."""
     return any(isinstance(part, ast.Name) for part in tree.args[1:])
 

@@ -32,9 +32,9 @@ def call(e: Statement, tree: ast.Call) -> Array | None:
         return SPECIAL[name](e, tree)
     if name in FUNCTIONS:
         function = FUNCTIONS[name]
-        if function.reduces and bound.binds(e, function, tree):
+        if function.reduces and bound.binds(function, tree):
             return bound.reduction(e, function, tree)
-        if function.along and bound.follows(e, tree):
+        if function.along and bound.follows(tree):
             return bound.along(e, function, tree)
         return plain(e, function, tree)
     if name in e.session.prelude:

@@ -8,13 +8,14 @@ is the diagonal of the Jacobian, in general and not only where it is diagonal.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from functools import partial
 
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, HVP, JACOBIAN, JVP, VJP, Kind
+from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import Input, Node
 from tensorgen.lang.statement import Statement
 from tensorgen.lang.subscripts import select
-from tensorgen.operators.functions.array import Array, Label, product, show_shape
+from tensorgen.operators.functions.array import Array, Label, product
 
 SPOKEN = {
     "grad": GRADIENT,
@@ -27,17 +28,7 @@ SPOKEN = {
 FACTORS = {"": "", "direction": ", v", "cotangent": ", ct"}
 
 
-def _derivative(name: str) -> Callable[[Statement, ast.Call], Array | None]:
-    def form(e: Statement, tree: ast.Call) -> Array | None:
-        return derivative(e, name, tree)
-
-    return form
-
-
-FORMS = {name: _derivative(name) for name in SPOKEN}
-
-
-def derivative(e: Statement, name: str, tree: ast.Call) -> Array | None:
+def derivative(name: str, e: Statement, tree: ast.Call) -> Array | None:
     """Return the derivative that a call means."""
     kind = SPOKEN[name]
     signature = f"{name}(f, x{FACTORS[kind.argument]})"
@@ -54,7 +45,7 @@ def derivative(e: Statement, name: str, tree: ast.Call) -> Array | None:
     if kind.scalar and f.order:
         shown = e.expression.source(tree.args[0])
         hint = "jac(f, x) is the derivative of a function with axes"
-        marks = [(e.expression.span(tree.args[0]), show_shape(f.shape))]
+        marks = [(e.expression.span(tree.args[0]), tuple_text(f.shape))]
         message = f"'{name}' needs a scalar, and {shown} has axes"
         e.fault(message, tree.args[0], marks, None if kind.argument else hint)
         return None
@@ -72,6 +63,9 @@ def derivative(e: Statement, name: str, tree: ast.Call) -> Array | None:
         e.fault("a derivative is by an input or by one entry of it", entry)
         return None
     return _at(e, result, f.order, entry)
+
+
+FORMS = {name: partial(derivative, name) for name in SPOKEN}
 
 
 def _at(e: Statement, x: Array, order: int, entry: ast.Subscript) -> Array | None:
@@ -111,8 +105,8 @@ def _along(
     wanted = f.shape if weighted else x.dims
     if v.shape != wanted:
         shown = e.expression.source(tree.args[2])
-        message = f"{shown} must have shape {show_shape(wanted)}"
-        marks = [(e.expression.span(tree.args[2]), show_shape(v.shape))]
+        message = f"{shown} must have shape {tuple_text(wanted)}"
+        marks = [(e.expression.span(tree.args[2]), tuple_text(v.shape))]
         e.fault(message, tree.args[2], marks)
         return None
     calculus = e.session.differentiate

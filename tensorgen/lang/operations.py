@@ -6,6 +6,7 @@ import ast
 from fractions import Fraction
 
 from tensorgen.errors import Mark, Span
+from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import constant_value
 from tensorgen.lang import conditions
 from tensorgen.lang.statement import Statement
@@ -26,7 +27,6 @@ from tensorgen.operators.functions.array import (
     Shape,
     common_shape,
     number,
-    show_shape,
 )
 
 # What Python has and the language has not, and what to write instead.
@@ -107,17 +107,8 @@ def _constant(e: Statement, tree: ast.Constant) -> Array | None:
     return number(e.build, exact)
 
 
-def _operands(tree: ast.BinOp, *kinds: type[ast.operator]) -> list[ast.expr]:
-    """The operands of a chain like a + b - c; long ones are not nested calls here."""
-    found: list[ast.expr] = []
-    part: ast.expr = tree
-    while isinstance(part, ast.BinOp) and isinstance(part.op, kinds):
-        found.append(part.right)
-        part = part.left
-    return [part, *reversed(found)]
-
-
-def _operators(tree: ast.BinOp, *kinds: type[ast.operator]) -> list[ast.BinOp]:
+def _steps(tree: ast.BinOp, *kinds: type[ast.operator]) -> list[ast.BinOp]:
+    """The operations of a chain like a + b - c; long ones are not nested calls here."""
     found: list[ast.BinOp] = []
     part: ast.expr = tree
     while isinstance(part, ast.BinOp) and isinstance(part.op, kinds):
@@ -126,10 +117,14 @@ def _operators(tree: ast.BinOp, *kinds: type[ast.operator]) -> list[ast.BinOp]:
     return found[::-1]
 
 
+def _values(e: Statement, steps: list[ast.BinOp]) -> list[Array] | None:
+    """The values of the operands of a chain."""
+    return e.values([steps[0].left, *(step.right for step in steps)])
+
+
 def _sum(e: Statement, tree: ast.BinOp) -> Array | None:
-    kinds = (ast.Add, ast.Sub)
-    values = e.values(_operands(tree, *kinds))
-    steps = _operators(tree, *kinds)
+    steps = _steps(tree, ast.Add, ast.Sub)
+    values = _values(e, steps)
     if values is None or not _broadcast(e, steps, values):
         return None
     signs = [1] + [1 if isinstance(step.op, ast.Add) else -1 for step in steps]
@@ -137,9 +132,8 @@ def _sum(e: Statement, tree: ast.BinOp) -> Array | None:
 
 
 def _product(e: Statement, tree: ast.BinOp) -> Array | None:
-    kinds = (ast.Mult, ast.Div)
-    values = e.values(_operands(tree, *kinds))
-    steps = _operators(tree, *kinds)
+    steps = _steps(tree, ast.Mult, ast.Div)
+    values = _values(e, steps)
     if values is None or not _broadcast(e, steps, values):
         return None
     factors = values[:1]
@@ -160,7 +154,7 @@ def _broadcast(e: Statement, steps: list[ast.BinOp], values: list[Array]) -> boo
         wider = common_shape([shape, value.shape])
         if wider is None:
             sign = _SIGNS[type(step.op)]
-            hint = _misplaced(e, step, shape, value) or _columns(e, step, shape, value)
+            hint = _misplaced(e, step, value) or _columns(e, step, shape, value)
             _mismatch(e, step, sign, shape, value.shape, hint)
             return False
         shape = wider
@@ -172,13 +166,13 @@ def _mismatch(
 ) -> None:
     place = e.expression.operator(step.left, step.right, sign)
     marks: list[Mark] = [
-        (e.expression.span(step.left), show_shape(a)),
-        (e.expression.span(step.right), show_shape(b)),
+        (e.expression.span(step.left), tuple_text(a)),
+        (e.expression.span(step.right), tuple_text(b)),
     ]
     e.fault(f"shapes do not match in '{sign}'", place, marks, hint)
 
 
-def _misplaced(e: Statement, step: ast.BinOp, shape: Shape, value: Array) -> str | None:
+def _misplaced(e: Statement, step: ast.BinOp, value: Array) -> str | None:
     """Suggest X @ (w + b) for X @ w + b."""
     left, source = step.left, e.expression.source
     if not (isinstance(left, ast.BinOp) and isinstance(left.op, ast.MatMult)):
@@ -188,7 +182,7 @@ def _misplaced(e: Statement, step: ast.BinOp, shape: Shape, value: Array) -> str
         return None
     name, sign = source(step.right), _SIGNS[type(step.op)]
     meant = f"{source(left.left)} @ ({source(left.right)} {sign} {name})"
-    return f"{name} has shape {show_shape(value.shape)}; did you mean {meant}?"
+    return f"{name} has shape {tuple_text(value.shape)}; did you mean {meant}?"
 
 
 def _columns(e: Statement, step: ast.BinOp, shape: Shape, value: Array) -> str | None:
@@ -204,12 +198,12 @@ def _columns(e: Statement, step: ast.BinOp, shape: Shape, value: Array) -> str |
 
 
 def _matmul(e: Statement, tree: ast.BinOp) -> Array | None:
-    operands = _operands(tree, ast.MatMult)
-    values = e.values(operands)
+    steps = _steps(tree, ast.MatMult)
+    values = _values(e, steps)
     if values is None:
         return None
     result = values[0]
-    for step, value in zip(_operators(tree, ast.MatMult), values[1:], strict=True):
+    for step, value in zip(steps, values[1:], strict=True):
         try:
             result = matmul(e.build, result, value)
         except Misuse as misuse:
@@ -281,7 +275,7 @@ def _are_conditions(
 ) -> bool:
     # 'a < b & c < d' is 'a < (b & c) < d' in Python: silently something else.
     for tree, value in zip(trees, values, strict=True):
-        if not is_condition(value):
+        if not is_condition(value.node):
             shown = e.expression.source(tree)
             marks = [(e.expression.span(tree), "not a condition")]
             hint = f"'{sign}' binds tighter than comparisons: write (a < b) {sign} ..."

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
+from tensorgen.calculus.expressions import Differentiate
 from tensorgen.errors import Faults, SpecError, Text
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import READING
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.forms import Index
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
-from tensorgen.lang.protocol import Differentiator
 from tensorgen.lang.sizes import check_axes, check_emit, check_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
@@ -91,7 +92,7 @@ class _Parsed:
                 yield body
 
 
-def elaborate(spec: Spec, graph: Graph, differentiate: Differentiator) -> Program:
+def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program:
     """Return the nodes of all functions; raises a `SpecError` with all faults."""
     faults = Faults()
     session = Session(graph, differentiate, faults, prelude(), read_value)
@@ -219,28 +220,18 @@ def _macro(definition: Definition, body: Expression | None) -> Thing:
 
 def _define(
     session: Session,
-    definition: Definition,
+    defined: Definition | FunctionSpec,
     body: Expression | None,
     names: Names,
 ) -> tuple[Array | None, Record]:
     """Elaborate `name = body` or `name[i, k] = body`."""
-    return _statement(session, body, definition.indices, names, definition.name)
-
-
-def _statement(
-    session: Session,
-    body: Expression | None,
-    indices: tuple[Text, ...] | None,
-    names: Names,
-    name: str,
-) -> tuple[Array | None, Record]:
     if body is None:
         return None, Record()
     statement = Statement(session, body, names)
-    left = [Index(text.value, text.span(), left=True) for text in indices or ()]
+    left = [Index(text.value, text.span(), left=True) for text in defined.indices or ()]
     value = statement.elaborate(left)
     if value is not None and isinstance(value.node, Product | Sum | Map | Call):
-        session.graph.name(value.node, name)
+        session.graph.name(value.node, defined.name)
     return value, statement.record
 
 
@@ -265,10 +256,10 @@ def _function(
             complete = False
         else:
             formula = " ".join(definition.body.value.split())
-            left = _left_side(definition.name, definition.indices)
+            left = subscript(definition.name, definition.indices or ())
             local.append(Local(definition.name, left, formula, value.node))
     function = item.function
-    value, used = _statement(session, item.body, function.indices, names, function.name)
+    value, used = _define(session, function, item.body, names)
     record.merge(used)
     thing = Thing("a function", value, record)
     if value is None or not complete:
@@ -285,7 +276,3 @@ def _function(
     mentions = frozenset(record.names)
     found = ElaboratedFunction(function, node, arguments, seen, checks, mentions)
     return thing, found
-
-
-def _left_side(name: str, indices: Iterable[Text] | None) -> str:
-    return name if indices is None else f"{name}[{', '.join(map(str, indices))}]"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tensorgen.errors import Faults, Mark, Span
 from tensorgen.ir.dims import Dim
@@ -28,8 +29,8 @@ class Ranges(Facts):
         failed: set[Index] = set()
         rules: tuple[Callable[[Index, Known], Interval | _Failure | None], ...] = (
             self._given,
-            self._alone,
-            self._beside,
+            partial(self._within, alone=True),
+            partial(self._within, alone=False),
             self._bounding,
             self._against,
         )
@@ -55,7 +56,7 @@ class Ranges(Facts):
                     interval.report(faults)
         open_ = [i for i in self.indices if i not in known and i not in failed]
         if open_ and not failed:
-            self._unsolved(open_, known, faults)
+            self._unsolved(open_, faults)
         if failed or open_:
             return None
         # Only now: what others take their ranges from does not depend on conditions.
@@ -72,16 +73,13 @@ class Ranges(Facts):
             return None
         return Interval(self.least(low, known), -self.least(-high, known))
 
-    def _alone(self, index: Index, known: Known) -> Interval | _Failure | None:
-        return self._within(index, {}, False)
-
-    def _beside(self, index: Index, known: Known) -> Interval | _Failure | None:
-        return self._within(index, known, True)
-
     def _within(
-        self, index: Index, known: Known, entries: bool
+        self, index: Index, known: Known, alone: bool
     ) -> Interval | _Failure | None:
-        """The interval in which positions stay inside for all of `known`."""
+        """The interval in which positions stay inside for all of `known`.
+
+        Only those that mention nothing else count where the index stands `alone`.
+        """
         if index in self.bounds:
             return None
         limits: list[tuple[Form, Position]] = []
@@ -89,7 +87,7 @@ class Ranges(Facts):
             form = position.low
             others = [i for i in form.indices if i != index]
             ready = all(i in known for i in others)
-            if not entries and len(form.terms) != 1:
+            if alone and len(form.terms) != 1:
                 ready = False
             if form.coefficient(index) and ready:
                 limits += [(limit, position) for limit in position.limits]
@@ -172,7 +170,7 @@ class Ranges(Facts):
                 interval = Interval(low, high)
         return interval
 
-    def _unsolved(self, open_: list[Index], known: Known, faults: Faults) -> None:
+    def _unsolved(self, open_: list[Index], faults: Faults) -> None:
         """Report indices that no rule reaches, together where they meet."""
         cyclic = [i for i in open_ if i in self.bounds]
         if len(cyclic) == len(open_):

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from tensorgen.errors import Faults, Span
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Node, Product, Size, topological
 from tensorgen.lang.names import Record
-from tensorgen.operators.functions.array import Array, show_shape
+from tensorgen.operators.functions.array import Array
 from tensorgen.spec.model import FunctionSpec, InputSpec
 from tensorgen.spec.names import in_code, in_spec
 
@@ -110,7 +110,7 @@ def check_emit(faults: Faults, function: FunctionSpec, value: Array) -> None:
     """Report derivatives that only scalars have."""
     for emit in function.emit:
         if emit.kind.scalar and value.order:
-            name, shape = emit.kind.name, show_shape(value.shape)
+            name, shape = emit.kind.name, tuple_text(value.shape)
             message = (
                 f"'{name}' is for scalars, and '{function.name}' has shape {shape}"
             )

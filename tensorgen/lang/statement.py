@@ -15,6 +15,7 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from tensorgen.calculus.expressions import Differentiate
 from tensorgen.errors import Faults, Mark, Span, suggest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -22,7 +23,6 @@ from tensorgen.ir.nodes import Node
 from tensorgen.lang.facts import Known, Position
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.names import Macro, Names, Record, Thing
-from tensorgen.lang.protocol import Differentiator
 from tensorgen.lang.ranges import Ranges
 from tensorgen.lang.syntax import DEEPEST, Expression
 from tensorgen.operators.functions import FUNCTIONS
@@ -39,7 +39,7 @@ class Session:
     """What all statements of one file share; `read` gives the value of an operation."""
 
     graph: Graph
-    differentiate: Differentiator
+    differentiate: Differentiate
     faults: Faults
     prelude: dict[str, Macro]
     read: Callable[[Statement, ast.expr], Array | None]

@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass, field
 
 from tensorgen.ir.constraints import index_bound
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import ONE, Dim, tuple_text
 from tensorgen.ir.nodes import Lookup, Node, Sum
 from tensorgen.lang.affine import affine_form, constraint
 from tensorgen.lang.forms import Form, Index
@@ -21,7 +21,6 @@ from tensorgen.operators.functions.array import (
     Constraint,
     Label,
     Misuse,
-    show_shape,
 )
 
 
@@ -98,7 +97,7 @@ def select(
         return None
     if len(taken) > base.order:
         shown = e.expression.source(tree.value)
-        label = show_shape(base.shape)
+        label = tuple_text(base.shape)
         axes = f"{base.order} ax{'i' if base.order == 1 else 'e'}s"
         message = f"'{shown}' has {axes} and {len(taken)} positions are given"
         e.fault(message, tree, [(e.expression.span(tree.value), label)])

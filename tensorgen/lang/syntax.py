@@ -72,11 +72,6 @@ class Expression:
         at = self.text.value.find(sign, begin, end)
         return self.text.span(at, at + len(sign)) if at >= 0 else self.span(right)
 
-    def prefix(self, tree: ast.AST) -> Span:
-        """The first character of a part."""
-        start, _ = self._offsets(tree)
-        return self.text.span(start, start + 1)
-
     def number(self, tree: ast.Constant) -> Fraction | None:
         """The exact value of a number as it is written, None if nothing holds it."""
         start, end = self._offsets(tree)

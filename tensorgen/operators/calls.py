@@ -8,8 +8,9 @@ Sources: Giles, Collected Matrix Derivative Results (2008), for inv, det and log
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import cast
 
 from tensorgen.ir.dims import Dim
@@ -18,7 +19,7 @@ from tensorgen.ir.nodes import Call, Node, Ref
 from tensorgen.operators import matrix_functions, reshape, running
 from tensorgen.operators.scalar import apply as apply_map
 from tensorgen.operators.scalar import power, ref, times, total
-from tensorgen.operators.table import Operator, Partial
+from tensorgen.operators.table import Operator, Partial, same_dims
 
 Params = Mapping[str, object]
 
@@ -35,10 +36,6 @@ def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -
 
 
 # Matrix functions, batched over leading axes
-
-
-def _matrix_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
-    return args[0].dims
 
 
 def _scalar_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
@@ -97,21 +94,29 @@ def _operand_labels(node: Call) -> tuple[object, ...]:
     return tuple(kept.get(a, ("reduced", a)) for a in range(node.args[0].order))
 
 
-def _weighted(graph: Graph, node: Call, weights: Node) -> list[Partial]:
+def _weighted(node: Call, weights: Node) -> list[Partial]:
     labels = _operand_labels(node)
     return [Partial(node.args[0], labels, factors=((weights, labels),))]
 
 
-def _logsumexp_partials(graph: Graph, node: Call) -> list[Partial]:
-    softmax = _over(graph, "softmax", node)
-    return _weighted(graph, node, softmax)
+def _weighted_by(operator: str) -> Callable[[Graph, Call], list[Partial]]:
+    """The rule of a reduction whose gradient is a function over the same axes."""
+
+    def partials(graph: Graph, node: Call) -> list[Partial]:
+        return _weighted(node, over(graph, operator, node))
+
+    return partials
+
+
+def _two_entries(node: Call) -> tuple[tuple[int, ...], tuple[object, ...]]:
+    """The axes of a call with those of its argument, and labels of another entry."""
+    axes, kept = tuple(range(node.order)), kept_axes(node)
+    return axes, tuple(a if a in kept else ("reduced", a) for a in axes)
 
 
 def _softmax_partials(graph: Graph, node: Call) -> list[Partial]:
     # p[i] by x[j] is p[i] delta(i, j) - p[i] p[j] along the reduced axes.
-    gone = _axes(dict(node.params))
-    axes = tuple(range(node.order))
-    other = tuple(("reduced", a) if a in gone else a for a in axes)
+    axes, other = _two_entries(node)
     return [
         Partial(node.args[0], axes, factors=((node, axes),)),
         Partial(node.args[0], other, Fraction(-1), ((node, axes), (node, other))),
@@ -120,10 +125,8 @@ def _softmax_partials(graph: Graph, node: Call) -> list[Partial]:
 
 def _log_softmax_partials(graph: Graph, node: Call) -> list[Partial]:
     # x[i] - logsumexp(x) by x[j] is delta(i, j) - p[j].
-    gone = _axes(dict(node.params))
-    axes = tuple(range(node.order))
-    other = tuple(("reduced", a) if a in gone else a for a in axes)
-    softmax = _over(graph, "softmax", node)
+    axes, other = _two_entries(node)
+    softmax = over(graph, "softmax", node)
     return [
         Partial(node.args[0], axes),
         Partial(node.args[0], other, Fraction(-1), ((softmax, other),)),
@@ -134,18 +137,18 @@ def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
     # Ties share equally.
     (x,) = node.args
     kept = kept_axes(node)
-    hit = apply_map(graph, "equal", ref(x), ref(node)._replace(labels=kept))
+    hit = apply_map(graph, "equal", ref(x), Ref(node, kept))
     count = graph.product(kept, [hit])
-    share = power(graph, ref(count)._replace(labels=kept), -1)
-    return _weighted(graph, node, times(graph, hit, share).node)
+    share = power(graph, Ref(count, kept), -1)
+    return _weighted(node, times(graph, hit, share).node)
 
 
 def _no_partials(graph: Graph, node: Call) -> list[Partial]:
     return []
 
 
-def _over(graph: Graph, operator: str, node: Call) -> Node:
-    """Another function of the same argument over the same axes."""
+def over(graph: Graph, operator: str, node: Call) -> Node:
+    """Return another function of the same argument over the same axes."""
     return apply(graph, operator, node.args, **dict(node.params))
 
 
@@ -153,17 +156,10 @@ def _over(graph: Graph, operator: str, node: Call) -> Node:
 # no square or cube of a norm leaves the range of floats where the result does not.
 
 
-def _norm_partials(graph: Graph, node: Call) -> list[Partial]:
-    return _weighted(graph, node, _over(graph, "unit", node))
-
-
 def _unit_partials(graph: Graph, node: Call) -> list[Partial]:
     # u[i] by x[j] is (delta(i, j) - u[i] u[j]) / norm(x).
-    gone = _axes(dict(node.params))
-    axes = tuple(range(node.order))
-    kept = tuple(a for a in axes if a not in gone)
-    other = tuple(("reduced", a) if a in gone else a for a in axes)
-    inverse = (_over(graph, "rnorm", node), kept)
+    axes, other = _two_entries(node)
+    inverse = (over(graph, "rnorm", node), kept_axes(node))
     return [
         Partial(node.args[0], axes, factors=(inverse,)),
         Partial(
@@ -174,15 +170,10 @@ def _unit_partials(graph: Graph, node: Call) -> list[Partial]:
 
 def _rnorm_partials(graph: Graph, node: Call) -> list[Partial]:
     labels, axes = _operand_labels(node), tuple(range(node.order))
-    unit = (_over(graph, "unit", node), labels)
+    unit = (over(graph, "unit", node), labels)
     return [
         Partial(node.args[0], labels, Fraction(-1), (unit, (node, axes), (node, axes)))
     ]
-
-
-def _prod_partials(graph: Graph, node: Call) -> list[Partial]:
-    others = _over(graph, "prod_others", node)
-    return _weighted(graph, node, others)
 
 
 def _prod_others_partials(graph: Graph, node: Call) -> list[Partial]:
@@ -216,10 +207,9 @@ def _equal(graph: Graph, dim: Dim, left: int, right: int) -> Ref:
 def _shifted(graph: Graph, node: Call) -> tuple[Node, Ref, Node, Node]:
     """The largest entry, what is above it, the exponentials of that and their sum."""
     (x,) = node.args
-    axes = _axes(dict(node.params))
-    kept = tuple(a for a in range(x.order) if a not in axes)
-    largest = apply(graph, "max", [x], axes=axes)
-    shift = ref(largest)._replace(labels=kept)
+    kept = kept_axes(node)
+    largest = over(graph, "max", node)
+    shift = Ref(largest, kept)
     shifted = total(graph, [(1, ref(x)), (-1, shift)])
     graph.suggest(shifted.node, "shifted")
     exps = apply_map(graph, "exp", shifted).node
@@ -233,38 +223,34 @@ def _expand_logsumexp(graph: Graph, node: Call) -> Node:
 
 def _expand_softmax(graph: Graph, node: Call) -> Node:
     _, _, exps, exp_sum = _shifted(graph, node)
-    axes = _axes(dict(node.params))
-    kept = tuple(a for a in range(node.order) if a not in axes)
-    inverse = power(graph, ref(exp_sum)._replace(labels=kept), -1)
+    inverse = power(graph, Ref(exp_sum, kept_axes(node)), -1)
     return times(graph, ref(exps), inverse).node
 
 
 def _expand_log_softmax(graph: Graph, node: Call) -> Node:
     # The shift goes first: it is what x and its logsumexp have in common.
     _, shifted, _, exp_sum = _shifted(graph, node)
-    axes = _axes(dict(node.params))
-    kept = tuple(a for a in range(node.order) if a not in axes)
-    log_sum = apply_map(graph, "log", ref(exp_sum)._replace(labels=kept))
+    log_sum = apply_map(graph, "log", Ref(exp_sum, kept_axes(node)))
     return total(graph, [(1, shifted), (-1, log_sum)]).node
 
 
 def _expand_rnorm(graph: Graph, node: Call) -> Node:
-    return apply_map(graph, "inverse", ref(_over(graph, "norm", node))).node
+    return apply_map(graph, "inverse", ref(over(graph, "norm", node))).node
 
 
 def _expand_unit(graph: Graph, node: Call) -> Node:
-    gone = _axes(dict(node.params))
-    kept = tuple(a for a in range(node.order) if a not in gone)
-    norm = Ref(_over(graph, "norm", node), kept)
+    norm = Ref(over(graph, "norm", node), kept_axes(node))
     return times(graph, ref(node.args[0]), apply_map(graph, "inverse", norm)).node
 
 
 # The templates of reductions take `axis={axis}`; the keyword is left out where the
 # argument is reduced whole.
+_OverAxes = partial(Operator, params=("axes",))
+
 _ROWS = (
     Operator(
         "inv",
-        _matrix_dims,
+        same_dims,
         _inv_partials,
         "np.linalg.inv({0})",
         refuses="singular",
@@ -282,65 +268,23 @@ _ROWS = (
         work=2.0,
         regular=True,
     ),
-    Operator(
-        "logsumexp",
-        _reduced_dims,
-        _logsumexp_partials,
-        expand=_expand_logsumexp,
-        params=("axes",),
+    _OverAxes(
+        "logsumexp", _reduced_dims, _weighted_by("softmax"), expand=_expand_logsumexp
     ),
-    Operator(
-        "softmax",
-        _matrix_dims,
-        _softmax_partials,
-        expand=_expand_softmax,
-        params=("axes",),
+    _OverAxes("softmax", same_dims, _softmax_partials, expand=_expand_softmax),
+    _OverAxes(
+        "log_softmax", same_dims, _log_softmax_partials, expand=_expand_log_softmax
     ),
-    Operator(
-        "log_softmax",
-        _matrix_dims,
-        _log_softmax_partials,
-        expand=_expand_log_softmax,
-        params=("axes",),
-    ),
-    Operator(
-        "max", _reduced_dims, _extremum_partials, "np.max({0}{axis})", params=("axes",)
-    ),
-    Operator(
-        "min", _reduced_dims, _extremum_partials, "np.min({0}{axis})", params=("axes",)
-    ),
+    _OverAxes("max", _reduced_dims, _extremum_partials, "np.max({0}{axis})"),
+    _OverAxes("min", _reduced_dims, _extremum_partials, "np.min({0}{axis})"),
     # Of conditions, and so without a derivative.
-    Operator(
-        "any",
-        _reduced_dims,
-        _no_partials,
-        "np.any({0}{axis})",
-        params=("axes",),
-        boolean=True,
-    ),
-    Operator(
-        "norm", _reduced_dims, _norm_partials, "_norm({0}{axis})", params=("axes",)
-    ),
-    Operator(
-        "unit",
-        _matrix_dims,
-        _unit_partials,
-        expand=_expand_unit,
-        params=("axes",),
-        scales=True,
-    ),
-    Operator(
-        "rnorm", _reduced_dims, _rnorm_partials, expand=_expand_rnorm, params=("axes",)
-    ),
-    Operator(
-        "prod", _reduced_dims, _prod_partials, "np.prod({0}{axis})", params=("axes",)
-    ),
-    Operator(
-        "prod_others",
-        _matrix_dims,
-        _prod_others_partials,
-        "_prod_others({0}{axis})",
-        params=("axes",),
+    _OverAxes("any", _reduced_dims, _no_partials, "np.any({0}{axis})", boolean=True),
+    _OverAxes("norm", _reduced_dims, _weighted_by("unit"), "_norm({0}{axis})"),
+    _OverAxes("unit", same_dims, _unit_partials, expand=_expand_unit, scales=True),
+    _OverAxes("rnorm", _reduced_dims, _rnorm_partials, expand=_expand_rnorm),
+    _OverAxes("prod", _reduced_dims, _weighted_by("prod_others"), "np.prod({0}{axis})"),
+    _OverAxes(
+        "prod_others", same_dims, _prod_others_partials, "_prod_others({0}{axis})"
     ),
     *matrix_functions.ROWS,
     *running.ROWS,

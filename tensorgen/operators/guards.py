@@ -51,6 +51,7 @@ from tensorgen.operators.masks import (
     of_operand,
     projected,
     ranges,
+    together,
     with_views,
 )
 from tensorgen.operators.scalar import apply, ref
@@ -202,9 +203,7 @@ class _Guard:
 
     def _selected(self, node: Node, context: Context, other: Ref | int = 0) -> Guarded:
         """`node` where all masks hold, and something else where one does not."""
-        condition, *masks = (Ref(clause.mask, clause.axes) for clause in context)
-        for mask in masks:
-            condition = apply(self.graph, "logical_and", condition, mask)
+        condition = together(self.graph, context)
         value = other if isinstance(other, int) else None
         if isinstance(other, int):
             other = Ref(self.graph.constant(other), ())
@@ -237,7 +236,7 @@ class _Guard:
         terms = []
         for term in node.terms:
             varies = term.node in self.varying
-            inner, _ = yield from self._operand(context, Ref(*term[1:]), varies)
+            inner, _ = yield from self._operand(context, term.ref, varies)
             finite &= inner.finite
             zero &= inner.value == 0 and covers(context, term.labels)
             terms.append((term.coefficient, inner.node, term.labels))

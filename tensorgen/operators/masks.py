@@ -96,11 +96,17 @@ def beyond(context: Context, labels: Sequence[Label]) -> Context:
     )
 
 
-def _anywhere(graph: Graph, masks: Context, labels: Sequence[Label]) -> Clause:
-    """Where masks hold together at any place along the axes that are no labels."""
+def together(graph: Graph, masks: Context) -> Ref:
+    """Masks as one condition."""
     joint, *others = (Ref(mask, axes) for mask, axes, _ in masks)
     for mask in others:
         joint = apply(graph, "logical_and", joint, mask)
+    return joint
+
+
+def _anywhere(graph: Graph, masks: Context, labels: Sequence[Label]) -> Clause:
+    """Where masks hold together at any place along the axes that are no labels."""
+    joint = together(graph, masks)
     gone = tuple(k for k, axis in enumerate(joint.labels) if axis not in labels)
     kept = tuple(labels.index(axis) for axis in joint.labels if axis in labels)
     spared = frozenset[Node]().union(*(mask.spared for mask in masks))
@@ -138,9 +144,9 @@ def clauses(graph: Graph, condition: Ref) -> Iterator[Clause]:
         parts = [*node.factors, *map(Ref._make, found.values())]
     elif constant_value(node) is None:
         yield Clause(node, labels)
-    for inner, axes in parts:
-        mine = Ref(inner, tuple(labels[axis] for axis in axes))
-        plain = isinstance(inner, Product) and not inner.factors
+    for part in parts:
+        mine = part.under(condition)
+        plain = isinstance(part.node, Product) and not part.node.factors
         yield from [Clause(*mine)] if plain else clauses(graph, mine)
 
 

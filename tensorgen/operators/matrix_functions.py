@@ -8,20 +8,16 @@ order of the derivative of `expm` is an `expm` again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node
 from tensorgen.operators.symmetry import even_part, is_even, is_symmetric
-from tensorgen.operators.table import Operator, Transfer
+from tensorgen.operators.table import Operator, Transfer, same_dims
 
 Names = tuple[object, ...]
-
-
-def _matrix_dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
-    return args[0].dims
 
 
 def _batch(node: Call) -> Names:
@@ -141,7 +137,7 @@ def _expm_reverse(
 ROWS = (
     Operator(
         "cholesky",
-        _matrix_dims,
+        same_dims,
         (Transfer(_cholesky_forward),),
         "np.linalg.cholesky({0})",
         refuses="not positive definite",
@@ -150,7 +146,7 @@ ROWS = (
     ),
     Operator(
         "expm",
-        _matrix_dims,
+        same_dims,
         (Transfer(_expm_forward, _expm_reverse),),
         "expm({0})",
         requires="scipy.linalg.expm",

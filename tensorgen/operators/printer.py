@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import NamedTuple, assert_never
 
@@ -51,8 +52,6 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators.elementwise import ELEMENTWISE
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
-
-At = Mapping[Label, Index]
 
 ONE_OVER = "1 / "
 
@@ -174,11 +173,16 @@ class _Printer:
     def spelled(self, node: Node, at: Sequence[Index]) -> Text:
         """The entry of a node at some indices, spelled out."""
         # No sum inside may use a letter that means something outside.
-        around = set(_letters_in(at)) - self.taken
-        self.taken |= around
-        text = self.kind(node, at)
-        self.taken -= around
-        return text
+        with self.reserved(_letters_in(at)):
+            return self.kind(node, at)
+
+    @contextmanager
+    def reserved(self, letters: Iterable[str]) -> Iterator[None]:
+        """Keep letters from being used anew."""
+        new = set(letters) - self.taken
+        self.taken |= new
+        yield
+        self.taken -= new
 
     def kind(self, node: Node, at: Sequence[Index]) -> Text:
         """The same, by the kind of the node."""
@@ -239,10 +243,8 @@ class _Printer:
         self, divisor: _Divisor, at: Sequence[Index], summed: Sequence[str]
     ) -> Text:
         """What stands below the line."""
-        known = set(summed) - self.taken
-        self.taken |= known
-        base = self.value(divisor.base.node, at)
-        self.taken -= known
+        with self.reserved(summed):
+            base = self.value(divisor.base.node, at)
         if divisor.power == 1:
             return base
         power = number(divisor.power)
@@ -253,11 +255,8 @@ class _Printer:
         self, node: Node, at: Sequence[Index], summed: Sequence[str], level: int
     ) -> str:
         """A factor, whose own summed letters must differ from those around it."""
-        known = set(summed) - self.taken
-        self.taken |= known
-        text = tight(self.value(node, at), level)
-        self.taken -= known
-        return text
+        with self.reserved(summed):
+            return tight(self.value(node, at), level)
 
     # Sums, maps and calls
 

@@ -1,6 +1,6 @@
 """What the rows of both tables mean, written in NumPy apart from the emission.
 
-These are the callables of the reference interpreter (`tensorgen.ir.interpret`). Each
+The check of emitted code and the interpreter that tests have call these. Each
 takes complex arrays too and continues its function analytically near the real axis,
 so that `f(x + 1j*h).imag / h` with h = 1e-30 is the derivative to the last digit.
 Kinks choose their branch by the real part. NumPy's own complex functions are used

@@ -181,7 +181,7 @@ def added(graph: Graph, terms: Sequence[Term]) -> list[Term] | None:
     """Reshape a sum instead of its terms."""
     groups: dict[object, list[tuple[Term, Node]]] = {}
     for term in terms:
-        call = _reshaped(Ref(term.node, term.labels))
+        call = _reshaped(term.ref)
         if call is not None:
             key = (call.args[0].dims, term.labels)
             groups.setdefault(key, []).append((term, call.args[0]))

@@ -8,19 +8,16 @@ is asked for, the triangle stands in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Constant, Map, Node, Product, is_zero
-from tensorgen.operators.table import Operator, Transfer
+from tensorgen.operators.scalar import infinity
+from tensorgen.operators.table import Operator, Transfer, same_dims
 
 Names = tuple[object, ...]
-
-
-def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
-    return args[0].dims
 
 
 def _axis(node: Call) -> int:
@@ -65,8 +62,7 @@ def _triangle(graph: Graph, z: Node, level: Node, axis: int) -> Node:
     mask = graph.product(
         (axis, "j"), [], constraints=[("ge", {axis: 1, "j": -1}, 0)], sizes=sizes
     )
-    nothing = graph.scale(graph.named_constant("inf"), -1)
-    where = [(mask, (axis, "j")), (difference, out), (nothing, ())]
+    where = [(mask, (axis, "j")), (difference, out), infinity(graph, -1)]
     exponent = graph.map("where", out, where, sizes)
     return graph.map("exp", out, [(exponent, out)], sizes)
 
@@ -159,21 +155,21 @@ def _of_kept(sign: int) -> Transfer:
 ROWS = (
     Operator(
         "running_logsumexp",
-        _dims,
+        same_dims,
         (_of_vector(_mean, _share),),
         "_running_logsumexp({0}{axis})",
         params=("along",),
     ),
     Operator(
         "running_mean",
-        _dims,
+        same_dims,
         (_of_summed(_mean, _share, 1), _of_kept(-1), _of_vector(_mean, _share)),
         "_running_mean({0}, {1}, {2}{axis})",
         params=("along",),
     ),
     Operator(
         "running_share",
-        _dims,
+        same_dims,
         (_of_kept(1), _of_summed(_share, _mean, -1), _of_vector(_share, _mean)),
         "_running_share({0}, {1}, {2}{axis})",
         params=("along",),

@@ -99,6 +99,11 @@ def total(graph: Graph, terms: Sequence[tuple[int | Fraction, Ref]]) -> Ref:
     return Ref(graph.sum(labels, [(c, *ref) for c, ref in terms]), labels)
 
 
+def infinity(graph: Graph, sign: int) -> Ref:
+    """Infinity, or minus infinity."""
+    return Ref(graph.scale(graph.named_constant("inf"), sign), ())
+
+
 def ref(node: Node) -> Ref:
     """A use of a node along its own axes."""
     return Ref(node, tuple(range(node.order)))

@@ -139,7 +139,7 @@ class Symmetry:
 
     def _sum(self, node: Sum, swap: Swap, depth: int) -> int | None:
         renaming = _renaming(swap)
-        uses = {Ref(t.node, t.labels): t.coefficient for t in node.terms}
+        uses = {t.ref: t.coefficient for t in node.terms}
         signs: set[int | None] = set()
         for ref, coefficient in uses.items():
             image = _renamed(ref, renaming)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -87,7 +87,7 @@ class Partial(NamedTuple):
     labels: tuple[Hashable, ...]
     coefficient: Fraction = Fraction(1)
     factors: tuple[tuple[Node, Sequence[Hashable]], ...] = ()
-    constraints: tuple[tuple[str, Mapping[Hashable, int], Dim | int], ...] = ()
+    constraints: tuple[tuple[str, Mapping[Any, int], Dim | int], ...] = ()
 
 
 class Transfer(NamedTuple):
@@ -103,6 +103,11 @@ class Transfer(NamedTuple):
 
     forward: Callable[[Graph, Call, Node, Sequence[Dim]], Node]
     reverse: Callable[[Graph, Call, Node, Sequence[Dim]], Node] | None = None
+
+
+def same_dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
+    """The dims of a result that has the shape of the first argument."""
+    return args[0].dims
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 
 from tensorgen.calculus.kinds import GRADIENT, JACOBIAN, all_emitted, camel
 from tensorgen.errors import Text
-from tensorgen.spec.model import Definition, FunctionSpec, InputSpec
+from tensorgen.spec.model import Definition, FunctionSpec
 from tensorgen.spec.names import Namespace, in_code
 
 
 def check_names(
-    inputs: dict[str, InputSpec],
     dims: Iterable[str],
     definitions: tuple[Definition, ...],
     functions: tuple[FunctionSpec, ...],

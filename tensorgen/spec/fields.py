@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tensorgen.errors import Faults, Text, suggest
-from tensorgen.spec.flow import is_bare
 from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe, shorten
 
 
@@ -16,6 +15,11 @@ class Field:
 
     key: Text
     node: Node
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing stands there."""
+        return isinstance(self.node, Scalar) and self.node.empty
 
 
 def read_fields(
@@ -73,7 +77,7 @@ def read_text(field: Field, faults: Faults) -> Text | None:
 
 def read_doc(field: Field | None, faults: Faults) -> str | None:
     """Return the doc, as written but for white space around it."""
-    if field is None or (isinstance(field.node, Scalar) and field.node.empty):
+    if field is None or field.empty:
         return None
     text = read_text(field, faults)
     return text.value if text is not None and text.value else None
@@ -89,8 +93,3 @@ def read_items(field: Field, faults: Faults) -> tuple[Node, ...]:
     message = f"'{field.key}' must be a name or a list, not {describe(field.node)}"
     faults.add(message, field.key.span())
     return ()
-
-
-def is_listed(key: Node, value: Node, mapping: Mapping) -> bool:
-    """Whether an entry is `n` alone in `{m, n}`."""
-    return mapping.flow and is_bare(key, value)

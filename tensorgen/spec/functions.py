@@ -9,7 +9,7 @@ from tensorgen.spec.expressions import read_expression
 from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields
 from tensorgen.spec.model import Definition, FunctionSpec, InputSpec
 from tensorgen.spec.names import Namespace
-from tensorgen.spec.nodes import Listing, Mapping, Scalar, describe
+from tensorgen.spec.nodes import Listing, Mapping, describe
 
 _KEYS = ("doc", "where", "expr", "wrt", "emit")
 _PLANNED = ("unknown", "root", "fixed_point")
@@ -51,7 +51,7 @@ def _function(
     fields = read_fields(entry.node, known, "a function", faults)
     expr = _expr(entry.key, fields, faults)
     where: tuple[Definition, ...] = ()
-    if "where" in fields and not _empty(fields["where"]):
+    if "where" in fields and not fields["where"].empty:
         field = fields["where"]
         where = read_clauses(field.node, field.key, faults, macro=False)
     doc = read_doc(fields.get("doc"), faults)
@@ -79,7 +79,3 @@ def _expr(name: Text, fields: dict[str, Field], faults: Faults) -> Text | None:
 
 def _count(field: Field) -> int:
     return len(field.node.items) if isinstance(field.node, Listing) else 1
-
-
-def _empty(field: Field) -> bool:
-    return isinstance(field.node, Scalar) and field.node.empty

@@ -77,7 +77,7 @@ def read_inputs(
     if field is None:
         return ()
     if not isinstance(field.node, Mapping):
-        if not (isinstance(field.node, Scalar) and field.node.empty):
+        if not field.empty:
             message = f"'inputs' must be a mapping, not {describe(field.node)}"
             faults.add(message, field.key.span(), hint="write name: shape")
         return ()

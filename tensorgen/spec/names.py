@@ -16,154 +16,39 @@ from tensorgen.spec.nodes import shorten
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LONGEST = 60
 
+
+def _names(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 # What generated modules define and import themselves. Those that start with an
 # underscore need no place here: no name of a spec does.
-FRAME = frozenset(
-    [
-        "Any",
-        "Array",
-        "ArrayLike",
-        "Callable",
-        "ClassVar",
-        "DTypeLike",
-        "Derivative",
-        "Final",
-        "Hessian",
-        "Jacobian",
-        "JointHessian",
-        "LinAlgError",
-        "Literal",
-        "Mapping",
-        "NDArray",
-        "NamedTuple",
-        "Scalar",
-        "Sequence",
-        "SimpleNamespace",
-        "TypeAlias",
-        "accumulate",
-        "annotations",
-        "cached_property",
-        "cp",
-        "cupy",
-        "cupyx",
-        "dataclass",
-        "dtype",
-        "expm",
-        "math",
-        "ndarray",
-        "np",
-        "numpy",
-        "scipy",
-        "special",
-    ]
-)
+FRAME = _names("""
+    Any Array ArrayLike Callable ClassVar DTypeLike Derivative Final Hessian
+    Jacobian JointHessian LinAlgError Literal Mapping NDArray NamedTuple Scalar
+    Sequence SimpleNamespace TypeAlias accumulate annotations cached_property cp
+    cupy cupyx dataclass dtype expm math ndarray np numpy scipy special
+    """)
 # What they may use of Python. A fixed list: `dir(builtins)` varies with the version
 # of Python, and what a spec may say must not.
-_BUILTINS = frozenset(
-    [
-        "abs",
-        "all",
-        "any",
-        "bool",
-        "callable",
-        "classmethod",
-        "dict",
-        "enumerate",
-        "float",
-        "frozenset",
-        "getattr",
-        "int",
-        "isinstance",
-        "issubclass",
-        "iter",
-        "len",
-        "list",
-        "map",
-        "max",
-        "min",
-        "next",
-        "object",
-        "print",
-        "property",
-        "range",
-        "repr",
-        "reversed",
-        "set",
-        "slice",
-        "sorted",
-        "staticmethod",
-        "str",
-        "sum",
-        "super",
-        "tuple",
-        "type",
-        "vars",
-        "zip",
-        "ArithmeticError",
-        "AttributeError",
-        "Ellipsis",
-        "Exception",
-        "ImportError",
-        "IndexError",
-        "KeyError",
-        "MemoryError",
-        "NotImplemented",
-        "NotImplementedError",
-        "OverflowError",
-        "RuntimeError",
-        "TypeError",
-        "ValueError",
-        "ZeroDivisionError",
-    ]
-)
+_BUILTINS = _names("""
+    abs all any bool callable classmethod dict enumerate float frozenset getattr int
+    isinstance issubclass iter len list map max min next object print property range
+    repr reversed set slice sorted staticmethod str sum super tuple type vars zip
+    ArithmeticError AttributeError Ellipsis Exception ImportError IndexError
+    KeyError MemoryError NotImplemented NotImplementedError OverflowError
+    RuntimeError TypeError ValueError ZeroDivisionError
+    """)
 RESERVED = FRAME | _BUILTINS | {"cls", "self"}
 """Names that would hide what generated code refers to."""
 
 # What the methods of derivative classes call their attributes and what they compute.
-METHOD_NAMES = frozenset(
-    [
-        "array",
-        "axes",
-        "band",
-        "blocks",
-        "columns",
-        "contract",
-        "coo",
-        "count",
-        "dense",
-        "diagonal",
-        "dot",
-        "dtype",
-        "entries",
-        "factorize",
-        "factors",
-        "fields",
-        "kept",
-        "lower",
-        "matrix",
-        "matvec",
-        "nbytes",
-        "operand",
-        "other",
-        "part",
-        "parts",
-        "result",
-        "rmatvec",
-        "rows",
-        "self",
-        "shape",
-        "shift",
-        "side",
-        "size",
-        "sizes",
-        "solve",
-        "structure",
-        "tensor_shape",
-        "values",
-        "weight",
-        "width",
-    ]
-)
+METHOD_NAMES = _names("""
+    array axes band blocks columns contract coo count dense diagonal dot dtype
+    entries factorize factors fields kept lower matrix matvec nbytes operand other
+    part parts result rmatvec rows self shape shift side size sizes solve structure
+    tensor_shape values weight width
+    """)
 
 # What bears these names in code is numbered where that is needed.
 _RENAMED = ("a definition", "an index", "a parameter")

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from tensorgen.errors import Span, Text
 
+_LONGEST = 40
+"""How much of a text a message shows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
@@ -53,7 +56,7 @@ def describe(node: Node) -> str:
             return "nothing" if node.empty else f"'{shorten(node.text.value)}'"
 
 
-def shorten(text: str, width: int = 40) -> str:
+def shorten(text: str) -> str:
     """Return the text on one line, cut where it gets too long for a message."""
     line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

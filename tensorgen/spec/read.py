@@ -64,7 +64,7 @@ def _read_sections(
     if "functions" not in fields:
         faults.add("the file has no 'functions'", Span(source, 0, 0))
     backends = _backends(fields.get("backends"), faults)
-    check_names(by_name, dims, definitions, functions, names)
+    check_names(dims, definitions, functions, names)
     if module is None:
         return None
     all_hints = tuple((in_code(name), hints.get(name)) for name in dims)
@@ -108,7 +108,7 @@ def _module(field: Field | None, source: Source, faults: Faults) -> str | None:
 def _definitions(
     field: Field | None, names: Namespace, faults: Faults
 ) -> tuple[Definition, ...]:
-    if field is None or (isinstance(field.node, Scalar) and field.node.empty):
+    if field is None or field.empty:
         return ()
     found = read_clauses(field.node, field.key, faults, macro=True)
     for definition in found:

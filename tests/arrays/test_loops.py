@@ -16,11 +16,11 @@ import pytest
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.statements import Let
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node
 from tensorgen.lower import lower
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tests.arrays.loop_printer import Unprintable, function
+from tests.ir.interpret import evaluate
 from tests.lower.support import RandomGraph, arguments
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")

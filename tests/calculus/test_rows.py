@@ -7,12 +7,12 @@ import sympy
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.scalar import evaluate as scalar
 from tensorgen.operators.scalar import ref
 from tensorgen.operators.stable import StableForms
+from tests.ir.interpret import evaluate
 
 X, Y = sympy.symbols("x y", real=True)
 LOGISTIC = 1 / (1 + sympy.exp(-X))

@@ -12,11 +12,11 @@ from tensorgen.calculus.forward import pushforward
 from tensorgen.calculus.reverse import pullback
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.calls import apply
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
+from tests.ir.interpret import evaluate
 
 SIZES = {"i": 2, "j": 3, "k": 4, "l": 2, "u": 3, "v": 2}
 # s1, s2, s3: inner, outer, elementwise, mixed, reduced and diagonal products.

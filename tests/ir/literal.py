@@ -12,10 +12,10 @@ import numpy as np
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node
-from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tests.ir.interpret import evaluate
+from tests.ir.verify import verify
 
 SIZES = {"n": 3, "m": 2}
 Form = tuple[str, Mapping[str, int], int]

@@ -8,8 +8,8 @@ import pytest
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import bind, evaluate
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tests.ir.interpret import bind, evaluate
 
 n, m = Dim.of("n"), Dim.of("m")
 

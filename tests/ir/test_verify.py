@@ -30,10 +30,10 @@ from tensorgen.ir.nodes import (
     Term,
     children,
 )
-from tensorgen.ir.verify import LAWS, verify
 from tensorgen.operators.printer import formula
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.rebuild import with_operands
+from tests.ir.verify import LAWS, verify
 
 n, m, ONE, NOTHING = Dim.of("n"), Dim.of("m"), Fraction(1), Dim()
 X, Y = Input(0, (n,), "x"), Input(1, (n,), "y")

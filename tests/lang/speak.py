@@ -10,12 +10,12 @@ import numpy as np
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.errors import Diagnostic, Source, SpecError
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
-from tensorgen.ir.verify import verify
 from tensorgen.lang import ElaboratedFunction, Program, elaborate
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.read import read_spec
+from tests.ir.interpret import evaluate
+from tests.ir.verify import verify
 
 Array = Any
 

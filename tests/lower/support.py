@@ -14,12 +14,12 @@ from tensorgen.arrays.statements import Let
 from tensorgen.arrays.written import Written, written
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Input, Lookup, Node, topological
 from tensorgen.lower import lower
 from tensorgen.operators.calls import apply
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tests.ir.interpret import evaluate
 
 Arrays = dict[str, Any]
 

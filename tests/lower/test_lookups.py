@@ -8,7 +8,7 @@ import pytest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node
-from tensorgen.ir.verify import verify
+from tests.ir.verify import verify
 from tests.lower.support import arguments, as_text, check, execute
 
 SIZES = {"n": 5, "m": 4}

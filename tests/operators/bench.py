@@ -8,12 +8,12 @@ import numpy as np
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
-from tensorgen.ir.verify import verify
 from tensorgen.operators.functions import FUNCTIONS, Parameter
 from tensorgen.operators.functions.array import Array, Build
 from tensorgen.operators.reference import FUNCTIONS as REFERENCE
 from tensorgen.operators.reference import OPERATORS
+from tests.ir.interpret import evaluate
+from tests.ir.verify import verify
 
 SIZES = {"m": 3, "n": 4, "k": 2}
 M, N, K = (Dim.symbol(name) for name in "mnk")

@@ -9,7 +9,6 @@ import pytest
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.definite import (
     Sign,
@@ -18,6 +17,7 @@ from tensorgen.operators.definite import (
     sign,
 )
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tests.ir.interpret import evaluate
 
 M, N = Dim.of("m"), Dim.of("n")
 YES, NO, SEMI = Sign.POSITIVE, Sign.UNKNOWN, Sign.NONNEGATIVE

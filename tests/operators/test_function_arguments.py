@@ -127,10 +127,10 @@ def test_conditions_are_told_from_numbers() -> None:
     bench = Bench()
     v = bench.array("v")
     below = elementwise(bench.build, "less", [v, bench.array("w")])
-    assert is_condition(below)
-    assert is_condition(FUNCTIONS["flip"].build(bench.build, x=below))
-    assert not is_condition(v)
-    assert not is_condition(total(bench.build, [(1, below), (1, below)]))
+    assert is_condition(below.node)
+    assert is_condition(FUNCTIONS["flip"].build(bench.build, x=below).node)
+    assert not is_condition(v.node)
+    assert not is_condition(total(bench.build, [(1, below), (1, below)]).node)
 
 
 # Sizes

@@ -11,12 +11,12 @@ import pytest
 from tensorgen.calculus.derive import jacobian
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node
-from tensorgen.ir.verify import verify
 from tensorgen.operators.calls import OPERATORS, apply, expansion
 from tensorgen.operators.reference import FUNCTIONS
 from tensorgen.operators.reference import OPERATORS as REFERENCE
+from tests.ir.interpret import evaluate
+from tests.ir.verify import verify
 
 Array = Any
 Axes = tuple[int, ...] | None

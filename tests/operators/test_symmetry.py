@@ -7,11 +7,11 @@ import pytest
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.symmetry import Symmetry, is_even, is_symmetric
+from tests.ir.interpret import evaluate
 
 N, M = Dim.of("n"), Dim.of("m")
 

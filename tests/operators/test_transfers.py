@@ -11,9 +11,7 @@ import pytest
 from tensorgen.calculus.derive import jacobian, jvp, vjp
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Call, Node, topological
-from tensorgen.ir.verify import verify
 from tensorgen.operators.calls import OPERATORS, apply
 from tensorgen.operators.matrix_functions import cholesky
 from tensorgen.operators.reference import FUNCTIONS
@@ -22,6 +20,8 @@ from tensorgen.operators.reshape import Segment, reshape, segments
 from tensorgen.operators.running import running_logsumexp
 from tensorgen.operators.stable import StableForms
 from tensorgen.operators.symmetry import is_even, is_symmetric
+from tests.ir.interpret import evaluate
+from tests.ir.verify import verify
 from tests.lower.support import check
 
 Array = Any

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node, Product, Sum, children, topological
-from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.rates import Rate, Rates
+from tests.ir.interpret import evaluate
+from tests.ir.verify import verify
 from tests.passes.test_order_contractions import build, random_product
 
 

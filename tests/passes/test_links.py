@@ -12,7 +12,6 @@ import tensorgen
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Input, Lookup, Node, Product, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes import search_trees
@@ -20,6 +19,7 @@ from tensorgen.passes.cost import CostModel
 from tensorgen.passes.networks import Tree
 from tensorgen.passes.order_contractions import Contraction, order_contractions
 from tensorgen.passes.search_trees import best_tree
+from tests.ir.interpret import evaluate
 
 N, E, A = Dim.of("n"), Dim.of("e"), Dim.of("a")
 FEW = {"n": 50, "e": 400, "a": 3}

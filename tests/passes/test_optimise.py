@@ -10,9 +10,7 @@ from tensorgen.calculus.derive import hessian, vjp
 from tensorgen.calculus.requests import MODES, Mode, Request, hessians, jacobians
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Map, Node, Product, Sum, is_zero, topological
-from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Context
@@ -21,6 +19,8 @@ from tensorgen.passes.factor_sums import Effort, factor_sum
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.limits import DISTRIBUTED_TERMS_IN_ALL, TRIALS_IN_ALL
 from tensorgen.passes.optimise import optimise
+from tests.ir.interpret import evaluate
+from tests.ir.verify import verify
 from tests.passes.programs import chain, network
 
 COST = CostModel({})

@@ -12,9 +12,7 @@ import pytest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node, Product, topological
-from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes import merge_greedily
 from tensorgen.passes import order_contractions as module
@@ -23,6 +21,8 @@ from tensorgen.passes.merge_greedily import Greedy
 from tensorgen.passes.networks import Network, Plan, Tree
 from tensorgen.passes.order_contractions import Contraction, order_contractions
 from tensorgen.passes.search_trees import EXACT, best_tree
+from tests.ir.interpret import evaluate
+from tests.ir.verify import verify
 
 COST = CostModel({})
 LETTERS = "abcdef"

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node, Product, Sum, topological
-from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes.context import Context
 from tensorgen.passes.pair_transposes import pair_transposes
+from tests.ir.interpret import evaluate
+from tests.ir.verify import verify
 
 RNG = np.random.default_rng(0)
 ARGUMENTS = {

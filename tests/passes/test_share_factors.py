@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node, Product, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.share_factors import share_factors
+from tests.ir.interpret import evaluate
 
 
 def products_of(roots: list[Node], a: Node, b: Node) -> int:

@@ -9,12 +9,12 @@ import pytest
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Input, Node, topological
-from tensorgen.ir.verify import verify
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes.context import Context
 from tensorgen.passes.take_diagonals import take_diagonals
+from tests.ir.interpret import evaluate
+from tests.ir.verify import verify
 
 n = Dim.of("n")
 INPUTS = {name: np.random.default_rng(k).random((4, 4)) for k, name in enumerate("AB")}

@@ -11,12 +11,12 @@ import numpy as np
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.ir.nodes import Node
-from tensorgen.ir.verify import verify
 from tensorgen.operators import calls
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
+from tests.ir.interpret import evaluate
+from tests.ir.verify import verify
 
 Array = Any
 SIZES = {"n": 3, "m": 2}

@@ -11,10 +11,10 @@ import pytest
 import tensorgen
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.interpret import evaluate
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.structure.table import STRUCTURES, in_order
 from tensorgen.structure.toeplitz import Distance, drift, first
+from tests.ir.interpret import evaluate
 
 RNG = np.random.default_rng(0)
 

@@ -6,6 +6,9 @@ products, sums and calls of the table of operators.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import signature
+
 from tensorgen.operators.elementwise import ALIASES, ELEMENTWISE
 from tensorgen.operators.functions import einsum, linalg, making, reductions
 from tensorgen.operators.functions.arithmetic import elementwise, power
@@ -13,262 +16,112 @@ from tensorgen.operators.functions.array import Array, Build
 from tensorgen.operators.functions.rows import Function, Parameter
 
 _SAME = "shape of x"
+_SAME_A = "shape of A"
 _REDUCED = "shape of x without the axes"
 
+
+def _signature(build: Callable[..., Array], spread: str) -> str:
+    """What a builder takes behind the graph, as Python writes it."""
+    _, *own = signature(build).parameters.values()
+    given = [p.replace(annotation=p.empty) for p in own if p.kind is not p.KEYWORD_ONLY]
+    return ", ".join("*" * (p.name == spread) + str(p) for p in given)
+
+
+def _row(
+    name: str,
+    build: Callable[..., Array],
+    shape: str,
+    says: str = "",
+    spread: str = "",
+    **more: bool,
+) -> Function:
+    """A function that a builder says all of, its docstring what it is.
+
+    The parameter `spread` takes all arguments from there on.
+    """
+    says = says or str(build.__doc__).partition("\n")[0]
+    return Function(name, _signature(build, spread), says, shape, build, **more)
+
+
 _ROWS = (
-    # Reductions: over axes, or over indices that they bind.
-    Function(
-        "sum",
-        "x, axis=None, keepdims=False",
-        "Sum of the entries.",
-        _REDUCED,
-        reductions.sum_,
-        reduces=True,
-    ),
-    Function(
-        "mean",
-        "x, axis=None, keepdims=False",
-        "Mean of the entries.",
-        _REDUCED,
-        reductions.mean,
-        reduces=True,
-    ),
-    Function(
+    _row("sum", reductions.sum_, _REDUCED, "Sum of the entries.", reduces=True),
+    _row("mean", reductions.mean, _REDUCED, "Mean of the entries.", reduces=True),
+    _row(
         "var",
-        "x, axis=None, keepdims=False",
-        "Mean squared deviation from the mean.",
-        _REDUCED,
         reductions.var,
-        reduces=True,
-    ),
-    Function(
-        "prod",
-        "x, axis=None, keepdims=False",
-        "Product of the entries.",
         _REDUCED,
-        reductions.prod,
+        "Mean squared deviation from the mean.",
         reduces=True,
     ),
-    Function(
+    _row("prod", reductions.prod, _REDUCED, "Product of the entries.", reduces=True),
+    _row(
         "max",
-        "x, axis=None, keepdims=False",
-        "Largest entry; the derivative is shared among equals.",
-        _REDUCED,
         reductions.max_,
+        _REDUCED,
+        "Largest entry; the derivative is shared among equals.",
         reduces=True,
     ),
-    Function(
+    _row(
         "min",
-        "x, axis=None, keepdims=False",
-        "Smallest entry; the derivative is shared among equals.",
-        _REDUCED,
         reductions.min_,
-        reduces=True,
-    ),
-    Function(
-        "norm",
-        "x, ord=None, axis=None, keepdims=False",
-        "Entrywise norm: Euclidean, or of order 1 or inf.",
         _REDUCED,
-        reductions.norm,
+        "Smallest entry; the derivative is shared among equals.",
         reduces=True,
     ),
-    Function(
+    _row("norm", reductions.norm, _REDUCED, reduces=True),
+    _row(
         "logsumexp",
-        "x, axis=None, keepdims=False",
-        "Logarithm of the sum of exponentials.",
-        _REDUCED,
         reductions.logsumexp,
+        _REDUCED,
+        "Logarithm of the sum of exponentials.",
         reduces=True,
     ),
-    # Along axes, which stay.
-    Function(
-        "softmax",
-        "x, axis=None",
-        "Exponentials, scaled to sum to 1.",
-        _SAME,
-        reductions.softmax,
-        along=True,
-    ),
-    Function(
-        "log_softmax",
-        "x, axis=None",
-        "Logarithm of the softmax.",
-        _SAME,
-        reductions.log_softmax,
-        along=True,
-    ),
-    Function(
-        "cumsum", "x, axis=None", "Running sums.", _SAME, reductions.cumsum, along=True
-    ),
+    _row("softmax", reductions.softmax, _SAME, along=True),
+    _row("log_softmax", reductions.log_softmax, _SAME, along=True),
+    _row("cumsum", reductions.cumsum, _SAME, along=True),
     # Linear algebra.
-    Function(
-        "dot",
-        "a, b",
-        "Inner or matrix product, as np.dot.",
-        "a.shape[:-1] + the rest of b",
-        linalg.dot,
-    ),
-    Function("vdot", "a, b", "Sum of the products of all entries.", "()", linalg.vdot),
-    Function(
-        "outer",
-        "a, b",
-        "Products of all pairs of entries.",
-        "(size of a, size of b)",
-        linalg.outer,
-    ),
-    Function(
-        "kron",
-        "a, b",
-        "Kronecker product: blocks a[i, j] * b.",
-        "lengths multiplied axis by axis",
-        linalg.kron,
-    ),
-    Function(
-        "cross",
-        "a, b",
-        "Cross product of vectors of length 3, in the last axes.",
-        "(..., 3)",
-        linalg.cross,
-    ),
-    Function("matmul", "a, b", "The same as a @ b.", "as of a @ b", linalg.matmul_),
-    Function(
-        "einsum",
-        "subscripts, *operands",
-        "Product by labels, as np.einsum.",
-        "as the labels say",
-        einsum.einsum,
-    ),
-    Function(
-        "tensordot",
-        "a, b, axes=2",
-        "Product summed over pairs of axes.",
-        "the axes left of a, then of b",
-        einsum.tensordot,
-    ),
-    Function("trace", "A", "Sum of the diagonal.", "A.shape[2:]", linalg.trace),
-    Function("tr", "A", "The same as trace.", "A.shape[2:]", linalg.trace),
-    Function(
-        "diag",
-        "v, k=0",
-        "Matrix with the diagonal v; of a matrix, its diagonal.",
-        "(n, n) or (n,)",
-        linalg.diag,
-    ),
-    Function(
-        "diagonal",
-        "A, offset=0, axis1=0, axis2=1",
-        "Diagonal of two axes, as a last axis.",
-        "the other axes, then the diagonal",
-        linalg.diagonal,
-    ),
-    Function(
-        "tril",
-        "A, k=0",
-        "Lower triangle, zero above diagonal k.",
-        "shape of A",
-        linalg.tril,
-    ),
-    Function(
-        "triu",
-        "A, k=0",
-        "Upper triangle, zero below diagonal k.",
-        "shape of A",
-        linalg.triu,
-    ),
-    Function(
-        "transpose",
-        "A, axes=None",
-        "Axes reversed, or in the order given.",
-        "A.shape in that order",
-        linalg.transpose,
-    ),
-    Function("inv", "A", "Inverse of matrices.", "shape of A", linalg.inv),
-    Function("solve", "A, b", "The x with A @ x = b.", "as of A @ b", linalg.solve),
-    Function("det", "A", "Determinant of matrices.", "A.shape[:-2]", linalg.det),
-    Function(
+    _row("dot", linalg.dot, "a.shape[:-1] + the rest of b"),
+    _row("vdot", linalg.vdot, "()"),
+    _row("outer", linalg.outer, "(size of a, size of b)"),
+    _row("kron", linalg.kron, "lengths multiplied axis by axis"),
+    _row("cross", linalg.cross, "(..., 3)"),
+    _row("matmul", linalg.matmul_, "as of a @ b"),
+    _row("einsum", einsum.einsum, "as the labels say", spread="operands"),
+    _row("tensordot", einsum.tensordot, "the axes left of a, then of b"),
+    _row("trace", linalg.trace, "A.shape[2:]"),
+    _row("tr", linalg.trace, "A.shape[2:]", "The same as trace."),
+    _row("diag", linalg.diag, "(n, n) or (n,)"),
+    _row("diagonal", linalg.diagonal, "the other axes, then the diagonal"),
+    _row("tril", linalg.tril, _SAME_A),
+    _row("triu", linalg.triu, _SAME_A),
+    _row("transpose", linalg.transpose, "A.shape in that order"),
+    _row("inv", linalg.inv, _SAME_A, "Inverse of matrices."),
+    _row("solve", linalg.solve, "as of A @ b"),
+    _row("det", linalg.det, "A.shape[:-2]", "Determinant of matrices."),
+    _row(
         "logdet",
-        "A",
-        "Logarithm of the absolute value of the determinant.",
-        "A.shape[:-2]",
         linalg.logdet,
+        "A.shape[:-2]",
+        "Logarithm of the absolute value of the determinant.",
     ),
-    Function(
-        "cholesky",
-        "A",
-        "Lower Cholesky factor of the symmetric part (A + A.T) / 2.",
-        "shape of A",
-        linalg.cholesky,
-    ),
-    Function("expm", "A", "Matrix exponential.", "shape of A", linalg.expm),
+    _row("cholesky", linalg.cholesky, _SAME_A),
+    _row("expm", linalg.expm, _SAME_A, "Matrix exponential."),
     # Making arrays from sizes.
-    Function(
-        "eye", "n, m=None", "Ones on the diagonal.", "(n, n) or (n, m)", making.eye
-    ),
-    Function("ones", "*shape", "Ones.", "the shape given", making.ones),
-    Function("zeros", "*shape", "Zeros.", "the shape given", making.zeros),
-    Function(
-        "full", "shape, value", "One value everywhere.", "the shape given", making.full
-    ),
-    Function(
-        "arange",
-        "start, stop=None",
-        "Whole numbers from start (0 if only stop is given) up to stop.",
-        "(stop - start,)",
-        making.arange,
-    ),
+    _row("eye", making.eye, "(n, n) or (n, m)"),
+    _row("ones", making.ones, "the shape given", spread="shape"),
+    _row("zeros", making.zeros, "the shape given", spread="shape"),
+    _row("full", making.full, "the shape given"),
+    _row("arange", making.arange, "(stop - start,)"),
     # Moving entries.
-    Function(
-        "reshape",
-        "x, *newshape",
-        "Another shape, of the same entries in C order; one length may be -1.",
-        "the shape given",
-        making.reshape,
-    ),
-    Function("ravel", "x", "All entries in a row.", "(size of x,)", making.ravel),
-    Function(
-        "concatenate",
-        "arrays, axis=0",
-        "Arrays joined along an axis.",
-        "lengths added along the axis",
-        making.concatenate,
-    ),
-    Function(
-        "stack",
-        "arrays, axis=0",
-        "Arrays of one shape along a new axis.",
-        "a new axis",
-        making.stack,
-    ),
-    Function(
-        "expand_dims",
-        "x, axis",
-        "New axes of length 1.",
-        "with the new axes",
-        making.expand_dims,
-    ),
-    Function(
-        "squeeze",
-        "x, axis=None",
-        "Without axes of length 1.",
-        "without them",
-        making.squeeze,
-    ),
-    Function(
-        "broadcast_to",
-        "x, shape",
-        "Repeated to a shape.",
-        "the shape given",
-        making.broadcast_to,
-    ),
-    Function("flip", "x, axis=None", "In reverse order.", _SAME, making.flip),
-    Function(
-        "roll",
-        "x, shift, axis=None",
-        "Moved round by a whole number.",
-        _SAME,
-        making.roll,
-    ),
+    _row("reshape", making.reshape, "the shape given", spread="newshape"),
+    _row("ravel", making.ravel, "(size of x,)"),
+    _row("concatenate", making.concatenate, "lengths added along the axis"),
+    _row("stack", making.stack, "a new axis"),
+    _row("expand_dims", making.expand_dims, "with the new axes"),
+    _row("squeeze", making.squeeze, "without them"),
+    _row("broadcast_to", making.broadcast_to, "the shape given"),
+    _row("flip", making.flip, _SAME),
+    _row("roll", making.roll, _SAME),
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import log2
 
+from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import Map, Node, Product, constant_value
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.functions.array import (
@@ -17,7 +18,6 @@ from tensorgen.operators.functions.array import (
     by_axis,
     number,
     product,
-    show_shape,
     union,
 )
 from tensorgen.operators.scalar import has_exact_power
@@ -28,15 +28,10 @@ _LARGEST = 1024
 _MOST_BITS = 4096
 
 
-def total(
-    build: Build,
-    terms: Sequence[tuple[int | Fraction, Array]],
-    what: str = "'+'",
-    places: Sequence[Place] | None = None,
-) -> Array:
+def total(build: Build, terms: Sequence[tuple[int | Fraction, Array]]) -> Array:
     """Return `sum(coefficient * array)`, broadcasting."""
     arrays = [array for _, array in terms]
-    shape, aligned = align(build, arrays, what, places or _numbered(len(arrays)))
+    shape, aligned = align(build, arrays, "'+'")
     batch = union(arrays)
     out = (*batch, *range(len(shape)))
     refs = [
@@ -54,7 +49,7 @@ def times(
     places: Sequence[Place] | None = None,
 ) -> Array:
     """Return `coefficient * prod(factors)`, elementwise and broadcasting."""
-    shape, aligned = align(build, factors, what, places or _numbered(len(factors)))
+    shape, aligned = align(build, factors, what, places)
     return product(
         build,
         range(len(shape)),
@@ -72,8 +67,7 @@ def elementwise(
     places: Sequence[Place] | None = None,
 ) -> Array:
     """Return a row of the table of elementwise functions, broadcasting."""
-    what, places = what or f"'{name}'", places or _numbered(len(args))
-    shape, aligned = align(build, args, what, places)
+    shape, aligned = align(build, args, what or f"'{name}'", places)
     if name == "pow":
         _check_power(*(constant_value(array.node) for array in args))
     batch = union(args)
@@ -139,7 +133,7 @@ def matmul(
     places: Sequence[Place] = ("a", "b"),
 ) -> Array:
     """Return `a @ b` as NumPy has it: vectors, matrices and stacks of matrices."""
-    shapes = list(zip(places, map(show_shape, (a.shape, b.shape)), strict=True))
+    shapes = list(zip(places, map(tuple_text, (a.shape, b.shape)), strict=True))
     if not a.order or not b.order:
         raise Misuse(f"{what} needs an axis on both sides", shapes, "a scalar takes *")
     columns = int(b.order > 1)
@@ -170,21 +164,13 @@ def _transposed(a: Array, b: Array) -> str | None:
     return None
 
 
-def is_condition(x: Array) -> bool:
+def is_condition(node: Node) -> bool:
     """Whether the entries are 0 or 1 by construction."""
-    return _is_zero_or_one(x.node)
-
-
-def _is_zero_or_one(node: Node) -> bool:
     if isinstance(node, Map):
         return ELEMENTWISE[node.function].boolean
     return (
         isinstance(node, Product)
         and node.coefficient in (0, 1)
         and len(node.inner) <= sum(c.kind == "eq" for c in node.constraints)
-        and all(_is_zero_or_one(factor.node) for factor in node.factors)
+        and all(is_condition(factor.node) for factor in node.factors)
     )
-
-
-def _numbered(count: int) -> Sequence[Place]:
-    return [("operand", k) for k in range(count)]

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import prod
 from typing import Any, Literal
 
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import ONE, Dim, tuple_text
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 
@@ -122,17 +123,9 @@ def union(arrays: Iterable[Array]) -> tuple[Label, ...]:
     return tuple(dict.fromkeys(label for array in arrays for label in array.batch))
 
 
-def show_shape(shape: Sequence[Dim]) -> str:
-    """Return a shape as NumPy prints it, e.g. `(m, n)` or `(n,)`."""
-    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
-
-
 def entries(shape: Iterable[Dim]) -> Dim:
     """The number of entries of an array of a shape."""
-    whole = ONE
-    for dim in shape:
-        whole = whole * dim
-    return whole
+    return prod(shape, start=ONE)
 
 
 def number(build: Build, value: int | Fraction) -> Array:
@@ -160,6 +153,25 @@ def product(
         sizes=sizes,
     )
     return Array(node, batch)
+
+
+OLD = "old"
+"""The label of an axis of which the entries move."""
+
+
+def replaced(
+    build: Build, x: Array, axis: int, constraint: Constraint, length: Dim
+) -> Array:
+    """Replace an axis, now `OLD`, by one of a length that a constraint ties to it."""
+    labels: list[Label] = list(range(x.order))
+    labels[axis] = OLD
+    return product(
+        build,
+        range(x.order),
+        [(x, labels)],
+        constraints=[constraint],
+        sizes={axis: length},
+    )
 
 
 def squeeze_axes(build: Build, x: Array, axes: Sequence[int]) -> Array:
@@ -200,22 +212,21 @@ def align(
     build: Build,
     arrays: Sequence[Array],
     what: str,
-    places: Sequence[Place],
+    places: Sequence[Place] | None = None,
     trailing: Sequence[int] | None = None,
 ) -> tuple[Shape, list[tuple[Array, tuple[Label, ...]]]]:
     """Broadcast the leading axes of arrays, all but the last `trailing` of each.
 
     Returns the common shape and each array with the labels of those axes, which are
-    the numbers of the axes of the result. Axes that are stretched are dropped.
+    the numbers of the axes of the result. Axes that are stretched are dropped. Arrays
+    without `places` are operands with numbers.
     """
     tails = trailing or [0] * len(arrays)
     heads = [a.shape[: a.order - t] for a, t in zip(arrays, tails, strict=True)]
     shape = common_shape(heads)
     if shape is None:
-        marks = [
-            (place, show_shape(array.shape))
-            for place, array in zip(places, arrays, strict=True)
-        ]
+        at = places or [("operand", k) for k in range(len(arrays))]
+        marks = [(p, tuple_text(x.shape)) for p, x in zip(at, arrays, strict=True)]
         raise Misuse(f"shapes do not match in {what}", marks)
     aligned: list[tuple[Array, tuple[Label, ...]]] = []
     for array, head in zip(arrays, heads, strict=True):

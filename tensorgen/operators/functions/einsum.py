@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tensorgen.ir.dims import tuple_text
 from tensorgen.operators.functions.array import (
     Array,
     Build,
@@ -12,7 +13,6 @@ from tensorgen.operators.functions.array import (
     by_axis,
     common_shape,
     product,
-    show_shape,
     squeeze_axes,
 )
 from tensorgen.operators.functions.reductions import normal_axis
@@ -21,7 +21,7 @@ _HINT = 'write the labels of each operand and of the result: einsum("ij,jk->ik",
 
 
 def einsum(build: Build, subscripts: str, operands: Sequence[Array]) -> Array:
-    """Build the product that `subscripts` spell, as `np.einsum` reads them."""
+    """Product by labels, as np.einsum."""
     inputs, arrow, out = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if len(terms) != len(operands):
@@ -69,7 +69,7 @@ def _spare(term: str, x: Array, k: int) -> int:
     spare = x.order - len(letters)
     if spare < 0 or (spare and "..." not in term):
         message = f"'{term}' does not fit an array with {x.order} axes"
-        raise Misuse(message, [(("operands", k), show_shape(x.shape))], _HINT)
+        raise Misuse(message, [(("operands", k), tuple_text(x.shape))], _HINT)
     return spare
 
 
@@ -99,7 +99,7 @@ def _check_sizes(used: Sequence[tuple[Array, tuple[Label, ...]]]) -> None:
                 message = f"'{label}' is an axis of length {first} and of length {dim}"
                 places = dict.fromkeys([other, k])
                 marks = [
-                    (("operands", p), show_shape(used[p][0].shape)) for p in places
+                    (("operands", p), tuple_text(used[p][0].shape)) for p in places
                 ]
                 raise Misuse(message, marks)
 
@@ -124,12 +124,12 @@ def _implicit(terms: Sequence[str]) -> str:
 def tensordot(
     build: Build, a: Array, b: Array, axes: int | tuple[object, ...] = 2
 ) -> Array:
-    """Build the product summed over pairs of axes."""
+    """Product summed over pairs of axes."""
     left, right = _pairs(a, b, axes)
     names: dict[int, Label] = {}
     for k, (p, q) in enumerate(zip(left, right, strict=True)):
         if a.shape[p] != b.shape[q]:
-            marks = [("a", show_shape(a.shape)), ("b", show_shape(b.shape))]
+            marks = [("a", tuple_text(a.shape)), ("b", tuple_text(b.shape))]
             raise Misuse("shapes do not match in 'tensordot'", marks)
         names[q] = ("inner", k)
     mine: list[Label] = [("a", k) for k in range(a.order)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tensorgen.ir.dims import Dim
+from collections.abc import Callable
+
+from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.operators import matrix_functions
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import matmul, times, total
@@ -16,7 +18,6 @@ from tensorgen.operators.functions.array import (
     entries,
     insert_axes,
     product,
-    show_shape,
 )
 from tensorgen.operators.functions.making import ravel, reshape
 from tensorgen.operators.functions.reductions import Axis, normal_axis
@@ -24,16 +25,16 @@ from tensorgen.operators.functions.reductions import Axis, normal_axis
 
 def _square(x: Array, name: str) -> None:
     if x.order < 2 or x.shape[-1] != x.shape[-2]:
-        raise Misuse(f"'{name}' needs a square matrix", [("A", show_shape(x.shape))])
+        raise Misuse(f"'{name}' needs a square matrix", [("A", tuple_text(x.shape))])
 
 
 def _mismatch(name: str, **arrays: Array) -> Misuse:
-    marks = [(at, show_shape(x.shape)) for at, x in arrays.items()]
+    marks = [(at, tuple_text(x.shape)) for at, x in arrays.items()]
     return Misuse(f"shapes do not match in '{name}'", marks)
 
 
 def dot(build: Build, a: Array, b: Array) -> Array:
-    """Build NumPy's dot: over the last axis of a and the last but one of b."""
+    """Inner or matrix product, as np.dot."""
     if not a.order or not b.order:
         return times(build, [a, b], what="'dot'", places=["a", "b"])
     inner = max(b.order - 2, 0)
@@ -47,7 +48,7 @@ def dot(build: Build, a: Array, b: Array) -> Array:
 
 
 def vdot(build: Build, a: Array, b: Array) -> Array:
-    """Build the sum of the products of all entries, in C order."""
+    """Sum of the products of all entries."""
     if a.shape != b.shape:
         if entries(a.shape) != entries(b.shape):
             raise _mismatch("vdot", a=a, b=b)
@@ -56,12 +57,12 @@ def vdot(build: Build, a: Array, b: Array) -> Array:
 
 
 def outer(build: Build, a: Array, b: Array) -> Array:
-    """Build `a[i] * b[j]` over all entries of both, in C order."""
+    """Products of all pairs of entries."""
     return product(build, (0, 1), [(ravel(build, a), (0,)), (ravel(build, b), (1,))])
 
 
 def kron(build: Build, a: Array, b: Array) -> Array:
-    """Build the Kronecker product: blocks `a[i, j] * b`."""
+    """Kronecker product: blocks a[i, j] * b."""
     order = max(a.order, b.order)
     a, b = (insert_axes(build, x, range(order - x.order), order) for x in (a, b))
     labels = [(name, k) for k in range(order) for name in "ab"]
@@ -71,7 +72,7 @@ def kron(build: Build, a: Array, b: Array) -> Array:
 
 
 def cross(build: Build, a: Array, b: Array) -> Array:
-    """Build the cross product of vectors of length 3, in the last axes."""
+    """Cross product of vectors of length 3, in the last axes."""
     three = Dim.of(3)
     if not (a.order and b.order and a.shape[-1] == b.shape[-1] == three):
         raise _mismatch("cross", a=a, b=b)
@@ -94,42 +95,35 @@ def cross(build: Build, a: Array, b: Array) -> Array:
 
 
 def matmul_(build: Build, a: Array, b: Array) -> Array:
-    """Build `a @ b`."""
+    """The same as a @ b."""
     return matmul(build, a, b, "'matmul'")
 
 
-def inv(build: Build, A: Array) -> Array:
-    """Build the inverse of the matrices in the last two axes."""
-    _square(A, "inv")
-    return Array(apply(build.graph, "inv", [A.node]), A.batch)
+def _of_matrices(name: str) -> Callable[[Build, Array], Array]:
+    """The builder of a row of operators, of the matrices in the last two axes."""
+
+    def build_call(build: Build, A: Array) -> Array:
+        _square(A, name)
+        return Array(apply(build.graph, name, [A.node]), A.batch)
+
+    return build_call
 
 
-def det(build: Build, A: Array) -> Array:
-    """Build the determinant of the matrices in the last two axes."""
-    _square(A, "det")
-    return Array(apply(build.graph, "det", [A.node]), A.batch)
-
-
-def logdet(build: Build, A: Array) -> Array:
-    """Build log|det A| of the matrices in the last two axes."""
-    _square(A, "logdet")
-    return Array(apply(build.graph, "logdet", [A.node]), A.batch)
+inv = _of_matrices("inv")
+det = _of_matrices("det")
+logdet = _of_matrices("logdet")
+expm = _of_matrices("expm")
 
 
 def cholesky(build: Build, A: Array) -> Array:
-    """Build the lower Cholesky factor of the symmetric part of matrices."""
+    """Lower Cholesky factor of the symmetric part (A + A.T) / 2."""
     _square(A, "cholesky")
     return Array(matrix_functions.cholesky(build.graph, A.node), A.batch)
 
 
-def expm(build: Build, A: Array) -> Array:
-    """Build the matrix exponential of the matrices in the last two axes."""
-    _square(A, "expm")
-    return Array(apply(build.graph, "expm", [A.node]), A.batch)
-
-
 def solve(build: Build, A: Array, b: Array) -> Array:
-    """Build the solution x of `A @ x = b`: inv(A) @ b, which lowering solves."""
+    """The x with A @ x = b."""
+    # Lowering solves.
     _square(A, "solve")
     return matmul(build, inv(build, A), b, "'solve'", ("A", "b"))
 
@@ -149,10 +143,10 @@ def _shorter(m: Dim, n: Dim) -> Dim:
 def diagonal(
     build: Build, A: Array, offset: int = 0, axis1: int = 0, axis2: int = 1
 ) -> Array:
-    """Build the diagonal of two axes, which becomes the last axis."""
+    """Diagonal of two axes, as a last axis."""
     if A.order < 2:
         message = "'diagonal' needs two axes; diag makes a matrix"
-        raise Misuse(message, [("A", show_shape(A.shape))])
+        raise Misuse(message, [("A", tuple_text(A.shape))])
     first, second = (normal_axis(axis, A.order) for axis in (axis1, axis2))
     if first == second:
         raise Misuse("'diagonal' needs two different axes", [("axis2", "")])
@@ -176,9 +170,9 @@ def diagonal(
 
 
 def trace(build: Build, A: Array) -> Array:
-    """Build the sum of the diagonal of the first two axes."""
+    """Sum of the diagonal."""
     if A.order < 2:
-        raise Misuse("'trace' needs a matrix", [("A", show_shape(A.shape))])
+        raise Misuse("'trace' needs a matrix", [("A", tuple_text(A.shape))])
     if A.shape[0] == A.shape[1]:
         labels = ("i", "i", *range(2, A.order))
         return product(build, labels[2:], [(A, labels)])
@@ -187,12 +181,12 @@ def trace(build: Build, A: Array) -> Array:
 
 
 def diag(build: Build, v: Array, k: int = 0) -> Array:
-    """Build the matrix with the diagonal v, or take the diagonal of a matrix."""
+    """Matrix with the diagonal v; of a matrix, its diagonal."""
     if v.order == 2:
         return diagonal(build, v, k)
     if v.order != 1:
         message = "'diag' needs a vector or a matrix"
-        raise Misuse(message, [("v", show_shape(v.shape))])
+        raise Misuse(message, [("v", tuple_text(v.shape))])
     size = v.shape[0] + abs(k)
     shifts = ((0, max(-k, 0)), (1, max(k, 0)))
     return product(
@@ -205,25 +199,25 @@ def diag(build: Build, v: Array, k: int = 0) -> Array:
 
 
 def tril(build: Build, A: Array, k: int = 0) -> Array:
-    """Build the lower triangle of the last two axes, zero above."""
+    """Lower triangle, zero above diagonal k."""
     return _triangle(build, A, "tril", 1, k)
 
 
 def triu(build: Build, A: Array, k: int = 0) -> Array:
-    """Build the upper triangle of the last two axes, zero below."""
+    """Upper triangle, zero below diagonal k."""
     return _triangle(build, A, "triu", -1, k)
 
 
 def _triangle(build: Build, A: Array, name: str, sign: int, k: int) -> Array:
     if A.order < 2:
-        raise Misuse(f"'{name}' needs a matrix", [("A", show_shape(A.shape))])
+        raise Misuse(f"'{name}' needs a matrix", [("A", tuple_text(A.shape))])
     axes = range(A.order)
     form = {A.order - 2: sign, A.order - 1: -sign}
     return product(build, axes, [(A, axes)], constraints=[("ge", form, sign * k)])
 
 
 def transpose(build: Build, A: Array, axes: Axis = None) -> Array:
-    """Build the array with axes in the order `axes`, reversed by default."""
+    """Axes reversed, or in the order given."""
     order = tuple(reversed(range(A.order)))
     if axes is not None:
         given = axes if isinstance(axes, tuple) else (axes,)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.operators.functions.arithmetic import total
 from tensorgen.operators.functions.array import (
+    OLD,
     Array,
     Build,
     Label,
@@ -22,7 +23,7 @@ from tensorgen.operators.functions.array import (
     entries,
     insert_axes,
     product,
-    show_shape,
+    replaced,
     spread,
     squeeze_axes,
 )
@@ -31,29 +32,29 @@ from tensorgen.operators.reshape import reshape as reshaped
 
 
 def eye(build: Build, n: Dim, m: Dim | None = None) -> Array:
-    """Build the matrix with ones on the diagonal."""
+    """Ones on the diagonal."""
     columns = n if m is None else m
     constraints = [("eq", {0: 1, 1: -1}, 0)]
     return product(build, (0, 1), [], constraints=constraints, sizes={0: n, 1: columns})
 
 
 def ones(build: Build, shape: Shape) -> Array:
-    """Build an array of ones."""
+    """Ones."""
     return Array(build.graph.constant(1, shape))
 
 
 def zeros(build: Build, shape: Shape) -> Array:
-    """Build an array of zeros."""
+    """Zeros."""
     return Array(build.graph.zeros(shape))
 
 
 def full(build: Build, shape: Shape, value: Array) -> Array:
-    """Build an array whose entries all are `value`."""
+    """One value everywhere."""
     return broadcast_to(build, value, shape)
 
 
 def arange(build: Build, start: Dim, stop: Dim | None = None) -> Array:
-    """Build the numbers from start (or 0) to stop, exclusive."""
+    """Whole numbers from start (0 if only stop is given) up to stop."""
     if stop is None:
         return Array(build.graph.iota(start))
     build.require(start, stop, "arange", "stop")
@@ -62,19 +63,19 @@ def arange(build: Build, start: Dim, stop: Dim | None = None) -> Array:
 
 
 def broadcast_to(build: Build, x: Array, shape: Shape) -> Array:
-    """Build `x` repeated to a shape."""
+    """Repeated to a shape."""
     if common_shape([x.shape, shape]) != shape:
         message = (
-            f"shape {show_shape(x.shape)} does not broadcast to {show_shape(shape)}"
+            f"shape {tuple_text(x.shape)} does not broadcast to {tuple_text(shape)}"
         )
-        raise Misuse(message, [("x", show_shape(x.shape))])
+        raise Misuse(message, [("x", tuple_text(x.shape))])
     ghost = Array(build.graph.constant(1, shape))
     _, ((x, labels), _) = align(build, [x, ghost], "'broadcast_to'", ["x", "shape"])
     return spread(build, x, shape, labels)
 
 
 def expand_dims(build: Build, x: Array, axis: Axis) -> Array:
-    """Build `x` with new axes of length 1."""
+    """New axes of length 1."""
     if axis is None:
         raise Misuse("an axis or several are expected: 0, -1, (0, 1)", [("axis", "")])
     count = len(axis) if isinstance(axis, tuple) else 1
@@ -83,22 +84,22 @@ def expand_dims(build: Build, x: Array, axis: Axis) -> Array:
 
 
 def squeeze(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
-    """Build `x` without axes of length 1."""
+    """Without axes of length 1."""
     axes = normal_axes(axis, x.order)
     if axis is None:
         axes = tuple(a for a in axes if x.shape[a] == 1)
     for a in axes:
         if x.shape[a] != 1:
             message = f"axis {a} has length {x.shape[a]}, not 1"
-            raise Misuse(message, [("x", show_shape(x.shape))])
+            raise Misuse(message, [("x", tuple_text(x.shape))])
     return squeeze_axes(build, x, axes)
 
 
 def reshape(build: Build, x: Array, newshape: Shape) -> Array:
-    """Build `x` in another shape, C order; one length may be -1: whatever is left."""
+    """Another shape, of the same entries in C order; one length may be -1."""
     shape = _completed(x, newshape)
     message = f"an array of {entries(x.shape)} entries cannot have shape"
-    build.equal(entries(x.shape), entries(shape), f"{message} {show_shape(shape)}", "x")
+    build.equal(entries(x.shape), entries(shape), f"{message} {tuple_text(shape)}", "x")
     batch = x.node.dims[: len(x.batch)]
     return Array(reshaped(build.graph, x.node, (*batch, *shape)), x.batch)
 
@@ -111,17 +112,17 @@ def _completed(x: Array, shape: Shape) -> Shape:
         raise Misuse("only one length can be -1", [("newshape", "")])
     if left is None and -1 in shape:
         message = f"{entries(x.shape)} entries do not divide by {rest}"
-        raise Misuse(message, [("x", show_shape(x.shape))])
+        raise Misuse(message, [("x", tuple_text(x.shape))])
     return tuple(left if left is not None and dim == -1 else dim for dim in shape)
 
 
 def ravel(build: Build, x: Array) -> Array:
-    """Build the vector of all entries of `x`, in C order."""
+    """All entries in a row."""
     return reshape(build, x, (entries(x.shape),))
 
 
 def flip(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
-    """Build `x` with the entries along axes in reverse order."""
+    """In reverse order."""
     labels: list[Label] = list(range(x.order))
     constraints = []
     for a in normal_axes(axis, x.order):
@@ -137,7 +138,7 @@ def flip(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -> A
 
 
 def roll(build: Build, x: Array, shift: int, axis: int | None = None) -> Array:
-    """Build `x` with the entries along an axis moved round by `shift`."""
+    """Moved round by a whole number."""
     if axis is None and x.order != 1:
         raise Misuse("'roll' of more than one axis needs axis=", [("x", "")])
     along = normal_axis(axis or 0, x.order)
@@ -146,24 +147,16 @@ def roll(build: Build, x: Array, shift: int, axis: int | None = None) -> Array:
     if fixed:
         shift %= fixed
     build.require(abs(shift), length, f"'roll' by {shift}", "x")
-    labels: list[Label] = list(range(x.order))
-    labels[along] = "old"
     round_trip = length if shift > 0 else -length
     parts = [
-        product(
-            build,
-            range(x.order),
-            [(x, labels)],
-            constraints=[("eq", {"old": 1, along: -1}, shift - turn)],
-            sizes={along: length},
-        )
+        replaced(build, x, along, ("eq", {OLD: 1, along: -1}, shift - turn), length)
         for turn in (Dim(), round_trip)
     ]
     return total(build, [(1, part) for part in (parts if shift else parts[:1])])
 
 
 def concatenate(build: Build, arrays: Sequence[Array], axis: int = 0) -> Array:
-    """Build one array from arrays joined along an axis."""
+    """Arrays joined along an axis."""
     places = _places(arrays)
     along = _common_axis(arrays, axis, places)
     whole = Dim()
@@ -172,16 +165,8 @@ def concatenate(build: Build, arrays: Sequence[Array], axis: int = 0) -> Array:
     start = Dim()
     terms = []
     for x in arrays:
-        labels: list[Label] = list(range(x.order))
-        labels[along] = "old"
-        term = product(
-            build,
-            range(x.order),
-            [(x, labels)],
-            constraints=[("eq", {"old": 1, along: -1}, start)],
-            sizes={along: whole},
-        )
-        terms.append((1, term))
+        part = replaced(build, x, along, ("eq", {OLD: 1, along: -1}, start), whole)
+        terms.append((1, part))
         start = start + x.shape[along]
     return total(build, terms)
 
@@ -191,7 +176,7 @@ def _places(arrays: Sequence[Array]) -> list[Place]:
 
 
 def _marks(places: Sequence[Place], arrays: Sequence[Array]) -> list[tuple[Place, str]]:
-    return [(p, show_shape(x.shape)) for p, x in zip(places, arrays, strict=True)]
+    return [(p, tuple_text(x.shape)) for p, x in zip(places, arrays, strict=True)]
 
 
 def _common_axis(arrays: Sequence[Array], axis: int, places: list[Place]) -> int:
@@ -210,7 +195,7 @@ def _common_axis(arrays: Sequence[Array], axis: int, places: list[Place]) -> int
 
 
 def stack(build: Build, arrays: Sequence[Array], axis: int = 0) -> Array:
-    """Build one array from arrays of one shape along a new axis."""
+    """Arrays of one shape along a new axis."""
     shapes = {x.shape for x in arrays}
     if len(shapes) != 1:
         marks = _marks(_places(arrays), arrays)

@@ -7,10 +7,11 @@ and passes their conditions as a `Mask` over those last axes. So `sum(X, axis=1)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import inf, isinf
 
-from tensorgen.ir.dims import Dim
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
@@ -20,15 +21,19 @@ from tensorgen.operators.functions.arithmetic import (
     total,
 )
 from tensorgen.operators.functions.array import (
+    OLD,
     Array,
     Build,
     Label,
     Misuse,
     Place,
+    entries,
     insert_axes,
     number,
     product,
+    replaced,
 )
+from tensorgen.operators.scalar import infinity
 
 Axis = int | tuple[int, ...] | None
 
@@ -71,14 +76,6 @@ def normal_axes(axis: Axis, order: int) -> tuple[int, ...]:
     return tuple(axes)
 
 
-def _kept(x: Array, axes: Sequence[int]) -> tuple[int, ...]:
-    return tuple(a for a in range(x.order) if a not in axes)
-
-
-def _restored(build: Build, x: Array, axes: Sequence[int], keepdims: bool) -> Array:
-    return insert_axes(build, x, axes, x.order + len(axes)) if keepdims else x
-
-
 def _sum(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
     """Sum the entries over axes, where the mask holds."""
     if mask.condition is not None:
@@ -87,135 +84,83 @@ def _sum(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
     if mask.weight is not None:
         order = mask.weight.order
         operands.append((mask.weight, range(x.order - order, x.order)))
-    return product(build, _kept(x, axes), operands)
+    return product(build, [a for a in range(x.order) if a not in axes], operands)
 
 
-def _filled(build: Build, x: Array, mask: Mask, fill: Array) -> Array:
-    """Replace what the mask leaves out."""
-    whole = mask.whole(build)
-    return x if whole is None else elementwise(build, "where", [whole, x, fill])
+def _mean(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
+    share = reciprocal(build, _count(build, x, axes, mask))
+    return times(build, [_sum(build, x, axes, mask), share])
 
 
 def _count(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
     """How many entries a reduction over `axes` takes in."""
     whole = mask.whole(build)
     if whole is None:
-        size = Dim.of(1)
-        for axis in axes:
-            size = size * x.shape[axis]
-        return Array(build.graph.size(size))
+        return Array(build.graph.size(entries(x.shape[axis] for axis in axes)))
     return product(build, (), [(whole, range(whole.order))])
 
 
-def _infinite(build: Build, sign: int) -> Array:
-    infinity = build.graph.named_constant("inf")
-    return Array(build.graph.scale(infinity, sign))
+def _var(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
+    center = insert_axes(build, _mean(build, x, axes, mask), axes, x.order)
+    deviation = total(build, [(1, x), (-1, center)])
+    return _mean(build, power(build, deviation, number(build, 2)), axes, mask)
 
 
 def _call(
-    build: Build, operator: str, x: Array, axes: Sequence[int], mask: Mask, fill: Array
+    operator: str, fill: float, build: Build, x: Array, axes: Sequence[int], mask: Mask
 ) -> Array:
-    """Apply a reduction that is a row of the table of operators."""
+    """Apply a row of operators, with `fill` for what the mask leaves out."""
+    filling = _filling(build, fill)
     if not axes:
         return x
-    x = _filled(build, x, mask, fill)
+    whole = mask.whole(build)
+    if whole is not None:
+        x = elementwise(build, "where", [whole, x, filling])
+    return _over(build, operator, x, axes)
+
+
+def _filling(build: Build, fill: float) -> Array:
+    if isinf(fill):
+        return Array(infinity(build.graph, 1 if fill > 0 else -1).node)
+    return number(build, int(fill))
+
+
+def _over(build: Build, operator: str, x: Array, axes: Sequence[int]) -> Array:
+    """Apply a row of the table of operators along positional axes."""
     shifted = tuple(len(x.batch) + axis for axis in axes)
     return Array(apply(build.graph, operator, [x.node], axes=shifted), x.batch)
 
 
+Reduction = Callable[[Build, Array, Sequence[int], Mask], Array]
+
+
+def _builder(reduce: Reduction) -> Callable[..., Array]:
+    """The builder of a reduction over one axis, several or all, which may be kept."""
+
+    def build_reduction(
+        build: Build,
+        x: Array,
+        axis: Axis = None,
+        keepdims: bool = False,
+        *,
+        mask: Mask = _WHOLE,
+    ) -> Array:
+        axes = normal_axes(axis, x.order)
+        value = reduce(build, x, axes, mask)
+        return insert_axes(build, value, axes, x.order) if keepdims else value
+
+    return build_reduction
+
+
 _WHOLE = Mask()
 
-
-def sum_(
-    build: Build,
-    x: Array,
-    axis: Axis = None,
-    keepdims: bool = False,
-    mask: Mask = _WHOLE,
-) -> Array:
-    """Build the sum of entries."""
-    axes = normal_axes(axis, x.order)
-    return _restored(build, _sum(build, x, axes, mask), axes, keepdims)
-
-
-def mean(
-    build: Build,
-    x: Array,
-    axis: Axis = None,
-    keepdims: bool = False,
-    mask: Mask = _WHOLE,
-) -> Array:
-    """Build the mean of entries."""
-    axes = normal_axes(axis, x.order)
-    share = reciprocal(build, _count(build, x, axes, mask))
-    value = times(build, [_sum(build, x, axes, mask), share])
-    return _restored(build, value, axes, keepdims)
-
-
-def var(
-    build: Build,
-    x: Array,
-    axis: Axis = None,
-    keepdims: bool = False,
-    mask: Mask = _WHOLE,
-) -> Array:
-    """Build the mean squared deviation from the mean."""
-    center = mean(build, x, axis, True, mask)
-    deviation = total(build, [(1, x), (-1, center)])
-    square = power(build, deviation, number(build, 2))
-    return mean(build, square, axis, keepdims, mask)
-
-
-def prod(
-    build: Build,
-    x: Array,
-    axis: Axis = None,
-    keepdims: bool = False,
-    mask: Mask = _WHOLE,
-) -> Array:
-    """Build the product of entries."""
-    axes = normal_axes(axis, x.order)
-    value = _call(build, "prod", x, axes, mask, number(build, 1))
-    return _restored(build, value, axes, keepdims)
-
-
-def max_(
-    build: Build,
-    x: Array,
-    axis: Axis = None,
-    keepdims: bool = False,
-    mask: Mask = _WHOLE,
-) -> Array:
-    """Build the largest entry."""
-    axes = normal_axes(axis, x.order)
-    value = _call(build, "max", x, axes, mask, _infinite(build, -1))
-    return _restored(build, value, axes, keepdims)
-
-
-def min_(
-    build: Build,
-    x: Array,
-    axis: Axis = None,
-    keepdims: bool = False,
-    mask: Mask = _WHOLE,
-) -> Array:
-    """Build the smallest entry."""
-    axes = normal_axes(axis, x.order)
-    value = _call(build, "min", x, axes, mask, _infinite(build, 1))
-    return _restored(build, value, axes, keepdims)
-
-
-def logsumexp(
-    build: Build,
-    x: Array,
-    axis: Axis = None,
-    keepdims: bool = False,
-    mask: Mask = _WHOLE,
-) -> Array:
-    """Build the logarithm of the sum of exponentials."""
-    axes = normal_axes(axis, x.order)
-    value = _call(build, "logsumexp", x, axes, mask, _infinite(build, -1))
-    return _restored(build, value, axes, keepdims)
+sum_ = _builder(_sum)
+mean = _builder(_mean)
+var = _builder(_var)
+prod = _builder(partial(_call, "prod", 1))
+max_ = _builder(partial(_call, "max", -inf))
+min_ = _builder(partial(_call, "min", inf))
+logsumexp = _builder(partial(_call, "logsumexp", -inf))
 
 
 def norm(
@@ -224,55 +169,49 @@ def norm(
     ord: object = None,
     axis: Axis = None,
     keepdims: bool = False,
+    *,
     mask: Mask = _WHOLE,
 ) -> Array:
-    """Build an entrywise norm: Euclidean, or with `ord` 1 or inf."""
-    axes = normal_axes(axis, x.order)
+    """Entrywise norm: Euclidean, or of order 1 or inf."""
+    return _builder(partial(_norm, ord))(build, x, axis, keepdims, mask=mask)
+
+
+def _norm(
+    ord: object, build: Build, x: Array, axes: Sequence[int], mask: Mask
+) -> Array:
     if ord in (None, 2) and axes:
-        value = _call(build, "norm", x, axes, mask, number(build, 0))
-    elif ord in (None, 2):
-        value = elementwise(build, "abs", [x])
-    elif ord == 1:
-        value = _sum(build, elementwise(build, "abs", [x]), axes, mask)
-    elif ord == "inf":
-        size = elementwise(build, "abs", [x])
-        value = _call(build, "max", size, axes, mask, number(build, 0))
-    else:
-        hint = "norm(x) is Euclidean, norm(x, 1) and norm(x, inf) are entrywise"
-        raise Misuse(f"there is no norm of order {ord}", [("ord", "")], hint)
-    return _restored(build, value, axes, keepdims)
+        return _call("norm", 0, build, x, axes, mask)
+    size = elementwise(build, "abs", [x])
+    if ord in (None, 2):
+        return size
+    if ord == 1:
+        return _sum(build, size, axes, mask)
+    if ord == "inf":
+        return _call("max", 0, build, size, axes, mask)
+    hint = "norm(x) is Euclidean, norm(x, 1) and norm(x, inf) are entrywise"
+    raise Misuse(f"there is no norm of order {ord}", [("ord", "")], hint)
 
 
 # What keeps its axes
 
 
 def softmax(build: Build, x: Array, axis: Axis = None) -> Array:
-    """Build exponentials that are scaled to sum to one."""
-    axes = tuple(len(x.batch) + a for a in normal_axes(axis, x.order))
-    if not axes:
-        return Array(build.graph.constant(1, x.node.dims), x.batch)
-    return Array(apply(build.graph, "softmax", [x.node], axes=axes), x.batch)
+    """Exponentials, scaled to sum to 1."""
+    if axes := normal_axes(axis, x.order):
+        return _over(build, "softmax", x, axes)
+    return Array(build.graph.constant(1, x.node.dims), x.batch)
 
 
 def log_softmax(build: Build, x: Array, axis: Axis = None) -> Array:
-    """Build the logarithm of the softmax, without taking either."""
-    axes = tuple(len(x.batch) + a for a in normal_axes(axis, x.order))
-    if not axes:
-        return Array(build.graph.zeros(x.node.dims), x.batch)
-    return Array(apply(build.graph, "log_softmax", [x.node], axes=axes), x.batch)
+    """Logarithm of the softmax."""
+    if axes := normal_axes(axis, x.order):
+        return _over(build, "log_softmax", x, axes)
+    return Array(build.graph.zeros(x.node.dims), x.batch)
 
 
 def cumsum(build: Build, x: Array, axis: int | None = None) -> Array:
-    """Build running sums: a product with the indicator `p <= i`."""
+    """Running sums."""
     if axis is None and x.order != 1:
         raise Misuse("cumsum of more than one axis needs axis=", [("x", "")])
     along = normal_axis(axis or 0, x.order)
-    labels: list[Label] = list(range(x.order))
-    labels[along] = "inner"
-    return product(
-        build,
-        range(x.order),
-        [(x, labels)],
-        constraints=[("ge", {along: 1, "inner": -1}, 0)],
-        sizes={along: x.shape[along]},
-    )
+    return replaced(build, x, along, ("ge", {along: 1, OLD: -1}, 0), x.shape[along])

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Node, Ref, Term
-from tensorgen.operators import differences, lengths, masks, reshape
-from tensorgen.operators import powers as slopes
+from tensorgen.operators import masks, reshape
 from tensorgen.operators.stable import (
+    differences,
     exponentials,
     logarithms,
     logistic,
@@ -40,11 +40,11 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
     "expm1": (numbers.at(0, 0),),
     "sqrt": (numbers.at(0, 0), numbers.at(1, 1), norms.root, powers.root),
     "pow": (powers.pow, norms.pow),
-    "hypot": (lengths.hypot,),
-    "rhypot": (lengths.rhypot,),
-    "inverse": (lengths.inverse,),
-    "power_slope": (slopes.slope,),
-    "power_curve": (slopes.curve,),
+    "hypot": (norms.hypot,),
+    "rhypot": (norms.rhypot,),
+    "inverse": (norms.inverse,),
+    "power_slope": (powers.slope,),
+    "power_curve": (powers.curve,),
     "xlogy": (logarithms.xlogy,),
     "logical_not": (numbers.opposite,),
     "sin": (numbers.at(0, 0),),
@@ -58,7 +58,7 @@ _PAIR_RULES: tuple[PairRule, ...] = (
     exponentials.beside_weight,
     logistic.beside_expm1,
     numbers.xlogx,
-    slopes.squared_log,
+    powers.squared_log,
     masks.absorbed,
     reshape.merged,
 )

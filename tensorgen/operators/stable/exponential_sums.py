@@ -19,9 +19,11 @@ from typing import Any, NamedTuple
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Lookup, Map, Product, Ref, Sum, constant_value
+from tensorgen.operators.calls import apply as call
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.scalar import apply, power, times, total
+from tensorgen.operators.scalar import apply, infinity, power, times, total
+from tensorgen.operators.stable.differences import same
 from tensorgen.operators.stable.match import (
     Args,
     Weighted,
@@ -32,8 +34,6 @@ from tensorgen.operators.stable.match import (
     is_log_of_number,
     joined,
     renamed_call,
-    same,
-    within,
 )
 
 Constraint = tuple[str, dict[Any, int], Dim]
@@ -166,7 +166,7 @@ class _Reader:
                 return [
                     replace(s, coefficient=s.coefficient * t.coefficient)
                     for t in node.terms
-                    for s in self.read(within(ref, Ref(t.node, t.labels)))
+                    for s in self.read(t.ref.under(ref))
                 ]
             case Product():
                 return self._product(ref, node)
@@ -260,15 +260,12 @@ def _log_add(graph: Graph, a: Ref, b: Ref) -> Ref:
     if constant_value(a.node) == 0:
         return apply(graph, "softplus", b)
     if not a.labels and is_log_of_number(a):
-        return total(graph, [(1, a), (1, _log_add(graph, *_less(graph, b, a)))])
+        rest = apply(graph, "softplus", total(graph, [(1, b), (-1, a)]))
+        return total(graph, [(1, a), (1, rest)])
     if same(graph, total(graph, [(-1, a)]), b):
         doubled = apply(graph, "log", Ref(graph.constant(2), ()))
         return total(graph, [(1, doubled), (1, apply(graph, "log_cosh", a))])
     return apply(graph, "logaddexp", a, b)
-
-
-def _less(graph: Graph, b: Ref, a: Ref) -> tuple[Ref, Ref]:
-    return Ref(graph.constant(0), ()), total(graph, [(1, b), (-1, a)])
 
 
 def log_of_weights(graph: Graph, s: Summand) -> list[Weighted]:
@@ -313,9 +310,7 @@ def selected(graph: Graph, s: Summand, exponent: Ref) -> Ref:
     """The exponent where it counts, and -inf elsewhere."""
     if not s.conditions and not s.constraints:
         return exponent
-    mask = _mask(graph, s)
-    infinity = Ref(graph.scale(graph.named_constant("inf"), -1), ())
-    return apply(graph, "where", mask, exponent, infinity)
+    return apply(graph, "where", _mask(graph, s), exponent, infinity(graph, -1))
 
 
 def _mask(graph: Graph, s: Summand) -> Ref:
@@ -337,8 +332,6 @@ def _mask(graph: Graph, s: Summand) -> Ref:
 
 def reduced(graph: Graph, operator: str, ref: Ref, over: Mapping[int, Dim]) -> Ref:
     """Apply a reduction over labels of an array, which has them all."""
-    from tensorgen.operators.calls import apply as call
-
     assert over.keys() <= {*ref.labels}
     axes = tuple(a for a, x in enumerate(ref.labels) if x in over)
     kept = tuple(x for x in ref.labels if x not in over)

@@ -26,11 +26,11 @@ from tensorgen.ir.nodes import (
     constant_value,
     triples,
 )
-from tensorgen.operators.calls import apply as call
-from tensorgen.operators.calls import kept_axes
+from tensorgen.operators.calls import kept_axes, over
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.scalar import apply, power, times, total
+from tensorgen.operators.scalar import apply, infinity, power, times, total
+from tensorgen.operators.stable.differences import same
 from tensorgen.operators.stable.match import (
     Args,
     Weighted,
@@ -44,7 +44,6 @@ from tensorgen.operators.stable.match import (
     joined,
     negative,
     renamed_call,
-    same,
     terms,
 )
 
@@ -96,7 +95,7 @@ def share(graph: Graph, z: Ref | None, log: Ref) -> Ref | None:
     if z is not None and same(graph, z, log):
         return Ref(graph.constant(1), ())
     if isinstance(node, Call) and node.operator == "logsumexp":
-        return None if z is None else _softmax(graph, z, log)
+        return None if z is None else normalised(graph, "softmax", z, log)
     if not isinstance(node, Map):
         return None
     if node.function == "softplus":
@@ -123,14 +122,8 @@ def _part(graph: Graph, z: Ref | None, log: Ref, odds: Ref) -> Ref | None:
     """The share of exp(z) in exp(log), times the share of that by its log-odds."""
     found = share(graph, z, log)
     if found is None:
-        if z is None or not same(graph, z, log):
-            return None
-        found = Ref(graph.constant(1), ())
+        return None
     return times(graph, found, apply(graph, "sigmoid", odds))
-
-
-def _softmax(graph: Graph, z: Ref, log: Ref) -> Ref | None:
-    return normalised(graph, "softmax", z, log)
 
 
 def normalised(graph: Graph, operator: str, z: Ref, log: Ref) -> Ref | None:
@@ -147,7 +140,7 @@ def normalised(graph: Graph, operator: str, z: Ref, log: Ref) -> Ref | None:
         names = {**known, **dict(zip(gone, order, strict=True))}
         labels = tuple(names[a] for a in range(whole.order))
         if graph.product(labels, [z]) is whole:
-            return Ref(call(graph, operator, [whole], **dict(node.params)), labels)
+            return Ref(over(graph, operator, node), labels)
     return None
 
 
@@ -202,7 +195,7 @@ def absorbed(graph: Graph, ref: Ref, t: Ref, mask: Ref | None = None) -> Ref | N
     node = ref.node
     if (z := as_exponent(graph, ref)) is not None:
         if mask is not None:
-            z = apply(graph, "where", mask, z, _minus_infinity(graph))
+            z = apply(graph, "where", mask, z, infinity(graph, -1))
         together = total(graph, [*terms(z), *flat(t)])
         return apply(graph, _exponential(t), together)
     if isinstance(node, Map) and node.function == "where":
@@ -219,10 +212,6 @@ def absorbed(graph: Graph, ref: Ref, t: Ref, mask: Ref | None = None) -> Ref | N
     if isinstance(node, Product):
         return _in_product(graph, ref, t, mask)
     return None
-
-
-def _minus_infinity(graph: Graph) -> Ref:
-    return Ref(graph.scale(graph.named_constant("inf"), -1), ())
 
 
 def _exponential(t: Ref) -> str:
@@ -244,7 +233,7 @@ def _in_sum(graph: Graph, ref: Ref, t: Ref, mask: Ref | None) -> Ref | None:
     if not any(inner for _, _, inner in found):
         return None
     if mask is not None:
-        t = apply(graph, "where", mask, t, _minus_infinity(graph))
+        t = apply(graph, "where", mask, t, infinity(graph, -1))
     whole = apply(graph, "exp", t)
     return total(
         graph, [(k, inner or times(graph, part, whole)) for k, part, inner in found]

@@ -7,10 +7,9 @@ from fractions import Fraction
 
 from tensorgen.ir.constraints import is_light
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Map, Product, Ref, Sum, Term, constant_value
-from tensorgen.operators.calls import apply as call
+from tensorgen.ir.nodes import Call, Map, Product, Ref, Sum, constant_value
+from tensorgen.operators.calls import over
 from tensorgen.operators.definite import Sign, sign
-from tensorgen.operators.differences import factors_of
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.masks import with_views
 from tensorgen.operators.scalar import apply, times, total
@@ -35,12 +34,7 @@ def is_call(ref: Ref, operator: str) -> bool:
 def arguments(ref: Ref) -> Args:
     """The arguments of a map, in the labels of its use."""
     assert isinstance(ref.node, Map)
-    return tuple(within(ref, arg) for arg in ref.node.args)
-
-
-def within(ref: Ref, inner: Ref) -> Ref:
-    """An operand of a node without summed labels, in the labels of the node's use."""
-    return Ref(inner.node, tuple(ref.labels[a] for a in inner.labels))
+    return tuple(arg.under(ref) for arg in ref.node.args)
 
 
 def is_condition(ref: Ref) -> bool:
@@ -83,7 +77,7 @@ def renamed_call(graph: Graph, operator: str, ref: Ref) -> Ref:
     """The use of a call with another operator in its place."""
     node = ref.node
     assert isinstance(node, Call)
-    return Ref(call(graph, operator, node.args, **dict(node.params)), ref.labels)
+    return Ref(over(graph, operator, node), ref.labels)
 
 
 def negative(graph: Graph, ref: Ref) -> Ref:
@@ -96,7 +90,7 @@ def elementwise_factors(ref: Ref) -> tuple[Fraction, list[Ref]]:
     node = ref.node
     if not isinstance(node, Product) or node.inner or node.constraints:
         return Fraction(1), [ref]
-    return node.coefficient, [within(ref, factor) for factor in node.factors]
+    return node.coefficient, [factor.under(ref) for factor in node.factors]
 
 
 def factors_as_read(graph: Graph, ref: Ref) -> tuple[Fraction, list[Ref]]:
@@ -108,14 +102,14 @@ def factors_as_read(graph: Graph, ref: Ref) -> tuple[Fraction, list[Ref]]:
     kept = range(node.order)
     if constraints or any(x not in kept for view in views for x in view.labels):
         return elementwise_factors(ref)
-    return node.coefficient, [within(ref, view) for view in views]
+    return node.coefficient, [view.under(ref) for view in views]
 
 
 def terms(ref: Ref) -> list[Weighted]:
     """The terms of a sum, or the one term that anything else is."""
     node = ref.node
     if isinstance(node, Sum):
-        return [(t.coefficient, within(ref, Ref(*t[1:]))) for t in node.terms]
+        return [(t.coefficient, t.ref.under(ref)) for t in node.terms]
     coefficient, factors = elementwise_factors(ref)
     if len(factors) != 1:
         return [(Fraction(1), ref)]
@@ -137,14 +131,3 @@ def joined(graph: Graph, parts: Sequence[Weighted]) -> Ref:
         ((coefficient, ref),) = parts
         return ref if coefficient == 1 else times(graph, ref, coefficient=coefficient)
     return total(graph, parts)
-
-
-def same(graph: Graph, a: Ref, b: Ref) -> bool:
-    """Whether two aligned refs are one value, in whatever order of axes."""
-    if set(a.labels) != set(b.labels):
-        return False
-    if graph.product(b.labels, [a]) is b.node:
-        return True
-    # Numbers may stand at another depth: 2 * (x / p) is (2 * x) / p.
-    mine, other = factors_of(Term(Fraction(1), *a)), factors_of(Term(Fraction(1), *b))
-    return mine is not None and mine == other

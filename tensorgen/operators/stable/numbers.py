@@ -5,7 +5,8 @@ from __future__ import annotations
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Ref, constant_value
 from tensorgen.operators.scalar import apply
-from tensorgen.operators.stable.match import Args, Rule, arguments, is_map, same
+from tensorgen.operators.stable.differences import same
+from tensorgen.operators.stable.match import Args, Rule, arguments, is_map
 
 
 def at(point: int, value: int) -> Rule:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Product, Ref, constant_value
-from tensorgen.operators.scalar import apply, has_exact_power, power, times
+from tensorgen.ir.nodes import Product, Ref, Size, constant_value
+from tensorgen.operators.scalar import (
+    apply,
+    evaluate,
+    has_exact_power,
+    power,
+    times,
+)
 from tensorgen.operators.stable.exponential_sums import (
     levelled,
     log_of_positive,
@@ -136,3 +142,38 @@ def powers(graph: Graph, pair: Args) -> list[Ref] | None:
     if base != arguments(inverse)[0]:
         return None
     return [power(graph, base, first + second)]
+
+
+# Derivatives of powers: `y * x**(y - 1)` is 0 where y is. There it must not look at x,
+# for 0 times an infinite `0**-1` is no number; a known exponent needs no such care.
+
+
+def slope(graph: Graph, args: Args) -> Ref | None:
+    """power_slope(x, y) = y * x**(y - 1), for a y that is known and not 0."""
+    exponent = args[1].node
+    value = constant_value(exponent)
+    if value == 0:
+        return Ref(graph.constant(0), ())
+    sure = isinstance(exponent, Size) and exponent.value.is_positive()
+    return evaluate(graph, "y * x**(y - 1)", args) if value or sure else None
+
+
+def curve(graph: Graph, args: Args) -> Ref | None:
+    """power_curve(x, y) = y * (y - 1) * x**(y - 2), for a y that is known."""
+    value = constant_value(args[1].node)
+    if value is None:
+        return None
+    if value in (0, 1):
+        return Ref(graph.constant(0), ())
+    return evaluate(graph, "y * (y - 1) * x**(y - 2)", args)
+
+
+def squared_log(graph: Graph, pair: Args) -> list[Ref] | None:
+    """xlogy(a, x) * log(x) = xlogy(xlogy(a, x), x), which is 0 where a is."""
+    product, log = pair
+    if not is_map(product, "xlogy") or not is_map(log, "log"):
+        return None
+    (base,) = arguments(log)
+    if arguments(product)[1] != base:
+        return None
+    return [apply(graph, "xlogy", product, base)]

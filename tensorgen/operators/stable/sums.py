@@ -36,18 +36,18 @@ def rewritten(graph: Graph, parts: list[Term]) -> list[Term] | None:
 
 def _log_softmax(graph: Graph, log: Term, term: Term) -> Term | None:
     """z - logsumexp(z), where the largest entry of z is taken from both first."""
-    one = Ref(log.node, log.labels)
+    one = log.ref
     if not is_call(one, "logsumexp"):
         return None
     ratio = -term.coefficient / log.coefficient
-    z = times(graph, Ref(term.node, term.labels), coefficient=ratio)
+    z = times(graph, term.ref, coefficient=ratio)
     found = normalised(graph, "log_softmax", z, one)
     return None if found is None else Term(-log.coefficient, *found)
 
 
 def _starts(term: Term) -> bool:
     """Whether a term may be the first of a pair that a rule has."""
-    ref = Ref(term.node, term.labels)
+    ref = term.ref
     return constant_value(term.node) == 1 or is_call(ref, "logsumexp")
 
 
@@ -55,7 +55,7 @@ def _beside_one(graph: Graph, one: Term, term: Term) -> Term | None:
     """c * exp(t) - c, c - c * sigmoid(t) and c - c * tanh(t)**2 without cancelling."""
     if constant_value(one.node) != 1 or one.coefficient != -term.coefficient:
         return None
-    ref = Ref(term.node, term.labels)
+    ref = term.ref
     if is_map(ref, "exp"):
         return Term(term.coefficient, *apply(graph, "expm1", *arguments(ref)))
     if is_map(ref, "sigmoid"):

@@ -32,9 +32,12 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 from tensorgen.operators.scalar import apply, has_exact_power, power, times, total
+from tensorgen.operators.stable.match import arguments, is_map
 
 MOST = 12
 """Longer sums are left alone: they are not what the derivative of a quotient is."""
+
+ONE = Fraction(1)
 
 DEPTH = 4
 """How many products within products are looked through."""
@@ -70,7 +73,7 @@ def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
     """Return a better list of terms, or None."""
     if not 2 <= len(terms) <= MOST:
         return None
-    found = [factors_of(term) for term in terms]
+    found = [factors_of(term.ref, term.coefficient) for term in terms]
     starts = [k for k, factors in enumerate(found) if factors and _starts(factors)]
     for k, m in product(starts, range(len(terms))):
         first, second = found[m], found[k]
@@ -100,19 +103,30 @@ def _starts(factors: Factors) -> bool:
 # Terms as products of powers
 
 
-def factors_of(term: Term) -> Factors | None:
+def same(graph: Graph, a: Ref, b: Ref) -> bool:
+    """Whether two aligned refs are one value, in whatever order of axes."""
+    if set(a.labels) != set(b.labels):
+        return False
+    if graph.product(b.labels, [a]) is b.node:
+        return True
+    # Numbers may stand at another depth: 2 * (x / p) is (2 * x) / p.
+    mine, other = factors_of(a), factors_of(b)
+    return mine is not None and mine == other
+
+
+def factors_of(ref: Ref, coefficient: Fraction = ONE) -> Factors | None:
     """The factors of a term; None where it sums over something."""
-    node, labels = term.node, term.labels
-    found = Factors(term.coefficient)
+    node, labels = ref
+    found = Factors(coefficient)
     if isinstance(node, Product) and node.constraints:
         if node.inner:
             return None
         at = labels.__getitem__
         found.constraints = tuple(c.renamed(at) for c in node.constraints)
         found.sizes = dict(zip(labels, node.dims, strict=True))
-        _collect_factors(found, Ref(node, labels), Fraction(1), DEPTH)
+        _collect_factors(found, ref, Fraction(1), DEPTH)
     else:
-        _collect(found, Ref(node, labels), Fraction(1), DEPTH)
+        _collect(found, ref, Fraction(1), DEPTH)
     return found
 
 
@@ -124,7 +138,7 @@ def _collect(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
                 _collect_factors(found, ref, e, depth)
                 return
         case Map(function="pow"):
-            base, exponent = _arguments(ref)
+            base, exponent = arguments(ref)
             own = constant_value(exponent.node)
             if own is not None and own.denominator == 1:
                 _collect(found, base, e * own, depth)
@@ -133,16 +147,16 @@ def _collect(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
                 found.raise_by(base, e * own)
                 return
         case Map(function="sqrt"):
-            found.raise_by(_arguments(ref)[0], e / 2)
+            found.raise_by(arguments(ref)[0], e / 2)
             return
         case Map(function="abs") if e.denominator == 1:
-            (x,) = _arguments(ref)
+            (x,) = arguments(ref)
             found.raise_by(x, e)
             if e % 2:
                 found.raise_by(Sign(x), Fraction(1))
             return
         case Map(function="sign"):
-            found.raise_by(Sign(_arguments(ref)[0]), e)
+            found.raise_by(Sign(arguments(ref)[0]), e)
             return
     found.raise_by(ref, e)
 
@@ -154,22 +168,12 @@ def _collect_factors(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
         found.raise_by(ref, e)
         return
     found.coefficient *= ref.node.coefficient**e.numerator
-    for factor, axes in ref.node.factors:
-        _collect(found, Ref(factor, _turned(axes, ref)), e, depth - 1)
-
-
-def _turned(axes: tuple[int, ...], ref: Ref) -> tuple[int, ...]:
-    return tuple(ref.labels[a] for a in axes)
+    for factor in ref.node.factors:
+        _collect(found, factor.under(ref), e, depth - 1)
 
 
 def _is(ref: Base, function: str) -> TypeGuard[Ref]:
-    node = ref.node if isinstance(ref, Ref) else None
-    return isinstance(node, Map) and node.function == function
-
-
-def _arguments(ref: Ref) -> list[Ref]:
-    assert isinstance(ref.node, Map)
-    return [Ref(arg.node, _turned(arg.labels, ref)) for arg in ref.node.args]
+    return isinstance(ref, Ref) and is_map(ref, function)
 
 
 def _built(
@@ -227,7 +231,7 @@ def _erfc(graph: Graph, first: Factors, second: Factors) -> Term | None:
     ((ref, e),) = difference.items()
     if e != 1 or not _is(ref, "erf"):
         return None
-    (t,) = _arguments(ref)
+    (t,) = arguments(ref)
     if second.coefficient == first.coefficient:
         t = times(graph, t, coefficient=-1)
     rest = apply(graph, "erfc", t)
@@ -244,7 +248,7 @@ def _opposite(graph: Graph, first: Factors, second: Factors) -> Term | None:
     plus, minus = sorted(difference, key=lambda ref: -difference[ref])
     if not _is(plus, "sigmoid") or not _is(minus, "sigmoid"):
         return None
-    (t,), (u,) = _arguments(plus), _arguments(minus)
+    (t,), (u,) = arguments(plus), arguments(minus)
     if times(graph, t, coefficient=-1) != times(graph, u):
         return None
     common = Factors(first.coefficient, dict(second.powers))
@@ -308,9 +312,8 @@ def _summand(ref: Ref) -> Factors:
     assert isinstance(node, Product)
     labels = (*ref.labels, *range(_INNER, _INNER + len(node.inner)))
     found = Factors(node.coefficient)
-    for factor, axes in node.factors:
-        inside = Ref(factor, tuple(labels[a] for a in axes))
-        _collect(found, inside, Fraction(1), DEPTH)
+    for factor in node.factors:
+        _collect(found, factor.under(Ref(node, labels)), Fraction(1), DEPTH)
     return found
 
 
@@ -363,13 +366,10 @@ def _without(graph: Graph, base: Ref, powers: Powers, scale: Fraction) -> Ref | 
     """A sum without the term that is `scale` times a product of powers."""
     assert isinstance(base.node, Sum)
     for k, term in enumerate(base.node.terms):
-        found = factors_of(term._replace(labels=_turned(term.labels, base)))
+        found = factors_of(term.ref.under(base), term.coefficient)
         if found is None or found.constraints:
             continue
         if found.powers == powers and found.coefficient == scale:
             rest = [t for n, t in enumerate(base.node.terms) if n != k]
-            return total(
-                graph,
-                [(t.coefficient, Ref(t.node, _turned(t.labels, base))) for t in rest],
-            )
+            return total(graph, [(t.coefficient, t.ref.under(base)) for t in rest])
     return None
