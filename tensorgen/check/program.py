@@ -156,8 +156,14 @@ class Program:
                 return tuple(self.value(part, values) for part in parts)
             case ast.List(elts=parts):
                 return [self.value(part, values) for part in parts]
+            case ast.Dict(keys=[*keys], values=parts) if None not in keys:
+                found = [self.value(key, values) for key in keys if key]
+                made = [self.value(part, values) for part in parts]
+                return dict(zip(found, made, strict=True))
             case ast.Slice(lower=a, upper=b, step=c):
                 return slice(*(x and self.value(x, values) for x in (a, b, c)))
+            case ast.Lambda(args=ast.arguments(args=[]), body=body):
+                return lambda: self.value(body, values)
             case ast.GeneratorExp(
                 elt=each,
                 generators=[ast.comprehension(target=ast.Name(id=name), iter=source)],
