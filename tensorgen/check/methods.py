@@ -92,7 +92,7 @@ class Methods:
 
     def _entries(self, matrix: Array) -> Pairs:
         """Entries in coordinates, of which those of the same place add up."""
-        lower = np.where(np.tri(*matrix.shape, dtype=bool), matrix, 0)
+        lower = np.tril(matrix)
         for is_lower in (False, True) if "coo" in self.texts else ():
             rows, columns, values = self.run("coo", lower=is_lower)
             found = np.zeros_like(matrix)
