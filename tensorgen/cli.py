@@ -201,20 +201,26 @@ def _compile(
     from tensorgen.pipeline import compile_spec
 
     try:
-        watch = streams.Progress()
         return compile_spec(
             source,
             backends or None,
             mode,
-            watch=watch,
+            watch=streams.Progress(),
             checked=not fast,
             note=streams.say,
+            report=_tell,
         )
     except SpecError as error:
         streams.say(error.render(streams.color()))
         return None
     except Exception:
         _report_bug(source)
+
+
+def _tell(file_name: str, report: object) -> None:
+    """Say which functions were not checked, if there are any."""
+    if text := str(report):
+        _note(f"{file_name}: {text}")
 
 
 def _report_bug(source: Source | None = None) -> NoReturn:

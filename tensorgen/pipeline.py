@@ -20,7 +20,7 @@ from functools import partial
 
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
-from tensorgen.check import Claim, check
+from tensorgen.check import Claim, Report, check
 from tensorgen.emit import write as write  # the command line's way to it
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.model import Body, Function, Holder
@@ -46,13 +46,15 @@ def compile_spec(
     watch: Callable[[str], None] | None = None,
     checked: bool = True,
     note: Callable[[str], None] = lambda text: None,
+    report: Callable[[str, Report], None] | None = None,
 ) -> dict[str, str]:
     """Return the text of each generated file by its name, laid out for a reader.
 
     Raises `SpecError` with every fault of the spec, and `InternalError` if a function
     does not compute what calculus states, which is looked into if it is to be
     `checked`. `watch` hears now and then what is being done, `note` a line on each
-    derivative whose form depends on sizes without hints.
+    derivative whose form depends on sizes without hints, and `report` what the check
+    found of each file.
     """
     chosen = _mode(mode)
     spec = read_spec(source)
@@ -79,7 +81,9 @@ def compile_spec(
         if checked:
             effort.tell(f"checking {file_name}")
             found = [*claims(program, planned, problems, module)]
-            check(found, module.classes, backend.alias)
+            known = check(found, module.classes, backend.alias)
+            if report is not None:
+                report(file_name, known)
         texts[file_name] = render(module, laid_out, tell)
     return texts
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tensorgen
+from tensorgen.check import Report
 from tensorgen.errors import Source
 from tensorgen.pipeline import compile_spec
 
@@ -44,9 +45,14 @@ def functions(name: str) -> dict[str, ast.FunctionDef]:
 @pytest.mark.parametrize("spec", SPECS, ids=lambda path: path.stem)
 def test_golden_files_are_what_is_generated(spec: Path) -> None:
     source = Source.decode(str(spec), spec.read_bytes())
-    texts = compile_spec(source, ["numpy", "cupy"], "cross-country")
+    told: dict[str, Report] = {}
+    backends, tell = ["numpy", "cupy"], told.__setitem__
+    texts = compile_spec(source, backends, "cross-country", report=tell)
     for name, text in texts.items():
         assert golden(name) == text, "make golden"
+        # All functions of the examples are held exactly against calculus.
+        assert told[name].exact
+        assert (told[name].floating, told[name].unchecked) == ([], {})
 
 
 def test_the_python_interface_gives_the_golden_bytes() -> None:

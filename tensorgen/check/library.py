@@ -246,6 +246,10 @@ class Library:
         view = np.lib.stride_tricks.sliding_window_view
         return view(x, shape, axis=axis, writeable=writeable)
 
+    def _np__toeplitz_times(self, column: Array, operand: Array) -> Array:
+        i = np.arange(len(column))
+        return self._np_matmul(column[abs(i[:, None] - i)], operand)
+
     # Changes
 
     def _np__add_at(self, out: Array, index: Any, values: Array) -> None:

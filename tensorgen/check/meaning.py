@@ -172,15 +172,16 @@ class Meaning:
         grid = dict(
             zip(labels, np.indices([lengths[x] for x in labels], int), strict=True)
         )
-        total = np.zeros([lengths[x] for x in labels], int)
+        # Of any size: what wraps would be 0 in a wrong place.
+        total = np.full([lengths[x] for x in labels], 0, dtype=object)
         total += form.const.value(self.sizes)
         for atom, coefficient in form.terms:
             if isinstance(atom, Lookup):
                 entries = self.values[atom.node]
                 found = entries[tuple(grid[x] for x in atom.labels)]
-                total = total + coefficient * np.asarray(found).astype(int)
+                total = total + coefficient * np.asarray(found).astype(object)
             else:
-                total = total + coefficient * grid[atom]
+                total = total + coefficient * grid[atom].astype(object)
         return total, labels
 
     def _sum(self, node: Sum) -> Array:

@@ -26,19 +26,30 @@ def some_sizes(
 ) -> dict[str, int] | None:
     """Random small sizes with `bounds` not negative and `least` positive, if found.
 
-    Even seeds give sizes that tell axes apart, odd ones also axes of one entry.
+    Even seeds give sizes that tell axes apart as far as there are few, with two entries
+    and more also where a size is a difference: windows overlap then. Odd seeds give
+    axes of one entry as well.
     """
     rng = random.Random(f"sizes {seed}")
     bounds, least = list(bounds), list(least)
+    made = [dim for dim in bounds if dim.constant is None]
     # Triangles of a mesh have three corners, which must not lie in one line.
     more = {s: 3 for dim in least for s in dim.symbols}
     for attempt in range(TRIES):
-        low = 2 - seed % 2 if attempt < TRIES // 2 else 1
-        high = 3 + attempt // 20
-        sizes = {s: rng.randint(low, high) + more.get(s, 0) for s in symbols}
+        is_wide = seed % 2 == 0 and attempt < TRIES // 2
+        if is_wide:
+            some = [*range(2, 5 + attempt // 20)] * len(symbols)
+            chosen = some[: len(symbols)] if attempt < 20 else some
+            numbers = rng.sample(chosen, len(symbols))
+        else:
+            high = 3 + attempt // 20
+            numbers = [rng.randint(1, high) for _ in symbols]
+        sizes = dict(zip(symbols, numbers, strict=True))
+        sizes = {s: size + more.get(s, 0) for s, size in sizes.items()}
         if attempt == TRIES // 2:
             sizes = dict.fromkeys(symbols, 2)
-        fits = all(dim.value(sizes) >= 0 for dim in bounds)
+        fits = all(dim.value(sizes) >= 2 * is_wide for dim in made)
+        fits = fits and all(dim.value(sizes) >= 0 for dim in bounds)
         if fits and all(dim.value(sizes) > 0 for dim in least):
             return sizes
     return None
@@ -75,18 +86,26 @@ class Point:
             rng = random.Random(f"{name} {shape} {self.seed}")
             if index is not None:
                 bound = max(index.value(self.sizes), 1)
-                made = self._places(shape, bound, rng)
+                is_element = len(dims) > 1 and dims[-1].constant is not None
+                made = self._places(shape, bound, rng, is_element)
             else:
                 made = self._numbers(shape, properties, rng)
             self.chosen[name, shape] = made
         return self.chosen[name, shape]
 
-    def _places(self, shape: Sequence[int], bound: int, rng: random.Random) -> Array:
-        """Entries of an index array, in a row different ones as far as there are."""
+    def _places(
+        self, shape: Sequence[int], bound: int, rng: random.Random, is_element: bool
+    ) -> Array:
+        """Entries of an index array, different ones in a row that is an element's.
+
+        Elsewhere the last is the first again: what adds up must not be replaced.
+        """
         found = np.zeros(shape, dtype=int)
         for row in found.reshape(-1, shape[-1] if shape else 1):
             some = rng.sample(range(bound), min(bound, len(row)))
             row[:] = np.resize(some, len(row))
+            if self.is_wide and not is_element:
+                row[-1:] = row[:1]
         return found
 
     def _entries(self, shape: Sequence[int], make: Any) -> Array:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from operator import add, mul, sub
 from typing import Any
 
 import numpy as np
@@ -156,8 +157,14 @@ class Program:
                 return tuple(self.value(part, values) for part in parts)
             case ast.List(elts=parts):
                 return [self.value(part, values) for part in parts]
+            case ast.Dict(keys=[*keys], values=parts) if None not in keys:
+                found = [self.value(key, values) for key in keys if key]
+                made = [self.value(part, values) for part in parts]
+                return dict(zip(found, made, strict=True))
             case ast.Slice(lower=a, upper=b, step=c):
                 return slice(*(x and self.value(x, values) for x in (a, b, c)))
+            case ast.Lambda(args=ast.arguments(args=[]), body=body):
+                return lambda: self.value(body, values)
             case ast.GeneratorExp(
                 elt=each,
                 generators=[ast.comprehension(target=ast.Name(id=name), iter=source)],
@@ -266,14 +273,14 @@ class Program:
         whole = self.is_integer(x) and self.is_integer(y)
         of, reduced = self.field.of, self.field.reduced
         match op:
+            case ast.Add() if isinstance(x, tuple):
+                return x + y
             case ast.Add():
-                return (
-                    x + y if whole or isinstance(x, tuple) else reduced(of(x) + of(y))
-                )
+                return self.exact(add, x, y) if whole else reduced(of(x) + of(y))
             case ast.Sub():
-                return x - y if whole else reduced(of(x) - of(y))
+                return self.exact(sub, x, y) if whole else reduced(of(x) - of(y))
             case ast.Mult():
-                return x * y if whole else reduced(of(x) * of(y))
+                return self.exact(mul, x, y) if whole else reduced(of(x) * of(y))
             case ast.FloorDiv() if whole:
                 return x // y
             case ast.Div():
@@ -288,6 +295,16 @@ class Program:
                 return (np.asarray(x) != 0) | (np.asarray(y) != 0)
             case _:
                 raise Unread(type(op).__name__)
+
+    def exact(self, operation: Callable[[Value, Value], Value], *args: Value) -> Value:
+        """Integers, or numbers of the field where they leave 64 bits and would wrap."""
+        if not any(isinstance(x, np.ndarray | np.generic) for x in args):
+            return operation(*args)
+        found = np.asarray(operation(*(np.asarray(x, dtype=object) for x in args)))
+        try:
+            return found.astype(np.int64)
+        except OverflowError:
+            return self.field.of(self.field.reduced(found))
 
     def unary(self, op: ast.unaryop, x: Value) -> Value:
         """The value of an operation with one side."""
@@ -308,5 +325,6 @@ class Program:
     def compared(self, symbol: str, x: Value, y: Value) -> Value:
         """Where a comparison holds; indices have an order of their own."""
         if self.is_integer(x) and self.is_integer(y):
-            return holds(symbol, np.asarray(x - y))
+            wide = np.asarray(x, dtype=object), np.asarray(y, dtype=object)
+            return holds(symbol, np.asarray(wide[0] - wide[1]))
         return self.field.compared(symbol, x, y)

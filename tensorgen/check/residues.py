@@ -89,11 +89,11 @@ class Residues:
         return np.asarray(value, dtype=object)
 
     def of(self, value: Array) -> Array:
-        """Masks, indices and rationals as numbers."""
+        """Masks, indices, sizes and rationals as numbers."""
         if isinstance(value, Fraction):
             return self.number(value)
         found = np.asarray(value)
-        if found.dtype == object:
+        if found.dtype == object and not isinstance(value, int):
             return found
         if found.dtype == bool:
             found = found.astype(int)

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from tensorgen.arrays.printer import Printer
-from tensorgen.arrays.statement_text import statement_text
 from tensorgen.check.meaning import Meaning, TooLarge
+from tensorgen.check.methods import Methods
 from tensorgen.check.points import Point, points
 from tensorgen.emit.model import Body, Holder, Parameter
 from tensorgen.errors import InternalError, SpecError
@@ -70,6 +70,19 @@ class Report:
     exact: list[str] = field(default_factory=list)
     floating: list[str] = field(default_factory=list)
     unchecked: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """What a user should know: nothing, if all functions were checked."""
+        if not self.unchecked:
+            return ""
+        count, most = len(self.unchecked), 3
+        total = count + len(self.exact) + len(self.floating)
+        some = [f"{x} ({why})" for x, why in [*self.unchecked.items()][:most]]
+        rest = [f"and {count - most} more"] * (count > most)
+        were = "was" if count == 1 else "were"
+        return f"{count} of {total} functions {were} not checked: " + ", ".join(
+            some + rest
+        )
 
 
 def check(
@@ -205,9 +218,8 @@ class _Judge:
             yield _assembled(tensor, arrays, point), whole
             name = claim.holders[k - first].class_name if k >= first else None
             if name is not None:
-                yield from _methods(
-                    self.classes[name], arrays, whole, point, self.printer
-                )
+                made = Methods(self.classes[name], arrays, point, self.printer)
+                yield from made.pairs(whole)
         for name, before in arguments.items():
             yield values[name], before
 
@@ -249,61 +261,3 @@ def _assembled(tensor: Compressed, arrays: Sequence[Array], point: Point) -> Arr
     given = dict(zip(stored.values(), arrays, strict=True))
     meaning = Meaning(point.program, point.sizes, lambda node: given[node])
     return meaning.of(tensor.node(graph, stored))
-
-
-def _methods(
-    made: StructuredClass,
-    arrays: Sequence[Array],
-    whole: Array,
-    point: Point,
-    printer: Printer,
-) -> Iterator[tuple[Array, Array]]:
-    """What the methods of a class return beside what they should."""
-    fields = dict(zip(made.fields, arrays, strict=True))
-    own: dict[str, Any] = {
-        **fields,
-        "sizes": tuple(point.sizes[s] for s in made.sizes),
-        "dtype": point.field.dtype,
-    }
-    texts = {
-        method.name: [statement_text(printer, line) for line in method.body]
-        for method in made.methods
-    }
-
-    def run(name: str, **given: Array) -> Array:
-        return point.program.run(texts[name], {"self": own, **given})
-
-    rows = len(made.rows)
-    if "dense" in texts:
-        yield run("dense"), whole
-    if "diagonal" in texts:
-        axes = range(rows)
-        yield run("diagonal"), np.einsum(whole, [*axes, *axes], [*axes])
-    for name, first, last in (
-        ("_apply", rows, whole.ndim),
-        ("_apply_transposed", 0, rows),
-    ):
-        if name in texts:
-            dims = (*_literal(whole.shape[first:last]), Dim.of(2))
-            operand = point.array(name, dims)
-            count = last - first
-            pairs = [*range(first, last)], [*range(count)]
-            expected = np.tensordot(whole, operand, axes=pairs)
-            yield run(name, operand=operand), point.field.reduced(expected)
-    starts = [rows]
-    for dims in made.columns:
-        starts.append(starts[-1] + len(dims))
-    for k in range(1, len(made.columns) + 1):
-        name = f"_contract_{k}"
-        if name in texts:
-            expected, given = whole, {}
-            for m in range(len(made.columns), len(made.columns) - k, -1):
-                x = point.array(f"x{m}", made.columns[m - 1])
-                given[f"x{m}"] = x
-                expected = np.tensordot(expected, x, axes=x.ndim)
-                expected = point.field.reduced(expected)
-            yield run(name, **given), expected
-
-
-def _literal(shape: Sequence[int]) -> tuple[Dim, ...]:
-    return tuple(map(Dim.of, shape))

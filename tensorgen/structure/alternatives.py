@@ -55,8 +55,8 @@ def alternative(
             tensors[k] = graph.effort.attempt(run, chosen[k])
         before, after = _arrays(flat, chosen), _arrays(flat, tensors)
         gain = held(before, cost) / held(after, cost)
-        if gain >= GAIN_OF_A_FORM:
-            saved = _reduced(entries(before) - entries(after))
+        saved = _reduced(entries(before) - entries(after))
+        if gain >= GAIN_OF_A_FORM and _depends(saved.at(given)):
             found.append((gain, Alternative(tuple(tensors), saved, hints)))
     # The first of equals, so that ties depend on nothing.
     return max(found, key=lambda pair: pair[0])[1] if found else None
@@ -85,6 +85,11 @@ def _arrays(plan: Plan, tensors: Sequence[Compressed | None]) -> list[Node]:
         for node, tensor in zip(plan.formulas, tensors, strict=True)
     )
     return [*dict.fromkeys(node for part in arrays for node in part)]
+
+
+def _depends(size: Dim) -> bool:
+    """Whether the sign of a size is not known."""
+    return not (size.is_nonnegative() or (-size).is_nonnegative())
 
 
 def _reduced(size: Dim) -> Dim:

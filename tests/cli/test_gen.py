@@ -10,7 +10,7 @@ import pytest
 from tensorgen import cli
 from tensorgen.emit import write
 from tensorgen.spec.model import BACKENDS
-from tests.cli.conftest import UNTRUE
+from tests.cli.conftest import UNSEEN, UNTRUE
 from tests.cli.shell import HEADER, SPEC, WRONG, Run, Shell, module
 
 
@@ -39,6 +39,17 @@ def test_fast_leaves_the_check_out(shell: Shell) -> None:
     assert "f does not compute what calculus states" in run.err
     assert shell.files() == ["a.yaml"]
     assert shell("gen", "a.yaml", "-b", "numpy", "--fast").code == cli.FINE
+
+
+def test_what_was_not_checked_is_said_and_changes_no_exit_code(shell: Shell) -> None:
+    shell.write("a.yaml", SPEC + UNSEEN)
+    run = shell("gen", "a.yaml", "-b", "numpy")
+    said, written = run.err.splitlines()
+    assert said == (
+        "a_numpy.py: 1 of 2 functions was not checked: "
+        "f_hess (an array of it is too large)"
+    )
+    assert (run.code, written) == (cli.FINE, "wrote a_numpy.py")
 
 
 def test_a_second_run_touches_nothing(shell: Shell) -> None:

@@ -20,7 +20,7 @@ pipeline = types.ModuleType("tensorgen.pipeline")
 sys.modules["tensorgen.pipeline"] = pipeline
 from tensorgen import cli
 from tensorgen.spec.read import read_spec
-def compile_spec(source, *_, watch=None, checked=True, note=None):
+def compile_spec(source, *_, watch=None, **more):
     return {{read_spec(source).module + ".py": {TEXT!r} + "#\\n" * {MANY}}}
 vars(pipeline).update(compile_spec=compile_spec, write=write)
 cli.main()

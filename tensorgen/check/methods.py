@@ -1,0 +1,112 @@
+"""What the methods of a derivative class return, beside what they should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tensorgen.arrays.printer import Printer
+from tensorgen.arrays.statement_text import statement_text
+from tensorgen.check.points import Point
+from tensorgen.check.solvers import solvers
+from tensorgen.ir.dims import Dim
+from tensorgen.structure.classes import StructuredClass
+
+Array = Any
+Pairs = Iterator[tuple[Array, Array]]
+
+
+class Methods:
+    """An object of a class, made of arrays at a point."""
+
+    def __init__(
+        self,
+        made: StructuredClass,
+        arrays: Sequence[Array],
+        point: Point,
+        printer: Printer,
+    ) -> None:
+        """Hold the arrays."""
+        self.made = made
+        self.point = point
+        self.rows = len(made.rows)
+        self.texts = {
+            method.name: [statement_text(printer, line) for line in method.body]
+            for method in made.methods
+        }
+        self.own: dict[str, Any] = {
+            **dict(zip(made.fields, arrays, strict=True)),
+            "sizes": tuple(point.sizes[s] for s in made.sizes),
+            "dtype": point.field.dtype,
+            **{name: partial(self.run, name) for name in self.texts},
+        }
+
+    def run(self, name: str, **given: Any) -> Any:
+        """What a method returns."""
+        program = self.point.program
+        known = {"lower": False, **given, "self": self.own}
+        return program.run(self.texts[name], known)
+
+    def pairs(self, whole: Array) -> Pairs:
+        """Yield what is returned and what should be, if all entries are `whole`."""
+        axes = range(self.rows)
+        self.own["rows"] = whole.shape[: self.rows]
+        self.own["columns"] = whole.shape[self.rows :]
+        if "dense" in self.texts:
+            yield self.run("dense"), whole
+        if "diagonal" in self.texts:
+            yield self.run("diagonal"), np.einsum(whole, [*axes, *axes], [*axes])
+        yield from self._products(whole)
+        yield from self._contractions(whole)
+        sides = prod(whole.shape[: self.rows]), prod(whole.shape[self.rows :])
+        matrix = whole.reshape(sides)
+        yield from self._entries(matrix)
+        yield from self._factorized(matrix)
+
+    def _products(self, whole: Array) -> Pairs:
+        rows = self.rows
+        for name, first, last in (
+            ("_apply", rows, whole.ndim),
+            ("_apply_transposed", 0, rows),
+        ):
+            if name in self.texts:
+                dims = (*map(Dim.of, whole.shape[first:last]), Dim.of(2))
+                operand = self.point.array(name, dims)
+                pairs = [*range(first, last)], [*range(last - first)]
+                expected = np.tensordot(whole, operand, axes=pairs)
+                yield self.run(name, operand=operand), self._reduced(expected)
+
+    def _contractions(self, whole: Array) -> Pairs:
+        expected, given = whole, {}
+        for k, dims in enumerate(reversed(self.made.columns)):
+            name = f"x{len(self.made.columns) - k}"
+            given[name] = self.point.array(name, dims)
+            expected = np.tensordot(expected, given[name], axes=len(dims))
+            expected = self._reduced(expected)
+            if f"_contract_{k + 1}" in self.texts:
+                yield self.run(f"_contract_{k + 1}", **given), expected
+
+    def _entries(self, matrix: Array) -> Pairs:
+        """Entries in coordinates, of which those of the same place add up."""
+        lower = np.tril(matrix)
+        for is_lower in (False, True) if "coo" in self.texts else ():
+            rows, columns, values = self.run("coo", lower=is_lower)
+            found = np.zeros_like(matrix)
+            np.add.at(found, (rows, columns), self.point.field.of(values))
+            yield self._reduced(found), lower if is_lower else matrix
+
+    def _factorized(self, matrix: Array) -> Pairs:
+        """What a solver is handed is the matrix, and the shift with it."""
+        if "factorize" in self.texts:
+            shift = self.point.array("shift", ())
+            known = solvers(self.point.field)
+            found = self.run("factorize", shift=shift, **known)
+            unit = np.eye(len(matrix), dtype=int)
+            yield found, self._reduced(matrix + shift * unit)
+
+    def _reduced(self, value: Array) -> Array:
+        return self.point.field.reduced(value)

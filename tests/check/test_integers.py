@@ -1,0 +1,63 @@
+"""Whole numbers that leave 64 bits, which NumPy wraps, are exact in a check."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorgen.check.meaning import Meaning
+from tensorgen.check.program import Program, Unread
+from tensorgen.check.residues import PRIME, Residues
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+
+FAR = 2**62
+
+
+@pytest.mark.parametrize(
+    ("text", "exact"),
+    [
+        ("i * i", FAR**2),
+        ("i + i", 2 * FAR),
+        ("-i - i - i", -3 * FAR),
+        ("8 * i", 8 * FAR),
+        ("n * n", FAR**2),
+    ],
+)
+def test_products_and_sums_of_integers_do_not_wrap(text: str, exact: int) -> None:
+    field = Residues()
+    found = Program(field).expression(text, {"i": np.array([FAR]), "n": FAR})
+    assert field.of(found).ravel().tolist() == [exact % PRIME]
+
+
+def test_quotients_of_integers_that_wrap_are_refused() -> None:
+    with pytest.raises(Unread):
+        Program(Residues()).expression("4 * i // 4", {"i": np.array([FAR])})
+
+
+def test_comparisons_of_integers_do_not_wrap() -> None:
+    values = {"i": np.array([FAR]), "j": np.array([-FAR])}
+    assert Program(Residues()).expression("i > 2 * j", values).tolist() == [True]
+    assert Program(Residues()).expression("i > j", values).tolist() == [True]
+
+
+def test_a_number_of_the_field_is_less_than_the_prime() -> None:
+    field = Residues()
+    assert field.of(2**70) == 2**70 % PRIME
+    assert field.of(-1) == PRIME - 1
+
+
+def test_affine_forms_do_not_wrap() -> None:
+    graph, field, n = Graph(), Residues(), Dim.symbol("n")
+    node = graph.product(
+        "ij",
+        [],
+        constraints=[("eq", {"i": FAR, "j": 3}, Dim.of(0))],
+        sizes={"i": n, "j": n},
+    )
+
+    def none(_: object) -> object:
+        raise AssertionError
+
+    found = Meaning(Program(field), {"n": 5}, none).of(node)
+    assert [at.tolist() for at in np.nonzero(found)] == [[0], [0]]
