@@ -23,7 +23,6 @@ from tensorgen.ir.nodes import (
     Size,
     Sum,
     is_zero,
-    triples,
 )
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.scalar import partial
@@ -66,14 +65,13 @@ def transfers(node: Node) -> list[tuple[Call, Node, Transfer]]:
 
 def _product(node: Product) -> list[Partial]:
     """Theorems 5 and 8: the derivative by a factor is the product of the others."""
-    constraints = tuple(triples(node.constraints))
     return [
         Partial(
             factor.node,
             factor.labels,
             node.coefficient,
             node.factors[:k] + node.factors[k + 1 :],
-            constraints,
+            node.constraints,
         )
         for k, factor in enumerate(node.factors)
     ]

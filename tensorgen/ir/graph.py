@@ -37,8 +37,8 @@ from tensorgen.ir.nodes import (
     Term,
     affine,
     constant_value,
+    delta,
     is_zero,
-    triples,
 )
 from tensorgen.ir.product import ProductBuilder
 
@@ -122,17 +122,17 @@ class Graph:
         factors: Iterable[tuple[Node, Sequence[Name]]],
         *,
         coefficient: Number = 1,
-        constraints: Iterable[tuple[str, Mapping[Any, int], Dim | int]] = (),
+        constraints: Iterable[Constraint] = (),
         sizes: Mapping[Any, Dim] | None = None,
     ) -> Node:
         """Return `out <- coefficient * sum(prod(factors) * prod(constraints))`.
 
-        `constraints` are triples `(kind, {label: coefficient}, const)`; a `Lookup`
-        with labels of the same kind may stand for a label. `sizes` gives the dims of
-        labels that stand in no factor. A label repeated in `out` gives a diagonal.
+        Labels are any names, those of `constraints` and of lookups in them as well.
+        `sizes` gives the dims of labels that stand in no factor. A label repeated in
+        `out` gives a diagonal.
         """
         parts = tuple((node, tuple(labels)) for node, labels in factors)
-        forms = tuple((kind, tuple(terms.items()), c) for kind, terms, c in constraints)
+        forms = tuple(constraints)
         dims = tuple((sizes or {}).items())
         # Two integers, which hash faster than a rational.
         scale = coefficient.numerator, coefficient.denominator
@@ -145,7 +145,7 @@ class Graph:
                 out,
                 parts,
                 Fraction(*scale),
-                [(kind, dict(terms), c) for kind, terms, c in forms],
+                forms,
                 dict(dims),
             )
         return self._products[key]
@@ -178,7 +178,7 @@ class Graph:
         return self.product(
             range(2 * r),
             [],
-            constraints=[("eq", {a: 1, r + a: -1}, 0) for a in range(r)],
+            constraints=[delta({a: 1, r + a: -1}) for a in range(r)],
             sizes={a: dims[a % r] for a in range(2 * r)} if r else {},
         )
 
@@ -364,7 +364,7 @@ class Graph:
                 kept,
                 node.factors,
                 coefficient=node.coefficient,
-                constraints=triples(node.constraints),
+                constraints=node.constraints,
                 sizes={x: node.sizes[x] for x in sorted(present)},
             )
             return Ref(core, tuple(labels[a] for a in kept))

@@ -12,11 +12,11 @@ otherwise. Sums and maps know output labels only.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
-from typing import Literal, NamedTuple, TypeAlias, assert_never
+from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.forms import AffineForm
@@ -52,21 +52,24 @@ class Lookup(NamedTuple):
     """The entry of an index array, as an atom of an affine form."""
 
     node: Node
-    labels: tuple[Label, ...]
+    labels: tuple[Any, ...]
 
 
 Atom = Label | Lookup
 
 
-class Affine(AffineForm[Atom]):
-    """An affine form of labels and of entries of index arrays."""
+class Affine(AffineForm[Any]):
+    """An affine form of labels and of entries of index arrays.
+
+    In a node labels are numbers; before, they may be any names.
+    """
 
     __slots__ = ()
 
     @property
-    def labels(self) -> tuple[Label, ...]:
+    def labels(self) -> tuple[Any, ...]:
         """All labels that the form mentions, those inside lookups included."""
-        found: dict[Label, None] = {}
+        found: dict[Any, None] = {}
         for atom, _ in self.terms:
             if isinstance(atom, Lookup):
                 found.update(dict.fromkeys(atom.labels))
@@ -74,7 +77,7 @@ class Affine(AffineForm[Atom]):
                 found[atom] = None
         return tuple(found)
 
-    def renamed(self, name: Callable[[Label], Label]) -> Affine:
+    def renamed(self, name: Callable[[Any], Any]) -> Affine:
         """Return the form with every label replaced, merging equal atoms."""
         terms = (
             (
@@ -93,15 +96,28 @@ class Affine(AffineForm[Atom]):
 affine = Affine.of
 
 
+Kind = Literal["eq", "ge"]
+
+
 class Constraint(NamedTuple):
     """A 0/1 factor of a product: the delta `form == 0` or indicator `form >= 0`."""
 
-    kind: Literal["eq", "ge"]
+    kind: Kind
     form: Affine
 
-    def renamed(self, name: Callable[[Label], Label]) -> Constraint:
+    def renamed(self, name: Callable[[Any], Any]) -> Constraint:
         """Return the constraint with every label replaced."""
         return Constraint(self.kind, self.form.renamed(name))
+
+
+def delta(terms: Mapping[Any, int], const: Dim | int = 0) -> Constraint:
+    """Return what is 1 where `sum(coefficient * atom) + const` is 0."""
+    return Constraint("eq", affine(terms.items(), const))
+
+
+def indicator(terms: Mapping[Any, int], const: Dim | int = 0) -> Constraint:
+    """Return what is 1 where `sum(coefficient * atom) + const` is not negative."""
+    return Constraint("ge", affine(terms.items(), const))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -268,10 +284,3 @@ def constant_value(node: Node) -> Fraction | None:
     if isinstance(node, Product) and not (node.factors or node.constraints):
         return node.coefficient
     return None
-
-
-def triples(
-    constraints: Sequence[Constraint],
-) -> list[tuple[str, dict[Label | Lookup, int], Dim]]:
-    """The constraints as a graph takes them."""
-    return [(c.kind, dict(c.form.terms), c.form.const) for c in constraints]

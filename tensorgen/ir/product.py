@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Protocol
 
 from tensorgen.ir.constraints import System, is_light, normal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.nodes import (
-    Atom,
     Constraint,
     Label,
     Lookup,
     Node,
     Product,
     Ref,
-    affine,
+    delta,
 )
 from tensorgen.ir.vanish import implied
 
@@ -68,7 +67,7 @@ class ProductBuilder:
         out: Sequence[Hashable],
         factors: Iterable[tuple[Node, Sequence[Hashable]]],
         coefficient: Fraction,
-        constraints: Iterable[tuple[str, Mapping[Any, int], Dim | int]],
+        constraints: Iterable[Constraint],
         sizes: Mapping[Any, Dim],
     ) -> Node:
         """Return the interned node; see `Graph.product`."""
@@ -85,24 +84,18 @@ class ProductBuilder:
             if axis in self.out[:i]:
                 twin = self._fresh(None)
                 self.out[i] = twin
-                form = affine([(axis, 1), (twin, -1)])
-                self.constraints.append(Constraint("eq", form))
+                self.constraints.append(delta({axis: 1, twin: -1}))
         for name in sizes:
             label(name)
         self.coefficient = coefficient
         for node, labels in factors:
             self._add(node, tuple(label(name) for name in labels))
-        for kind, terms, const in constraints:
-            atoms: list[tuple[Atom, int]] = []
-            for atom, c in terms.items():
+        for constraint in constraints:
+            own = constraint.renamed(label)
+            self.constraints.append(own)
+            for atom, _ in own.form.terms:
                 if isinstance(atom, Lookup):
-                    inner = tuple(label(name) for name in atom.labels)
-                    self.sizes.update(zip(inner, atom.node.dims, strict=True))
-                    atoms.append((Lookup(atom.node, inner), c))
-                else:
-                    atoms.append((label(atom), c))
-            form = affine(atoms, const)
-            self.constraints.append(Constraint(cast(Literal["eq", "ge"], kind), form))
+                    self.sizes.update(zip(atom.labels, atom.node.dims, strict=True))
         for i, axis in enumerate(self.out):
             if axis not in self.sizes:  # a repeated output label: same dim as its twin
                 twin = next(

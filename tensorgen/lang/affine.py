@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 
 from tensorgen.ir.constraints import index_bound
-from tensorgen.ir.nodes import Lookup
+from tensorgen.ir.nodes import Constraint, Kind, Lookup, affine
 from tensorgen.lang.forms import Entry, Form, Index
 from tensorgen.lang.statement import Statement
-from tensorgen.operators.functions.array import Constraint
 
 LARGEST = 10**15
 """No size or position is larger: such numbers in an affine form are a slip."""
@@ -87,15 +86,14 @@ def _entry(e: Statement, tree: ast.expr) -> Form | None:
     return Form.atom(Entry(array.node, indices, bound))
 
 
-def constraint(e: Statement, kind: str, form: Form) -> Constraint:
+def constraint(e: Statement, kind: Kind, form: Form) -> Constraint:
     """Return a form as a constraint on axes, which all start at 0."""
-    terms: dict[object, int] = {}
+    terms: list[tuple[object, int]] = []
     const = form.const
     for atom, c in form.terms:
         if isinstance(atom, Index):
-            terms[atom] = c
+            terms.append((atom, c))
             const = const + e.low(atom) * c
         else:
-            # The labels of a lookup are any names until the graph numbers them.
-            terms[Lookup(atom.node, atom.indices)] = c  # type: ignore[arg-type]
-    return kind, terms, const
+            terms.append((Lookup(atom.node, atom.indices), c))
+    return Constraint(kind, affine(terms, const))

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tensorgen.ir.nodes import Kind
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.arguments import bind
 from tensorgen.lang.conditions import affine_conditions, indicator, split
@@ -63,7 +64,7 @@ class _Binding:
     """What stands behind the first argument of a reduction."""
 
     indices: list[Index] = field(default_factory=list)
-    affine: list[tuple[str, Form]] = field(default_factory=list)
+    affine: list[tuple[Kind, Form]] = field(default_factory=list)
     others: list[Array] = field(default_factory=list)
     rest: list[ast.expr] = field(default_factory=list)
     keywords: list[ast.keyword] = field(default_factory=list)

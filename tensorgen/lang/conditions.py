@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tensorgen.ir.nodes import Constraint, Kind
 from tensorgen.lang.affine import affine_form, constraint
 from tensorgen.lang.facts import Compared
 from tensorgen.lang.forms import Entry, Form, Index
@@ -12,7 +13,6 @@ from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.arithmetic import elementwise
 from tensorgen.operators.functions.array import (
     Array,
-    Constraint,
     Label,
     Misuse,
     number,
@@ -75,7 +75,7 @@ def _note_compared(e: Statement, a: Form | None, b: Form | None) -> None:
             e.ranges.compared.append(Compared(index, shift, entry.bound))
 
 
-def affine_conditions(e: Statement, tree: ast.expr) -> list[tuple[str, Form]] | None:
+def affine_conditions(e: Statement, tree: ast.expr) -> list[tuple[Kind, Form]] | None:
     """Return the deltas and indicators that a condition on indices consists of.
 
     None means that it is no affine condition; `!=` is none either.
@@ -85,7 +85,7 @@ def affine_conditions(e: Statement, tree: ast.expr) -> list[tuple[str, Form]] | 
         return None if left is None or right is None else left + right
     if not isinstance(tree, ast.Compare):
         return None
-    found: list[tuple[str, Form]] = []
+    found: list[tuple[Kind, Form]] = []
     for left_side, op, right_side in _pairs(tree):
         a, b = affine_form(e, left_side), affine_form(e, right_side)
         if a is None or b is None or not (a.terms or b.terms):
@@ -117,7 +117,7 @@ def split(tree: ast.expr) -> Iterator[ast.expr]:
 
 
 def indicator(
-    e: Statement, conditions: list[tuple[str, Form]], axes: tuple[Index, ...] = ()
+    e: Statement, conditions: list[tuple[Kind, Form]], axes: tuple[Index, ...] = ()
 ) -> Array:
     """Return 1 where all affine conditions hold; `axes` become positional, last."""
     mentioned: dict[Label, None] = {}

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ONE, Dim, tuple_text
-from tensorgen.ir.nodes import Lookup, Node, Sum
+from tensorgen.ir.nodes import Constraint, Lookup, Node, Sum, affine, delta
 from tensorgen.lang.affine import affine_form, constraint
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.ranges import floor_divided
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.array import (
     Array,
-    Constraint,
     Label,
     Misuse,
 )
@@ -47,8 +46,8 @@ class _View:
         label = ("axis", len(self.axes))
         self.axes.append(label)
         self.sizes[label] = dim
-        kind, terms, const = equal
-        self.constraints.append((kind, {**terms, label: 1}, const))
+        form = equal.form + affine([(label, 1)])
+        self.constraints.append(Constraint("eq", form))
 
     def apply(self, e: Statement, base: Array, distribute: bool) -> Array:
         """Build the product, or with `distribute` one for each term of a sum."""
@@ -186,8 +185,8 @@ def _gather(e: Statement, view: _View, item: ast.expr, length: Dim) -> bool:
     except Misuse as misuse:
         e.misused(misuse, item, {})
         return False
-    lookup = Lookup(array.node, labels)  # type: ignore[arg-type]
-    view.fix(length, ("eq", {lookup: -1}, 0))
+    lookup = Lookup(array.node, labels)
+    view.fix(length, delta({lookup: -1}))
     return True
 
 
@@ -242,8 +241,8 @@ def _slice(
         view.axes.append(view.new_axis(length))
         return True
     new = view.new_axis(count)
-    kind, terms, const = constraint(e, "eq", -start)
-    view.fix(length, (kind, {**terms, new: -step}, const))
+    form = constraint(e, "eq", -start).form
+    view.fix(length, Constraint("eq", form + affine([(new, -step)])))
     return True
 
 
@@ -256,7 +255,7 @@ def _backwards(
         e.fault("a backward slice with limits is not supported", item, hint=hint)
         return False
     new = view.new_axis(count)
-    view.fix(length, ("eq", {new: -step}, 1 - length))
+    view.fix(length, delta({new: -step}, 1 - length))
     return True
 
 

@@ -58,7 +58,7 @@ def plain_label(form: Affine) -> Label | None:
     """The label that a form merely is."""
     if len(form.terms) == 1 and form.const == 0:
         atom, c = form.terms[0]
-        if c == 1 and not isinstance(atom, Lookup):
+        if c == 1 and isinstance(atom, int):
             return atom
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Node, Product, constant_value, triples
+from tensorgen.ir.nodes import Map, Node, Product, constant_value
 
 
 def is_triangle(node: Node) -> TypeGuard[Map]:
@@ -29,6 +29,6 @@ def triangle(graph: Graph, node: Map) -> Node:
     return graph.product(
         range(node.order),
         [chosen],
-        constraints=triples(constraints),
+        constraints=constraints,
         sizes=dict(enumerate(node.dims)),
     )

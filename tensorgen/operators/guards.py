@@ -34,7 +34,6 @@ from tensorgen.ir.nodes import (
     children,
     constant_value,
     topological,
-    triples,
 )
 from tensorgen.operators.bounds import is_polynomial, is_unsafe, value_of
 from tensorgen.operators.calls import OPERATORS
@@ -191,7 +190,7 @@ class _Guard:
             found = yield Wanted(inner)
             factors.append((found.node, labels))
         sizes = dict(enumerate(node.sizes))
-        constraints = triples(node.constraints)
+        constraints = node.constraints
         new = self.graph.product(
             range(node.order),
             factors,
@@ -327,7 +326,7 @@ class _Guard:
             range(node.order),
             [(factor.inner.node, factor.ref.labels) for factor in factors],
             coefficient=node.coefficient,
-            constraints=triples(kept),
+            constraints=kept,
             sizes={x: node.sizes[x] for x in sorted(used)},
         )
         vanishes = finite and any(

@@ -19,7 +19,6 @@ from tensorgen.ir.nodes import (
     Ref,
     constant_value,
     topological,
-    triples,
 )
 from tensorgen.ir.vanish import masks_of
 from tensorgen.operators.calls import OPERATORS, kept_axes
@@ -158,7 +157,7 @@ def ranges(
     for constraint in constraints:
         labels = tuple(sorted(set(constraint.form.labels)))
         sizes = {label: node.sizes[label] for label in labels}
-        mask = graph.product(labels, [], constraints=triples([constraint]), sizes=sizes)
+        mask = graph.product(labels, [], constraints=[constraint], sizes=sizes)
         found[constraint] = (mask, labels)
     return found
 
@@ -208,7 +207,7 @@ def _view(
     view = graph.product(
         labels,
         [factor],
-        constraints=triples([delta for _, delta in deltas]),
+        constraints=[delta for _, delta in deltas],
         sizes={x: node.sizes[x] for x in seen},
     )
     return Ref(view, labels)

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node
+from tensorgen.ir.nodes import Call, Node, delta, indicator
 from tensorgen.operators.symmetry import even_part, is_even, is_symmetric
 from tensorgen.operators.table import Operator, Transfer, same_dims
 
@@ -49,13 +49,10 @@ def logdet_of_factor(graph: Graph, factor: Node) -> Node:
 def _lower_half(graph: Graph, x: Node, row: int, column: int) -> Node:
     """Return the lower triangle over two axes, half of the diagonal."""
     axes = range(x.order)
-    triangle = graph.product(axes, [(x, axes)], constraints=[_at("ge", row, column)])
-    diagonal = graph.product(axes, [(x, axes)], constraints=[_at("eq", row, column)])
+    distance = {row: 1, column: -1}
+    triangle = graph.product(axes, [(x, axes)], constraints=[indicator(distance)])
+    diagonal = graph.product(axes, [(x, axes)], constraints=[delta(distance)])
     return graph.sum(axes, [(1, triangle, axes), (Fraction(-1, 2), diagonal, axes)])
-
-
-def _at(kind: str, row: int, column: int) -> tuple[str, dict[int, int], int]:
-    return kind, {row: 1, column: -1}, 0
 
 
 def _cholesky_forward(
@@ -98,7 +95,7 @@ def _frechet(graph: Graph, x: Node, direction: Node) -> Node:
     sizes |= {"i": n * 2, "j": n * 2}
 
     def block(node: Node, labels: Names, row: Dim | int, column: Dim | int) -> Node:
-        at = [("eq", {"i": 1, "a": -1}, -row), ("eq", {"j": 1, "b": -1}, -column)]
+        at = [delta({"i": 1, "a": -1}, -row), delta({"j": 1, "b": -1}, -column)]
         return graph.product(
             out, [(node, (*labels, "a", "b"))], constraints=at, sizes=sizes
         )
@@ -112,7 +109,7 @@ def _frechet(graph: Graph, x: Node, direction: Node) -> Node:
     return graph.product(
         (*lead, *batch, "a", "b"),
         [(value, out)],
-        constraints=[("eq", {"i": 1, "a": -1}, 0), ("eq", {"j": 1, "b": -1}, -n)],
+        constraints=[delta({"i": 1, "a": -1}), delta({"j": 1, "b": -1}, -n)],
         sizes={"a": n, "b": n},
     )
 

@@ -14,7 +14,17 @@ from typing import NamedTuple, cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Label, Node, Product, Ref, Term, constant_value
+from tensorgen.ir.nodes import (
+    Call,
+    Constraint,
+    Label,
+    Node,
+    Product,
+    Ref,
+    Term,
+    constant_value,
+    delta,
+)
 from tensorgen.operators.table import Operator, Transfer
 
 Shape = tuple[Dim, ...]
@@ -45,9 +55,7 @@ def reshape(graph: Graph, x: Node, dims: Sequence[Dim]) -> Node:
         range(len(wanted)),
         [(x, [names.get(axis, ("thin", axis)) for axis in range(x.order)])],
         constraints=[
-            ("eq", {("thin", axis): 1}, 0)
-            for axis in range(x.order)
-            if axis not in names
+            delta({("thin", axis): 1}) for axis in range(x.order) if axis not in names
         ],
         sizes=dict(enumerate(wanted)),
     )
@@ -93,7 +101,7 @@ def _split(graph: Graph, x: Node, wanted: Shape) -> Node | None:
     if not isinstance(x, Product) or x.inner or any(len(p.source) != 1 for p in parts):
         return None
     groups = {part.source[0]: tuple(part.target) for part in parts}
-    deltas: list[tuple[str, dict[int, int], int]] = []
+    deltas: list[Constraint] = []
     for kind, form in x.constraints:
         terms = {atom: c for atom, c in form.terms if isinstance(atom, int)}
         if kind != "eq" or form.const != 0 or list(terms.values()) != [1, -1]:
@@ -101,7 +109,7 @@ def _split(graph: Graph, x: Node, wanted: Shape) -> Node | None:
         one, two = (groups[axis] for axis in terms)
         if [wanted[a] for a in one] != [wanted[b] for b in two]:
             return None
-        deltas += [("eq", {a: 1, b: -1}, 0) for a, b in zip(one, two, strict=True)]
+        deltas += [delta({a: 1, b: -1}) for a, b in zip(one, two, strict=True)]
     if len(deltas) == len(x.constraints):
         return None
     factors = []

@@ -13,7 +13,16 @@ from typing import cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Constant, Map, Node, Product, is_zero
+from tensorgen.ir.nodes import (
+    Call,
+    Constant,
+    Map,
+    Node,
+    Product,
+    delta,
+    indicator,
+    is_zero,
+)
 from tensorgen.operators.scalar import infinity
 from tensorgen.operators.table import Operator, Transfer, same_dims
 
@@ -36,7 +45,7 @@ def _moved(node: Node, axis: int, name: object) -> Names:
 
 def flipped(graph: Graph, x: Node, axis: int) -> Node:
     """Return an array in reverse order along an axis."""
-    turned = ("eq", {axis: 1, "place": 1}, 1 - x.dims[axis])
+    turned = delta({axis: 1, "place": 1}, 1 - x.dims[axis])
     return graph.product(
         range(x.order),
         [(x, _moved(x, axis, "place"))],
@@ -60,7 +69,7 @@ def _triangle(graph: Graph, z: Node, level: Node, axis: int) -> Node:
     terms = [(1, z, _moved(z, axis, "j")), (-1, level, range(z.order))]
     difference = graph.sum(out, terms, sizes)
     mask = graph.product(
-        (axis, "j"), [], constraints=[("ge", {axis: 1, "j": -1}, 0)], sizes=sizes
+        (axis, "j"), [], constraints=[indicator({axis: 1, "j": -1})], sizes=sizes
     )
     where = [(mask, (axis, "j")), (difference, out), infinity(graph, -1)]
     exponent = graph.map("where", out, where, sizes)
@@ -223,7 +232,7 @@ def over_triangle(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
     return graph.product(
         out,
         [(found, ["last" if axis == j else axis for axis in labels])],
-        constraints=[("eq", {"last": 1, i: -1}, -shift)],
+        constraints=[delta({"last": 1, i: -1}, -shift)],
         sizes={axis: x.dims[axis] for axis in out},
     )
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node
+from tensorgen.ir.nodes import Call, Constraint, Node
 
 Trait = Literal[
     "even",  # f(-x) = f(x)
@@ -87,7 +87,7 @@ class Partial(NamedTuple):
     labels: tuple[Hashable, ...]
     coefficient: Fraction = Fraction(1)
     factors: tuple[tuple[Node, Sequence[Hashable]], ...] = ()
-    constraints: tuple[tuple[str, Mapping[Any, int], Dim | int], ...] = ()
+    constraints: tuple[Constraint, ...] = ()
 
 
 class Transfer(NamedTuple):

@@ -14,7 +14,7 @@ from tensorgen.passes.limits import (
     SHARE_OF_EXPANDED,
 )
 from tensorgen.passes.rounds import Round
-from tensorgen.passes.views import View, grows, is_sparse, renamed
+from tensorgen.passes.views import View, grows, is_sparse
 
 
 def distribute_products(known: Round, node: Node) -> Node:
@@ -85,7 +85,7 @@ def _distributed(known: Round, node: Product, place: int, factor: Sum) -> Node:
         for k, (other, xs) in enumerate(node.factors):
             if k != place:
                 view.add(other, xs)
-        view.constraints += renamed(node, lambda label: label)
+        view.constraints += node.constraints
         inside = [labels[a] for a in term.labels]
         view.add(term.node, inside, "term" if known.opens(term.node) else None)
         product = known.again(view.product(graph, axes))

@@ -20,7 +20,7 @@ from tensorgen.passes.limits import (
     TRIALS_IN_ALL,
 )
 from tensorgen.passes.order_contractions import order_contractions
-from tensorgen.passes.views import Name, View, labels_of, rename
+from tensorgen.passes.views import Name, View
 
 
 @dataclass
@@ -136,7 +136,7 @@ def _candidates(
 def _rest_labels(view: View, place: int) -> set[Name]:
     found = {x for k, (_, xs) in enumerate(view.factors) if k != place for x in xs}
     for constraint in view.constraints:
-        found.update(labels_of(constraint))
+        found.update(constraint.form.labels)
     return found
 
 
@@ -187,7 +187,7 @@ def _renamed_rest(view: View, place: int, names: dict[Name, Name]) -> View:
             for k, (n, xs) in enumerate(view.factors)
             if k != place
         ],
-        [rename(constraint, name) for constraint in view.constraints],
+        [c.renamed(name) for c in view.constraints],
         # Some labels stand in constraints alone.
         {name(label): view.sizes[label] for label in _rest_labels(view, place)},
     )

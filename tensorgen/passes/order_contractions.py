@@ -18,7 +18,7 @@ from itertools import combinations
 
 from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref, triples
+from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref
 from tensorgen.passes.cost import CostModel, merge
 from tensorgen.passes.networks import Network, Plan, Tree, members, set_of
 from tensorgen.passes.pairs import pair
@@ -207,7 +207,7 @@ class Contraction:
             range(self.node.order),
             parts,
             coefficient=self.node.coefficient,
-            constraints=triples(pending),
+            constraints=pending,
             sizes={
                 x: self.sizes[x]
                 for x in dict.fromkeys(

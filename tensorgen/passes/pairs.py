@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tensorgen.ir.constraints import looked_up, solvable
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Label, Lookup, Ref, triples
+from tensorgen.ir.nodes import Constraint, Label, Lookup, Ref
 
 
 def splits(s: int) -> Iterator[int]:
@@ -40,7 +40,7 @@ def pair(
     node = graph.product(
         ordered,
         parts,
-        constraints=triples(constraints),
+        constraints=constraints,
         sizes={label: sizes[label] for label in sorted(used)},
     )
     return Ref(node, tuple(ordered))

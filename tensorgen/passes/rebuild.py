@@ -18,7 +18,6 @@ from tensorgen.ir.nodes import (
     Size,
     Sum,
     topological,
-    triples,
 )
 
 
@@ -56,7 +55,7 @@ def with_factors(graph: Graph, node: Product, factors: Sequence[Ref]) -> Node:
         range(node.order),
         factors,
         coefficient=node.coefficient,
-        constraints=triples(node.constraints),
+        constraints=node.constraints,
         sizes=dict(enumerate(node.sizes)),
     )
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Lookup, Node, affine
-from tensorgen.passes.views import Factor, Name, Triple
+from tensorgen.ir.nodes import Constraint, Lookup, Node, delta
+from tensorgen.passes.views import Factor, Name
 
 
 def is_axis(label: Name) -> bool:
@@ -56,16 +56,18 @@ class Tie:
     second: int
     offset: Dim
 
+    @property
+    def constraint(self) -> Constraint:
+        """The delta of a product."""
+        return delta({self.first: 1, self.second: -1}, self.offset)
+
 
 def rooted(ties: Iterable[Tie]) -> tuple[tuple[Tie, ...], list[Dim]]:
     """Every tied axis tied to the first of its kind, whatever chain led there.
 
     And the distances of axes to themselves, which have to be zero but are not.
     """
-    deltas = [
-        Constraint("eq", affine([(tie.second, 1), (tie.first, -1)], -tie.offset))
-        for tie in ties
-    ]
+    deltas = [tie.constraint for tie in ties]
     axes = sorted({x for delta in deltas for x in delta.form.labels}, reverse=True)
     found, distances = list[Tie](), list[Dim]()
     for _, form in eliminated(deltas, axes):
@@ -93,14 +95,11 @@ class Link:
         self,
         stored: Mapping[Node, Node] | None = None,
         names: Mapping[Name, Name] | None = None,
-    ) -> Triple:
+    ) -> Constraint:
         """The delta of a product, over other nodes and labels of other names."""
-        names = names or {}
         index = stored[self.index] if stored else self.index
-        entry = Lookup(
-            index, tuple(names.get(x, x) for x in self.labels)  # type: ignore[misc]
-        )
-        return "eq", {names.get(self.axis, self.axis): 1, entry: -1}, -self.offset
+        own = delta({self.axis: 1, Lookup(index, self.labels): -1}, -self.offset)
+        return own.renamed(lambda x: names.get(x, x)) if names else own
 
 
 @dataclass(frozen=True)
@@ -187,13 +186,10 @@ class Compressed:
                 for node, labels in laid_out(graph, held)
             ]
             factors += [(node, ()) for node in term.scale]
-            constraints: list[Triple] = []
-            for tie in term.ties:
-                first, second = (names.get(x, x) for x in (tie.first, tie.second))
-                # Tied axes may have been given one label: then the tie holds or not.
-                both: dict[Name, int] = {first: 1}
-                both[second] = both.get(second, 0) - 1
-                constraints.append(("eq", both, tie.offset))
+            # Tied axes may have been given one label: then the tie holds or not.
+            constraints = [
+                tie.constraint.renamed(lambda x: names.get(x, x)) for tie in term.ties
+            ]
             constraints += [link.constraint(stored, names) for link in term.links]
             node = graph.product(
                 out,

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import (
-    Callable,
     Collection,
     Hashable,
     Iterable,
-    Iterator,
-    Mapping,
     Sequence,
 )
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Label, Lookup, Node, Product, Sum, triples
+from tensorgen.ir.nodes import Constraint, Label, Node, Product, Sum
 from tensorgen.passes.cost import CostModel
 
 Name = Hashable
 Factor = tuple[Node, tuple[Name, ...]]
-Triple = tuple[str, Mapping[Any, int], Dim]
 
 
 @dataclass
@@ -31,7 +26,7 @@ class View:
 
     coefficient: Fraction = Fraction(1)
     factors: list[Factor] = field(default_factory=list)
-    constraints: list[Triple] = field(default_factory=list)
+    constraints: list[Constraint] = field(default_factory=list)
     sizes: dict[Name, Dim] = field(default_factory=dict)
 
     def add(self, node: Node, labels: Sequence[Name], tag: Name = None) -> None:
@@ -45,7 +40,8 @@ class View:
             return
         if node.constraints and len(node.factors) == 1 and not node.inner:
             self.coefficient *= node.coefficient
-            self.constraints += renamed(node, lambda label: labels[label])
+            at = labels.__getitem__
+            self.constraints += [c.renamed(at) for c in node.constraints]
             inner, axes = node.factors[0]
             self.add(inner, [labels[a] for a in axes], (tag, "core"))
             return
@@ -55,7 +51,7 @@ class View:
             self.sizes[tag, k] = dim
         self.coefficient *= node.coefficient
         self.factors += [(n, tuple(names[x] for x in xs)) for n, xs in node.factors]
-        self.constraints += renamed(node, names.__getitem__)
+        self.constraints += [c.renamed(names.__getitem__) for c in node.constraints]
 
     def product(self, graph: Graph, out: Sequence[Name]) -> Node:
         """Return the product with the labels `out` kept."""
@@ -68,41 +64,13 @@ class View:
         )
 
 
-def renamed(node: Product, name: Callable[[Label], Name]) -> list[Triple]:
-    """The constraints of a product with labels of other names."""
-    return [rename(triple, name) for triple in triples(node.constraints)]
-
-
-def rename(constraint: Triple, name: Callable[[Any], Name]) -> Triple:
-    """A constraint with labels of other names, those inside lookups included."""
-    kind, terms, const = constraint
-    found: dict[Name, int] = {}
-    for atom, c in terms.items():
-        key = (
-            Lookup(atom.node, tuple(name(x) for x in atom.labels))  # type: ignore[misc]
-            if isinstance(atom, Lookup)
-            else name(atom)
-        )
-        found[key] = found.get(key, 0) + c
-    return kind, found, const
-
-
-def labels_of(constraint: Triple) -> Iterator[Name]:
-    """The labels that a constraint mentions, those inside lookups included."""
-    for atom in constraint[1]:
-        if isinstance(atom, Lookup):
-            yield from atom.labels
-        else:
-            yield atom
-
-
 def opened(graph: Graph, node: Product, chosen: Collection[int]) -> Node:
     """Return `node` with the chosen factors, where they are products, inlined."""
     view = View(node.coefficient)
     view.sizes.update({("", k): dim for k, dim in enumerate(node.sizes)})
     for k, (inner, labels) in enumerate(node.factors):
         view.add(inner, [("", x) for x in labels], k if k in chosen else None)
-    view.constraints += renamed(node, lambda label: ("", label))
+    view.constraints += [c.renamed(lambda x: ("", x)) for c in node.constraints]
     return view.product(graph, [("", axis) for axis in range(node.order)])
 
 

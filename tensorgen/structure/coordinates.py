@@ -36,8 +36,9 @@ from tensorgen.arrays.places import (
 from tensorgen.arrays.statements import Append, Let, Statement, Unpack, When
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.ir.nodes import Constraint
 from tensorgen.passes.stored import Link, StoredTerm
-from tensorgen.passes.views import Name, Triple
+from tensorgen.passes.views import Name
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.mirror_terms import mirrored
 
@@ -173,7 +174,7 @@ class _Term:
         """The entries, with an axis for each label that is free."""
         term, structure = self.term, self.structure
         gathered = _gathered(structure, term)
-        between = {x for _, atoms, _ in gathered for x in atoms if isinstance(x, int)}
+        between = {x for c in gathered for x, _ in c.form.terms if isinstance(x, int)}
         node = structure.graph.product(
             [*self.free],
             structure.factors(term),
@@ -241,14 +242,14 @@ def _flat(value: Array, count: Dim, alone: bool) -> Array:
     return array(Ravel((count,)), value)
 
 
-def _gathered(structure: Structure, term: StoredTerm) -> list[Triple]:
+def _gathered(structure: Structure, term: StoredTerm) -> list[Constraint]:
     """The deltas that give the axes of factors which others, or index arrays, give."""
     used = {x for _, labels in term.factors for x in labels}
-    found: list[Triple] = []
+    found: list[Constraint] = []
     for tie in reversed(term.ties):
         if tie.second in used:
             used.add(tie.first)
-            found.append(("eq", {tie.first: 1, tie.second: -1}, tie.offset))
+            found.append(tie.constraint)
     return found + [
         link.constraint(structure.stored) for link in term.links if link.axis in used
     ]

@@ -8,6 +8,7 @@ from fractions import Fraction
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import (
+    Constraint,
     Map,
     Node,
     Size,
@@ -19,7 +20,7 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import GROUPED_FACTORS, GROUPINGS_BUILT
 from tensorgen.passes.stored import Element, StoredTerm, is_axis
-from tensorgen.passes.views import Factor, Name, Triple, labels_of
+from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.take_apart import Parts
 
 
@@ -153,17 +154,17 @@ def _stored(graph: Graph, term: Parts, partition: list[list[int]]) -> list[Facto
     for group in partition:
         factors = [term.factors[k] for k in group]
         labels = {x: None for _, xs in factors for x in xs}
-        mine: list[Triple] = []
+        mine: list[Constraint] = []
         waiting = list(term.inner)
         while touching := [
             c
             for c in waiting
-            if any(x in labels for x in labels_of(c) if not is_axis(x))
+            if any(x in labels for x in c.form.labels if not is_axis(x))
         ]:
             waiting = [c for c in waiting if c not in touching]
             mine += touching
             for constraint in touching:
-                labels.update(dict.fromkeys(labels_of(constraint)))
+                labels.update(dict.fromkeys(constraint.form.labels))
         groups.append((factors, labels, mine))
     found = []
     for k, (factors, labels, mine) in enumerate(groups):

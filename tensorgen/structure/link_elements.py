@@ -18,7 +18,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, Product, Sum
 from tensorgen.passes.limits import SPREAD_TERMS
 from tensorgen.passes.stored import Link, Tie
-from tensorgen.passes.views import Name, labels_of
+from tensorgen.passes.views import Name
 from tensorgen.structure.take_apart import (
     Parts,
     distributed,
@@ -107,7 +107,7 @@ def _node(graph: Graph, term: Parts, dims: Sequence[Dim]) -> Node:
         coefficient=term.coefficient,
         constraints=[
             *term.inner,
-            *(("eq", {t.first: 1, t.second: -1}, t.offset) for t in term.ties),
+            *(t.constraint for t in term.ties),
             *(link.constraint() for link in term.links),
         ],
         sizes={x: dim for x, dim in term.sizes.items() if x in used},
@@ -158,11 +158,7 @@ def _holds(
 
 def _untied(term: Parts, ties: Collection[Tie]) -> Parts:
     """A term that keeps only these ties; the others are in its array."""
-    inner = [
-        ("eq", {tie.first: 1, tie.second: -1}, tie.offset)
-        for tie in term.ties
-        if tie not in ties
-    ]
+    inner = [tie.constraint for tie in term.ties if tie not in ties]
     kept = tuple(tie for tie in term.ties if tie in ties)
     return replace(term, ties=kept, inner=[*term.inner, *inner])
 
@@ -170,7 +166,7 @@ def _untied(term: Parts, ties: Collection[Tie]) -> Parts:
 def _used(term: Parts) -> set[Name]:
     """The labels of what a term is made of, but for its ties."""
     used = {x for _, xs in term.factors for x in xs}
-    used.update(x for c in term.inner for x in labels_of(c))
+    used.update(x for c in term.inner for x in c.form.labels)
     return used.union(*(link.labels for link in term.links if link.axis in used))
 
 

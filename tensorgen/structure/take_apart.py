@@ -8,17 +8,14 @@ from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Lookup, Node, Sum
+from tensorgen.ir.nodes import Constraint, Lookup, Node, Sum, affine, delta
 from tensorgen.passes.limits import AXES_OF_A_LARGE_SUM, DEPTH_OF_PRODUCTS, SPREAD_TERMS
 from tensorgen.passes.stored import Element, Link, Tie, is_axis, rooted
 from tensorgen.passes.views import (
     Factor,
     Name,
-    Triple,
     View,
     is_sparse,
-    labels_of,
-    rename,
 )
 
 
@@ -106,7 +103,7 @@ class Parts:
     coefficient: Fraction
     factors: list[Factor]
     ties: tuple[Tie, ...]
-    inner: list[Triple]
+    inner: list[Constraint]
     sizes: dict[Name, Dim]
     links: tuple[Link, ...] = ()
 
@@ -118,7 +115,7 @@ def take_apart(graph: Graph, node: Node, linked: bool = False) -> Parts:
     """
     view = deep(node)
     ties: list[Tie] = []
-    rest: list[Triple] = []
+    rest: list[Constraint] = []
     for constraint in _with_pairs(view.constraints, node.dims):
         tie = _tie(constraint)
         if tie is None:
@@ -127,7 +124,7 @@ def take_apart(graph: Graph, node: Node, linked: bool = False) -> Parts:
             ties.append(tie)
     found, distances = rooted(ties)
     # What two chains say of the same axes, beyond being equal.
-    rest += [("eq", {}, distance) for distance in distances]
+    rest += [delta({}, distance) for distance in distances]
     term = Parts(view.coefficient, view.factors, found, [], view.sizes)
     if linked:
         rest = _linked(term, rest)
@@ -144,11 +141,11 @@ def folded(graph: Graph, term: Parts, links: Sequence[Link]) -> Parts:
     return found
 
 
-def _absorb(graph: Graph, term: Parts, constraints: Sequence[Triple]) -> None:
+def _absorb(graph: Graph, term: Parts, constraints: Sequence[Constraint]) -> None:
     """Make constraints part of the arrays of a term."""
     for constraint in constraints:
         # What is no tie is part of an array: a mask, if no factor has a summed label.
-        labels = tuple(dict.fromkeys(labels_of(constraint)))
+        labels = tuple(dict.fromkeys(constraint.form.labels))
         present = {x for _, xs in term.factors for x in xs if not is_axis(x)}
         if present.isdisjoint(labels):
             sizes = {x: term.sizes[x] for x in labels}
@@ -158,13 +155,13 @@ def _absorb(graph: Graph, term: Parts, constraints: Sequence[Triple]) -> None:
             term.inner.append(constraint)
 
 
-def _linked(term: Parts, constraints: Sequence[Triple]) -> list[Triple]:
+def _linked(term: Parts, constraints: Sequence[Constraint]) -> list[Constraint]:
     """Move what index arrays say of axes to the links of a term; return the rest.
 
     Of an axis one link is kept, and none stands on an axis that another one gives.
     """
     links: dict[int, Link] = {}
-    rest: list[Triple] = []
+    rest: list[Constraint] = []
     for constraint in constraints:
         link = _link(constraint, term.ties)
         if link is not None and _may_stand(link, links, term.ties):
@@ -186,16 +183,16 @@ def _linked(term: Parts, constraints: Sequence[Triple]) -> list[Triple]:
     )
     term.factors = [(node, tuple(map(name, labels))) for node, labels in term.factors]
     term.sizes = {name(x): dim for x, dim in term.sizes.items()}
-    return [rename(constraint, name) for constraint in rest]
+    return [constraint.renamed(name) for constraint in rest]
 
 
-def _link(constraint: Triple, ties: Sequence[Tie]) -> Link | None:
+def _link(constraint: Constraint, ties: Sequence[Tie]) -> Link | None:
     """What a delta says, if an axis is the entry of an index array: the first of tied
     axes."""
-    kind, terms, const = constraint
+    kind, (terms, const) = constraint
     if kind != "eq" or len(terms) != 2:
         return None
-    (axis, c), (entry, d) = terms.items()
+    (axis, c), (entry, d) = terms
     if isinstance(axis, Lookup):
         (axis, c), (entry, d) = (entry, d), (axis, c)
     if not isinstance(axis, int) or not isinstance(entry, Lookup) or c * d != -1:
@@ -216,37 +213,39 @@ def _may_stand(link: Link, links: Mapping[int, Link], ties: Sequence[Tie]) -> bo
     )
 
 
-def _with_pairs(constraints: Sequence[Triple], dims: Sequence[Dim]) -> list[Triple]:
+def _with_pairs(
+    constraints: Sequence[Constraint], dims: Sequence[Dim]
+) -> list[Constraint]:
     """Two axes of one symbolic dim that are both fixed are tied as well.
 
     `delta(i, n - 1) * delta(k, n - 1)` says that k is i, besides where both are: so an
     equation at a boundary has the pattern of those inside.
     """
     fixed: dict[Name, Dim] = {}
-    for kind, terms, const in constraints:
-        for label, c in terms.items():
+    for kind, (terms, const) in constraints:
+        for label, c in terms:
             if kind == "eq" and len(terms) == 1 and is_axis(label) and abs(c) == 1:
                 fixed[label] = const * -c
     half = len(dims) // 2
-    found: list[Triple] = []
+    found: list[Constraint] = []
     for constraint in constraints:
-        kind, terms, _ = constraint
-        label = next(iter(terms), None)
+        kind, (terms, _) = constraint
+        label = terms[0][0] if terms else None
         if kind == "eq" and len(terms) == 1 and isinstance(label, int):
             first = label - half
             paired = label in fixed and first in fixed and dims[first] == dims[label]
             if paired and dims[first].constant is None and 2 * half == len(dims):
                 shift = fixed[first] - fixed[label]
-                constraint = ("eq", {label: 1, first: -1}, shift)
+                constraint = delta({label: 1, first: -1}, shift)
         found.append(constraint)
     return found
 
 
-def _tie(constraint: Triple) -> Tie | None:
-    kind, terms, const = constraint
-    if kind != "eq" or len(terms) != 2 or not all(map(is_axis, terms)):
+def _tie(constraint: Constraint) -> Tie | None:
+    kind, (terms, const) = constraint
+    if kind != "eq" or len(terms) != 2 or not all(is_axis(x) for x, _ in terms):
         return None
-    (first, c), (second, d) = sorted(terms.items())
+    (first, c), (second, d) = sorted(terms)
     if (c, d) not in ((1, -1), (-1, 1)):
         return None
     return Tie(first, second, const * c)
@@ -267,15 +266,10 @@ def _use_first_axes(term: Parts) -> None:
             term.factors = factors
             term.sizes[shifted] = term.sizes[tie.second]
             form = {tie.first: 1, shifted: -1}
-            term.inner.append(("eq", form, tie.offset))
+            term.inner.append(delta(form, tie.offset))
 
 
-def _on_first(constraint: Triple, tie: Tie) -> Triple:
+def _on_first(constraint: Constraint, tie: Tie) -> Constraint:
     """A constraint with the second axis of a tie written as the first."""
-    kind, terms, const = constraint
-    if tie.second not in terms:
-        return constraint
-    moved = {atom: c for atom, c in terms.items() if atom != tie.second}
-    c = terms[tie.second]
-    moved[tie.first] = moved.get(tie.first, 0) + c
-    return kind, moved, const + tie.offset * c
+    moved = affine([(tie.first, 1)], tie.offset)
+    return Constraint(constraint.kind, constraint.form.substituted(tie.second, moved))

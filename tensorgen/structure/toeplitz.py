@@ -18,6 +18,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Affine,
     Atom,
+    Constraint,
     Iota,
     Lookup,
     Map,
@@ -26,10 +27,10 @@ from tensorgen.ir.nodes import (
     Ref,
     Sum,
     affine,
-    triples,
+    delta,
+    indicator,
 )
 from tensorgen.passes.stored import LaidOut, StoredTerm
-from tensorgen.passes.views import Triple
 from tensorgen.structure.methods import OPERAND, Body, Structure
 from tensorgen.structure.take_apart import deep, terms_of
 from tensorgen.structure.ways import LOCAL, SELF, SHIFT, Solver
@@ -46,9 +47,9 @@ class Distance(LaidOut):
         (n,) = node.dims
         sides: list[Node] = []
         for sign in (1, -1):  # c[k - n + 1], and c[n - 1 - k] before
-            given: list[Triple] = [("eq", {"s": -sign, "k": 1}, 1 - n)]
+            given = [delta({"s": -sign, "k": 1}, 1 - n)]
             if sign < 0:
-                given.append(("ge", {"k": -1}, n - 2))
+                given.append(indicator({"k": -1}, n - 2))
             sizes = {"k": 2 * n - 1, "s": n}
             factors = [(node, ("s",))]
             sides.append(graph.product("k", factors, constraints=given, sizes=sizes))
@@ -56,7 +57,7 @@ class Distance(LaidOut):
         return graph.product(
             "ij",
             [(whole, "k")],
-            constraints=[("eq", {"k": 1, "i": -1, "j": 1}, 1 - n)],
+            constraints=[delta({"k": 1, "i": -1, "j": 1}, 1 - n)],
             sizes={"i": n, "j": n, "k": 2 * n - 1},
         )
 
@@ -249,12 +250,11 @@ def first(graph: Graph, node: Node, axis: int) -> Node:
                     [rest(*ref) for ref in node.factors],
                     coefficient=node.coefficient,
                     constraints=[
-                        (kind, {x: c for x, c in terms.items() if x != axis}, const)
-                        for kind, terms, const in triples(node.constraints)
+                        Constraint(kind, form.without(axis))
+                        for kind, form in node.constraints
                     ],
                     sizes={x: d for x, d in enumerate(node.sizes) if x != axis},
                 )
-    at_zero: Triple = ("eq", {axis: 1}, ZERO)
     sizes = dict(enumerate(node.dims))
     everything = [(node, tuple(range(node.order)))]
-    return graph.product(out, everything, constraints=[at_zero], sizes=sizes)
+    return graph.product(out, everything, constraints=[delta({axis: 1})], sizes=sizes)

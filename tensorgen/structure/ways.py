@@ -109,7 +109,7 @@ def core(structure: Structure, terms: Sequence[StoredTerm], out: Sequence[int]) 
             structure.factors(term),
             coefficient=term.coefficient,
             constraints=[
-                ("eq", {tie.first: 1, tie.second: -1}, tie.offset)
+                tie.constraint
                 for tie in term.ties
                 if {tie.first, tie.second} <= {*out, *_axes(term)}
             ]

@@ -10,6 +10,7 @@ from tensorgen.check.program import Program, Unread
 from tensorgen.check.residues import PRIME, Residues
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import delta
 
 FAR = 2**62
 
@@ -52,7 +53,7 @@ def test_affine_forms_do_not_wrap() -> None:
     node = graph.product(
         "ij",
         [],
-        constraints=[("eq", {"i": FAR, "j": 3}, Dim.of(0))],
+        constraints=[delta({"i": FAR, "j": 3}, Dim.of(0))],
         sizes={"i": n, "j": n},
     )
 

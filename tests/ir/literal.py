@@ -12,13 +12,13 @@ import numpy as np
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Constraint, Kind, Node, affine
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tests.ir.interpret import evaluate
 from tests.ir.verify import verify
 
 SIZES = {"n": 3, "m": 2}
-Form = tuple[str, Mapping[str, int], int]
+Form = tuple[Kind, Mapping[str, int], int]
 Array = Any
 
 
@@ -38,7 +38,10 @@ class Literal:
             self.out,
             [(operands[name], labels) for name, labels in self.factors],
             coefficient=self.coefficient,
-            constraints=self.constraints,
+            constraints=[
+                Constraint(kind, affine(terms.items(), const))
+                for kind, terms, const in self.constraints
+            ],
             sizes=self.sizes,
         )
 

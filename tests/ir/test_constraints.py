@@ -21,7 +21,7 @@ from tensorgen.ir.constraints import (
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, affine
+from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, affine, delta
 
 LABELS = range(3)
 COEFFICIENTS = (-2, -1, 0, 1)
@@ -96,27 +96,27 @@ def test_an_entry_is_within_what_its_array_states() -> None:
 
 
 def test_solving_says_the_same_of_a_label() -> None:
-    for delta in CONSTRAINTS:
-        found = list(solvable(delta))
-        units = [x for x in LABELS if abs(delta.form.coefficient(x)) == 1]
-        assert found == (units if delta.kind == "eq" else [])
+    for constraint in CONSTRAINTS:
+        found = list(solvable(constraint))
+        units = [x for x in LABELS if abs(constraint.form.coefficient(x)) == 1]
+        assert found == (units if constraint.kind == "eq" else [])
         for label in found:
-            value = solved(delta.form, label)
+            value = solved(constraint.form, label)
             assert label not in value.labels
             for point in points((3, 3, 3)):
-                assert holds([delta], point) == (point[label] == at(value, point))
+                assert holds([constraint], point) == (point[label] == at(value, point))
 
 
 def test_the_normal_form_is_one_for_all_that_say_the_same_of_integers() -> None:
     truth: dict[frozenset[tuple[int, ...]], set[Constraint]] = {}
-    for delta in CONSTRAINTS:
-        key = normal(delta)
+    for constraint in CONSTRAINTS:
+        key = normal(constraint)
         box = list(product(range(-3, 4), repeat=3))
-        assert [holds([delta], p) for p in box] == [holds([key], p) for p in box]
-        turned = Affine(delta.form.terms[::-1], delta.form.const)
-        assert normal(Constraint(delta.kind, turned)) == key == normal(key)
-        if delta.kind == "eq" and delta.form.terms:
-            where = frozenset(p for p in box if holds([delta], p))
+        assert [holds([constraint], p) for p in box] == [holds([key], p) for p in box]
+        turned = Affine(constraint.form.terms[::-1], constraint.form.const)
+        assert normal(Constraint(constraint.kind, turned)) == key == normal(key)
+        if constraint.kind == "eq" and constraint.form.terms:
+            where = frozenset(p for p in box if holds([constraint], p))
             truth.setdefault(where, set()).add(key)
     del truth[frozenset()]  # 2 * a == 1 holds nowhere, whatever a
     assert all(len(keys) == 1 for keys in truth.values())
@@ -208,7 +208,7 @@ def test_labels_of_unequal_dims_are_not_unified() -> None:
 def test_a_product_is_light_where_deltas_fix_all_that_is_summed() -> None:
     graph = Graph()
     x = graph.input("x", [n + 1])
-    shift = ("eq", {"i": 1, "p": -1}, 1)
+    shift = delta({"i": 1, "p": -1}, 1)
     sizes = {"i": n}
     assert is_light(graph.product("i", [(x, "p")], constraints=[shift], sizes=sizes))
     assert not is_light(graph.product("", [(x, "p")]))

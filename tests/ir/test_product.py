@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Lookup, Node, Product, is_zero
+from tensorgen.ir.nodes import Kind, Lookup, Node, Product, delta, indicator, is_zero
 from tests.ir.literal import Literal, integers, value
 
 n, m = Dim.of("n"), Dim.of("m")
 DIMS = (n, m, Dim.of(1), n - 1, n + m - 1)
 LABELS = ("a", "b", "c", "d", "e")
 
+KINDS: tuple[Kind, ...] = ("eq", "eq", "ge")
 forms = st.tuples(
-    st.sampled_from(("eq", "eq", "ge")),
+    st.sampled_from(KINDS),
     st.dictionaries(
         st.sampled_from(LABELS), st.sampled_from((1, 1, -1, -1, 2, -2)), max_size=3
     ),
@@ -119,7 +120,7 @@ def test_a_contraction_sees_through_a_slice_and_a_scale() -> None:
     tail = graph.product(
         ["i"],
         [(x, "p")],
-        constraints=[("eq", {"p": 1, "i": -1}, -1)],
+        constraints=[delta({"p": 1, "i": -1}, -1)],
         sizes={"i": n - 1},
     )
     dot = graph.einsum("i,i->", graph.scale(tail, 2), y)
@@ -136,7 +137,7 @@ def test_a_slice_of_a_slice_is_one_slice() -> None:
         return graph.product(
             ["i"],
             [(node, "p")],
-            constraints=[("eq", {"p": 1, "i": -1}, -start)],
+            constraints=[delta({"p": 1, "i": -1}, -start)],
             sizes={"i": node.dims[0] - start},
         )
 
@@ -152,8 +153,8 @@ def test_a_block_of_a_block_is_one_block() -> None:
             ["i", "j"],
             [(node, "pq")],
             constraints=[
-                ("eq", {"p": 1, "i": -1}, -row),
-                ("eq", {"q": 1, "j": -1}, -column),
+                delta({"p": 1, "i": -1}, -row),
+                delta({"q": 1, "j": -1}, -column),
             ],
             sizes={"i": node.dims[0] - row, "j": node.dims[1] - column},
         )
@@ -167,7 +168,7 @@ def test_a_block_of_a_block_is_one_block() -> None:
 def test_an_indicator_that_the_ranges_imply_vanishes() -> None:
     graph = Graph()
     (x,) = inputs(graph, x=(n,))
-    bound = ("ge", {"i": -1}, n - 1)
+    bound = indicator({"i": -1}, n - 1)
     assert graph.product("i", [(x, "i")], constraints=[bound]) is x
 
 
@@ -176,9 +177,9 @@ def test_an_indicator_that_a_delta_through_an_index_array_implies_vanishes() -> 
     graph = Graph()
     x, row = graph.input("x", (n,)), graph.input("row", (m,), index=n + 1)
     entry = Lookup(row, (0,))
-    before = ("eq", {"p": 1, entry: -1}, 1)
+    before = delta({"p": 1, entry: -1}, 1)
     read = graph.product([0], [(x, ["p"])], constraints=[before])
-    positive = ("ge", {entry: 1}, -1)
+    positive = indicator({entry: 1}, -1)
     assert graph.product([0], [(x, ["p"])], constraints=[before, positive]) is read
     arguments: Mapping[str, Any] = {"x": [5, 6, 7], "row": [0, 3]}
     np.testing.assert_array_equal(value(read, arguments), [0, 7])
@@ -188,7 +189,7 @@ def test_a_delta_that_fixes_a_multiple_of_a_label_implies_nothing_of_it() -> Non
     # i == 2 * p, and p >= i: so i is 0.
     graph = Graph()
     (x,) = inputs(graph, x=(n,))
-    half, least = ("eq", {"p": 2, "i": -1}, 0), ("ge", {"p": 1, "i": -1}, 0)
+    half, least = delta({"p": 2, "i": -1}), indicator({"p": 1, "i": -1})
     node = graph.product("", [(x, "i")], constraints=[half, least], sizes={"p": n})
     np.testing.assert_array_equal(value(node, {"x": [5, 6, 7]}), 5)
 
@@ -196,7 +197,7 @@ def test_a_delta_that_fixes_a_multiple_of_a_label_implies_nothing_of_it() -> Non
 def test_what_stands_beside_a_delta_is_one_factor() -> None:
     graph = Graph()
     x, y = inputs(graph, x=(n,), y=(n,))
-    diagonal = ("eq", {"i": 1, "j": -1}, 0)
+    diagonal = delta({"i": 1, "j": -1})
     node = graph.product("ij", [(x, "i"), (y, "i")], constraints=[diagonal])
     assert isinstance(node, Product)
     assert [ref.node for ref in node.factors] == [graph.einsum("i,i->i", x, y)]
@@ -205,12 +206,14 @@ def test_what_stands_beside_a_delta_is_one_factor() -> None:
 def test_an_indicator_that_the_ranges_refute_gives_zero() -> None:
     graph = Graph()
     (x,) = inputs(graph, x=(n,))
-    assert is_zero(graph.product("i", [(x, "i")], constraints=[("ge", {"i": 1}, -n)]))
+    assert is_zero(
+        graph.product("i", [(x, "i")], constraints=[indicator({"i": 1}, -n)])
+    )
 
 
 def test_a_delta_of_odd_and_even_is_zero() -> None:
     graph = Graph()
-    parity = ("eq", {"i": 2, "j": -2}, 1)
+    parity = delta({"i": 2, "j": -2}, 1)
     node = graph.product("ij", [], constraints=[parity], sizes={"i": n, "j": n})
     assert is_zero(node)
 
@@ -244,7 +247,7 @@ def test_a_gather_and_its_transpose_look_indices_up() -> None:
     x, y = inputs(graph, x=(n,), y=(m,))
     row = graph.input("row", (m,), index=n)
     e, p = 0, 1
-    at_row = ("eq", {p: 1, Lookup(row, (e,)): -1}, 0)
+    at_row = delta({p: 1, Lookup(row, (e,)): -1})
     gather = graph.product([e], [(x, [p])], constraints=[at_row])
     scatter = graph.product([p], [(y, [e])], constraints=[at_row], sizes={p: n})
     arguments: Mapping[str, Any] = {"x": [5, 6, 7], "y": [1, 2], "row": [2, 2]}
@@ -255,7 +258,7 @@ def test_a_gather_and_its_transpose_look_indices_up() -> None:
 def test_what_an_indicator_excludes_may_be_infinite() -> None:
     graph = Graph()
     (a,) = inputs(graph, A=(n, n))
-    upper = ("ge", {"j": 1, "i": -1}, -1)
+    upper = indicator({"j": 1, "i": -1}, -1)
     node = graph.product("i", [(a, "ij")], constraints=[upper])
     matrix = np.where(np.tri(3, dtype=bool), np.nan, 1.0)
     np.testing.assert_array_equal(value(node, {"A": matrix}), [2, 1, 0])

@@ -29,6 +29,7 @@ from tensorgen.ir.nodes import (
     Sum,
     Term,
     children,
+    delta,
 )
 from tensorgen.operators.printer import formula
 from tensorgen.passes.cost import CostModel
@@ -147,7 +148,7 @@ def test_a_lawful_graph_passes() -> None:
     graph = Graph()
     a, x = graph.input("A", (n, n)), graph.input("x", (n,))
     at_row = Lookup(graph.input("row", (m,), index=n), (0,))
-    gather = graph.product([0], [(x, [1])], constraints=[("eq", {1: 1, at_row: -1}, 0)])
+    gather = graph.product([0], [(x, [1])], constraints=[delta({1: 1, at_row: -1})])
     z = graph.map("tanh", "i", [(graph.einsum("ij,j->i", a, x), "i")])
     verify([gather, graph.add(z, x), graph.call("inv", [a], a.dims)])
 

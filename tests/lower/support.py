@@ -14,7 +14,15 @@ from tensorgen.arrays.statements import Let
 from tensorgen.arrays.written import Written, written
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Input, Lookup, Node, topological
+from tensorgen.ir.nodes import (
+    Constraint,
+    Input,
+    Kind,
+    Lookup,
+    Node,
+    affine,
+    topological,
+)
 from tensorgen.lower import lower
 from tensorgen.operators.calls import apply
 from tensorgen.operators.helpers import HELPERS
@@ -211,8 +219,9 @@ class RandomGraph:
             constant: Dim | int = self.random.choice([0, 0, 0, 1, -1, 2])
             if self.random.random() < 0.2:
                 constant = self.random.choice(self.dims) - 1
-            kind = self.random.choice(["eq", "eq", "ge"])
-            constraints.append((kind, terms, constant))
+            kinds: tuple[Kind, ...] = ("eq", "eq", "ge")
+            kind = self.random.choice(kinds)
+            constraints.append(Constraint(kind, affine(terms.items(), constant)))
         self.random.shuffle(labels)
         out = labels[: self.random.randint(0, min(3, len(labels)))]
         return self.graph.product(

@@ -9,7 +9,7 @@ import pytest
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Lookup, Node, Product
+from tensorgen.ir.nodes import Lookup, Node, Product, delta, indicator
 from tensorgen.lower.constraints import plain_label, solve_constraints
 from tests.lower.support import as_text, check
 
@@ -39,7 +39,7 @@ class Case:
         """`x[form]`, where `form + const - p == 0` and i runs over `size`."""
         terms = {"p": -1, **form}
         return self.g.product(
-            "i", [(array, "p")], constraints=[("eq", terms, const)], sizes={"i": size}
+            "i", [(array, "p")], constraints=[delta(terms, const)], sizes={"i": size}
         )
 
     def spread(self, array: Node, i: int, j: int, const: Dim | int, size: Dim) -> Node:
@@ -47,7 +47,7 @@ class Case:
         return self.g.product(
             "ij",
             [(array, "i")],
-            constraints=[("eq", {"i": i, "j": j}, const)],
+            constraints=[delta({"i": i, "j": j}, const)],
             sizes={"i": size, "j": size},
         )
 
@@ -63,11 +63,11 @@ READS: dict[str, Callable[[Case], Node]] = {
     "A[1:, 0].copy()": lambda c: c.g.product(
         "i",
         [(c.A, "pq")],
-        constraints=[("eq", {"p": 1, "i": -1}, -1), ("eq", {"q": 1}, 0)],
+        constraints=[delta({"p": 1, "i": -1}, -1), delta({"q": 1})],
         sizes={"i": m - 1},
     ),
     "A[:, -1].copy()": lambda c: c.g.product(
-        "i", [(c.A, "iq")], constraints=[("eq", {"q": 1}, 1 - n)]
+        "i", [(c.A, "iq")], constraints=[delta({"q": 1}, 1 - n)]
     ),
     "x[1:] - x[:-1]": lambda c: c.g.add(
         c.read(c.x, {"i": 1}, 1, n - 1), c.g.scale(c.read(c.x, {"i": 1}, 0, n - 1), -1)
@@ -76,22 +76,22 @@ READS: dict[str, Callable[[Case], Node]] = {
         "",
         [(c.x, "p"), (c.y, "i")],
         coefficient=2,
-        constraints=[("eq", {"p": 1, "i": -1}, -1)],
+        constraints=[delta({"p": 1, "i": -1}, -1)],
     ),
     "A[row]": lambda c: c.g.product(
-        (E, "k"), [(c.A, "pk")], constraints=[("eq", c.gathered(), 0)]
+        (E, "k"), [(c.A, "pk")], constraints=[delta(c.gathered())]
     ),
     "(A[row] * U).sum(axis=1)": lambda c: c.g.product(
-        (E,), [(c.A, "pk"), (c.U, (E, "k"))], constraints=[("eq", c.gathered(), 0)]
+        (E,), [(c.A, "pk"), (c.U, (E, "k"))], constraints=[delta(c.gathered())]
     ),
     "np.tril(S)": lambda c: c.g.product(
-        "ij", [(c.S, "ij")], constraints=[("ge", {"i": 1, "j": -1}, 0)]
+        "ij", [(c.S, "ij")], constraints=[indicator({"i": 1, "j": -1})]
     ),
     "np.triu(S, 1)": lambda c: c.g.product(
-        "ij", [(c.S, "ij")], constraints=[("ge", {"i": -1, "j": 1}, -1)]
+        "ij", [(c.S, "ij")], constraints=[indicator({"i": -1, "j": 1}, -1)]
     ),
     "np.tril(S) @ x": lambda c: c.g.product(
-        "i", [(c.S, "ij"), (c.x, "j")], constraints=[("ge", {"i": 1, "j": -1}, 0)]
+        "i", [(c.S, "ij"), (c.x, "j")], constraints=[indicator({"i": 1, "j": -1})]
     ),
     "np.diag(x)": lambda c: c.spread(c.x, 1, -1, 0, n),
     "np.eye(n, dtype=dtype)": lambda c: c.g.unit([n]),
@@ -114,7 +114,7 @@ WRITES: dict[str, tuple[Callable[[Case], Node], tuple[str, ...]]] = {
         lambda c: c.g.product(
             "p",
             [(c.y, "i")],
-            constraints=[("eq", {"p": 1, "i": -1}, -1)],
+            constraints=[delta({"p": 1, "i": -1}, -1)],
             sizes={"p": n},
         ),
         ("out = np.zeros(n, dtype=dtype)", "out[1:] = y"),
@@ -156,7 +156,7 @@ WRITES: dict[str, tuple[Callable[[Case], Node], tuple[str, ...]]] = {
         lambda c: c.g.product(
             "pk",
             [(c.U, (E, "k"))],
-            constraints=[("eq", c.gathered(), 0)],
+            constraints=[delta(c.gathered())],
             sizes={"p": m},
         ),
         ("out = np.zeros((m, n), dtype=dtype)", "_add_at(out, row, U)"),
@@ -165,7 +165,7 @@ WRITES: dict[str, tuple[Callable[[Case], Node], tuple[str, ...]]] = {
         lambda c: c.g.product(
             "p",
             [(c.z, "i"), (c.h, "k")],
-            constraints=[("eq", {"p": 1, "i": -1, "k": -1}, 0)],
+            constraints=[delta({"p": 1, "i": -1, "k": -1})],
             sizes={"p": n},
         ),
         (
@@ -193,7 +193,7 @@ def test_a_convolution_reads_through_sliding_windows() -> None:
     node = case.g.product(
         "i",
         [(case.x, "p"), (case.h, "k")],
-        constraints=[("eq", {"p": 1, "i": -1, "k": -1}, 0)],
+        constraints=[delta({"p": 1, "i": -1, "k": -1})],
         sizes={"i": n - k + 1},
     )
     code = check(case.g, [node], SIZES)
@@ -207,8 +207,8 @@ def test_index_arrays_on_both_sides_meet_in_one_sum() -> None:
         "pq",
         [(case.w, (E,))],
         constraints=[
-            ("eq", case.gathered(), 0),
-            ("eq", {"q": 1, Lookup(case.row, (E,)): -1}, 0),
+            delta(case.gathered()),
+            delta({"q": 1, Lookup(case.row, (E,)): -1}),
         ],
         sizes={"p": m, "q": m},
     )
@@ -222,7 +222,7 @@ def test_a_condition_on_an_index_array_is_a_mask() -> None:
     node = case.g.product(
         "i",
         [(case.w, (E,))],
-        constraints=[("ge", {"i": 1, Lookup(case.row, (E,)): -1}, 0)],
+        constraints=[indicator({"i": 1, Lookup(case.row, (E,)): -1})],
         sizes={"i": m},
     )
     code = check(case.g, [node], SIZES)

@@ -7,7 +7,7 @@ import pytest
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Lookup, Node
+from tensorgen.ir.nodes import Lookup, Node, delta
 from tests.ir.verify import verify
 from tests.lower.support import arguments, as_text, check, execute
 
@@ -20,16 +20,14 @@ def entries(graph: Graph, part: Node) -> Node:
     return graph.product(
         ("e",),
         [(graph.input("x", [N]), ("p",))],
-        constraints=[("eq", {"p": 1, Lookup(part, ("e",)): -1}, 0)],  # type: ignore
+        constraints=[delta({"p": 1, Lookup(part, ("e",)): -1})],
     )
 
 
 def column(graph: Graph) -> Node:
     """Return `tri[e, 1]`."""
     tri = graph.input("tri", [M, 3], index=N)
-    return graph.product(
-        ("e",), [(tri, ("e", "a"))], constraints=[("eq", {"a": 1}, -1)]
-    )
+    return graph.product(("e",), [(tri, ("e", "a"))], constraints=[delta({"a": 1}, -1)])
 
 
 def later(graph: Graph) -> Node:
@@ -38,7 +36,7 @@ def later(graph: Graph) -> Node:
     return graph.product(
         ("e",),
         [(row, ("p",))],
-        constraints=[("eq", {"p": 1, "e": -1}, -1)],
+        constraints=[delta({"p": 1, "e": -1}, -1)],
         sizes={"e": M - 1},
     )
 
@@ -58,7 +56,7 @@ def test_the_adjoint_adds_at_a_part_of_an_index_array() -> None:
     found = graph.product(
         ("p",),
         [(graph.input("w", [M]), ("e",))],
-        constraints=[("eq", {"p": 1, Lookup(column(graph), ("e",)): -1}, 0)],  # type: ignore
+        constraints=[delta({"p": 1, Lookup(column(graph), ("e",)): -1})],
         sizes={"p": N},
     )
     code = check(graph, [found], SIZES)

@@ -10,7 +10,7 @@ import pytest
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Node, indicator
 from tests.lower.support import as_text, check, execute
 
 n, m, k = map(Dim.of, "nmk")
@@ -41,7 +41,7 @@ class Case:
         return self.g.product(
             out,
             factors or [(self.x, "j")],
-            constraints=[("ge", bound, const)],
+            constraints=[indicator(bound, const)],
             sizes={"i": size},
         )
 
@@ -92,7 +92,7 @@ def test_running_sums_of_running_sums_are_taken_one_by_one() -> None:
     node = case.g.product(
         "i",
         [(case.x, "j"), (case.y, "k")],
-        constraints=[("ge", {"i": 1, "j": -1}, 0), ("ge", {"j": 1, "k": -1}, 0)],
+        constraints=[indicator({"i": 1, "j": -1}), indicator({"j": 1, "k": -1})],
         sizes={"i": n},
     )
     code = check(case.g, [node], SIZES)

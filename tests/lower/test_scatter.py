@@ -9,7 +9,7 @@ import pytest
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Lookup, Node
+from tensorgen.ir.nodes import Lookup, Node, delta
 from tensorgen.operators.helpers import HELPERS
 from tests.lower.support import as_text, check
 
@@ -50,8 +50,8 @@ def test_the_helper_adds_like_add_at(dtype: str, kind: str) -> None:
 
 def scattered(c: Graph, what: str) -> Node:
     row, col = c.input("row", [e], index=n), c.input("col", [e], index=m)
-    at = ("eq", {"i": 1, Lookup(row, ("e",)): -1}, 0)  # type: ignore[arg-type]
-    too = ("eq", {"j": 1, Lookup(col, ("e",)): -1}, 0)  # type: ignore[arg-type]
+    at = delta({"i": 1, Lookup(row, ("e",)): -1})
+    too = delta({"j": 1, Lookup(col, ("e",)): -1})
     v, U = c.input("v", [e]), c.input("U", [e, k])
     sizes: dict[Any, Dim] = {"i": n}
     match what:

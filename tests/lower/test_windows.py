@@ -9,7 +9,7 @@ import pytest
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Node, delta
 from tests.lower.support import check
 
 n, m, k, b = map(Dim.of, "nmkb")
@@ -33,7 +33,7 @@ class Case:
         return self.g.product(
             "ij",
             [(self.x, "p")],
-            constraints=[("eq", {"p": -1, **terms}, const)],
+            constraints=[delta({"p": -1, **terms}, const)],
             sizes={"i": size, "j": k},
         )
 
@@ -41,7 +41,7 @@ class Case:
         return self.g.product(
             "ai",
             [(self.X, "ap"), (self.h, "j")],
-            constraints=[("eq", {"p": -1, "i": 1, "j": 1}, 0)],
+            constraints=[delta({"p": -1, "i": 1, "j": 1})],
             sizes={"i": n - k + 1},
         )
 
@@ -50,8 +50,8 @@ class Case:
             out,
             [(self.Y, "pq"), *factors],
             constraints=[
-                ("eq", {"p": -1, "i": 1, "u": 1}, 0),
-                ("eq", {"q": -1, "j": 1, "v": 1}, 0),
+                delta({"p": -1, "i": 1, "u": 1}),
+                delta({"q": -1, "j": 1, "v": 1}),
             ],
             sizes={"i": n - k + 1, "j": m - b + 1, "u": k, "v": b},
         )

@@ -9,7 +9,7 @@ import pytest
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Node, delta, indicator
 from tensorgen.operators.definite import (
     Sign,
     is_positive_definite,
@@ -40,7 +40,7 @@ class Case:
         self.square = g.map("pow", "", [(self.s, ""), (g.constant(2), "")])
 
     def diagonal(self, *factors: tuple[Node, str]) -> Node:
-        same = [("eq", {"i": 1, "j": -1}, 0)]
+        same = [delta({"i": 1, "j": -1})]
         return self.g.product("ij", factors, constraints=same, sizes={"i": N, "j": N})
 
     def total(self, *terms: Node) -> Node:
@@ -75,8 +75,8 @@ class Case:
                     "ij",
                     [(self.d, "i")],
                     constraints=[
-                        ("eq", {"i": 1, "j": -1}, 0),
-                        ("ge", {"i": 1}, -1),
+                        delta({"i": 1, "j": -1}),
+                        indicator({"i": 1}, -1),
                     ],
                     sizes={"j": N},
                 ),
@@ -104,7 +104,7 @@ class Case:
             "a sum of rows": (g.sum("ij", [(1, K, "ij"), (1, self.x, "j")]), NO),
             "one triangle": (
                 g.product(
-                    "ij", [(K, "ij")], constraints=[("ge", {"i": 1, "j": -1}, 0)]
+                    "ij", [(K, "ij")], constraints=[indicator({"i": 1, "j": -1})]
                 ),
                 NO,
             ),

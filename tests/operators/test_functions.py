@@ -10,6 +10,7 @@ import pytest
 import scipy.linalg
 
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import delta, indicator
 from tensorgen.operators.functions import FUNCTIONS, Function, Parameter
 from tensorgen.operators.functions.arithmetic import elementwise
 from tensorgen.operators.functions.array import Array
@@ -173,7 +174,7 @@ def _batched(name: str, *args: object) -> tuple[Any, Any]:
         one = bench.build.graph.product(
             ("i", "j"),
             [(bench.array("B").node, ("s", "i", "j"))],
-            constraints=[("eq", {"s": 1}, -k)],
+            constraints=[delta({"s": 1}, -k)],
         )
         parts.append(
             bench.value(function.build(bench.build, **{first: Array(one)}, **rest))
@@ -264,7 +265,7 @@ def test_a_mask_leaves_entries_out_of_a_reduction(
     bench = Bench()
     graph = bench.build.graph
     # Entries from 1 on, and of those the ones below one half.
-    weight = graph.product((0,), [], constraints=[("ge", {0: 1}, -1)], sizes={0: N})
+    weight = graph.product((0,), [], constraints=[indicator({0: 1}, -1)], sizes={0: N})
     half = Array(graph.constant(1))
     below = elementwise(bench.build, "less", [bench.array("v"), half])
     mask = Mask(Array(weight), below)

@@ -9,7 +9,7 @@ import pytest
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Lookup
+from tensorgen.ir.nodes import Lookup, delta
 from tensorgen.operators.calls import OPERATORS as CALLS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.helpers import HELPERS, NORM
@@ -39,17 +39,17 @@ def test_every_helper_is_used_by_a_row_or_by_lowering() -> None:
     used = {text.partition("(")[0] for text in templates if text.startswith("_")}
     graph = Graph()
     x, row = graph.input("x", ["n", "k"]), graph.input("row", ["n"], index=Dim.of("m"))
-    entry = Lookup(row, ("n",))  # type: ignore[arg-type]
+    entry = Lookup(row, ("n",))
     sums = graph.product(
         "mk",
         [(x, "nk")],
-        constraints=[("eq", {"m": 1, entry: -1}, 0)],
+        constraints=[delta({"m": 1, entry: -1})],
         sizes={"m": Dim.of("m")},
     )
     spread = graph.product(
         "p",
         [(x, "nk")],
-        constraints=[("eq", {"p": 1, "n": -1, "k": -1}, 0)],
+        constraints=[delta({"p": 1, "n": -1, "k": -1})],
         sizes={"p": Dim.of("n") + Dim.of("k") - 1},
     )
     K = graph.input("K", ["n", "n"], ["spd"])

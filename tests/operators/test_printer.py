@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Lookup, Node
+from tensorgen.ir.nodes import Lookup, Node, delta, indicator
 from tensorgen.operators.printer import dump, equation, equations, formula
 
 n, m = Dim.of("n"), Dim.of("m")
@@ -47,29 +47,29 @@ def test_letters_avoid_the_names_of_inputs_and_dims() -> None:
 
 def test_a_slice_stands_in_the_subscript() -> None:
     e = Example()
-    shift = ("eq", {"p": 1, "i": -1}, -1)
+    shift = delta({"p": 1, "i": -1}, -1)
     tail = e.graph.product("i", [(e.x, "p")], constraints=[shift], sizes={"i": n - 1})
     assert formula(tail) == "x[i + 1]"
-    last = e.graph.product([], [(e.x, "p")], constraints=[("eq", {"p": 1}, 1 - n)])
+    last = e.graph.product([], [(e.x, "p")], constraints=[delta({"p": 1}, 1 - n)])
     assert formula(last) == "x[n - 1]"
-    flip = ("eq", {"p": 1, "i": 1}, 1 - n)
+    flip = delta({"p": 1, "i": 1}, 1 - n)
     turned = e.graph.product("i", [(e.x, "p")], constraints=[flip], sizes={"i": n})
     assert formula(turned) == "x[n - i - 1]"
 
 
 def test_deltas_and_indicators_stand_behind_what_they_select() -> None:
     e = Example()
-    equal = ("eq", {"i": 1, "j": -1}, 0)
+    equal = delta({"i": 1, "j": -1})
     diagonal = e.graph.product("ij", [(e.x, "i")], constraints=[equal], sizes={"j": n})
     assert formula(diagonal) == "x[i] * delta[i, j]"
     for form, text in (
         ({"j": 1, "i": -1}, "[i <= j]"),
         ({"i": 1, "j": -1}, "[j <= i]"),
     ):
-        node = e.graph.product("ij", [(e.A, "ij")], constraints=[("ge", form, 0)])
+        node = e.graph.product("ij", [(e.A, "ij")], constraints=[indicator(form)])
         assert formula(node) == f"A[i, j] * {text}"
     strict = e.graph.product(
-        "ij", [(e.A, "ij")], constraints=[("ge", {"j": 1, "i": -1}, -1)]
+        "ij", [(e.A, "ij")], constraints=[indicator({"j": 1, "i": -1}, -1)]
     )
     assert formula(strict) == "A[i, j] * [i < j]"
     assert formula(e.graph.unit((n,))) == "delta[i, j]"
@@ -79,7 +79,7 @@ def test_a_lookup_is_a_subscript_or_a_delta() -> None:
     e = Example()
     row = e.graph.input("row", (m,), index=n)
     entry, place = 0, 1
-    at_row = ("eq", {place: 1, Lookup(row, (entry,)): -1}, 0)
+    at_row = delta({place: 1, Lookup(row, (entry,)): -1})
     gather = e.graph.product([entry], [(e.x, [place])], constraints=[at_row])
     assert formula(gather) == "x[row[i]]"
     scatter = e.graph.product(
@@ -87,9 +87,9 @@ def test_a_lookup_is_a_subscript_or_a_delta() -> None:
     )
     assert formula(scatter) == "sum_j y[j] * delta[i, row[j]]"
     # A part of an index array: its entries from the second on.
-    shift = ("eq", {"p": 1, "i": -1}, -1)
+    shift = delta({"p": 1, "i": -1}, -1)
     tail = e.graph.product("i", [(row, "p")], constraints=[shift], sizes={"i": m - 1})
-    at_tail = ("eq", {place: 1, Lookup(tail, (entry,)): -1}, 0)
+    at_tail = delta({place: 1, Lookup(tail, (entry,)): -1})
     later = e.graph.product([entry], [(e.x, [place])], constraints=[at_tail])
     assert formula(later) == "x[row[i + 1]]"
 
@@ -97,7 +97,7 @@ def test_a_lookup_is_a_subscript_or_a_delta() -> None:
 def test_labels_that_fix_each_other_by_lookups_keep_a_delta() -> None:
     e = Example()
     col, y = e.graph.input("col", (m,), index=m), e.y
-    each_other = [("eq", {a: 1, Lookup(col, (b,)): -1}, 0) for a, b in ((0, 1), (1, 0))]
+    each_other = [delta({a: 1, Lookup(col, (b,)): -1}) for a, b in ((0, 1), (1, 0))]
     pairs = e.graph.product([], [(y, [0]), (y, [1])], constraints=each_other)
     assert formula(pairs) == "sum_i y[col[i]] * y[i] * delta[i, col[col[i]]]"
 

@@ -8,7 +8,7 @@ import pytest
 
 import tensorgen
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call
+from tensorgen.ir.nodes import Call, indicator
 from tensorgen.operators.calls import apply
 
 Array = Any
@@ -146,7 +146,7 @@ def test_a_mask_of_two_conditions_is_no_triangle() -> None:
     mask = graph.product(
         "ij",
         [],
-        constraints=[("ge", {"i": 1, "j": -1}, 0), ("ge", {"j": 1, "i": -1}, 2)],
+        constraints=[indicator({"i": 1, "j": -1}), indicator({"j": 1, "i": -1}, 2)],
         sizes={"i": z.dims[0], "j": z.dims[0]},
     )
     infinity = graph.scale(graph.named_constant("inf"), -1)

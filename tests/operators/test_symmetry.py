@@ -7,7 +7,7 @@ import pytest
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Node, delta, indicator
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.symmetry import Symmetry, is_even, is_symmetric
@@ -40,13 +40,13 @@ class Case:
     def nodes(self) -> dict[str, tuple[Node, tuple[int, int], int | None]]:
         g, last = self.g, (0, 1)
         lower = g.product(
-            "ij", [(self.D, "ij")], constraints=[("ge", {"i": 1, "j": -1}, 0)]
+            "ij", [(self.D, "ij")], constraints=[indicator({"i": 1, "j": -1})]
         )
         diagonal = g.product(
-            "ij", [(self.x, "i")], constraints=[("eq", {"i": 1, "j": -1}, 0)]
+            "ij", [(self.x, "i")], constraints=[delta({"i": 1, "j": -1})]
         )
         shifted = g.product(
-            "ij", [(self.x, "i")], constraints=[("eq", {"i": 1, "j": -1}, 1)]
+            "ij", [(self.x, "i")], constraints=[delta({"i": 1, "j": -1}, 1)]
         )
         return {
             "a difference": (self.d, (0, 2), -1),

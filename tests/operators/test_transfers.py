@@ -11,7 +11,7 @@ import pytest
 from tensorgen.calculus.derive import jacobian, jvp, vjp
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node, topological
+from tensorgen.ir.nodes import Call, Node, delta, topological
 from tensorgen.operators.calls import OPERATORS, apply
 from tensorgen.operators.matrix_functions import cholesky
 from tensorgen.operators.reference import FUNCTIONS
@@ -159,7 +159,7 @@ def test_a_unit_matrix_splits_into_units() -> None:
     diagonal = graph.product(
         (0, 1),
         [(graph.input("d", [Dim.of(6)]), (0,))],
-        constraints=[("eq", {0: 1, 1: -1}, 0)],
+        constraints=[delta({0: 1, 1: -1})],
         sizes={1: Dim.of(6)},
     )
     two, three = Dim.of(2), Dim.of(3)
@@ -205,7 +205,7 @@ def test_a_padded_array_is_reshaped_as_it_is() -> None:
     padded = graph.product(
         "i",
         [(short, "k")],
-        constraints=[("eq", {"i": 1, "k": -1}, 0)],
+        constraints=[delta({"i": 1, "k": -1})],
         sizes={"i": Dim.of(6)},
     )
     found = reshape(graph, padded, (Dim.of(2), Dim.of(3)))

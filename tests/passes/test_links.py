@@ -12,7 +12,7 @@ import tensorgen
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Input, Lookup, Node, Product, topological
+from tensorgen.ir.nodes import Input, Lookup, Node, Product, delta, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes import search_trees
 from tensorgen.passes.cost import CostModel
@@ -40,7 +40,7 @@ class Mesh:
 
     def at(self, label: str, place: str) -> Any:
         names: Any = ("q", place)
-        return ("eq", {label: 1, Lookup(self.dof, names): -1}, 0)
+        return delta({label: 1, Lookup(self.dof, names): -1})
 
     def nodes(self) -> dict[str, Node]:
         g, sizes = self.g, {"i": N, "j": N, "q": E, "r": A, "s": A}
@@ -143,8 +143,8 @@ def test_no_matrix_of_zeros_is_filled(hints: dict[str, int]) -> None:
         "ic",
         [(w, "qr"), (x, "jc")],
         constraints=[
-            ("eq", {"i": 1, Lookup(dof, names): -1}, 0),
-            ("eq", {"j": 1, Lookup(row, first): -1}, 0),
+            delta({"i": 1, Lookup(dof, names): -1}),
+            delta({"j": 1, Lookup(row, first): -1}),
         ],
         sizes={"i": N, "j": N, "c": A, "q": E, "r": A},
     )

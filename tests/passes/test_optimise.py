@@ -10,7 +10,7 @@ from tensorgen.calculus.derive import hessian, vjp
 from tensorgen.calculus.requests import MODES, Mode, Request, hessians, jacobians
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Node, Product, Sum, is_zero, topological
+from tensorgen.ir.nodes import Map, Node, Product, Sum, indicator, is_zero, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Context
@@ -196,7 +196,7 @@ def test_a_sum_of_outer_products_is_contracted_term_by_term() -> None:
     graph = Graph()
     X = graph.input("X", ["n", "p"])
     S, e = graph.input("S", ["n", "n"]), graph.input("e", ["n"])
-    later = [("ge", {"l": 1, "k": -1}, 0)]
+    later = [indicator({"l": 1, "k": -1})]
     means = graph.product("kj", [(S, "kl"), (X, "lj")], constraints=later)
     outer = graph.product("klj", [(S, "kl"), (X, "lj")], constraints=later)
     centred = graph.sum(

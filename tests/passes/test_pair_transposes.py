@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Product, Sum, topological
+from tensorgen.ir.nodes import Node, Product, Sum, delta, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes.context import Context
 from tensorgen.passes.pair_transposes import pair_transposes
@@ -111,8 +111,8 @@ def test_blocks_of_axes_are_exchanged(graph: Graph) -> None:
 
 def test_sparse_terms_and_unlike_numbers_stay(graph: Graph) -> None:
     a, _, _, A, _ = operands(graph)
-    band = [("eq", {"i": 1, "j": -1}, 1)]
-    mirror = [("eq", {"i": -1, "j": 1}, 1)]
+    band = [delta({"i": 1, "j": -1}, 1)]
+    mirror = [delta({"i": -1, "j": 1}, 1)]
     sparse = graph.add(
         graph.product("ij", [(a, "i")], constraints=band, sizes={"j": a.dims[0]}),
         graph.product("ij", [(a, "j")], constraints=mirror, sizes={"i": a.dims[0]}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Lookup, Node, Product, topological
+from tensorgen.ir.nodes import Lookup, Node, Product, delta, indicator, topological
 from tensorgen.passes.cost import SCATTER, CostModel
 from tensorgen.passes.order_contractions import order_contractions
 
@@ -17,7 +17,7 @@ def test_a_running_sum_costs_what_one_walk_costs() -> None:
     x, y = g.input("x", [n]), g.input("y", [n])
     plain = g.einsum("i,i->", x, y)
     running = g.product(
-        "", [(x, "i"), (y, "j")], constraints=[("ge", {"i": 1, "j": -1}, 0)]
+        "", [(x, "i"), (y, "j")], constraints=[indicator({"i": 1, "j": -1})]
     )
     assert COST.work(running) < 3 * COST.work(plain)
 
@@ -26,7 +26,7 @@ def test_a_delta_costs_no_more_than_what_it_reads() -> None:
     g = Graph()
     x, y = g.input("x", [n + 1]), g.input("y", [n])
     shifted = g.product(
-        "", [(x, "p"), (y, "i")], constraints=[("eq", {"i": 1, "p": -1}, 1)]
+        "", [(x, "p"), (y, "i")], constraints=[delta({"i": 1, "p": -1}, 1)]
     )
     assert COST.work(shifted) < 3 * COST.work(g.einsum("i,i->", y, y))
 
@@ -34,9 +34,9 @@ def test_a_delta_costs_no_more_than_what_it_reads() -> None:
 def test_scattering_costs_by_entry_and_more_than_adding() -> None:
     g = Graph()
     row, v = g.input("row", [n], index=m), g.input("v", [n])
-    at = {"i": 1, Lookup(row, ("e",)): -1}  # type: ignore[arg-type]
-    ones = g.product("i", [], constraints=[("eq", at, 0)], sizes={"e": n, "i": m})
-    sums = g.product("i", [(v, "e")], constraints=[("eq", at, 0)], sizes={"i": m})
+    at = {"i": 1, Lookup(row, ("e",)): -1}
+    ones = g.product("i", [], constraints=[delta(at)], sizes={"e": n, "i": m})
+    sums = g.product("i", [(v, "e")], constraints=[delta(at)], sizes={"i": m})
     for node in (ones, sums):
         assert 1000 * SCATTER < COST.work(node) < 3000 * SCATTER
 
@@ -51,7 +51,7 @@ def test_factors_tied_through_an_axis_are_multiplied_entry_by_entry() -> None:
     node = g.product(
         "ij",
         [(array, f"{label}j") for array, label in zip(names, "pqr", strict=True)],
-        constraints=[("eq", {"i": 1, x: -1}, -1 - k) for k, x in enumerate("pqr")],
+        constraints=[delta({"i": 1, x: -1}, -1 - k) for k, x in enumerate("pqr")],
         sizes={"i": n},
     )
     (ordered,) = order_contractions(g, [node], COST)

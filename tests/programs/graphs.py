@@ -11,7 +11,7 @@ import numpy as np
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Constraint, Kind, Node, affine
 from tensorgen.operators import calls
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
@@ -95,9 +95,10 @@ class RandomGraph:
         constraints = []
         if len(known) > 1 and self.random.random() < 0.35:
             a, b = self.random.sample(list(known), 2)
-            kind = self.random.choice(("eq", "eq", "ge"))
+            kinds: tuple[Kind, ...] = ("eq", "eq", "ge")
+            kind = self.random.choice(kinds)
             shift = self.random.choice((0, 0, 1, -1))
-            constraints.append((kind, {a: 1, b: -1}, shift))
+            constraints.append(Constraint(kind, affine([(a, 1), (b, -1)], shift)))
         scale = self.random.choice((1, 1, -1, 2))
         return self.graph.product(
             out, factors, coefficient=scale, constraints=constraints, sizes=known

@@ -11,6 +11,7 @@ import pytest
 import tensorgen
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import delta
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.structure.table import STRUCTURES, in_order
 from tensorgen.structure.toeplitz import Distance, drift, first
@@ -198,7 +199,7 @@ def test_a_label_that_may_leave_its_range_keeps_its_place(
     rows, columns = graph.iota(n + reach), graph.iota(n)
     distance = graph.sum("sa", [(1, rows, "s"), (-1, columns, "a")])
     kernel = graph.map("cos", "sa", [(distance, "sa")])
-    given = [("eq", {"s": 1, "b": -1}, Dim.of(-1))]
+    given = [delta({"s": 1, "b": -1}, Dim.of(-1))]
     node = graph.product("ab", [(kernel, "sa")], constraints=given, sizes={"b": n})
     assert drift(node, (1, 1)) == known
 

@@ -11,15 +11,14 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
-from typing import Any, Literal
+from typing import Literal
 
 from tensorgen.ir.dims import ONE, Dim, tuple_text
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Constraint, Node, delta
 
 Label = Hashable
 Place = str | tuple[str, int]
-Constraint = tuple[str, Mapping[Any, int], Dim | int]
 Shape = tuple[Dim, ...]
 
 
@@ -184,7 +183,7 @@ def squeeze_axes(build: Build, x: Array, axes: Sequence[int]) -> Array:
         build,
         kept,
         [(x, range(x.order))],
-        constraints=[("eq", {axis: 1}, 0) for axis in axes],
+        constraints=[delta({axis: 1}) for axis in axes],
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tensorgen.ir.dims import Dim, tuple_text
+from tensorgen.ir.nodes import delta, indicator
 from tensorgen.operators import matrix_functions
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import matmul, times, total
@@ -87,7 +88,7 @@ def cross(build: Build, a: Array, b: Array) -> Array:
                 build,
                 (*range(len(lead)), "out"),
                 [(a, (*x, "p")), (b, (*y, "q"))],
-                constraints=[("eq", {label: 1}, -n) for label, n in at.items()],
+                constraints=[delta({label: 1}, -n) for label, n in at.items()],
                 sizes={**by_axis(lead), "out": three},
             )
             terms.append((sign, term))
@@ -157,7 +158,7 @@ def diagonal(
     labels: list[Label] = list(range(A.order))
     kept = [axis for axis in range(A.order) if axis not in (first, second)]
     constraints = [
-        ("eq", {axis: 1, "out": -1}, -shift)
+        delta({axis: 1, "out": -1}, -shift)
         for axis, shift in ((first, down), (second, right))
     ]
     return product(
@@ -193,7 +194,7 @@ def diag(build: Build, v: Array, k: int = 0) -> Array:
         build,
         (0, 1),
         [(v, ("p",))],
-        constraints=[("eq", {axis: 1, "p": -1}, -shift) for axis, shift in shifts],
+        constraints=[delta({axis: 1, "p": -1}, -shift) for axis, shift in shifts],
         sizes={0: size, 1: size},
     )
 
@@ -213,7 +214,7 @@ def _triangle(build: Build, A: Array, name: str, sign: int, k: int) -> Array:
         raise Misuse(f"'{name}' needs a matrix", [("A", tuple_text(A.shape))])
     axes = range(A.order)
     form = {A.order - 2: sign, A.order - 1: -sign}
-    return product(build, axes, [(A, axes)], constraints=[("ge", form, sign * k)])
+    return product(build, axes, [(A, axes)], constraints=[indicator(form, sign * k)])
 
 
 def transpose(build: Build, A: Array, axes: Axis = None) -> Array:

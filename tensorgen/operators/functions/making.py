@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.dims import Dim, tuple_text
+from tensorgen.ir.nodes import delta
 from tensorgen.operators.functions.arithmetic import total
 from tensorgen.operators.functions.array import (
     OLD,
@@ -34,7 +35,7 @@ from tensorgen.operators.reshape import reshape as reshaped
 def eye(build: Build, n: Dim, m: Dim | None = None) -> Array:
     """Ones on the diagonal."""
     columns = n if m is None else m
-    constraints = [("eq", {0: 1, 1: -1}, 0)]
+    constraints = [delta({0: 1, 1: -1})]
     return product(build, (0, 1), [], constraints=constraints, sizes={0: n, 1: columns})
 
 
@@ -127,7 +128,7 @@ def flip(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -> A
     constraints = []
     for a in normal_axes(axis, x.order):
         labels[a] = ("old", a)
-        constraints.append(("eq", {("old", a): 1, a: 1}, 1 - x.shape[a]))
+        constraints.append(delta({("old", a): 1, a: 1}, 1 - x.shape[a]))
     return product(
         build,
         range(x.order),
@@ -149,7 +150,7 @@ def roll(build: Build, x: Array, shift: int, axis: int | None = None) -> Array:
     build.require(abs(shift), length, f"'roll' by {shift}", "x")
     round_trip = length if shift > 0 else -length
     parts = [
-        replaced(build, x, along, ("eq", {OLD: 1, along: -1}, shift - turn), length)
+        replaced(build, x, along, delta({OLD: 1, along: -1}, shift - turn), length)
         for turn in (Dim(), round_trip)
     ]
     return total(build, [(1, part) for part in (parts if shift else parts[:1])])
@@ -165,7 +166,7 @@ def concatenate(build: Build, arrays: Sequence[Array], axis: int = 0) -> Array:
     start = Dim()
     terms = []
     for x in arrays:
-        part = replaced(build, x, along, ("eq", {OLD: 1, along: -1}, start), whole)
+        part = replaced(build, x, along, delta({OLD: 1, along: -1}, start), whole)
         terms.append((1, part))
         start = start + x.shape[along]
     return total(build, terms)
@@ -209,7 +210,7 @@ def stack(build: Build, arrays: Sequence[Array], axis: int = 0) -> Array:
             build,
             range(order),
             [(x, kept)],
-            constraints=[("eq", {along: 1}, -k)],
+            constraints=[delta({along: 1}, -k)],
             sizes={along: Dim.of(len(arrays))},
         )
         terms.append((1, term))

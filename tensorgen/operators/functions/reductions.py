@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf, isinf
 
+from tensorgen.ir.nodes import indicator
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
@@ -214,4 +215,4 @@ def cumsum(build: Build, x: Array, axis: int | None = None) -> Array:
     if axis is None and x.order != 1:
         raise Misuse("cumsum of more than one axis needs axis=", [("x", "")])
     along = normal_axis(axis or 0, x.order)
-    return replaced(build, x, along, ("ge", {along: 1, OLD: -1}, 0), x.shape[along])
+    return replaced(build, x, along, indicator({along: 1, OLD: -1}), x.shape[along])

@@ -183,8 +183,7 @@ def _built(
     powers = _signs_joined(graph, powers)
     refs = [*(_power(graph, ref, e) for ref, e in powers.items()), *more]
     labels = tuple(sorted({*like.sizes, *(x for ref in refs for x in ref.labels)}))
-    constraints = [(c.kind, dict(c.form.terms), c.form.const) for c in like.constraints]
-    node = graph.product(labels, refs, constraints=constraints, sizes=like.sizes)
+    node = graph.product(labels, refs, constraints=like.constraints, sizes=like.sizes)
     return Term(coefficient, node, labels)
 
 

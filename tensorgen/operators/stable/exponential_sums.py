@@ -14,11 +14,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Lookup, Map, Product, Ref, Sum, constant_value
+from tensorgen.ir.nodes import (
+    Call,
+    Constraint,
+    Lookup,
+    Map,
+    Product,
+    Ref,
+    Sum,
+    constant_value,
+)
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
@@ -35,8 +44,6 @@ from tensorgen.operators.stable.match import (
     joined,
     renamed_call,
 )
-
-Constraint = tuple[str, dict[Any, int], Dim]
 
 
 @dataclass(frozen=True)
@@ -191,12 +198,9 @@ class _Reader:
             names[node.order + k] = self.free
             sizes[self.free] = dim
             self.free += 1
-        constraints = []
-        for kind, form in node.constraints:
-            form = form.renamed(names.__getitem__)
-            constraints.append((kind, dict(form.terms), form.const))
+        constraints = tuple(c.renamed(names.__getitem__) for c in node.constraints)
         dims = {names[k]: dim for k, dim in enumerate(node.sizes)}
-        found = [Summand(node.coefficient, (), (), tuple(constraints), sizes, dims)]
+        found = [Summand(node.coefficient, (), (), constraints, sizes, dims)]
         for inner, axes in node.factors:
             factor = Ref(inner, tuple(names[a] for a in axes))
             parts = self.read(factor)
@@ -237,7 +241,8 @@ def log_of_positive(graph: Graph, parts: Sequence[Summand]) -> Ref | None:
 
 
 def _is_positive(s: Summand) -> bool:
-    looked_up = any(isinstance(a, Lookup) for _, form, _ in s.constraints for a in form)
+    atoms = (atom for c in s.constraints for atom, _ in c.form.terms)
+    looked_up = any(isinstance(atom, Lookup) for atom in atoms)
     maps = [w.node.function for w in s.weights if isinstance(w.node, Map)]
     vanishes = any(ELEMENTWISE[f].has("vanishes") for f in maps)
     weights = [sign(w.node) for w in s.numbers]
@@ -299,7 +304,7 @@ def _log_of_term(graph: Graph, s: Summand) -> Ref:
 def _without_idle_labels(graph: Graph, s: Summand) -> Summand:
     """A sum over labels that nothing has is that many times what is summed."""
     used = {x for ref in (*s.weights, *_values(s)) for x in ref.labels}
-    used.update(x for _, form, _ in s.constraints for x in form)
+    used.update(x for c in s.constraints for x in c.form.labels)
     counts = tuple(Ref(graph.size(d), ()) for x, d in s.sizes.items() if x not in used)
     sizes = {x: dim for x, dim in s.sizes.items() if x in used}
     dims = {x: dim for x, dim in s.dims.items() if x in sizes or x not in s.sizes}
@@ -319,7 +324,7 @@ def _mask(graph: Graph, s: Summand) -> Ref:
     for node, axes in s.weights:
         sizes.update(zip(axes, node.dims, strict=True))
     used = {x for w in s.conditions for x in w.labels}
-    used.update(x for _, form, _ in s.constraints for x in form)
+    used.update(x for c in s.constraints for x in c.form.labels)
     labels = sorted(used)
     mask = graph.product(
         labels,
@@ -371,7 +376,7 @@ def _top(graph: Graph, s: Summand) -> Ref:
     unsure = [w for w in s.numbers if sign(w.node) != Sign.POSITIVE]
     # A matrix of exponents for each row of weights would cost more than the sum.
     counts = not _is_too_wide(s)
-    atoms = (atom for _, form, _ in s.constraints for atom in form)
+    atoms = (atom for c in s.constraints for atom, _ in c.form.terms)
     if counts and not any(isinstance(atom, Lookup) for atom in atoms):
         exponent = selected(graph, s, exponent)
     if counts and unsure:

@@ -24,7 +24,6 @@ from tensorgen.ir.nodes import (
     Ref,
     Sum,
     constant_value,
-    triples,
 )
 from tensorgen.operators.calls import kept_axes, over
 from tensorgen.operators.definite import Sign, sign
@@ -261,7 +260,7 @@ def _in_product(graph: Graph, ref: Ref, t: Ref, mask: Ref | None) -> Ref | None:
             labels,
             [*factors[:k], found, *factors[k + 1 :]],
             coefficient=node.coefficient,
-            constraints=triples(kept),
+            constraints=kept,
             sizes={**sizes, **dict(zip(t.labels, t.node.dims, strict=True))},
         )
         return Ref(whole, labels)
@@ -311,7 +310,7 @@ def _joint(
         return mask
     labels = sorted({x for c in ranges for x in c.form.labels})
     dims = {x: sizes[x] for x in labels}
-    node = graph.product(labels, [], constraints=triples(ranges), sizes=dims)
+    node = graph.product(labels, [], constraints=ranges, sizes=dims)
     joint = Ref(node, tuple(labels))
     return joint if mask is None else apply(graph, "logical_and", mask, joint)
 

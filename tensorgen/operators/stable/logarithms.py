@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from tensorgen.ir.constraints import is_light
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Product, Ref, Sum, constant_value, triples
+from tensorgen.ir.nodes import Call, Product, Ref, Sum, constant_value
 from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.scalar import apply, times, total
@@ -185,7 +185,7 @@ def _of_entries(graph: Graph, x: Ref) -> Ref | None:
         entries = graph.product(
             range(node.order),
             [(part.node, [axes[a] for a in part.labels])],
-            constraints=triples(node.constraints),
+            constraints=node.constraints,
             sizes=dict(enumerate(node.sizes)),
         )
         parts.append((coefficient, Ref(entries, x.labels)))
