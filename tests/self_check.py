@@ -11,6 +11,7 @@ import argparse
 import multiprocessing
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -19,11 +20,15 @@ from typing import Any
 from tensorgen import pipeline
 from tensorgen.check import Report, check
 from tensorgen.errors import Source
-from tests.programs.structured import structured_program
+from tests.programs.structured import StructuredProgram, structured_program
+from tests.programs.tree import RandomProgram
 from tests.random_programs import program
 
 RESULTS = Path("benchmarks/results/self_check.txt")
-MAKERS = {"whole language": program, "structured": structured_program}
+MAKERS: dict[str, Callable[[int], RandomProgram | StructuredProgram]] = {
+    "whole language": program,
+    "structured": structured_program,
+}
 COLUMNS = ("programs", "exactly", "floating", "not at all", "time of the check")
 
 
