@@ -12,6 +12,9 @@ SEEDS ?= 0:10000
 # Seeds of the hostile specs that `make fuzz-specs` makes, START:STOP.
 SPECS ?= 0:60000
 
+# Seeds of the random programs of which `make self-check` counts functions, START:STOP.
+CHECKED ?= 0:200
+
 # Threads that wait for a busy core disturb a benchmark more than they help.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 	XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
@@ -81,6 +84,10 @@ torture: $(DEV)  ## kill, interrupt and starve runs that write files, at every m
 
 accuracy: $(DEV)  ## values and derivatives against mpmath at every size; keeps the table
 	$(BIN)/python -m tests.accuracy
+
+.PHONY: self-check
+self-check: $(DEV)  ## how much of random programs is checked when they are made; keeps it
+	$(BIN)/python -m tests.self_check --seeds $(CHECKED)
 
 fuzz-extremes: $(DEV)  ## naive texts at extreme points against many digits, SEEDS=START:STOP
 	$(BIN)/python -m tests.fuzz_extremes --seeds $(SEEDS)

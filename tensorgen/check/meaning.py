@@ -240,4 +240,4 @@ class Meaning:
         return self._template(text, args, _shape=self.lengths(node.dims))
 
 
-__all__ = ["Meaning", "TooLarge"]
+__all__ = ["MOST_ENTRIES", "Meaning", "TooLarge"]

@@ -32,17 +32,19 @@ def some_sizes(
     """
     rng = random.Random(f"sizes {seed}")
     bounds, least = list(bounds), list(least)
+    # The smaller they are, the more likely nothing is too large, and roots have values.
+    most = 3 if seed < 4 else 2 if seed < 6 else 1
     made = [dim for dim in bounds if dim.constant is None]
     # Triangles of a mesh have three corners, which must not lie in one line.
     more = {s: 3 for dim in least for s in dim.symbols}
     for attempt in range(TRIES):
         is_wide = seed % 2 == 0 and attempt < TRIES // 2
         if is_wide:
-            some = [*range(2, 5 + attempt // 20)] * len(symbols)
+            some = [*range(2, 2 + most + attempt // 20)] * len(symbols)
             chosen = some[: len(symbols)] if attempt < 20 else some
             numbers = rng.sample(chosen, len(symbols))
         else:
-            high = 3 + attempt // 20
+            high = most + attempt // 20
             numbers = [rng.randint(1, high) for _ in symbols]
         sizes = dict(zip(symbols, numbers, strict=True))
         sizes = {s: size + more.get(s, 0) for s, size in sizes.items()}

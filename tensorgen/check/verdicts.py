@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.arrays.printer import Printer
-from tensorgen.check.meaning import Meaning, TooLarge
+from tensorgen.check.meaning import MOST_ENTRIES, Meaning, TooLarge
 from tensorgen.check.methods import Methods
 from tensorgen.check.points import Point, points
 from tensorgen.emit.model import Body, Holder, Parameter
@@ -33,11 +33,12 @@ from tensorgen.structure.classes import StructuredClass
 Array = Any
 AGREEMENTS = 2
 """Points at which an exact comparison must agree."""
-EXACT_POINTS = 12
+EXACT_POINTS = 10
 """Points that are tried: at some, roots and quotients have no value."""
 REAL_POINTS = 120
 CONCLUSIVE = 6
 """Points that are tried with floating-point numbers, and those that have values."""
+TOO_LARGE = f"an array of more than {MOST_ENTRIES:,} entries at small sizes"
 TOLERANCE = 1e-6
 """How far floating-point numbers may differ, relative to the largest."""
 
@@ -65,7 +66,7 @@ class Claim:
 
 @dataclass
 class Report:
-    """What was found, by the names of functions."""
+    """What was found, by the names of functions; `unchecked` also says why."""
 
     exact: list[str] = field(default_factory=list)
     floating: list[str] = field(default_factory=list)
@@ -103,9 +104,9 @@ def check(
             elif judge.is_close(claim):
                 report.floating.append(name)
             else:
-                report.unchecked[name] = "it has no value at random points"
+                report.unchecked[name] = "no value at random points"
         except TooLarge:
-            report.unchecked[name] = "it is too large at small sizes"
+            report.unchecked[name] = TOO_LARGE
         except (InternalError, SpecError):
             raise
         except Exception as error:
@@ -139,8 +140,13 @@ class _Judge:
         """Whether the two are equal modulo the prime."""
         inside: list[Point] = []
         outside: list[bool] = []
+        larger = 0
         for point in islice(self.points[False], EXACT_POINTS):
-            found = self.agrees(claim, point, _equal)
+            try:
+                found = self.agrees(claim, point, _equal)
+            except TooLarge:
+                larger += 1
+                continue
             if point.field.outside:
                 outside += [] if found is None else [found]
                 continue
@@ -149,6 +155,8 @@ class _Judge:
             inside += [point] * (found is True)
             if len(inside) >= AGREEMENTS and any(x.is_wide for x in inside):
                 return True
+        if larger and not inside and not outside:
+            raise TooLarge
         # Some roots have no value anywhere; those that are made up agree even so.
         return len(outside) >= AGREEMENTS and all(outside)
 
