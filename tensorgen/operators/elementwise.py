@@ -6,8 +6,6 @@ table that do not cancel (`sigmoid' = sigmoid(x) * sigmoid(-x)`, never `s * (1 -
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tensorgen.operators import kinks
 from tensorgen.operators.table import Elementwise as Row
 
@@ -318,14 +316,7 @@ _ROWS = (
     ),
 )
 
-_SPECIAL = "scipy.special"
-
-ELEMENTWISE: dict[str, Row] = {
-    row.name: replace(
-        row, requires=_SPECIAL if row.numpy.startswith("special.") else ""
-    )
-    for row in _ROWS
-}
+ELEMENTWISE: dict[str, Row] = {row.name: row for row in _ROWS}
 
 # Spellings of the language that are other rows.
 ALIASES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan"}

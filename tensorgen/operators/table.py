@@ -56,7 +56,6 @@ class Elementwise:
     extreme: tuple[float, ...] = ()
     boolean: bool = False
     safe: tuple[int, int] | None = None  # (argument, a number where all is finite)
-    requires: str = ""  # a module imported lazily, e.g. scipy.special
     expand: str = ""
     traits: str = ""
     spelled: str = ""
@@ -68,6 +67,11 @@ class Elementwise:
     def has(self, trait: Trait) -> bool:
         """Whether the function is known to have a trait."""
         return trait in self.traits.split()
+
+    @property
+    def requires(self) -> str:
+        """The module that is imported where the function is used, if any."""
+        return "scipy.special" if self.numpy.startswith("special.") else ""
 
     @property
     def arity(self) -> int:

@@ -99,13 +99,18 @@ def cut_by_error(source: Source, start: int, at: int) -> Diagnostic | None:
 def _cut(source: Source, at: int, whole: Span, start: int) -> Diagnostic:
     sign = source.text[at : at + 1]
     why = ", which starts a comment" if sign == "#" else ""
-    lines = ["      " + line for line in _block_form(source.text, start)]
     return Diagnostic(
         f"inside {{...}}, YAML cuts this expression at '{sign}'{why}",
         Span(source, at, at + 1),
         ((whole, ""),),
-        "\n".join(["quote it, or use the block form, which needs no quotes:", *lines]),
+        quoted_or(_block_form(source.text, start)),
     )
+
+
+def quoted_or(block: list[str]) -> str:
+    """Return the hint to quote a text, or to write these lines instead."""
+    first = "quote it, or use the block form, which needs no quotes:"
+    return "\n".join([first, *("      " + line for line in block)])
 
 
 def _block_form(text: str, start: int) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import yaml
 
 from tensorgen.errors import Faults, Source, Span, SpecError, fail
-from tensorgen.spec.flow import cut_by_error, mend_flow
+from tensorgen.spec.flow import cut_by_error, mend_flow, quoted_or
 from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar
 from tensorgen.spec.positions import locate
 
@@ -209,6 +209,4 @@ def _block(source: Source, at: int) -> str | None:
     entry = _entry(source, at)
     if entry is None or len(entry["value"]) > 200 or entry["value"][0] in "{|>":
         return None
-    lines = [f"{entry['key']}: |", f"  {entry['value'].strip()}"]
-    shown = "\n".join("      " + line for line in lines)
-    return f"quote it, or use the block form, which needs no quotes:\n{shown}"
+    return quoted_or([f"{entry['key']}: |", f"  {entry['value'].strip()}"])
