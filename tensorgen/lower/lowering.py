@@ -125,7 +125,9 @@ class Lowering:
             twice = root.order and not fresh[k] and self.roots.count(root) > 1
             alone = self._is_short(expr) and not twice
             if len(self.roots) > 1 and not expr.is_name and not alone:
-                expr = self.known.let(root, expr, self.known.root_names[k])
+                name = self.known.root_names[k]
+                # Results share no memory, so equal ones are not one.
+                expr = Operand(self.known.bind(root, expr.array, name), expr.labels)
             if twice:
                 held[root] = expr
             if expr.base is not None:
