@@ -57,7 +57,7 @@ class Values:
 
     def new_array(self, node: Node, value: Array) -> Array:
         """Start a new array for `node` that further statements change."""
-        name = self.writer.names.pick(self._candidates(node, None))
+        name = self.name(node)
         self.writer.add(Let(name, value))
         return variable(name, value.dims, base=name)
 
@@ -72,11 +72,15 @@ class Values:
 
     def bind(self, node: Node, value: Array, suggestion: str | None = None) -> Array:
         """Bind a name of its own to the value of a node."""
-        name = self.writer.names.pick(self._candidates(node, suggestion))
+        name = self.name(node, suggestion)
         self.writer.add(Let(name, value))
         shared = base(value)
         own = name if shared is None else shared
         return variable(name, value.dims, value.kind, own, is_boxed(value))
+
+    def name(self, node: Node, suggestion: str | None = None) -> str:
+        """A new name for the value of a node."""
+        return self.writer.names.pick(self._candidates(node, suggestion))
 
     def _candidates(self, node: Node, suggestion: str | None) -> list[str]:
         """Names for a node: the user's, the caller's, or what the value is."""
