@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 from weakref import WeakValueDictionary
@@ -88,6 +88,18 @@ def below(roots: Sequence[Array]) -> Iterator[Array]:
         fresh = [arg for arg in dict.fromkeys(one.args) if arg not in seen]
         seen.update(dict.fromkeys(fresh))
         waiting += reversed(fresh)
+
+
+def replacing(known: dict[Array, Array]) -> Callable[[Array], Array]:
+    """The function that has some arrays in place of others; it learns what it met."""
+
+    def change(one: Array) -> Array:
+        if one not in known:
+            args = tuple(map(change, one.args))
+            known[one] = one if args == one.args else array(one.op, *args)
+        return known[one]
+
+    return change
 
 
 def is_boxed(one: Array) -> bool:

@@ -35,6 +35,7 @@ from tensorgen.arrays.printer import row_template
 from tensorgen.arrays.statements import (
     Append,
     Let,
+    Release,
     Return,
     Scatter,
     ScatterWindows,
@@ -133,7 +134,9 @@ def _places(statement: Statement) -> tuple[Part, ...]:
     match statement:
         case Store(at=at) | Scatter(at=at):
             return at.parts
-        case Let() | ScatterWindows() | Unpack() | Append() | When() | Return():
+        case Let() | ScatterWindows() | Unpack() | Append() | When():
+            return ()
+        case Return() | Release():
             return ()
         case _:
             assert_never(statement)

@@ -12,8 +12,10 @@ from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.objects import Ravel, Reshape
 from tensorgen.arrays.operations import (
     Accumulate,
+    Add,
     Call,
     Contraction,
     Einsum,
@@ -23,14 +25,17 @@ from tensorgen.arrays.operations import (
     Leaf,
     Making,
     MatMul,
+    Multiply,
     Outer,
     Reduce,
     Solve,
     TensorDot,
     Trace,
+    Variable,
     View,
 )
-from tensorgen.arrays.statements import Let, operands
+from tensorgen.arrays.statements import Let, Release, operands
+from tensorgen.arrays.types import broadcast
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 
@@ -102,30 +107,84 @@ def arithmetic(code: Code) -> Dim:
 def peak(code: Code, value: Callable[[Dim], int]) -> int:
     """The most numbers that a function's body holds at a time, for given sizes.
 
-    What is bound to a name stays until the function returns; a temporary until the
-    operation that it is an operand of is done.
+    What is bound to a name stays until all names of its memory are released; a
+    temporary until the operation that it is an operand of is done.
     """
-    held = most = 0
+    held: dict[str, int] = {}
+    owner: dict[str, str] = {}
+    most = 0
     for line in code.statements:
-        parts = operands(line)
-        most = max(most, held + _peak(parts, value))
-        if isinstance(line, Let):
-            held += value(_kept(line.value))
-    return max(most, held + _peak(code.returns, value))
+        most = max(most, sum(held.values()) + space(operands(line), value))
+        match line:
+            case Let(name=name, value=bound):
+                whole = memory(bound)
+                op = whole.op
+                seen = op.name if isinstance(op, Variable) else name
+                owner[name] = owner.get(seen, seen)
+                if seen == name:
+                    held[name] = value(entries(whole))
+            case Release(names=names):
+                freed = {owner.pop(name) for name in names} - {*owner.values()}
+                held = {name: size for name, size in held.items() if name not in freed}
+    return max(most, sum(held.values()) + space(code.returns, value))
 
 
-def _peak(parts: Sequence[Array], value: Callable[[Dim], int]) -> int:
-    """The same of expressions that are all held in the end."""
+def space(parts: Sequence[Array], value: Callable[[Dim], int]) -> int:
+    """The most numbers held while expressions are computed that are all kept."""
     held = most = 0
     for one in parts:
-        inside = _peak(one.args, value)
-        own = sum(value(_kept(arg)) for arg in one.args) + value(entries(one))
-        most = max(most, held + inside, held + own)
-        held += value(_kept(one))
+        most = max(most, held + _making(one, value))
+        held += _kept(one, value)
     return most
 
 
-def _kept(one: Array) -> Dim:
+def _making(one: Array, value: Callable[[Dim], int]) -> int:
+    """The most numbers held until an operation is done, its result among them."""
+    op = one.op
+    if isinstance(op, Add | Multiply) and one.args:
+        first = isinstance(op, Multiply) and op.coefficient != 1
+        return _folded(one.args, first, value)
+    own = sum(_kept(arg, value) for arg in one.args) + value(entries(one))
+    return max(space(one.args, value), own)
+
+
+def _folded(parts: Sequence[Array], scaled: bool, value: Callable[[Dim], int]) -> int:
+    """The same of an operator between parts, from the left to the right.
+
+    What nobody else has is overwritten with the result, if the other part is as large
+    or a number.
+    """
+    dims: tuple[Dim, ...] = ()
+    free = True
+    held = most = 0
+    for k, one in enumerate(parts):
+        most = max(most, held + _making(one, value))
+        fresh = not isinstance(one.op, Leaf | View)
+        reach = broadcast([dims, one.dims])
+        fits = (free and dims == reach and one.dims in ((), reach)) or (
+            fresh and one.dims == reach and dims in ((), reach)
+        )
+        whole = value(count(reach))
+        both = held + _kept(one, value)
+        if k or scaled:
+            most = max(most, both if fits else both + whole)
+            held, free = whole, True
+        else:
+            held, free = both, fresh
+        dims, scaled = reach, False
+    return most
+
+
+def _kept(one: Array, value: Callable[[Dim], int]) -> int:
     """The numbers that live as long as a value does: a view keeps what it shows."""
-    view = isinstance(one.op, View) and entries(one) == 0
-    return _kept(one.args[0]) if view else entries(one)
+    return value(entries(memory(one)))
+
+
+def memory(one: Array) -> Array:
+    """The array whose memory another one shows; itself if it has memory of its own."""
+    op = one.op
+    shows = isinstance(op, View) and not (isinstance(op, Index) and not op.is_basic)
+    if isinstance(op, Call):
+        shows = OPERATORS[op.operator].view
+    shows = shows or isinstance(op, Reshape) or op == Ravel(one.dims)
+    return memory(one.args[0]) if shows else one

@@ -39,8 +39,8 @@ def transposes(one: Array) -> int:
     return found
 
 
-def is_long(one: Array) -> bool:
-    """Whether an expression is long, or long for parentheses within parentheses.
+def is_long(one: Array, longest: int = LONGEST) -> bool:
+    """Whether an expression takes too much, or much for parentheses within parentheses.
 
     Those of calls and subscripts do not count: they read from the left.
     """
@@ -55,4 +55,4 @@ def is_long(one: Array) -> bool:
             deepest = max(deepest, depth)
         elif character in ")]":
             depth -= nest.pop()
-    return len(text) > (LONGEST if deepest < DEEPEST else LONGEST_NESTED)
+    return len(text) > (longest if deepest < DEEPEST else LONGEST_NESTED)

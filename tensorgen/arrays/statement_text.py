@@ -7,9 +7,7 @@ from typing import assert_never
 
 from tensorgen.arrays.number_text import limit
 from tensorgen.arrays.objects import Pack
-from tensorgen.arrays.operations import (
-    Index,
-)
+from tensorgen.arrays.operations import Index, Variable
 from tensorgen.arrays.places import (
     At,
     Entries,
@@ -21,6 +19,7 @@ from tensorgen.arrays.printer import Printer, joined
 from tensorgen.arrays.statements import (
     Append,
     Let,
+    Release,
     Return,
     Scatter,
     ScatterWindows,
@@ -39,7 +38,9 @@ def statement_text(printer: Printer, statement: Statement) -> str:
             return f"{name} = {printer.text(value)}"
         case Store(target=target, at=at, places=places, how=how, value=value):
             brackets = joined(printer.places(at, [printer.written(x) for x in places]))
-            left = f"{printer.text(target)}[{brackets or '...'}]"
+            whole = not brackets and how != "=" and isinstance(target.op, Variable)
+            left = printer.text(target)
+            left += "" if whole else f"[{brackets or '...'}]"
             return f"{left} {how} {printer.text(value)}"
         case Scatter(target=target, at=at, places=places, value=value):
             entries = [printer.written(x) for x in places]
@@ -69,6 +70,8 @@ def statement_text(printer: Printer, statement: Statement) -> str:
             return f"if {printer.text(condition)}:\n    " + "\n    ".join(rows)
         case Return(values=values):
             return f"return {', '.join(map(printer.text, values))}"
+        case Release(names=names):
+            return f"del {', '.join(names)}"
         case _:
             assert_never(statement)
 

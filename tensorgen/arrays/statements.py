@@ -90,7 +90,16 @@ class Return:
     values: tuple[Array, ...]
 
 
-Statement = Let | Store | Scatter | ScatterWindows | Unpack | Append | When | Return
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Gives up names, and with them the memory that no other name shares."""
+
+    names: tuple[str, ...]
+
+
+Statement = (
+    Let | Store | Scatter | ScatterWindows | Unpack | Append | When | Return | Release
+)
 
 
 def everything(statements: Iterable[Statement]) -> Iterator[Statement]:
@@ -117,6 +126,8 @@ def operands(statement: Statement) -> tuple[Array, ...]:
             return (statement.condition, *inner)
         case Return():
             return statement.values
+        case Release():
+            return ()
         case _:
             assert_never(statement)
 
@@ -145,6 +156,8 @@ def rebuilt(statement: Statement, change: Callable[[Array], Array]) -> Statement
             return When(change(statement.condition), body)
         case Return():
             return Return(tuple(map(change, statement.values)))
+        case Release():
+            return statement
         case _:
             assert_never(statement)
 
@@ -155,7 +168,7 @@ def changed(statement: Statement) -> str | None:
     What stands inside of others is to be asked for itself.
     """
     match statement:
-        case Let() | Unpack() | When() | Return():
+        case Let() | Unpack() | When() | Return() | Release():
             return None
         case Append():
             return _root(statement.target)

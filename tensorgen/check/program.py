@@ -105,6 +105,11 @@ class Program:
                 if np.all(self.value(test, values)):
                     for inner in body:
                         self.statement(inner, values)
+            case ast.Delete(targets=targets):
+                for target in targets:
+                    if not isinstance(target, ast.Name):
+                        raise Unread(ast.unparse(node))
+                    del values[target.id]
             case ast.Return(value=ast.expr() as value):
                 raise Returned(self.value(value, values))
             case _:

@@ -14,6 +14,7 @@ from typing import assert_never
 from tensorgen.arrays import operations
 from tensorgen.arrays.arrays import Array, variable
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.frugal import frugal
 from tensorgen.arrays.operations import Kind
 from tensorgen.arrays.reading import LONGEST, is_long, length, transposes
 from tensorgen.ir.constraints import index_bound
@@ -125,13 +126,21 @@ class Lowering:
             twice = root.order and not fresh[k] and self.roots.count(root) > 1
             alone = self._is_short(expr) and not twice
             if len(self.roots) > 1 and not expr.is_name and not alone:
-                expr = self.known.let(root, expr, self.known.root_names[k])
+                name = self.known.root_names[k]
+                # Results share no memory, so equal ones are not one.
+                expr = Operand(self.known.bind(root, expr.array, name), expr.labels)
             if twice:
                 held[root] = expr
             if expr.base is not None:
                 shared[expr.base] = None
             returns.append(expr.array)
-        return self.writer.code(returns)
+        return frugal(
+            self.writer.code(returns), self._result_name, [*self.plan.named.values()]
+        )
+
+    def _result_name(self, k: int) -> str:
+        """A name for a result that has none."""
+        return self.known.name(self.roots[k], self.known.root_names[k])
 
     # One node
 

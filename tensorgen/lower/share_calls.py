@@ -6,10 +6,10 @@ around an operand and the triangle that is the mask, it shares only here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.arrays import Array, replacing, variable
 from tensorgen.arrays.operations import Elementwise, Triangle, Trim
 from tensorgen.arrays.reading import length
 from tensorgen.arrays.statements import (
@@ -41,7 +41,7 @@ def share_calls(
         mask = repeat.mask
         own = variable(name, mask.dims, mask.kind, name)
         # What is a whole array keeps memory of its own.
-        change = _replacing({mask: own})
+        change = replacing({mask: own})
         for k in range(first + 1, len(lines)):
             if not _is_just(lines[k], mask):
                 lines[k] = rebuilt(lines[k], change)
@@ -128,15 +128,3 @@ def _is_shared(lines: Sequence[Statement], mask: Array, places: Sequence[int]) -
         return False
     own = _name(lines, mask, places)
     return own is None or all(changed(line) != own for line in lines)
-
-
-def _replacing(known: dict[Array, Array]) -> Callable[[Array], Array]:
-    """The function that has some arrays in place of others; it learns what it met."""
-
-    def change(one: Array) -> Array:
-        if one not in known:
-            args = tuple(map(change, one.args))
-            known[one] = one if args == one.args else array(one.op, *args)
-        return known[one]
-
-    return change

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tensorgen.arrays.arrays import Array, is_boxed, variable
+from tensorgen.arrays.arrays import Array, base, is_boxed, variable
 from tensorgen.arrays.statements import Let
 from tensorgen.ir.nodes import Input, Node, Product, Ref
 from tensorgen.lower.names import describe, read_name, stem
@@ -33,6 +33,7 @@ class Values:
         self.root_names = list(root_names) + [None] * missing
         self.values: dict[Node, Operand] = {}
         self.writes: dict[Node, Write] = {}
+        self._bound: dict[Array, Array] = {}
         self._symmetry = Symmetry(promised=True)
 
     def operand(self, ref: Ref) -> Operand:
@@ -56,18 +57,30 @@ class Values:
 
     def new_array(self, node: Node, value: Array) -> Array:
         """Start a new array for `node` that further statements change."""
-        name = self.writer.names.pick(self._candidates(node, None))
+        name = self.name(node)
         self.writer.add(Let(name, value))
         return variable(name, value.dims, base=name)
 
     def let(self, node: Node, expr: Operand, suggestion: str | None = None) -> Operand:
-        """Bind a name to the value of a node."""
-        name = self.writer.names.pick(self._candidates(node, suggestion))
-        self.writer.add(Let(name, expr.array))
-        base = name if expr.base is None else expr.base
-        boxed = is_boxed(expr.array)
-        own = variable(name, expr.array.dims, expr.kind, base, boxed)
-        return Operand(own, expr.labels)
+        """Bind a name to the value of a node.
+
+        Nodes that differ may come to one array: nothing is computed twice.
+        """
+        if expr.array not in self._bound:
+            self._bound[expr.array] = self.bind(node, expr.array, suggestion)
+        return Operand(self._bound[expr.array], expr.labels)
+
+    def bind(self, node: Node, value: Array, suggestion: str | None = None) -> Array:
+        """Bind a name of its own to the value of a node."""
+        name = self.name(node, suggestion)
+        self.writer.add(Let(name, value))
+        shared = base(value)
+        own = name if shared is None else shared
+        return variable(name, value.dims, value.kind, own, is_boxed(value))
+
+    def name(self, node: Node, suggestion: str | None = None) -> str:
+        """A new name for the value of a node."""
+        return self.writer.names.pick(self._candidates(node, suggestion))
 
     def _candidates(self, node: Node, suggestion: str | None) -> list[str]:
         """Names for a node: the user's, the caller's, or what the value is."""

@@ -15,7 +15,7 @@ from tensorgen.arrays import operations as op
 from tensorgen.arrays import places
 from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.statements import Let, Scatter, Statement, Store
+from tensorgen.arrays.statements import Let, Release, Scatter, Statement, Store
 from tensorgen.ir.dims import ONE, Dim
 
 Indices = Sequence[str]
@@ -88,6 +88,8 @@ class Loops:
                 self.change(array(at, target, *places), how, value)
             case Scatter(target=target, at=at, places=places, value=value):
                 self.change(array(at, target, *places), "+=", value)
+            case Release():
+                pass  # whoever calls has made the buffers
             case _:
                 raise Unprintable(type(line).__name__)
 

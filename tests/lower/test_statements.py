@@ -390,3 +390,19 @@ def test_a_view_that_two_results_hold_is_one_object() -> None:
     turned = graph.product((1, 0), [(x, (0, 1))])
     first, second = as_text(graph, [turned, turned], fresh=False).returns
     assert first == second and first.isidentifier()
+
+
+def test_what_several_nodes_come_to_is_computed_once() -> None:
+    case = Case()
+    g = case.g
+    one = g.einsum("bij,bjk->bik", case.P, case.Q)
+    other = g.einsum("bij,bjk->kib", case.P, case.Q)
+    roots = [
+        g.einsum("bik,bik,bi->bi", one, one, case.V),
+        g.einsum("kib,kib,bi->bi", other, other, case.V),
+        g.einsum("bik,kij->bij", one, g.input("R", ["k", "m", "n"])),
+        g.einsum("kib,kij->bij", other, g.input("R", ["k", "m", "n"])),
+    ]
+    values = [line.partition(" = ")[2] for line in lines(g, roots)[:-1]]
+    assert values.count("P @ Q") == 1, values
+    check(g, roots, SIZES)

@@ -1,0 +1,90 @@
+"""Code that holds less: sums in place, what is large late and only while it is asked.
+
+Memory is what `price.peak` says. A change is made where it lowers the peak of the whole
+function by a third at every size, so that functions without large arrays that nobody
+asks for any more stay as plain as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from operator import le
+
+from tensorgen.arrays.arrays import Array, below
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.in_place import in_place
+from tensorgen.arrays.lifetimes import PART, Valued, ordered, released
+from tensorgen.arrays.operations import Variable
+from tensorgen.arrays.price import count, entries, peak
+from tensorgen.arrays.statements import Let, operands
+from tensorgen.ir.dims import Dim
+
+USUAL, FEW, MANY = 64, 16, 1024
+"""Sizes at which code is compared: all usual ones, and each in turn few or many."""
+MOST_LINES = 200
+"""The most statements whose order and lifetimes are looked into."""
+ORDINARY = 8
+"""What holds less than this many times its largest array, or what it is given and
+returns, is written as it reads best."""
+
+
+def frugal(code: Code, pick: Callable[[int], str], kept: Collection[str] = ()) -> Code:
+    """Return code with the same results, and with less memory where it takes much.
+
+    `pick` gives a name to a result, and names among `kept` stay.
+    """
+    if len(code.statements) > MOST_LINES:
+        return code
+    values = _samples(code)
+    peaks = [peak(code, value) for value in values]
+    largest = [_largest(code, value) for value in values]
+    if any(top < ORDINARY * most for top, most in zip(peaks, largest, strict=True)):
+        return code
+
+    def is_large(one: Array) -> bool:
+        pairs = zip(largest, values, strict=True)
+        return all(PART * value(count(one.dims)) >= most for most, value in pairs)
+
+    best = code
+    for tried in (code, ordered(in_place(code, is_large, pick, kept), values[0])):
+        found = released(tried, values)
+        needed = [peak(found, value) for value in values]
+        if _pays(peaks, needed):
+            best, peaks = found, needed
+    return best
+
+
+def _largest(code: Code, value: Valued) -> int:
+    """The size of the largest array, or of all that is given and returned."""
+    roots = [one for line in code.statements for one in operands(line)]
+    bound = {line.name for line in code.statements if isinstance(line, Let)}
+    parts = [*below([*roots, *code.returns])]
+    given = {
+        one.op.name: value(count(one.dims))
+        for one in parts
+        if isinstance(one.op, Variable) and one.op.name not in bound
+    }
+    outside = [*given.values(), *(value(count(one.dims)) for one in code.returns)]
+    return max([sum(outside), *(value(entries(one)) for one in parts)])
+
+
+def _pays(old: list[int], new: list[int]) -> bool:
+    """Whether less is held at every size, and less than two thirds at the usual one."""
+    return 3 * new[0] < 2 * old[0] and all(map(le, new, old))
+
+
+def _samples(code: Code) -> list[Valued]:
+    """Ways to give each dim a size."""
+    roots = [one for line in code.statements for one in operands(line)]
+    dims = [dim for one in below([*roots, *code.returns]) for dim in one.dims]
+    symbols = dict.fromkeys(symbol for dim in dims for symbol in dim.symbols)
+    usual = dict.fromkeys(symbols, USUAL)
+    changed = [{**usual, symbol: size} for symbol in symbols for size in (FEW, MANY)]
+    return [_valued(sizes) for sizes in (usual, *changed)]
+
+
+def _valued(sizes: dict[str, int]) -> Valued:
+    def value(dim: Dim) -> int:
+        return max(dim.value(sizes), 0)
+
+    return value

@@ -1,0 +1,172 @@
+"""Large sums term by term, in the memory of their result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+
+from tensorgen.arrays.arrays import Array, array, below, replacing, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.operations import Add, Index, Leaf, Multiply, Permute, Variable
+from tensorgen.arrays.places import WHOLE
+from tensorgen.arrays.price import memory
+from tensorgen.arrays.reading import is_long
+from tensorgen.arrays.statements import (
+    Let,
+    Statement,
+    Store,
+    changed,
+    operands,
+    reads,
+    rebuilt,
+)
+
+Term = tuple[int, Array]
+
+LINE = 84
+"""Characters of a statement that stands in a function, which is indented."""
+
+
+def in_place(
+    code: Code,
+    is_large: Callable[[Array], bool],
+    pick: Callable[[int], str],
+    kept: Collection[str],
+) -> Code:
+    """Return code that adds terms to large sums one by one.
+
+    What has a name because a sum was long then stands in its term again, unless its
+    name is one of `kept`. `pick` names a result.
+    """
+    known = _Once(code, kept)
+    lines: list[Statement] = []
+    for line in code.statements:
+        if isinstance(line, Let) and is_large(line.value):
+            lines += known.added(line.name, line.value) or [line]
+        else:
+            lines.append(line)
+    returns = list(code.returns)
+    for k, value in enumerate(returns):
+        if is_large(value) and known.terms(value):
+            name = pick(k)
+            lines += known.added(name, value)
+            returns[k] = variable(name, value.dims, base=name)
+    return Code(known.inlined(lines), tuple(returns), code.refusals)
+
+
+class _Once:
+    """What has a name that one statement mentions, once."""
+
+    def __init__(self, code: Code, kept: Collection[str]) -> None:
+        """Look for names that are not `kept`."""
+        roots = [one for line in code.statements for one in operands(line)]
+        uses = Counter(_mentions([*roots, *code.returns]))
+        self.values = {
+            line.name: line.value
+            for line in code.statements
+            if isinstance(line, Let) and line.name not in kept and uses[line.name] == 1
+        }
+        self.sums: dict[str, None] = {}
+
+    def terms(self, whole: Array) -> list[Term]:
+        """The terms of a sum, the first of which has memory for all of them."""
+        if not isinstance(whole.op, Add) or whole.kind != "float":
+            return []
+        terms = list(zip(whole.op.signs, whole.args, strict=True))
+        for k, (sign, first) in enumerate(terms):
+            value = first
+            if isinstance(first.op, Variable):
+                value = self.values.get(first.op.name, first)
+            fresh = not isinstance(value.op, Leaf | Add) and memory(value) is value
+            alike = value.dims == whole.dims and value.kind == whole.kind
+            if sign > 0 and fresh and alike:
+                return [terms.pop(k), *terms]
+        return []
+
+    def added(self, name: str, value: Array) -> list[Statement]:
+        """The statements that make a sum under a name, if it is one."""
+        terms = self.terms(value)
+        if not terms:
+            return []
+        self.sums[name] = None
+        whole = variable(name, value.dims, base=name)
+        at = Index((WHOLE,) * whole.order, whole.dims)
+        return [
+            Let(name, terms[0][1]),
+            *(
+                Store(whole, at, (), "+=" if sign > 0 else "-=", term)
+                for sign, term in terms[1:]
+            ),
+        ]
+
+    def inlined(self, lines: Sequence[Statement]) -> tuple[Statement, ...]:
+        """The statements without names for what stands in one short term of a sum."""
+        found = list(lines)
+        for name in reversed(self.values):
+            if name in self.sums:
+                continue
+            place, line = _binding(found, name)
+            for k in range(place + 1, len(found)):
+                if name in reads(operands(found[k])):
+                    new = _put(found[k], name, line.value)
+                    if self._is_plain(found[k], new):
+                        found[k] = new
+                        del found[place]
+                    break
+                if changed(found[k]) in [*reads([line.value])]:
+                    break
+        return tuple(found)
+
+    def _is_plain(self, old: Statement, new: Statement) -> bool:
+        """Whether a term may stand so; what a sum begins with was a statement alone."""
+        if isinstance(old, Let) and old.name in self.sums:
+            return isinstance(old.value.op, Variable) or not _is_long(old.name, new)
+        name = changed(old)
+        return name in self.sums and not _is_long(name, new)
+
+
+def _binding(lines: Sequence[Statement], name: str) -> tuple[int, Let]:
+    """The statement that binds a name, and its place."""
+    return next(
+        (k, line)
+        for k, line in enumerate(lines)
+        if isinstance(line, Let) and line.name == name
+    )
+
+
+def _is_long(name: str, statement: Statement) -> bool:
+    """Whether a statement that changes a variable takes more than a line."""
+    return is_long(operands(statement)[-1], LINE - len(f"{name} += "))
+
+
+def _put(statement: Statement, name: str, value: Array) -> Statement:
+    """A statement with a value in place of its name."""
+    parts = below(operands(statement))
+    own = next(x for x in parts if isinstance(x.op, Variable) and x.op.name == name)
+    return rebuilt(statement, lambda one: _scaled(replacing({own: value})(one)))
+
+
+def _scaled(one: Array) -> Array:
+    """`(2 * a * b).T` for `2 * (b * a).T`, `a` the smallest: one large array less."""
+    outer = one.op
+    if not isinstance(outer, Multiply) or len(one.args) > 1 or not outer.above:
+        return one
+    (turned,) = one.args
+    if not isinstance(turned.op, Permute):
+        return one
+    (inner,) = turned.args
+    if not isinstance(inner.op, Multiply):
+        return one
+    scaled = replace(inner.op, coefficient=inner.op.coefficient * outer.coefficient)
+    above, below = inner.args[: inner.op.above], inner.args[inner.op.above :]
+    above = tuple(sorted(above, key=lambda x: sum(dim != 1 for dim in x.dims)))
+    return array(turned.op, array(scaled, *above, *below))
+
+
+def _mentions(arrays: Sequence[Array]) -> Iterator[str]:
+    """Yield the variables that expressions mention, as often as their text does."""
+    for one in arrays:
+        if isinstance(one.op, Variable):
+            yield one.op.name
+        yield from _mentions(one.args)

@@ -1,0 +1,270 @@
+"""When memory is started and last asked for: the order of statements, and releases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from operator import le
+
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.operations import Variable
+from tensorgen.arrays.price import entries, memory, space
+from tensorgen.arrays.reading import LONGEST
+from tensorgen.arrays.statements import (
+    Let,
+    Release,
+    Return,
+    Statement,
+    Store,
+    changed,
+    operands,
+    reads,
+)
+from tensorgen.ir.dims import Dim
+
+Valued = Callable[[Dim], int]
+
+PART = 16
+"""What takes less than this part of a function's peak is not large."""
+MOST_SETS = 1000
+"""The most sets of steps that are looked at for the order with the least peak."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A statement, by the memory that it needs and the names of memory it touches.
+
+    During it `inside` numbers are held beside what has names; it starts `made` ones
+    under the name `binds`. What it `changes` it only adds to, if it `adds`.
+    """
+
+    line: Statement
+    inside: int
+    made: int
+    binds: str | None
+    reads: frozenset[str]
+    touches: frozenset[str]
+    changes: str | None
+    adds: bool
+
+    @property
+    def memory(self) -> tuple[str, ...]:
+        """The memory that the step starts or touches."""
+        return (*self.touches, *filter(None, [self.binds]))
+
+    def precedes(self, other: Step) -> bool:
+        """Whether a later step has to stay behind this one."""
+        if self.binds in other.reads:
+            return True
+        if self.adds and other.adds and self.changes == other.changes:
+            return False
+        return self.changes in other.touches or other.changes in self.touches
+
+
+class Lifetimes:
+    """The steps of code for given sizes, and the memory they hold in some order."""
+
+    def __init__(self, code: Code, value: Valued) -> None:
+        """Look up who shares whose memory."""
+        self.owner: dict[str, str] = {}
+        self.sizes: dict[str, int] = {}
+        lines = [*code.statements, Return(code.returns)]
+        self.steps = [self._step(line, value) for line in lines]
+
+    def _step(self, line: Statement, value: Valued) -> Step:
+        parts = operands(line)
+        names = frozenset(reads(parts))
+        made = 0
+        if isinstance(line, Let):
+            whole = memory(line.value)
+            shown = whole.op.name if isinstance(whole.op, Variable) else line.name
+            self.owner[line.name] = self.owner.get(shown, shown)
+            if shown == line.name:
+                made = self.sizes[line.name] = value(entries(whole))
+        change = changed(line)
+        adds = isinstance(line, Store) and line.how != "=" and self._is_apart(line)
+        return Step(
+            line,
+            space(parts, value),
+            made,
+            line.name if isinstance(line, Let) else None,
+            names,
+            frozenset(self.owner.get(name, name) for name in names),
+            None if change is None else self.owner.get(change, change),
+            adds,
+        )
+
+    def _is_apart(self, line: Store) -> bool:
+        """Whether what is added does not depend on what it is added to."""
+        own = {self.owner.get(name, name) for name in reads([line.target])}
+        used = reads([*line.places, line.value])
+        return own.isdisjoint(self.owner.get(name, name) for name in used)
+
+    def profile(self, until: Mapping[str, int]) -> list[int]:
+        """The numbers held during each step.
+
+        Memory is released behind the steps `until`; what is not there is kept.
+        """
+        gone: dict[int, int] = {}
+        for name, place in until.items():
+            gone[place] = gone.get(place, 0) + self.sizes[name]
+        held, found = 0, []
+        for place, step in enumerate(self.steps):
+            found.append(held + step.inside)
+            held += step.made - gone.get(place, 0)
+        return found
+
+    def below(self) -> list[set[int]]:
+        """The steps that have to be done before each."""
+        found: list[set[int]] = []
+        for k, step in enumerate(self.steps):
+            first = [j for j in range(k) if self.steps[j].precedes(step)]
+            found.append(set(first).union(*(found[j] for j in first)))
+        return found
+
+    def last(self) -> dict[str, int]:
+        """The last step that touches each memory that the code itself has started."""
+        return {
+            name: place
+            for place, step in enumerate(self.steps)
+            for name in step.memory
+            if name in self.sizes
+        }
+
+
+def ordered(code: Code, value: Valued) -> Code:
+    """Return code whose steps that handle large arrays stand where they need least.
+
+    All others stay before what they stood before. The search is for the least peak at
+    some sizes, over sets of steps that are done; the code stays as it is if they are
+    too many.
+    """
+    life = Lifetimes(code, value)
+    found = _Orders(life).best()
+    if found is None:
+        return code
+    lines = tuple(life.steps[k].line for k in _completed(life, found))
+    return Code(lines[:-1], code.returns, code.refusals)
+
+
+class _Orders:
+    """The orders of the steps of code that handle large memory."""
+
+    def __init__(self, life: Lifetimes) -> None:
+        """Find these steps, and which of them has to wait for which."""
+        least = max(life.profile(life.last())) / PART
+        self.sizes = {name: n for name, n in life.sizes.items() if n > least}
+        steps = life.steps
+        self.steps = {
+            k: step
+            for k, step in enumerate(steps)
+            if step.inside > least or not self.sizes.keys().isdisjoint(step.memory)
+        }
+        self.steps[len(steps) - 1] = steps[-1]
+        below = life.below()
+        self.below = {k: below[k] & self.steps.keys() for k in self.steps}
+        self.users = {
+            name: frozenset(k for k, step in self.steps.items() if name in step.memory)
+            for name in self.sizes
+        }
+
+    def held(self, done: frozenset[int]) -> int:
+        """The large memory that is held when some steps are done."""
+        return sum(
+            size
+            for name, size in self.sizes.items()
+            if not self.users[name].isdisjoint(done) and not self.users[name] <= done
+        )
+
+    def best(self) -> tuple[int, ...] | None:
+        """The first of the orders with the least peak; None if there are too many."""
+        waiting: list[tuple[int, tuple[int, ...]]] = [(0, ())]
+        seen: set[frozenset[int]] = set()
+        while waiting and len(seen) < MOST_SETS:
+            peak, order = heappop(waiting)
+            order = self.freed(order, peak)
+            done = frozenset(order)
+            if len(order) == len(self.steps):
+                return order
+            if done in seen:
+                continue
+            seen.add(done)
+            held = self.held(done)
+            for k in self.ready(done):
+                most = held + max(self.steps[k].inside, self.steps[k].made)
+                heappush(waiting, (max(peak, most), (*order, k)))
+        return None
+
+    def ready(self, done: frozenset[int]) -> list[int]:
+        """The steps that may be done next."""
+        return [k for k in self.steps if k not in done and self.below[k] <= done]
+
+    def freed(self, order: tuple[int, ...], peak: int) -> tuple[int, ...]:
+        """An order, and all that can be done at its peak so that no more is held."""
+        again = True
+        while again:
+            again = False
+            done = frozenset(order)
+            held = self.held(done)
+            for k in self.ready(done):
+                fits = held + self.steps[k].inside <= peak
+                if fits and self.held(done | {k}) <= held:
+                    order, again = (*order, k), True
+                    break
+        return order
+
+
+def _completed(life: Lifetimes, order: Sequence[int]) -> list[int]:
+    """An order of some steps with all others, before what they stood before."""
+    below = life.below()
+    found: dict[int, None] = {}
+    for k in order:
+        for j in range(k):
+            if j not in order and below[j] <= found.keys():
+                found[j] = None
+        found.update(dict.fromkeys(sorted(below[k])))
+        found[k] = None
+    return list(found)
+
+
+def released(code: Code, values: Sequence[Valued]) -> Code:
+    """Return code that gives up what is dead, where that lowers its peak."""
+    lives = [Lifetimes(code, value) for value in values]
+    life, until = lives[0], lives[0].last()
+    most = [top + top // PART for top in _peaks(lives, until)]
+
+    def fits(places: Mapping[str, int]) -> bool:
+        return all(map(le, _peaks(lives, places), most))
+
+    for name in sorted(until, key=life.sizes.__getitem__):
+        without = {x: place for x, place in until.items() if x != name}
+        if until[name] == len(code.statements) or fits(without):
+            until = without
+    # One line releases what several could.
+    for name in sorted(until, key=until.__getitem__):
+        for place in sorted(x for x in until.values() if x > until[name]):
+            if not fits({**until, name: place}):
+                break
+            until[name] = place
+    lines: list[Statement] = []
+    for place, line in enumerate(code.statements):
+        lines.append(line)
+        names = [x for x, own in life.owner.items() if until.get(own) == place]
+        lines += map(Release, _rows(names))
+    return Code(tuple(lines), code.returns, code.refusals)
+
+
+def _peaks(lives: Sequence[Lifetimes], until: Mapping[str, int]) -> list[int]:
+    return [max(life.profile(until)) for life in lives]
+
+
+def _rows(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Names by the lines that they fill."""
+    rows: list[tuple[str, ...]] = []
+    for name in names:
+        if rows and len(", ".join([*rows[-1], name])) <= LONGEST:
+            rows[-1] += (name,)
+        else:
+            rows.append((name,))
+    return rows

@@ -1,0 +1,140 @@
+"""Code that holds less computes the same, and says no more than it must."""
+
+from __future__ import annotations
+
+import tracemalloc
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorgen
+from tensorgen.arrays import frugal as rule
+from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.frugal import frugal
+from tensorgen.arrays.operations import Add, Elementwise, Expand, Multiply, Permute
+from tensorgen.arrays.price import peak
+from tensorgen.arrays.statements import Let, Release, Statement
+from tensorgen.arrays.written import written
+from tensorgen.ir.dims import Dim
+from tests.arrays.test_price import allocated
+from tests.lower.support import RandomGraph, check
+
+SIZES = {"n": 120}
+n = Dim.of("n")
+x = variable("x", (n, n), base="x")
+
+THIRD = """tensorgen: 1
+module: third
+dims: {b: 10, n: 20}
+inputs:
+  X: {shape: [b, n]}
+  P1: {shape: [n, n]}
+  P2: {shape: [n, n]}
+  P3: {shape: [n, n]}
+functions:
+  f:
+    expr: sum(softmax(relu(relu(X @ P1) @ P2) @ P3, axis=1)**2)
+    wrt: %s
+    emit: [3]
+"""
+
+
+def large(name: str) -> Array:
+    return variable(name, (n, n, n), base=name)
+
+
+def wide(scale: int) -> Array:
+    """`scale * x[:, :, None] * x[:, None]`."""
+    first = array(Expand((True, True, False)), x)
+    second = array(Expand((True, False, True)), x)
+    return array(Multiply(Fraction(scale), 2), first, second)
+
+
+def long_sum(count: int) -> Code:
+    """A sum of large arrays, each of which has a name."""
+    lines = tuple(Let(f"T{k}", wide(k + 2)) for k in range(count))
+    terms = [large(f"T{k}") for k in range(count)]
+    turned = [array(Permute((2, 1, 0)), one) for one in terms]
+    return Code(lines, (array(Add((1,) * count), *turned[:-1], terms[-1]),))
+
+
+def named(k: int) -> str:
+    return f"result{k}"
+
+
+def text(code: Code) -> str:
+    found = written(code, "np")
+    return "\n".join([*found.lines, f"return {', '.join(found.returns)}"])
+
+
+def test_a_long_sum_is_added_up_in_place() -> None:
+    code = long_sum(12)
+    found = frugal(code, named)
+    assert text(found).startswith("result0 = 13 * x[:, :, None] * x[:, None]\n")
+    assert text(found).count("result0 += (") == 11
+    assert peak(found, lambda dim: dim.value(SIZES)) == 2 * 120**3 + 120**2
+    given = {"x": np.random.default_rng(0).random((120, 120))}
+    assert allocated(found, given, SIZES) == pytest.approx(8 * 2 * 120**3, rel=0.02)
+    spaces: list[dict[str, Any]] = [{"np": np, **given} for _ in range(2)]
+    for space, one in zip(spaces, (code, found), strict=True):
+        exec("def f():\n    " + text(one).replace("\n", "\n    "), space)
+    first, second = (space["f"]() for space in spaces)
+    np.testing.assert_allclose(first, second, rtol=1e-14)
+
+
+def test_names_of_the_user_stay() -> None:
+    assert "T3 = " in text(frugal(long_sum(12), named, ["T3"]))
+
+
+def test_code_without_many_large_arrays_stays_as_it_is() -> None:
+    code = long_sum(6)
+    assert frugal(code, named) is code
+
+
+def chain(count: int) -> Code:
+    """Arrays made of one another, and what all of them come to."""
+    lines: list[Statement] = [Let("T0", wide(2))]
+    for k in range(1, count):
+        lines.append(Let(f"T{k}", array(Elementwise("exp"), large(f"T{k - 1}"))))
+    return Code(tuple(lines), (array(Elementwise("tanh"), large(f"T{count - 1}")),))
+
+
+def test_what_is_dead_is_released_where_that_matters() -> None:
+    found = frugal(chain(12), named)
+    gone = [
+        x for line in found.statements if isinstance(line, Release) for x in line.names
+    ]
+    assert gone == [f"T{k}" for k in range(11)]
+    assert 0 < peak(found, lambda dim: dim.value(SIZES)) <= 2 * 120**3
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs_compute_the_same(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rule, "ORDINARY", 0)
+    monkeypatch.setattr(rule, "_pays", lambda old, new: True)
+    sizes = {"n": 3, "m": 2, "k": 4}
+    grown = RandomGraph(seed, sizes)
+    check(grown.graph, grown.grow(6), sizes, seed)
+
+
+@pytest.mark.parametrize("wrt", ["X", "P1"])
+def test_a_third_derivative_holds_little_more_than_it_returns(
+    wrt: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "third.yaml"
+    path.write_text(THIRD % wrt, encoding="utf-8")
+    module = tensorgen.load(path)
+    rng = np.random.default_rng(0)
+    arguments = [rng.standard_normal((10, 20)), *rng.standard_normal((3, 20, 20))]
+    module.f_d3(*arguments)  # what is made once is not counted
+    tracemalloc.start()
+    held = module.f_d3(*arguments).nbytes
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4 * held
