@@ -145,6 +145,13 @@ def _seen(op: View, whole: Array) -> str | None:
             assert_never(op)
 
 
+def bound(name: str, value: Array) -> Array:
+    """The variable that a statement makes of a value."""
+    shared = base(value)
+    own = name if shared is None else shared
+    return variable(name, value.dims, value.kind, own, is_boxed(value))
+
+
 def is_sliding(one: Array) -> bool:
     """Whether a view has more entries than it has memory, and is not to be copied."""
     op = one.op

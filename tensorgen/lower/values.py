@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tensorgen.arrays.arrays import Array, base, is_boxed, variable
+from tensorgen.arrays.arrays import Array, bound, variable
 from tensorgen.arrays.statements import Let
 from tensorgen.ir.nodes import Input, Node, Product, Ref
 from tensorgen.lower.names import describe, read_name, stem
@@ -74,9 +74,7 @@ class Values:
         """Bind a name of its own to the value of a node."""
         name = self.name(node, suggestion)
         self.writer.add(Let(name, value))
-        shared = base(value)
-        own = name if shared is None else shared
-        return variable(name, value.dims, value.kind, own, is_boxed(value))
+        return bound(name, value)
 
     def name(self, node: Node, suggestion: str | None = None) -> str:
         """A new name for the value of a node."""

@@ -8,7 +8,8 @@ import pytest
 
 from tensorgen import pipeline
 from tensorgen.check import Report
-from tensorgen.check.residues import DEGREES, PRIME, exp, sign
+from tensorgen.check.program import Program, Unread
+from tensorgen.check.residues import DEGREES, PRIME, Residues, exp, sign
 from tensorgen.errors import Source
 from tests import solving_specs
 from tests.passes.test_laws import EXAMPLES
@@ -45,3 +46,12 @@ def test_what_is_not_to_be_checked_is_not(monkeypatch: pytest.MonkeyPatch) -> No
     source = Source("a.yaml", text)
     made = pipeline.compile_spec(source, ["numpy"], MODE, False, checked=False)
     assert made
+
+
+def test_a_released_name_is_no_value() -> None:
+    values: dict[str, object] = {"x": 2}
+    program = Program(Residues())
+    program.run(["y = x", "del y"], values)
+    assert values == {"x": 2}
+    with pytest.raises(Unread):
+        program.run(["z = y"], values)

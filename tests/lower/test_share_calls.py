@@ -1,4 +1,4 @@
-"""Masks that stand in several statements are made once, and only where they may."""
+"""What stands in several statements is made once, and only where it may."""
 
 from __future__ import annotations
 
@@ -51,6 +51,8 @@ NESTED = [
     Let("a", array(Permute((1, 0)), UPPER)),
     Let("b", array(Multiply(Fraction(2), 1), TRI)),
 ]
+TURNED = array(Permute((1, 0)), array(MatMul(), x, x))
+DOUBLED = array(Multiply(Fraction(2), 1), x)
 AT = Index((Entries(), Entries()), (n,))
 TWICE: list[Statement] = [Let("a", MASKED), Let("b", MASKED)]
 SHARED: dict[str, tuple[list[Statement], str | None]] = {
@@ -63,6 +65,29 @@ SHARED: dict[str, tuple[list[Statement], str | None]] = {
         [*NESTED],
         "mask = np.tri(n, dtype=bool)\na = np.triu(np.where(mask, x, 0)).T\n"
         "b = 2 * mask",
+    ),
+    "a product": (
+        [Let("a", array(Reduce((0,)), array(MatMul(), x, x))), Let("b", TURNED)],
+        "x_x = x @ x\na = x_x.sum(axis=0)\nb = x_x.T",
+    ),
+    "a later statement that is just this": (
+        [Let("a", array(Reduce((0,)), DOUBLED)), Let("b", DOUBLED)],
+        "b = 2 * x\na = b.sum(axis=0)",
+    ),
+    "no later statement whose operands change": (
+        [
+            Let("a", array(Reduce((0,)), DOUBLED)),
+            Store(x, AT, (i, i), "+=", ONE),
+            Let("b", DOUBLED),
+        ],
+        None,
+    ),
+    "no arithmetic that has no name": (
+        [
+            Let("a", array(Reduce((0,)), DOUBLED)),
+            Let("b", array(Reduce((1,)), DOUBLED)),
+        ],
+        None,
     ),
     "no array that changes": (
         [INSIDE[0], Store(x, AT, (i, i), "+=", ONE), INSIDE[1]],
@@ -91,7 +116,7 @@ def text(lines: list[Statement], returns: list[Array]) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("case", SHARED)
-def test_a_mask_is_made_once(case: str) -> None:
+def test_a_value_is_made_once(case: str) -> None:
     lines, expected = SHARED[case]
     names = Names(["a", "b", "i", "x", "y", "z"])
     found = text(*share_calls(lines, [a, b], names))
