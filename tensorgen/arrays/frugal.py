@@ -36,10 +36,12 @@ def frugal(code: Code, pick: Callable[[int], str], kept: Collection[str] = ()) -
     if len(code.statements) > MOST_LINES:
         return code
     values = _samples(code)
-    peaks = [peak(code, value) for value in values]
-    largest = [_largest(code, value) for value in values]
-    if any(top < ORDINARY * most for top, most in zip(peaks, largest, strict=True)):
-        return code
+    peaks, largest = list[int](), list[int]()
+    for value in values:  # most functions are ordinary at the first sizes
+        peaks.append(peak(code, value))
+        largest.append(_largest(code, value))
+        if peaks[-1] < ORDINARY * largest[-1]:
+            return code
 
     def is_large(one: Array) -> bool:
         pairs = zip(largest, values, strict=True)

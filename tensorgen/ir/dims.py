@@ -52,17 +52,13 @@ class Dim:
     @classmethod
     def of(cls, value: int | str | Dim) -> Dim:
         """Return `value` as a polynomial; a string is a symbol."""
-        match value:
-            case Dim():
-                return value
-            case str():
-                return cls.symbol(value)
-            case int():
-                return _number(value)
+        if isinstance(value, Dim):  # nearly always
+            return value
+        return cls.symbol(value) if isinstance(value, str) else _number(value)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, int):
-            other = Dim.of(other)
+            other = _number(other)
         return isinstance(other, Dim) and self.terms == other.terms
 
     def __hash__(self) -> int:

@@ -45,7 +45,8 @@ class Ref(NamedTuple):
 
     def under(self, use: Ref) -> Ref:
         """Return an operand of a node, by its axes, in the labels of the node's use."""
-        return Ref(self.node, tuple(use.labels[axis] for axis in self.labels))
+        of = use.labels
+        return Ref(self.node, tuple([of[axis] for axis in self.labels]))
 
 
 class Lookup(NamedTuple):
