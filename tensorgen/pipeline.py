@@ -14,28 +14,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
-from tensorgen.check import Claim, Report, check
 from tensorgen.emit import write as write  # the command line's way to it
 from tensorgen.emit.backends import BACKENDS
-from tensorgen.emit.model import Body, Function, Holder
-from tensorgen.emit.module import Module
 from tensorgen.emit.render import render
 from tensorgen.errors import Source
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
-from tensorgen.lang import Program, elaborate
+from tensorgen.lang import elaborate
 from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
-from tensorgen.passes.context import Plan
-from tensorgen.planner import PlannedFunction, Planner
-from tensorgen.problems import PlannedProblem, plan_problem
+from tensorgen.planner import Planner
+from tensorgen.problems import plan_problem
 from tensorgen.spec.read import read_spec
+
+if TYPE_CHECKING:
+    from tensorgen.check import Report
 
 
 def compile_spec(
@@ -80,55 +79,14 @@ def compile_spec(
         tell = partial(effort.tell, f"laying out {file_name}")
         if checked:
             effort.tell(f"checking {file_name}")
-            found = [*claims(program, planned, problems, module)]
-            known = check(found, module.classes, backend.alias)
+            # Imported here: who is in a hurry needs no NumPy.
+            from tensorgen.claims import held
+
+            told = held(program, planned, problems, module, backend.alias)
             if report is not None:
-                report(file_name, known)
+                report(file_name, told)
         texts[file_name] = render(module, laid_out, tell)
     return texts
-
-
-def claims(
-    program: Program,
-    plans: Sequence[PlannedFunction],
-    problems: Sequence[PlannedProblem],
-    module: Module,
-) -> Iterator[Claim]:
-    """What the functions of a module, and the methods of its problems, compute."""
-
-    def claim(
-        name: str,
-        planned: PlannedFunction,
-        plan: Plan,
-        body: Body,
-        holders: Sequence[Holder] = (),
-    ) -> Claim:
-        checks = [check.size for check in planned.source.checks]
-        inputs, parameters = program.inputs, planned.parameters
-        stated, tensors = planned.stated, plan.tensors
-        return Claim(name, body, parameters, holders, stated, tensors, inputs, checks)
-
-    def forms(
-        name: str, planned: PlannedFunction, function: Function
-    ) -> Iterator[Claim]:
-        yield claim(name, planned, planned.plan, function.body, function.holders)
-        if (choice := function.choice) is not None and planned.other is not None:
-            other, name = choice.function, f"{name}, where {choice.condition},"
-            yield claim(name, planned, planned.other, other.body, other.holders)
-
-    for planned, function in zip(plans, module.functions, strict=True):
-        yield from forms(planned.name, planned, function)
-    for problem, bound in zip(problems, module.problems, strict=True):
-        before = [part.body for part in (bound.data, *bound.shared)]
-        for kind, planned in problem.methods.items():
-            name = f"{kind.name} of the problem {bound.function}"
-            part = bound.method(kind)
-            if part is not None and part.function is not None:
-                for found in forms(name, planned, part.function):
-                    yield replace(found, before=before)
-            elif part is not None:
-                found = claim(name, planned, planned.plan, part.body)
-                yield replace(found, before=before)
 
 
 def _mode(name: str) -> Mode:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tensorgen import pipeline
+from tensorgen import claims
 from tensorgen.check import Report
 from tensorgen.emit import render
 
@@ -36,7 +36,7 @@ def unchecked(request: pytest.FixtureRequest) -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         if not request.node.nodeid.startswith(CHECKED):
-            patch.setattr(pipeline, "check", lambda *given: Report())
+            patch.setattr(claims, "check", lambda *given: Report())
         yield
 
 

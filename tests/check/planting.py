@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tensorgen import pipeline
+from tensorgen import claims, pipeline
 from tensorgen.check import Report, check
 from tensorgen.errors import InternalError, Source
 
@@ -27,7 +27,7 @@ def compiled(spec: str) -> tuple[str, str]:
             return Report()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "check", heard)
+        patch.setattr(claims, "check", heard)
         made = pipeline.compile_spec(source, ["numpy"], "cross-country", False)
     return code("".join(made.values())), "\n".join(complaints)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorgen import pipeline
+from tensorgen import claims, pipeline
 from tensorgen.check import Report
 from tensorgen.check.program import Program, Unread
 from tensorgen.check.residues import DEGREES, PRIME, Residues, exp, sign
@@ -41,7 +41,7 @@ def test_what_is_not_to_be_checked_is_not(monkeypatch: pytest.MonkeyPatch) -> No
     def refuse(*given: object) -> None:
         raise AssertionError("checked")
 
-    monkeypatch.setattr(pipeline, "check", refuse)
+    monkeypatch.setattr(claims, "check", refuse)
     text = Path(EXAMPLES / "quadratic_form.yaml").read_text("utf-8")
     source = Source("a.yaml", text)
     made = pipeline.compile_spec(source, ["numpy"], MODE, False, checked=False)

@@ -1,0 +1,72 @@
+"""What the functions of a module are said to compute, for the check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tensorgen.check import Claim, Report, check
+from tensorgen.emit.model import Body, Function, Holder
+from tensorgen.emit.module import Module
+from tensorgen.lang import Program
+from tensorgen.passes.context import Plan
+from tensorgen.planner import PlannedFunction
+from tensorgen.problems import PlannedProblem
+
+
+def held(
+    program: Program,
+    plans: Sequence[PlannedFunction],
+    problems: Sequence[PlannedProblem],
+    module: Module,
+    alias: str,
+) -> Report:
+    """Hold a module against calculus; `alias` is what its text calls the library.
+
+    Raises `InternalError` if a function computes something else.
+    """
+    claimed = [*claims(program, plans, problems, module)]
+    return check(claimed, module.classes, alias)
+
+
+def claims(
+    program: Program,
+    plans: Sequence[PlannedFunction],
+    problems: Sequence[PlannedProblem],
+    module: Module,
+) -> Iterator[Claim]:
+    """What the functions of a module, and the methods of its problems, compute."""
+
+    def claim(
+        name: str,
+        planned: PlannedFunction,
+        plan: Plan,
+        body: Body,
+        holders: Sequence[Holder] = (),
+    ) -> Claim:
+        checks = [check.size for check in planned.source.checks]
+        inputs, parameters = program.inputs, planned.parameters
+        stated, tensors = planned.stated, plan.tensors
+        return Claim(name, body, parameters, holders, stated, tensors, inputs, checks)
+
+    def forms(
+        name: str, planned: PlannedFunction, function: Function
+    ) -> Iterator[Claim]:
+        yield claim(name, planned, planned.plan, function.body, function.holders)
+        if (choice := function.choice) is not None and planned.other is not None:
+            other, name = choice.function, f"{name}, where {choice.condition},"
+            yield claim(name, planned, planned.other, other.body, other.holders)
+
+    for planned, function in zip(plans, module.functions, strict=True):
+        yield from forms(planned.name, planned, function)
+    for problem, bound in zip(problems, module.problems, strict=True):
+        before = [part.body for part in (bound.data, *bound.shared)]
+        for kind, planned in problem.methods.items():
+            name = f"{kind.name} of the problem {bound.function}"
+            part = bound.method(kind)
+            if part is not None and part.function is not None:
+                for found in forms(name, planned, part.function):
+                    yield replace(found, before=before)
+            elif part is not None:
+                found = claim(name, planned, planned.plan, part.body)
+                yield replace(found, before=before)
