@@ -222,17 +222,15 @@ def children(node: Node) -> tuple[Node, ...]:
     """The operands of a node, in order, with repeats; index arrays included."""
     match node:
         case Product():
-            looked_up = tuple(
-                atom.node
-                for constraint in node.constraints
-                for atom, _ in constraint.form.terms
-                if isinstance(atom, Lookup)
-            )
-            return tuple(ref.node for ref in node.factors) + looked_up
+            found = [ref.node for ref in node.factors]
+            if node.constraints:
+                atoms = (atom for c in node.constraints for atom, _ in c.form.terms)
+                found += [atom.node for atom in atoms if isinstance(atom, Lookup)]
+            return tuple(found)
         case Sum():
-            return tuple(term.node for term in node.terms)
+            return tuple([term.node for term in node.terms])
         case Map():
-            return tuple(ref.node for ref in node.args)
+            return tuple([ref.node for ref in node.args])
         case Call():
             return node.args
         case Input() | Constant() | Size() | Iota():
