@@ -292,7 +292,9 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
         "structure_literal": literal(c.structure),
         "vanishes": c.vanishes,
         "sparse": c.sparse or c.vanishes,
-        "fields": c.fields,
+        "fields": [
+            (name, "Any" if name in c.integers else "Array") for name in c.fields
+        ],
         "field_names": tuple_text([f'"{name}"' for name in c.fields]),
         "ease": c.ease,
         "hessian": c.base == HESSIAN_BASE,

@@ -27,7 +27,8 @@ class StructuredClass:
     `rows` is the shape of f, or of the first input; `columns` has that of each other
     input. `ease` ranks what a solve costs, if there is a better way than the
     dense matrix; `factorizations` are the templates that it takes. What it holds does
-    not exist unless the sizes `positive` are at least 1.
+    not exist unless the sizes `positive` are at least 1. The fields `integers` are
+    index arrays.
     """
 
     name: str
@@ -44,6 +45,7 @@ class StructuredClass:
     vanishes: bool = False
     sparse: bool = False
     positive: tuple[str, ...] = ()
+    integers: tuple[str, ...] = ()
 
 
 def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredClass:
@@ -93,6 +95,7 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
         structure.tensor.vanishes,
         all(ties_rows(structure, term) for term in structure.tensor.terms),
         structure.sizes if way is not None and way[0].keep is not None else (),
+        structure.integers,
     )
 
 
@@ -172,6 +175,7 @@ def higher_class(
         ),
         tuple(methods),
         helpers=_helpers(methods),
+        integers=structure.integers,
     )
 
 

@@ -112,6 +112,12 @@ class Structure:
             names.append(free[0] if free else f"{choices[0]}{k}_")
         return tuple(names)
 
+    @property
+    def integers(self) -> tuple[str, ...]:
+        """The fields that are index arrays."""
+        pairs = zip(self.tensor.arrays, self.fields, strict=True)
+        return tuple(name for node, name in pairs if index_bound(node) is not None)
+
     # Pieces of code
 
     def code(

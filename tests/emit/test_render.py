@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import tensorgen
 from tensorgen.calculus.kinds import KINDS, camel
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.model import Body, Function, Helper, Parameter
@@ -227,8 +228,20 @@ def test_a_docstring_has_formula_shapes_result_and_errors() -> None:
     )
 
 
+# Entries at index arrays, in a function that has two forms.
+RATINGS = """tensorgen: 1
+inputs: {r: [p], w: {shape: [g], index: p}, l: {shape: [g], index: p}}
+functions:
+  f:
+    expr: sum(log(1 + exp(r[l] - r[w]))) + sum(r**2)
+    wrt: r
+    emit: [hessian, problem]
+"""
+
+
 def test_type_checkers_accept_a_generated_module(tmp_path: Path) -> None:
-    names = []
+    names = ["ratings.py"]
+    (tmp_path / names[0]).write_text(tensorgen.generate(RATINGS), encoding="utf-8")
     for name, model in MODELS.items():
         if model.backend == "numpy":
             names.append(f"{name.replace('-', '_')}.py")
