@@ -144,8 +144,11 @@ def _uses(
     """A permutation for each of the images of a term; none if some image is missing."""
     images: dict[Turned, Permutation] = {}
     for to in group:
-        images.setdefault(turned(term, to), to)
-    return [*images.values()] if images.keys() <= place.keys() else []
+        image = turned(term, to)
+        if image not in place:
+            return []
+        images.setdefault(image, to)
+    return [*images.values()]
 
 
 def _groups(dims: Sequence[Dim]) -> Iterator[list[Permutation]]:
