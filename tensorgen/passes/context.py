@@ -35,14 +35,12 @@ class Context:
 
     def price(self, roots: Sequence[Node]) -> float:
         """The cost of a call: all that is needed, of what never changes a share."""
-        rates = self.rates
-        if rates is None:
-            return self.cost.total(roots)
-        return sum(
-            self.cost.work(node)
-            / (CALLS_OF_A_PROBLEM if rates.of(node) == Rate.DATA else 1)
-            for node in topological(roots)
-        )
+        return sum(map(self.work, topological(roots)))
+
+    def work(self, node: Node) -> float:
+        """The share of one node in the cost of a call, operands given."""
+        steady = self.rates is not None and self.rates.of(node) == Rate.DATA
+        return self.cost.work(node) / (CALLS_OF_A_PROBLEM if steady else 1)
 
 
 @dataclass(frozen=True)

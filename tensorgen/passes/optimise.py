@@ -26,6 +26,7 @@ from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
+from tensorgen.passes.reuse_pairs import reuse_pairs
 from tensorgen.passes.share_factors import share_factors
 from tensorgen.passes.take_diagonals import take_diagonals
 from tensorgen.passes.use_symmetry import use_symmetry
@@ -172,6 +173,14 @@ PASSES = (
         ends="each product is replaced by smaller ones, which are not revisited",
         run=_each(_ordered),
         patient=True,
+    ),
+    Pass(
+        "reuse_pairs",
+        law="a * (b * c) = (a * b) * c, where a * b is there already",
+        needs="pairs; a lower modelled cost",
+        ends="each step leaves a product less",
+        run=_each(reuse_pairs),
+        when=lambda context, plan: context.cross_country,
     ),
     Pass(
         "fuse_elementwise",
