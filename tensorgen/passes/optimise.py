@@ -21,6 +21,7 @@ from functools import partial
 
 from tensorgen.ir.nodes import Node
 from tensorgen.passes.context import Context, Law, Plan
+from tensorgen.passes.factor_pairs import factor_pairs
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
@@ -180,6 +181,14 @@ PASSES = (
         needs="pairs; a lower modelled cost",
         ends="each step leaves a product less",
         run=_each(reuse_pairs),
+        when=lambda context, plan: context.cross_country,
+    ),
+    Pass(
+        "factor_pairs",
+        law="A @ B + C @ B = (A + C) @ B",
+        needs="pairs, whose operands stand for many factors; a lower modelled cost",
+        ends="each step leaves fewer factors over all terms",
+        run=_each(factor_pairs),
         when=lambda context, plan: context.cross_country,
     ),
     Pass(

@@ -102,6 +102,7 @@ PASSES = (
     ("pair_transposes", PERMUTED),
     ("order_contractions", LIKELIHOOD),
     ("reuse_pairs", SCALED_TWICE),
+    ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("fuse_elementwise", LOGISTIC),
     ("pair_transposes", SCALED),
     ("gather_steady", LOGISTIC),
