@@ -29,6 +29,7 @@ from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
 from tensorgen.passes.reuse_pairs import reuse_pairs
 from tensorgen.passes.share_factors import share_factors
+from tensorgen.passes.share_transposes import share_transposes
 from tensorgen.passes.take_diagonals import take_diagonals
 from tensorgen.passes.use_symmetry import use_symmetry
 
@@ -159,6 +160,13 @@ PASSES = (
         patient=True,
     ),
     GATHERING,
+    Pass(
+        "share_transposes",
+        law="C[i, j] = B[j, i], where both add up the same",
+        needs="operands that are one node where they are equal",
+        ends="each node is looked at once",
+        run=_each(share_transposes),
+    ),
     Pass(
         "share_factors",
         law="a * b * c = (a * b) * c, where several products multiply a and b",

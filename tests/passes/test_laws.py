@@ -80,6 +80,11 @@ inputs: {A: [n, n], B: [n, n], C: [n, n]}
 functions:
   f: {expr: A @ C + B @ C}
 """
+TURNED = """
+inputs: {A: [m, n], v: [n]}
+functions:
+  f: {expr: '(A - v) @ exp(A.T - v[:, None])'}
+"""
 REPEATED = """
 inputs: {A: [n, n], x: [n], a: [n], b: [n]}
 functions:
@@ -98,6 +103,7 @@ PASSES = (
     ("use_symmetry", GRAM),
     ("compress", SEPARABLE),
     ("gather_steady", STEADY),
+    ("share_transposes", TURNED),
     ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
     ("pair_transposes", PERMUTED),
     ("order_contractions", LIKELIHOOD),
