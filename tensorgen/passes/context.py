@@ -33,6 +33,10 @@ class Context:
     compressed: Mapping[int, Compress] = field(default_factory=dict)
     doubtful: int = 0
 
+    def certain(self, roots: Sequence[Node]) -> list[Node]:
+        """What is computed whatever is asked for, operands first."""
+        return topological(roots[: len(roots) - self.doubtful])
+
     def price(self, roots: Sequence[Node]) -> float:
         """The cost of a call: all that is needed, of what never changes a share."""
         return sum(map(self.work, topological(roots)))

@@ -13,7 +13,14 @@ from itertools import product
 from typing import TypeGuard
 
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Node, Product, children, topological, use_counts
+from tensorgen.ir.nodes import (
+    Node,
+    Product,
+    children,
+    entries,
+    topological,
+    use_counts,
+)
 from tensorgen.passes.context import Context
 from tensorgen.passes.rebuild import carry_names, with_operands
 from tensorgen.passes.views import Factor, Name, View
@@ -22,9 +29,10 @@ from tensorgen.passes.views import Factor, Name, View
 def reuse_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with products of three that start with a pair another one needs.
 
-    Fires where the modelled cost falls and no more entries are read, which a matrix
-    that was scaled for each point would be; what has a name stays together. Ends: each
-    step lowers the cost, and what it reuses stays as it is.
+    Fires where the modelled cost falls and no more entries are read, at all sizes that
+    have no hint; what has a name stays together. A method of a problem reuses what
+    methods before it are sure to make, for those after it may never be called. Ends:
+    each step lowers the cost, and what it reuses stays as it is.
     """
     return Reuse(context, roots).run()
 
@@ -41,9 +49,15 @@ class Reuse:
         self.new: dict[Node, Node] = {}
         self.made: dict[Hashable, Product] = {}
         self.reused: set[Node] = set()
-        for node in topological(roots):
-            if _is_pair(node) and (node.order > 1 or node.inner):
-                self.made.setdefault(_own_pattern(node), node)
+        self.certain = dict.fromkeys(context.certain(roots))
+        if context.rates is None:
+            for node in self.certain:
+                self._note(node)
+
+    def _note(self, node: Node) -> None:
+        """Let a pair that is made be reused."""
+        if _is_pair(node) and (node.order > 1 or node.inner):
+            self.made.setdefault(_own_pattern(node), node)
 
     def run(self) -> list[Node]:
         """Return the new roots."""
@@ -54,6 +68,8 @@ class Reuse:
             fresh = found is node or found not in self.uses
             if self.uses[node] == 1 and fresh:
                 self.private.add(found)
+            if node in self.certain:
+                self._note(found)
         return [new[root] for root in self.roots]
 
     def _visit(self, node: Node) -> Node:
@@ -76,11 +92,9 @@ class Reuse:
         """Whether a product is cheaper from another pair than from the inner one."""
         work = self.context.work
         gone = work(node) + (work(inner) if inner in self.private else 0.0)
-        return work(other) < gone and self._read(other) <= self._read(node)
-
-    def _read(self, node: Node) -> float:
-        """How many entries a node reads."""
-        return sum(self.context.cost.size(one.dims) for one in children(node))
+        read, other_read = (entries(children(one)) for one in (node, other))
+        cost = self.context.cost
+        return work(other) < gone and cost.never_more(other_read, read)
 
     def _turned(
         self, node: Product, place: int, inner: Product

@@ -91,6 +91,7 @@ functions:
   f: {expr: (a @ A @ x) * (b @ A @ x)}
 """
 SCALED_TWICE = """
+dims: {m: 100, n: 100, p: 100}
 inputs: {A: [m, n], B: [n, p], c: [p]}
 functions:
   f: {expr: '(A @ B) @ c + sum((A @ (B * c))**2, axis=1)'}
