@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array, below, replacing, variable
 from tensorgen.arrays.code import Code
@@ -74,12 +75,15 @@ class _Once:
         if not isinstance(whole.op, Add) or whole.kind != "float":
             return []
         terms = list(zip(whole.op.signs, whole.args, strict=True))
-        for k, (sign, first) in enumerate(terms):
-            value = first
-            if isinstance(first.op, Variable):
-                value = self.values.get(first.op.name, first)
+        # One whose axes stand as they are made comes first, if there is one.
+        turned = [isinstance(one.op, Permute) for _, one in terms]
+        for k in sorted(range(len(terms)), key=turned.__getitem__):
+            sign, first = terms[k]
+            value = first.args[0] if isinstance(first.op, Permute) else first
+            if isinstance(value.op, Variable):
+                value = self.values.get(value.op.name, value)
             fresh = not isinstance(value.op, Leaf | Add) and memory(value) is value
-            alike = value.dims == whole.dims and value.kind == whole.kind
+            alike = first.dims == whole.dims and value.kind == whole.kind
             if sign > 0 and fresh and alike:
                 return [terms.pop(k), *terms]
         return []
@@ -113,6 +117,8 @@ class _Once:
                     if self._is_plain(found[k], new):
                         found[k] = new
                         del found[place]
+                    elif changed(found[k]) in self.sums:
+                        found[place], found[k] = _scaled_before(line, found[k])
                     break
                 if changed(found[k]) in [*reads([line.value])]:
                     break
@@ -158,10 +164,32 @@ def _scaled(one: Array) -> Array:
     (inner,) = turned.args
     if not isinstance(inner.op, Multiply):
         return one
-    scaled = replace(inner.op, coefficient=inner.op.coefficient * outer.coefficient)
-    above, below = inner.args[: inner.op.above], inner.args[inner.op.above :]
+    return array(turned.op, _multiplied(outer.coefficient, inner))
+
+
+def _multiplied(coefficient: Fraction, one: Array) -> Array:
+    """A number times an array; of a product the smallest factor is multiplied."""
+    if not isinstance(one.op, Multiply):
+        return array(Multiply(coefficient, 1), one)
+    op = replace(one.op, coefficient=coefficient * one.op.coefficient)
+    above, below = one.args[: op.above], one.args[op.above :]
     above = tuple(sorted(above, key=lambda x: sum(dim != 1 for dim in x.dims)))
-    return array(turned.op, array(scaled, *above, *below))
+    return array(op, *above, *below)
+
+
+def _scaled_before(bound: Let, used: Statement) -> tuple[Let, Statement]:
+    """`a = 2 * b; c += a.T` for `a = b; c += 2 * a.T`: one large array less."""
+    scaled = operands(used)[-1]
+    if not isinstance(scaled.op, Multiply) or len(scaled.args) > 1:
+        return bound, used
+    (shown,) = scaled.args
+    inner = shown.args[0] if isinstance(shown.op, Permute) else shown
+    if not (isinstance(inner.op, Variable) and inner.op.name == bound.name):
+        return bound, used
+    if not scaled.op.above:
+        return bound, used
+    value = _multiplied(scaled.op.coefficient, bound.value)
+    return Let(bound.name, value), rebuilt(used, replacing({scaled: shown}))
 
 
 def _mentions(arrays: Sequence[Array]) -> Iterator[str]:

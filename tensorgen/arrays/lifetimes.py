@@ -192,8 +192,7 @@ class _Orders:
             seen.add(done)
             held = self.held(done)
             for k in self.ready(done):
-                most = held + max(self.steps[k].inside, self.steps[k].made)
-                heappush(waiting, (max(peak, most), (*order, k)))
+                heappush(waiting, (max(peak, held + self.most(k)), (*order, k)))
         return None
 
     def ready(self, done: frozenset[int]) -> list[int]:
@@ -202,17 +201,29 @@ class _Orders:
 
     def freed(self, order: tuple[int, ...], peak: int) -> tuple[int, ...]:
         """An order, and all that can be done at its peak so that no more is held."""
-        again = True
-        while again:
-            again = False
-            done = frozenset(order)
-            held = self.held(done)
-            for k in self.ready(done):
-                fits = held + self.steps[k].inside <= peak
-                if fits and self.held(done | {k}) <= held:
-                    order, again = (*order, k), True
-                    break
+        while more := self._free(frozenset(order), peak):
+            order += more
         return order
+
+    def _free(self, done: frozenset[int], peak: int) -> tuple[int, ...]:
+        """A step, or what it makes and a step that uses it up, if that is free."""
+        held, ready = self.held(done), self.ready(done)
+        for k in ready:
+            if held + self.most(k) > peak:
+                continue
+            after = done | {k}
+            between = self.held(after)
+            if between <= held:
+                return (k,)
+            for j in self.ready(after):
+                fits = j not in ready and between + self.most(j) <= peak
+                if fits and self.held(after | {j}) <= held:
+                    return (k, j)
+        return ()
+
+    def most(self, k: int) -> int:
+        """The numbers that a step needs beside what is held."""
+        return max(self.steps[k].inside, self.steps[k].made)
 
 
 def _completed(life: Lifetimes, order: Sequence[int]) -> list[int]:

@@ -33,16 +33,18 @@ class Context:
     compressed: Mapping[int, Compress] = field(default_factory=dict)
     doubtful: int = 0
 
+    def certain(self, roots: Sequence[Node]) -> list[Node]:
+        """What is computed whatever is asked for, operands first."""
+        return topological(roots[: len(roots) - self.doubtful])
+
     def price(self, roots: Sequence[Node]) -> float:
         """The cost of a call: all that is needed, of what never changes a share."""
-        rates = self.rates
-        if rates is None:
-            return self.cost.total(roots)
-        return sum(
-            self.cost.work(node)
-            / (CALLS_OF_A_PROBLEM if rates.of(node) == Rate.DATA else 1)
-            for node in topological(roots)
-        )
+        return sum(map(self.work, topological(roots)))
+
+    def work(self, node: Node) -> float:
+        """The share of one node in the cost of a call, operands given."""
+        steady = self.rates is not None and self.rates.of(node) == Rate.DATA
+        return self.cost.work(node) / (CALLS_OF_A_PROBLEM if steady else 1)
 
 
 @dataclass(frozen=True)

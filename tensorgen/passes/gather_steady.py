@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Product, Sum, entries, topological
+from tensorgen.ir.nodes import Node, Product, Sum, entries
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import CALLS_OF_A_PROBLEM, STEADY_FACTORS
@@ -37,7 +37,7 @@ def gather_steady(context: Context, roots: Sequence[Node]) -> list[Node]:
     """
     if context.rates is None:
         return list(roots)
-    certain = roots[: len(roots) - context.doubtful]
+    certain = context.certain(roots)
     return Gathering(context.graph, roots, context.rates, context.cost, certain).run()
 
 
@@ -52,14 +52,14 @@ class Gathering:
         cost: CostModel,
         certain: Sequence[Node],
     ) -> None:
-        """Note the products that are computed once in any case, of `certain` roots."""
+        """Note the products among `certain` nodes that are computed once."""
         self.graph = graph
         self.roots = roots
         self.rates = rates
         self.cost = cost
         self.known = {
             node.pattern: None
-            for node in topological(certain)
+            for node in certain
             if isinstance(node, Product) and rates.of(node) == Rate.DATA
         }
 

@@ -21,12 +21,15 @@ from functools import partial
 
 from tensorgen.ir.nodes import Node
 from tensorgen.passes.context import Context, Law, Plan
+from tensorgen.passes.factor_pairs import factor_pairs
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
+from tensorgen.passes.reuse_pairs import reuse_pairs
 from tensorgen.passes.share_factors import share_factors
+from tensorgen.passes.share_transposes import share_transposes
 from tensorgen.passes.take_diagonals import take_diagonals
 from tensorgen.passes.use_symmetry import use_symmetry
 
@@ -158,6 +161,13 @@ PASSES = (
     ),
     GATHERING,
     Pass(
+        "share_transposes",
+        law="C[i, j] = B[j, i], where both add up the same",
+        needs="operands that are one node where they are equal",
+        ends="each node is looked at once",
+        run=_each(share_transposes),
+    ),
+    Pass(
         "share_factors",
         law="a * b * c = (a * b) * c, where several products multiply a and b",
         needs="n-ary products",
@@ -172,6 +182,22 @@ PASSES = (
         ends="each product is replaced by smaller ones, which are not revisited",
         run=_each(_ordered),
         patient=True,
+    ),
+    Pass(
+        "reuse_pairs",
+        law="a * (b * c) = (a * b) * c, where a * b is there already",
+        needs="pairs; a lower modelled cost",
+        ends="each step leaves a product less",
+        run=_each(reuse_pairs),
+        when=lambda context, plan: context.cross_country,
+    ),
+    Pass(
+        "factor_pairs",
+        law="A @ B + C @ B = (A + C) @ B",
+        needs="pairs, whose operands stand for many factors; a lower modelled cost",
+        ends="each step leaves fewer factors over all terms",
+        run=_each(factor_pairs),
+        when=lambda context, plan: context.cross_country,
     ),
     Pass(
         "fuse_elementwise",

@@ -42,11 +42,11 @@ inputs: {x: [n], b: [n]}
 functions:
   f: {expr: b @ sin(x), wrt: x, emit: [hessian]}
 """
-LEAST_SQUARES = """
+STEADY = """
 dims: {m: 1000, n: 10}
-inputs: {X: [m, n], y: [m], w: [n]}
+inputs: {A: [m, n], B: [m, n], w: [n]}
 functions:
-  f: {expr: norm(X @ w - y)**2 + sum(w**4), wrt: w, emit: [problem]}
+  f: {expr: sum(sin(B.T @ (A @ w))), wrt: w, emit: [problem]}
 """
 LOGISTIC = """
 dims: {m: 1000, n: 10}
@@ -80,10 +80,21 @@ inputs: {A: [n, n], B: [n, n], C: [n, n]}
 functions:
   f: {expr: A @ C + B @ C}
 """
+TURNED = """
+inputs: {A: [m, n], v: [n]}
+functions:
+  f: {expr: '(A - v) @ exp(A.T - v[:, None])'}
+"""
 REPEATED = """
 inputs: {A: [n, n], x: [n], a: [n], b: [n]}
 functions:
   f: {expr: (a @ A @ x) * (b @ A @ x)}
+"""
+SCALED_TWICE = """
+dims: {m: 100, n: 100, p: 100}
+inputs: {A: [m, n], B: [n, p], c: [p]}
+functions:
+  f: {expr: '(A @ B) @ c + sum((A @ (B * c))**2, axis=1)'}
 """
 # In the order of the tables: a law may stand in several places.
 PASSES = (
@@ -92,10 +103,13 @@ PASSES = (
     ("flatten_products", HESSIAN),
     ("use_symmetry", GRAM),
     ("compress", SEPARABLE),
-    ("gather_steady", LEAST_SQUARES),
+    ("gather_steady", STEADY),
+    ("share_transposes", TURNED),
     ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
     ("pair_transposes", PERMUTED),
     ("order_contractions", LIKELIHOOD),
+    ("reuse_pairs", SCALED_TWICE),
+    ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("fuse_elementwise", LOGISTIC),
     ("pair_transposes", SCALED),
     ("gather_steady", LOGISTIC),
