@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.ir.nodes import Node, Product, Sum, topological, use_counts
+from tensorgen.ir.nodes import Node, Product, Sum, Term, topological, use_counts
 from tensorgen.passes.context import Context
 from tensorgen.passes.factor_sums import Effort, factor_sum
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.rebuild import carry_names, with_operands
+from tensorgen.passes.views import is_elementwise
 
 
 def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with operands that terms of a sum share outside of it.
 
-    Fires where the modelled cost falls, in terms that nothing else needs. What is added
-    first is never a product that was a sum: no difference is multiplied out. Ends:
-    each step lowers the cost.
+    Fires where the modelled cost falls, in terms that nothing else needs. Nothing is
+    multiplied out: a difference stays one, and one of products becomes a product with a
+    difference, which loses no more digits. Formulas of single entries stay as they are:
+    `p * x * q + p * y` is finite for a tiny p and a large x, `p * (x * q + y)` need not
+    be. Ends: each step lowers the cost.
     """
     graph, cost, effort = context.graph, context.cost, Effort()
     uses = use_counts(roots)
@@ -36,7 +39,7 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
     new: dict[Node, Node] = {}
     for node in topological(roots):
         found = with_operands(graph, node, new)
-        if isinstance(found, Sum):
+        if isinstance(found, Sum) and not all(map(_is_entrywise, found.terms)):
             factored = factor_sum(graph, found, cost, opens, effort=effort)
             if factored is not found:
                 (other,) = order_contractions(graph, [factored], cost)
@@ -47,3 +50,9 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
         if uses[node] == 1 and (found is node or found not in uses):
             private.add(found)
     return [new[root] for root in roots]
+
+
+def _is_entrywise(term: Term) -> bool:
+    """Whether each entry of a term is made of single entries, as far as one can see."""
+    node = term.node
+    return not isinstance(node, Product) or is_elementwise(node)

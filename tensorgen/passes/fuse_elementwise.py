@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tensorgen.ir.nodes import Node, Product, Ref, use_counts
 from tensorgen.passes.context import Context
 from tensorgen.passes.rebuild import rebuild
-from tensorgen.passes.views import opened
+from tensorgen.passes.views import is_elementwise, opened
 
 
 def fuse_elementwise(context: Context, roots: Sequence[Node]) -> list[Node]:
@@ -21,7 +21,7 @@ def fuse_elementwise(context: Context, roots: Sequence[Node]) -> list[Node]:
     uses = use_counts(roots)
 
     def fused(node: Node) -> Node:
-        if not isinstance(node, Product) or not _is_plain(node):
+        if not isinstance(node, Product) or not is_elementwise(node):
             return node
         chosen = [k for k, ref in enumerate(node.factors) if joins(node, ref)]
         return opened(graph, node, chosen) if chosen else node
@@ -32,17 +32,8 @@ def fuse_elementwise(context: Context, roots: Sequence[Node]) -> list[Node]:
             isinstance(inner, Product)
             and uses[inner] <= 1
             and inner not in graph.names
-            and _is_plain(inner)
+            and is_elementwise(inner)
             and set(ref.labels) == set(range(node.order))
         )
 
     return rebuild(graph, roots, fused)
-
-
-def _is_plain(node: Product) -> bool:
-    full = set(range(node.order))
-    return (
-        not node.inner
-        and not node.constraints
-        and all(set(labels) == full for _, labels in node.factors)
-    )

@@ -5,8 +5,10 @@ symmetric matrix, a diagonal of a product. Then chains of products are flattened
 derivative's structure and the best order of its factors can only be seen in one n-ary
 product. The structure is taken while deltas still stand beside the factors: ordering
 would multiply them. Then comes what regroups factors, since ordering leaves pairs; then
-the order; and last what pairs alone show: elementwise pairs are fused, and products
-that the order made may be transposes of one another, or as steady as their factors.
+the order; and last what pairs alone show: one product may begin with a pair that
+another makes, and terms share an operand again; elementwise pairs are fused, and
+products that the order made may be transposes of one another, or as steady as their
+factors.
 
 A pass that pays only sometimes is optional: the plans with and without it both go on.
 So do the ways to differentiate that optimisation starts from. The plan that holds least

@@ -116,3 +116,13 @@ def is_sparse(node: Node) -> bool:
             return any(is_sparse(term.node) for term in node.terms)
         case _:
             return False
+
+
+def is_elementwise(node: Product) -> bool:
+    """Whether a product multiplies arrays of its own shape entry by entry."""
+    full = set(range(node.order))
+    return (
+        not node.inner
+        and not node.constraints
+        and all(set(labels) == full for _, labels in node.factors)
+    )

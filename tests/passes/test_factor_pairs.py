@@ -79,3 +79,11 @@ def test_a_difference_of_products_is_taken_of_what_they_multiply() -> None:
     root = graph.sum([0], [(1, terms[0], (0,)), (-1, terms[1], (0,))])
     apart = graph.sum([0], [(1, x, (0,)), (-1, y, (0,))])
     assert factor_pairs(Context(graph), [root]) == [graph.einsum("ij,j->i", A, apart)]
+
+
+def test_a_formula_of_single_entries_stays_as_it_is() -> None:
+    graph = Graph()
+    p, x, q = (graph.input(name, ["n"]) for name in "pxq")
+    terms = [graph.einsum("i,i->i", graph.einsum("i,i->i", p, v), q) for v in (x, p)]
+    root = difference(graph, *terms)
+    assert factor_pairs(Context(graph), [root]) == [root]
