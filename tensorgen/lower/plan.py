@@ -104,6 +104,18 @@ class Plan:
                 found.update(dict.fromkeys(dim.symbols))
         return found
 
+    @cached_property
+    def inputs(self) -> dict[str, None]:
+        """The names of the inputs."""
+        return {node.name: None for node in self.order if isinstance(node, Input)}
+
+    @cached_property
+    def refusals(self) -> tuple[str, ...]:
+        """What matrices must not be, else functions of them raise LinAlgError."""
+        calls = (node for node in self.order if isinstance(node, Call))
+        refused = (OPERATORS[node.operator].refuses for node in calls)
+        return tuple(dict.fromkeys(text for text in refused if text))
+
     def is_write(self, node: Node) -> bool:
         """Whether a product is written into an array of zeros."""
         if not isinstance(node, Product) or not node.constraints:

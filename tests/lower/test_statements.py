@@ -327,7 +327,7 @@ def test_what_a_mask_excludes_may_be_infinite() -> None:
 def test_the_array_module_has_the_alias_that_the_caller_gives() -> None:
     case = Case()
     roots = [make(case) for make in ONE_LINE.values()]
-    code = as_text(case.g, roots, alias="cp")
+    code = as_text(case.g, roots, slow_at=False)
     text = "\n".join([*code.lines, *code.returns])
     assert "np." not in text
     assert "cp.linalg.inv(" in text and "cp.where(" in text
