@@ -41,7 +41,6 @@ from tensorgen.lower.operands import Operand, made, number, size
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.products import ProductLowering
 from tensorgen.lower.results import is_view, result
-from tensorgen.lower.share_calls import share_calls
 from tensorgen.lower.sums import lower_sum
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
@@ -81,7 +80,7 @@ def lower(
     results = Lowering(plan, draft).run(flags, variables)
     names = Names([*reserved, *plan.inputs, *plan.symbols, *LAZY])
     naming = Naming(plan, names, root_names)
-    statements, returns = share_calls(*naming.run(draft, results), names)
+    statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
     return frugal(code, naming.name, [*plan.named.values()])
 
@@ -118,14 +117,12 @@ class Lowering:
 
     def _visit(self, node: Node) -> None:
         plan = self.plan
-        named = node in plan.named
-        often = plan.uses[node] > 1 and not plan.is_transparent(node)
-        if plan.is_write(node) and not named and plan.uses[node] == 1:
+        if plan.is_write(node) and node not in plan.named and plan.uses[node] == 1:
             user = plan.user.get(node)
             if isinstance(user, Sum) and isinstance(node, Product):
                 self.writes[node] = ProductLowering(self.known, node).write()
                 return
-        own = self._is_bound(node, named or often) and not plan.is_leaf(node)
+        own = self._is_bound(node) and not plan.is_leaf(node)
         expr = self.values[node] = self._plainest(node)
         last = plan.uses[node] == 1 and node in self.roots
         later = last and self._is_unfinished(node)
@@ -137,9 +134,9 @@ class Lowering:
         else:
             self.draft.value(node, expr.array)
 
-    def _is_bound(self, node: Node, wanted: bool) -> bool:
+    def _is_bound(self, node: Node) -> bool:
         """What is returned alone stands behind `return`; several have names."""
-        call = self.plan.origin.get(node)
+        call, wanted = self.plan.origin.get(node), node in self.plan.bound
         if call is not None and self.plan.uses[node] == 1:
             node = call
         if node not in self.roots or self.plan.uses[node] > 1:

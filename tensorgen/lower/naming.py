@@ -1,28 +1,41 @@
 """Which values deserve a name, and which name: from a draft to statements.
 
-A value gets a statement of its own if it is used more than once, which the draft says,
-or if what it stands in would be too long. Nothing here changes how a value is computed.
+A value gets a statement of its own if the draft says so, if it stands in several
+places, or if what it stands in would be too long. Nothing here changes how a value is
+computed.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tensorgen.arrays.arrays import Array, below, bound, replacing
-from tensorgen.arrays.operations import Copy, Permute, Variable
+from tensorgen.arrays.arrays import Array, array, bound, replacing
+from tensorgen.arrays.operations import (
+    Copy,
+    Leaf,
+    Multiply,
+    Permute,
+    Power,
+    Variable,
+    View,
+)
 from tensorgen.arrays.reading import LONGEST, is_long, length
-from tensorgen.arrays.statements import Let, Statement, operands, rebuilt
+from tensorgen.arrays.statements import Let, Statement, Store, operands, rebuilt
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
 from tensorgen.lower.draft import Draft, Result, Value
 from tensorgen.lower.layout import permuted
-from tensorgen.lower.names import Names, describe, read_name, stem
+from tensorgen.lower.names import Names, call_word, describe, read_name, stem
 from tensorgen.lower.plan import Plan
 
 WORTH_A_NAME = 10
-# So many operands fill a line with the shortest of names: none would help.
+"""Characters of the shortest part that is named because a line is long."""
 MOST_OPERANDS = LONGEST // 4
-# What vectors of integers are called.
+"""Operands that fill a line with the shortest of names: none would help."""
+LINE = 80
+"""Characters of a change, which stands in a function that is indented."""
 INDICES = "ijklpqrst"
+"""What vectors of integers are called."""
 
 
 class Naming:
@@ -37,69 +50,146 @@ class Naming:
         missing = len(plan.roots) - len(root_names)
         self.root_names = [*root_names, *([None] * missing)]
         self.lines: list[Statement] = []
+        # What is known of drafted arrays.
+        self._nodes: dict[Array, Node] = {}
+        self._owners: dict[Array, Value] = {}
+        self._uses: Counter[Array] = Counter()
         self._final: dict[Array, Array] = {}
-        self._change = replacing(self._final)
-        self._values: dict[Node, Array] = {}
+        # What is known of final ones.
         self._inline: dict[Array, Node] = {}
-        self._bound: dict[Array, Array] = {}
+        self._values: dict[Node, Array] = {}
 
     def run(
         self, draft: Draft, results: Sequence[Result]
     ) -> tuple[list[Statement], list[Array]]:
         """Return the statements, and an expression for each result."""
-        used = dict.fromkeys(below(_roots(draft, results)))
+        self._look(draft, results)
         for step in draft.steps:
             if not isinstance(step, Value):
-                self._effect(rebuilt(step, self._change))
+                self._change(step)
             elif step.variable is not None:
-                self._final[step.variable] = self._variable(step)
-            elif step.array in used and step.node is not None:
-                self._stands(step.node, step.array)
+                self._bind(step, step.variable)
+            elif step.node is not None and step.array in self._uses:
+                self._values.setdefault(step.node, self._placed(step.array))
         return self.lines, self._returned(results)
 
     def name(self, k: int) -> str:
         """A new name for result `k`."""
         return self._picked(self.plan.roots[k], self.root_names[k])
 
-    def _effect(self, line: Statement) -> None:
+    # What stands where
+
+    def _look(self, draft: Draft, results: Sequence[Result]) -> None:
+        """Find what arrays are of, and count where their text would stand."""
+        wholes = [result.array for result in results]
+        parts: list[Array] = []
+        for step in draft.steps:
+            if not isinstance(step, Value):
+                parts += operands(step)
+                continue
+            if step.variable is not None:
+                wholes.append(step.array)
+                if not step.filled and not isinstance(step.array.op, Leaf | View):
+                    self._owners[step.array] = step
+            if step.node is not None and not self._is_free(step.node):
+                self._nodes.setdefault(step.array, step.node)
+        self._uses = Counter(parts)
+        for whole in wholes:
+            self._uses.update(whole.args)
+        for one in _users_first([*wholes, *parts]):
+            self._uses[one] += 0
+            # What is made by a statement has been counted as a whole, or stands once.
+            times = 0 if one in self._owners else self._uses[one]
+            for arg in one.args:
+                self._uses[arg] += min(times, 1) if self._is_shared(one) else times
+
+    def _is_shared(self, one: Array) -> bool:
+        """Whether a drafted array that stands in several places is made once."""
+        if one in self._owners:
+            return True
+        if self._uses[one] < 2 or one.weak or isinstance(one.op, Leaf | View):
+            return False
+        if isinstance(one.op, Multiply | Power) and len(one.args) == 1:
+            return False  # it reads as well twice
+        return one in self._nodes or call_word(one) is not None
+
+    def _is_free(self, node: Node) -> bool:
+        """Whether a node costs nothing where it is used, and never needs a name."""
+        return self.plan.is_leaf(node) or self.plan.is_transparent(node)
+
+    # Statements
+
+    def _bind(self, step: Value, variable: Array) -> Array:
+        """Give a value a statement of its own, where it has none yet."""
+        if variable not in self._final:
+            value = self._alone(step.array)
+            if step.node is None:
+                name = self.names.pick(INDICES)
+            else:
+                if not step.filled:
+                    self._values[step.node] = value
+                name = self._picked(step.node)
+            self._final[variable] = self._let(name, value)
+            if step.node is not None:
+                self._values[step.node] = self._final[variable]
+        return self._final[variable]
+
+    def _change(self, step: Statement) -> None:
         """Append a change, with names for parts of what is too long in it."""
-        known: dict[Array, Array] = {}
-        for one in operands(line):
-            known[one] = self._shortened(None, one)
-        self.lines.append(rebuilt(line, known.__getitem__))
+        line = rebuilt(step, self._placed)
+        room = LONGEST
+        if isinstance(line, Store):
+            place = array(line.at, line.target, *line.places)
+            room = min(room, LINE - length(place))
+        self.lines.append(rebuilt(line, lambda x: self._shortened(None, x, room)))
+
+    def _let(self, name: str, value: Array) -> Array:
+        self.lines.append(Let(name, value))
+        return bound(name, value)
 
     # Values
 
-    def _variable(self, step: Value) -> Array:
-        """Give a value a statement of its own, or the variable that holds the same."""
-        value = self._change(step.array)
-        if step.node is None:
-            return self._let(self.names.pick(INDICES), value)
-        if step.filled:
-            own = self._let(self._picked(step.node), value)
-        else:
-            self._values[step.node] = value
-            value = self._shortened(step.node, value)
-            if value not in self._bound:
-                name = self._picked(step.node)
-                self._bound[value] = self._let(name, value)
-            own = self._bound[value]
-        self._values[step.node] = own
-        return own
+    def _placed(self, one: Array) -> Array:
+        """What stands for a drafted array where it is used."""
+        if one not in self._final:
+            owner = self._owners.get(one)
+            if owner is not None and owner.variable is not None:
+                self._final[one] = self._bind(owner, owner.variable)
+            else:
+                self._final[one] = self._made(one)
+        return self._final[one]
 
-    def _stands(self, node: Node, drafted: Array) -> None:
-        """Have a value stand where it is used."""
-        value = self._change(drafted)
-        self._values[node] = value
-        value = self._final[drafted] = self._shortened(node, value)
-        if not (self.plan.is_transparent(node) or self.plan.is_leaf(node)):
+    def _made(self, one: Array) -> Array:
+        value, node = self._whole(one), self._nodes.get(one)
+        if self._is_shared(one):
+            if node is not None:
+                name = self._picked(node)
+            else:
+                name = self.names.pick([call_word(value) or ""])
+            value = self._let(name, value)
+            if node is not None:
+                self._values[node] = value
+        return value
+
+    def _alone(self, one: Array) -> Array:
+        """What stands for an array in memory that nothing else has."""
+        return self._whole(one) if self._is_shared(one) else self._placed(one)
+
+    def _whole(self, one: Array) -> Array:
+        """A drafted array itself, over what stands for its operands."""
+        value = array(one.op, *map(self._placed, one.args)) if one.args else one
+        node = self._nodes.get(one)
+        if node is not None:
+            self._values[node] = value
+            value = self._shortened(node, value)
             self._inline.setdefault(value, node)
+        return value
 
-    def _shortened(self, node: Node | None, value: Array) -> Array:
+    def _shortened(self, node: Node | None, value: Array, room: int = LONGEST) -> Array:
         """The value of a node, with names for parts of it while it is too long."""
         if isinstance(node, Sum | Product) and len(children(node)) > MOST_OPERANDS:
             return value
-        while is_long(value):
+        while is_long(value, room):
             part = self._part(node, value)
             if part is None:
                 break
@@ -130,9 +220,8 @@ class Naming:
         value = part
         if isinstance(part.op, Permute):
             axes, (value,) = part.op.axes, part.args
-        if value not in self._bound:
-            self._bound[value] = self._let(self._picked(node), value)
-        own = self._values[node] = permuted(self._bound[value], axes)
+        named = self._let(self._picked(node), value)
+        own = self._values[node] = permuted(named, axes)
         return own
 
     def _rewritten(self, value: Array, part: Array, own: Array) -> Array:
@@ -153,7 +242,7 @@ class Naming:
         held: dict[Node, Array] = {}
         roots = [result.root for result in results]
         for k, (root, fresh) in enumerate((x.root, x.fresh) for x in results):
-            value = self._change(results[k].array)
+            value = self._shortened(root, self._alone(results[k].array))
             # Several results read better by name, and a view of two is one object.
             twice = root.order and not fresh and roots.count(root) > 1
             plain = isinstance(value.op, Variable) or (_is_short(value) and not twice)
@@ -168,10 +257,6 @@ class Naming:
         return returns
 
     # Names
-
-    def _let(self, name: str, value: Array) -> Array:
-        self.lines.append(Let(name, value))
-        return bound(name, value)
 
     def _picked(self, node: Node, suggestion: str | None = None) -> str:
         """A new name for a node: the user's, the caller's, or what the value is."""
@@ -200,15 +285,20 @@ class Naming:
         return word
 
 
-def _roots(draft: Draft, results: Sequence[Result]) -> list[Array]:
-    """What is computed whoever uses it."""
-    found: list[Array] = []
-    for step in draft.steps:
-        if not isinstance(step, Value):
-            found += operands(step)
-        elif step.variable is not None:
-            found.append(step.array)
-    return [*found, *(result.array for result in results)]
+def _users_first(roots: Sequence[Array]) -> list[Array]:
+    """All that arrays are made of, each after whatever is made of it."""
+    order: dict[Array, None] = {}
+    waiting = [(one, False) for one in reversed(roots)]
+    while waiting:
+        one, done = waiting.pop()
+        if one in order:
+            continue
+        if done:
+            order[one] = None
+        else:
+            waiting.append((one, True))
+            waiting += [(arg, False) for arg in reversed(one.args)]
+    return [*reversed(order)]
 
 
 def _inside(value: Array) -> Iterator[Array]:

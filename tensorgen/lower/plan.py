@@ -38,6 +38,8 @@ from tensorgen.operators.scalar import evaluate
 # So many systems are solved one by one before the inverse is computed instead:
 # an inverse costs about as much as three factorisations.
 _MOST_SOLVES = 3
+# So many operations within each other never fit a line, however short they are.
+_DEEPEST = 32
 
 
 class Plan:
@@ -145,6 +147,19 @@ class Plan:
                 return self._is_expanded(node)
             case _:
                 return False
+
+    @cached_property
+    def bound(self) -> dict[Node, None]:
+        """The nodes that have variables, whatever their values come to."""
+        found: dict[Node, None] = {}
+        depth: dict[Node, int] = {}
+        for node in self.order:
+            inside = [depth[x] for x in self.operands(node) if x not in found]
+            depth[node] = 1 + max(inside, default=0)
+            often = self.uses[node] > 1 or depth[node] > _DEEPEST
+            if node in self.named or (often and not self.is_transparent(node)):
+                found[node] = None
+        return found
 
     @cached_property
     def origin(self) -> dict[Node, Node]:

@@ -384,6 +384,15 @@ def test_a_deep_network_lowers_in_linear_time() -> None:
     assert seconds(400) < 1.0
 
 
+def test_what_is_nested_deeply_is_lowered_in_pieces() -> None:
+    g = Graph()
+    h = g.input("A", ["n", "n"])
+    for k in range(1000):
+        h = g.map(("sin", "tanh")[k % 2], "ij", [(h, "ij")])
+    code = as_text(g, [g.einsum("mkj,ij->mki", g.input("B", ["m", "k", "n"]), h)])
+    assert max(map(len, code.lines)) < 90
+
+
 def test_a_view_that_two_results_hold_is_one_object() -> None:
     graph = Graph()
     x = graph.input("x", ("m", "n"))
