@@ -119,7 +119,7 @@ class ModuleBuilder:
                 fresh=fresh,
                 variables=planned.wrt,
                 facts=[check.size for check in planned.source.checks],
-                alias=self.backend.alias,
+                slow_at=self.backend.slow_at,
             )
             return written(code, self.backend.alias)
 
@@ -234,7 +234,7 @@ class ModuleBuilder:
             rows = planned.row_axes(block)
             taken = [p.name for p in planned.parameters]
             structure = Structure(
-                self.graph, tensor, rows, self.hints, self.backend.alias, taken
+                self.graph, tensor, rows, self.hints, self.backend.slow_at, taken
             )
             name = planned.class_name(block)
             if planned.kind.by == "order":

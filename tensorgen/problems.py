@@ -272,6 +272,6 @@ class ProblemBuilder:
             root_names=names,
             fresh=fresh if len(fresh) == len(roots) else fresh[0],
             facts=[check.size for check in self.problem.source.checks],
-            alias=self.backend.alias,
+            slow_at=self.backend.slow_at,
         )
         return written(code, self.backend.alias)

@@ -75,9 +75,12 @@ class _Once:
         if not isinstance(whole.op, Add) or whole.kind != "float":
             return []
         terms = list(zip(whole.op.signs, whole.args, strict=True))
-        # One whose axes stand as they are made comes first, if there is one.
-        turned = [isinstance(one.op, Permute) for _, one in terms]
-        for k in sorted(range(len(terms)), key=turned.__getitem__):
+        # First one whose axes stand as they are made, that uses up what is as large.
+        ease = [
+            (isinstance(one.op, Permute), not self._uses_up(one, whole.order))
+            for _, one in terms
+        ]
+        for k in sorted(range(len(terms)), key=ease.__getitem__):
             sign, first = terms[k]
             value = first.args[0] if isinstance(first.op, Permute) else first
             if isinstance(value.op, Variable):
@@ -87,6 +90,11 @@ class _Once:
             if sign > 0 and fresh and alike:
                 return [terms.pop(k), *terms]
         return []
+
+    def _uses_up(self, term: Array, order: int) -> bool:
+        """Whether a term is all that mentions some array of so many axes."""
+        own = (self.values[x] for x in reads([term]) if x in self.values)
+        return any(value.order >= order for value in own)
 
     def added(self, name: str, value: Array) -> list[Statement]:
         """The statements that make a sum under a name, if it is one."""

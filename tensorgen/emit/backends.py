@@ -22,7 +22,8 @@ class Backend:
     modules hold themselves instead of importing them, and `helpers` that of helpers
     that are written otherwise.
     Matrices that cannot be factorised raise where the library `refuses` them; else they
-    give NaN.
+    give NaN. Where `slow_at`, `add.at` is fast for vectors alone: NumPy takes 7 to
+    10 ns an entry of a matrix, and 0.7 ns of a vector.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Backend:
     lacking: Mapping[str, str] = field(default_factory=dict)
     helpers: Mapping[str, str] = field(default_factory=dict)
     refuses: bool = True
+    slow_at: bool = True
 
     def file_name(self, module: str) -> str:
         """Return the name of a module's file."""
@@ -81,6 +83,7 @@ BACKENDS: dict[str, Backend] = {
             # host would wait for the device.
             helpers={"_norm": NORM, "_running_logsumexp": RUNNING_LOGSUMEXP},
             refuses=False,
+            slow_at=False,
         ),
     )
 }

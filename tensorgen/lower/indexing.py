@@ -25,10 +25,10 @@ from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Ref, affine
 from tensorgen.lower.constraints import is_basic, single_label
+from tensorgen.lower.draft import Draft
 from tensorgen.lower.layout import aligned
 from tensorgen.lower.operands import Operand, made, product, size, total
 from tensorgen.lower.windows import Axis, cuts, window_axes, windows
-from tensorgen.lower.writer import Writer
 
 Looked = Callable[[Ref], Operand]
 
@@ -54,9 +54,9 @@ class Subscript:
 class Indexer:
     """Writes index expressions over the intervals of one product's labels."""
 
-    def __init__(self, writer: Writer, ranges: Ranges, looked: Looked) -> None:
+    def __init__(self, draft: Draft, ranges: Ranges, looked: Looked) -> None:
         """`looked` gives the expression of an index array under its labels."""
-        self.writer = writer
+        self.draft = draft
         self.ranges = ranges
         self.looked = looked
 
@@ -91,7 +91,7 @@ class Indexer:
     ) -> Operand:
         """A view of `whole` through windows along some axes."""
         cut, ranges = cuts(self.ranges, forms, axes)
-        part = Indexer(self.writer, ranges, self.looked).read(whole, cut, dims)
+        part = Indexer(self.draft, ranges, self.looked).read(whole, cut, dims)
         return windows(self.ranges, part, forms, axes, written)
 
     def _padded(
@@ -201,7 +201,7 @@ class Indexer:
             sizes = dict(zip(atom.labels, atom.node.dims, strict=True))
             return self.read(whole, forms, [sizes[label] for label in whole.labels])
         low, high = self.ranges.intervals[atom]
-        return Operand(self.writer.vector(low, high), (atom,))
+        return Operand(self.draft.vector(low, high), (atom,))
 
     # Numbers and slices
 

@@ -7,12 +7,9 @@ from dataclasses import replace
 
 from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.operations import Expand, Permute, Reduce
-from tensorgen.arrays.reading import length
+from tensorgen.arrays.reading import transposes
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.operands import Operand, made
-
-# What a reader gives for an expression that needs no transpose.
-_PLAINER = 8
 
 
 def transposed(operand: Operand, labels: Sequence[Label]) -> Operand:
@@ -26,7 +23,7 @@ def transposed(operand: Operand, labels: Sequence[Label]) -> Operand:
     view = Operand(permuted(operand.array, axes), wanted)
     if operand.turned is not None and len(set(wanted)) == len(wanted):
         anew = operand.turned(wanted)
-        if anew.labels == wanted and length(anew.array) < length(view.array) + _PLAINER:
+        if anew.labels == wanted and transposes(anew.array) <= transposes(view.array):
             return anew
     return view
 

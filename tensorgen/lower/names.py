@@ -8,8 +8,23 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import count
 from typing import assert_never
 
+from tensorgen.arrays import operations
 from tensorgen.arrays.arrays import Array
-from tensorgen.arrays.operations import MatMul, Permute, Variable
+from tensorgen.arrays.operations import (
+    Accumulate,
+    Einsum,
+    Elementwise,
+    InnerProduct,
+    MatMul,
+    Outer,
+    Permute,
+    Reduce,
+    Solve,
+    TensorDot,
+    Triangle,
+    Trim,
+    Variable,
+)
 from tensorgen.ir.nodes import (
     Call,
     Constant,
@@ -96,6 +111,27 @@ def _side(one: Array) -> tuple[str | None, str]:
     turned = isinstance(one.op, Permute) and one.order == 2
     op = one.args[0].op if turned else one.op
     return op.name if isinstance(op, Variable) else None, "t" * turned
+
+
+def call_word(one: Array) -> str | None:
+    """What a call or what it has been applied to is called; None for all others."""
+    match one.op:
+        case Elementwise(function="where"):
+            return "masked"
+        case Trim(lower=lower):
+            return "lower" if lower else "upper"
+        case Triangle():
+            return "mask"
+        case MatMul() | TensorDot() | Einsum() | Outer() | InnerProduct():
+            return read_name(one) or "product"
+        case Reduce() | Accumulate():
+            return "sums" if one.order else "total"
+        case Solve():
+            return "solution"
+        case operations.Call(operator=operator) if not OPERATORS[operator].view:
+            return OPERATORS[operator].word or operator
+        case _:
+            return None
 
 
 def stem(one: Array) -> str | None:

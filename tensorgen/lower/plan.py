@@ -38,6 +38,8 @@ from tensorgen.operators.scalar import evaluate
 # So many systems are solved one by one before the inverse is computed instead:
 # an inverse costs about as much as three factorisations.
 _MOST_SOLVES = 3
+# So many operations within each other never fit a line, however short they are.
+_DEEPEST = 32
 
 
 class Plan:
@@ -104,6 +106,18 @@ class Plan:
                 found.update(dict.fromkeys(dim.symbols))
         return found
 
+    @cached_property
+    def inputs(self) -> dict[str, None]:
+        """The names of the inputs."""
+        return {node.name: None for node in self.order if isinstance(node, Input)}
+
+    @cached_property
+    def refusals(self) -> tuple[str, ...]:
+        """What matrices must not be, else functions of them raise LinAlgError."""
+        calls = (node for node in self.order if isinstance(node, Call))
+        refused = (OPERATORS[node.operator].refuses for node in calls)
+        return tuple(dict.fromkeys(text for text in refused if text))
+
     def is_write(self, node: Node) -> bool:
         """Whether a product is written into an array of zeros."""
         if not isinstance(node, Product) or not node.constraints:
@@ -133,6 +147,19 @@ class Plan:
                 return self._is_expanded(node)
             case _:
                 return False
+
+    @cached_property
+    def bound(self) -> dict[Node, None]:
+        """The nodes that have variables, whatever their values come to."""
+        found: dict[Node, None] = {}
+        depth: dict[Node, int] = {}
+        for node in self.order:
+            inside = [depth[x] for x in self.operands(node) if x not in found]
+            depth[node] = 1 + max(inside, default=0)
+            often = self.uses[node] > 1 or depth[node] > _DEEPEST
+            if node in self.named or (often and not self.is_transparent(node)):
+                found[node] = None
+        return found
 
     @cached_property
     def origin(self) -> dict[Node, Node]:

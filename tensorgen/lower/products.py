@@ -40,7 +40,7 @@ class ProductLowering:
     def __init__(self, known: Values, node: Product) -> None:
         """Lower `node`, whose operands have expressions."""
         self.known = known
-        self.writer = known.writer
+        self.draft = known.draft
         self.node = node
 
     def expression(self, want: Sequence[Label] | None = None) -> Operand:
@@ -154,7 +154,7 @@ class ProductLowering:
         solution = self.known.plan.solution(self.node)
         axes = solution.axes(self.node.dims)
         assert axes is not None
-        indexer = Indexer(self.writer, solution.ranges, self._looked)
+        indexer = Indexer(self.draft, solution.ranges, self._looked)
         core = self._core(indexer, axes, want)
         return core.renamed(
             {label: axis for axis, label in enumerate(axes)}.__getitem__
@@ -163,7 +163,7 @@ class ProductLowering:
     def write(self) -> Write:
         """The product as entries to be written into an array of zeros."""
         solution = self.known.plan.solution(self.node)
-        indexer = Indexer(self.writer, solution.ranges, self._looked)
+        indexer = Indexer(self.draft, solution.ranges, self._looked)
         keep = indexer.layout(solution.writes, self.node.dims)
         core = self._core(indexer, keep, range(len(keep)))
         return Write(self.node.dims, tuple(solution.writes), core, indexer)
@@ -173,7 +173,7 @@ class ProductLowering:
         if plain := write.diagonal():
             return plain
         zeros = array(Fill(self.node.dims, 0))
-        whole = self.known.new_array(self.node, zeros)
+        whole = self.draft.filled(self.node, zeros)
         write.onto(whole, fresh=True)
         return Operand(whole, tuple(range(self.node.order)))
 
@@ -228,14 +228,16 @@ class ProductLowering:
         if band is None:
             return False
         row, column, offset = band
-        for k, (operand, exponent) in enumerate(factors):
+        for k, factor in enumerate(factors):
+            operand = factor.operand
             last = operand.labels[-2:]
-            if operand.kind != "float" or exponent != 1:
+            if operand.kind != "float":
                 continue
             if last not in ((row, column), (column, row)):
                 continue
             lower = last == (row, column)
             trim = Trim(lower, offset if lower else -offset)
+            operand = multiply([factor])
             factors[k] = Factor(made(trim, operand.labels, operand))
             return True
         return False

@@ -82,7 +82,7 @@ def _running(
         offset += count if found.is_prefix else ZERO
     whole = {x: (ZERO, sizes[x]) for x in terms.labels if x != found.summed}
     reader = Indexer(
-        indexer.writer,
+        indexer.draft,
         Ranges({**whole, found.limit: (low, high)}, ranges.facts),
         indexer.looked,
     )

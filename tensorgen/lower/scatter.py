@@ -26,10 +26,6 @@ from tensorgen.lower.layout import aligned, permuted
 from tensorgen.lower.operands import Operand, as_float, literal, made, product
 from tensorgen.lower.windows import window_axes
 
-# Array modules in which `add.at` is fast for vectors alone: NumPy takes 7 to 10 ns an
-# entry of a matrix, and 0.7 ns of a vector.
-SLOW_AT = ("np",)
-
 
 @dataclass(frozen=True)
 class Write:
@@ -56,7 +52,7 @@ class Write:
                 forms.append(Affine.atom(fresh))
                 ranges.intervals[fresh] = (ZERO, dim)
                 fresh += 1
-        indexer = Indexer(self.indexer.writer, ranges, self.indexer.looked)
+        indexer = Indexer(self.indexer.draft, ranges, self.indexer.looked)
         return Write(tuple(dims), tuple(forms), self.core, indexer)
 
     def diagonal(self) -> Operand | None:
@@ -81,10 +77,10 @@ class Write:
 
         `fresh` tells that the array is still all zeros.
         """
-        writer = self.indexer.writer
+        draft = self.indexer.draft
         core = as_float(self.core)
         injective = self._is_injective()
-        slow = writer.alias in SLOW_AT
+        slow = draft.slow_at
         if not injective and slow and self._windows(whole, scale):
             return
         at = self.indexer.subscript(list(self.forms), self.dims)
@@ -92,17 +88,17 @@ class Write:
             size = scale if fresh else abs(scale)
             entries = aligned(multiply([Factor(core)], size), at.labels).array
             how: Change = "=" if fresh else "+=" if scale > 0 else "-="
-            writer.add(Store(whole, at.index, at.places, how, entries))
+            draft.add(Store(whole, at.index, at.places, how, entries))
             return
         value = multiply([Factor(core)], scale)
         along = len(self.dims) == len(value.labels) == len(at.labels) == 1
         if slow and not (along and at.safe):
-            writer.add(self._by_entry(whole, at, value))
+            draft.add(self._by_entry(whole, at, value))
             return
         entries = aligned(value, at.labels).array
         # An array without entries has no place to clip positions to.
         guarded = not at.safe
-        writer.add(Scatter(whole, at.index, at.places, entries, False, guarded))
+        draft.add(Scatter(whole, at.index, at.places, entries, False, guarded))
 
     def _windows(self, whole: Array, scale: Fraction) -> bool:
         """Append the statement that adds to windows, if there is such a view."""
@@ -119,7 +115,7 @@ class Write:
             (view.labels.index(a), view.labels.index(b)) for a, b in axes.values()
         )
         statement = ScatterWindows(view.array, aligned(value, view.labels).array, pairs)
-        self.indexer.writer.add(statement)
+        self.indexer.draft.add(statement)
         return True
 
     def _by_entry(self, whole: Array, at: Subscript, value: Operand) -> Scatter:

@@ -28,7 +28,7 @@ def lower_sum(known: Values, node: Sum, want: Sequence[Label] | None = None) -> 
         first = start.array if start.base is None else array(Copy(), start.array)
     else:
         first = array(Fill(node.dims, 0))
-    whole = known.new_array(node, first)
+    whole = known.draft.filled(node, first)
     for k, (coefficient, inner, labels) in enumerate(spread):
         write = known.writes[inner].permuted(labels, node.dims)
         write.onto(whole, coefficient, fresh=not dense and k == 0)

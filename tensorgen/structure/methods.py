@@ -62,7 +62,7 @@ class Structure:
         tensor: Compressed,
         rows: int,
         hints: Mapping[str, int],
-        alias: str,
+        slow_at: bool,
         taken: Sequence[str],
     ) -> None:
         """Name the arrays, and make them inputs of the methods."""
@@ -70,7 +70,7 @@ class Structure:
         self.tensor = tensor
         self.rows = rows
         self.hints = hints
-        self.alias = alias
+        self.slow_at = slow_at
         self.axes = len(tensor.dims)
         symbols = {s for dim in tensor.dims for s in dim.symbols}
         for node in tensor.arrays:
@@ -137,7 +137,7 @@ class Structure:
             reserved=[*self.fields, *self.sizes, *reserved],
             root_names=[root],
             fresh=fresh,
-            alias=self.alias,
+            slow_at=self.slow_at,
         )
 
     def bindings(self, statements: Sequence[Statement]) -> list[Statement]:

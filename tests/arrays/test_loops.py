@@ -46,7 +46,7 @@ def programs() -> Iterator[Program]:
         grown = RandomGraph(seed, SIZES)
         roots = grown.grow(6)
         # As for a device: additions to places that repeat are one statement.
-        code = lower(grown.graph, roots, alias="cp")
+        code = lower(grown.graph, roots, slow_at=False)
         given = arguments(roots, SIZES, seed)
         yield Program(f"f{seed}", roots, code, given)
 

@@ -33,8 +33,9 @@ Arrays = dict[str, Any]
 
 
 def as_text(graph: Graph, roots: Sequence[Node], **options: Any) -> Written:
-    """Lower nodes, and write the code, for NumPy unless told otherwise."""
-    return written(lower(graph, roots, **options), options.get("alias", "np"))
+    """Lower nodes, and write the code, for NumPy unless `add.at` is not slow."""
+    alias = "np" if options.get("slow_at", True) else "cp"
+    return written(lower(graph, roots, **options), alias)
 
 
 def execute(

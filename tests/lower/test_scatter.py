@@ -92,6 +92,6 @@ def test_all_but_vectors_are_added_by_the_helper(what: str, text: str) -> None:
 
 def test_on_a_device_add_at_is_one_call_whatever_the_index() -> None:
     graph = Graph()
-    code = as_text(graph, [scattered(graph, "rows")], root_names=["out"], alias="cp")
+    code = as_text(graph, [scattered(graph, "rows")], root_names=["out"], slow_at=False)
     assert code.lines[-1] == "cp.add.at(out, row, U)"
     assert not code.helpers

@@ -327,7 +327,7 @@ def test_what_a_mask_excludes_may_be_infinite() -> None:
 def test_the_array_module_has_the_alias_that_the_caller_gives() -> None:
     case = Case()
     roots = [make(case) for make in ONE_LINE.values()]
-    code = as_text(case.g, roots, alias="cp")
+    code = as_text(case.g, roots, slow_at=False)
     text = "\n".join([*code.lines, *code.returns])
     assert "np." not in text
     assert "cp.linalg.inv(" in text and "cp.where(" in text
@@ -382,6 +382,15 @@ def test_a_deep_network_lowers_in_linear_time() -> None:
         return time.perf_counter() - start
 
     assert seconds(400) < 1.0
+
+
+def test_what_is_nested_deeply_is_lowered_in_pieces() -> None:
+    g = Graph()
+    h = g.input("A", ["n", "n"])
+    for k in range(1000):
+        h = g.map(("sin", "tanh")[k % 2], "ij", [(h, "ij")])
+    code = as_text(g, [g.einsum("mkj,ij->mki", g.input("B", ["m", "k", "n"]), h)])
+    assert max(map(len, code.lines)) < 90
 
 
 def test_a_view_that_two_results_hold_is_one_object() -> None:

@@ -1,0 +1,81 @@
+"""Code without names: values in the order in which they may be computed, and changes.
+
+What is computed once for several uses has a variable already, whose name is a number.
+All other values stand inside of those that use them, until naming says otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorgen.arrays.arrays import Array, array, bound
+from tensorgen.arrays.operations import Range
+from tensorgen.arrays.statements import Statement
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a node came to; nothing but a vector of integers is of no node.
+
+    Others use the `variable`, or the array if there is none. What is `filled` by
+    further statements is never the value of anything else.
+    """
+
+    node: Node | None
+    array: Array
+    variable: Array | None = None
+    filled: bool = False
+
+
+class Draft:
+    """The function under construction.
+
+    `slow_at` tells that the library's `add.at` is fast for vectors alone.
+    """
+
+    def __init__(self, slow_at: bool) -> None:
+        """Start without values."""
+        self.slow_at = slow_at
+        self.steps: list[Value | Statement] = []
+        self._bound: dict[Array, Array] = {}
+
+    def add(self, statement: Statement) -> None:
+        """Append a statement."""
+        self.steps.append(statement)
+
+    def value(self, node: Node, value: Array) -> None:
+        """Append what a node came to, which stands where it is used."""
+        self.steps.append(Value(node, value))
+
+    def variable(self, node: Node | None, value: Array) -> Array:
+        """Append a value, and return the variable that others use for it.
+
+        Nodes that differ may come to one array: nothing is computed twice.
+        """
+        if value not in self._bound:
+            self._bound[value] = self._started(node, value, filled=False)
+        return self._bound[value]
+
+    def filled(self, node: Node, value: Array) -> Array:
+        """Append what further statements change, before anything reads it."""
+        return self._started(node, value, filled=True)
+
+    def _started(self, node: Node | None, value: Array, filled: bool) -> Array:
+        own = bound(f"%{len(self.steps)}", value)
+        self.steps.append(Value(node, value, own, filled))
+        return own
+
+    def vector(self, low: Dim, high: Dim) -> Array:
+        """The variable that holds the integers from `low` up to `high`."""
+        return self.variable(None, array(Range(low, high)))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The value of a root, and whether no other result may be the same array."""
+
+    root: Node
+    array: Array
+    fresh: bool

@@ -1,0 +1,318 @@
+"""Which values deserve a name, and which name: from a draft to statements.
+
+A value gets a statement of its own if the draft says so, if it stands in several
+places, or if what it stands in would be too long. Nothing here changes how a value is
+computed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from tensorgen.arrays.arrays import Array, array, bound, replacing
+from tensorgen.arrays.operations import (
+    Copy,
+    Leaf,
+    Multiply,
+    Permute,
+    Power,
+    Variable,
+    View,
+)
+from tensorgen.arrays.reading import LONGEST, is_long, length
+from tensorgen.arrays.statements import Let, Statement, Store, operands, rebuilt
+from tensorgen.ir.nodes import Input, Node, Product, Sum, children
+from tensorgen.lower.draft import Draft, Result, Value
+from tensorgen.lower.layout import permuted
+from tensorgen.lower.names import Names, call_word, describe, read_name, stem
+from tensorgen.lower.plan import Plan
+
+WORTH_A_NAME = 10
+"""Characters of the shortest part that is named because a line is long."""
+MOST_OPERANDS = LONGEST // 4
+"""Operands that fill a line with the shortest of names: none would help."""
+LINE = 80
+"""Characters of a change, which stands in a function that is indented."""
+INDICES = "ijklpqrst"
+"""What vectors of integers are called."""
+
+
+class Naming:
+    """The statements of a draft, one by one."""
+
+    def __init__(
+        self, plan: Plan, names: Names, root_names: Sequence[str | None]
+    ) -> None:
+        """Take names from `names`; `root_names` are suggestions for the roots."""
+        self.plan = plan
+        self.names = names
+        missing = len(plan.roots) - len(root_names)
+        self.root_names = [*root_names, *([None] * missing)]
+        self.lines: list[Statement] = []
+        # What is known of drafted arrays.
+        self._nodes: dict[Array, Node] = {}
+        self._owners: dict[Array, Value] = {}
+        self._uses: Counter[Array] = Counter()
+        self._final: dict[Array, Array] = {}
+        # What is known of final ones.
+        self._inline: dict[Array, Node] = {}
+        self._values: dict[Node, Array] = {}
+
+    def run(
+        self, draft: Draft, results: Sequence[Result]
+    ) -> tuple[list[Statement], list[Array]]:
+        """Return the statements, and an expression for each result."""
+        self._look(draft, results)
+        for step in draft.steps:
+            if not isinstance(step, Value):
+                self._change(step)
+            elif step.variable is not None:
+                self._bind(step, step.variable)
+            elif step.node is not None and step.array in self._uses:
+                self._values.setdefault(step.node, self._placed(step.array))
+        return self.lines, self._returned(results)
+
+    def name(self, k: int) -> str:
+        """A new name for result `k`."""
+        return self._picked(self.plan.roots[k], self.root_names[k])
+
+    # What stands where
+
+    def _look(self, draft: Draft, results: Sequence[Result]) -> None:
+        """Find what arrays are of, and count where their text would stand."""
+        wholes = [result.array for result in results]
+        parts: list[Array] = []
+        for step in draft.steps:
+            if not isinstance(step, Value):
+                parts += operands(step)
+                continue
+            if step.variable is not None:
+                wholes.append(step.array)
+                if not step.filled and not isinstance(step.array.op, Leaf | View):
+                    self._owners[step.array] = step
+            if step.node is not None and not self._is_free(step.node):
+                self._nodes.setdefault(step.array, step.node)
+        self._uses = Counter(parts)
+        for whole in wholes:
+            self._uses.update(whole.args)
+        for one in _users_first([*wholes, *parts]):
+            self._uses[one] += 0
+            # What is made by a statement has been counted as a whole, or stands once.
+            times = 0 if one in self._owners else self._uses[one]
+            for arg in one.args:
+                self._uses[arg] += min(times, 1) if self._is_shared(one) else times
+
+    def _is_shared(self, one: Array) -> bool:
+        """Whether a drafted array that stands in several places is made once."""
+        if one in self._owners:
+            return True
+        if self._uses[one] < 2 or one.weak or isinstance(one.op, Leaf | View):
+            return False
+        if isinstance(one.op, Multiply | Power) and len(one.args) == 1:
+            return False  # it reads as well twice
+        return one in self._nodes or call_word(one) is not None
+
+    def _is_free(self, node: Node) -> bool:
+        """Whether a node costs nothing where it is used, and never needs a name."""
+        return self.plan.is_leaf(node) or self.plan.is_transparent(node)
+
+    # Statements
+
+    def _bind(self, step: Value, variable: Array) -> Array:
+        """Give a value a statement of its own, where it has none yet."""
+        if variable not in self._final:
+            value = self._alone(step.array)
+            if step.node is None:
+                name = self.names.pick(INDICES)
+            else:
+                if not step.filled:
+                    self._values[step.node] = value
+                name = self._picked(step.node)
+            self._final[variable] = self._let(name, value)
+            if step.node is not None:
+                self._values[step.node] = self._final[variable]
+        return self._final[variable]
+
+    def _change(self, step: Statement) -> None:
+        """Append a change, with names for parts of what is too long in it."""
+        line = rebuilt(step, self._placed)
+        room = LONGEST
+        if isinstance(line, Store):
+            place = array(line.at, line.target, *line.places)
+            room = min(room, LINE - length(place))
+        self.lines.append(rebuilt(line, lambda x: self._shortened(None, x, room)))
+
+    def _let(self, name: str, value: Array) -> Array:
+        self.lines.append(Let(name, value))
+        return bound(name, value)
+
+    # Values
+
+    def _placed(self, one: Array) -> Array:
+        """What stands for a drafted array where it is used."""
+        if one not in self._final:
+            owner = self._owners.get(one)
+            if owner is not None and owner.variable is not None:
+                self._final[one] = self._bind(owner, owner.variable)
+            else:
+                self._final[one] = self._made(one)
+        return self._final[one]
+
+    def _made(self, one: Array) -> Array:
+        value, node = self._whole(one), self._nodes.get(one)
+        if self._is_shared(one):
+            if node is not None:
+                name = self._picked(node)
+            else:
+                name = self.names.pick([call_word(value) or ""])
+            value = self._let(name, value)
+            if node is not None:
+                self._values[node] = value
+        return value
+
+    def _alone(self, one: Array) -> Array:
+        """What stands for an array in memory that nothing else has."""
+        return self._whole(one) if self._is_shared(one) else self._placed(one)
+
+    def _whole(self, one: Array) -> Array:
+        """A drafted array itself, over what stands for its operands."""
+        value = array(one.op, *map(self._placed, one.args)) if one.args else one
+        node = self._nodes.get(one)
+        if node is not None:
+            self._values[node] = value
+            value = self._shortened(node, value)
+            self._inline.setdefault(value, node)
+        return value
+
+    def _shortened(self, node: Node | None, value: Array, room: int = LONGEST) -> Array:
+        """The value of a node, with names for parts of it while it is too long."""
+        if isinstance(node, Sum | Product) and len(children(node)) > MOST_OPERANDS:
+            return value
+        while is_long(value, room):
+            part = self._part(node, value)
+            if part is None:
+                break
+            own = self._part_named(part)
+            value = self._rewritten(value, part, own)
+            if node is not None:
+                self._values[node] = value
+        return value
+
+    def _part(self, node: Node | None, value: Array) -> Array | None:
+        """The part whose naming leaves the shortest texts."""
+        whole = length(value)
+        best: tuple[int, Array] | None = None
+        for part in dict.fromkeys(_inside(value)):
+            found = self._inline.get(part)
+            if found is None or found is node or part.weak:
+                continue
+            own = length(part)
+            if own >= WORTH_A_NAME:
+                left = max(own, whole - own)
+                if best is None or left <= best[0]:
+                    best = (left, part)
+        return best[1] if best else None
+
+    def _part_named(self, part: Array) -> Array:
+        """Name a part, with its axes as they were before they were turned."""
+        node, axes = self._inline[part], tuple(range(part.order))
+        value = part
+        if isinstance(part.op, Permute):
+            axes, (value,) = part.op.axes, part.args
+        named = self._let(self._picked(node), value)
+        own = self._values[node] = permuted(named, axes)
+        return own
+
+    def _rewritten(self, value: Array, part: Array, own: Array) -> Array:
+        """A value with a variable in place of a part, and so all that is around it."""
+        known = {part: own}
+        found = replacing(known)(value)
+        for old, new in known.items():
+            if old is not new and old in self._inline and old is not part:
+                node = self._inline[old]
+                self._inline.setdefault(new, node)
+                self._values[node] = new
+        return found
+
+    # Results
+
+    def _returned(self, results: Sequence[Result]) -> list[Array]:
+        returns: list[Array] = []
+        held: dict[Node, Array] = {}
+        roots = [result.root for result in results]
+        for k, (root, fresh) in enumerate((x.root, x.fresh) for x in results):
+            value = self._shortened(root, self._alone(results[k].array))
+            # Several results read better by name, and a view of two is one object.
+            twice = root.order and not fresh and roots.count(root) > 1
+            plain = isinstance(value.op, Variable) or (_is_short(value) and not twice)
+            if root in held and not fresh:
+                value = held[root]
+            elif len(results) > 1 and not plain:
+                # Results share no memory, so equal ones are not one.
+                value = self._let(self._picked(root, self.root_names[k]), value)
+            if twice:
+                held[root] = value
+            returns.append(value)
+        return returns
+
+    # Names
+
+    def _picked(self, node: Node, suggestion: str | None = None) -> str:
+        """A new name for a node: the user's, the caller's, or what the value is."""
+        names = [self.plan.named.get(node), suggestion]
+        if node in self.plan.roots:
+            names.append(self.root_names[self.plan.roots.index(node)])
+        names.append(self.plan.graph.suggestions.get(node))
+        if not any(names):
+            call = self.plan.origin.get(node, node)
+            value = self._values.get(node) if call is node else None
+            word = read_name(value) if value is not None else None
+            names = [word or describe(call, self._name_of)]
+        return self.names.pick([name for name in names if name])
+
+    def _name_of(self, node: Node) -> str | None:
+        """What the names of other values call this one."""
+        if isinstance(node, Input):
+            return node.name
+        if node in self.plan.solved:
+            return describe(node, self._name_of)
+        value = self._values.get(node)
+        word = stem(value) if value is not None else None
+        if word is None and isinstance(node, Product) and not node.inner:
+            below = list(self.plan.operands(node))
+            return self._name_of(below[0]) if len(below) == 1 else None
+        return word
+
+
+def _users_first(roots: Sequence[Array]) -> list[Array]:
+    """All that arrays are made of, each after whatever is made of it."""
+    order: dict[Array, None] = {}
+    waiting = [(one, False) for one in reversed(roots)]
+    while waiting:
+        one, done = waiting.pop()
+        if one in order:
+            continue
+        if done:
+            order[one] = None
+        else:
+            waiting.append((one, True))
+            waiting += [(arg, False) for arg in reversed(one.args)]
+    return [*reversed(order)]
+
+
+def _inside(value: Array) -> Iterator[Array]:
+    """Yield what a value is made of, from the left."""
+    for one in value.args:
+        yield from _inside(one)
+        yield one
+
+
+def _is_short(value: Array) -> bool:
+    match value.op:
+        case Copy(scalar=False):
+            return True
+        case Permute(axes=axes):
+            return axes == tuple(reversed(range(len(axes))))
+        case _:
+            return False

@@ -1,0 +1,179 @@
+"""What stands in several places is made once; what is too long is made in parts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.operations import (
+    Add,
+    Elementwise,
+    Fill,
+    Index,
+    MatMul,
+    Multiply,
+    Number,
+    Permute,
+    Reduce,
+    Triangle,
+    Trim,
+)
+from tensorgen.arrays.places import WHOLE
+from tensorgen.arrays.statements import Store
+from tensorgen.arrays.written import written
+from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node
+from tensorgen.lower.draft import Draft, Result
+from tensorgen.lower.names import Names
+from tensorgen.lower.naming import Naming
+from tensorgen.lower.plan import Plan
+
+n = Dim.of("n")
+mask, x = variable("mask", (n, n), "bool", "mask"), variable("x", (n, n), base="x")
+y, z = (variable(name, (n,), base=name) for name in "yz")
+ONE = array(Number(Fraction(1)))
+ZEROS = array(Fill((n, n), 0))
+
+graph = Graph()
+names = {name: graph.input(name, ("n", "n")) for name in ("a", "b", "c")}
+graph.suggestions.update({node: name for name, node in names.items()})
+# Nodes that nobody has named.
+sums = {k: graph.sum((0,), [(k, graph.input("v", ("n",)), (0,))]) for k in (2, 3)}
+
+
+def where(held: Array) -> Array:
+    """Select entries of x."""
+    return array(Elementwise("where"), held, x, array(Number(Fraction(0))))
+
+
+def turned(one: Array) -> Array:
+    """Swap the axes of a matrix."""
+    return array(Permute((1, 0)), one)
+
+
+def doubled(one: Array) -> Array:
+    """Twice an array."""
+    return array(Multiply(Fraction(2), 1), one)
+
+
+MASKED, TRI = where(mask), array(Triangle(n, n, ZERO))
+COLUMNS, APPLIED = array(Reduce((0,)), MASKED), array(MatMul(), y, MASKED)
+UPPER = array(Trim(lower=False, shift=ZERO), where(TRI))
+SQUARE = array(MatMul(), x, x)
+SHIFTED = array(Add((1, 1)), x, y)
+
+SHARED: dict[str, tuple[list[Array], str]] = {
+    "inside of expressions": (
+        [COLUMNS, APPLIED],
+        "masked = np.where(mask, x, 0)\na = masked.sum(axis=0)\nb = y @ masked",
+    ),
+    "the name that it has": (
+        [MASKED, APPLIED],
+        "a = np.where(mask, x, 0)\nb = y @ a",
+    ),
+    "a mask within a mask": (
+        [turned(UPPER), doubled(TRI)],
+        "mask_2 = np.tri(n, dtype=bool)\na = np.triu(np.where(mask_2, x, 0)).T\n"
+        "b = 2 * mask_2",
+    ),
+    "a product": (
+        [array(Reduce((0,)), SQUARE), turned(SQUARE)],
+        "x_x = x @ x\na = x_x.sum(axis=0)\nb = x_x.T",
+    ),
+    "a later statement that is just this": (
+        [array(Reduce((0,)), SHIFTED), SHIFTED],
+        "b = x + y\na = b.sum(axis=0)",
+    ),
+    "a whole statement": ([MASKED, MASKED], "a = np.where(mask, x, 0)"),
+    "no arithmetic that is of no node": (
+        [array(Reduce((0,)), SHIFTED), array(Reduce((1,)), SHIFTED)],
+        "a = (x + y).sum(axis=0)\nb = (x + y).sum(axis=1)",
+    ),
+    "no new array": (
+        [array(MatMul(), y, ZEROS), array(MatMul(), z, ZEROS)],
+        "a = y @ np.zeros((n, n), dtype=dtype)\nb = z @ np.zeros((n, n), dtype=dtype)",
+    ),
+}
+
+
+def text(draft: Draft, *results: Array) -> tuple[str, list[str]]:
+    """Write a draft and results."""
+    node = graph.input("root", ())
+    plan = Plan(graph, [node] * len(results))
+    naming = Naming(plan, Names(["mask", "x", "y", "z"]), ["root"] * len(results))
+    lines, returns = naming.run(draft, [Result(node, one, True) for one in results])
+    found = written(Code(tuple(lines), tuple(returns)), "np")
+    return "\n".join(found.lines), list(found.returns)
+
+
+def drafted(*values: tuple[Node, Array]) -> Draft:
+    """Bind values of nodes."""
+    draft = Draft(slow_at=True)
+    for node, value in values:
+        draft.variable(node, value)
+    return draft
+
+
+@pytest.mark.parametrize("case", SHARED)
+def test_a_value_is_made_once(case: str) -> None:
+    values, expected = SHARED[case]
+    draft = drafted(*zip((names["a"], names["b"]), values, strict=True))
+    assert text(draft) == (expected, [])
+
+
+def test_arithmetic_of_a_node_is_made_once() -> None:
+    draft = Draft(slow_at=True)
+    draft.value(sums[2], SHIFTED)
+    draft.variable(names["a"], array(Reduce((0,)), SHIFTED))
+    draft.variable(names["b"], array(Reduce((1,)), SHIFTED))
+    whole = "scaled_v = x + y\na = scaled_v.sum(axis=0)\nb = scaled_v.sum(axis=1)"
+    assert text(draft) == (whole, [])
+
+
+def test_what_is_filled_stays_apart() -> None:
+    draft = Draft(slow_at=True)
+    for name in ("a", "b"):
+        whole = draft.filled(names[name], MASKED)
+        at = Index((WHOLE, WHOLE), (n, n))
+        draft.add(Store(whole, at, (), "+=", ONE))
+    lines = [f"{k} = np.where(mask, x, 0)\n{k} += 1" for k in "ab"]
+    assert text(draft) == ("\n".join(lines), [])
+
+
+def test_results_stay_apart() -> None:
+    both = array(Reduce((0, 1)), MASKED)
+    lines, found = text(Draft(slow_at=True), MASKED, MASKED, both, APPLIED)
+    whole = "np.where(mask, x, 0)"
+    assert lines == (
+        f"root = {whole}\nroot_2 = {whole}\nmasked = {whole}\n"
+        "root_3 = masked.sum()\nroot_4 = y @ masked"
+    )
+    assert found == ["root", "root_2", "root_3", "root_4"]
+
+
+def test_nothing_that_nobody_asks_for_is_written() -> None:
+    draft = Draft(slow_at=True)
+    draft.value(sums[2], SHIFTED)
+    draft.value(sums[3], array(Add((1, 1)), SHIFTED, SQUARE))
+    assert text(draft) == ("", [])
+
+
+def test_a_part_of_a_change_that_is_too_long_has_a_name() -> None:
+    draft = Draft(slow_at=True)
+    long = SHIFTED
+    for _ in range(8):
+        long = array(MatMul(), long, x)
+    draft.value(sums[2], turned(long))
+    whole = draft.filled(names["a"], ZEROS)
+    value = array(Add((1, 1)), array(MatMul(), turned(long), z), array(MatMul(), x, y))
+    value = array(Multiply(Fraction(1, 3), 1), value)
+    draft.add(Store(whole, Index((WHOLE, WHOLE), (n, n)), (), "+=", value))
+    lines = text(draft)[0].split("\n")
+    assert lines[1:] == [
+        "scaled_v = (x + y) @ x @ x @ x @ x @ x @ x @ x @ x",
+        "a += (scaled_v.T @ z + x @ y) / 3",
+    ]
