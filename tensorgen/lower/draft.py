@@ -1,7 +1,8 @@
 """Code without names: values in the order in which they may be computed, and changes.
 
-What is computed once for several uses has a variable already, whose name is a number.
-All other values stand inside of those that use them, until naming says otherwise.
+What is computed once for several uses has a variable already, whose name is a number,
+as long as any other. All other values stand inside of those that use them, until naming
+says otherwise.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Draft:
         return self._started(node, value, filled=True)
 
     def _started(self, node: Node | None, value: Array, filled: bool) -> Array:
-        own = bound(f"%{len(self.steps)}", value)
+        own = bound(f"%{len(self.steps):05}", value)
         self.steps.append(Value(node, value, own, filled))
         return own
 
