@@ -92,8 +92,9 @@ class _Once:
         return []
 
     def _uses_up(self, term: Array, order: int) -> bool:
-        """Whether a term is all that mentions some array of so many axes."""
-        own = (self.values[x] for x in reads([term]) if x in self.values)
+        """Whether what a term is made of has so many axes, and no other use."""
+        made = [self.values[x] for x in reads([term]) if x in self.values]
+        own = (self.values[x] for x in reads(made) if x in self.values)
         return any(value.order >= order for value in own)
 
     def added(self, name: str, value: Array) -> list[Statement]:
