@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tensorgen.check import Claim, check
+from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, topological
 from tensorgen.operators.symmetry import is_symmetric
@@ -19,6 +20,7 @@ from tensorgen.passes import flatten_products, optimise
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cut_stages import substituted
 from tests.check import planting
+from tests.check.gates import guilty
 from tests.check.planting import is_seen, sound
 from tests.passes.test_laws import EXAMPLES, PASSES, RULES
 
@@ -84,6 +86,28 @@ def test_a_fault_in_a_pass_is_seen(place: int, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(optimise, "PASSES", table)
         seen += is_seen(spec, right)
     assert seen
+
+
+# `compress` makes tensors of roots; the witness of the other is a long example.
+GATED = [
+    k for k, row in enumerate(PASSES) if row[0] not in ("compress", "share_factors")
+]
+
+
+@pytest.mark.parametrize("place", GATED, ids=lambda k: PASSES[k][0])
+def test_the_guilty_pass_is_found(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, spec = PASSES[place]
+    source = Source("witness", ("tensorgen: 1\n" * ("tensorgen:" not in spec)) + spec)
+    assert guilty(source) is None
+    rows = optimise.PASSES
+
+    def run(context: Context, plan: Plan) -> Plan:
+        after = rows[place].run(context, plan)
+        return with_fault(sign, context.graph, plan.roots, after)
+
+    broken = replace(rows[place], run=run, optional=False)
+    monkeypatch.setattr(optimise, "PASSES", (*rows[:place], broken, *rows[place + 1 :]))
+    assert guilty(source) == name
 
 
 @pytest.mark.parametrize("place", range(len(RULES)), ids=lambda k: RULES[k][0])
