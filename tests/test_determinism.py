@@ -28,7 +28,7 @@ def generated(
 ) -> dict[str, bytes]:
     """Generate specs in a process of its own; return bytes by file."""
     names = [str(path.relative_to(ROOT)) for path in specs]
-    command = ["gen", *names, "-o", str(folder), *options]
+    command = ["gen", "--fast", *names, "-o", str(folder), *options]
     subprocess.run(
         [sys.executable, "-m", "tensorgen", *command],
         check=True,
