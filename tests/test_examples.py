@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def golden(spec: Path) -> ModuleType:
-    """The module of an example as its golden file has it, which is what `load` makes."""
+    """The module of an example, from its golden file: that is what `load` makes."""
     path = ROOT / "tests" / "golden" / f"{spec.stem}_numpy.py"
     return execute(path.read_text(encoding="utf-8"))
 
