@@ -6,6 +6,7 @@ import gc
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tensorgen import claims
 from tensorgen.check import Report
@@ -24,6 +25,11 @@ CHECKED = (
     *("tests/test_random_programs.py", "tests/test_structures.py"),
 )
 """Where functions are held against calculus when they are made, as users have it."""
+
+
+# How long an example takes on a busy machine says nothing about what is tested.
+settings.register_profile("tensorgen", deadline=None)
+settings.load_profile("tensorgen")
 
 
 @pytest.fixture(scope="module", autouse=True)

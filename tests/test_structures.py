@@ -17,7 +17,7 @@ from tensorgen import load
 from tests.programs.check_structured import check
 from tests.programs.structured import StructuredProgram, Term, structured_program
 
-SEEDS = "0:80"
+SEEDS = "0:60"
 
 
 def faults(program: StructuredProgram) -> list[str]:

@@ -86,7 +86,7 @@ def test_hostile_text_changes_nothing_but_text(text: str) -> None:
     assert comments(source)[2:] == comments(harmless)[2:]  # below the checksum
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXTS)
 @example('"""')
 @example("\\")
@@ -100,7 +100,7 @@ def test_a_docstring_holds_any_text(text: str) -> None:
     assert found == "Head." + "".join(text.replace("\r", "\n").split())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXTS)
 def test_a_string_is_the_text_itself(text: str) -> None:
     assert ast.literal_eval(literal(text)) == text

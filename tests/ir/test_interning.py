@@ -57,7 +57,7 @@ PATTERNS = st.lists(
 
 
 @given(PATTERNS, st.randoms(use_true_random=False))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_renaming_and_shuffling_never_changes_the_node(
     pattern: list[tuple[str, list[str]]], rng: random.Random
 ) -> None:

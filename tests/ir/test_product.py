@@ -81,13 +81,13 @@ class World:
 
 
 @given(literals("x"))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_product_is_what_it_says_entry_by_entry(literal: Literal) -> None:
     World().add_product("inner0", literal)
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_product_of_products_is_what_it_says(data: st.DataObject) -> None:
     world = World()
     first = data.draw(literals("x"))

@@ -31,7 +31,7 @@ terms = st.lists(
 
 
 @given(terms, terms)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_sum_of_sums_is_what_numpy_adds(
     first: list[tuple[Fraction | int, str]], second: list[tuple[Fraction | int, str]]
 ) -> None:

@@ -110,7 +110,7 @@ def test_a_mutated_spec_is_read_or_its_faults_are_reported(block: int) -> None:
     assert any(outcomes)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.text(alphabet=st.sampled_from("ab1[]{}:,-#|>'\"\n \t&*!?\\\x00é"), max_size=60)
 )
@@ -120,7 +120,7 @@ def test_any_text_is_read_or_its_faults_are_reported(text: str) -> None:
     check("tensorgen: 1\ninputs: {a: [n], b: " + text + "}\nfunctions: {f: a}")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_their_faults_are_reported(data: bytes) -> None:
     with pytest.raises(SpecError) as caught:

@@ -66,7 +66,7 @@ def test_a_break_stands_behind_the_blanks_before_it() -> None:
     assert raw[text.positions[2]] == "b"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.text(alphabet="ab+*()[] ,:#'\"\\\n\t-\u00e9\u6570", min_size=1),
     st.sampled_from(["'", '"', "|", ">", None]),
