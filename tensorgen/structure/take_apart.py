@@ -55,7 +55,10 @@ def _opened(graph: Graph, node: Node, large: bool) -> list[Node] | None:
     def terms(factor: Node) -> list[Node] | None:
         if not isinstance(factor, Sum):
             return None
-        if not (is_sparse(factor) or (large and factor.order >= AXES_OF_A_LARGE_SUM)):
+        # A difference loses digits in parts, far from the origin.
+        sums = all(term.coefficient > 0 for term in factor.terms)
+        whole = not (large and sums and factor.order >= AXES_OF_A_LARGE_SUM)
+        if whole and not is_sparse(factor):
             return None
         return terms_of(graph, factor)
 

@@ -183,3 +183,21 @@ def test_functions_with_two_forms_are_named() -> None:
     assert noted(text("blocks", emit)) == [named(4, "k, m and n")]
     assert noted(text("blocks", emit, "m: 100, k: 20")) == [named(5, "n")]
     assert noted(text("blocks", emit, HINTS["blocks"])) == []
+
+
+def test_differences_are_held_whole() -> None:
+    module = load(
+        "tensorgen: 1\ninputs: {P: [k, d], C: [n, d], q: [n]}\nfunctions:\n  f:\n"
+        "    where: 'D[i, h] = norm(C[i] - P[h])**2'\n"
+        "    expr: sum(q * logsumexp(-D/9, axis=1))\n"
+        "    wrt: P\n    emit: [hessian, hvp]\n"
+    )
+    rng = np.random.default_rng(3)
+    for k, n, d in ((3, 200, 40), (4, 60, 60)):
+        far = 1e5
+        P, C = rng.normal(size=(k, d)) + far, rng.normal(size=(n, d)) + far
+        q, V = rng.uniform(1, 2, n), rng.normal(size=(k, d))
+        expected = module.f_hvp(P, C, q, V)
+        np.testing.assert_allclose(
+            module.f_hess(P, C, q) @ V, expected, atol=1e-9 * abs(expected).max()
+        )
