@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from operator import le
@@ -162,68 +162,99 @@ class _Orders:
             if step.inside > least or not self.sizes.keys().isdisjoint(step.memory)
         }
         self.steps[len(steps) - 1] = steps[-1]
+        # What a step needs beside what is held.
+        self.most = {k: max(step.inside, step.made) for k, step in self.steps.items()}
         below = life.below()
-        self.below = {k: below[k] & self.steps.keys() for k in self.steps}
-        self.users = {
-            name: frozenset(k for k, step in self.steps.items() if name in step.memory)
+        self.below = {k: _bits(below[k] & self.steps.keys()) for k in self.steps}
+        self.above = {
+            k: [j for j, first in self.below.items() if first >> k & 1]
+            for k in self.steps
+        }
+        users = {
+            name: _bits(k for k, step in self.steps.items() if name in step.memory)
             for name in self.sizes
         }
+        self.memory = {
+            k: [(users[x], self.sizes[x]) for x in {*step.memory} & users.keys()]
+            for k, step in self.steps.items()
+        }
 
-    def held(self, done: frozenset[int]) -> int:
-        """The large memory that is held when some steps are done."""
+    def gained(self, done: int, k: int) -> int:
+        """What is held after a step that was not before, less what is no longer."""
+        after = done | 1 << k
         return sum(
-            size
-            for name, size in self.sizes.items()
-            if not self.users[name].isdisjoint(done) and not self.users[name] <= done
+            size * (_is_held(users, after) - _is_held(users, done))
+            for users, size in self.memory[k]
         )
 
     def best(self) -> tuple[int, ...] | None:
         """The first of the orders with the least peak; None if there are too many."""
         waiting: list[tuple[int, tuple[int, ...]]] = [(0, ())]
-        seen: set[frozenset[int]] = set()
+        seen, begun = set[int](), set[int]()
         while waiting and len(seen) < MOST_SETS:
             peak, order = heappop(waiting)
-            order = self.freed(order, peak)
-            done = frozenset(order)
+            if (first := _bits(order)) in begun:
+                continue
+            begun.add(first)
+            order, held = self.freed(order, peak)
             if len(order) == len(self.steps):
                 return order
-            if done in seen:
+            if (done := _bits(order)) in seen:
                 continue
             seen.add(done)
-            held = self.held(done)
             for k in self.ready(done):
-                heappush(waiting, (max(peak, held + self.most(k)), (*order, k)))
+                heappush(waiting, (max(peak, held + self.most[k]), (*order, k)))
         return None
 
-    def ready(self, done: frozenset[int]) -> list[int]:
+    def ready(self, done: int) -> list[int]:
         """The steps that may be done next."""
-        return [k for k in self.steps if k not in done and self.below[k] <= done]
+        return [
+            k
+            for k, below in self.below.items()
+            if not done >> k & 1 and not below & ~done
+        ]
 
-    def freed(self, order: tuple[int, ...], peak: int) -> tuple[int, ...]:
-        """An order, and all that can be done at its peak so that no more is held."""
-        while more := self._free(frozenset(order), peak):
+    def freed(self, order: tuple[int, ...], peak: int) -> tuple[tuple[int, ...], int]:
+        """An order, and all that can be done at its peak so that no more is held.
+
+        What is held then comes second.
+        """
+        done = held = 0
+        for k in order:
+            held += self.gained(done, k)
+            done |= 1 << k
+        while more := self._free(done, held, peak):
+            for k in more:
+                held += self.gained(done, k)
+                done |= 1 << k
             order += more
-        return order
+        return order, held
 
-    def _free(self, done: frozenset[int], peak: int) -> tuple[int, ...]:
+    def _free(self, done: int, held: int, peak: int) -> tuple[int, ...]:
         """A step, or what it makes and a step that uses it up, if that is free."""
-        held, ready = self.held(done), self.ready(done)
-        for k in ready:
-            if held + self.most(k) > peak:
+        for k in self.ready(done):
+            if held + self.most[k] > peak:
                 continue
-            after = done | {k}
-            between = self.held(after)
-            if between <= held:
+            gained, after = self.gained(done, k), done | 1 << k
+            if gained <= 0:
                 return (k,)
-            for j in self.ready(after):
-                fits = j not in ready and between + self.most(j) <= peak
-                if fits and self.held(after | {j}) <= held:
+            for j in self.above[k]:
+                fits = held + gained + self.most[j] <= peak
+                if self.below[j] & ~after or not fits:
+                    continue
+                if gained + self.gained(after, j) <= 0:
                     return (k, j)
         return ()
 
-    def most(self, k: int) -> int:
-        """The numbers that a step needs beside what is held."""
-        return max(self.steps[k].inside, self.steps[k].made)
+
+def _bits(steps: Iterable[int]) -> int:
+    """A set of steps as the bits of a number."""
+    return sum(1 << k for k in steps)
+
+
+def _is_held(users: int, done: int) -> bool:
+    """Whether memory is held behind the steps `done`: begun, and still asked for."""
+    return users & done != 0 and users & ~done != 0
 
 
 def _completed(life: Lifetimes, order: Sequence[int]) -> list[int]:

@@ -211,14 +211,14 @@ def lines(function: Function) -> list[str]:
 def _conversion(parameters: list[Parameter]) -> str:
     names = ", ".join(p.name for p in parameters)
     indices = [f'"{p.name}"' for p in parameters if p.index is not None]
-    arguments = [f"{p.name}=({p.name}, {_dims(p)})" for p in parameters]
+    arguments = [f"{p.name}=({p.name},{_dims(p)})" for p in parameters]
     target = names if len(parameters) > 1 else f"({names},)"
     return f"{target} = _arrays({', '.join(indices + arguments)})"
 
 
 def _dims(parameter: Parameter) -> str:
-    return ", ".join(
-        str(d) if d.constant is not None else f'"{d}"' for d in parameter.dims
+    return ",".join(
+        f" {d}" if d.constant is not None else f' "{d}"' for d in parameter.dims
     )
 
 

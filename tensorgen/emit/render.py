@@ -105,7 +105,8 @@ def _definitions(source: str) -> Iterator[str]:
             if above and not lines[above - 1].strip():
                 cuts.append(above)
     for start, end in pairwise([*cuts, len(lines)]):
-        yield "\n".join(lines[start:end])
+        # Without empty lines around it, what is laid out already is formatted once.
+        yield "\n".join(lines[start:end]).strip("\n") + "\n"
 
 
 def layout(source: str) -> str:

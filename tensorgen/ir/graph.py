@@ -70,6 +70,7 @@ class Graph:
         self.rewrites = rewrites
         self.effort = effort or Effort()
         self._products: dict[Hashable, Node] = {}
+        self._sums: dict[Hashable, Node] = {}
         self.names: dict[Node, str] = {}
         self.suggestions: dict[Node, str] = {}
         self._interned: dict[object, Node] = {}
@@ -205,19 +206,27 @@ class Graph:
             ref = self._aligned(node, tuple(position[label] for label in labels))
             known.update(zip(ref.labels, ref.node.dims, strict=True))
             aligned.append(Term(Fraction(coefficient), *ref))
-        self.effort.spend(3 + 2 * len(aligned))
-        kept = self._merged(aligned)
+        dims = tuple(known[axis] for axis in range(len(out)))
+        scales = tuple(t.coefficient.as_integer_ratio() for t in aligned)
+        key = (scales, tuple(t.ref for t in aligned), dims, self.rewrites is None)
+        # Passes ask for the same sum again and again: three times in four.
+        self.effort.spend(1 + len(aligned) // 8)
+        if key not in self._sums:
+            self.effort.spend(3 + 2 * len(aligned))
+            self._sums[key] = self._sum(dims, aligned)
+        return self._sums[key]
+
+    def _sum(self, dims: tuple[Dim, ...], terms: list[Term]) -> Node:
+        kept = self._merged(terms)
         if self.rewrites is not None:
             while (better := self.rewrites.sum(self, kept)) is not None:
                 kept = self._merged(better)
         kept.sort(key=lambda t: (t.node.serial, t.labels))
-        dims = tuple(known[axis] for axis in range(len(out)))
         if len(kept) < 2:
-            parts = [(t.node, t.labels) for t in kept]
             factor = kept[0].coefficient if kept else 0
-            everything = dict(enumerate(dims))
+            refs, everything = [t.ref for t in kept], dict(enumerate(dims))
             return self.product(
-                range(len(dims)), parts, coefficient=factor, sizes=everything
+                range(len(dims)), refs, coefficient=factor, sizes=everything
             )
         used = sorted({axis for term in kept for axis in term.labels})
         narrow = {axis: k for k, axis in enumerate(used)}

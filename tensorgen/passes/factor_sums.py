@@ -7,7 +7,7 @@ holding a fourth-order tensor: `x_b * x_d` moves outside and `M_ac` stays.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -25,10 +25,14 @@ from tensorgen.passes.views import Name, View
 
 @dataclass
 class Effort:
-    """What was spent on a graph: priced candidates, and terms by distributing."""
+    """What was spent on a graph: priced candidates, and terms by distributing.
+
+    Sums that were `factored` are kept: rounds and steps in another order meet in them.
+    """
 
     trials: int = 0
     terms: int = 0
+    factored: dict[tuple[Node, tuple[bool, ...]], Node] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,15 +63,16 @@ def factor_sum(
     Ends: each step lowers the number of factors over all terms, and after TRIALS_A_SUM
     trials no second one is made of a sum.
     """
-    known: dict[Node, Node] = {}
     spent = effort or Effort()
-    before = spent.trials
+    known, before = spent.factored, spent.trials
 
     def again(rest: Node) -> Node:
-        # Different orders of the same steps meet in one rest.
-        if rest not in known:
-            known[rest] = tried(rest) if isinstance(rest, Sum) else rest
-        return known[rest]
+        if not isinstance(rest, Sum):
+            return rest
+        key = rest, tuple(opens(term.node) for term in rest.terms)
+        if key not in known:
+            known[key] = tried(rest)
+        return known[key]
 
     def tried(rest: Sum) -> Node:
         views = _views(rest, opens)
