@@ -18,7 +18,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
-from tensorgen.ir.nodes import Node, children
+from tensorgen.ir.nodes import Node, children, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.operators.functions.array import SizeCheck, condition
@@ -160,8 +160,7 @@ class ModuleBuilder:
             refusals=code.refusals if self.backend.refuses else (),
         )
         names = self._visible(function)
-        forms = [_named(plan, k, names) for k in range(len(plan.parts))]
-        formulas = list(zip(planned.root_names, forms, strict=True))
+        formulas = list(zip(planned.root_names, _formulas(plan, names), strict=True))
         shown = [pair for pair in formulas if self._is_readable(pair[1])]
         texts = equations(shown, names)
         return Function(
@@ -213,7 +212,7 @@ class ModuleBuilder:
         """Whether the length of a value's formula in index notation says anything."""
         names = self.graph.names
         waiting, seen = [node], {node}
-        while waiting:
+        while waiting and len(seen) <= READABLE:
             inner = waiting.pop()
             fresh = [c for c in children(inner) if c not in seen]
             waiting += [c for c in dict.fromkeys(fresh) if c not in names]
@@ -295,24 +294,27 @@ def _chosen(function: Function, other: Function, saved: Dim) -> Function:
     return replace(function, body=body, choice=Choice(_fails(-saved), other))
 
 
-def _named(plan: Plan, k: int, names: Mapping[Node, str]) -> Node:
-    """A root as its formula says it, or as it is computed if only that has names."""
-    formula, tensor = plan.formulas[k], plan.tensors[k]
-    if tensor is not None and not tensor.is_dense:
-        return formula
-    (computed,) = plan.parts[k]
-    return computed if _said(computed, names) - _said(formula, names) else formula
+def _formulas(plan: Plan, names: Mapping[Node, str]) -> Iterator[Node]:
+    """Roots as their formulas say them, or as computed where only that has names."""
+    said = _said([*plan.formulas, *plan.roots], names)
+    for formula, tensor, part in zip(
+        plan.formulas, plan.tensors, plan.parts, strict=True
+    ):
+        if tensor is not None and not tensor.is_dense:
+            yield formula
+        else:
+            (computed,) = part
+            yield computed if said[computed] - said[formula] else formula
 
 
-def _said(root: Node, names: Mapping[Node, str]) -> set[str]:
-    """The names that the formula of a node mentions."""
-    waiting, seen = [root], {root}
-    while waiting:
-        inner = waiting.pop()
-        fresh = [c for c in dict.fromkeys(children(inner)) if c not in seen]
-        seen.update(fresh)
-        waiting += [c for c in fresh if c not in names]
-    return {names[node] for node in seen if node in names and node is not root}
+def _said(roots: Sequence[Node], names: Mapping[Node, str]) -> dict[Node, set[str]]:
+    """The names that the formula of each node mentions."""
+    said: dict[Node, set[str]] = {}
+    for node in topological(roots):
+        below = set(children(node))
+        said[node] = {names[x] for x in below if x in names}
+        said[node].update(*(said[x] for x in below if x not in names))
+    return said
 
 
 def _names(spec: Spec) -> set[str]:

@@ -1,6 +1,6 @@
 """Sizes of axes: polynomials with integer coefficients in dim symbols.
 
-A `Dim` is immutable, hashable and compares by value. Proofs assume that every
+A `Dim` is immutable and hashable; equal ones are one object. Proofs assume that every
 symbol is at least one, which is what the language promises; where a proof rests
 on it, the caller checks the size at run time.
 """
@@ -16,6 +16,7 @@ from tensorgen.ir.effort import Exhausted
 
 Monomial = tuple[str, ...]
 
+_KNOWN: dict[tuple[tuple[Monomial, int], ...], Dim] = {}
 _LONG = 8
 _MOST_TERMS = 1 << 13
 
@@ -24,25 +25,31 @@ class Dim:
     """An integer polynomial in dim symbols, e.g. `n + k - 1`.
 
     Kept as a sorted tuple of `(monomial, coefficient)` pairs, where a monomial is
-    the sorted tuple of its symbols; equal polynomials are therefore equal values.
+    the sorted tuple of its symbols.
     """
 
     terms: tuple[tuple[Monomial, int], ...]
 
-    def __init__(self, terms: Iterable[tuple[Monomial, int]] = ()) -> None:
+    def __new__(cls, terms: Iterable[tuple[Monomial, int]] = ()) -> Dim:
         """Collect `terms`, adding the coefficients of equal monomials."""
         total: dict[Monomial, int] = {}
         for monomial, coefficient in terms:
             key = tuple(sorted(monomial))
             total[key] = total.get(key, 0) + coefficient
         # Highest degree first, then alphabetical: the order in which sizes print.
-        self.terms = tuple(
+        own = tuple(
             sorted(
                 ((m, c) for m, c in total.items() if c),
                 key=lambda term: (-len(term[0]), term[0]),
             )
         )
-        self._hash = hash(self.terms)
+        if own not in _KNOWN:
+            _KNOWN[own] = object.__new__(cls)
+            _KNOWN[own].terms = own
+        return _KNOWN[own]
+
+    def __reduce__(self) -> tuple[type[Dim], tuple[object, ...]]:
+        return Dim, (self.terms,)
 
     @classmethod
     def symbol(cls, name: str) -> Dim:
@@ -57,12 +64,9 @@ class Dim:
         return cls.symbol(value) if isinstance(value, str) else _number(value)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, int):
-            other = _number(other)
-        return isinstance(other, Dim) and self.terms == other.terms
+        return self is (_number(other) if isinstance(other, int) else other)
 
-    def __hash__(self) -> int:
-        return self._hash
+    __hash__ = object.__hash__
 
     def __add__(self, other: int | Dim) -> Dim:
         return _added(self, Dim.of(other))

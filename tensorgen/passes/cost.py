@@ -70,14 +70,20 @@ class CostModel:
     ordered: dict[Node, Node] = field(default_factory=dict, compare=False, repr=False)
     trees: dict[Network, Plan] = field(default_factory=dict, compare=False, repr=False)
     _values: dict[Dim, int] = field(default_factory=dict, compare=False, repr=False)
+    _sizes: dict[tuple[Dim, ...], float] = field(
+        default_factory=dict, compare=False, repr=False
+    )
     _works: dict[Node, float] = field(default_factory=dict, compare=False, repr=False)
 
     def size(self, dims: Iterable[Dim]) -> float:
         """The number of entries of an array of these dims, at least one."""
-        try:
-            return float(prod(max(1, self.value(dim)) for dim in dims))
-        except OverflowError:  # more than anybody could compute
-            return inf
+        own = tuple(dims)
+        if own not in self._sizes:
+            try:
+                self._sizes[own] = float(prod(max(1, self.value(dim)) for dim in own))
+            except OverflowError:  # more than anybody could compute
+                self._sizes[own] = inf
+        return self._sizes[own]
 
     def value(self, dim: Dim) -> int:
         """The number that a dim stands for."""
