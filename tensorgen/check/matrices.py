@@ -71,7 +71,7 @@ def _solved(field: Residues, a: Array, b: Array) -> tuple[Array, int]:
     for k in range(side):
         pivot = next((r for r in range(k, side) if a[r, k]), None)
         if pivot is None:
-            field.outside = True
+            field.outside = field.lost = True
             return np.zeros_like(b), 0
         if pivot != k:
             a[[k, pivot]], b[[k, pivot]] = a[[pivot, k]], b[[pivot, k]]

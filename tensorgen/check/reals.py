@@ -19,7 +19,7 @@ class Reals:
     """Double precision; nothing is ever outside: it is NaN."""
 
     dtype: Any = float
-    outside = False
+    outside = lost = False
 
     def __init__(self) -> None:
         """Take functions from the reference, and the others from NumPy."""

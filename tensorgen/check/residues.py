@@ -67,13 +67,16 @@ def log(x: int) -> int:
 
 
 class Residues:
-    """The field; `outside` is set where the real function would have no value."""
+    """The field; `outside` is set where the real function would have no value.
+
+    What is made up there is as good as any value, unless it is 0: then much is `lost`.
+    """
 
     dtype: Any = object
 
     def __init__(self) -> None:
         """Nothing was outside of the domain yet."""
-        self.outside = False
+        self.outside = self.lost = False
         self.functions: dict[str, Callable[..., Array]] = {}
 
     def number(self, value: Fraction) -> Array:
@@ -122,7 +125,8 @@ class Residues:
         return holds(symbol, signs)
 
     def _inverse(self, x: int) -> int:
-        self.outside |= not x
+        if not x:
+            self.outside = self.lost = True
         return inverse(x)
 
     def raised(self, x: int, y: int) -> int:

@@ -138,8 +138,8 @@ class _Judge:
 
     def is_exact(self, claim: Claim) -> bool:
         """Whether the two are equal modulo the prime."""
-        inside: list[Point] = []
-        outside: list[bool] = []
+        agreed: list[Point] = []
+        doubtful = False
         larger = 0
         for point in islice(self.points[False], EXACT_POINTS):
             try:
@@ -147,18 +147,21 @@ class _Judge:
             except TooLarge:
                 larger += 1
                 continue
-            if point.field.outside:
-                outside += [] if found is None else [found]
-                continue
-            if found is False:
+            if found is False and not point.field.outside:
                 return False
-            inside += [point] * (found is True)
-            if len(inside) >= AGREEMENTS and any(x.is_wide for x in inside):
+            doubtful = doubtful or found is False
+            agreed += [point] * (found is True)
+            # Where roots are made up, what is equal may differ, but not the reverse.
+            told = [
+                x
+                for x in agreed
+                if not x.field.outside or not (doubtful or x.field.lost)
+            ]
+            if len(told) >= AGREEMENTS and any(x.is_wide for x in told):
                 return True
-        if larger and not inside and not outside:
+        if larger and not agreed and not doubtful:
             raise TooLarge
-        # Some roots have no value anywhere; those that are made up agree even so.
-        return len(outside) >= AGREEMENTS and all(outside)
+        return len(agreed) >= AGREEMENTS and not doubtful
 
     def is_close(self, claim: Claim) -> bool:
         """Whether the two are equal but for rounding, where both are finite."""
