@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import tempfile
@@ -287,6 +288,8 @@ def _explain(error: click.ClickException) -> None:
 def main() -> None:
     """Run the command line; every way out is an exit code of the contract."""
     streams.prepare()
+    # Nodes live until the end: to look for dead ones more often is a twentieth of a run.
+    gc.set_threshold(200_000)
     try:
         # Not standalone: there an interrupt exits with 1, which means "stale" here.
         code = cli.main(prog_name="tensorgen", standalone_mode=False)
