@@ -288,7 +288,7 @@ def _explain(error: click.ClickException) -> None:
 def main() -> None:
     """Run the command line; every way out is an exit code of the contract."""
     streams.prepare()
-    # Nodes live until the end: to look for dead ones more often is a twentieth of a run.
+    # Nodes live until the end: looking for dead ones more often takes a twentieth.
     gc.set_threshold(200_000)
     try:
         # Not standalone: there an interrupt exits with 1, which means "stale" here.
