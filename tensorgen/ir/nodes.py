@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import heapify, heappop, heappush
 from math import prod
 from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
@@ -258,6 +259,34 @@ def topological(
             stack.append((node, True))
             stack.extend((c, False) for c in reversed(children(node)) if c not in order)
     return list(order)
+
+
+def only_below(first: Node, second: Node) -> tuple[list[Node], list[Node]]:
+    """The nodes below, or at, one of two nodes and not the other.
+
+    The latest nodes come first, for operands are older: the search ends where what is
+    left is below both.
+    """
+    own: dict[bool, list[Node]] = {True: [], False: []}
+    sides = {first: {True}}
+    sides.setdefault(second, set()).add(False)
+    waiting = [(-node.serial, node) for node in sides]
+    heapify(waiting)
+    single = 2 * (first is not second)
+    while single:
+        _, node = heappop(waiting)
+        at = sides[node]
+        if len(at) == 1:
+            single -= 1
+            own[min(at)].append(node)
+        for child in dict.fromkeys(children(node)):
+            if child not in sides:
+                sides[child] = set()
+                heappush(waiting, (-child.serial, child))
+            before = len(sides[child])
+            sides[child] |= at
+            single += (len(sides[child]) == 1) - (before == 1)
+    return own[True], own[False]
 
 
 def use_counts(roots: Iterable[Node]) -> Counter[Node]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Sum, topological
+from tensorgen.ir.nodes import Node, Sum, only_below
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import (
     CANDIDATES_A_SUM,
@@ -206,11 +206,7 @@ def pays(
     margin: float = SHARE_OF_FACTORED,
 ) -> bool:
     """Whether the best order of another form leaves at most this share of the cost."""
-    first, second = (
-        dict.fromkeys(topological([root]))
-        for root in order_contractions(graph, [before, after], cost)
-    )
-    graph.effort.spend((len(first) + len(second)) // 8)
     # What both need, their common factors, says nothing about either.
-    price = sum(cost.work(node) for node in second if node not in first)
-    return price < margin * sum(cost.work(node) for node in first if node not in second)
+    first, second = only_below(*order_contractions(graph, [before, after], cost))
+    graph.effort.spend((len(first) + len(second)) // 8)
+    return sum(map(cost.work, second)) < margin * sum(map(cost.work, first))
