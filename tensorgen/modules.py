@@ -129,10 +129,10 @@ class ModuleBuilder:
     def described(self, planned: PlannedFunction, lowered: Lowered) -> Function:
         """Return a function whose roots are `lowered`, and what is made of them."""
         function = self._form(planned, planned.plan, lowered)
-        if planned.other is None or planned.saved is None:
-            return function
-        other = self._form(planned, planned.other, lowered)
-        return _chosen(function, other, planned.saved)
+        for other in reversed(planned.others):
+            form = self._form(planned, other.plan, lowered)
+            function = _chosen(function, form, other.saved)
+        return function
 
     def _form(self, planned: PlannedFunction, plan: Plan, lowered: Lowered) -> Function:
         function = planned.source
@@ -274,25 +274,30 @@ def _checked(function: Function, checks: Sequence[SizeCheck]) -> Function:
         lines=(*lines, *body.lines),
         dims=tuple(dict.fromkeys((*body.dims, *symbols))),
     )
-    choice = function.choice
-    if choice is not None:
-        choice = replace(choice, function=_checked(choice.function, checks))
-    return replace(function, body=body, choice=choice)
+    choices = tuple(
+        replace(choice, function=_checked(choice.function, checks))
+        for choice in function.choices
+    )
+    return replace(function, body=body, choices=choices)
 
 
-def _chosen(function: Function, other: Function, saved: Dim) -> Function:
-    """A function with another form, to be taken where the size `saved` is positive."""
-    own, also = function.body, other.body
+def _chosen(function: Function, other: Function, saved: Sequence[Dim]) -> Function:
+    """A function with another form, to be taken where the sizes `saved` are positive.
+
+    It is looked at before those that the function has.
+    """
+    own, also, sizes = function.body, other.body, (s for d in saved for s in d.symbols)
     body = replace(
         own,
-        dims=tuple(dict.fromkeys((*own.dims, *also.dims, *saved.symbols))),
+        dims=tuple(dict.fromkeys((*own.dims, *also.dims, *sizes))),
         positive=tuple(dict.fromkeys((*own.positive, *also.positive))),
         helpers=tuple(dict.fromkeys((*own.helpers, *also.helpers))),
         modules=tuple(dict.fromkeys((*own.modules, *also.modules))),
         refusals=tuple(dict.fromkeys((*own.refusals, *also.refusals))),
         needs_dtype=own.needs_dtype or also.needs_dtype,
     )
-    return replace(function, body=body, choice=Choice(_fails(-saved), other))
+    choice = Choice(" and ".join(_fails(-size) for size in saved), other)
+    return replace(function, body=body, choices=(choice, *function.choices))
 
 
 def _named(plan: Plan, k: int, names: Mapping[Node, str]) -> Node:

@@ -128,16 +128,16 @@ def statements(
 def _statements(
     function: Function, returned: Callable[[Function], list[str]]
 ) -> list[str]:
-    own = [*function.body.lines, *returned(function)]
-    if function.choice is None:
-        return own
-    other = _statements(function.choice.function, returned)
-    shared = 0
-    while own[shared] == other[shared]:
-        shared += 1
-    branch = "\n".join(other[shared:]).replace("\n", "\n    ")
-    condition = f"if {function.choice.condition}:  # what holds less at these sizes"
-    return [*own[:shared], f"{condition}\n    {branch}", *own[shared:]]
+    found = [*function.body.lines, *returned(function)]
+    for choice in reversed(function.choices):
+        other = [*choice.function.body.lines, *returned(choice.function)]
+        shared = 0
+        while found[shared] == other[shared]:
+            shared += 1
+        branch = "\n".join(other[shared:]).replace("\n", "\n    ")
+        condition = f"if {choice.condition}:  # what holds less at these sizes"
+        found = [*found[:shared], f"{condition}\n    {branch}", *found[shared:]]
+    return found
 
 
 def return_lines(function: Function) -> list[str]:
