@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -43,10 +43,15 @@ ON_SYMMETRIC = (
 
 @dataclass(frozen=True)
 class OtherPlan:
-    """How to compute a function where the sizes `saved` are positive."""
+    """How to compute a function where `less` is smaller than the sizes `than`.
+
+    `hints` are sizes of that kind.
+    """
 
     plan: Plan
-    saved: tuple[Dim, ...]
+    less: Dim
+    than: tuple[Dim, ...]
+    hints: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -77,14 +82,15 @@ class PlannedFunction:
         """What to tell of a function whose form depends on sizes without hints."""
         if not self.others or self.kind.beside:
             return None
-        symbols = {s for o in self.others for size in o.saved for s in size.symbols}
+        sizes = [size for other in self.others for size in (other.less, *other.than)]
+        symbols = {s for size in sizes for s in size.symbols}
         *some, last = sorted(symbols - set(hinted))
-        sizes = f"{', '.join(some)} and {last}" if some else last
+        names = f"{', '.join(some)} and {last}" if some else last
         few = "two forms and takes the smaller one"
         many = f"{1 + len(self.others)} forms and takes the smallest one"
         return remark(
             f"{self.name} has {many if len(self.others) > 1 else few} for the sizes of "
-            f"its arguments; hints for {sizes} leave one",
+            f"its arguments; hints for {names} leave one",
             self.source.spec.name_text.span(),
         )
 
@@ -242,7 +248,8 @@ class Planner:
         for form in forms:
             assumed = replace(self.context(), cost=CostModel(form.hints))
             kept = replace(flat, tensors=form.tensors)
-            found.append(OtherPlan(self._beside((), kept, assumed), form.saved))
+            plan = self._beside((), kept, assumed)
+            found.append(OtherPlan(plan, form.less, form.than, form.hints))
         return found
 
     def _exchanges(

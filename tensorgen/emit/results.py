@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tensorgen.calculus.kinds import JACOBIAN, Kind, camel
 from tensorgen.emit.model import Function, Holder
 from tensorgen.emit.module import Module
-from tensorgen.emit.text import literal
+from tensorgen.emit.text import FILLED, literal
 from tensorgen.ir.dims import Dim, tuple_text
 
 
@@ -24,6 +24,8 @@ class Fields:
 
 # The class of second derivatives by several inputs; a row says the others.
 JOINT = "JointHessian"
+
+WHY = "# what holds less at these sizes"
 
 
 def array_type(dims: tuple[Dim, ...]) -> str:
@@ -135,8 +137,10 @@ def _statements(
         while found[shared] == other[shared]:
             shared += 1
         branch = "\n".join(other[shared:]).replace("\n", "\n    ")
-        condition = f"if {choice.condition}:  # what holds less at these sizes"
-        found = [*found[:shared], f"{condition}\n    {branch}", *found[shared:]]
+        first = f"if {choice.condition}:  {WHY}"
+        if len(first.replace("*", " * ")) > FILLED:  # it would be cut in three
+            first = f"{WHY}\nif {choice.condition}:"
+        found = [*found[:shared], f"{first}\n    {branch}", *found[shared:]]
     return found
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import product
 from math import gcd
@@ -40,14 +40,20 @@ Sizes = dict[str, int]
 class Form:
     """Forms of the tensors of a plan, which together hold `size` numbers.
 
-    They are taken where each of the sizes `saved` is positive. `hints` are sizes at
-    which they hold little.
+    `hints` are sizes at which that is little.
     """
 
     tensors: Tensors
     size: Dim
     hints: Sizes
-    saved: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True)
+class Alternative(Form):
+    """A form, to be taken where `less` is smaller than each of the sizes `than`."""
+
+    less: Dim
+    than: tuple[Dim, ...]
 
 
 def alternatives(
@@ -56,12 +62,12 @@ def alternatives(
     chosen: Tensors,
     given: Sizes,
     arguments: Sequence[Sequence[Dim]],
-) -> list[Form]:
+) -> list[Alternative]:
     """Return what would hold much less than the `chosen` forms at other sizes.
 
     `flat` is the plan with its tensors flattened, `given` the hints; the function is
-    one of `arguments` of these shapes. The first form of which every size `saved` is
-    positive is to be taken, and the chosen ones where there is none.
+    one of `arguments` of these shapes. The first form whose condition holds is to be
+    taken, and the chosen ones where none does.
     """
     symbols = _symbols(flat, context.compressed)
     unknown = sorted(symbols - given.keys())
@@ -79,7 +85,7 @@ def alternatives(
     points = [point for point in possible if all(d.value(point) > 0 for d in dims)]
     first, *others = _fewest(_different([*forms.values()], given), points)
     return [
-        replace(form, saved=_saved(form, [*others[k + 1 :], first], given))
+        _compared(form, [*others[k + 1 :], first], given)
         for k, form in enumerate(others)
     ]
 
@@ -144,10 +150,11 @@ def _fewest(forms: Sequence[Form], points: Sequence[Sizes]) -> list[Form]:
     return chosen
 
 
-def _saved(form: Form, others: Sequence[Form], given: Sizes) -> tuple[Dim, ...]:
-    """What is positive where a form holds less than others."""
-    differences = (other.size - form.size for other in others)
-    return tuple(_reduced(d) for d in differences if _depends(d.at(given)))
+def _compared(form: Form, others: Sequence[Form], given: Sizes) -> Alternative:
+    """A form, to be taken where it holds less than others."""
+    sizes = [o.size for o in others if _depends((o.size - form.size).at(given))]
+    less, *than = _reduced([form.size, *sizes])
+    return Alternative(form.tensors, form.size, form.hints, less, tuple(than))
 
 
 def _symbols(plan: Plan, tensors: Mapping[int, Compress]) -> set[str]:
@@ -171,12 +178,16 @@ def _depends(size: Dim) -> bool:
     return not (size.is_nonnegative() or (-size).is_nonnegative())
 
 
-def _reduced(size: Dim) -> Dim:
-    """A polynomial of the same sign, without factors that all of its terms share."""
-    if not size.terms:
-        return size
-    common = reduce(and_, (Counter(monomial) for monomial, _ in size.terms))
-    number = reduce(gcd, (c for _, c in size.terms))
-    divided = size.divided(Dim([(tuple(common.elements()), number)]))
-    assert divided is not None
-    return divided
+def _reduced(sizes: Sequence[Dim]) -> list[Dim]:
+    """Polynomials that compare alike, without terms and factors that all share."""
+    terms = [dict(size.terms) for size in sizes]
+    for monomial in {m: None for own in terms for m in own}:
+        least = min(own.get(monomial, 0) for own in terms)
+        for own in terms:
+            own[monomial] = own.get(monomial, 0) - least
+    left = [Dim(own.items()) for own in terms]
+    every = [term for size in left for term in size.terms]
+    common = reduce(and_, (Counter(monomial) for monomial, _ in every))
+    unit = Dim([(tuple(common.elements()), gcd(*(c for _, c in every)))])
+    divided = [size.divided(unit) for size in left]
+    return [size for size in divided if size is not None]
