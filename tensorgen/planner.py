@@ -86,11 +86,11 @@ class PlannedFunction:
         symbols = {s for size in sizes for s in size.symbols}
         *some, last = sorted(symbols - set(hinted))
         names = f"{', '.join(some)} and {last}" if some else last
-        few = "two forms and takes the smaller one"
-        many = f"{1 + len(self.others)} forms and takes the smallest one"
+        count = 1 + len(self.others)
+        forms = "two" if count == 2 else "three" if count == 3 else str(count)
         return remark(
-            f"{self.name} has {many if len(self.others) > 1 else few} for the sizes of "
-            f"its arguments; hints for {names} leave one",
+            f"{self.name} has {forms} forms and takes the one that holds least for the "
+            f"sizes of its arguments; hints for {names} leave one",
             self.source.spec.name_text.span(),
         )
 
