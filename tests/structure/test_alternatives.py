@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections import Counter
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 from tensorgen import generate, load
-from tensorgen.check import Report
 from tensorgen.errors import Source
 from tensorgen.passes.limits import GAIN_OF_A_FORM
 from tensorgen.pipeline import compile_spec
@@ -206,23 +204,6 @@ def test_functions_with_three_forms_are_named() -> None:
 @pytest.mark.parametrize("hints, count", [("", 3), ("p: 20", 2), ("p: 20, n: 90", 1)])
 def test_hints_leave_fewer_forms(hints: str, count: int) -> None:
     assert 1 + len(planned(text("chain", "hessian", hints)).others) == count
-
-
-@pytest.mark.parametrize("emit", ["hessian", "value, gradient, hessian", "problem"])
-def test_each_of_three_forms_is_checked(emit: str) -> None:
-    reports: list[Report] = []
-    compile_spec(
-        Source("a.yaml", text("chain", emit)),
-        ["numpy"],
-        "cross-country",
-        False,
-        report=lambda _, report: reports.append(report),
-    )
-    (report,) = reports
-    assert not report.unchecked
-    forms = Counter(name.partition(",")[0] for name in report.exact + report.floating)
-    for name, count in forms.items():
-        assert count == (3 if "hess" in name else 1), name
 
 
 KMEANS = """tensorgen: 1
