@@ -71,7 +71,7 @@ def alternatives(
     """
     symbols = _symbols(flat, context.compressed)
     unknown = sorted(symbols - given.keys())
-    if len(symbols) < 2 or len(unknown) > UNKNOWN_SIZES:
+    if len(symbols) < 2 or not 0 < len(unknown) <= UNKNOWN_SIZES:
         return []
     possible = [*_possible(unknown, given, arguments)]
     ends = _ends(unknown, given, possible)

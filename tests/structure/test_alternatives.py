@@ -150,6 +150,26 @@ def test_a_long_variable_of_low_rank_is_no_matrix(emit: str) -> None:
     assert abs(residual).max() < 1e-10
 
 
+def test_a_long_variable_between_short_chains_is_no_matrix() -> None:
+    module = load(
+        "tensorgen: 1\ninputs: {x: [n], A: [n, r], B: [r, p]}\nfunctions:\n"
+        "  f: {expr: norm(B.T @ (A.T @ x))**2 + sum(cosh(x)), wrt: x, emit: [hessian]}"
+    )
+    n, r, p = 20_000, 3, 500
+    rng = np.random.default_rng(5)
+    x, A, B = (rng.normal(size=size) for size in (n, (n, r), (r, p)))
+    tracemalloc.start()
+    try:
+        hessian = module.f_hess(x, A / np.sqrt(n), B)
+        step = hessian.solve(x)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50 * 8 * n * r
+    residual = np.cosh(x) * step + 2 * A @ (B @ (B.T @ (A.T @ step))) / n - x
+    assert abs(residual).max() < 1e-9
+
+
 HINTS = {
     "low rank": "n: 1000, r: 5",
     "blocks": "m: 100, n: 80, k: 5",
