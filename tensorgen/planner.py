@@ -29,7 +29,7 @@ from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.optimise import candidates, cheapest, optimise
 from tensorgen.spec.model import InputSpec, Spec
-from tensorgen.structure.alternatives import alternatives
+from tensorgen.structure.alternatives import Alternative, alternatives
 from tensorgen.structure.compress import compress
 from tensorgen.structure.mirror_terms import Permutation, exchanges
 
@@ -244,8 +244,9 @@ class Planner:
         """The plans for sizes at which what a plan holds is much too much."""
         found = []
         shapes = [given.shape for given in self.function.arguments]
-        forms = alternatives(context, flat, chosen.tensors, self.hints, shapes)
-        for form in forms:
+        run = partial(alternatives, context, flat, chosen.tensors, self.hints, shapes)
+        none: list[Alternative] = []
+        for form in self.graph.effort.attempt(run, none):
             assumed = replace(self.context(), cost=CostModel(form.hints))
             kept = replace(flat, tensors=form.tensors)
             plan = self._beside((), kept, assumed)

@@ -74,9 +74,8 @@ def alternatives(
     if len(symbols) < 2 or not 0 < len(unknown) <= UNKNOWN_SIZES:
         return []
     possible = [*_possible(unknown, given, arguments)]
-    ends = _ends(unknown, given, possible)
     forms, dims = dict[Dim, Form](), dict[Dim, None]()
-    for hints in (given, *ends):
+    for hints in (given, *_ends(unknown, given, possible)):
         tensors = _compressed(context, flat, chosen, hints) if forms else chosen
         arrays = _arrays(flat, tensors)
         dims.update(dict.fromkeys(dim for node in arrays for dim in node.dims))
@@ -95,7 +94,7 @@ def _possible(
 ) -> Iterator[Sizes]:
     """Sizes beside the hints at which the arguments would still fit into memory."""
     symbols = (s for dims in arguments for dim in dims for s in dim.symbols)
-    known = dict.fromkeys(symbols, UNHINTED) | given
+    known = dict.fromkeys(symbols, SMALL) | given
     for numbers in product((SMALL, UNHINTED, LARGE), repeat=len(unknown)):
         sizes = {**known, **dict(zip(unknown, numbers, strict=True))}
         cost = CostModel(sizes)
@@ -107,12 +106,12 @@ def _ends(
     unknown: Sequence[str], given: Sizes, possible: Sequence[Sizes]
 ) -> Iterator[Sizes]:
     """Some sizes as small, the others as large as is possible."""
+    fits = {tuple(point[symbol] for symbol in unknown) for point in possible}
     for large in product((False, True), repeat=len(unknown)):
         for most in (LARGE, UNHINTED):
-            numbers = (most if is_large else SMALL for is_large in large)
-            sizes = given | dict(zip(unknown, numbers, strict=True))
-            if any(sizes.items() <= point.items() for point in possible):
-                yield sizes
+            numbers = tuple(most if is_large else SMALL for is_large in large)
+            if numbers in fits:
+                yield given | dict(zip(unknown, numbers, strict=True))
                 break
 
 
@@ -144,7 +143,7 @@ def _fewest(forms: Sequence[Form], points: Sequence[Sizes]) -> list[Form]:
         return sorted(map(truediv, map(min, numbers), least), reverse=True)
 
     chosen = [forms[0]]
-    while len(chosen) < FORMS and excess(chosen)[0] >= GAIN_OF_A_FORM:
+    while len(chosen) < FORMS and max(excess(chosen), default=1) >= GAIN_OF_A_FORM:
         # The first of equals, so that ties depend on nothing.
         chosen.append(min(forms, key=lambda form: excess([*chosen, form])))
     return chosen
