@@ -53,9 +53,9 @@ def claims(
         name: str, planned: PlannedFunction, function: Function
     ) -> Iterator[Claim]:
         yield claim(name, planned, planned.plan, function.body, function.holders)
-        if (choice := function.choice) is not None and planned.other is not None:
-            other, name = choice.function, f"{name}, where {choice.condition},"
-            yield claim(name, planned, planned.other, other.body, other.holders)
+        for form, choice in zip(planned.others, function.choices, strict=True):
+            other, told = choice.function, f"{name}, where {choice.condition},"
+            yield claim(told, planned, form.plan, other.body, other.holders)
 
     for planned, function in zip(plans, module.functions, strict=True):
         yield from forms(planned.name, planned, function)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tensorgen.arrays.written import Written, written
@@ -128,15 +128,26 @@ class ModuleBuilder:
 
     def described(self, planned: PlannedFunction, lowered: Lowered) -> Function:
         """Return a function whose roots are `lowered`, and what is made of them."""
-        function = self._form(planned, planned.plan, lowered)
-        if planned.other is None or planned.saved is None:
-            return function
-        other = self._form(planned, planned.other, lowered)
-        return _chosen(function, other, planned.saved)
+        function = self._form(planned, planned.plan, lowered, self.hints)
+        choices = [
+            Choice(
+                _smallest(other.less, other.than),
+                self._form(planned, other.plan, lowered, other.hints),
+            )
+            for other in planned.others
+        ]
+        compared = (d for o in planned.others for d in (o.less, *o.than))
+        return _chosen(function, choices, [s for d in compared for s in d.symbols])
 
-    def _form(self, planned: PlannedFunction, plan: Plan, lowered: Lowered) -> Function:
+    def _form(
+        self,
+        planned: PlannedFunction,
+        plan: Plan,
+        lowered: Lowered,
+        hints: Mapping[str, int],
+    ) -> Function:
         function = planned.source
-        holders, fields = self._holders(planned, plan)
+        holders, fields = self._holders(planned, plan, hints)
         buffers = [
             name
             for k, part in enumerate(plan.parts)
@@ -220,7 +231,7 @@ class ModuleBuilder:
         return len(seen) <= READABLE
 
     def _holders(
-        self, planned: PlannedFunction, plan: Plan
+        self, planned: PlannedFunction, plan: Plan, hints: Mapping[str, int]
     ) -> tuple[tuple[Holder, ...], dict[int, tuple[str, ...]]]:
         """What holds each derivative tensor, and the names of its arrays by root."""
         holders = []
@@ -233,7 +244,7 @@ class ModuleBuilder:
             rows = planned.row_axes(block)
             taken = [p.name for p in planned.parameters]
             structure = Structure(
-                self.graph, tensor, rows, self.hints, self.backend.slow_at, taken
+                self.graph, tensor, rows, hints, self.backend.slow_at, taken
             )
             name = planned.class_name(block)
             if planned.kind.by == "order":
@@ -273,25 +284,38 @@ def _checked(function: Function, checks: Sequence[SizeCheck]) -> Function:
         lines=(*lines, *body.lines),
         dims=tuple(dict.fromkeys((*body.dims, *symbols))),
     )
-    choice = function.choice
-    if choice is not None:
-        choice = replace(choice, function=_checked(choice.function, checks))
-    return replace(function, body=body, choice=choice)
-
-
-def _chosen(function: Function, other: Function, saved: Dim) -> Function:
-    """A function with another form, to be taken where the size `saved` is positive."""
-    own, also = function.body, other.body
-    body = replace(
-        own,
-        dims=tuple(dict.fromkeys((*own.dims, *also.dims, *saved.symbols))),
-        positive=tuple(dict.fromkeys((*own.positive, *also.positive))),
-        helpers=tuple(dict.fromkeys((*own.helpers, *also.helpers))),
-        modules=tuple(dict.fromkeys((*own.modules, *also.modules))),
-        refusals=tuple(dict.fromkeys((*own.refusals, *also.refusals))),
-        needs_dtype=own.needs_dtype or also.needs_dtype,
+    choices = tuple(
+        replace(choice, function=_checked(choice.function, checks))
+        for choice in function.choices
     )
-    return replace(function, body=body, choice=Choice(_fails(-saved), other))
+    return replace(function, body=body, choices=choices)
+
+
+def _chosen(
+    function: Function, choices: Sequence[Choice], sizes: Sequence[str]
+) -> Function:
+    """A function in several forms, whose conditions compare what `sizes` make up."""
+    bodies = [function.body, *(choice.function.body for choice in choices)]
+
+    def every(part: Callable[[Body], Sequence[str]]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(x for body in bodies for x in part(body)))
+
+    body = replace(
+        function.body,
+        dims=tuple(dict.fromkeys((*every(lambda body: body.dims), *sizes))),
+        positive=every(lambda body: body.positive),
+        helpers=every(lambda body: body.helpers),
+        modules=every(lambda body: body.modules),
+        refusals=every(lambda body: body.refusals),
+        needs_dtype=any(body.needs_dtype for body in bodies),
+    )
+    return replace(function, body=body, choices=tuple(choices))
+
+
+def _smallest(less: Dim, than: Sequence[Dim]) -> str:
+    """The condition that a size is smaller than others."""
+    others = ", ".join(map(str, than))
+    return f"{less} < {others if len(than) == 1 else f'min({others})'}"
 
 
 def _formulas(plan: Plan, names: Mapping[Node, str]) -> Iterator[Node]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -29,7 +29,7 @@ from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.optimise import candidates, cheapest, optimise
 from tensorgen.spec.model import InputSpec, Spec
-from tensorgen.structure.alternatives import alternative
+from tensorgen.structure.alternatives import Alternative, alternatives
 from tensorgen.structure.compress import compress
 from tensorgen.structure.mirror_terms import Permutation, exchanges
 
@@ -42,11 +42,24 @@ ON_SYMMETRIC = (
 
 
 @dataclass(frozen=True)
+class OtherPlan:
+    """How to compute a function where `less` is smaller than the sizes `than`.
+
+    `hints` are sizes of that kind.
+    """
+
+    plan: Plan
+    less: Dim
+    than: tuple[Dim, ...]
+    hints: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class PlannedFunction:
     """One public function: what it computes, from which arguments.
 
-    `stated` are its roots as calculus first states them, before any pass. `other` is
-    how to compute it where the size `saved` is positive, which no hint says.
+    `stated` are its roots as calculus first states them, before any pass. The first of
+    `others` whose sizes are as it needs them, which no hint says, replaces the plan.
     """
 
     source: ElaboratedFunction
@@ -58,8 +71,7 @@ class PlannedFunction:
     tensors: range
     order: tuple[str, ...] = ()
     stated: tuple[Node, ...] = ()
-    other: Plan | None = None
-    saved: Dim | None = None
+    others: tuple[OtherPlan, ...] = ()
 
     @property
     def name(self) -> str:
@@ -68,13 +80,17 @@ class PlannedFunction:
 
     def undecided(self, hinted: Collection[str]) -> str | None:
         """What to tell of a function whose form depends on sizes without hints."""
-        if self.saved is None or self.kind.beside:
+        if not self.others or self.kind.beside:
             return None
-        *some, last = (s for s in self.saved.symbols if s not in hinted)
-        sizes = f"{', '.join(some)} and {last}" if some else last
+        sizes = [size for other in self.others for size in (other.less, *other.than)]
+        symbols = {s for size in sizes for s in size.symbols}
+        *some, last = sorted(symbols - set(hinted))
+        names = f"{', '.join(some)} and {last}" if some else last
+        count = 1 + len(self.others)
+        forms = "two" if count == 2 else "three" if count == 3 else str(count)
         return remark(
-            f"{self.name} has two forms and takes the smaller one for the sizes of its "
-            f"arguments; hints for {sizes} leave one",
+            f"{self.name} has {forms} forms and takes the one that holds least for the "
+            f"sizes of its arguments; hints for {names} leave one",
             self.source.spec.name_text.span(),
         )
 
@@ -176,13 +192,11 @@ class Planner:
         ways, names = self.ways(kind, order)
         first = len(ways[0]) - len(kind.blocks(self.wrt, order))
         tensors = range(first, len(ways[0])) if kind.holder else range(0)
-        other, saved = None, None
         if kind.holder and kind.beside:
             own = self.planned(kind.beside[-1])
-            others = ways[0][:first]
-            plan, saved = self._beside(others, own.plan, self.context()), own.saved
-            if own.other is not None:
-                other = self._beside(others, own.other, self.context())
+            beside = partial(self._beside, ways[0][:first], context=self.context())
+            plan = beside(own.plan)
+            others = [replace(other, plan=beside(other.plan)) for other in own.others]
         else:
             symmetries = {k: self._exchanges(kind, k - first, order) for k in tensors}
             compressed = {
@@ -192,11 +206,7 @@ class Planner:
             plans = candidates(context, ways)
             plan = cheapest(context, plans)
             flat = next((p for p in plans if p.derived), None)
-            form = flat and alternative(context, flat, plan.tensors, self.hints)
-            if flat and form:
-                assumed = replace(self.context(), cost=CostModel(form.hints))
-                kept = replace(flat, tensors=form.tensors)
-                other, saved = self._beside((), kept, assumed), form.saved
+            others = self._others(context, flat, plan) if flat else []
         parameters = [
             Parameter(
                 spec.name,
@@ -227,9 +237,21 @@ class Planner:
             tensors,
             order,
             tuple(ways[0]),
-            other,
-            saved,
+            tuple(others),
         )
+
+    def _others(self, context: Context, flat: Plan, chosen: Plan) -> list[OtherPlan]:
+        """The plans for sizes at which what a plan holds is much too much."""
+        found = []
+        shapes = [given.shape for given in self.function.arguments]
+        run = partial(alternatives, context, flat, chosen.tensors, self.hints, shapes)
+        none: list[Alternative] = []
+        for form in self.graph.effort.attempt(run, none):
+            assumed = replace(self.context(), cost=CostModel(form.hints))
+            kept = replace(flat, tensors=form.tensors)
+            plan = self._beside((), kept, assumed)
+            found.append(OtherPlan(plan, form.less, form.than, form.hints))
+        return found
 
     def _exchanges(
         self, kind: Kind, block: int, order: tuple[str, ...]

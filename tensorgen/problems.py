@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import (
@@ -97,21 +96,26 @@ def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProbl
     sizes = arguments.plan(data).sources
     rates = Rates(request.variables, request.directions.values(), sizes)
     roots = {kind: _roots(planner, plan) for kind, plan in methods.items()}
-    # Of two forms one alone is computed: no stage has what makes either.
-    others = {k: held(m.other) for k, m in methods.items() if m.other is not None}
+    # Of several forms one alone is computed: no stage has what makes any.
+    others = {
+        k: [held(o.plan) for o in m.others] for k, m in methods.items() if m.others
+    }
     second = [node for part in roots.get(HESSIAN, ()) for node in part]
     constant = bool(second) and all(rates.of(n) == Rate.DATA for n in second)
     constant &= HESSIAN not in others
     if constant:
         del methods[HVP], roots[HVP]
     sure = {kind: parts for kind, parts in roots.items() if kind not in others}
-    doubtful = [*((roots[kind], others[kind]) for kind in others)]
-    found = _together(planner, rates, [*sure.values()], [*chain(*doubtful)])
+    doubtful = [parts for kind in others for parts in (roots[kind], *others[kind])]
+    found = _together(planner, rates, [*sure.values()], doubtful)
     for kind in (*sure, *others):
         method = methods[kind]
         plan = replace(method.plan, parts=tuple(next(found)))
-        other = method.other and replace(method.other, parts=tuple(next(found)))
-        methods[kind] = replace(method, plan=plan, other=other)
+        rest = tuple(
+            replace(other, plan=replace(other.plan, parts=tuple(next(found))))
+            for other in method.others
+        )
+        methods[kind] = replace(method, plan=plan, others=rest)
     ends = {kind.name: methods[kind].plan.roots for kind in sure}
     stages = cut_stages(ends, rates, planner.graph.names)
     return PlannedProblem(methods, stages, constant)

@@ -24,6 +24,7 @@ inputs:
   B: [k, k]
   C: [m, m]
   D: [k, k]
+  E: [n, k]
   P: {shape: [m, m], symmetric: true}
   Q: {shape: [k, k], symmetric: true}
   a: {shape: [e], index: n}
@@ -43,6 +44,7 @@ functions:
     wrt: x
     emit: [hessian]
   low_rank: {expr: "sum(d * x**2) + logsumexp(x)", wrt: x, emit: [hessian]}
+  core: {expr: "sum(d * x**2) + x @ E @ Q @ E.T @ x", wrt: x, emit: [hessian]}
   springs: {expr: "sum(w[t] * (x[a[t]] - x[b[t]])**2, t)", wrt: x, emit: [hessian]}
   toeplitz:
     expr: sum(exp(-(i - j)**2 / 2) * x[i] * x[j], i, j) + sum(x**2)
@@ -65,6 +67,7 @@ WAYS = {
     "pencil": "_PencilFactorization",
     "band": "_BandFactorization",
     "low_rank": "_LowRankFactorization",
+    "core": "_CoreFactorization",
     "springs": "_SparseFactorization",
     "toeplitz": "_ToeplitzFactorization",
     "joint": "_SchurFactorization",
@@ -76,7 +79,14 @@ def inputs(n: int = 12) -> dict[str, Any]:
     rng = np.random.default_rng(3)
     m, p, k, e = 7, 6, 3, 40
     shapes = {"x": (n,), "M": (n, n), "U": (m, k), "V": (p, k)}
-    shapes |= {"T": (m, p), "A": (m, m), "B": (k, k), "C": (m, m), "D": (k, k)}
+    shapes |= {
+        "T": (m, p),
+        "A": (m, m),
+        "B": (k, k),
+        "C": (m, m),
+        "D": (k, k),
+        "E": (n, k),
+    }
     found = {name: rng.normal(size=shape) / 3 for name, shape in shapes.items()}
     for name, side in (("A", m), ("B", k), ("C", m), ("D", k)):
         found[name] += np.eye(side)

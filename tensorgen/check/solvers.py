@@ -30,6 +30,7 @@ def solvers(field: Field) -> dict[str, Callable[..., Array]]:
         "_BandFactorization": own.band,
         "_ToeplitzFactorization": own.toeplitz,
         "_LowRankFactorization": own.low_rank,
+        "_CoreFactorization": own.cores,
         "_KroneckerFactorization": own.kronecker,
         "_PencilFactorization": own.pencil,
     }
@@ -99,6 +100,23 @@ class Solvers:
         factor = self.field.of(factor)
         scaled = self.field.reduced(factor * self.field.of(weights))
         return self.field.reduced(make_base() + scaled @ factor.T)
+
+    def cores(
+        self,
+        hessian: Mapping[str, Any],
+        shift: Array,
+        make_base: Callable[[], Array],
+        factor: Array,
+        cores: Sequence[Array],
+    ) -> Array:
+        """A base, the shift included, plus factor core factor', a core of blocks."""
+        factor, total, first = self.field.of(factor), make_base(), 0
+        for core in map(self.field.of, cores):
+            part = factor[:, first : first + len(core)]
+            first += len(core)
+            side = part * core if core.ndim == 1 else part @ core
+            total = self.field.reduced(total + self.field.reduced(side) @ part.T)
+        return total
 
     def kronecker(
         self,

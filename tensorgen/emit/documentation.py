@@ -113,7 +113,7 @@ def _part(kind: Kind, function: Function, named: bool) -> list[str]:
 def _structure(function: Function) -> list[str]:
     """Say what each object holds, by the names of its blocks where it has several."""
     rows = _structures(function)
-    if (choice := function.choice) is not None:
+    for choice in function.choices:
         rows.append(f"    if {choice.condition}, to hold less:")
         rows += [f"    {row}" for row in _structures(choice.function)]
     return ["Structure:", *rows] if rows else []

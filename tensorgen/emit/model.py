@@ -86,7 +86,8 @@ class Function:
     `formula` is the text of the function, `derivatives` texts of what is returned
     (`loss_grad[j] = ...`); `structure` says what dense objects are, one text a root.
     `holders` has one a Jacobian, block or derivative object, if any; all are dense
-    without. Where `choice` is given, the body needs what both forms need.
+    without. With `choices`, the first whose condition holds is taken; the body needs
+    what all forms need.
     """
 
     function: str
@@ -101,12 +102,12 @@ class Function:
     structure: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     holders: tuple[Holder, ...] = ()
-    choice: Choice | None = None
+    choices: tuple[Choice, ...] = ()
 
     @property
     def forms(self) -> tuple[Function, ...]:
-        """The function as it stands, and in its other form if there is one."""
-        return (self,) if self.choice is None else (self, self.choice.function)
+        """The function as it stands, and in its other forms if there are any."""
+        return (self, *(choice.function for choice in self.choices))
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tensorgen.calculus.kinds import JACOBIAN, Kind, camel
 from tensorgen.emit.model import Function, Holder
 from tensorgen.emit.module import Module
-from tensorgen.emit.text import literal
+from tensorgen.emit.text import FILLED, literal
 from tensorgen.ir.dims import Dim, tuple_text
 
 
@@ -24,6 +24,8 @@ class Fields:
 
 # The class of second derivatives by several inputs; a row says the others.
 JOINT = "JointHessian"
+
+WHY = "# what holds less at these sizes"
 
 
 def array_type(dims: tuple[Dim, ...]) -> str:
@@ -128,16 +130,18 @@ def statements(
 def _statements(
     function: Function, returned: Callable[[Function], list[str]]
 ) -> list[str]:
-    own = [*function.body.lines, *returned(function)]
-    if function.choice is None:
-        return own
-    other = _statements(function.choice.function, returned)
-    shared = 0
-    while own[shared] == other[shared]:
-        shared += 1
-    branch = "\n".join(other[shared:]).replace("\n", "\n    ")
-    condition = f"if {function.choice.condition}:  # what holds less at these sizes"
-    return [*own[:shared], f"{condition}\n    {branch}", *own[shared:]]
+    found = [*function.body.lines, *returned(function)]
+    for choice in reversed(function.choices):
+        other = [*choice.function.body.lines, *returned(choice.function)]
+        shared = 0
+        while found[shared] == other[shared]:
+            shared += 1
+        branch = "\n".join(other[shared:]).replace("\n", "\n    ")
+        first = f"if {choice.condition}:  {WHY}"
+        if len(first.replace("*", " * ")) > FILLED:  # it would be cut in three
+            first = f"{WHY}\nif {choice.condition}:"
+        found = [*found[:shared], f"{first}\n    {branch}", *found[shared:]]
+    return found
 
 
 def return_lines(function: Function) -> list[str]:

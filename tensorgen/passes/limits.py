@@ -17,12 +17,18 @@ CALLS_OF_A_PROBLEM = 20
 """Calls that share what is computed once: an iterative solver makes about as many."""
 
 GAIN_OF_A_FORM = 4
-"""How much less a second form must hold at some sizes to be emitted as well."""
+"""How much less another form must hold at some sizes to be emitted as well."""
+
+FORMS = 3
+"""Of a derivative, for sizes to choose from: more make a module nobody reads."""
 
 # Sizes without hints.
 
 SMALL, LARGE = 10, 1_000_000
-"""What they are taken for to see what would change: one is small, or only one large."""
+"""What they are taken for to see what would change."""
+
+MOST_ENTRIES = 10**10
+"""Of an argument: larger ones are in nobody's memory, and no sizes are taken so."""
 
 UNKNOWN_SIZES = 6
 """With more of them nobody looks: the spec wants hints."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from math import prod
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
@@ -91,7 +92,8 @@ def _candidates(term: Parts, cost: CostModel) -> list[Partition]:
             [[x for k in group for x in pieces[k]] for group in partition]
             for partition in _partitions(len(pieces))
         ]
-    pool.sort(key=lambda partition: _estimate(term, partition, cost))
+    sizes = _sizes(term, cost)
+    pool.sort(key=lambda partition: _estimate(term, partition, sizes))
     return [[[k] for k in range(count)], *pool[:GROUPINGS_BUILT]]
 
 
@@ -101,14 +103,19 @@ def _pieces(term: Parts) -> list[list[int]]:
     return [places for _, places in connected(summed)]
 
 
-def _estimate(term: Parts, partition: Partition, cost: CostModel) -> float:
+def _sizes(term: Parts, cost: CostModel) -> dict[Name, float]:
+    """The sizes of all labels of a term."""
+    return {x: cost.size([dim]) for x, dim in term.sizes.items()}
+
+
+def _estimate(term: Parts, partition: Partition, sizes: Mapping[Name, float]) -> float:
     """How many numbers a grouping holds, if no two arrays that it makes are equal."""
     labels = [{x for k in group for x in term.factors[k][1]} for group in partition]
     linked = _of_links(term)
     held: dict[object, float] = {}
     for k, own in enumerate(labels):
         others = linked.union(*labels[:k], *labels[k + 1 :])
-        size = cost.size(term.sizes[x] for x in own if is_axis(x) or x in others)
+        size = prod([sizes[x] for x in own if is_axis(x) or x in others])
         alone = len(partition[k]) == 1
         held[term.factors[partition[k][0]][0] if alone else k] = size
     return sum(held.values())
@@ -122,6 +129,7 @@ def _of_links(term: Parts) -> set[Name]:
 def _greedy(term: Parts, cost: CostModel) -> Iterator[Partition]:
     """The groupings on the way from no grouping to one, by the best merge each."""
     partition: Partition = [[k] for k in range(len(term.factors))]
+    sizes = _sizes(term, cost)
     yield partition
     while len(partition) > 1:
         merges = [
@@ -129,7 +137,7 @@ def _greedy(term: Parts, cost: CostModel) -> Iterator[Partition]:
             for i, left in enumerate(partition)
             for j, right in enumerate(partition[:i])
         ]
-        partition = min(merges, key=lambda p: _estimate(term, p, cost))
+        partition = min(merges, key=lambda p: _estimate(term, p, sizes))
         yield partition
 
 

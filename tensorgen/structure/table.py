@@ -7,7 +7,7 @@ from collections.abc import Collection
 from tensorgen.structure.bands import bands
 from tensorgen.structure.blocks import blocks, diagonal
 from tensorgen.structure.kronecker import kronecker, kronecker_sum, pencil
-from tensorgen.structure.low_rank import low_rank
+from tensorgen.structure.low_rank import low_rank, low_rank_with_cores
 from tensorgen.structure.methods import Structure
 from tensorgen.structure.sparse import sparse
 from tensorgen.structure.toeplitz import keep_toeplitz, toeplitz, toeplitz_product
@@ -47,6 +47,15 @@ STRUCTURES = (
         "_LowRankFactorization",
         "low_rank",
         ease=4,
+        pieces=_REFINED,
+    ),
+    Row(
+        "low rank with cores",
+        low_rank_with_cores,
+        "_CoreFactorization",
+        "core",
+        ease=4,
+        needs=("low_rank",),
         pieces=_REFINED,
     ),
     Row(

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
+from math import prod
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tensorgen import load
+from tensorgen.passes.limits import FORMS, GAIN_OF_A_FORM, MOST_ENTRIES
+from tensorgen.structure import alternatives
+from tests.structure.planned_forms import chosen, hinted, planned
 
 SIZES = (1, 2, 3, 5, 8)
+MODELLED = (2, 30, 1000, 100_000)
 # Terms of a function of a vector and of a matrix, and what else they are made of.
 VECTOR = {
     "sum(cosh(x))": {},
@@ -47,6 +52,20 @@ def terms(seed: int) -> tuple[str, str, dict[str, str]]:
     return " + ".join(chosen), name, inputs
 
 
+def spec(seed: int, emit: str) -> str:
+    expr, name, inputs = terms(seed)
+    shapes = {
+        key: f"{{shape: [{', '.join(dims.split())}]{', index: n' * (key in INDICES)}}}"
+        for key, dims in inputs.items()
+    }
+    return (
+        "tensorgen: 1\ninputs:\n"
+        + "".join(f"  {key}: {shape}\n" for key, shape in shapes.items())
+        + f"functions:\n  f:\n    expr: '{expr}'\n    wrt: {name}\n"
+        + f"    emit: [{emit}]\n"
+    )
+
+
 def arguments(inputs: dict[str, str], chance: random.Random) -> dict[str, Any]:
     sizes = {dim: chance.choice(SIZES) for dim in "acEkmnpqrs"}
     numbers = np.random.default_rng(chance.getrandbits(32))
@@ -64,17 +83,8 @@ def arguments(inputs: dict[str, str], chance: random.Random) -> dict[str, Any]:
 def test_the_form_that_sizes_choose_is_the_hessian(
     seed: int, plain_layout: None
 ) -> None:
-    expr, name, inputs = terms(seed)
-    shapes = {
-        key: f"{{shape: [{', '.join(dims.split())}]{', index: n' * (key in INDICES)}}}"
-        for key, dims in inputs.items()
-    }
-    module = load(
-        "tensorgen: 1\ninputs:\n"
-        + "".join(f"  {key}: {shape}\n" for key, shape in shapes.items())
-        + f"functions:\n  f:\n    expr: '{expr}'\n    wrt: {name}\n"
-        + "    emit: [hessian, dense_hessian, problem]\n"
-    )
+    _, name, inputs = terms(seed)
+    module = load(spec(seed, "hessian, dense_hessian, problem"))
     chance = random.Random(seed)
     for _ in range(6):
         given = arguments(inputs, chance)
@@ -98,3 +108,36 @@ def test_the_form_that_sizes_choose_is_the_hessian(
         other = problem.hessian(problem.pack(given[name]))
         assert other.structure == hessian.structure
         np.testing.assert_allclose(np.asarray(other), matrix, **near)
+
+
+def possible(seed: int, count: int) -> list[dict[str, int]]:
+    """Sizes at which each input fits into memory."""
+    chance, inputs = random.Random(seed), terms(seed)[2].values()
+    dims = sorted({dim for own in inputs for dim in own.split()})
+    found: list[dict[str, int]] = []
+    while len(found) < count:
+        sizes = {dim: chance.choice(MODELLED) for dim in dims}
+        if all(prod(sizes[d] for d in own.split()) <= MOST_ENTRIES for own in inputs):
+            found.append(sizes)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_sizes_choose_about_what_hints_would(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alternatives, "FORMS", 100)
+    text = spec(seed, "hessian")
+    hessian = planned(text)
+    for sizes in possible(seed, 6):
+        assert chosen(hessian, sizes) <= GAIN_OF_A_FORM * hinted(text, sizes)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_more_than_a_few_forms_are_not_emitted(seed: int) -> None:
+    text = spec(seed, "hessian")
+    hessian = planned(text)
+    assert 1 + len(hessian.others) <= FORMS
+    if 1 + len(hessian.others) < FORMS:
+        for sizes in possible(seed, 6):
+            assert chosen(hessian, sizes) <= GAIN_OF_A_FORM * hinted(text, sizes)
