@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tensorgen.arrays.written import Written, written
@@ -25,6 +25,7 @@ from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.printer import equations
 from tensorgen.passes.context import Plan
+from tensorgen.passes.stored import Compressed
 from tensorgen.planner import PlannedFunction
 from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder
 from tensorgen.spec.check import emitted_names
@@ -48,6 +49,7 @@ class ModuleBuilder:
         self.backend = backend
         self.hints = {name: size for name, size in spec.hints if size is not None}
         self.classes: dict[str, StructuredClass] = {}
+        self.made: dict[Hashable, StructuredClass] = {}
         self.public: set[str] = set()
         self.ambiguous: set[str] = set()
         # The named nodes by their names, those of functions in one group.
@@ -241,17 +243,7 @@ class ModuleBuilder:
             if tensor is None or tensor.is_dense:
                 holders.append(Holder())
                 continue
-            rows = planned.row_axes(block)
-            taken = [p.name for p in planned.parameters]
-            structure = Structure(
-                self.graph, tensor, rows, hints, self.backend.slow_at, taken
-            )
-            name = planned.class_name(block)
-            if planned.kind.by == "order":
-                made = higher_class(structure, name, planned.input_axes())
-            else:
-                made = matrix_class(structure, name, planned.is_square(block))
-            made = self._registered(made)
+            made = self._registered(self._class(planned, block, tensor, hints))
             holders.append(
                 Holder(
                     made.name, made.fields, made.sizes, made.structure, made.positive
@@ -259,6 +251,30 @@ class ModuleBuilder:
             )
             fields[k] = made.fields
         return tuple(holders), fields
+
+    def _class(
+        self,
+        planned: PlannedFunction,
+        block: int,
+        tensor: Compressed,
+        hints: Mapping[str, int],
+    ) -> StructuredClass:
+        """The class of a derivative tensor; several functions may hold the same one."""
+        rows, name = planned.row_axes(block), planned.class_name(block)
+        taken = tuple(p.name for p in planned.parameters)
+        inputs = planned.input_axes() if planned.kind.by == "order" else None
+        hessian = planned.is_square(block)
+        key = tensor, rows, name, taken, inputs, hessian, *sorted(hints.items())
+        if key not in self.made:
+            structure = Structure(
+                self.graph, tensor, rows, hints, self.backend.slow_at, taken
+            )
+            self.made[key] = (
+                matrix_class(structure, name, hessian)
+                if inputs is None
+                else higher_class(structure, name, inputs)
+            )
+        return self.made[key]
 
     def _registered(self, made: StructuredClass) -> StructuredClass:
         """Return the class under a name of its own; equal ones are one."""

@@ -19,8 +19,8 @@ CALLS_OF_A_PROBLEM = 20
 GAIN_OF_A_FORM = 4
 """How much less another form must hold at some sizes to be emitted as well."""
 
-FORMS = 3
-"""Of a derivative, for sizes to choose from: more make a module nobody reads."""
+FORMS = 8
+"""Of a derivative, for sizes to choose from: what is independent in a sum multiplies."""
 
 # Sizes without hints.
 
