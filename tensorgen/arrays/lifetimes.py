@@ -83,7 +83,6 @@ class Lifetimes:
             if shown == line.name:
                 made = self.sizes[line.name] = value(entries(whole))
         change = changed(line)
-        adds = isinstance(line, Store) and line.how != "=" and self._is_apart(line)
         return Step(
             line,
             space(parts, value),
@@ -92,14 +91,15 @@ class Lifetimes:
             names,
             frozenset(self.owner.get(name, name) for name in names),
             None if change is None else self.owner.get(change, change),
-            adds,
+            isinstance(line, Store) and self._adds(line),
         )
 
-    def _is_apart(self, line: Store) -> bool:
-        """Whether what is added does not depend on what it is added to."""
+    def _adds(self, line: Store) -> bool:
+        """Whether it adds what does not depend on what it is added to."""
         own = {self.owner.get(name, name) for name in reads([line.target])}
         used = reads([*line.places, line.value])
-        return own.isdisjoint(self.owner.get(name, name) for name in used)
+        apart = own.isdisjoint(self.owner.get(name, name) for name in used)
+        return apart and line.how in ("+=", "-=")
 
     def profile(self, until: Mapping[str, int]) -> list[int]:
         """The numbers held during each step.

@@ -9,7 +9,7 @@ from typing import Literal, assert_never
 from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.operations import Index, Variable
 
-Change = Literal["=", "+=", "-="]
+Change = Literal["=", "+=", "-=", "*="]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`target[at] = value`, `+=` or `-=`; no place stands there twice."""
+    """`target[at] = value`, `+=`, `-=` or `*=`; no place stands there twice."""
 
     target: Array
     at: Index
