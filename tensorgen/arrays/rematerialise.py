@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.operations import Add, Index, Leaf, Multiply, Variable, View
+from tensorgen.arrays.operations import Add, Index, Leaf, Multiply, Outer, Variable, View
 from tensorgen.arrays.places import WHOLE
 from tensorgen.arrays.price import memory
 from tensorgen.arrays.statements import (
@@ -53,7 +53,7 @@ def made_again(
     return Code(tuple(lines), code.returns, code.refusals)
 
 
-_PASSES = (Add, Multiply, View, Leaf)
+_PASSES = (Add, Multiply, Outer, View, Leaf)
 
 
 def used_up(code: Code, is_large: Asked, kept: Collection[str]) -> Code:
