@@ -7,14 +7,24 @@ from dataclasses import replace
 
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.operations import Add, Index, Leaf, Multiply, Outer, Variable, View
+from tensorgen.arrays.operations import (
+    Add,
+    Index,
+    Leaf,
+    Multiply,
+    Outer,
+    Variable,
+    View,
+)
 from tensorgen.arrays.places import WHOLE
 from tensorgen.arrays.price import memory
 from tensorgen.arrays.statements import (
     Let,
     Statement,
     Store,
+    bindings,
     changed,
+    everything,
     operands,
     reads,
     rebuilt,
@@ -31,7 +41,7 @@ def made_again(
     These are sums and products of small arrays, which cost little more to make than
     to read, under names that are not `kept`. `again` gives another name for one.
     """
-    unsteady = {changed(line) for line in code.statements}
+    unsteady = frozenset[str]().union(*map(changed, code.statements))
     values: dict[Array, Array] = {}
     asked: set[Array] = set()
     lines: list[Statement] = []
@@ -61,12 +71,16 @@ def used_up(code: Code, is_large: Asked, kept: Collection[str]) -> Code:
 
     `T *= s; total += T` holds an array less than `total += s * T`.
     """
-    bindings = [line for line in code.statements if isinstance(line, Let)]
-    shown = {memory(line.value) for line in bindings}
+    shown = {
+        memory(value)
+        for line in everything(code.statements)
+        for _, value in bindings(line)
+    }
     free = {
         bound(line.name, line.value)
-        for line in bindings
-        if line.name not in kept and memory(line.value) is line.value
+        for line in code.statements
+        if isinstance(line, Let) and line.name not in kept
+        if memory(line.value) is line.value
     } - {*shown, *_variables(code.returns)}
     lines: list[Statement] = []
     for line in reversed(code.statements):
