@@ -8,6 +8,7 @@ nobody asks for any more stay as plain as they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import cache
 from operator import le
 
 from tensorgen.arrays.arrays import Array, below
@@ -16,6 +17,7 @@ from tensorgen.arrays.in_place import in_place
 from tensorgen.arrays.lifetimes import PART, Valued, ordered, released
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.price import count, entries, peak
+from tensorgen.arrays.rematerialise import made_again, used_up
 from tensorgen.arrays.statements import Let, operands
 from tensorgen.ir.dims import Dim
 
@@ -28,10 +30,16 @@ ORDINARY = 8
 returns, is written as it reads best."""
 
 
-def frugal(code: Code, pick: Callable[[int], str], kept: Collection[str] = ()) -> Code:
+def frugal(
+    code: Code,
+    pick: Callable[[int], str],
+    again: Callable[[str], str],
+    kept: Collection[str] = (),
+) -> Code:
     """Return code with the same results, and with less memory where it takes much.
 
-    `pick` gives a name to a result, and names among `kept` stay.
+    `pick` gives a name to a result, `again` another one for what a name stands for.
+    Names among `kept` stay.
     """
     if len(code.statements) > MOST_LINES:
         return code
@@ -47,9 +55,18 @@ def frugal(code: Code, pick: Callable[[int], str], kept: Collection[str] = ()) -
         pairs = zip(largest, values, strict=True)
         return all(PART * value(count(one.dims)) >= most for most, value in pairs)
 
+    result = cache(pick)
+
+    def added_up(one: Code) -> Code:
+        return in_place(one, is_large, result, kept)
+
+    def made_late(one: Code) -> Code:
+        anew = made_again(one, is_large, again, kept)
+        return used_up(added_up(anew), is_large, kept)
+
     best = code
-    for tried in (code, ordered(in_place(code, is_large, pick, kept), values[0])):
-        found = released(tried, values)
+    for way in (None, added_up, made_late):
+        found = released(ordered(way(code), values[0]) if way else code, values)
         needed = [peak(found, value) for value in values]
         if _pays(peaks, needed):
             best, peaks = found, needed

@@ -126,10 +126,10 @@ class _Once:
                     if self._is_plain(found[k], new):
                         found[k] = new
                         del found[place]
-                    elif changed(found[k]) in self.sums:
+                    elif self._of_sum(found[k]):
                         found[place], found[k] = _scaled_before(line, found[k])
                     break
-                if changed(found[k]) in [*reads([line.value])]:
+                if not changed(found[k]).isdisjoint(reads([line.value])):
                     break
         return tuple(found)
 
@@ -137,8 +137,13 @@ class _Once:
         """Whether a term may stand so; what a sum begins with was a statement alone."""
         if isinstance(old, Let) and old.name in self.sums:
             return isinstance(old.value.op, Variable) or not _is_long(old.name, new)
-        name = changed(old)
-        return name in self.sums and not _is_long(name, new)
+        name = self._of_sum(old)
+        return name is not None and not _is_long(name, new)
+
+    def _of_sum(self, line: Statement) -> str | None:
+        """The sum that a statement adds a term to."""
+        names = changed(line) if isinstance(line, Store) else frozenset[str]()
+        return next((name for name in self.sums if name in names), None)
 
 
 def _binding(lines: Sequence[Statement], name: str) -> tuple[int, Let]:

@@ -8,15 +8,14 @@ from heapq import heappop, heappush
 from operator import le
 
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.operations import Variable
-from tensorgen.arrays.price import entries, memory, space
+from tensorgen.arrays.price import Held
 from tensorgen.arrays.reading import LONGEST
 from tensorgen.arrays.statements import (
-    Let,
     Release,
     Return,
     Statement,
     Store,
+    bindings,
     changed,
     operands,
     reads,
@@ -36,30 +35,30 @@ class Step:
     """A statement, by the memory that it needs and the names of memory it touches.
 
     During it `inside` numbers are held beside what has names; it starts `made` ones
-    under the name `binds`. What it `changes` it only adds to, if it `adds`.
+    under the names that it `binds`. What it `changes` it only adds to, if it `adds`.
     """
 
     line: Statement
     inside: int
     made: int
-    binds: str | None
+    binds: frozenset[str]
     reads: frozenset[str]
     touches: frozenset[str]
-    changes: str | None
+    changes: frozenset[str]
     adds: bool
 
     @property
     def memory(self) -> tuple[str, ...]:
         """The memory that the step starts or touches."""
-        return (*self.touches, *filter(None, [self.binds]))
+        return (*self.touches, *self.binds)
 
     def precedes(self, other: Step) -> bool:
         """Whether a later step has to stay behind this one."""
-        if self.binds in other.reads:
+        if self.binds & other.reads:
             return True
         if self.adds and other.adds and self.changes == other.changes:
             return False
-        return self.changes in other.touches or other.changes in self.touches
+        return bool(self.changes & other.touches or other.changes & self.touches)
 
 
 class Lifetimes:
@@ -73,33 +72,34 @@ class Lifetimes:
         self.steps = [self._step(line, value) for line in lines]
 
     def _step(self, line: Statement, value: Valued) -> Step:
-        parts = operands(line)
-        names = frozenset(reads(parts))
-        made = 0
-        if isinstance(line, Let):
-            whole = memory(line.value)
-            shown = whole.op.name if isinstance(whole.op, Variable) else line.name
-            self.owner[line.name] = self.owner.get(shown, shown)
-            if shown == line.name:
-                made = self.sizes[line.name] = value(entries(whole))
-        change = changed(line)
-        adds = isinstance(line, Store) and line.how != "=" and self._is_apart(line)
+        """Look up a statement; what is bound inside of another one is held for good."""
+        held = Held()
+        held.run([line], value)
+        for name, shown in held.owner.items():
+            self.owner[name] = self.owner.get(shown, shown)
+        if bindings(line):
+            self.sizes.update(held.sizes)
+        names = frozenset(reads(operands(line)))
         return Step(
             line,
-            space(parts, value),
-            made,
-            line.name if isinstance(line, Let) else None,
+            held.most,
+            held.now,
+            frozenset(held.owner),
             names,
-            frozenset(self.owner.get(name, name) for name in names),
-            None if change is None else self.owner.get(change, change),
-            adds,
+            self._owners(names),
+            self._owners(changed(line)),
+            isinstance(line, Store) and self._adds(line),
         )
 
-    def _is_apart(self, line: Store) -> bool:
-        """Whether what is added does not depend on what it is added to."""
-        own = {self.owner.get(name, name) for name in reads([line.target])}
-        used = reads([*line.places, line.value])
-        return own.isdisjoint(self.owner.get(name, name) for name in used)
+    def _owners(self, names: Iterable[str]) -> frozenset[str]:
+        """The names of the memory that names stand for."""
+        return frozenset(self.owner.get(name, name) for name in names)
+
+    def _adds(self, line: Store) -> bool:
+        """Whether it adds what does not depend on what it is added to."""
+        own = self._owners(reads([line.target]))
+        used = self._owners(reads([*line.places, line.value]))
+        return own.isdisjoint(used) and line.how in ("+=", "-=")
 
     def profile(self, until: Mapping[str, int]) -> list[int]:
         """The numbers held during each step.

@@ -35,6 +35,7 @@ from tensorgen.arrays.printer import row_template
 from tensorgen.arrays.statements import (
     Append,
     Let,
+    Loop,
     Release,
     Return,
     Scatter,
@@ -62,13 +63,18 @@ class Needs:
         self.helpers: dict[str, None] = {}
         self.modules: dict[str, None] = {}
         self.dtype = False
+        counted: set[str | None] = set()  # what loops bind themselves
         for statement in everything(statements):
             self._take_places(_places(statement))
             if helper := _helper(statement):
                 self.helpers[helper] = None
+            if isinstance(statement, Loop):
+                self._take_dims([statement.low, statement.high, statement.step])
+                counted |= {statement.name, statement.width}
         roots = [one for line in statements for one in operands(line)]
         for one in below([*roots, *returns]):
             self._take(one)
+        self.symbols = {x: None for x in self.symbols if x not in counted}
 
     def _take(self, one: Array) -> None:
         op = one.op
@@ -134,7 +140,7 @@ def _places(statement: Statement) -> tuple[Part, ...]:
     match statement:
         case Store(at=at) | Scatter(at=at):
             return at.parts
-        case Let() | ScatterWindows() | Unpack() | Append() | When():
+        case Let() | ScatterWindows() | Unpack() | Append() | When() | Loop():
             return ()
         case Return() | Release():
             return ()

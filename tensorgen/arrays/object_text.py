@@ -15,6 +15,7 @@ from tensorgen.arrays.objects import (
     JoinEach,
     Later,
     Made,
+    Member,
     Nothing,
     Numbered,
     Object,
@@ -22,6 +23,7 @@ from tensorgen.arrays.objects import (
     Places,
     Ravel,
     Reshape,
+    Results,
     ZerosLike,
 )
 from tensorgen.arrays.templates import Level, Text
@@ -44,6 +46,10 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"[{listed}]")
         case Pack():
             return Text(f"({listed}{',' * (len(texts) == 1)})")
+        case Results(function=function):
+            return Text(f"{alias}.{function}({listed})")
+        case Member(place=place):
+            return Text(f"{args[0].at(Level.ATOM)}[{place}]")
         case Numbered(keys=keys):
             pairs = zip(keys, texts, strict=True)
             return Text(f"{{{', '.join(f'{key}: {text}' for key, text in pairs)}}}")

@@ -52,6 +52,23 @@ class Pack:
 
 
 @dataclass(frozen=True, slots=True)
+class Results:
+    """What a function of the array module returns that has several results."""
+
+    function: str
+    shapes: tuple[tuple[Dim, ...], ...]
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One of several that the operand stands for."""
+
+    place: int
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Numbered:
     """The operands under whole numbers."""
 
@@ -138,6 +155,8 @@ Object = (
     | Nothing
     | Made
     | Pack
+    | Results
+    | Member
     | Numbered
     | Later
     | JoinEach

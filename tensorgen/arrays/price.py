@@ -12,7 +12,7 @@ from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.objects import Ravel, Reshape
+from tensorgen.arrays.objects import Ravel, Reshape, Results
 from tensorgen.arrays.operations import (
     Accumulate,
     Add,
@@ -34,10 +34,22 @@ from tensorgen.arrays.operations import (
     Variable,
     View,
 )
-from tensorgen.arrays.statements import Let, Release, operands
+from tensorgen.arrays.out_text import last_operation
+from tensorgen.arrays.statements import (
+    Loop,
+    Release,
+    Return,
+    Statement,
+    Store,
+    When,
+    bindings,
+    operands,
+)
 from tensorgen.arrays.types import broadcast
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
+
+Value = Callable[[Dim], int]
 
 
 def count(dims: Sequence[Dim]) -> Dim:
@@ -52,6 +64,8 @@ def steps(one: Array) -> Dim:
         return ZERO
     if isinstance(op, Entrywise):
         return count(one.dims) * max(len(one.args) - 1, 1)
+    if isinstance(op, Results):  # factorisations
+        return count(one.args[0].dims) * one.args[0].dims[-1]
     return _contracted(op, one) if isinstance(op, Contraction) else ZERO
 
 
@@ -92,44 +106,108 @@ def entries(one: Array) -> Dim:
     if isinstance(op, View):
         own = isinstance(op, Index) and not op.is_basic
         return count(one.dims) if own else ZERO
+    if isinstance(op, Results):
+        return sum(map(count, op.shapes), ZERO)
     return count(one.dims)
 
 
 def arithmetic(code: Code) -> Dim:
     """All arithmetic of a function's body."""
-    roots = [
-        *(one for line in code.statements for one in operands(line)),
-        *code.returns,
-    ]
-    return sum(map(steps, below(roots)), ZERO)
+    return _work([*code.statements, Return(code.returns)])
 
 
-def peak(code: Code, value: Callable[[Dim], int]) -> int:
+def _work(lines: Sequence[Statement]) -> Dim:
+    once = [line for line in lines if not isinstance(line, Loop)]
+    roots = [one for line in once for one in operands(line)]
+    loops = [_repeated(line) for line in lines if isinstance(line, Loop)]
+    return sum([*map(steps, below(roots)), *loops], ZERO)
+
+
+def _repeated(loop: Loop) -> Dim:
+    """The arithmetic of all steps of a loop, each as long as the longest."""
+    span = loop.high - loop.low
+    known = {loop.name: loop.high - 1, loop.width: loop.step}
+    total = ZERO
+    for monomial, coefficient in _work(loop.body).terms:
+        names: list[str | None] = [*monomial]
+        if loop.width in names:  # the widths of all steps come to the span
+            names.remove(loop.width)
+            times = span
+        else:
+            whole = span.divided(loop.step)
+            times = span if whole is None else whole
+        sizes = (known[x] if x in known else Dim.of(str(x)) for x in names)
+        total += prod(sizes, start=times * coefficient)
+    return total
+
+
+def peak(code: Code, value: Value) -> int:
     """The most numbers that a function's body holds at a time, for given sizes.
 
     What is bound to a name stays until all names of its memory are released; a
     temporary until the operation that it is an operand of is done.
     """
-    held: dict[str, int] = {}
-    owner: dict[str, str] = {}
-    most = 0
-    for line in code.statements:
-        most = max(most, sum(held.values()) + space(operands(line), value))
-        match line:
-            case Let(name=name, value=bound):
+    held = Held()
+    held.run(code.statements, value)
+    return max(held.most, held.now + space(code.returns, value))
+
+
+class Held:
+    """What statements hold when they run one after the other."""
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self.sizes: dict[str, int] = {}
+        self.owner: dict[str, str] = {}
+        self.most = 0
+
+    @property
+    def now(self) -> int:
+        """The numbers that names hold."""
+        return sum(self.sizes.values())
+
+    def run(self, lines: Sequence[Statement], value: Value) -> None:
+        """Do some statements."""
+        for line in lines:
+            match line:
+                case Loop(body=body):
+                    # The names of one step are held until the next binds them anew.
+                    for _ in range(2):
+                        self.run(body, _longest(line, value))
+                case When(condition=condition, body=body):
+                    self.most = max(self.most, self.now + space([condition], value))
+                    self.run(body, value)
+                case _:
+                    self.most = max(self.most, self.now + _during(line, value))
+            for name, bound in bindings(line):
                 whole = memory(bound)
                 op = whole.op
                 seen = op.name if isinstance(op, Variable) else name
-                owner[name] = owner.get(seen, seen)
+                self.owner[name] = name if seen == name else self.owner.get(seen, seen)
                 if seen == name:
-                    held[name] = value(entries(whole))
-            case Release(names=names):
-                freed = {owner.pop(name) for name in names} - {*owner.values()}
-                held = {name: size for name, size in held.items() if name not in freed}
-    return max(most, sum(held.values()) + space(code.returns, value))
+                    self.sizes[name] = value(entries(whole))
+            if isinstance(line, Release):
+                freed = {self.owner.pop(name, name) for name in line.names}
+                for name in freed - {*self.owner.values()}:
+                    self.sizes.pop(name, None)
 
 
-def space(parts: Sequence[Array], value: Callable[[Dim], int]) -> int:
+def _during(line: Statement, value: Value) -> int:
+    """The most numbers that a statement holds beside what has names."""
+    parts = operands(line)
+    if isinstance(line, Store) and line.how == "out=":
+        last = last_operation(line.value)
+        parts = (*parts[:-1], *(last[1] if last else parts[-1:]))
+    return space(parts, value)
+
+
+def _longest(loop: Loop, value: Value) -> Value:
+    """The sizes in the last step of a loop whose steps are all as wide."""
+    sizes = {loop.name: value(loop.high) - 1, str(loop.width): value(loop.step)}
+    return lambda dim: value(dim.at(sizes))
+
+
+def space(parts: Sequence[Array], value: Value) -> int:
     """The most numbers held while expressions are computed that are all kept."""
     held = most = 0
     for one in parts:
@@ -138,7 +216,7 @@ def space(parts: Sequence[Array], value: Callable[[Dim], int]) -> int:
     return most
 
 
-def _making(one: Array, value: Callable[[Dim], int]) -> int:
+def _making(one: Array, value: Value) -> int:
     """The most numbers held until an operation is done, its result among them."""
     op = one.op
     if isinstance(op, Add | Multiply) and one.args:
@@ -148,7 +226,7 @@ def _making(one: Array, value: Callable[[Dim], int]) -> int:
     return max(space(one.args, value), own)
 
 
-def _folded(parts: Sequence[Array], scaled: bool, value: Callable[[Dim], int]) -> int:
+def _folded(parts: Sequence[Array], scaled: bool, value: Value) -> int:
     """The same of an operator between parts, from the left to the right.
 
     What nobody else has is overwritten with the result, if the other part is as large
@@ -175,7 +253,7 @@ def _folded(parts: Sequence[Array], scaled: bool, value: Callable[[Dim], int]) -
     return most
 
 
-def _kept(one: Array, value: Callable[[Dim], int]) -> int:
+def _kept(one: Array, value: Value) -> int:
     """The numbers that live as long as a value does: a view keeps what it shows."""
     return value(entries(memory(one)))
 

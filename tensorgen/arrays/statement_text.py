@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from tensorgen.arrays.number_text import limit
+from tensorgen.arrays.number_text import limit, size
 from tensorgen.arrays.objects import Pack
 from tensorgen.arrays.operations import Index, Variable
+from tensorgen.arrays.out_text import filling
 from tensorgen.arrays.places import (
     At,
     Entries,
@@ -19,6 +20,7 @@ from tensorgen.arrays.printer import Printer, joined
 from tensorgen.arrays.statements import (
     Append,
     Let,
+    Loop,
     Release,
     Return,
     Scatter,
@@ -29,6 +31,7 @@ from tensorgen.arrays.statements import (
     When,
 )
 from tensorgen.arrays.templates import Text
+from tensorgen.ir.dims import Dim
 
 
 def statement_text(printer: Printer, statement: Statement) -> str:
@@ -40,6 +43,11 @@ def statement_text(printer: Printer, statement: Statement) -> str:
             brackets = joined(printer.places(at, [printer.written(x) for x in places]))
             whole = not brackets and how != "=" and isinstance(target.op, Variable)
             left = printer.text(target)
+            if how == "out=":
+                if not at.is_basic:
+                    raise ValueError("entries here and there are not memory to give")
+                left += f"[{brackets}]" if brackets else ""
+                return filling(printer, value, left)
             left += "" if whole else f"[{brackets or '...'}]"
             return f"{left} {how} {printer.text(value)}"
         case Scatter(target=target, at=at, places=places, value=value):
@@ -62,18 +70,29 @@ def statement_text(printer: Printer, statement: Statement) -> str:
         case Append(target=target, value=value):
             return f"{printer.text(target)}.append({printer.text(value)})"
         case When(condition=condition, body=body):
-            rows = [
-                row
-                for line in body
-                for row in statement_text(printer, line).split("\n")
-            ]
-            return f"if {printer.text(condition)}:\n    " + "\n    ".join(rows)
+            return _block(f"if {printer.text(condition)}", printer, body)
+        case Loop(name=name, width=width, step=step):
+            ends = [size(x).text for x in (statement.low, statement.high, step)]
+            kept = ends if step != 1 else ends[statement.low == 0 : 2]
+            rest = size(statement.high - Dim.of(name)).text
+            least = [f"{width} = min({ends[2]}, {rest})"] if width else []
+            head = f"for {name} in range({', '.join(kept)})"
+            return _block(head, printer, statement.body, least)
         case Return(values=values):
             return f"return {', '.join(map(printer.text, values))}"
         case Release(names=names):
             return f"del {', '.join(names)}"
         case _:
             assert_never(statement)
+
+
+def _block(
+    head: str, printer: Printer, body: Sequence[Statement], first: Sequence[str] = ()
+) -> str:
+    """Statements behind a head, indented."""
+    texts = [*first, *(statement_text(printer, line) for line in body)]
+    rows = [row for text in texts for row in text.split("\n")]
+    return "\n    ".join([f"{head}:", *rows])
 
 
 def _index(at: Index, entries: Sequence[Text]) -> str:

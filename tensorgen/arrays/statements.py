@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
-from tensorgen.arrays.arrays import Array, below
+from tensorgen.arrays.arrays import Array, array, below
+from tensorgen.arrays.objects import Member, Pack, Results
 from tensorgen.arrays.operations import Index, Variable
+from tensorgen.ir.dims import ONE, Dim
 
-Change = Literal["=", "+=", "-="]
+Change = Literal["=", "+=", "-=", "*=", "out="]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,10 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`target[at] = value`, `+=` or `-=`; no place stands there twice."""
+    """`target[at] = value`, `+=`, `-=` or `*=`; no place stands there twice.
+
+    With `out=` the last operation of `value` writes there itself, and makes no array.
+    """
 
     target: Array
     at: Index
@@ -84,6 +89,24 @@ class When:
 
 
 @dataclass(frozen=True, slots=True)
+class Loop:
+    """What is done at each position from `low` up to, not including, `high`.
+
+    Sizes and places in the body may mention `name`, the position, and `width`, the
+    places up to the next one: as many as `step`, fewer at the end. What a step leaves
+    to others it stores in arrays from before the loop. Names that are bound in the
+    body are bound nowhere else.
+    """
+
+    name: str
+    low: Dim
+    high: Dim
+    body: tuple[Statement, ...]
+    step: Dim = ONE
+    width: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Return:
     """Ends a function with these values."""
 
@@ -98,7 +121,16 @@ class Release:
 
 
 Statement = (
-    Let | Store | Scatter | ScatterWindows | Unpack | Append | When | Return | Release
+    Let
+    | Store
+    | Scatter
+    | ScatterWindows
+    | Unpack
+    | Append
+    | When
+    | Loop
+    | Return
+    | Release
 )
 
 
@@ -106,7 +138,7 @@ def everything(statements: Iterable[Statement]) -> Iterator[Statement]:
     """Yield statements and those inside of them."""
     for statement in statements:
         yield statement
-        if isinstance(statement, When):
+        if isinstance(statement, When | Loop):
             yield from everything(statement.body)
 
 
@@ -124,6 +156,8 @@ def operands(statement: Statement) -> tuple[Array, ...]:
         case When():
             inner = (one for line in statement.body for one in operands(line))
             return (statement.condition, *inner)
+        case Loop():
+            return tuple(one for line in statement.body for one in operands(line))
         case Return():
             return statement.values
         case Release():
@@ -154,6 +188,9 @@ def rebuilt(statement: Statement, change: Callable[[Array], Array]) -> Statement
         case When():
             body = tuple(rebuilt(line, change) for line in statement.body)
             return When(change(statement.condition), body)
+        case Loop():
+            body = tuple(rebuilt(line, change) for line in statement.body)
+            return replace(statement, body=body)
         case Return():
             return Return(tuple(map(change, statement.values)))
         case Release():
@@ -162,22 +199,52 @@ def rebuilt(statement: Statement, change: Callable[[Array], Array]) -> Statement
             assert_never(statement)
 
 
-def changed(statement: Statement) -> str | None:
-    """The variable whose entries a statement changes, itself or through a view.
+def changed(statement: Statement) -> frozenset[str]:
+    """The variables whose entries a statement changes, themselves or through views."""
+    lines = everything([statement])
+    roots = (_root(view) for line in lines for view in _targets(line))
+    return frozenset(name for name in roots if name)
 
-    What stands inside of others is to be asked for itself.
-    """
+
+def _targets(statement: Statement) -> tuple[Array, ...]:
+    """What a statement changes, apart from those inside of it."""
     match statement:
-        case Let() | Unpack() | When() | Return() | Release():
-            return None
-        case Append():
-            return _root(statement.target)
-        case Store() | Scatter():
-            return _root(statement.target)
+        case Let() | Unpack() | When() | Loop() | Return() | Release():
+            return ()
+        case Append() | Store() | Scatter():
+            return (statement.target,)
         case ScatterWindows():
-            return _root(statement.view)
+            return (statement.view,)
         case _:
             assert_never(statement)
+
+
+def bindings(statement: Statement) -> tuple[tuple[str, Array], ...]:
+    """The names that a statement binds, and to what; not those inside of it."""
+    match statement:
+        case Let(name=name, value=value):
+            return ((name, value),)
+        case Unpack(names=names, value=value):
+            parts = [_member(k, value) for k in range(len(names))]
+            pairs = zip(names, parts, strict=True)
+            return tuple((name, part) for name, part in pairs if name)
+        case Store() | Scatter() | ScatterWindows() | Append():
+            return ()
+        case When() | Loop() | Return() | Release():
+            return ()
+        case _:
+            assert_never(statement)
+
+
+def _member(place: int, whole: Array) -> Array:
+    """One of several that an array stands for."""
+    match whole.op:
+        case Pack():
+            return whole.args[place]
+        case Results(shapes=shapes):
+            return array(Member(place, shapes[place]), whole)
+        case _:  # a row
+            return array(Member(place, whole.dims[1:]), whole)
 
 
 def _root(view: Array) -> str | None:

@@ -40,13 +40,17 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True)
 class Template:
-    """How a template binds, and how tightly each of its places must be filled."""
+    """How a template binds, and how tightly each of its places must be filled.
+
+    `is_call` tells that it is one call of the array module.
+    """
 
     text: str
     level: Level
     places: dict[int, Level]
     counts: dict[int, int]
     helpers: tuple[str, ...]
+    is_call: bool
 
     def fill(self, alias: str, arguments: Sequence[Text]) -> Text:
         """The template with arguments, for the array module called `alias`."""
@@ -73,7 +77,8 @@ def template(text: str) -> Template:
                 counts[place] = counts.get(place, 0) + 1
             elif isinstance(child, ast.Name) and child.id.startswith("_"):
                 helpers[child.id] = None
-    return Template(text, _level(tree), places, counts, tuple(helpers))
+    is_call = isinstance(tree, ast.Call) and ast.unparse(tree.func).startswith("np.")
+    return Template(text, _level(tree), places, counts, tuple(helpers), is_call)
 
 
 def _required(parent: ast.AST, child: ast.expr) -> Level:

@@ -14,6 +14,7 @@ from tensorgen.arrays.objects import (
     JoinEach,
     Later,
     Made,
+    Member,
     Nothing,
     Numbered,
     Object,
@@ -21,6 +22,7 @@ from tensorgen.arrays.objects import (
     Places,
     Ravel,
     Reshape,
+    Results,
     ZerosLike,
 )
 from tensorgen.arrays.operations import (
@@ -222,7 +224,7 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "float"
         case Attribute() | Answer() | Nothing() | Made() | Pack() | Numbered():
             return "float"
-        case Later() | JoinEach() | Join() | Extent():
+        case Later() | JoinEach() | Join() | Extent() | Results() | Member():
             return "float"
         case _:
             assert_never(op)

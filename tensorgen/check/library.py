@@ -85,6 +85,23 @@ class Library:
     def _np_cumsum(self, a: Array, axis: int | None = None) -> Array:
         return self.field.reduced(np.cumsum(self.field.of(a), axis=axis))
 
+    # Operators by their names
+
+    def _np_add(self, a: Array, b: Array) -> Array:
+        return self.field.reduced(self.field.of(a) + self.field.of(b))
+
+    def _np_subtract(self, a: Array, b: Array) -> Array:
+        return self.field.reduced(self.field.of(a) - self.field.of(b))
+
+    def _np_multiply(self, a: Array, b: Array) -> Array:
+        return self.field.reduced(self.field.of(a) * self.field.of(b))
+
+    def _np_divide(self, a: Array, b: Array) -> Array:
+        return self.field.divided(a, b)
+
+    def _np_power(self, a: Array, exponent: Array) -> Array:
+        return self.field.power(a, exponent)
+
     # Reductions
 
     def _np_max(self, a: Array, axis: Axes = None) -> Array:

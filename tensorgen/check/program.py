@@ -22,6 +22,7 @@ Value = Any
 PYTHON: dict[str, Callable[..., Value]] = {
     "max": max,
     "min": min,
+    "range": range,
     "zip": zip,
     "slice": slice,
     "bool": bool,
@@ -103,6 +104,11 @@ class Program:
                 self.value(call, values)
             case ast.If(test=test, body=body, orelse=[]):
                 if np.all(self.value(test, values)):
+                    for inner in body:
+                        self.statement(inner, values)
+            case ast.For(target=ast.Name(id=name), iter=ast.Call() as call, body=body):
+                for place in self.value(call, values):
+                    values[name] = place
                     for inner in body:
                         self.statement(inner, values)
             case ast.Delete(targets=targets):
@@ -231,7 +237,12 @@ class Program:
         function = self.value(node.func, values)
         if function is zip:
             return zip(*args, strict=True)
-        return function(*args, **named)
+        out = named.pop("out", None)
+        found = function(*args, **named)
+        if out is None:
+            return found
+        out[...] = self.field.of(found)
+        return out
 
     def is_value(self, node: ast.expr, values: Mapping[str, Value]) -> bool:
         """Whether a name, or what it has, is no module."""

@@ -82,7 +82,7 @@ def lower(
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
-    return frugal(code, naming.name, [*plan.named.values()])
+    return frugal(code, naming.name, naming.again, [*plan.named.values()])
 
 
 class Lowering:

@@ -77,6 +77,10 @@ class Naming:
         """A new name for result `k`."""
         return self._picked(self.plan.roots[k], self.root_names[k])
 
+    def again(self, name: str) -> str:
+        """A new name for what has one already."""
+        return self.names.pick([name])
+
     # What stands where
 
     def _look(self, draft: Draft, results: Sequence[Result]) -> None:

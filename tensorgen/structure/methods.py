@@ -21,6 +21,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Size, topological
 from tensorgen.lower import lower
 from tensorgen.operators.printer import equation
+from tensorgen.operators.symmetry import is_symmetric
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.optimise import optimise
@@ -90,7 +91,12 @@ class Structure:
             self.width += "_"
         self.fields = self._field_names({*taken, *symbols})
         self.stored: dict[Node, Node] = {
-            node: graph.input(name, node.dims, index=index_bound(node))
+            node: graph.input(
+                name,
+                node.dims,
+                ["symmetric"] if is_symmetric(node) else [],
+                index_bound(node),
+            )
             for node, name in zip(tensor.arrays, self.fields, strict=True)
         }
 

@@ -15,7 +15,15 @@ from tensorgen.arrays import operations as op
 from tensorgen.arrays import places
 from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.statements import Let, Release, Scatter, Statement, Store
+from tensorgen.arrays.statements import (
+    Let,
+    Loop,
+    Release,
+    Scatter,
+    Statement,
+    Store,
+    everything,
+)
 from tensorgen.ir.dims import ONE, Dim
 
 Indices = Sequence[str]
@@ -85,13 +93,29 @@ class Loops:
             case Let(name=name, value=value):
                 self.fill(name, value)
             case Store(target=target, at=at, places=places, how=how, value=value):
-                self.change(array(at, target, *places), how, value)
+                sign = "=" if how == "out=" else how
+                self.change(array(at, target, *places), sign, value)
+            case Loop():
+                self.loop(line)
             case Scatter(target=target, at=at, places=places, value=value):
                 self.change(array(at, target, *places), "+=", value)
             case Release():
                 pass  # whoever calls has made the buffers
             case _:
                 raise Unprintable(type(line).__name__)
+
+    def loop(self, line: Loop) -> None:
+        """Append a loop around the loops of statements."""
+        at, high, step = line.name, size(line.high), size(line.step)
+        self.lines.append(
+            f"for (long {at} = {size(line.low)}; {at} < {high}; {at} += {step}) {{"
+        )
+        if line.width:
+            rest = f"{high} - {at}"
+            self.lines.append(f"long {line.width} = {step} < {rest} ? {step} : {rest};")
+        for inner in line.body:
+            self.statement(inner)
+        self.lines.append("}")
 
     def fill(self, name: str, value: Array) -> None:
         """Append the loops that compute every entry of a buffer."""
@@ -406,7 +430,8 @@ def function(name: str, code: Code, arguments: Sequence[str]) -> str:
         loops.statement(line)
     for k, value in enumerate(code.returns):
         loops.fill(f"result{k}", value)
-    bound = [line.name for line in code.statements if isinstance(line, Let)]
+    every = everything(code.statements)
+    bound = [line.name for line in every if isinstance(line, Let)]
     results = [f"result{k}" for k in range(len(code.returns))]
     buffers = [f"double *{x}" for x in (*arguments, *bound, *results)]
     body = "\n".join(loops.lines)

@@ -118,6 +118,6 @@ def test_code_says_what_it_needs() -> None:
     assert list(needs.helpers) == ["_sigmoid"]
     assert list(needs.modules) == ["scipy.special"]
     assert needs.dtype
-    assert changed(lines[1]) == "out"
+    assert changed(lines[1]) == {"out"}
     assert list(reads([array(MatMul(), A, x)])) == ["A", "x"]
     assert not Needs([], [array(Call("inv", (m, m)), A)]).dtype

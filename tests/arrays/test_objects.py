@@ -144,8 +144,9 @@ def test_statements_are_rebuilt_over_other_arrays() -> None:
 
 
 def test_a_list_that_grows_is_changed() -> None:
-    assert changed(Append(x, i)) == "x"
-    assert changed(Return((x,))) is None
+    assert changed(Append(x, i)) == {"x"}
+    assert changed(When(i, (Append(x, i),))) == {"x"}
+    assert not changed(Return((x,)))
 
 
 def test_kinds_and_memory_are_known() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from fractions import Fraction
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,8 @@ def allocated(code: Code, given: dict[str, Any], sizes: dict[str, int]) -> int:
     """The bytes that the text of code holds at most when it runs."""
     text = written(code, "np")
     space: dict[str, Any] = {"np": np, "dtype": np.dtype(float), **given, **sizes}
-    lines = "\n    ".join([*text.lines, f"return {', '.join(text.returns)}"])
-    exec(f"def f({', '.join(given)}):\n    {lines}", space)
+    lines = "\n".join([*text.lines, f"return {', '.join(text.returns)}"])
+    exec(f"def f({', '.join(given)}):\n{indent(lines, '    ')}", space)
     space["f"](**given)  # what is made once is not counted
     tracemalloc.start()
     space["f"](**given)

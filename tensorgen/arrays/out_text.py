@@ -1,0 +1,116 @@
+"""Operations that the array module does in memory that it is given: `out=`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import assert_never
+
+from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.operations import (
+    Accumulate,
+    Add,
+    AsFloat,
+    Call,
+    Compare,
+    Conjunction,
+    Contraction,
+    Einsum,
+    Elementwise,
+    Entrywise,
+    FloatPower,
+    InnerProduct,
+    MatMul,
+    Multiply,
+    Number,
+    Operation,
+    Outer,
+    Power,
+    Python,
+    Reduce,
+    Solve,
+    TensorDot,
+    Trace,
+)
+from tensorgen.arrays.printer import Printer, row_template
+from tensorgen.arrays.templates import Text, template
+
+_NEVER = ("where", "level")
+"""Functions of the table that make an array in any case."""
+
+Last = tuple[str, tuple[Array, ...]]
+
+
+def last_operation(one: Array) -> Last | None:
+    """What is done last to make an array, and to what, if memory can be given for it.
+
+    It is a template whose last place is the memory.
+    """
+    op = one.op
+    if isinstance(op, Entrywise):
+        return _entrywise(op, one.args)
+    return _contraction(op, one.args) if isinstance(op, Contraction) else None
+
+
+def filling(printer: Printer, one: Array, memory: str) -> str:
+    """The text that computes an array in given memory.
+
+    Raises ValueError where that cannot be said; `last_operation` tells.
+    """
+    last = last_operation(one)
+    if last is None:
+        raise ValueError(f"{type(one.op).__name__} takes no memory")
+    text, operands = last
+    written = [*map(printer.written, operands), Text(memory)]
+    return template(text).fill(printer.alias, written).text
+
+
+def _entrywise(op: Entrywise, args: tuple[Array, ...]) -> Last | None:
+    match op:
+        case Multiply(above=above) if len(args) > 1:
+            over = above < len(args)  # what stands below comes last
+            rest = replace(op, above=above if over else above - 1)
+            return _pair("divide" if over else "multiply", rest, args)
+        case Multiply(coefficient=coefficient, above=above):
+            number = array(Number(coefficient))
+            return _two("multiply" if above else "divide", number, *args)
+        case Add(signs=signs):
+            name = "add" if signs[-1] > 0 else "subtract"
+            return _pair(name, Add(signs[:-1]), args)
+        case Power(exponent=exponent):
+            return _two("power", *args, array(Number(exponent)))
+        case Elementwise(function=name):
+            row = row_template(op, 0)
+            fits = row.is_call and name not in _NEVER
+            return (f"{row.text[:-1]}, out={{{len(args)}}})", args) if fits else None
+        case Conjunction() | Compare() | AsFloat() | Python() | FloatPower():
+            return None
+        case _:
+            assert_never(op)
+
+
+def _pair(name: str, rest: Operation, args: tuple[Array, ...]) -> Last:
+    """An operation with the last operand, of all others put together."""
+    first = args[0] if rest in _ALONE else array(rest, *args[:-1])
+    return _two(name, first, args[-1])
+
+
+_ALONE = (Multiply(Fraction(1), 1), Add((1,)))
+
+
+def _two(name: str, *operands: Array) -> Last:
+    return f"np.{name}({{0}}, {{1}}, out={{2}})", operands
+
+
+def _contraction(op: Contraction, args: tuple[Array, ...]) -> Last | None:
+    match op:
+        case MatMul():
+            return _two("matmul", *args)
+        case Outer():
+            return _two("outer", *args)
+        case InnerProduct() | TensorDot() | Einsum() | Trace() | Reduce():
+            return None
+        case Accumulate() | Solve() | Call():
+            return None
+        case _:
+            assert_never(op)
