@@ -262,7 +262,7 @@ class ModuleBuilder:
         """The class of a derivative tensor; several functions may hold the same one."""
         rows, name = planned.row_axes(block), planned.class_name(block)
         taken = tuple(p.name for p in planned.parameters)
-        inputs = planned.input_axes() if planned.kind.by == "order" else None
+        inputs = (*planned.input_axes(),) if planned.kind.by == "order" else None
         hessian = planned.is_square(block)
         key = tensor, rows, name, taken, inputs, hessian, *sorted(hints.items())
         if key not in self.made:

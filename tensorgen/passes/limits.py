@@ -20,7 +20,7 @@ GAIN_OF_A_FORM = 4
 """How much less another form must hold at some sizes to be emitted as well."""
 
 FORMS = 8
-"""Of a derivative, for sizes to choose from: what is independent in a sum multiplies."""
+"""Of a derivative, for sizes to choose from: independent choices multiply."""
 
 # Sizes without hints.
 
