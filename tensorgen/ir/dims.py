@@ -115,7 +115,7 @@ class Dim:
             key=lambda term: (len(term[0]), [term[0].count(n) for n in names]),
         )
 
-    @property
+    @cached_property
     def constant(self) -> int | None:
         """The value of a polynomial without symbols, else None."""
         if not self.terms:
@@ -129,7 +129,7 @@ class Dim:
         """The symbols that occur, in alphabetical order."""
         return tuple(sorted({name for m, _ in self.terms for name in m}))
 
-    @property
+    @cached_property
     def degree(self) -> int:
         """The highest number of symbols in one monomial."""
         return max((len(m) for m, _ in self.terms), default=0)
