@@ -14,7 +14,7 @@ from tensorgen.passes.limits import (
     SHARE_OF_EXPANDED,
 )
 from tensorgen.passes.rounds import Round
-from tensorgen.passes.views import View, grows, is_sparse
+from tensorgen.passes.views import View, compares, grows, is_sparse
 
 
 def distribute_products(known: Round, node: Node) -> Node:
@@ -48,7 +48,7 @@ def _lightens(known: Round, node: Product, factor: Sum) -> bool:
     if is_sparse(factor):
         return len(node.factors) > 1 or bool(node.inner)
     grown = bool(node.inner) and grows(factor, known.context.cost)
-    return grown and not _compares(factor)
+    return grown and not compares(factor)
 
 
 def _is_only_difference(known: Round, node: Product, factor: Sum) -> bool:
@@ -60,16 +60,9 @@ def _is_only_difference(known: Round, node: Product, factor: Sum) -> bool:
     """
     if not (node.inner and grows(factor, known.context.cost)):
         return False
-    return [f for f, _ in node.factors if isinstance(f, Sum) and _compares(f)] == [
+    return [f for f, _ in node.factors if isinstance(f, Sum) and compares(f)] == [
         factor
     ]
-
-
-def _compares(node: Sum) -> bool:
-    """Whether a sum is a difference of arrays that broadcast."""
-    return any(t.node.order < node.order for t in node.terms) and (
-        len({term.coefficient > 0 for term in node.terms}) == 2 and not is_sparse(node)
-    )
 
 
 def _distributed(known: Round, node: Product, place: int, factor: Sum) -> Node:

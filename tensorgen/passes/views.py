@@ -118,6 +118,16 @@ def is_sparse(node: Node) -> bool:
             return False
 
 
+def compares(node: Sum) -> bool:
+    """Whether a sum is a difference of arrays that broadcast.
+
+    Its parts lose digits, and it does not, where all of these are large and alike.
+    """
+    return any(t.node.order < node.order for t in node.terms) and (
+        len({term.coefficient > 0 for term in node.terms}) == 2 and not is_sparse(node)
+    )
+
+
 def is_elementwise(node: Product) -> bool:
     """Whether a product multiplies arrays of its own shape entry by entry."""
     full = set(range(node.order))

@@ -15,6 +15,7 @@ from tensorgen.passes.views import (
     Factor,
     Name,
     View,
+    compares,
     is_sparse,
 )
 
@@ -55,12 +56,8 @@ def _opened(graph: Graph, node: Node, large: bool) -> list[Node] | None:
     def terms(factor: Node) -> list[Node] | None:
         if not isinstance(factor, Sum):
             return None
-        # A difference loses digits in parts, far from the origin.
-        sums = all(term.coefficient > 0 for term in factor.terms)
-        whole = not (large and sums and factor.order >= AXES_OF_A_LARGE_SUM)
-        if whole and not is_sparse(factor):
-            return None
-        return terms_of(graph, factor)
+        opens = large and factor.order >= AXES_OF_A_LARGE_SUM and not compares(factor)
+        return terms_of(graph, factor) if opens or is_sparse(factor) else None
 
     return distributed(graph, node, terms)
 
