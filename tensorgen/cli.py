@@ -14,7 +14,14 @@ from typing import NoReturn
 import click
 
 from tensorgen import __version__, streams
-from tensorgen.errors import Source, SpecError, printable, suggest
+from tensorgen.errors import (
+    Diagnostic,
+    Remark,
+    Source,
+    SpecError,
+    printable,
+    suggest,
+)
 from tensorgen.files import LARGEST_TEXT, read_regular
 
 FINE, STALE, WRONG, BUG = 0, 1, 2, 3
@@ -59,6 +66,13 @@ def cli() -> None:
 @click.option(
     "--fast", is_flag=True, help="Do not check that functions compute their formulas."
 )
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
+@click.option(
+    "-W",
+    "warnings",
+    type=click.Choice(["error"]),
+    help="Write nothing, and exit 2, where there is a warning.",
+)
 def gen(
     specs: tuple[str, ...],
     output: str | None,
@@ -69,18 +83,48 @@ def gen(
     force: bool,
     mode: str | None,
     fast: bool,
+    quiet: bool,
+    warnings: str | None,
 ) -> int:
     """Write the modules that the SPECs describe."""
     if stdout and (check or diff):
         raise click.UsageError("--stdout goes with neither --check nor --diff.")
-    texts = _generate_all(specs, output, backends, mode, fast)
+    voice = _Voice(quiet, strict=warnings == "error")
+    texts = _generate_all(specs, output, backends, mode, fast, voice)
     if stdout:
         streams.write("".join(texts.values()))
     elif check or diff:
         return _compare(texts, check, diff)
     else:
-        _write(texts, force)
+        _write(texts, force, voice)
     return FINE
+
+
+class _Voice:
+    """Says what is no fault, unless it is `quiet`; if `strict`, warnings are faults."""
+
+    def __init__(self, quiet: bool, strict: bool) -> None:
+        self.quiet = quiet
+        self.strict = strict
+        self.faults: list[Diagnostic] = []
+        self.watch = (lambda doing: None) if quiet else streams.Progress()
+
+    def tell(self, text: str) -> None:
+        """Say what came of the work."""
+        if not self.quiet:
+            _note(text)
+
+    def remark(self, remark: Remark) -> None:
+        """Say what is worth to be known of a spec, or keep it as a fault."""
+        if remark.is_warning and self.strict:
+            self.faults.append(Diagnostic(remark.message, remark.span))
+        else:
+            self.tell(str(remark))
+
+    def report(self, file_name: str, report: object) -> None:
+        """Say which functions were not checked, if there are any."""
+        if text := str(report):
+            self.tell(f"{file_name}: {text}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +195,7 @@ def _generate_all(
     backends: tuple[str, ...],
     mode: str | None,
     fast: bool,
+    voice: _Voice,
 ) -> dict[Path, str]:
     """Return the text of every file to write, or exit with what is wrong."""
     texts: dict[Path, str] = {}
@@ -164,7 +209,7 @@ def _generate_all(
         if source is not None:
             wanted = backends or settings.backends
             chosen = mode or settings.mode or MODES[0]
-            files = _compile(source, wanted, chosen, fast)
+            files = _compile(source, wanted, chosen, fast, voice)
         if files is None:
             failed = True
             continue
@@ -196,32 +241,30 @@ def _read(spec: str) -> Source | None:
 
 
 def _compile(
-    source: Source, backends: tuple[str, ...], mode: str, fast: bool
+    source: Source, backends: tuple[str, ...], mode: str, fast: bool, voice: _Voice
 ) -> dict[str, str] | None:
     """Return the files of one spec, or None after saying what is wrong with it."""
     from tensorgen.pipeline import compile_spec
 
+    voice.faults = []
     try:
-        return compile_spec(
+        files = compile_spec(
             source,
             backends or None,
             mode,
-            watch=streams.Progress(),
+            watch=voice.watch,
             checked=not fast,
-            note=streams.say,
-            report=_tell,
+            note=voice.remark,
+            report=voice.report,
         )
+        if voice.faults:
+            raise SpecError(voice.faults)
+        return files
     except SpecError as error:
         streams.say(error.render(streams.color()))
         return None
     except Exception:
         _report_bug(source)
-
-
-def _tell(file_name: str, report: object) -> None:
-    """Say which functions were not checked, if there are any."""
-    if text := str(report):
-        _note(f"{file_name}: {text}")
 
 
 def _report_bug(source: Source | None = None) -> NoReturn:
@@ -259,7 +302,7 @@ def _compare(texts: dict[Path, str], check: bool, diff: bool) -> int:
     return STALE if check and stale else FINE
 
 
-def _write(texts: dict[Path, str], force: bool) -> None:
+def _write(texts: dict[Path, str], force: bool, voice: _Voice) -> None:
     from tensorgen.pipeline import write
 
     try:
@@ -268,7 +311,7 @@ def _write(texts: dict[Path, str], force: bool) -> None:
         _note(f"error: {error}; --force overwrites it")
         sys.exit(WRONG)
     for path in texts:
-        _note(f"{'wrote' if path in written else 'unchanged'} {path}")
+        voice.tell(f"{'wrote' if path in written else 'unchanged'} {path}")
 
 
 def _note(text: str) -> None:

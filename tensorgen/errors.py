@@ -136,9 +136,17 @@ class Diagnostic:
         return "\n".join(lines)
 
 
-def remark(message: str, span: Span) -> str:
-    """Return a line on something that is no fault, but worth to be known."""
-    return printable(f"{_where(span)}note: {message}")
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What is no fault, but worth to be known, or to be warned of."""
+
+    message: str
+    span: Span
+    is_warning: bool = False
+
+    def __str__(self) -> str:
+        kind = "warning" if self.is_warning else "note"
+        return printable(f"{_where(self.span)}{kind}: {self.message}")
 
 
 class SpecError(Exception):

@@ -23,7 +23,7 @@ from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.emit import write as write  # the command line's way to it
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.render import render
-from tensorgen.errors import Source
+from tensorgen.errors import Remark, Source
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.lang import elaborate
@@ -31,6 +31,7 @@ from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
 from tensorgen.planner import Planner
 from tensorgen.problems import plan_problem
+from tensorgen.remarks import remarks
 from tensorgen.spec.read import read_spec
 
 if TYPE_CHECKING:
@@ -44,16 +45,15 @@ def compile_spec(
     laid_out: bool = True,
     watch: Callable[[str], None] | None = None,
     checked: bool = True,
-    note: Callable[[str], None] = lambda text: None,
+    note: Callable[[Remark], None] = lambda remark: None,
     report: Callable[[str, Report], None] | None = None,
 ) -> dict[str, str]:
     """Return the text of each generated file by its name, laid out for a reader.
 
     Raises `SpecError` with every fault of the spec, and `InternalError` if a function
     does not compute what calculus states, which is looked into if it is to be
-    `checked`. `watch` hears now and then what is being done, `note` a line on each
-    derivative whose form depends on sizes without hints, and `report` what the check
-    found of each file.
+    `checked`. `watch` hears now and then what is being done, `note` what is worth to be
+    known of derivatives, and `report` what the check found of each file.
     """
     chosen = _mode(mode)
     spec = read_spec(source)
@@ -67,10 +67,9 @@ def compile_spec(
     some = map(plan_problem, planners, plans)
     problems = [problem for problem in some if problem is not None]
     planned = [plan for own in plans for plan in own]
-    hinted = {name for name, size in spec.hints if size is not None}
-    for plan in planned:
-        if (text := plan.undecided(hinted)) is not None:
-            note(text)
+    hints = {name: size for name, size in spec.hints if size is not None}
+    for remark in (x for plan in planned for x in remarks(plan, hints)):
+        note(remark)
     texts = {}
     for name in backends or spec.backends:
         backend = BACKENDS[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -19,7 +19,6 @@ from tensorgen.calculus.kinds import (
 )
 from tensorgen.calculus.requests import Mode, Request
 from tensorgen.emit.model import Parameter
-from tensorgen.errors import remark
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
@@ -77,22 +76,6 @@ class PlannedFunction:
     def name(self) -> str:
         """Its name in Python."""
         return self.kind.public_name(self.source.spec.name, self.order)
-
-    def undecided(self, hinted: Collection[str]) -> str | None:
-        """What to tell of a function whose form depends on sizes without hints."""
-        if not self.others or self.kind.beside:
-            return None
-        sizes = [size for other in self.others for size in (other.less, *other.than)]
-        symbols = {s for size in sizes for s in size.symbols}
-        *some, last = sorted(symbols - set(hinted))
-        names = f"{', '.join(some)} and {last}" if some else last
-        count = 1 + len(self.others)
-        forms = "two" if count == 2 else "three" if count == 3 else str(count)
-        return remark(
-            f"{self.name} has {forms} forms and takes the one that holds least for the "
-            f"sizes of its arguments; hints for {names} leave one",
-            self.source.spec.name_text.span(),
-        )
 
     @property
     def blocks(self) -> Blocks:

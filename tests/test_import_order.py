@@ -31,7 +31,11 @@ STAGES = (
 FORBIDDEN = {"emit": ("lang", "passes", "lower")}
 # What the modules beside the stages may import; "" is the package's own `__init__`.
 OUTSIDE = {
-    "pipeline": ("pipeline", "claims", "planner", "problems", "modules", *STAGES),
+    "pipeline": (
+        *("pipeline", "claims", "planner", "problems", "modules", "remarks"),
+        *STAGES,
+    ),
+    "remarks": ("planner", *STAGES),
     "claims": ("planner", "problems", *STAGES),
     "modules": ("modules", "planner", "problems", "version", *STAGES),
     "problems": ("problems", "planner", *STAGES),

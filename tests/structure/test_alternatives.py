@@ -195,7 +195,13 @@ def test_one_mode_is_one_form() -> None:
 def noted(spec: str) -> list[str]:
     found: list[str] = []
     source = Source("a.yaml", spec)
-    compile_spec(source, ["numpy"], "cross-country", False, note=found.append)
+    compile_spec(
+        source,
+        ["numpy"],
+        "cross-country",
+        False,
+        note=lambda remark: found.append(str(remark)),
+    )
     return found
 
 

@@ -1,0 +1,104 @@
+"""What `gen` tells of derivatives that are no fault: dense, zero, undecided."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tensorgen import cli
+from tests.cli.shell import Run
+
+HEAD = "tensorgen: 1\nmodule: m\ndims: {n: 4000, m: 20000}\n"
+INPUTS = "inputs: {A: [m, n], x: [n], y: [n], b: [m]}\nfunctions:\n"
+DENSE = HEAD + INPUTS + "  f: {expr: sum(exp(A @ x)), wrt: x, emit: [hessian, hvp]}\n"
+ZERO = HEAD + INPUTS + "  f: {expr: A @ x <= b, wrt: x}\n"
+
+Gen = Callable[..., Run]
+
+
+@pytest.fixture
+def gen(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Gen:
+    """Return what runs `gen` with all stages on a text, in a folder of its own."""
+
+    def run(text: str, *options: str) -> Run:
+        monkeypatch.chdir(tmp_path)
+        Path("m.yaml").write_text(text, "utf-8")
+        monkeypatch.setattr(
+            sys, "argv", ["tensorgen", "gen", "m.yaml", "-b", "numpy", *options]
+        )
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        assert isinstance(left.value.code, int)
+        return Run(left.value.code, *capfd.readouterr())
+
+    return run
+
+
+def test_a_large_dense_derivative_is_told_with_what_would_help(gen: Gen) -> None:
+    run = gen(DENSE)
+    assert run.code == cli.FINE
+    assert run.err.splitlines() == [
+        "m.yaml:6:3: warning: f_hess is dense: 4,000 * 4,000 numbers at the hints; "
+        "'hvp' multiplies by it and holds none of them",
+        "wrote m_numpy.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        DENSE.replace("n: 4000", "n: 400"),
+        DENSE.replace("dims: {n: 4000, m: 20000}\n", ""),
+        DENSE.replace("sum(exp(A @ x))", "sum(exp(x))"),
+    ],
+    ids=["small", "nobody knows", "diagonal"],
+)
+def test_nothing_is_told_where_nothing_is_wrong(gen: Gen, text: str) -> None:
+    assert "warning" not in gen(text).err
+
+
+def test_a_derivative_that_is_zero_is_told(gen: Gen) -> None:
+    first, *_ = gen(ZERO).err.splitlines()
+    assert first == "m.yaml:6:3: warning: f_jac is zero everywhere"
+
+
+def test_an_input_that_does_nothing_is_told(gen: Gen) -> None:
+    text = HEAD + INPUTS + "  f: {expr: sum(exp(x)), wrt: [x, y], emit: [gradient]}\n"
+    first, *_ = gen(text).err.splitlines()
+    assert first == "m.yaml:6:3: warning: f_grad by y is zero everywhere"
+
+
+def test_a_block_that_is_zero_is_no_surprise(gen: Gen) -> None:
+    text = HEAD + INPUTS + "  f: {expr: sum(exp(x)*y), wrt: [x, y], emit: [hessian]}\n"
+    assert gen(text).err.splitlines() == ["wrote m_numpy.py"]
+
+
+def test_warnings_can_be_faults(gen: Gen) -> None:
+    both = DENSE + "  g: {expr: A @ x <= b, wrt: x}\n"
+    run = gen(both, "-W", "error")
+    assert run.code == cli.WRONG
+    assert not Path("m_numpy.py").exists()
+    lines = run.err.splitlines()
+    assert lines[0].startswith("m.yaml:6:3: error: f_hess is dense: ")
+    assert lines[3] == "m.yaml:7:3: error: g_jac is zero everywhere"
+    assert "  7 |   g: {expr: A @ x <= b, wrt: x}" in lines[4]
+
+
+def test_a_note_is_never_a_fault(gen: Gen) -> None:
+    text = (
+        "tensorgen: 1\nmodule: m\ninputs: {V: [n, r], x: [n]}\nfunctions:\n"
+        "  f: {expr: sum(cosh(x)) + norm(V.T @ x)**2, wrt: x, emit: [hessian]}\n"
+    )
+    run = gen(text, "-W", "error")
+    assert run.code == cli.FINE
+    assert run.err.startswith("m.yaml:5:3: note: f_hess has two forms")
+
+
+def test_quiet_says_what_is_wrong_and_nothing_else(gen: Gen) -> None:
+    assert gen(DENSE, "--quiet") == Run(cli.FINE, "", "")
+    assert "error: f_hess is dense" in gen(DENSE, "-q", "-W", "error").err
