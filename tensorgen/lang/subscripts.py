@@ -227,7 +227,11 @@ def _slice(
         return False
     count = floor_divided(extent.const + step - 1, step)
     if count is None:
-        e.fault(f"the length {extent.const} / {step} is not affine in the dims", item)
+        whole = str(extent.const)
+        whole = f"({whole})" if " " in whole else whole
+        hint = f"state the dim as a multiple: {step}*m in the place of {length}"
+        message = f"the length {whole} / {step} is not affine in the dims"
+        e.fault(message, item, hint=hint)
         return False
     pairs = [(Dim(), extent.const)]
     if start.terms:

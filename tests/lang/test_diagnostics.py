@@ -132,7 +132,8 @@ WRONG = [
     ("three[-4]", "'three[-4]' needs 0 <= -1", "-4", ""),
     ("v[2:1]", "'v[2:1]' needs 2 <= 1", "2:1", ""),
     ("v[::c]", "the step of a slice must be a whole number other than 0", "::c", ""),
-    ("v[::2]", "the length n / 2 is not affine in the dims", "::2", ""),
+    ("v[::2]", "the length n / 2 is not affine in the dims", "::2", "2*m"),
+    ("v[1::2]", "the length (n - 1) / 2 is not affine in the dims", "1::2", "2*m"),
     (
         "v[3:0:-1]",
         "a backward slice with limits is not supported",
