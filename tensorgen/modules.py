@@ -95,7 +95,7 @@ class ModuleBuilder:
         """Lower one problem."""
         checks = [
             Check(_fails(c.size), c.size.symbols, c.message)
-            for c in _different(planned.source.checks)
+            for c in _needed(planned.source.checks)
         ]
         builder = ProblemBuilder(self.graph, self.backend, planned, self.described)
         name = planned.source.spec.name_text
@@ -126,7 +126,7 @@ class ModuleBuilder:
             return written(code, self.backend.alias)
 
         function = self.described(planned, lowered)
-        return _checked(function, _different(planned.source.checks))
+        return _checked(function, _needed(planned.source.checks))
 
     def described(self, planned: PlannedFunction, lowered: Lowered) -> Function:
         """Return a function whose roots are `lowered`, and what is made of them."""
@@ -367,9 +367,19 @@ def _names(spec: Spec) -> set[str]:
     return names.union(*(emitted_names(f) for f in spec.functions))
 
 
-def _different(checks: Sequence[SizeCheck]) -> list[SizeCheck]:
-    """Return one check for each condition: the first, whose message says why."""
-    return list({check.size: check for check in reversed(checks)}.values())[::-1]
+def _needed(checks: Sequence[SizeCheck]) -> list[SizeCheck]:
+    """Return one check for each condition that no other one implies.
+
+    The first of several, whose message says why.
+    """
+    first = list({check.size: check for check in reversed(checks)}.values())[::-1]
+
+    def implies(other: SizeCheck, check: SizeCheck) -> bool:
+        # By a number alone: a symbol may be 0.
+        more = (check.size - other.size).constant
+        return other is not check and more is not None and more >= 0
+
+    return [x for x in first if not any(implies(other, x) for other in first)]
 
 
 def _fails(size: Dim) -> str:

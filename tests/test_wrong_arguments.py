@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -162,3 +163,15 @@ def test_indices_of_all_kinds_of_integers_mean_the_same(dtype: Any) -> None:
     for one, two in zip(wanted.coo(), found.coo(), strict=True):
         assert np.array_equal(one, two)
     assert np.array_equal(wanted @ given["x"], found @ given["x"])
+
+
+def test_a_size_is_checked_once_where_one_check_implies_others() -> None:
+    module = tensorgen.load(
+        "tensorgen: 1\ninputs: {x: [n], y: [m]}\nfunctions:\n"
+        "  f: {expr: 'x[0]*x[3] + x[1] + y[0]', wrt: x, emit: [value]}\n"
+    )
+    assert inspect.getsource(module).count("' needs ") == 2
+    with pytest.raises(ValueError, match=r"'x\[3\]' needs 4 <= n"):
+        module.f([1.0, 2.0, 3.0], [1.0])
+    with pytest.raises(ValueError, match=r"'y\[0\]' needs 1 <= m"):
+        module.f([1.0, 2.0, 3.0, 4.0], [])
