@@ -14,8 +14,8 @@ from tensorgen.errors import Remark
 from tensorgen.ir.nodes import is_zero
 from tensorgen.planner import PlannedFunction
 
-LARGE = 10**7
-"""Numbers in a dense derivative, by the hints, that somebody should know of."""
+LARGE = 10**6
+"""Beyond so many numbers in a dense derivative, by the hints, somebody should know."""
 
 INSTEAD: Mapping[Kind, str] = {
     HESSIAN: "'hvp' multiplies by it and holds none of them",
@@ -65,7 +65,7 @@ def _dense(
     if not all(symbol in hints for dim in root.dims for symbol in dim.symbols):
         return None
     sizes = [dim.value(hints) for dim in root.dims]
-    if prod(sizes) < LARGE:
+    if prod(sizes) <= LARGE:
         return None
     name = planned.name
     if len(planned.tensors) > 1:
