@@ -12,6 +12,7 @@ from tensorgen.operators.helpers import HELPERS
 from tensorgen.passes.views import Factor
 from tensorgen.structure.coordinates import coordinates
 from tensorgen.structure.methods import OPERAND, Body, Method, Structure
+from tensorgen.structure.sparse import no_entries
 from tensorgen.structure.table import solved, templates
 from tensorgen.structure.ways import ties_rows
 
@@ -126,7 +127,11 @@ def _coo(structure: Structure, rows: Sequence[int], columns: Sequence[int]) -> M
         "Return rows, columns and values; with `lower`, of the lower triangle only."
         "\n\nDuplicates add up; the pattern depends on shapes "
         f"{'and index arrays ' * bool(structure.indices)}alone.\n",
-        coordinates(structure, rows, columns),
+        (
+            no_entries(structure)
+            if structure.tensor.vanishes
+            else coordinates(structure, rows, columns)
+        ),
     )
 
 
