@@ -185,7 +185,7 @@ def _lazy_modules(module: Module) -> Iterable[str]:
     for helper in _helpers(module):
         yield from helper.modules
     if _uses(module)["has_matrix"]:
-        yield "scipy.sparse.linalg"
+        yield from ("scipy.sparse", "scipy.sparse.linalg")
 
 
 def _module_docstring(module: Module) -> str:
