@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,62 +14,7 @@ from scipy.sparse.linalg import splu
 
 import tensorgen
 
-SPEC = """
-tensorgen: 1
-module: joint_systems
-dims: {n: 4000, N: 1000, m: 40, k: 2}
-inputs:
-  x: {shape: [n]}
-  lam: {shape: [n - 1]}
-  x1: {shape: [N + 1]}
-  x2: {shape: [N + 1]}
-  v: {shape: [N + 1]}
-  mu1: {shape: [N]}
-  mu2: {shape: [N]}
-  nu1: {shape: [1]}
-  nu2: {shape: [1]}
-  h: {shape: scalar}
-  y: {shape: [m + 2, m + 2]}
-  u: {shape: [m, m]}
-  p: {shape: [m, m]}
-  alpha: {shape: scalar}
-  a: {shape: [N + 1]}
-  b: {shape: [N + 1]}
-  rates: {shape: [k]}
-  data: {shape: [N + 1]}
-functions:
-  chain:
-    expr: sum(cosh(x)) + dot(lam, sin(x[1:]) + x[:-1]/4)
-    wrt: [x, lam]
-    emit: [hessian, dense_hessian]
-  van_der_pol:
-    where: |
-      rate = (1 - x2**2)*x1 - x2 + v
-      squares = x1**2 + x2**2 + v**2
-      first = dot(mu1, x1[1:] - x1[:-1] - h/2*(rate[1:] + rate[:-1]))
-      second = dot(mu2, x2[1:] - x2[:-1] - h/2*(x1[1:] + x1[:-1]))
-      begin = sum(nu1*(x1[:1] - 1)) + sum(nu2*x2[:1])
-    expr: h/2*(sum(squares[1:]) + sum(squares[:-1])) + first + second + begin
-    wrt: [x1, x2, v, mu1, mu2, nu1, nu2]
-    emit: [hessian, dense_hessian]
-  elliptic:
-    where: |
-      z = y[1:-1, 1:-1]
-      around = y[2:, 1:-1] + y[:-2, 1:-1] + y[1:-1, 2:] + y[1:-1, :-2]
-      equation = 4*z - around + exp(z)/1600 - u
-    expr: sum((y - 1)**2)/2 + alpha/2*sum(u**2) + sum(p*equation)
-    wrt: [y, u, p]
-    emit: [hessian, dense_hessian]
-  fit:
-    where: |
-      f = rates[0]*a - rates[1]*a*b
-      g = a*b - b
-      first = a[1:] - a[:-1] - h/2*(f[1:] + f[:-1])
-      second = b[1:] - b[:-1] - h/2*(g[1:] + g[:-1])
-    expr: sum((a - data)**2) + 10*sum(first**2) + 10*sum(second**2)
-    wrt: [a, b, rates]
-    emit: [hessian, dense_hessian]
-"""
+SPEC = Path("benchmarks/joint_systems.yaml")
 
 Make = Callable[..., Any]
 
