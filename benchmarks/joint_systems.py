@@ -14,13 +14,13 @@ import tensorgen
 
 n, N, M = 4000, 1000, 40
 # The function, the shapes of its inputs, and the numbers that it takes besides.
-CASES: dict[str, tuple[str, dict[str, tuple[int, ...]], dict[str, float]]] = {
-    "KKT chain": ("chain", {"x": (n,), "lam": (n - 1,)}, {}),
+CASES: dict[str, tuple[str, dict[str, Any], dict[str, float]]] = {
+    "KKT chain": ("chain", {"x": n, "lam": n - 1}, {}),
     "van der Pol": (
         "van_der_pol",
-        {name: (N + 1,) for name in ("x1", "x2", "v")}
-        | {name: (N,) for name in ("mu1", "mu2")}
-        | {name: (1,) for name in ("nu1", "nu2")},
+        {name: N + 1 for name in ("x1", "x2", "v")}
+        | {name: N for name in ("mu1", "mu2")}
+        | {name: 1 for name in ("nu1", "nu2")},
         {"h": 0.01},
     ),
     "elliptic": (
@@ -30,7 +30,7 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]], dict[str, float]]] = {
     ),
     "arrow": (
         "fit",
-        {name: (n + 1,) for name in ("a", "b", "data")} | {"rates": (2,)},
+        {name: n + 1 for name in ("a", "b", "data")} | {"rates": 2},
         {"h": 0.01},
     ),
 }
