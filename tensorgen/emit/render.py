@@ -300,8 +300,8 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
     return {
         "name": c.name,
         "base": c.base,
-        "docstring": docstring(equation(c.structure, "")),
-        "structure_literal": literal(c.structure),
+        "docstring": docstring([f"{_capital(c.words)}."], equation(c.structure, "")),
+        "structure_literal": literal(f"{c.words}: {c.structure}"),
         "vanishes": c.vanishes,
         "sparse": c.sparse or c.vanishes,
         "fields": [
@@ -321,6 +321,10 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
             for method in c.methods
         ],
     }
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _shape(dims: Sequence[Dim]) -> str:

@@ -15,6 +15,7 @@ from tensorgen.structure.methods import OPERAND, Body, Method, Structure
 from tensorgen.structure.sparse import no_entries
 from tensorgen.structure.table import solved, templates
 from tensorgen.structure.ways import ties_rows
+from tensorgen.structure.words import higher_words, words
 
 HESSIAN_BASE = "_StructuredHessian"
 MATRIX_BASE = "_Structured"
@@ -25,6 +26,7 @@ DERIVATIVE_BASE = "_StructuredDerivative"
 class StructuredClass:
     """A derivative class: its arrays, sizes and methods.
 
+    `structure` is an equation, which has a name in `words`.
     `rows` is the shape of f, or of the first input; `columns` has that of each other
     input. `ease` ranks what a solve costs, if there is a better way than the
     dense matrix; `factorizations` are the templates that it takes. What it holds does
@@ -47,6 +49,7 @@ class StructuredClass:
     sparse: bool = False
     positive: tuple[str, ...] = ()
     integers: tuple[str, ...] = ()
+    words: str = ""
 
 
 def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredClass:
@@ -97,6 +100,7 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
         all(ties_rows(structure, term) for term in structure.tensor.terms),
         structure.sizes if way is not None and way[0].keep is not None else (),
         structure.integers,
+        words(structure),
     )
 
 
@@ -181,6 +185,7 @@ def higher_class(
         tuple(methods),
         helpers=_helpers(methods),
         integers=structure.integers,
+        words=higher_words(structure),
     )
 
 
