@@ -43,7 +43,8 @@ def higher_words(structure: Structure) -> str:
     terms = structure.tensor.terms
     tied = [connected([{t.first, t.second} for t in term.ties]) for term in terms]
     if all([group for group, _ in groups] == [axes] for groups in tied):
-        return "diagonal"
+        offsets = {tie.offset for term in terms for tie in term.ties}
+        return "diagonal" if offsets == {ZERO} else "band"
     if any(term.links for term in terms):
         return "sparse, by index arrays"
     return "sparse" if all(tied) else "products of smaller arrays"

@@ -29,7 +29,7 @@ functions:
 
 def structure(expr: str, wrt: str, emit: str = "hessian") -> str:
     module: Any = tensorgen.load(SPEC.format(expr=expr, wrt=wrt, emit=emit))
-    kind = {"hessian": "FHessian", "jacobian": "FJacobian"}.get(emit, "FDerivative3")
+    kind = {"hessian": "FHessian", "jacobian": "FJacobian"}.get(emit, "FDerivativeXXX")
     made = getattr(module, kind)
     words, formula = made.structure.split(": ", 1)
     # The docstring says the same.
@@ -79,3 +79,20 @@ def test_hessians_are_called_what_they_are(expr: str, wrt: str, words: str) -> N
 )
 def test_jacobians_are_called_what_they_are(expr: str, wrt: str, words: str) -> None:
     assert structure(expr, wrt, "jacobian") == words
+
+
+@pytest.mark.parametrize(
+    ("expr", "wrt", "words"),
+    [
+        ("sum(cosh(x))", "x", "diagonal"),
+        ("sum(exp(x[1:]*x[:-1]))", "x", "band"),
+        ("sum(d*x**2)", "x", "zero"),
+        ("sum(exp(x[s]*x[t]))", "x", "sparse, by index arrays"),
+        ("sum(x**2)**2", "x", "sparse"),
+        ("dot(d, x)**3", "x", "products of smaller arrays"),
+    ],
+)
+def test_higher_derivatives_are_called_what_they_are(
+    expr: str, wrt: str, words: str
+) -> None:
+    assert structure(expr, wrt, "3") == words
