@@ -4,8 +4,9 @@ Run it as `make bench`, or `python benchmarks/structures.py [NAME ...]`; it writ
 benchmarks/results/structures.txt. Each case runs in a process of its own, whose address
 space is limited to 3 GiB, and which fails unless `H @ v` equals the Hessian-vector
 product, the residual of `H.solve` is small, it took less than 5 seconds, and H holds
-what its structure says. Then come the layers of a network, and Newton steps on a matrix
-factorisation by structure and by the dense matrix.
+what its structure says. Then come Newton steps on a matrix factorisation by structure
+and by the dense matrix, the layers of a network, and joint Hessians: KKT matrices and
+an arrow, beside what SciPy's `splu` takes for the assembled matrix.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import joint_systems
 import layers
 import numpy as np
 import report
@@ -291,6 +293,8 @@ def main() -> int:
         lines += ["", f"one Newton step, {sizes}: bytes and seconds", NEWTON_HEADER]
         lines += [*newton(), "", "a three-layer network: numbers held", layers.HEADER]
         lines += layers.rows()
+        title = "joint Hessians: numbers held, entries, bytes at most, and seconds"
+        lines += ["", title, joint_systems.HEADER, *joint_systems.rows()]
     report.write("structures.txt", lines)
     return 1 if failed else 0
 

@@ -133,7 +133,8 @@ class Program:
                 whole = self.value(array, values)
                 place = self.value(at, values)
                 is_number = whole.dtype == self.field.dtype
-                whole[place] = self.field.of(value) if is_number else value
+                # A number, for arrays of objects hold arrays without axes as such.
+                whole[place] = self.field.of(value)[()] if is_number else value
             case _:
                 raise Unread(ast.unparse(target))
 

@@ -185,7 +185,7 @@ def _lazy_modules(module: Module) -> Iterable[str]:
     for helper in _helpers(module):
         yield from helper.modules
     if _uses(module)["has_matrix"]:
-        yield "scipy.sparse.linalg"
+        yield from ("scipy.sparse", "scipy.sparse.linalg")
 
 
 def _module_docstring(module: Module) -> str:
@@ -274,13 +274,24 @@ def _uses(module: Module) -> dict[str, bool]:
 def _factorizations(module: Module) -> list[Row]:
     """Return the ways to solve that the module's classes name, one a template."""
     needed = {piece for c in module.classes for piece in c.factorizations}
-    sparse = {c.name for c in module.classes if c.sparse or c.vanishes}
     made = [f for bound in module.problems for f in bound.functions]
     for function in (*module.forms, *made):
         if results.result_class(function) == results.JOINT:
-            names = [holder.class_name for holder in function.holders]
-            needed |= {"sparse"} if names and sparse.issuperset(names) else set()
+            needed |= {"sparse"} if _sparse_together(module, function) else set()
     return in_order(needed)
+
+
+def _sparse_together(module: Module, function: Function) -> bool:
+    """Whether two inputs that are coupled have sparse blocks alone."""
+    classes = {c.name: c for c in module.classes}
+    held = zip(function.blocks, function.holders, strict=False)
+    found = {block: classes.get(holder.class_name or "") for block, holder in held}
+    sparse = {block for block, c in found.items() if c and (c.sparse or c.vanishes)}
+    return any(
+        c is not None and not c.vanishes and {(a, a), (a, b), (b, b)} <= sparse
+        for (a, b), c in found.items()
+        if a != b
+    )
 
 
 def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
@@ -289,8 +300,8 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
     return {
         "name": c.name,
         "base": c.base,
-        "docstring": docstring(equation(c.structure, "")),
-        "structure_literal": literal(c.structure),
+        "docstring": docstring([f"{_capital(c.words)}."], equation(c.structure, "")),
+        "structure_literal": literal(f"{c.words}: {c.structure}"),
         "vanishes": c.vanishes,
         "sparse": c.sparse or c.vanishes,
         "fields": [
@@ -310,6 +321,10 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
             for method in c.methods
         ],
     }
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _shape(dims: Sequence[Dim]) -> str:

@@ -47,7 +47,7 @@ METHOD_NAMES = _names("""
     array axes band blocks columns contract coo count dense diagonal dot dtype
     entries factorize factors fields kept lower matrix matvec nbytes operand other
     part parts result rmatvec rows self shape shift side size sizes solve structure
-    tensor_shape values weight width
+    tensor_shape tocsc tocsr values weight width
     """)
 
 # What bears these names in code is numbered where that is needed.

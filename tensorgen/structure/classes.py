@@ -12,8 +12,10 @@ from tensorgen.operators.helpers import HELPERS
 from tensorgen.passes.views import Factor
 from tensorgen.structure.coordinates import coordinates
 from tensorgen.structure.methods import OPERAND, Body, Method, Structure
+from tensorgen.structure.sparse import no_entries
 from tensorgen.structure.table import solved, templates
 from tensorgen.structure.ways import ties_rows
+from tensorgen.structure.words import higher_words, words
 
 HESSIAN_BASE = "_StructuredHessian"
 MATRIX_BASE = "_Structured"
@@ -24,6 +26,7 @@ DERIVATIVE_BASE = "_StructuredDerivative"
 class StructuredClass:
     """A derivative class: its arrays, sizes and methods.
 
+    `structure` is an equation, which has a name in `words`.
     `rows` is the shape of f, or of the first input; `columns` has that of each other
     input. `ease` ranks what a solve costs, if there is a better way than the
     dense matrix; `factorizations` are the templates that it takes. What it holds does
@@ -46,6 +49,7 @@ class StructuredClass:
     sparse: bool = False
     positive: tuple[str, ...] = ()
     integers: tuple[str, ...] = ()
+    words: str = ""
 
 
 def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredClass:
@@ -96,6 +100,7 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
         all(ties_rows(structure, term) for term in structure.tensor.terms),
         structure.sizes if way is not None and way[0].keep is not None else (),
         structure.integers,
+        words(structure),
     )
 
 
@@ -126,7 +131,11 @@ def _coo(structure: Structure, rows: Sequence[int], columns: Sequence[int]) -> M
         "Return rows, columns and values; with `lower`, of the lower triangle only."
         "\n\nDuplicates add up; the pattern depends on shapes "
         f"{'and index arrays ' * bool(structure.indices)}alone.\n",
-        coordinates(structure, rows, columns),
+        (
+            no_entries(structure)
+            if structure.tensor.vanishes
+            else coordinates(structure, rows, columns)
+        ),
     )
 
 
@@ -176,6 +185,7 @@ def higher_class(
         tuple(methods),
         helpers=_helpers(methods),
         integers=structure.integers,
+        words=higher_words(structure),
     )
 
 

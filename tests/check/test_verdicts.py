@@ -37,6 +37,34 @@ def test_each_way_to_solve_is_compared_exactly() -> None:
     assert (told[0].floating, told[0].unchecked) == ([], {})
 
 
+ENTRIES = """
+tensorgen: 1
+module: entries
+inputs: {Z: [n, 3], mu: ["n - 1", 2]}
+functions:
+  f:
+    where: rate[t] = (1 - Z[t, 1]**2)*Z[t, 0] + Z[t, 2]
+    expr: sum(mu[t, 0]*(Z[t + 1, 0] - Z[t, 0] - rate[t] - rate[t + 1]), t)
+    wrt: [Z, mu]
+    emit: hessian
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [ENTRIES, Path("benchmarks/joint_systems.yaml").read_text("utf-8")]
+)
+def test_joint_hessians_are_compared_to_the_last(text: str) -> None:
+    told: list[Report] = []
+    pipeline.compile_spec(
+        Source("joint.yaml", text),
+        ["numpy"],
+        MODE,
+        False,
+        report=lambda _, found: told.append(found),
+    )
+    assert told[0].unchecked == {}
+
+
 def test_what_is_not_to_be_checked_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*given: object) -> None:
         raise AssertionError("checked")

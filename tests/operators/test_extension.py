@@ -55,7 +55,7 @@ close(module.f(x, w), f(x).sum())
 close(module.f_grad(x, w), slope(f))
 close(module.f_grad(x, w), df(x))
 hessian = module.f_hess(x, w)
-assert hessian.structure == "H[i, j] = d[i] * delta[i, j]"
+assert hessian.structure == "diagonal: H[i, j] = d[i] * delta[i, j]"
 close(hessian.diagonal(), slope(df))
 close(module.f_hvp(x, w, w), slope(df) * w)
 close(np.einsum("iii->i", module.f_d3(x, w).dense()), slope(ddf))

@@ -75,7 +75,8 @@ def test_a_chain_of_higher_order_holds_a_vector_a_kind_of_term() -> None:
     D = module.f_d3(x)
     # At (i, i, i), (i, i, i + 1), (i, i + 1, i + 1) and what permutes these.
     assert D.nbytes == 8 * 3 * 7
-    assert repr(D).startswith("<FDerivativeXXX of shape (7, 7, 7), dtype float64: D[")
+    shown = "<FDerivativeXXX of shape (7, 7, 7), dtype float64: band: D["
+    assert repr(D).startswith(shown)
     whole = D.dense()
     for order in permutations(range(3)):
         np.testing.assert_array_equal(whole, whole.transpose(order))

@@ -1,4 +1,4 @@
-"""The stand-in's sparse matrices: one format, to be made and factorised."""
+"""The stand-in's sparse matrices, to be made and factorised."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ def _lifted(name: str) -> Any:
     return getattr(importlib.import_module("cupy._array"), name)
 
 
-class csc_matrix:
+class _Matrix:
     """A sparse matrix on the device."""
+
+    make: Any
 
     def __init__(self, given: Any, shape: tuple[int, int] | None = None) -> None:
         if not scipy.sparse.issparse(given):
-            given = scipy.sparse.csc_matrix(_lifted("unwrap")(given), shape=shape)
+            given = self.make(_lifted("unwrap")(given), shape=shape)
         self._matrix = given
 
     def __getattr__(self, name: str) -> Any:
@@ -35,3 +37,19 @@ class csc_matrix:
     def diagonal(self) -> Any:
         """Return the diagonal, on the device."""
         return _lifted("wrap")(self._matrix.diagonal())
+
+    def toarray(self) -> Any:
+        """Return the whole matrix, on the device."""
+        return _lifted("wrap")(self._matrix.toarray())
+
+
+class csc_matrix(_Matrix):
+    """A sparse matrix by columns."""
+
+    make = scipy.sparse.csc_matrix
+
+
+class csr_matrix(_Matrix):
+    """A sparse matrix by rows."""
+
+    make = scipy.sparse.csr_matrix

@@ -1,0 +1,110 @@
+"""What a structure is called, for who does not read formulas first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.ir.groups import connected
+from tensorgen.passes.stored import LaidOut, StoredTerm, is_axis
+from tensorgen.structure.methods import Structure
+from tensorgen.structure.ways import aligned, ties_rows
+
+_LAST = ("rank", "dense")
+"""What is said after all else."""
+
+
+def words(structure: Structure) -> str:
+    """Name the structure of a matrix, term by term: `diagonal plus rank 2`."""
+    if structure.tensor.vanishes:
+        return "zero"
+    named = [(_word(structure, term), term) for term in structure.tensor.terms]
+    found = dict.fromkeys(sorted((word for word, _ in named), key=_LAST.__contains__))
+    if any(word.startswith(("band", "block", "sparse")) for word in found):
+        found.pop("diagonal", None)  # the others have one
+    ties = {tie for word, t in named if word in ("band", "diagonal") for tie in t.ties}
+    ranks = (_rank(term) for word, term in named if word == "rank")
+    products = sum(word == "Kronecker product" for word, _ in named)
+    names = {
+        "band": f"band of {_counted(Dim.of(len(ties)), 'diagonal')}",
+        "rank": f"rank {sum(ranks, ZERO)}",
+        "Kronecker product": "Kronecker product" + "s" * (products > 1),
+    }
+    parts = [names.get(word, word) for word in found]
+    return ("; plus " if any("," in part for part in parts) else " plus ").join(parts)
+
+
+def higher_words(structure: Structure) -> str:
+    """Name the structure of a derivative of higher order."""
+    if structure.tensor.vanishes:
+        return "zero"
+    axes = set(range(structure.axes))
+    terms = structure.tensor.terms
+    tied = [connected([{t.first, t.second} for t in term.ties]) for term in terms]
+    if all([group for group, _ in groups] == [axes] for groups in tied):
+        offsets = {tie.offset for term in terms for tie in term.ties}
+        return "diagonal" if offsets == {ZERO} else "band"
+    if any(term.links for term in terms):
+        return "sparse, by index arrays"
+    return "sparse" if all(tied) else "products of smaller arrays"
+
+
+def _word(structure: Structure, term: StoredTerm) -> str:
+    """What one term is called; `band` and `rank` are to be counted."""
+    if term.links:
+        return "sparse, by index arrays"
+    if not term.ties:
+        return _loose(structure, term)
+    r, dims = structure.rows, structure.tensor.dims
+    tied = aligned(structure, term)
+    rows = [dims[a] for a in range(r) if tied is None or a not in tied]
+    columns = [
+        dims[a] for a in range(r, structure.axes) if tied is None or a - r not in tied
+    ]
+    if tied and not rows and not columns:
+        return "diagonal"
+    if tied:
+        high, wide = (prod(part, start=ONE) for part in (rows, columns))
+        count = prod((dims[a] for a in sorted(tied)), start=ONE)
+        own = any(a in tied for _, labels in term.factors for a in labels)
+        blocks = _counted(count, "block") if own else f"{count} times one block"
+        return f"block diagonal, {blocks} of {high} by {wide}"
+    if (r, structure.axes) == (1, 2) and term.ties[0].offset.constant is not None:
+        return "band"
+    return "sparse" if ties_rows(structure, term) else "products of smaller arrays"
+
+
+def _loose(structure: Structure, term: StoredTerm) -> str:
+    """What a term without deltas is called."""
+    if any(isinstance(x, LaidOut) for _, labels in term.factors for x in labels):
+        return "Toeplitz"
+    groups = [group for group, _ in connected(labels for _, labels in term.factors)]
+    both = sum(_joins(structure, [a for a in g if isinstance(a, int)]) for g in groups)
+    if both == 0:
+        return "rank"
+    if both > 1:
+        return "Kronecker product"
+    if any(_joins(structure, filter(is_axis, xs)) for _, xs in term.factors):
+        return "products of smaller arrays" if len(term.factors) > 1 else "dense"
+    return "rank"
+
+
+def _joins(structure: Structure, axes: Iterable[object]) -> bool:
+    """Whether some of the axes are those of rows, and others those of columns."""
+    sides = {isinstance(a, int) and a < structure.rows for a in axes}
+    return len(sides) == 2
+
+
+def _rank(term: StoredTerm) -> Dim:
+    """The number of outer products that a term is the sum of: of one sum at most."""
+    sizes = [
+        {x: dim for x, dim in zip(xs, node.dims, strict=True) if not is_axis(x)}
+        for node, xs in term.factors
+        if any(map(is_axis, xs))
+    ]
+    return prod(sizes[0].values(), start=ONE) if sizes else ONE
+
+
+def _counted(count: Dim, thing: str) -> str:
+    return f"{count} {thing}{'s' * (count != 1)}"
