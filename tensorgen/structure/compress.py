@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 
 from tensorgen.ir.dims import Dim
@@ -52,8 +53,8 @@ from tensorgen.passes.stored import (
 from tensorgen.passes.views import Factor
 from tensorgen.structure.groupings import groupings, held, place
 from tensorgen.structure.link_elements import (
-    has_zeros,
     linked_terms,
+    most_entries,
     ruled_terms,
 )
 from tensorgen.structure.mirror_terms import Permutation, mirror_terms
@@ -103,7 +104,8 @@ def compress(
         own = [row.keep(graph, node) for row in STRUCTURES if row.keep is not None]
         found += [Compressed(node.dims, tuple(terms)) for terms in own if terms]
     best = min([dense, *found], key=lambda form: held(form.arrays, cost))
-    return _by_rule(graph, best, derived or node, few, cost) or best
+    ruled = partial(_by_rule, graph, best, derived or node, few, cost)
+    return graph.effort.attempt(ruled, None) or best
 
 
 def _by_rule(
@@ -114,15 +116,20 @@ def _by_rule(
     cost: CostModel,
 ) -> Compressed | None:
     """The tensor as entries whose places follow by rule, where these are much fewer."""
-    if not any(has_zeros(array) for array in best.arrays):
+    arrays = [array for array in best.arrays if array.order > 1]
+    known: dict[Node, float] = {}
+    if not any(
+        GAIN_OF_A_RULE * most_entries(x, cost, known) <= cost.size(x.dims)
+        for x in arrays
+    ):
         return None
     limit = held(best.arrays, cost) / GAIN_OF_A_RULE
     whole = cost.size(best.dims) / GAIN_OF_A_RULE
     found = []
     for choice in ruled_terms(graph, node, forms):
         form = _compressed(graph, best.dims, choice, cost, ())
-        entries = sum(cost.size(term.free(best.dims).values()) for term in form.terms)
-        if entries <= whole and held(form.arrays, cost) <= limit:
+        count = sum(cost.size(term.free(best.dims).values()) for term in form.terms)
+        if count <= whole and held(form.arrays, cost) <= limit:
             found.append(form)
     return min(found, key=lambda form: held(form.arrays, cost), default=None)
 

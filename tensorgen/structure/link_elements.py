@@ -13,9 +13,11 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
+from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Affine, Call, Lookup, Node, Product, Sum
+from tensorgen.ir.nodes import Affine, Lookup, Node, Product, Sum
+from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import SPREAD_TERMS
 from tensorgen.passes.stored import Link, Tie
 from tensorgen.passes.views import Name
@@ -94,23 +96,41 @@ def _any_gives(
     return known[node]
 
 
-def has_zeros(node: Node) -> bool:
-    """Whether deltas leave most entries of a matrix, or a larger array, zero."""
-    match node:
-        case Product():
-            return node.order > 1 and (
-                any(
-                    kind == "eq" and min(form.labels, default=node.order) < node.order
-                    for kind, form in node.constraints
-                )
-                or any(has_zeros(ref.node) for ref in node.factors)
-            )
-        case Sum():
-            return all(has_zeros(term.node) for term in node.terms)
-        case Call(operator="reshape"):
-            return has_zeros(node.args[0])
-        case _:
-            return False
+def most_entries(node: Node, cost: CostModel, known: dict[Node, float]) -> float:
+    """How many entries of an array may differ from zero, at most, by its deltas."""
+    if node not in known:
+        match node:
+            case Product():
+                known[node] = _solutions(node, cost)
+                uses = list(node.factors)
+            case Sum():
+                known[node] = cost.size(node.dims)
+                uses = [term.ref for term in node.terms]
+            case _:
+                known[node] = cost.size(node.dims)
+                uses = []
+        # Along axes that an operand lacks it is repeated.
+        parts = [
+            most_entries(ref.node, cost, known)
+            * cost.size(d for k, d in enumerate(node.dims) if k not in ref.labels)
+            for ref in uses
+        ]
+        if parts:
+            bound = sum(parts) if isinstance(node, Sum) else min(parts)
+            known[node] = min(known[node], bound)
+    return known[node]
+
+
+def _solutions(node: Product, cost: CostModel) -> float:
+    """In how many places the deltas of a product hold."""
+    deltas = [c for c in node.constraints if c.kind == "eq"]
+    free = dict.fromkeys(range(node.order))
+    for _, form in eliminated(deltas, reversed(range(node.order))) if deltas else ():
+        axes = [x for x, c in form.terms if x in free and abs(c) == 1]
+        if axes:
+            del free[max(axes)]
+            free.update(dict.fromkeys(x for x in form.labels if x >= node.order))
+    return cost.size(node.sizes[x] for x in free)
 
 
 def _added(

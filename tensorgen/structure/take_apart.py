@@ -175,7 +175,9 @@ def _linked(
     links: dict[int, Link] = {}
     rest: list[Constraint] = []
     for constraint in waiting:
-        possible = _by_form(term, constraint) if by_rule else _by_entry(term, constraint)
+        possible = (
+            _by_form(term, constraint) if by_rule else _by_entry(term, constraint)
+        )
         link = next((x for x in possible if _may_stand(x, links, term.ties)), None)
         if link is not None:
             links[link.axis] = link
