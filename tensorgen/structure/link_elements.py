@@ -16,7 +16,7 @@ from itertools import combinations
 from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Affine, Lookup, Node, Product, Sum
+from tensorgen.ir.nodes import Affine, Atom, Lookup, Node, Product, Sum
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import SPREAD_TERMS
 from tensorgen.passes.stored import Link, Tie
@@ -124,13 +124,18 @@ def most_entries(node: Node, cost: CostModel, known: dict[Node, float]) -> float
 def _solutions(node: Product, cost: CostModel) -> float:
     """In how many places the deltas of a product hold."""
     deltas = [c for c in node.constraints if c.kind == "eq"]
-    free = dict.fromkeys(range(node.order))
+    given, asked = set[int](), dict[int, None]()
     for _, form in eliminated(deltas, reversed(range(node.order))) if deltas else ():
-        axes = [x for x, c in form.terms if x in free and abs(c) == 1]
+        axes = [x for x, c in form.terms if _is_axis_of(node, x) and abs(c) == 1]
         if axes:
-            del free[max(axes)]
-            free.update(dict.fromkeys(x for x in form.labels if x >= node.order))
-    return cost.size(node.sizes[x] for x in free)
+            given.add(max(axes))
+            asked.update((x, None) for x in form.labels if not _is_axis_of(node, x))
+    free = [x for x in range(node.order) if x not in given]
+    return cost.size(node.sizes[x] for x in [*free, *asked])
+
+
+def _is_axis_of(node: Product, atom: Atom) -> bool:
+    return isinstance(atom, int) and atom < node.order
 
 
 def _added(
