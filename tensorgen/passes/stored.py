@@ -6,12 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import NamedTuple
 
 from tensorgen.ir.constraints import eliminated
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Constraint, Lookup, Node, affine, delta
+from tensorgen.operators.reshape import reshape
 from tensorgen.passes.views import Factor, Name
 
 
@@ -177,10 +179,25 @@ class StoredTerm:
 
 @dataclass(frozen=True)
 class Compressed:
-    """A derivative tensor of dims `dims` as a sum of stored terms."""
+    """A derivative tensor of dims `dims` as a sum of stored terms.
+
+    It may be an array of fewer axes with some of these in `parts`, in C order.
+    """
 
     dims: tuple[Dim, ...]
     terms: tuple[StoredTerm, ...]
+    parts: tuple[tuple[Dim, ...], ...] = ()
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The dims of the array, whose axes are in parts."""
+        if not self.parts:
+            return self.dims
+        return tuple(prod(part, start=ONE) for part in self.parts)
+
+    def axes(self, first: int) -> int:
+        """How many axes the first of the array are."""
+        return sum(map(len, self.parts[:first])) if self.parts else first
 
     @property
     def arrays(self) -> tuple[Node, ...]:
@@ -201,7 +218,8 @@ class Compressed:
 
     def node(self, graph: Graph, stored: Mapping[Node, Node]) -> Node:
         """The whole tensor over other nodes in place of the stored arrays."""
-        return self.contracted(graph, stored, range(len(self.dims)), ())
+        node = self.contracted(graph, stored, range(len(self.dims)), ())
+        return reshape(graph, node, self.shape) if self.parts else node
 
     def contracted(
         self,

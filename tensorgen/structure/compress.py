@@ -58,6 +58,7 @@ from tensorgen.structure.link_elements import (
     ruled_terms,
 )
 from tensorgen.structure.mirror_terms import Permutation, mirror_terms
+from tensorgen.structure.part_axes import parted, parts
 from tensorgen.structure.table import STRUCTURES
 from tensorgen.structure.take_apart import Parts, spread, take_apart, terms_of
 
@@ -75,6 +76,26 @@ def compress(
     stays what it is. `derived` is the tensor as it was before it was flattened: a sum
     over elements is still one there.
     """
+    found = _compress(graph, node, cost, derived, symmetries)
+    # Where a symmetry exchanges axes, all of them would have to have the same parts.
+    axes = parts(derived or node) if node.order > 1 and not symmetries else None
+    if axes is None or not found.is_dense:
+        return found
+    apart = parted(graph, derived or node, axes)
+    finer = apart and _compress(graph, apart, cost, None, ())
+    if not finer or GAIN_OF_A_RULE * held(finer.arrays, cost) > cost.size(node.dims):
+        return found
+    return replace(finer, parts=axes)
+
+
+def _compress(
+    graph: Graph,
+    node: Node,
+    cost: CostModel,
+    derived: Node | None,
+    symmetries: Sequence[Permutation],
+) -> Compressed:
+    """What to store of a tensor whose axes are as they are."""
     axes = tuple(range(node.order))
     dense = Compressed(node.dims, (StoredTerm(Fraction(1), ((node, axes),), ()),))
     if is_zero(node) and axes:

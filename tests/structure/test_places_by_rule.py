@@ -137,3 +137,52 @@ def test_jacobians_of_moved_entries_hold_a_few_numbers_a_row(name: str) -> None:
     J = jacobian(name).f_jac(**given(name, n))
     assert J.nbytes <= 8 * (held * n + 2)
     assert len(J.coo()[0]) <= entries * n
+
+
+RESHAPED: dict[str, tuple[str, str, str, int]] = {
+    "raveled": ("x: [n, m]", "ravel(exp(x))", "x", 9_000),
+    "raveled and scaled": ("x: [n, m]", "2 * ravel(x)**2 + 1", "x", 9_000),
+    "reshaped": ("x: [n, m]", "reshape(exp(x), m * n, 1)", "x", 9_000),
+    "a raveled product": ("x: [n, m], y: [m, 2]", "ravel(x @ y)", "x", 180),
+    "Kronecker product": ("x: [n], y: [m]", "kron(x, y)", "x", 90),
+    "Kronecker product, the other": ("x: [n], y: [m]", "kron(x, y)", "y", 100),
+}
+"""Inputs, function, variable, and the numbers held for n = 100 and m = 90."""
+
+
+def reshaped(name: str, n: int, m: int) -> tuple[ModuleType, dict[str, Any], str]:
+    """The module of a reshaped function, arguments and the variable."""
+    inputs, expr, variable, _ = RESHAPED[name]
+    module = load(
+        f"tensorgen: 1\ninputs: {{{inputs}}}\nfunctions:\n  f:\n    expr: {expr}\n"
+        f"    wrt: {variable}\n    emit: [value, jacobian, dense_jacobian]\n"
+    )
+    rng = np.random.default_rng(n)
+    shapes = {"x": (n, m), "y": (m, 2)} if "[n, m]" in inputs else {"x": n, "y": m}
+    made = {key: rng.normal(size=shapes[key]) for key in shapes if f"{key}:" in inputs}
+    return module, made, variable
+
+
+@pytest.mark.parametrize("name", RESHAPED)
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 3), (4, 1)])
+def test_jacobians_of_reshaped_arrays_agree_with_dense_ones(
+    name: str, sizes: tuple[int, int]
+) -> None:
+    module, arguments, variable = reshaped(name, *sizes)
+    dense = module.f_jac_dense(**arguments)
+    x = arguments[variable]
+    rows = dense.shape[: dense.ndim - x.ndim]
+    J = module.f_jac(**arguments)
+    assert not [*check_object(J, dense.reshape(-1, x.size), rows, x.shape)]
+    moved = x + 1e-6 * np.cos(np.arange(x.size)).reshape(x.shape)
+    difference = module.f(**{**arguments, variable: moved}) - module.f(**arguments)
+    wanted = J @ (moved - x).ravel()
+    np.testing.assert_allclose(difference.ravel(), wanted, rtol=1e-4, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", RESHAPED)
+def test_jacobians_of_reshaped_arrays_hold_what_they_are_made_of(name: str) -> None:
+    module, arguments, _ = reshaped(name, 100, 90)
+    J = module.f_jac(**arguments)
+    assert J.nbytes == 8 * RESHAPED[name][-1]
+    assert len(J.coo()[0]) <= 18_000
