@@ -139,16 +139,15 @@ class _Term:
         """Write the statements that give rows, columns and values."""
         lines, free = self.body.statements, self.free
         value = self._values()
-        if not free:
-            lines.append(Let("values", array(Reshape((ONE,)), value)))
-            zero = array(Fill((ONE,), 0, "int"))
-            lines += [Let("rows", zero), Let("columns", zero)]
-            return
-        lines.append(Let("values", _flat(value, self.count, self.alone)))
+        if free:
+            flat = _flat(value, self.count, self.alone)
+        else:
+            flat = array(Reshape((ONE,)), value)
+        lines.append(Let("values", flat))
         names = [self.names[x] for x in free]
         if len(free) == 1:
             lines.append(Let(names[0], array(Range(ZERO, self.count))))
-        else:
+        elif free:
             lines.append(Unpack(tuple(names), array(Places(tuple(free.values())))))
         places = {x: variable(self.names[x], (self.count,), "int") for x in free}
         kept = self._given(places)
@@ -208,8 +207,7 @@ class _Term:
     def _formed(self, form: Affine, places: Mapping[Name, Array]) -> Array:
         """The value of a form of places and of entries of index arrays."""
         if not form.terms:
-            zeros = array(ZerosLike((self.count,)), places[next(iter(self.free))])
-            return _shifted(zeros, form.const)
+            return _shifted(self._zeros(places), form.const)
         found: list[Array] = []
         for atom, c in form.terms:
             value = (
@@ -231,10 +229,15 @@ class _Term:
         entry = array(at, index, *(places[x] for x in atom.labels))
         return array(AsPlaces((self.count,)), entry)
 
+    def _zeros(self, places: Mapping[Name, Array]) -> Array:
+        if not self.free:
+            return array(Fill((ONE,), 0, "int"))
+        return array(ZerosLike((self.count,)), places[next(iter(self.free))])
+
     def _raveled(self, places: Mapping[Name, Array], axes: Sequence[int]) -> Array:
         """The position in C order: `(i * n + j) * m + k`."""
         if not axes:
-            return array(ZerosLike((self.count,)), places[next(iter(self.free))])
+            return self._zeros(places)
         found = places[axes[0]]
         for axis in axes[1:]:
             size = array(Size(self.dims[axis]))

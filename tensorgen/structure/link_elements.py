@@ -20,7 +20,7 @@ from tensorgen.ir.nodes import Affine, Atom, Lookup, Node, Product, Sum
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import SPREAD_TERMS
 from tensorgen.passes.stored import Link, Tie
-from tensorgen.passes.views import Name
+from tensorgen.passes.views import Name, is_sparse
 from tensorgen.structure.take_apart import (
     Parts,
     distributed,
@@ -151,7 +151,7 @@ def _added(
         if factor not in known:
             known[factor] = None
             given = _gives_place if by_rule else _gives_entry
-            opens = _any_gives(factor, given, {})
+            opens = _any_gives(factor, given, {}) or (by_rule and is_sparse(factor))
             parts = _added(graph, factor, by_rule, known) if opens else None
             found = [_node(graph, part, factor.dims) for part in parts or ()]
             known[factor] = found if found != [factor] else None

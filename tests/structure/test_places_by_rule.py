@@ -75,6 +75,16 @@ def test_strided_access_holds_a_few_numbers_a_block(name: str) -> None:
     assert abs(rest).max() < 1e-9 * abs(module.f_grad(x)).max()
 
 
+@pytest.mark.parametrize("beside", ["(x[1:] - x[:-1])**4", "cosh(x)"])
+def test_bands_and_blocks_lie_beside_each_other(beside: str) -> None:
+    module = hessian(2, f"sum(exp(x[::2]*x[1::2])) + sum({beside})")
+    x = np.random.default_rng(0).normal(size=20_000)
+    H = module.f_hess(x)
+    assert H.nbytes <= 8 * 8 * len(x)
+    found = H.solve(x, shift=1e4)
+    assert abs(H @ found + 1e4 * found - x).max() < 1e-9
+
+
 JACOBIANS: dict[str, tuple[str, str, int, int]] = {
     "strides": ("x: [2*n]", "exp(x[1::2])", 1, 1),
     "reversed": ("x: [n]", "flip(exp(x))", 1, 1),
