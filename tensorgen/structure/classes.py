@@ -90,8 +90,8 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
         structure.text("H" if hessian else "J"),
         structure.fields,
         structure.sizes,
-        structure.tensor.dims[: structure.rows],
-        (structure.tensor.dims[structure.rows :],),
+        structure.tensor.shape[: structure.outer_rows],
+        (structure.tensor.shape[structure.outer_rows :],),
         tuple(methods),
         None if way is None else way[0].ease,
         () if way is None else templates(*way),
@@ -117,8 +117,8 @@ def _apply(
     if product is not None:
         body = Body(structure).returning(product(structure))
         return Method(name, parameters, "Array", doc, body)
-    dims = [structure.tensor.dims[a] for a in contracted]
-    operand = structure.graph.input(OPERAND, [*dims, Dim.symbol(structure.width)])
+    dims = structure.whole_dims([*contracted, "width"])
+    operand = structure.graph.input(OPERAND, dims)
     by = [(operand, (*contracted, "width"))]
     return structure.method(name, doc, (*out, "width"), by, parameters=parameters)
 

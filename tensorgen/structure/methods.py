@@ -17,10 +17,12 @@ from tensorgen.arrays.objects import Attribute, Extent, Pack
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.statements import Let, Return, Statement, Unpack, operands, reads
 from tensorgen.ir.constraints import index_bound
+from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Size, topological
 from tensorgen.lower import lower
 from tensorgen.operators.printer import equation
+from tensorgen.operators.reshape import reshape
 from tensorgen.operators.symmetry import is_symmetric
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
@@ -69,7 +71,7 @@ class Structure:
         """Name the arrays, and make them inputs of the methods."""
         self.graph = graph
         self.tensor = tensor
-        self.rows = rows
+        self.outer_rows, self.rows = rows, tensor.axes(rows)
         self.hints = hints
         self.slow_at = slow_at
         self.axes = len(tensor.dims)
@@ -78,14 +80,16 @@ class Structure:
             symbols |= {s for dim in node.dims for s in dim.symbols}
         for term in tensor.terms:
             offsets = [tie.offset for tie in term.ties]
-            offsets += [link.offset for link in term.links]
+            offsets += [link.form.const for link in term.links]
+            offsets += [dim for link in term.links for dim in link.dims]
             symbols |= {s for offset in offsets for s in offset.symbols}
             for node in topological(term.scale):
                 sizes = [node.value] if isinstance(node, Size) else node.dims
                 symbols |= {s for dim in sizes for s in dim.symbols}
         self.sizes = tuple(sorted(symbols))
         links = (link for term in tensor.terms for link in term.links)
-        self.indices = tuple(dict.fromkeys(link.index for link in links))
+        indices = (node for link in links for node in link.indices)
+        self.indices = tuple(dict.fromkeys(indices))
         self.width = "width"
         while self.width in symbols:
             self.width += "_"
@@ -180,11 +184,44 @@ class Structure:
         parameters: str = "self",
     ) -> Method:
         """A method that returns the tensor contracted with `others`."""
-        node = self.tensor.contracted(self.graph, self.stored, out, others, rename)
+        inside = [(self._parted(node, xs), xs) for node, xs in others]
+        node = self.tensor.contracted(self.graph, self.stored, out, inside, rename)
+        node = self._whole(node, out)
         names = [n.name for n, _ in others if isinstance(n, Input)]
         body = Body(self, [*names, self.width])
         value = body.value(node, "result", fresh=True)
         return Method(name, parameters, "Array", doc, body.returning(value))
+
+    def whole_dims(self, labels: Sequence[Name]) -> list[Dim]:
+        """The dims of an array along axes of the tensor, parts of one axis as one."""
+        tensor, dims = self.tensor, list[Dim]()
+        numbers = [k for k, part in enumerate(tensor.parts) for _ in part]
+        before = None
+        for x in labels:
+            if not isinstance(x, int):
+                dims.append(Dim.symbol(self.width))
+            elif not tensor.parts:
+                dims.append(tensor.dims[x])
+            elif numbers[x] != before:
+                before = numbers[x]
+                dims.append(tensor.shape[before])
+        return dims
+
+    def _whole(self, node: Node, labels: Sequence[Name]) -> Node:
+        """An array along axes of the tensor, with these as callers see them."""
+        if not self.tensor.parts:
+            return node
+        return reshape(self.graph, node, self.whole_dims(labels))
+
+    def _parted(self, node: Node, labels: Sequence[Name]) -> Node:
+        """An array with axes as callers see them, along axes of the tensor."""
+        if not self.tensor.parts:
+            return node
+        dims = self.tensor.dims
+        last = node.dims[-1]
+        return reshape(
+            self.graph, node, [dims[x] if isinstance(x, int) else last for x in labels]
+        )
 
     def factors(self, term: StoredTerm) -> list[Factor]:
         """The factors of a term over the inputs of the methods."""
@@ -196,8 +233,13 @@ class Structure:
         names: dict[Node, str] = dict(
             zip(self.stored.values(), self.fields, strict=True)
         )
-        whole = self.tensor.node(self.graph, self.stored)
-        return equation(symbol, whole, names)
+        axes = range(self.axes)
+        whole = self.tensor.contracted(self.graph, self.stored, axes, ())
+        found = equation(symbol, whole, names)
+        if not self.tensor.parts:
+            return found
+        sides = tuple_text(self.tensor.dims), tuple_text(self.tensor.shape)
+        return f"{found}, of shape {sides[0]}, reshaped to {sides[1]}"
 
 
 class Body:
