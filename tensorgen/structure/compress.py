@@ -123,12 +123,13 @@ def _compressed(
 ) -> Compressed:
     """The terms grouped and added up; of each the ways to take it apart are given."""
     patterns = [_pattern(ways[0]) for ways in views]
+    counts = Counter(patterns)
     choices = [
         [
             grouping
             for way in ways
             for grouping in groupings(
-                graph, way, cost, whole=patterns.count(pattern) > TERMS_OF_A_PATTERN
+                graph, way, cost, whole=counts[pattern] > TERMS_OF_A_PATTERN
             )
         ]
         for ways, pattern in zip(views, patterns, strict=True)

@@ -41,7 +41,7 @@ def check(made: Any, **given: Array) -> Any:
     names = inspect.signature(made.f_hess).parameters
     own = {name: given[name] for name in names}
     found = made.f_hess(**own)
-    first = next(iter(names)) if "x" not in names else "x"
+    first = next(name for name in ("x", "rot") if name in names)
     x, step = np.asarray(own[first]), 1e-6
     columns = []
     for k in range(x.size):
@@ -178,3 +178,71 @@ def test_terms_that_cancel_are_no_terms() -> None:
     nothing = compress(graph, graph.sum("ij", terms[:2]), CostModel({"n": 1000}))
     assert nothing.vanishes
     assert nothing.terms[0].coefficient == Fraction(0)
+
+
+BROYDEN = [
+    "sum((x[i+5]*(2 + 5*x[i+5]**2) + 1 - z[i] - z[i+1] - z[i+2] - z[i+3] - z[i+4]"
+    " - z[i+6])**2, i)",
+    "sum((x[5:n-1]*(2 + 5*x[5:n-1]**2) + 1 - z[0:n-6] - z[1:n-5] - z[2:n-4]"
+    " - z[3:n-3] - z[4:n-2] - z[6:n])**2)",
+    "sum((x*(2 + 5*x**2) + 1 - p[0:n] - p[1:n+1] - p[2:n+2] - p[3:n+3] - p[4:n+4]"
+    " - p[6:n+6])**2)",
+]
+
+
+@pytest.mark.parametrize("expr", BROYDEN)
+def test_a_stencil_of_many_terms_is_a_band(expr: str) -> None:
+    where = "z = x*(1 + x)\np = concatenate([zeros(5), z, zeros(1)])"
+    made = module(expr, "x: [n]", "n: 4000", where)
+    rng = np.random.default_rng(3)
+    check(made, x=rng.normal(size=11) / 2)
+    n = 4000
+    assert hessian(made, x=rng.normal(size=n)).nbytes == 8 * 7 * n
+
+
+TRAPEZOIDS = {
+    "sum(d**2)": "F = stack([x[:, 1], -g*sin(x[:, 0])], axis=1)\n"
+    "d = x[1:] - x[:-1] - h/2*(F[1:] + F[:-1])",
+    "sum(a**2) + sum(b**2)": "a = x[1:, 0] - x[:-1, 0] - h/2*(x[1:, 1] + x[:-1, 1])\n"
+    "b = x[1:, 1] - x[:-1, 1] + h/2*g*(sin(x[1:, 0]) + sin(x[:-1, 0]))",
+}
+
+
+@pytest.mark.parametrize("expr", TRAPEZOIDS)
+def test_stacked_states_are_blocks_of_neighbours(expr: str) -> None:
+    made = module(expr, "x: [n, 2], g: [], h: []", "n: 1000", TRAPEZOIDS[expr])
+    rng = np.random.default_rng(4)
+    check(made, x=rng.normal(size=(5, 2)), g=9.81, h=0.1)
+    n = 1000
+    found = hessian(made, x=rng.normal(size=(n, 2)), g=9.81, h=0.1)
+    # Two bands of blocks of 2 x 2, and a diagonal.
+    assert found.nbytes <= 8 * (9 * n + 1)
+
+
+CAMERAS = {
+    "of a camera": ("t[c[q]]", "t[a] = norm(rot[a, :])"),
+    "of an observation": ("norm(rot[c[q], :])", ""),
+}
+
+
+@pytest.mark.parametrize("angle", CAMERAS)
+def test_what_is_computed_for_each_camera_ties_none(angle: str) -> None:
+    term, where = CAMERAS[angle]
+    made = module(
+        f"sum((cos({term})*P[q] + sin({term})*sum(rot[c[q], k], k) - y[q])**2, q)",
+        "rot: [m, 3], P: [o], y: [o], c: {shape: [o], index: m}",
+        "m: 50, o: 20000",
+        where,
+        "rot",
+    )
+    rng = np.random.default_rng(5)
+
+    def given(m: int, o: int) -> dict[str, Array]:
+        shapes = {"rot": (m, 3), "P": (o,), "y": (o,)}
+        arrays = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+        return {**arrays, "c": rng.integers(0, m, o)}
+
+    check(made, **given(3, 9))
+    m = 50
+    # At most the blocks, and what they are made of.
+    assert hessian(made, **given(m, 2000)).nbytes <= 8 * (9 + 9 + 8) * m
