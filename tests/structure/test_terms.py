@@ -152,12 +152,43 @@ def test_low_rank_is_solved_with_whatever_stands_in_it(
     b, matrix = np.cos(np.arange(n)), np.asarray(found).copy()
     wanted = np.linalg.solve(matrix, b)
     factors = found.factorize()
+    assert type(factors).__name__ in ("_LowRankFactorization", "_CoreFactorization")
     with monkeypatch.context() as without:
         without.setattr(type(found), "dense", None)
         solved = factors.solve(b)
     np.testing.assert_allclose(solved, wanted, atol=1e-10 * abs(wanted).max())
     assert abs(factors.logdet - np.linalg.slogdet(matrix)[1]) < 1e-9
     assert factors.is_posdef == bool((np.linalg.eigvalsh(matrix) > 0).all())
+
+
+POSES = [
+    "sum(atan2(sin(x[t] - x[s] - z), cos(x[t] - x[s] - z))**2)",
+    "sum(w*atan2(sin(x[t] - x[s] - z), cos(x[t] - x[s] - z))**2)",
+    "sum(w[e]*(1 - cos(x[t[e]] - x[s[e]] - z[e])), e)",
+]
+
+
+@pytest.mark.parametrize("expr", POSES)
+def test_poses_hold_a_number_an_edge(expr: str) -> None:
+    inputs = "x: [n], z: [m], w: [m]"
+    inputs += "".join(f", {k}: {{shape: [m], index: n}}" for k in "st")
+    made = module(expr, inputs, "n: 8000, m: 8000")
+    rng = np.random.default_rng(6)
+
+    def given(n: int, m: int) -> dict[str, Array]:
+        ends = {k: rng.integers(0, n, m) for k in "st"}
+        return {
+            "x": rng.normal(size=n),
+            "z": rng.normal(size=m) / 3,
+            "w": rng.uniform(1, 2, m),
+            **ends,
+        }
+
+    check(made, **given(5, 9))
+    n = m = 8000
+    found = hessian(made, **given(n, m))
+    assert found.nbytes <= 8 * 3 * m
+    assert len(found.coo()[2]) <= 4 * m + 2 * n
 
 
 def test_terms_that_cancel_are_no_terms() -> None:
