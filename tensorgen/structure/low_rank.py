@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.objects import Join, Later, Made, Pack, Reshape
@@ -61,7 +61,7 @@ def _low_rank(structure: Structure, cores: bool) -> Solver | None:
     tied = shared_ties(structure, base)
     if not thin or not (tied or all(ties_rows(structure, term) for term in base)):
         return None
-    halves = _halves(structure, thin)
+    halves = _halves(structure, thin, even=not base or len(tied) == structure.rows)
     if halves is None or any(half.core for half in halves) != cores:
         return None
     body = Body(structure, LOCAL)
@@ -104,11 +104,14 @@ def _base(
     return "sparse", sparse_factorization(*entries(body, terms, axes, columns))
 
 
-def _halves(structure: Structure, terms: Sequence[StoredTerm]) -> list[Half] | None:
+def _halves(
+    structure: Structure, terms: Sequence[StoredTerm], even: bool
+) -> list[Half] | None:
     """Terms of which the rows are multiplied by what the columns are.
 
-    Or terms that are so together, two that are transposes of one another. None where
-    there are others.
+    Or terms that are so together: two that are transposes of one another, or, where the
+    terms are known to be `even`, symmetric as a whole, the mean of what is left and its
+    transpose. None where there are others.
     """
     found: list[Half] = []
     waiting = list(terms)
@@ -123,9 +126,12 @@ def _halves(structure: Structure, terms: Sequence[StoredTerm]) -> list[Half] | N
             continue
         turned = _whole(structure, term, turned=True)
         other = next((x for x in waiting if _whole(structure, x) is turned), None)
-        if other is None:
+        if other is not None:
+            waiting.remove(other)
+        elif even:
+            term = replace(term, coefficient=term.coefficient / 2)
+        else:
             return None
-        waiting.remove(other)
         found += _crossed(structure, term, *parts)
     return found
 

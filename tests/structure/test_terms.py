@@ -88,6 +88,7 @@ PAIRS = {
     "r2[i,j]**-6 - r2[i,j]**-3": 6,
     "1/r2[i,j] + log(r2[i,j])": 6,
     "(1 - exp(-(sqrt(r2[i,j]) - 1)))**2": 6,
+    "c[i,j]*(1 - exp(1 - sqrt(r2[i,j])))**2 + q[i]*q[j]/sqrt(r2[i,j])": 6,
 }
 
 
@@ -97,16 +98,21 @@ def test_pairs_hold_blocks_whatever_the_terms_of_their_potential(
 ) -> None:
     made = module(
         f"sum({potential}, i, j, i < j)",
-        "x: [n, 3]",
+        "x: [n, 3], q: [n], c: [n, n]",
         "n: 300",
         "r2[i, j] = sum((x[i, k] - x[j, k])**2, k)",
     )
     rng = np.random.default_rng(1)
-    check(made, x=rng.normal(size=(5, 3)))
+
+    def given(n: int) -> dict[str, Array]:
+        shapes = {"x": (n, 3), "q": (n,), "c": (n, n)}
+        return {name: rng.normal(size=shape) for name, shape in shapes.items()}
+
+    check(made, **given(5))
     n = 60
     # Blocks of 3 x 3 for all pairs would be nine numbers a pair.
     held = PAIRS[potential] * n**2 + (9 + 1) * n
-    assert hessian(made, x=rng.normal(size=(n, 3))).nbytes <= 8 * held
+    assert hessian(made, **given(n)).nbytes <= 8 * held
     assert "(n, n, n" not in inspect.getsource(made.f_hess)
 
 
@@ -116,6 +122,7 @@ RANKS = {
     "x @ (diag(d) + F @ F.T + alpha) @ x/2": lambda n, r: n + n * r + 1,
     "x @ (alpha*eye(n) + F @ O @ F.T + diag(d)) @ x/2": lambda n, r: n + n * r + r**2,
     "x @ (diag(d) + F @ A @ F.T) @ x/2": lambda n, r: n + 2 * n * r,
+    "sum(d*cosh(x)) + sum(x)**2*norm(F.T @ x)**2": (lambda n, r: 2 * (n + n * r) + n),
     "sum((n - sum(cos(x)) + (i+1)*(1 - cos(x[i])) - sin(x[i]))**2, i)": (
         lambda n, r: 4 * n
     ),
