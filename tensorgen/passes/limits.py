@@ -73,7 +73,7 @@ is made of twelve neighbours has 144."""
 TERMS_SPREAD_IN_ALL = 512
 """A sum of more terms is not looked at term by term."""
 
-TERMS_THAT_SHARE = 8
+TERMS_THAT_SHARE = 16
 """For more terms of a structure nobody looks for arrays that they could share."""
 
 TERMS_OF_A_PATTERN = 6

@@ -129,7 +129,7 @@ def _compressed(
             grouping
             for way in ways
             for grouping in groupings(
-                graph, way, cost, whole=counts[pattern] > TERMS_OF_A_PATTERN
+                graph, way, cost, whole=counts[pattern] > _most(pattern)
             )
         ]
         for ways, pattern in zip(views, patterns, strict=True)
@@ -141,6 +141,11 @@ def _compressed(
 
 
 Pattern = tuple[frozenset[Tie], frozenset[Link]]
+
+
+def _most(pattern: Pattern) -> int:
+    """How many terms of a pattern are looked at apart: along deltas they are small."""
+    return TERMS_OF_A_PATTERN if any(pattern) else TERMS_THAT_SHARE
 
 
 def _pattern(term: Parts | StoredTerm) -> Pattern:

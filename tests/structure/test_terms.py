@@ -88,7 +88,7 @@ PAIRS = {
     "r2[i,j]**-6 - r2[i,j]**-3": 6,
     "1/r2[i,j] + log(r2[i,j])": 6,
     "(1 - exp(-(sqrt(r2[i,j]) - 1)))**2": 6,
-    "c[i,j]*(1 - exp(1 - sqrt(r2[i,j])))**2 + q[i]*q[j]/sqrt(r2[i,j])": 6,
+    "c[i,j]*(1 - exp(-a*(sqrt(r2[i,j]) - 1)))**2 + q[i]*q[j]/sqrt(r2[i,j])": 6,
 }
 
 
@@ -98,14 +98,14 @@ def test_pairs_hold_blocks_whatever_the_terms_of_their_potential(
 ) -> None:
     made = module(
         f"sum({potential}, i, j, i < j)",
-        "x: [n, 3], q: [n], c: [n, n]",
+        "x: [n, 3], q: [n], c: [n, n], a: []",
         "n: 300",
         "r2[i, j] = sum((x[i, k] - x[j, k])**2, k)",
     )
     rng = np.random.default_rng(1)
 
     def given(n: int) -> dict[str, Array]:
-        shapes = {"x": (n, 3), "q": (n,), "c": (n, n)}
+        shapes = {"x": (n, 3), "q": (n,), "c": (n, n), "a": ()}
         return {name: rng.normal(size=shape) for name, shape in shapes.items()}
 
     check(made, **given(5))
