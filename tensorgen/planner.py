@@ -169,7 +169,15 @@ class Planner:
     def context(self) -> Context:
         """Return what the passes may ask, with nothing remembered of other plans."""
         free = self.mode == "cross-country"
-        return Context(self.graph, CostModel(self.hints), cross_country=free)
+        cost = CostModel(self.hints, self._given)
+        return Context(self.graph, cost, cross_country=free)
+
+    @property
+    def _given(self) -> frozenset[str]:
+        """The dims that are the length of an axis of an argument."""
+        dims = (dim for given in self.function.arguments for dim in given.shape)
+        alone = (dim for dim in dims if dim.degree == 1)
+        return frozenset(x for d in alone for x in d.symbols if d == Dim.symbol(x))
 
     def _plan(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
         ways, names = self.ways(kind, order)
@@ -230,7 +238,7 @@ class Planner:
         run = partial(alternatives, context, flat, chosen.tensors, self.hints, shapes)
         none: list[Alternative] = []
         for form in self.graph.effort.attempt(run, none):
-            assumed = replace(self.context(), cost=CostModel(form.hints))
+            assumed = replace(self.context(), cost=CostModel(form.hints, self._given))
             kept = replace(flat, tensors=form.tensors)
             plan = self._beside((), kept, assumed)
             found.append(OtherPlan(plan, form.less, form.than, form.hints))

@@ -63,10 +63,12 @@ class CostModel:
     """Costs for dim sizes: the hints, and `UNHINTED` for the rest.
 
     `ordered` remembers what `order_contractions` has made of nodes for these sizes,
-    `trees` the best tree of each network of labels and their numbers.
+    `trees` the best tree of each network of labels and their numbers. The dims `given`
+    follow from the arguments: arrays of others cannot be made.
     """
 
     hints: Mapping[str, int]
+    given: frozenset[str] = frozenset()
     ordered: dict[Node, Node] = field(default_factory=dict, compare=False, repr=False)
     trees: dict[Network, Plan] = field(default_factory=dict, compare=False, repr=False)
     _values: dict[Dim, int] = field(default_factory=dict, compare=False, repr=False)
@@ -84,6 +86,10 @@ class CostModel:
             except OverflowError:  # more than anybody could compute
                 self._sizes[own] = inf
         return self._sizes[own]
+
+    def knows(self, dim: Dim) -> bool:
+        """Whether arguments give a size."""
+        return self.given.issuperset(dim.symbols)
 
     def value(self, dim: Dim) -> int:
         """The number that a dim stands for."""

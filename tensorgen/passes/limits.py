@@ -69,13 +69,14 @@ DISTRIBUTED_TERMS = 64
 DISTRIBUTED_TERMS_IN_ALL = 2000
 """Over a whole graph; after so many nothing is distributed any more."""
 
-SPREAD_TERMS = 64
-"""Into which a term of a structure may be spread, before those alike are added up."""
+SPREAD_TERMS = 256
+"""Into which a term of a structure may be spread, before those alike are added up: what
+is made of twelve neighbours has 144."""
 
-TERMS_SPREAD_IN_ALL = 128
+TERMS_SPREAD_IN_ALL = 512
 """A sum of more terms is not looked at term by term."""
 
-TERMS_THAT_SHARE = 8
+TERMS_THAT_SHARE = 16
 """For more terms of a structure nobody looks for arrays that they could share."""
 
 TERMS_OF_A_PATTERN = 6

@@ -20,6 +20,7 @@ from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref
 from tensorgen.passes.cost import CostModel, merge
+from tensorgen.passes.gather_by_key import gather_by_key
 from tensorgen.passes.networks import Network, Plan, Tree, members, set_of
 from tensorgen.passes.pairs import pair
 from tensorgen.passes.rebuild import rebuild
@@ -38,7 +39,13 @@ def order_contractions(
 
 
 def _ordered(graph: Graph, node: Node, cost: CostModel) -> Node:
-    if not isinstance(node, Product) or len(node.factors) < 2:
+    if not isinstance(node, Product):
+        return node
+    keyed = gather_by_key(graph, node, cost)
+    if keyed is not None:
+        sums, reading = keyed
+        return _ordered(graph, reading(_ordered(graph, sums, cost)), cost)
+    if len(node.factors) < 2:
         return node
     if len(node.factors) == 2 and not _needs_presum(node):
         return node

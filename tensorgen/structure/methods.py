@@ -139,7 +139,8 @@ class Structure:
     ) -> Code:
         """Lower a node over the stored arrays; one of these alone, unless `fresh`."""
         # Right-hand sides are few, whatever other dims without hints are.
-        cost = CostModel({**self.hints, self.width: 1})
+        given = frozenset({*self.sizes, self.width})
+        cost = CostModel({**self.hints, self.width: 1}, given)
         plan = optimise(Context(self.graph, cost), [[node]])
         return lower(
             self.graph,
