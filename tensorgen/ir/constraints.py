@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import Literal
+from typing import Any, Literal
 
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.effort import Effort
@@ -39,7 +39,7 @@ class Ranges:
     facts: Sequence[Dim] = ()
 
     @classmethod
-    def of(cls, sizes: Mapping[Label, Dim], facts: Sequence[Dim] = ()) -> Ranges:
+    def of(cls, sizes: Mapping[Any, Dim], facts: Sequence[Dim] = ()) -> Ranges:
         """Return the ranges of labels that all start at 0."""
         return cls({label: (ZERO, dim) for label, dim in sizes.items()}, facts)
 

@@ -19,6 +19,9 @@ CALLS_OF_A_PROBLEM = 20
 GAIN_OF_A_FORM = 4
 """How much less another form must hold at some sizes to be emitted as well."""
 
+GAIN_OF_A_RULE = 8
+"""How much less entries at places by rule must hold than arrays with zeros."""
+
 FORMS = 8
 """Of a derivative, for sizes to choose from: independent choices multiply."""
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Lookup, Node, delta
+from tensorgen.ir.nodes import Affine, Constraint, Lookup, Node, affine, delta
 from tensorgen.passes.views import Factor, Name
 
 
@@ -81,15 +81,37 @@ def rooted(ties: Iterable[Tie]) -> tuple[tuple[Tie, ...], list[Dim]]:
 
 @dataclass(frozen=True)
 class Link:
-    """The delta `axis == index[labels] + offset`, whose index array is kept.
+    """The delta `axis == form`: a place that follows from labels and index arrays.
 
-    A label is an axis that neither a tie nor a link gives, or an `Element`.
+    A label is an axis that neither a tie nor a link gives, or an `Element`; `dims` are
+    the sizes of the form's labels. The index arrays are kept.
     """
 
     axis: int
-    index: Node
-    labels: tuple[Name, ...]
-    offset: Dim
+    form: Affine
+    dims: tuple[Dim, ...]
+
+    @property
+    def labels(self) -> tuple[Name, ...]:
+        """The labels that give the axis."""
+        return self.form.labels
+
+    @property
+    def indices(self) -> tuple[Node, ...]:
+        """The index arrays that give the axis."""
+        atoms = (atom for atom, _ in self.form.terms)
+        return tuple(atom.node for atom in atoms if isinstance(atom, Lookup))
+
+    @property
+    def sizes(self) -> dict[Name, Dim]:
+        """The sizes of the labels."""
+        return dict(zip(self.labels, self.dims, strict=True))
+
+    def renamed(self, names: Mapping[Name, Name]) -> Link:
+        """The link over labels, its axis among them, of other names."""
+        axis = names.get(self.axis, self.axis)
+        assert isinstance(axis, int)
+        return Link(axis, self.form.renamed(lambda x: names.get(x, x)), self.dims)
 
     def constraint(
         self,
@@ -97,9 +119,22 @@ class Link:
         names: Mapping[Name, Name] | None = None,
     ) -> Constraint:
         """The delta of a product, over other nodes and labels of other names."""
-        index = stored[self.index] if stored else self.index
-        own = delta({self.axis: 1, Lookup(index, self.labels): -1}, -self.offset)
+        form = over(self.form, stored) if stored else self.form
+        own = Constraint("eq", affine([(self.axis, 1)]) - form)
         return own.renamed(lambda x: names.get(x, x)) if names else own
+
+
+def over(form: Affine, stored: Mapping[Node, Node]) -> Affine:
+    """A form over other nodes in place of the index arrays."""
+    terms = (
+        (
+            (Lookup(stored[atom.node], atom.labels), c)
+            if isinstance(atom, Lookup)
+            else (atom, c)
+        )
+        for atom, c in form.terms
+    )
+    return affine(terms, form.const)
 
 
 @dataclass(frozen=True)
@@ -118,14 +153,20 @@ class StoredTerm:
 
     @property
     def elements(self) -> dict[Name, Dim]:
-        """The summed labels of the index arrays, in order, and their sizes."""
-        pairs = ((link.labels, link.index.dims) for link in self.links)
-        return {
-            x: dim
-            for labels, dims in pairs
-            for x, dim in zip(labels, dims, strict=True)
-            if not is_axis(x)
+        """The summed labels of the links, in order, and their sizes."""
+        pairs = (pair for link in self.links for pair in link.sizes.items())
+        return {x: dim for x, dim in pairs if not is_axis(x)}
+
+    def free(self, dims: Sequence[Dim]) -> dict[Name, Dim]:
+        """The labels that number the entries in a tensor of dims `dims`, and their
+        sizes, in the order that arrays have: entries of an element side by side."""
+        given = {tie.second for tie in self.ties} | {link.axis for link in self.links}
+        sizes: dict[Name, Dim] = {
+            axis: dim for axis, dim in enumerate(dims) if axis not in given
         }
+        asked = {x for link in self.links for x in link.labels}
+        first = {x: dim for x, dim in sizes.items() if x in asked}
+        return {**first, **self.elements, **sizes}
 
     @property
     def summed(self) -> tuple[Name, ...]:
@@ -191,19 +232,29 @@ class Compressed:
                 tie.constraint.renamed(lambda x: names.get(x, x)) for tie in term.ties
             ]
             constraints += [link.constraint(stored, names) for link in term.links]
+            if _exclude(constraints):
+                continue
             node = graph.product(
                 out,
                 [*factors, *others],
                 coefficient=term.coefficient,
                 constraints=constraints,
-                sizes=sizes,
+                sizes={**sizes, **term.elements},
             )
             terms.append((1, node, out))
         return graph.sum(out, terms, {x: sizes[x] for x in out})
 
 
+def _exclude(constraints: Sequence[Constraint]) -> bool:
+    """Whether deltas never hold together: `i == 2*p` and `i == 2*p + 1`."""
+    atoms = dict.fromkeys(x for c in constraints for x, _ in c.form.terms)
+    forms = (form for _, form in eliminated(constraints, atoms))
+    return any(form.const.constant for form in forms if not form.terms)
+
+
 def kept(terms: Sequence[StoredTerm]) -> tuple[Node, ...]:
     """The arrays that terms keep, each once; index arrays after the others."""
     factors = {node: None for term in terms for node, _ in term.factors}
-    indices = {link.index: None for term in terms for link in term.links}
+    links = (link for term in terms for link in term.links)
+    indices = {node: None for link in links for node in link.indices}
     return tuple(factors | indices)

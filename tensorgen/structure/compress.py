@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 
 from tensorgen.ir.dims import Dim
@@ -34,6 +35,7 @@ from tensorgen.ir.nodes import (
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import factor_sum
 from tensorgen.passes.limits import (
+    GAIN_OF_A_RULE,
     SPREAD_FACTORS,
     TERMS_OF_A_PATTERN,
     TERMS_SPREAD_IN_ALL,
@@ -50,7 +52,11 @@ from tensorgen.passes.stored import (
 )
 from tensorgen.passes.views import Factor
 from tensorgen.structure.groupings import groupings, held, place
-from tensorgen.structure.link_elements import linked_terms
+from tensorgen.structure.link_elements import (
+    linked_terms,
+    most_entries,
+    ruled_terms,
+)
 from tensorgen.structure.mirror_terms import Permutation, mirror_terms
 from tensorgen.structure.table import STRUCTURES
 from tensorgen.structure.take_apart import Parts, spread, take_apart, terms_of
@@ -97,7 +103,35 @@ def compress(
     if (1, 0) in symmetries:
         own = [row.keep(graph, node) for row in STRUCTURES if row.keep is not None]
         found += [Compressed(node.dims, tuple(terms)) for terms in own if terms]
-    return min([dense, *found], key=lambda form: held(form.arrays, cost))
+    best = min([dense, *found], key=lambda form: held(form.arrays, cost))
+    ruled = partial(_by_rule, graph, best, derived or node, few, cost)
+    return graph.effort.attempt(ruled, None) or best
+
+
+def _by_rule(
+    graph: Graph,
+    best: Compressed,
+    node: Node,
+    forms: Sequence[Sequence[Node]],
+    cost: CostModel,
+) -> Compressed | None:
+    """The tensor as entries whose places follow by rule, where these are much fewer."""
+    arrays = [array for array in best.arrays if array.order > 1]
+    known: dict[Node, float] = {}
+    if not any(
+        GAIN_OF_A_RULE * most_entries(x, cost, known) <= cost.size(x.dims)
+        for x in arrays
+    ):
+        return None
+    limit = held(best.arrays, cost) / GAIN_OF_A_RULE
+    whole = cost.size(best.dims) / GAIN_OF_A_RULE
+    found = []
+    for choice in ruled_terms(graph, node, forms):
+        form = _compressed(graph, best.dims, choice, cost, ())
+        count = sum(cost.size(term.free(best.dims).values()) for term in form.terms)
+        if count <= whole and held(form.arrays, cost) <= limit:
+            found.append(form)
+    return min(found, key=lambda form: held(form.arrays, cost), default=None)
 
 
 def _all_spread(graph: Graph, terms: Sequence[Node], large: bool) -> list[Node] | None:

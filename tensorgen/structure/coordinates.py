@@ -34,10 +34,10 @@ from tensorgen.arrays.places import (
     Entries,
 )
 from tensorgen.arrays.statements import Append, Let, Statement, Unpack, When
-from tensorgen.ir.constraints import index_bound
+from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ONE, ZERO, Dim
-from tensorgen.ir.nodes import Constraint
-from tensorgen.passes.stored import Link, StoredTerm
+from tensorgen.ir.nodes import Affine, Constraint, Lookup
+from tensorgen.passes.stored import StoredTerm
 from tensorgen.passes.views import Name
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.mirror_terms import mirrored
@@ -126,16 +126,7 @@ class _Term:
         self.term = term
         self.alone = alone
         self.dims = structure.tensor.dims
-        given = {tie.second for tie in term.ties} | {link.axis for link in term.links}
-        sizes: dict[Name, Dim] = {
-            axis: dim for axis, dim in enumerate(self.dims) if axis not in given
-        }
-        asked = {x for link in term.links for x in link.labels}
-        self.free: dict[Name, Dim] = {
-            **{x: dim for x, dim in sizes.items() if x in asked},
-            **term.elements,
-            **sizes,
-        }
+        self.free = term.free(self.dims)
         self.count = prod(self.free.values(), start=ONE)
         taken = {*structure.sizes, *structure.fields}
         numbered = (f"i{k}" for k in count(1))
@@ -192,11 +183,14 @@ class _Term:
         term = self.term
         kept: list[Array] = []
         for link in term.links:
-            places[link.axis] = self._named(link.axis, self._entry(link, places))
+            place = self._formed(link.form, places)
+            if not isinstance(place.op, Variable):
+                place = self._named(link.axis, place)
+            places[link.axis] = place
             dim = self.dims[link.axis]
-            bound = index_bound(link.index) or dim
-            reach = (link.offset, bound - 1 + link.offset)
-            kept += _limits(places[link.axis], reach, dim)
+            anywhere = link.form.const, dim - 1 + link.form.const
+            reach = Ranges.of(link.sizes).bounds(link.form) or anywhere
+            kept += _limits(place, reach, dim)
         for tie in term.ties:
             place = places[tie.first]
             if tie.offset != 0:
@@ -211,13 +205,31 @@ class _Term:
         self.body.statements.append(Let(name, value))
         return variable(name, (self.count,), "int")
 
-    def _entry(self, link: Link, places: Mapping[Name, Array]) -> Array:
+    def _formed(self, form: Affine, places: Mapping[Name, Array]) -> Array:
+        """The value of a form of places and of entries of index arrays."""
+        if not form.terms:
+            zeros = array(ZerosLike((self.count,)), places[next(iter(self.free))])
+            return _shifted(zeros, form.const)
+        found: list[Array] = []
+        for atom, c in form.terms:
+            value = (
+                self._entry(atom, places) if isinstance(atom, Lookup) else places[atom]
+            )
+            if abs(c) != 1:
+                value = array(Multiply(Fraction(abs(c)), 1), value)
+            found.append(value)
+        signs = tuple(1 if c > 0 else -1 for _, c in form.terms)
+        if signs == (1,):
+            return _shifted(found[0], form.const)
+        return _shifted(array(Add(signs), *found), form.const)
+
+    def _entry(self, atom: Lookup, places: Mapping[Name, Array]) -> Array:
         """What an index array says; its own integers may be too small for places."""
-        name = self.structure.fields[self.structure.tensor.arrays.index(link.index)]
-        index = variable(name, link.index.dims, "int", name)
-        at = Index((Entries(),) * len(link.labels), (self.count,))
-        entry = array(at, index, *(places[x] for x in link.labels))
-        return _shifted(array(AsPlaces((self.count,)), entry), link.offset)
+        name = self.structure.fields[self.structure.tensor.arrays.index(atom.node)]
+        index = variable(name, atom.node.dims, "int", name)
+        at = Index((Entries(),) * len(atom.labels), (self.count,))
+        entry = array(at, index, *(places[x] for x in atom.labels))
+        return array(AsPlaces((self.count,)), entry)
 
     def _raveled(self, places: Mapping[Name, Array], axes: Sequence[int]) -> Array:
         """The position in C order: `(i * n + j) * m + k`."""

@@ -8,14 +8,16 @@ nodes rather than edges; which is less is for `compress` to say.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
+from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Lookup, Node, Product, Sum
+from tensorgen.ir.nodes import Affine, Atom, Lookup, Node, Product, Sum
+from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import SPREAD_TERMS
 from tensorgen.passes.stored import Link, Tie
 from tensorgen.passes.views import Name
@@ -36,38 +38,108 @@ def linked_terms(
     Terms of one pattern are one term of a single array; besides, each form is left as
     it is. Nothing where no term has links.
     """
-    if not _has_links(node, {}):
+    apart = _linked(graph, node, forms, by_rule=False)
+    return [[_ways(graph, term) for term in terms] for terms in apart]
+
+
+def ruled_terms(
+    graph: Graph, node: Node, forms: Sequence[Sequence[Node]]
+) -> list[list[list[Parts]]]:
+    """A derivative as terms whose places follow by rule from whatever gives an axis."""
+    apart = _linked(graph, node, forms, by_rule=True)
+    return [[[folded(graph, term, term.links)] for term in terms] for terms in apart]
+
+
+def _linked(
+    graph: Graph, node: Node, forms: Sequence[Sequence[Node]], by_rule: bool
+) -> list[list[Parts]]:
+    """The terms of each form, and those of one pattern added up, which come first."""
+    given = _gives_place if by_rule else _gives_entry
+    if not _any_gives(node, given, {}):
         return []
-    apart = [[take_apart(graph, x, linked=True) for x in form] for form in forms]
-    together = _added(graph, node, {})
-    return [
-        [_ways(graph, term) for term in terms]
-        for terms in ([together] if together else []) + apart
-    ]
+    together = _added(graph, node, by_rule, {})
+    apart = [[take_apart(graph, x, True, by_rule) for x in form] for form in forms]
+    return ([together] if together else []) + apart
 
 
-def _has_links(node: Node, known: dict[Node, bool]) -> bool:
-    """Whether an axis of a sum of products is the entry of an index array somewhere."""
+def _gives_entry(form: Affine, order: int) -> bool:
+    """Whether a delta says that an axis is the entry of an index array."""
+    return any(isinstance(atom, Lookup) for atom, _ in form.terms) and any(
+        isinstance(x, int) and x < order for x, _ in form.terms
+    )
+
+
+def _gives_place(form: Affine, order: int) -> bool:
+    """Whether a delta gives an axis, and does not just tie it to another one."""
+    axes = [c for x, c in form.terms if isinstance(x, int) and x < order]
+    tie = len(form.terms) == len(axes) == 2 and {*axes} == {1, -1}
+    return not tie and any(abs(c) == 1 for c in axes)
+
+
+def _any_gives(
+    node: Node, given: Callable[[Affine, int], bool], known: dict[Node, bool]
+) -> bool:
+    """Whether such a delta stands somewhere in a sum of products."""
     if node not in known:
         match node:
             case Product():
                 known[node] = any(
-                    isinstance(atom, Lookup)
-                    for c in node.constraints
-                    for atom, _ in c.form.terms
-                    if any(
-                        isinstance(x, int) and x < node.order for x, _ in c.form.terms
-                    )
-                ) or any(_has_links(ref.node, known) for ref in node.factors)
+                    kind == "eq" and given(form, node.order)
+                    for kind, form in node.constraints
+                ) or any(_any_gives(ref.node, given, known) for ref in node.factors)
             case Sum():
-                known[node] = any(_has_links(term.node, known) for term in node.terms)
+                known[node] = any(
+                    _any_gives(term.node, given, known) for term in node.terms
+                )
             case _:
                 known[node] = False
     return known[node]
 
 
+def most_entries(node: Node, cost: CostModel, known: dict[Node, float]) -> float:
+    """How many entries of an array may differ from zero, at most, by its deltas."""
+    if node not in known:
+        match node:
+            case Product():
+                known[node] = _solutions(node, cost)
+                uses = list(node.factors)
+            case Sum():
+                known[node] = cost.size(node.dims)
+                uses = [term.ref for term in node.terms]
+            case _:
+                known[node] = cost.size(node.dims)
+                uses = []
+        # Along axes that an operand lacks it is repeated.
+        parts = [
+            most_entries(ref.node, cost, known)
+            * cost.size(d for k, d in enumerate(node.dims) if k not in ref.labels)
+            for ref in uses
+        ]
+        if parts:
+            bound = sum(parts) if isinstance(node, Sum) else min(parts)
+            known[node] = min(known[node], bound)
+    return known[node]
+
+
+def _solutions(node: Product, cost: CostModel) -> float:
+    """In how many places the deltas of a product hold."""
+    deltas = [c for c in node.constraints if c.kind == "eq"]
+    given, asked = set[int](), dict[int, None]()
+    for _, form in eliminated(deltas, reversed(range(node.order))) if deltas else ():
+        axes = [x for x, c in form.terms if _is_axis_of(node, x) and abs(c) == 1]
+        if axes:
+            given.add(max(axes))
+            asked.update((x, None) for x in form.labels if not _is_axis_of(node, x))
+    free = [x for x in range(node.order) if x not in given]
+    return cost.size(node.sizes[x] for x in [*free, *asked])
+
+
+def _is_axis_of(node: Product, atom: Atom) -> bool:
+    return isinstance(atom, int) and atom < node.order
+
+
 def _added(
-    graph: Graph, node: Node, known: dict[Node, list[Node] | None]
+    graph: Graph, node: Node, by_rule: bool, known: dict[Node, list[Node] | None]
 ) -> list[Parts] | None:
     """The terms of a sum of products, those of the same ties and links added up.
 
@@ -78,7 +150,9 @@ def _added(
     def terms(factor: Node) -> list[Node] | None:
         if factor not in known:
             known[factor] = None
-            parts = _added(graph, factor, known) if _has_links(factor, {}) else None
+            given = _gives_place if by_rule else _gives_entry
+            opens = _any_gives(factor, given, {})
+            parts = _added(graph, factor, by_rule, known) if opens else None
             found = [_node(graph, part, factor.dims) for part in parts or ()]
             known[factor] = found if found != [factor] else None
         return known[factor] or None
@@ -93,7 +167,7 @@ def _added(
             waiting = [*parts, *waiting]
         if len(waiting) + len(done) > SPREAD_TERMS:
             return None
-    views = [take_apart(graph, term, linked=True) for term in done]
+    views = [take_apart(graph, term, True, by_rule) for term in done]
     return _by_pattern(graph, views, node.dims)
 
 
@@ -184,7 +258,7 @@ def _sum(graph: Graph, group: Sequence[Parts], dims: Sequence[Dim]) -> Parts:
     ties, links = group[0].ties, group[0].links
     sizes: dict[Name, Dim] = dict(enumerate(dims))
     for link in links:
-        sizes.update(zip(link.labels, link.index.dims, strict=True))
+        sizes.update(link.sizes)
     parts: list[tuple[Fraction, Node, list[Name]]] = []
     for term in group:
         own, used = _own(term), _used(term)

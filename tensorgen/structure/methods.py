@@ -78,14 +78,16 @@ class Structure:
             symbols |= {s for dim in node.dims for s in dim.symbols}
         for term in tensor.terms:
             offsets = [tie.offset for tie in term.ties]
-            offsets += [link.offset for link in term.links]
+            offsets += [link.form.const for link in term.links]
+            offsets += [dim for link in term.links for dim in link.dims]
             symbols |= {s for offset in offsets for s in offset.symbols}
             for node in topological(term.scale):
                 sizes = [node.value] if isinstance(node, Size) else node.dims
                 symbols |= {s for dim in sizes for s in dim.symbols}
         self.sizes = tuple(sorted(symbols))
         links = (link for term in tensor.terms for link in term.links)
-        self.indices = tuple(dict.fromkeys(link.index for link in links))
+        indices = (node for link in links for node in link.indices)
+        self.indices = tuple(dict.fromkeys(indices))
         self.width = "width"
         while self.width in symbols:
             self.width += "_"

@@ -57,7 +57,11 @@ def mirrored(term: StoredTerm, to: Permutation) -> StoredTerm:
         for node, labels in term.factors
     )
     ties = tuple(Tie(to[t.first], to[t.second], t.offset) for t in term.ties)
-    return replace(term, factors=factors, ties=ties)
+    links = sorted(
+        (link.renamed(dict(enumerate(to))) for link in term.links),
+        key=lambda link: link.axis,
+    )
+    return replace(term, factors=factors, ties=ties, links=tuple(links))
 
 
 def mirror_terms(

@@ -10,6 +10,7 @@ from tensorgen.structure.kronecker import kronecker, kronecker_sum, pencil
 from tensorgen.structure.low_rank import low_rank, low_rank_with_cores
 from tensorgen.structure.methods import Structure
 from tensorgen.structure.sparse import sparse
+from tensorgen.structure.strides import strides
 from tensorgen.structure.toeplitz import keep_toeplitz, toeplitz, toeplitz_product
 from tensorgen.structure.ways import Row, Solver
 
@@ -20,6 +21,7 @@ _SPARSE = {"numpy": ("scipy.sparse",), "cupy": ("cupyx.scipy.sparse", "scipy")}
 STRUCTURES = (
     Row("diagonal", diagonal, "_DiagonalFactorization", "diagonal", ease=0),
     Row("blocks", blocks, "_BlockFactorization", "block", ease=1),
+    Row("blocks of neighbours", strides, "_BlockFactorization", "block", ease=1),
     Row("Kronecker product", kronecker, "_KroneckerFactorization", "kronecker", ease=2),
     Row("Kronecker sum", kronecker_sum, "_KroneckerFactorization", "kronecker", ease=2),
     Row(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from tensorgen.ir.constraints import eliminated, solvable, solved
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Lookup, Node, Sum, affine, delta
+from tensorgen.ir.nodes import Affine, Constraint, Lookup, Node, Sum, affine, delta
 from tensorgen.passes.limits import AXES_OF_A_LARGE_SUM, DEPTH_OF_PRODUCTS, SPREAD_TERMS
 from tensorgen.passes.stored import Element, Link, Tie, is_axis, rooted
 from tensorgen.passes.views import (
@@ -108,10 +109,13 @@ class Parts:
     links: tuple[Link, ...] = ()
 
 
-def take_apart(graph: Graph, node: Node, linked: bool = False) -> Parts:
+def take_apart(
+    graph: Graph, node: Node, linked: bool = False, by_rule: bool = False
+) -> Parts:
     """A term as factors, ties and what else its deltas say.
 
-    With `linked`, what index arrays say of axes is kept apart as well.
+    With `linked`, what index arrays say of axes is kept apart as well; `by_rule`,
+    whatever gives an axis.
     """
     view = deep(node)
     ties: list[Tie] = []
@@ -127,7 +131,7 @@ def take_apart(graph: Graph, node: Node, linked: bool = False) -> Parts:
     rest += [delta({}, distance) for distance in distances]
     term = Parts(view.coefficient, view.factors, found, [], view.sizes)
     if linked:
-        rest = _linked(term, rest)
+        rest = _linked(term, rest, by_rule)
     _absorb(graph, term, rest)
     _use_first_axes(term)
     return term
@@ -155,16 +159,27 @@ def _absorb(graph: Graph, term: Parts, constraints: Sequence[Constraint]) -> Non
             term.inner.append(constraint)
 
 
-def _linked(term: Parts, constraints: Sequence[Constraint]) -> list[Constraint]:
-    """Move what index arrays say of axes to the links of a term; return the rest.
+def _linked(
+    term: Parts, constraints: Sequence[Constraint], by_rule: bool
+) -> list[Constraint]:
+    """Move what gives axes of a term to its links; return the other constraints.
 
     Of an axis one link is kept, and none stands on an axis that another one gives.
     """
+    waiting = list(constraints)
+    if by_rule:
+        for tie in term.ties:
+            waiting = [_on_first(constraint, tie) for constraint in waiting]
+        axes = {x for x in term.sizes if isinstance(x, int)}
+        waiting = eliminated(waiting, sorted(axes, reverse=True))
     links: dict[int, Link] = {}
     rest: list[Constraint] = []
-    for constraint in constraints:
-        link = _link(constraint, term.ties)
-        if link is not None and _may_stand(link, links, term.ties):
+    for constraint in waiting:
+        possible = (
+            _by_form(term, constraint) if by_rule else _by_entry(term, constraint)
+        )
+        link = next((x for x in possible if _may_stand(x, links, term.ties)), None)
+        if link is not None:
             links[link.axis] = link
         else:
             rest.append(constraint)
@@ -178,30 +193,38 @@ def _linked(term: Parts, constraints: Sequence[Constraint]) -> list[Constraint]:
     def name(label: Name) -> Name:
         return names.get(label, label)
 
-    term.links = tuple(
-        replace(link, labels=tuple(map(name, link.labels))) for link in found
-    )
+    term.links = tuple(link.renamed(names) for link in found)
     term.factors = [(node, tuple(map(name, labels))) for node, labels in term.factors]
     term.sizes = {name(x): dim for x, dim in term.sizes.items()}
     return [constraint.renamed(name) for constraint in rest]
 
 
-def _link(constraint: Constraint, ties: Sequence[Tie]) -> Link | None:
+def _by_entry(term: Parts, constraint: Constraint) -> Iterator[Link]:
     """What a delta says, if an axis is the entry of an index array: the first of tied
     axes."""
     kind, (terms, const) = constraint
     if kind != "eq" or len(terms) != 2:
-        return None
+        return
     (axis, c), (entry, d) = terms
     if isinstance(axis, Lookup):
         (axis, c), (entry, d) = (entry, d), (axis, c)
     if not isinstance(axis, int) or not isinstance(entry, Lookup) or c * d != -1:
-        return None
-    link = Link(axis, entry.node, entry.labels, const * -c)
-    for tie in ties:
+        return
+    form = affine([(entry, 1)], const * -c)
+    for tie in term.ties:
         if tie.second == axis:
-            link = replace(link, axis=tie.first, offset=link.offset - tie.offset)
-    return link
+            axis, form = tie.first, form - tie.offset
+    yield _link(term, axis, form)
+
+
+def _by_form(term: Parts, constraint: Constraint) -> Iterator[Link]:
+    """What a delta says of each axis that it may be solved for, the last first."""
+    for axis in sorted(filter(is_axis, solvable(constraint)), reverse=True):
+        yield _link(term, axis, solved(constraint.form, axis))
+
+
+def _link(term: Parts, axis: int, form: Affine) -> Link:
+    return Link(axis, form, tuple(term.sizes[x] for x in form.labels))
 
 
 def _may_stand(link: Link, links: Mapping[int, Link], ties: Sequence[Tie]) -> bool:

@@ -83,10 +83,12 @@ def shared_ties(structure: Structure, terms: Sequence[StoredTerm]) -> frozenset[
 
 
 def ties_rows(structure: Structure, term: StoredTerm) -> bool:
-    """Whether deltas tie an axis of the rows to one of the columns.
+    """Whether deltas tie an axis of the rows to one of the columns, or fix one.
 
-    Entries of index arrays do, where they are those of one element.
+    Labels and entries of index arrays tie, where they are those of one element.
     """
+    if any(not link.labels for link in term.links):
+        return True
     tied: list[set[Name]] = [{tie.first, tie.second} for tie in term.ties]
     tied += [{link.axis, *link.labels} for link in term.links]
     return any(
@@ -114,7 +116,7 @@ def core(structure: Structure, terms: Sequence[StoredTerm], out: Sequence[int]) 
                 if {tie.first, tie.second} <= {*out, *_axes(term)}
             ]
             + [link.constraint(structure.stored) for link in term.links],
-            sizes=sizes,
+            sizes={**sizes, **term.elements},
         )
         for term in terms
     ]

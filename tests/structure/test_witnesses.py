@@ -31,6 +31,7 @@ WITNESSES = {
         "sum((A @ x @ B) * x) + sum((C @ x @ D) * x)",
     ),
     "band": ("x: [n]", "sum(x[i]**2 * x[i + 1]**2, i)"),
+    "blocks of neighbours": ("x: [2*n]", "sum(exp(x[::2] * x[1::2]))"),
     "low rank": ("x: [n], F: [n, 4]", "sum(cosh(x)) + norm(F.T @ x)**2"),
     "low rank with cores": (
         "x: [n], F: [n, 4], C: {shape: [4, 4], symmetric: true}",
