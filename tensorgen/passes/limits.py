@@ -72,6 +72,9 @@ DISTRIBUTED_TERMS_IN_ALL = 2000
 SPREAD_TERMS = 64
 """Into which a term of a structure may be spread, before those alike are added up."""
 
+TERMS_BEFORE_ADDED = 256
+"""Of a sum whose terms of one pattern are added up then."""
+
 TERMS_SPREAD_IN_ALL = 128
 """A sum of more terms is not looked at term by term."""
 
