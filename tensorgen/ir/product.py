@@ -6,8 +6,17 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
-from tensorgen.ir.constraints import System, is_light, normal
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.constraints import (
+    Ranges,
+    System,
+    index_bound,
+    is_light,
+    looked_up,
+    normal,
+    solvable,
+    solved,
+)
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.nodes import (
     Constraint,
@@ -16,6 +25,7 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     Ref,
+    affine,
     delta,
 )
 from tensorgen.ir.vanish import implied
@@ -163,6 +173,11 @@ class ProductBuilder:
 
     def _simplify(self) -> None:
         """Apply the delta rules, which may make the product zero."""
+        self._apply_deltas()
+        while self.coefficient and self._compose():
+            self._apply_deltas()
+
+    def _apply_deltas(self) -> None:
         inside = (label for _, labels in self.factors for label in labels)
         system = System(self.constraints, self.sizes, self.out, inside)
         if not system.simplify(self.graph.effort):
@@ -170,6 +185,50 @@ class ProductBuilder:
         name = system.names.__getitem__
         self.factors = [Ref(n, tuple(map(name, xs))) for n, xs in self.factors]
         self.constraints = system.constraints
+
+    def _compose(self) -> bool:
+        """Make an entry at an entry, `y[a]` where `a = t[e]`, one of an array `y[t]`.
+
+        Only for a summed label that stands in no factor: it goes.
+        """
+        looked = looked_up(c.form for c in self.constraints)
+        looked.difference_update(self.out, *(labels for _, labels in self.factors))
+        ranges = Ranges.of(self.sizes)
+        for constraint in self.constraints if looked else ():
+            for label in solvable(constraint):
+                value = solved(constraint.form, label)
+                if label not in looked or label in value.labels:
+                    continue
+                if not ranges.contain(value, (ZERO, self.sizes[label])):
+                    continue
+                rest = [c for c in self.constraints if c != constraint]
+                found = [self._composed(c, label, constraint) for c in rest]
+                made = [c for c in found if c is not None]
+                if len(made) == len(rest):
+                    self.constraints = made
+                    del self.sizes[label]
+                    return True
+        return False
+
+    def _composed(
+        self, constraint: Constraint, label: Label, given: Constraint
+    ) -> Constraint | None:
+        """A constraint without a label that a delta gives; None if that cannot be."""
+        value = solved(given.form, label)
+        form = constraint.form.substituted(label, value)
+        for atom, _ in form.terms:
+            if not isinstance(atom, Lookup) or label not in atom.labels:
+                continue
+            others = (*atom.labels, *value.labels)
+            own = [x for x in dict.fromkeys(others) if x != label]
+            sizes = {x: self.sizes[x] for x in (*own, label)}
+            factor = [(atom.node, atom.labels)]
+            builder = ProductBuilder(self.graph)
+            node = builder.build(own, factor, Fraction(1), [given], sizes)
+            if index_bound(node) is None:
+                return None
+            form = form.substituted(atom, affine([(Lookup(node, tuple(own)), 1)]))
+        return Constraint(constraint.kind, form)
 
     def _drop_implied(self) -> None:
         """Drop indicators outside of which a factor is zero anyway."""

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Constraint, Label, Node, Product, Sum
 from tensorgen.passes.cost import CostModel
 
@@ -118,6 +119,40 @@ def is_sparse(node: Node) -> bool:
             return False
 
 
+def ties_axes(node: Node) -> bool:
+    """Whether a term of a node has a delta between two of its axes, however deep.
+
+    `sum_k (a[k] * delta(k + 1, j) - b[k] * delta(k, j)) * delta(i, k)` has.
+    """
+    return bool(_tied(node, {}))
+
+
+Groups = frozenset[frozenset[int]]
+
+
+def _tied(node: Node, known: dict[Node, Groups]) -> Groups:
+    """The axes that deltas join, in any of the terms that a node is the sum of."""
+    if node in known:
+        return known[node]
+    groups: set[frozenset[int]] = set()
+    match node:
+        case Product():
+            joined = [set(c.form.labels) for c in node.constraints if c.kind == "eq"]
+            for ref in node.factors:
+                inner = _tied(ref.node, known)
+                joined += [{ref.labels[a] for a in group} for group in inner]
+            groups = {
+                frozenset(x for x in group if x < node.order)
+                for group, _ in connected(joined)
+            }
+        case Sum():
+            for term in node.terms:
+                inner = _tied(term.node, known)
+                groups |= {frozenset(term.labels[a] for a in g) for g in inner}
+    known[node] = frozenset(group for group in groups if len(group) > 1)
+    return known[node]
+
+
 def compares(node: Sum) -> bool:
     """Whether a sum is a difference of arrays that broadcast.
 
@@ -125,6 +160,32 @@ def compares(node: Sum) -> bool:
     """
     return any(t.node.order < node.order for t in node.terms) and (
         len({term.coefficient > 0 for term in node.terms}) == 2 and not is_sparse(node)
+    )
+
+
+def is_spread(node: Sum) -> bool:
+    """Whether all terms of a sum have fewer axes, or are made of such.
+
+    Besides, no two of fewer axes are compared: those along the same ones are added up
+    first, and outer products are made of what is rarely large and alike.
+    """
+    outer = [_is_outer(term.node) for term in node.terms]
+    if not all(
+        o or t.node.order < node.order for o, t in zip(outer, node.terms, strict=True)
+    ):
+        return False
+    plain = [t for o, t in zip(outer, node.terms, strict=True) if not o]
+    parts = {(term.coefficient > 0, frozenset(term.labels)) for term in plain}
+    return not any(up and not down and x != y for up, x in parts for down, y in parts)
+
+
+def _is_outer(node: Node) -> bool:
+    """Whether a product multiplies arrays of fewer axes than it has."""
+    return (
+        isinstance(node, Product)
+        and not node.inner
+        and len(node.factors) > 1
+        and (all(ref.node.order < node.order for ref in node.factors))
     )
 
 

@@ -85,9 +85,7 @@ def compress(
     axes = tuple(range(node.order))
     dense = Compressed(node.dims, (StoredTerm(Fraction(1), ((node, axes),), ()),))
     if is_zero(node) and axes:
-        # One number is kept, so that the object has a dtype.
-        number: Factor = (graph.constant(1), ())
-        return Compressed(node.dims, (StoredTerm(Fraction(0), (number,), ()),))
+        return _vanishing(graph, node.dims)
     if node.order < 2:
         return dense
     common = factor_sum(
@@ -157,6 +155,12 @@ def _by_rule(
     return min(found, key=lambda form: held(form.arrays, cost), default=None)
 
 
+def _vanishing(graph: Graph, dims: tuple[Dim, ...]) -> Compressed:
+    """A tensor of zeros: one number is kept, so that the object has a dtype."""
+    number: Factor = (graph.constant(1), ())
+    return Compressed(dims, (StoredTerm(Fraction(0), (number,), ()),))
+
+
 def _all_spread(graph: Graph, terms: Sequence[Node], large: bool) -> list[Node] | None:
     """All that terms are sums of; None where it is too much to look at."""
     found: list[Node] = []
@@ -187,6 +191,8 @@ def _compressed(
         for ways, pattern in zip(views, patterns, strict=True)
     ]
     merged = _merged(graph, _chosen(choices, cost), dims, cost)
+    if not merged:
+        return _vanishing(graph, dims)
     return Compressed(dims, tuple(mirror_terms(merged, symmetries)))
 
 
@@ -220,23 +226,26 @@ def _chosen(
 
 
 def _collected(terms: Sequence[StoredTerm]) -> list[StoredTerm]:
-    """Add up terms that are multiples of one another."""
+    """Add up terms that are multiples of one another; one that is 0 is no term."""
     found: dict[StoredTerm, Fraction] = {}
     for term in terms:
+        if any(is_zero(node) for node, _ in term.factors):
+            continue
         unit = replace(term, coefficient=Fraction(1))
         found[unit] = found.get(unit, Fraction()) + term.coefficient
-    return [replace(unit, coefficient=total) for unit, total in found.items()]
+    return [replace(unit, coefficient=c) for unit, c in found.items() if c]
 
 
 def _merged(
-    graph: Graph, terms: Sequence[StoredTerm], dims: Sequence[Dim], cost: CostModel
+    graph: Graph, added: Sequence[StoredTerm], dims: Sequence[Dim], cost: CostModel
 ) -> list[StoredTerm]:
     """Add terms of one pattern up into one array, where that holds no more."""
     patterns: dict[Pattern, list[StoredTerm]] = {}
-    for term in _collected(terms):
+    for term in _collected(added):
         patterns.setdefault(_pattern(term), []).append(term)
     merged = []
-    for group in patterns.values():
+    for terms in patterns.values():
+        group = _paired(graph, terms, cost)
         apart = held([node for term in group for node, _ in term.factors], cost)
         elements = group[0].elements
         used = {x for term in group for _, xs in term.factors for x in xs}
@@ -247,7 +256,7 @@ def _merged(
         limit = apart * len(group) if sparse and len(group) > 2 else apart
         limit = float("inf") if len(group) > TERMS_OF_A_PATTERN else limit
         if len(group) == 1 or cost.size(sizes.values()) > limit:
-            merged += _paired(graph, group, cost)
+            merged += group
             continue
         parts = []
         for term in group:
@@ -255,6 +264,8 @@ def _merged(
             factors = [*term.factors, *((node, ()) for node in term.scale)]
             parts.append((term.coefficient, graph.product(own, factors), own))
         core = graph.sum(labels, parts, sizes)
+        if is_zero(core):
+            continue
         merged.append(
             StoredTerm(
                 Fraction(1),

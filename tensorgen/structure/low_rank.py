@@ -9,9 +9,9 @@ from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.objects import Join, Later, Made, Pack, Reshape
 from tensorgen.arrays.operations import Fill, Number
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import constant_value
+from tensorgen.ir.nodes import Node, constant_value
 from tensorgen.operators.symmetry import is_symmetric
-from tensorgen.passes.stored import StoredTerm
+from tensorgen.passes.stored import LaidOut, StoredTerm
 from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.blocks import diagonal_factorization
 from tensorgen.structure.coordinates import entries
@@ -32,14 +32,16 @@ from tensorgen.structure.ways import (
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """What a term `sum_s L[i, s] * c[s] * L[j, s]` is made of: the factors of L and c.
+    """A term `sum_s L[i, s] * c[s] * L[j, s]`: the nodes of L and c.
 
-    With a core it is `sum_st L[i, s] * c[s, t] * L[j, t]`, of which `core` are s and t.
+    With a core it is `sum_st L[i, s] * c[s, t] * L[j, t]`. L has the axes of the rows,
+    then `width`, the dims of s.
     """
 
-    left: list[Factor]
-    middle: list[Factor]
-    core: tuple[Name, ...] = ()
+    side: Node
+    weight: Node
+    width: tuple[Dim, ...]
+    core: bool = False
 
 
 def low_rank(structure: Structure) -> Solver | None:
@@ -59,17 +61,17 @@ def _low_rank(structure: Structure, cores: bool) -> Solver | None:
     tied = shared_ties(structure, base)
     if not thin or not (tied or all(ties_rows(structure, term) for term in base)):
         return None
-    halves = [half for term in thin if (half := _mirrored(structure, term))]
-    if len(halves) < len(thin) or any(half.core for half in halves) != cores:
+    halves = _halves(structure, thin)
+    if halves is None or any(half.core for half in halves) != cores:
         return None
     body = Body(structure, LOCAL)
     sides, weights, width = [], [], Dim()
-    for k, (term, half) in enumerate(zip(thin, halves, strict=True)):
-        side, weight = _halves(body, term, half, str(k + 1))
+    for k, half in enumerate(halves):
+        side, weight = _computed(body, half, str(k + 1))
         sides.append(side)
         weights.append(weight)
-        width += count(_summed(term, half).values())
-    if len(thin) > 1:
+        width += count(half.width)
+    if len(halves) > 1:
         height = count(structure.tensor.dims[: structure.rows])
         sides = [body.let("side", array(Join((height, width)), *sides))]
         if not cores:
@@ -102,38 +104,138 @@ def _base(
     return "sparse", sparse_factorization(*entries(body, terms, axes, columns))
 
 
-def _mirrored(structure: Structure, term: StoredTerm) -> Half | None:
-    """A term of which the rows are multiplied by what the columns are."""
+def _halves(structure: Structure, terms: Sequence[StoredTerm]) -> list[Half] | None:
+    """Terms of which the rows are multiplied by what the columns are.
+
+    Or terms that are so together, two that are transposes of one another. None where
+    there are others.
+    """
+    found: list[Half] = []
+    waiting = list(terms)
+    while waiting:
+        term, *waiting = waiting
+        parts = _apart(structure, term)
+        if parts is None:
+            return None
+        half = _mirrored(structure, term, *parts)
+        if half is not None:
+            found.append(half)
+            continue
+        turned = _whole(structure, term, turned=True)
+        other = next((x for x in waiting if _whole(structure, x) is turned), None)
+        if other is None:
+            return None
+        waiting.remove(other)
+        found += _crossed(structure, term, *parts)
+    return found
+
+
+Sides = tuple[list[Factor], list[Factor], list[Factor]]
+
+
+def _apart(structure: Structure, term: StoredTerm) -> Sides | None:
+    """The factors of the rows, those in between, and those of the columns as of rows.
+
+    None where a factor has axes of both, or a label that stands for several.
+    """
     r = structure.rows
     left: list[Factor] = []
+    middle: list[Factor] = [(node, ()) for node in term.scale]
     right: list[Factor] = []
-    middle: list[Factor] = []
     for node, labels in term.factors:
         axes = [x for x in labels if isinstance(x, int)]
+        if any(isinstance(x, LaidOut) for x in labels):
+            return None
+        held = structure.stored[node]
         if not axes:
-            middle.append((node, labels))
+            middle.append((held, labels))
         elif all(x < r for x in axes):
-            left.append((node, labels))
+            left.append((held, labels))
         elif all(x >= r for x in axes):
             turned = (x - r if isinstance(x, int) else x for x in labels)
-            right.append((node, tuple(turned)))
+            right.append((held, tuple(turned)))
         else:
             return None
-    present = {x for _, labels in left for x in labels if isinstance(x, int)}
-    if len(present) != r:
-        return None
+    return left, middle, right
+
+
+def _mirrored(
+    structure: Structure,
+    term: StoredTerm,
+    left: list[Factor],
+    middle: list[Factor],
+    right: list[Factor],
+) -> Half | None:
+    """A term of which the rows are multiplied by what the columns are."""
 
     def key(factor: Factor) -> tuple[int, str]:
         return factor[0].serial, str(factor[1])
 
-    if sorted(left, key=key) == sorted(right, key=key):
-        return Half(left, middle)
-    core = _core(left, right)
-    if not core:
+    same = sorted(left, key=key) == sorted(right, key=key)
+    core = () if same else _core(left, right)
+    if not (same or core):
         return None
-    sizes = dict.fromkeys(core, _sizes(term)[core[0]])
-    matrix = structure.graph.product(core, middle, sizes=sizes)
-    return Half(left, middle, core) if is_symmetric(matrix) else None
+    sizes = _sizes(term)
+    summed = core[:1] or term.summed
+    width = {x: sizes[x] for x in summed}
+    weight = structure.graph.product(
+        core or summed,
+        middle,
+        coefficient=term.coefficient,
+        sizes={x: sizes[summed[0]] for x in core} or width,
+    )
+    if core and not is_symmetric(weight):
+        return None
+    side = _side(structure, left, width)
+    return Half(side, weight, tuple(width.values()), bool(core))
+
+
+def _crossed(
+    structure: Structure,
+    term: StoredTerm,
+    left: list[Factor],
+    middle: list[Factor],
+    right: list[Factor],
+) -> list[Half]:
+    """A term and its transpose: `(u + v) (u + v)' - (u - v) (u - v)'`, halved."""
+    graph, sizes = structure.graph, _sizes(term)
+    width = {x: sizes[x] for _, xs in right for x in xs if not isinstance(x, int)}
+    first = _side(structure, [*left, *middle], width)
+    second = _side(structure, right, width)
+    axes, half = range(first.order), term.coefficient / 2
+    dims = tuple(width.values())
+    return [
+        Half(
+            graph.sum(axes, [(1, first, axes), (sign, second, axes)]),
+            graph.constant(sign * half, dims),
+            dims,
+        )
+        for sign in (1, -1)
+    ]
+
+
+def _side(
+    structure: Structure, factors: Sequence[Factor], width: dict[Name, Dim]
+) -> Node:
+    """The matrix L with a row an entry of x."""
+    dims = structure.tensor.dims[: structure.rows]
+    return structure.graph.product(
+        [*range(structure.rows), *width],
+        factors,
+        sizes={**dict(enumerate(dims)), **width, **_dims(factors)},
+    )
+
+
+def _whole(structure: Structure, term: StoredTerm, turned: bool = False) -> Node:
+    """A term as a node; or its transpose."""
+    r, dims = structure.rows, structure.tensor.dims
+    out = [*range(r, 2 * r), *range(r)] if turned else [*range(2 * r)]
+    return structure.graph.product(
+        out,
+        structure.factors(term),
+        coefficient=term.coefficient,
+        sizes=dict(enumerate(dims)),
+    )
 
 
 def _core(left: Sequence[Factor], right: Sequence[Factor]) -> tuple[Name, ...]:
@@ -146,51 +248,36 @@ def _core(left: Sequence[Factor], right: Sequence[Factor]) -> tuple[Name, ...]:
     return ()
 
 
+def _dims(factors: Sequence[Factor]) -> dict[Name, Dim]:
+    """The sizes of the labels of some factors."""
+    return {x: d for n, xs in factors for x, d in zip(xs, n.dims, strict=True)}
+
+
 def _sizes(term: StoredTerm) -> dict[Name, Dim]:
     """The sizes of the labels of a term."""
-    return {x: d for n, xs in term.factors for x, d in zip(xs, n.dims, strict=True)}
+    return _dims(term.factors)
 
 
-def _summed(term: StoredTerm, half: Half) -> dict[Name, Dim]:
-    """The summed labels of a half, and their sizes."""
-    sizes = _sizes(term)
-    return {x: sizes[x] for x in half.core[:1] or term.summed}
-
-
-def _halves(
-    body: Body, term: StoredTerm, half: Half, number: str
-) -> tuple[Array, Array]:
+def _computed(body: Body, half: Half, number: str) -> tuple[Array, Array]:
     """The matrix L with a row an entry of x, and the weights c; or the core."""
     structure = body.structure
-    graph, summed = structure.graph, _summed(term, half)
-    width = count(summed.values())
-    dims = structure.tensor.dims[: structure.rows]
-    side = graph.product(
-        [*range(structure.rows), *summed],
-        [(structure.stored[n], xs) for n, xs in half.left],
-        sizes={**dict(enumerate(dims)), **summed},
-    )
-    weight = graph.product(
-        half.core or [*summed],
-        [
-            *((structure.stored[n], xs) for n, xs in half.middle),
-            *((node, ()) for node in term.scale),
-        ],
-        coefficient=term.coefficient,
-        sizes={**summed, **dict.fromkeys(half.core, width)},
-    )
-    value = body.value(side, f"side{number}")
-    if len(summed) != 1 or structure.rows != 1:
-        value = array(Reshape((count(dims), width)), value)
+    width = count(half.width)
+    value = body.value(half.side, f"side{number}")
+    if len(half.width) != 1 or structure.rows != 1:
+        height = count(structure.tensor.dims[: structure.rows])
+        value = array(Reshape((height, width)), value)
     matrix = body.let(f"side{number}", value)
     if half.core:
-        return matrix, body.let(f"core{number}", body.value(weight, f"core{number}"))
-    known = None if summed else constant_value(weight)
+        core = body.value(half.weight, f"core{number}")
+        return matrix, body.let(f"core{number}", core)
+    known = constant_value(half.weight)
     value = (
-        body.value(weight, f"weight{number}") if known is None else array(Number(known))
+        body.value(half.weight, f"weight{number}")
+        if known is None
+        else array(Number(known))
     )
-    if not summed or known is not None:
+    if not half.width or known is not None:
         value = array(Fill((width,)), value)
-    elif len(summed) > 1:
+    elif len(half.width) > 1:
         value = array(Reshape((width,)), value)
     return matrix, body.let(f"weight{number}", value)

@@ -18,6 +18,8 @@ from tensorgen.passes.views import (
     View,
     compares,
     is_sparse,
+    is_spread,
+    ties_axes,
 )
 
 
@@ -62,8 +64,10 @@ def _opened(graph: Graph, node: Node, large: bool) -> list[Node] | None:
     def terms(factor: Node) -> list[Node] | None:
         if not isinstance(factor, Sum):
             return None
-        opens = large and factor.order >= AXES_OF_A_LARGE_SUM and not compares(factor)
-        return terms_of(graph, factor) if opens or is_sparse(factor) else None
+        wide = factor.order >= AXES_OF_A_LARGE_SUM and not compares(factor)
+        opens = large and (wide or is_spread(factor))
+        opens = opens or is_sparse(factor) or ties_axes(factor)
+        return terms_of(graph, factor) if opens else None
 
     return distributed(graph, node, terms)
 

@@ -243,3 +243,50 @@ def test_factors_of_a_sparse_tensor_meet_entry_by_entry() -> None:
     assert "A[row] * C[tube]" in source
     # No table of all pairs of rows.
     assert "[:, :, None] *" not in source
+
+
+LABELS = """
+tensorgen: 1
+module: labels
+dims: {n: 1000, c: 5, e: 20000, m: 1000}
+inputs:
+  w: [e]
+  K: [m, c]
+  src: {shape: [e], index: m}
+  dst: {shape: [e], index: n}
+  y: {shape: [n], index: c}
+functions:
+  score:
+    where: Z[i, k] = sum(w[q]*K[src[q], k], q, dst[q] == i)
+    expr: sum(Z[i, y[i]], i)
+    wrt: w
+    emit: [value, gradient]
+  loss:
+    where: Z[i, k] = sum(w[q]*K[src[q], k], q, dst[q] == i)
+    expr: sum(logsumexp(Z, axis=1)) - sum(Z[i, y[i]], i)
+    wrt: w
+    emit: [value, gradient]
+"""
+
+
+def test_an_entry_at_an_entry_is_one_of_a_composed_array() -> None:
+    assert "K[src, y[dst]]" in tensorgen.generate(LABELS)
+    model: Any = tensorgen.load(LABELS)
+    rng = np.random.default_rng(0)
+    n, c, e, m = 6, 3, 40, 5
+    w, K = rng.normal(size=e), rng.normal(size=(m, c))
+    src, dst, y = (rng.integers(0, k, s) for k, s in ((m, e), (n, e), (c, n)))
+    given = (w, K, src, dst, y)
+    Z = np.zeros((n, c))
+    np.add.at(Z, dst, w[:, None] * K[src])
+    own = K[src, y[dst]]
+    p = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.score(*given), Z[np.arange(n), y].sum())
+    np.testing.assert_allclose(model.score_grad(*given), own)
+    expected = (K[src] * p[dst]).sum(axis=1) - own
+    np.testing.assert_allclose(model.loss_grad(*given), expected, atol=1e-12)
+    # No table of who is whose.
+    long = {"src": rng.integers(0, m, 200_000), "dst": rng.integers(0, n, 200_000)}
+    found = model.loss_grad(rng.normal(size=200_000) / 1e5, K, y=y, **long)
+    assert found.shape == (200_000,)
+    assert "dst[:, None]" not in tensorgen.generate(LABELS)
