@@ -50,7 +50,7 @@ from tensorgen.passes.stored import (
     is_axis,
     kept,
 )
-from tensorgen.passes.views import Factor
+from tensorgen.passes.views import Factor, ties_axes
 from tensorgen.structure.groupings import groupings, held, place
 from tensorgen.structure.link_elements import (
     linked_terms,
@@ -109,7 +109,8 @@ def compress(
         own = [row.keep(graph, node) for row in STRUCTURES if row.keep is not None]
         found += [Compressed(node.dims, tuple(terms)) for terms in own if terms]
     best = min([dense, *found], key=lambda form: held(form.arrays, cost))
-    if loose is None or any(is_sum(graph, term) for term in loose):
+    hides = loose is None or any(is_sum(graph, term) for term in loose)
+    if hides or (best.is_dense and ties_axes(node)):
         tied = partial(_by_ties, graph, best, derived or node, cost, symmetries)
         best = graph.effort.attempt(tied, best)
     ruled = partial(_by_rule, graph, best, derived or node, few, cost)
