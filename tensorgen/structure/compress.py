@@ -50,17 +50,24 @@ from tensorgen.passes.stored import (
     is_axis,
     kept,
 )
-from tensorgen.passes.views import Factor
+from tensorgen.passes.views import Factor, ties_axes
 from tensorgen.structure.groupings import groupings, held, place
 from tensorgen.structure.link_elements import (
     linked_terms,
     most_entries,
     ruled_terms,
+    tied_terms,
 )
 from tensorgen.structure.mirror_terms import Permutation, mirror_terms
 from tensorgen.structure.part_axes import parted, parts
 from tensorgen.structure.table import STRUCTURES
-from tensorgen.structure.take_apart import Parts, spread, take_apart, terms_of
+from tensorgen.structure.take_apart import (
+    Parts,
+    is_sum,
+    spread,
+    take_apart,
+    terms_of,
+)
 
 
 def compress(
@@ -123,8 +130,25 @@ def _compress(
         own = [row.keep(graph, node) for row in STRUCTURES if row.keep is not None]
         found += [Compressed(node.dims, tuple(terms)) for terms in own if terms]
     best = min([dense, *found], key=lambda form: held(form.arrays, cost))
+    hides = loose is None or any(is_sum(graph, term) for term in loose)
+    if hides or (best.is_dense and ties_axes(node)):
+        tied = partial(_by_ties, graph, best, derived or node, cost, symmetries)
+        best = graph.effort.attempt(tied, best)
     ruled = partial(_by_rule, graph, best, derived or node, few, cost)
     return graph.effort.attempt(ruled, None) or best
+
+
+def _by_ties(
+    graph: Graph,
+    best: Compressed,
+    node: Node,
+    cost: CostModel,
+    symmetries: Sequence[Permutation],
+) -> Compressed:
+    """The tensor by terms of different ties, where that holds less."""
+    choices = tied_terms(graph, node)
+    found = [_compressed(graph, best.dims, c, cost, symmetries) for c in choices]
+    return min([best, *found], key=lambda form: held(form.arrays, cost))
 
 
 def _by_rule(

@@ -50,6 +50,16 @@ def ruled_terms(
     return [[[folded(graph, term, term.links)] for term in terms] for terms in apart]
 
 
+def tied_terms(graph: Graph, node: Node) -> list[list[list[Parts]]]:
+    """A derivative as terms of different ties, those of the same ties added up.
+
+    That is done wherever there is a sum, so that there are never more terms than
+    patterns: spreading makes one for each way through sums of sums.
+    """
+    terms = _added(graph, node, False, {}, _ties_axes)
+    return [[[folded(graph, term, term.links)] for term in terms]] if terms else []
+
+
 def _linked(
     graph: Graph, node: Node, forms: Sequence[Sequence[Node]], by_rule: bool
 ) -> list[list[Parts]]:
@@ -57,7 +67,7 @@ def _linked(
     given = _gives_place if by_rule else _gives_entry
     if not _any_gives(node, given, {}):
         return []
-    together = _added(graph, node, by_rule, {})
+    together = _added(graph, node, by_rule, {}, given)
     apart = [[take_apart(graph, x, True, by_rule) for x in form] for form in forms]
     return ([together] if together else []) + apart
 
@@ -72,8 +82,13 @@ def _gives_entry(form: Affine, order: int) -> bool:
 def _gives_place(form: Affine, order: int) -> bool:
     """Whether a delta gives an axis, and does not just tie it to another one."""
     axes = [c for x, c in form.terms if isinstance(x, int) and x < order]
-    tie = len(form.terms) == len(axes) == 2 and {*axes} == {1, -1}
-    return not tie and any(abs(c) == 1 for c in axes)
+    return not _ties_axes(form, order) and any(abs(c) == 1 for c in axes)
+
+
+def _ties_axes(form: Affine, order: int) -> bool:
+    """Whether a delta ties two axes."""
+    axes = [c for x, c in form.terms if isinstance(x, int) and x < order]
+    return len(form.terms) == len(axes) == 2 and {*axes} == {1, -1}
 
 
 def _any_gives(
@@ -139,7 +154,11 @@ def _is_axis_of(node: Product, atom: Atom) -> bool:
 
 
 def _added(
-    graph: Graph, node: Node, by_rule: bool, known: dict[Node, list[Node] | None]
+    graph: Graph,
+    node: Node,
+    by_rule: bool,
+    known: dict[Node, list[Node] | None],
+    given: Callable[[Affine, int], bool],
 ) -> list[Parts] | None:
     """The terms of a sum of products, those of the same ties and links added up.
 
@@ -150,9 +169,8 @@ def _added(
     def terms(factor: Node) -> list[Node] | None:
         if factor not in known:
             known[factor] = None
-            given = _gives_place if by_rule else _gives_entry
             opens = _any_gives(factor, given, {}) or (by_rule and is_sparse(factor))
-            parts = _added(graph, factor, by_rule, known) if opens else None
+            parts = _added(graph, factor, by_rule, known, given) if opens else None
             found = [_node(graph, part, factor.dims) for part in parts or ()]
             known[factor] = found if found != [factor] else None
         return known[factor] or None
@@ -207,7 +225,7 @@ def _by_pattern(
     """The terms, those of the same ties and links added up."""
     groups: dict[Pattern, list[Parts]] = {}
     for term in terms:
-        if term.links:
+        if term.links or term.ties:
             pattern = frozenset(term.ties), term.links
             groups.setdefault(pattern, []).append(term)
     for pattern in sorted(groups, key=lambda pattern: -len(pattern[0])):
@@ -215,7 +233,7 @@ def _by_pattern(
         if wider is not None:
             groups[wider] += [_untied(x, wider[0]) for x in groups.pop(pattern)]
     sums = [_sum(graph, group, dims) for group in groups.values()]
-    return [*sums, *(term for term in terms if not term.links)]
+    return [*sums, *(term for term in terms if not (term.links or term.ties))]
 
 
 def _holds(

@@ -1,0 +1,80 @@
+"""Derivatives through sums of sums: terms of the same ties are added up on the way."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorgen import load
+
+SHOOTING = """
+tensorgen: 1
+dims: {N: 1000}
+inputs: {x: [N + 1, 2], u: [N], lam: [N, 2], h: scalar}
+functions:
+  f:
+    where: |
+      a0 = x[:-1, 0]
+      b0 = x[:-1, 1]
+      k1a = (1 - b0**2)*a0 - b0 + u
+      a1 = a0 + h/2*k1a
+      b1 = b0 + h/2*a0
+      k2a = (1 - b1**2)*a1 - b1 + u
+      a2 = a0 + h/2*k2a
+      b2 = b0 + h/2*a1
+      k3a = (1 - b2**2)*a2 - b2 + u
+      a3 = a0 + h*k3a
+      b3 = b0 + h*a2
+      k4a = (1 - b3**2)*a3 - b3 + u
+      na = a0 + h/6*(k1a + 2*k2a + 2*k3a + k4a)
+      nb = b0 + h/6*(a0 + 2*a1 + 2*a2 + a3)
+    expr: >-
+      h*sum(x**2) + h*sum(u**2) + sum(lam[:, 0]*(x[1:, 0] - na))
+      + sum(lam[:, 1]*(x[1:, 1] - nb))
+    wrt: [x, u]
+    emit: [gradient, hessian, hvp]
+"""
+
+
+def point(N: int) -> dict[str, Any]:
+    rng = np.random.default_rng(N)
+    shapes = {"x": (N + 1, 2), "u": (N,), "lam": (N, 2)}
+    return {k: rng.normal(size=s) for k, s in shapes.items()} | {"h": 0.1}
+
+
+@pytest.fixture(scope="module")
+def shooting() -> ModuleType:
+    return load(SHOOTING)
+
+
+def test_runge_kutta_steps_leave_blocks(shooting: ModuleType) -> None:
+    H = shooting.f_hess(**point(1000))
+    sizes = {pair: block.nbytes // 8 for pair, block in H.pairs.items()}
+    assert sizes == {("x", "x"): 4 * 1001, ("x", "u"): 2 * 1001, ("u", "u"): 1000}
+
+
+def test_the_blocks_are_those_of_the_gradient(shooting: ModuleType) -> None:
+    given = point(4)
+    H = np.asarray(shooting.f_hess(**given))
+    x, u = given["x"], given["u"]
+    columns = []
+    for k in range(x.size + u.size):
+        d = np.eye(1, x.size + u.size, k)[0]
+        dx, du = d[: x.size].reshape(x.shape), d[x.size :]
+        columns.append(
+            np.concatenate(
+                [np.ravel(part) for part in shooting.f_hvp(**given, dx=dx, du=du)]
+            )
+        )
+    np.testing.assert_allclose(H, np.array(columns).T, rtol=1e-12, atol=1e-12)
+
+
+def test_a_newton_step_is_right(shooting: ModuleType) -> None:
+    given = point(1000)
+    H = shooting.f_hess(**given)
+    b = np.random.default_rng(0).normal(size=H.shape[0])
+    s = H.solve(b)
+    np.testing.assert_allclose(H @ s, b, atol=1e-9 * abs(s).max())
