@@ -28,10 +28,8 @@ BLOCK, ROW, COLUMN = "block", "row", "column"
 
 def strides(structure: Structure) -> Solver | None:
     """How to solve where each term has one entry in every block of some neighbours."""
-    terms = structure.tensor.terms
-    found = {_stride(structure, term) for term in terms}
-    stride = min(found, key=str)
-    if len(found) > 1 or stride is None:
+    terms, stride = structure.tensor.terms, common_stride(structure)
+    if stride is None:
         return None
     body = Body(structure, LOCAL)
     side = Dim.of(stride.step)
@@ -51,6 +49,12 @@ def strides(structure: Structure) -> Solver | None:
         SHIFT,
     )
     return Solver(body.returning(made))
+
+
+def common_stride(structure: Structure) -> Stride | None:
+    """The blocks of neighbours that all terms are in, if there are such."""
+    found = {_stride(structure, term) for term in structure.tensor.terms}
+    return found.pop() if len(found) == 1 else None
 
 
 def _stride(structure: Structure, term: StoredTerm) -> Stride | None:

@@ -9,6 +9,7 @@ from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.groups import connected
 from tensorgen.passes.stored import LaidOut, StoredTerm, is_axis
 from tensorgen.structure.methods import Structure
+from tensorgen.structure.strides import common_stride
 from tensorgen.structure.ways import aligned, ties_rows
 
 _LAST = ("rank", "dense")
@@ -19,6 +20,9 @@ def words(structure: Structure) -> str:
     """Name the structure of a matrix, term by term: `diagonal plus rank 2`."""
     if structure.tensor.vanishes:
         return "zero"
+    if (stride := common_stride(structure)) is not None:
+        blocks = _counted(stride.blocks, "block")
+        return f"block diagonal, {blocks} of {stride.step} neighbours"
     named = [(_word(structure, term), term) for term in structure.tensor.terms]
     found = dict.fromkeys(sorted((word for word, _ in named), key=_LAST.__contains__))
     if any(word.startswith(("band", "block", "sparse")) for word in found):
@@ -46,14 +50,14 @@ def higher_words(structure: Structure) -> str:
         offsets = {tie.offset for term in terms for tie in term.ties}
         return "diagonal" if offsets == {ZERO} else "band"
     if any(term.links for term in terms):
-        return "sparse, by index arrays"
+        return _by_links(*terms)
     return "sparse" if all(tied) else "products of smaller arrays"
 
 
 def _word(structure: Structure, term: StoredTerm) -> str:
     """What one term is called; `band` and `rank` are to be counted."""
     if term.links:
-        return "sparse, by index arrays"
+        return _by_links(term)
     if not term.ties:
         return _loose(structure, term)
     r, dims = structure.rows, structure.tensor.dims
@@ -73,6 +77,12 @@ def _word(structure: Structure, term: StoredTerm) -> str:
     if (r, structure.axes) == (1, 2) and term.ties[0].offset.constant is not None:
         return "band"
     return "sparse" if ties_rows(structure, term) else "products of smaller arrays"
+
+
+def _by_links(*terms: StoredTerm) -> str:
+    """What terms are called whose places others give."""
+    by = any(link.indices for term in terms for link in term.links)
+    return f"sparse, by {'index arrays' if by else 'rule'}"
 
 
 def _loose(structure: Structure, term: StoredTerm) -> str:

@@ -20,6 +20,7 @@ inputs:
   d: {{shape: [n]}}
   V: {{shape: [n, r]}}
   W: {{shape: [m, k, k]}}
+  z: {{shape: [2*m]}}
   s: {{shape: [e], index: n}}
   t: {{shape: [e], index: n}}
 functions:
@@ -55,6 +56,11 @@ def structure(expr: str, wrt: str, emit: str = "hessian") -> str:
             "sum((sum(W[i, a, b]*X[i, b], b))**2, i, a)",
             "X",
             "block diagonal, m blocks of k by k",
+        ),
+        (
+            "sum(z[2*i]*exp(z[2*i + 1]), i)",
+            "z",
+            "block diagonal, m blocks of 2 neighbours",
         ),
         ("norm(X @ B)**2", "X", "block diagonal, m times one block of k by k"),
         ("sum(exp(-(i - j)**2)*x[i]*x[j], i, j)", "x", "Toeplitz"),
