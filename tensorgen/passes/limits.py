@@ -69,12 +69,17 @@ DISTRIBUTED_TERMS = 64
 DISTRIBUTED_TERMS_IN_ALL = 2000
 """Over a whole graph; after so many nothing is distributed any more."""
 
-SPREAD_TERMS = 256
-"""Into which a term of a structure may be spread, before those alike are added up: what
-is made of twelve neighbours has 144."""
+SPREAD_TERMS = 64
+"""Into which a term of a structure may be spread, before those alike are added up."""
 
-TERMS_SPREAD_IN_ALL = 512
+ADDED_TERMS = 256
+"""Of one sum, before those alike are added up there: twelve neighbours have 144."""
+
+TERMS_SPREAD_IN_ALL = 128
 """A sum of more terms is not looked at term by term."""
+
+LINKED_TERMS = 8
+"""Of a derivative with index arrays: more are worse than an array an element."""
 
 TERMS_THAT_SHARE = 16
 """For more terms of a structure nobody looks for arrays that they could share."""

@@ -38,6 +38,7 @@ from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import factor_sum
 from tensorgen.passes.limits import (
     GAIN_OF_A_RULE,
+    LINKED_TERMS,
     SPREAD_FACTORS,
     TERMS_OF_A_PATTERN,
     TERMS_SPREAD_IN_ALL,
@@ -125,7 +126,7 @@ def _compress(
     ):
         forms.append(looser)
     choices = [[[take_apart(graph, x)] for x in form] for form in forms]
-    few = [form for form in forms if len(form) <= TERMS_THAT_SHARE]
+    few = [form for form in forms if len(form) <= LINKED_TERMS]
     choices += linked_terms(graph, derived or node, few)
     found = [_compressed(graph, node.dims, c, cost, symmetries) for c in choices]
     if (1, 0) in symmetries:

@@ -18,7 +18,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Atom, Lookup, Node, Product, Sum
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import SPREAD_TERMS
+from tensorgen.passes.limits import ADDED_TERMS
 from tensorgen.passes.stored import Link, Tie
 from tensorgen.passes.views import Name, is_sparse
 from tensorgen.structure.take_apart import (
@@ -183,7 +183,7 @@ def _added(
             done.append(first)
         else:
             waiting = [*parts, *waiting]
-        if len(waiting) + len(done) > SPREAD_TERMS:
+        if len(waiting) + len(done) > ADDED_TERMS:
             return None
     views = [take_apart(graph, term, True, by_rule) for term in done]
     return _by_pattern(graph, views, node.dims)
