@@ -40,6 +40,7 @@ from tensorgen.passes.limits import (
     GAIN_OF_A_RULE,
     LINKED_TERMS,
     SPREAD_FACTORS,
+    STEPS_BY_TIES,
     TERMS_OF_A_PATTERN,
     TERMS_SPREAD_IN_ALL,
     TERMS_THAT_SHARE,
@@ -136,7 +137,7 @@ def _compress(
     hides = loose is None or any(is_sum(graph, term) for term in loose)
     if hides or (best.is_dense and ties_axes(node)):
         tied = partial(_by_ties, graph, best, derived or node, cost, symmetries)
-        best = graph.effort.attempt(tied, best)
+        best = graph.effort.attempt(tied, best, STEPS_BY_TIES)
     ruled = partial(_by_rule, graph, best, derived or node, few, cost)
     return graph.effort.attempt(ruled, None) or best
 

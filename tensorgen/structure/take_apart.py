@@ -19,7 +19,6 @@ from tensorgen.passes.views import (
     compares,
     is_sparse,
     is_spread,
-    ties_axes,
 )
 
 
@@ -66,7 +65,7 @@ def _opened(graph: Graph, node: Node, large: bool) -> list[Node] | None:
             return None
         wide = factor.order >= AXES_OF_A_LARGE_SUM and not compares(factor)
         opens = large and (wide or is_spread(factor))
-        opens = opens or is_sparse(factor) or ties_axes(factor)
+        opens = opens or is_sparse(factor)
         return terms_of(graph, factor) if opens else None
 
     return distributed(graph, node, terms)
