@@ -67,7 +67,6 @@ from tensorgen.structure.part_axes import parted, parts
 from tensorgen.structure.table import STRUCTURES
 from tensorgen.structure.take_apart import (
     Parts,
-    is_sum,
     spread,
     take_apart,
     terms_of,
@@ -134,8 +133,7 @@ def _compress(
         own = [row.keep(graph, node) for row in STRUCTURES if row.keep is not None]
         found += [Compressed(node.dims, tuple(terms)) for terms in own if terms]
     best = min([dense, *found], key=lambda form: held(form.arrays, cost))
-    hides = loose is None or any(is_sum(graph, term) for term in loose)
-    if hides or (best.is_dense and ties_axes(node)):
+    if any(map(ties_axes, best.arrays)):
         tied = partial(_by_ties, graph, best, derived or node, cost, symmetries)
         best = graph.effort.attempt(tied, best, STEPS_BY_TIES)
     ruled = partial(_by_rule, graph, best, derived or node, few, cost)

@@ -52,11 +52,6 @@ def spread(graph: Graph, node: Node, large: bool = False) -> list[Node]:
     return [node] if waiting else done
 
 
-def is_sum(graph: Graph, node: Node) -> bool:
-    """Whether a term hides deltas in a sum, which would be too many to spread."""
-    return _opened(graph, node, large=False) is not None
-
-
 def _opened(graph: Graph, node: Node, large: bool) -> list[Node] | None:
     """A term as a sum over the terms of one factor; None where no factor is to open."""
 
