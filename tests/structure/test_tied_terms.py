@@ -78,3 +78,17 @@ def test_a_newton_step_is_right(shooting: ModuleType) -> None:
     b = np.random.default_rng(0).normal(size=H.shape[0])
     s = H.solve(b)
     np.testing.assert_allclose(H @ s, b, atol=1e-9 * abs(s).max())
+
+
+def test_a_chain_of_order_five_holds_a_vector_a_pattern() -> None:
+    module = load(
+        "tensorgen: 1\ninputs: {x: [n]}\nfunctions:\n"
+        "  f: {expr: 'sum(exp(x[1:]*x[:-1]))', wrt: x, emit: [4, 5]}\n"
+    )
+    x = np.random.default_rng(5).normal(size=6)
+    found = module.f_d5(x)
+    assert found.nbytes == 8 * 5 * 6  # 7,776 numbers dense
+    steps = 1e-5 * np.eye(6)
+    slopes = [module.f_d4(x + h).dense() - module.f_d4(x - h).dense() for h in steps]
+    expected = np.stack(slopes, axis=-1) / 2e-5
+    np.testing.assert_allclose(found.dense(), expected, atol=1e-7 * abs(expected).max())
