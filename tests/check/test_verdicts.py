@@ -51,7 +51,9 @@ functions:
 
 
 @pytest.mark.parametrize(
-    "text", [ENTRIES, Path("benchmarks/joint_systems.yaml").read_text("utf-8")]
+    "text",
+    [ENTRIES, Path("benchmarks/joint_systems.yaml").read_text("utf-8")],
+    ids=["entries", "joint systems"],
 )
 def test_joint_hessians_are_compared_to_the_last(text: str) -> None:
     told: list[Report] = []

@@ -10,6 +10,8 @@ import pytest
 
 from tensorgen import load
 
+pytestmark = pytest.mark.xdist_group("tied_terms")  # one module for all
+
 SHOOTING = """
 tensorgen: 1
 dims: {N: 1000}
