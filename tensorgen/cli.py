@@ -333,6 +333,8 @@ def main() -> None:
     streams.prepare()
     # Nodes live until the end: looking for dead ones more often takes a twentieth.
     gc.set_threshold(200_000)
+    # The check multiplies arrays of a few entries: threads of NumPy's would only wait.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         # Not standalone: there an interrupt exits with 1, which means "stale" here.
         code = cli.main(prog_name="tensorgen", standalone_mode=False)
