@@ -1,9 +1,9 @@
-"""KKT matrices and an arrow: what they hold, and solves beside those of `splu`."""
+"""KKT matrices, shooting and an arrow: what they hold, and solves beside those of `splu`."""
 
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,9 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, float]]] = {
         {name: n + 1 for name in ("a", "b", "data")} | {"rates": 2},
         {"h": 0.01},
     ),
+    "shooting": ("f", {"x": (N + 1, 2), "u": N, "lam": (N, 2)}, {"h": 0.1}),
 }
+SPECS = {"shooting": "shooting"}  # joint_systems for all others
 HEADER = (
     f"{'case':<12}{'rows':>8}{'holds':>8}{'entries':>9}{'memory':>10}"
     f"{'hess':>9}{'H @ v':>9}{'tocsc':>9}{'solve':>9}{'splu':>9}"
@@ -43,8 +45,10 @@ RESIDUAL = 1e-6  # relative to the right-hand side
 
 def rows() -> Iterator[str]:
     """Yield a row a case; AssertionError where a solve is wrong."""
-    module: Any = tensorgen.load(report.ROOT / "benchmarks" / "joint_systems.yaml")
+    loaded = cache(tensorgen.load)
     for name, (function, shapes, others) in CASES.items():
+        spec = SPECS.get(name, "joint_systems")
+        module: Any = loaded(report.ROOT / "benchmarks" / f"{spec}.yaml")
         rng = np.random.default_rng(0)
         data = {x: rng.standard_normal(shape) for x, shape in shapes.items()}
         hess = partial(getattr(module, f"{function}_hess"), **data, **others)

@@ -65,12 +65,7 @@ from tensorgen.structure.link_elements import (
 from tensorgen.structure.mirror_terms import Permutation, mirror_terms
 from tensorgen.structure.part_axes import parted, parts
 from tensorgen.structure.table import STRUCTURES
-from tensorgen.structure.take_apart import (
-    Parts,
-    spread,
-    take_apart,
-    terms_of,
-)
+from tensorgen.structure.take_apart import Parts, spread, take_apart, terms_of
 
 
 def compress(

@@ -56,7 +56,7 @@ def tied_terms(graph: Graph, node: Node) -> list[list[list[Parts]]]:
     That is done wherever there is a sum, so that there are never more terms than
     patterns: spreading makes one for each way through sums of sums.
     """
-    terms = _added(graph, node, False, {}, _ties_axes)
+    terms = _added(graph, node, False, {}, _is_tie)
     return [[[folded(graph, term, term.links)] for term in terms]] if terms else []
 
 
@@ -82,10 +82,10 @@ def _gives_entry(form: Affine, order: int) -> bool:
 def _gives_place(form: Affine, order: int) -> bool:
     """Whether a delta gives an axis, and does not just tie it to another one."""
     axes = [c for x, c in form.terms if isinstance(x, int) and x < order]
-    return not _ties_axes(form, order) and any(abs(c) == 1 for c in axes)
+    return not _is_tie(form, order) and any(abs(c) == 1 for c in axes)
 
 
-def _ties_axes(form: Affine, order: int) -> bool:
+def _is_tie(form: Affine, order: int) -> bool:
     """Whether a delta ties two axes."""
     axes = [c for x, c in form.terms if isinstance(x, int) and x < order]
     return len(form.terms) == len(axes) == 2 and {*axes} == {1, -1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -12,33 +13,7 @@ from tensorgen import load
 
 pytestmark = pytest.mark.xdist_group("tied_terms")  # one module for all
 
-SHOOTING = """
-tensorgen: 1
-dims: {N: 1000}
-inputs: {x: [N + 1, 2], u: [N], lam: [N, 2], h: scalar}
-functions:
-  f:
-    where: |
-      a0 = x[:-1, 0]
-      b0 = x[:-1, 1]
-      k1a = (1 - b0**2)*a0 - b0 + u
-      a1 = a0 + h/2*k1a
-      b1 = b0 + h/2*a0
-      k2a = (1 - b1**2)*a1 - b1 + u
-      a2 = a0 + h/2*k2a
-      b2 = b0 + h/2*a1
-      k3a = (1 - b2**2)*a2 - b2 + u
-      a3 = a0 + h*k3a
-      b3 = b0 + h*a2
-      k4a = (1 - b3**2)*a3 - b3 + u
-      na = a0 + h/6*(k1a + 2*k2a + 2*k3a + k4a)
-      nb = b0 + h/6*(a0 + 2*a1 + 2*a2 + a3)
-    expr: >-
-      h*sum(x**2) + h*sum(u**2) + sum(lam[:, 0]*(x[1:, 0] - na))
-      + sum(lam[:, 1]*(x[1:, 1] - nb))
-    wrt: [x, u]
-    emit: [gradient, hessian, hvp]
-"""
+SHOOTING = Path("benchmarks/shooting.yaml")
 
 
 def point(N: int) -> dict[str, Any]:
