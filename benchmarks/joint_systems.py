@@ -1,4 +1,4 @@
-"""KKT matrices, shooting and an arrow: what they hold, and solves beside those of `splu`."""
+"""KKT matrices, shooting and an arrow: what they hold, and solves beside `splu`."""
 
 import time
 import tracemalloc
