@@ -24,6 +24,7 @@ from tensorgen.lower import lower
 from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.printer import equations
+from tensorgen.operators.system_helpers import IMPORTS
 from tensorgen.passes.context import Plan
 from tensorgen.passes.stored import Compressed
 from tensorgen.planner import PlannedFunction
@@ -89,7 +90,8 @@ class ModuleBuilder:
         for name, source in sources.items():
             text = re.sub(r"\bnp\b", self.backend.alias, source).strip()
             called = {*re.findall(r"\b_\w+", source)} - {name}
-            yield Helper(name, text, uses=tuple(x for x in sources if x in called))
+            uses = tuple(x for x in sources if x in called)
+            yield Helper(name, text, IMPORTS.get(name, ()), uses)
 
     def problem(self, planned: PlannedProblem) -> BoundFunction:
         """Lower one problem."""

@@ -31,6 +31,7 @@ from tensorgen.spec.model import InputSpec, Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
 from tensorgen.structure.compress import compress
 from tensorgen.structure.mirror_terms import Permutation, exchanges
+from tensorgen.structure.systems import system
 
 # What the docstring says of an argument under `wrt: {K: symmetric}`.
 ON_SYMMETRIC = (
@@ -170,7 +171,7 @@ class Planner:
         """Return what the passes may ask, with nothing remembered of other plans."""
         free = self.mode == "cross-country"
         cost = CostModel(self.hints, self._given)
-        return Context(self.graph, cost, cross_country=free)
+        return Context(self.graph, cost, cross_country=free, system=system)
 
     @property
     def _given(self) -> frozenset[str]:

@@ -34,6 +34,7 @@ from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrix_functions import logdet_of_factor
 from tensorgen.operators.scalar import evaluate
+from tensorgen.operators.systems import is_system
 
 # So many systems are solved one by one before the inverse is computed instead:
 # an inverse costs about as much as three factorisations.
@@ -200,6 +201,8 @@ class Plan:
         """Whether a function is written in terms of other nodes."""
         if isinstance(node, Map):
             return bool(ELEMENTWISE[node.function].expand) or is_triangle(node)
+        if OPERATORS[node.operator].internal:
+            return False  # an object does it
         factored = node.operator == "logdet" and node.args[0] in self.factors
         return factored or OPERATORS[node.operator].expand is not None
 
@@ -273,6 +276,8 @@ class Plan:
                 continue
             for k, operand in enumerate(children(node)):
                 if isinstance(operand, Call) and operand.operator == "inv":
+                    if is_system(operand.args[0]):
+                        continue
                     if solve_partner(node, k) is None:
                         alone[operand] = None
                     applied[operand] = applied.get(operand, 0) + 1

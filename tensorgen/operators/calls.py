@@ -16,7 +16,7 @@ from typing import cast
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
-from tensorgen.operators import matrix_functions, reshape, running
+from tensorgen.operators import matrix_functions, reshape, running, systems
 from tensorgen.operators.scalar import apply as apply_map
 from tensorgen.operators.scalar import power, ref, times, total
 from tensorgen.operators.table import Operator, Partial, same_dims
@@ -256,9 +256,16 @@ _ROWS = (
         refuses="singular",
         work=2.0,
         regular=True,
+        told=True,
     ),
     Operator(
-        "det", _scalar_dims, _det_partials, "np.linalg.det({0})", work=2.0, regular=True
+        "det",
+        _scalar_dims,
+        _det_partials,
+        "np.linalg.det({0})",
+        work=2.0,
+        regular=True,
+        told=True,
     ),
     Operator(
         "logdet",
@@ -267,6 +274,7 @@ _ROWS = (
         "np.linalg.slogdet({0})[1]",
         work=2.0,
         regular=True,
+        told=True,
     ),
     _OverAxes(
         "logsumexp", _reduced_dims, _weighted_by("softmax"), expand=_expand_logsumexp
@@ -288,6 +296,7 @@ _ROWS = (
     ),
     *matrix_functions.ROWS,
     *running.ROWS,
+    *systems.ROWS,
     reshape.ROW,
 )
 

@@ -4,7 +4,11 @@ Only those that a module uses are emitted; each is what an expert would write on
 at the top of a file.
 """
 
+from tensorgen.operators.system_helpers import BANDED, SPARSE
+
 HELPERS: dict[str, str] = {
+    "_Sparse": SPARSE,
+    "_Banded": BANDED,
     "_sigmoid": '''
 def _sigmoid(t: Array | Scalar) -> Array:
     """Return 1 / (1 + exp(-t)) without overflow or loss of digits."""

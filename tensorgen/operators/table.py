@@ -127,7 +127,8 @@ class Operator:
     module imported lazily. What a matrix must not be is in `refuses`: NumPy raises
     LinAlgError then. Functions of matrices cost `work` times n^3; those that are
     `regular`, or their derivatives, want regular ones. Names of intermediate values use
-    the `word`.
+    the `word`. An `internal` one is no function of users, and never differentiated.
+    What is `told` of a matrix, an object that stands for it knows.
     """
 
     name: str
@@ -144,3 +145,5 @@ class Operator:
     work: float = 0.0
     regular: bool = False
     word: str = ""
+    internal: bool = False
+    told: bool = False

@@ -96,6 +96,15 @@ inputs: {A: [m, n], B: [n, p], c: [p]}
 functions:
   f: {expr: '(A @ B) @ c + sum((A @ (B * c))**2, axis=1)'}
 """
+CHAIN = """
+inputs: {d: [n], y: [n]}
+functions:
+  f:
+    where: T = diag(d) + diag(ones(n - 1), 1) + diag(ones(n - 1), -1)
+    expr: y @ solve(T, y) + logdet(T)
+    wrt: y
+    emit: [value, gradient]
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("use_symmetry", GRAM),
@@ -103,11 +112,13 @@ PASSES = (
     ("flatten_products", HESSIAN),
     ("use_symmetry", GRAM),
     ("compress", SEPARABLE),
+    ("solve_by_structure", CHAIN),
     ("gather_steady", STEADY),
     ("share_transposes", TURNED),
     ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
     ("pair_transposes", PERMUTED),
     ("order_contractions", LIKELIHOOD),
+    ("apply_inverses", CHAIN),
     ("reuse_pairs", SCALED_TWICE),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("fuse_elementwise", LOGISTIC),
