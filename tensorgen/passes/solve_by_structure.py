@@ -23,7 +23,7 @@ def solve_by_structure(context: Context, roots: Sequence[Node]) -> list[Node]:
             made = with_operands(graph, node, new)
             carry_names(graph, node, made)
             new[node] = made
-            if not isinstance(made, Call) or not OPERATORS[made.operator].told:
+            if not isinstance(made, Call) or not OPERATORS[made.operator].by_parts:
                 continue
             (matrix,) = made.args
             if matrix.order != 2 or isinstance(matrix, Input) or is_system(matrix):
