@@ -26,6 +26,7 @@ from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
+from tensorgen.passes.invert_low_rank import invert_low_rank
 from tensorgen.passes.optimise import candidates, cheapest, optimise
 from tensorgen.spec.model import InputSpec, Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
@@ -138,7 +139,7 @@ class Planner:
         self.hints = {name: size for name, size in spec.hints if size is not None}
         self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
         self.inputs = program.inputs
-        node = function.node
+        (node,) = invert_low_rank(self.context(), [function.node])
         variables = tuple(self.inputs[name] for name in self.wrt)
         self.request = Request(
             node,
@@ -150,6 +151,8 @@ class Planner:
             graph.input("ct", node.dims),
             frozenset(self.inputs[w.name] for w in function.spec.wrt if w.symmetric),
         )
+        # As the user wrote it, for the check to hold the code against.
+        self.written = replace(self.request, output=function.node)
 
     def plans(self) -> list[PlannedFunction]:
         """Return the plans, in the order in which they are emitted."""
@@ -181,7 +184,10 @@ class Planner:
         return frozenset(x for d in alone for x in d.symbols if d == Dim.symbol(x))
 
     def _plan(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
-        ways, names = self.ways(kind, order)
+        ways, names = self.ways(kind, order, self.request)
+        stated = ways
+        if self.written != self.request:
+            stated, _ = self.ways(kind, order, self.written)
         first = len(ways[0]) - len(kind.blocks(self.wrt, order))
         tensors = range(first, len(ways[0])) if kind.holder else range(0)
         if kind.holder and kind.beside:
@@ -228,7 +234,7 @@ class Planner:
             names,
             tensors,
             order,
-            tuple(ways[0]),
+            tuple(stated[0]),
             tuple(others),
         )
 
@@ -278,11 +284,11 @@ class Planner:
         return "; ".join([*filter(None, [given.doc]), ON_SYMMETRIC])
 
     def ways(
-        self, kind: Kind, order: tuple[str, ...]
+        self, kind: Kind, order: tuple[str, ...], request: Request
     ) -> tuple[Sequence[Sequence[Node]], tuple[str, ...]]:
         """The equivalent lists of roots of a kind, and what to call the roots."""
         inputs = tuple(self.inputs[name] for name in order)
-        request = replace(self.request, order=inputs)
+        request = replace(request, order=inputs)
         lead: list[Node] = []
         names: list[str] = []
         for part in (*kind.lead, kind):

@@ -138,7 +138,7 @@ def _roots(planner: Planner, planned: PlannedFunction) -> Parts:
     """
     if planned.kind.holder:
         return held(planned.plan)
-    (way,), _ = planner.ways(planned.kind, ())
+    (way,), _ = planner.ways(planned.kind, (), planner.request)
     return [(node,) for node in way]
 
 

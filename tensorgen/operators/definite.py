@@ -131,6 +131,8 @@ def _product(node: Product, depth: int) -> Sign:
     mine = [ref for ref in factors if pair & {*ref.labels}]
     rest = [ref for ref in factors if ref not in mine]
     match mine:
+        case []:  # the same number everywhere
+            return min([Sign.NONNEGATIVE, *_signs(rest, depth)])
         case [ref] if {*ref.labels[-2:]} == pair and not pair & {*ref.labels[:-2]}:
             most = Sign.NONNEGATIVE if len(sizes) > node.order else Sign.POSITIVE
             return min([most, matrix_sign(ref.node, depth), *_signs(rest, depth)])
