@@ -31,6 +31,7 @@ from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.lower.names import Names, describe
 from tensorgen.operators.definite import is_positive_definite
+from tensorgen.operators.systems import FACTORED, is_system
 from tensorgen.passes.cut_stages import (
     DATA,
     Stages,
@@ -214,6 +215,7 @@ class ProblemBuilder:
         self.taken += names
         for node, name in zip(held, names, strict=True):
             known = ["spd"] if is_positive_definite(node) else []
+            known += [FACTORED] if is_system(node) else []
             self.values[node] = self.graph.input(name, node.dims, known)
         for node, (other, ratio) in self.problem.stages.multiples.items():
             if other in held:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import (
     Call,
     Constant,
@@ -24,7 +25,7 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.symmetry import flat
+from tensorgen.operators.symmetry import flat, involutions
 
 DEPTH = 20
 """How many nodes above one another are looked through."""
@@ -137,7 +138,41 @@ def _product(node: Product, depth: int) -> Sign:
             most = Sign.NONNEGATIVE if len(sizes) > node.order else Sign.POSITIVE
             return min([most, matrix_sign(ref.node, depth), *_signs(rest, depth)])
         case [first, second]:
-            return _congruence(first, second, rest, node.order, depth)
+            found = _congruence(first, second, rest, node.order, depth)
+            return found or _mirrored(node, factors, sizes, depth)
+    return Sign.UNKNOWN
+
+
+def _mirrored(
+    node: Product, factors: Sequence[Ref], sizes: Sequence[Dim], depth: int
+) -> Sign:
+    """A product of factors on the side of the rows, and the same on the other."""
+    rows = node.order - 2
+    for renaming in involutions(node.order, sizes, (rows, rows + 1)):
+        side, reached = set[Label](), {rows}
+        while side != reached:
+            side = reached
+            reached = side.union(
+                *(
+                    {x for x in ref.labels if x in renaming}
+                    for ref in factors
+                    if side & {*ref.labels}
+                )
+            )
+        if any(renaming[x] in side for x in side):
+            continue
+        mine = [ref for ref in factors if side & {*ref.labels}]
+        images = [
+            Ref(ref.node, tuple(renaming.get(x, x) for x in ref.labels)) for ref in mine
+        ]
+        left = list(factors)
+        for ref in (*mine, *images):
+            if ref not in left:
+                break
+            left.remove(ref)
+        else:
+            if not any(x in renaming for ref in left for x in ref.labels):
+                return min([Sign.NONNEGATIVE, *_signs(left, depth)])
     return Sign.UNKNOWN
 
 

@@ -26,11 +26,13 @@ Axes = tuple[int, ...]
 class Parted(NamedTuple):
     """A product whose rows and columns are several axes each, in C order.
 
-    `lead` are the axes of a batch. Pairs of a row and a column are `tied` by deltas, or
-    belong to one of the `groups` of factors; `weights` have neither of their axes.
+    The number in front is the `coefficient`; `lead` are the axes of a batch. Pairs of a
+    row and a column are `tied` by deltas, or belong to one of the `groups` of factors;
+    `weights` have neither of their axes.
     """
 
     node: Product
+    coefficient: Fraction
     lead: Axes
     tied: tuple[tuple[int, int], ...]
     groups: tuple[tuple[tuple[tuple[int, int], ...], tuple[Ref, ...]], ...]
@@ -46,7 +48,7 @@ def parted(graph: Graph, matrix: Node) -> Parted | None:
     found = _sides(graph, matrix)
     if found is None:
         return None
-    node, lead, rows, columns = found
+    (node, coefficient), lead, rows, columns = found
     if [node.dims[a] for a in rows] != [node.dims[a] for a in columns]:
         return None
     pairs = dict(zip(rows, columns, strict=True))
@@ -71,30 +73,45 @@ def parted(graph: Graph, matrix: Node) -> Parted | None:
             weights.append(Ref(graph.product(used, refs), tuple(used)))
     if not tied and len(groups) < 2:
         return None
-    return Parted(node, lead, tied, tuple(groups), tuple(weights))
+    return Parted(node, coefficient, lead, tied, tuple(groups), tuple(weights))
 
 
-def _sides(graph: Graph, matrix: Node) -> tuple[Product, Axes, Axes, Axes] | None:
-    """The product that a matrix is or reshapes, and its axes in the batch, rows and
-    columns."""
-    last, coefficient = matrix.order - 1, Fraction(1)
-    if isinstance(matrix, Product):
-        (ref, *more), axes = matrix.factors or [None], tuple(range(matrix.order))
-        if more or ref is None or matrix.constraints or ref.labels != axes:
-            return matrix, tuple(range(last - 1)), (last - 1,), (last,)
-        coefficient, matrix = matrix.coefficient, ref.node
-    if not isinstance(matrix, Call) or matrix.operator != "reshape":
+def _sides(
+    graph: Graph, matrix: Node
+) -> tuple[tuple[Product, Fraction], Axes, Axes, Axes] | None:
+    """The product that a matrix is or reshapes, the number in front of it, and its
+    axes in the batch, rows and columns."""
+    last = matrix.order - 1
+    coefficient, inner = _unscaled(matrix)
+    if isinstance(inner, Product):
+        return (inner, coefficient), tuple(range(last - 1)), (last - 1,), (last,)
+    if not isinstance(inner, Call) or inner.operator != "reshape":
         return None
-    inner = graph.scale(matrix.args[0], coefficient)
-    found = segments(inner.dims, matrix.dims)
-    if not isinstance(inner, Product) or len(found) < 2:
+    found = segments(inner.args[0].dims, matrix.dims)
+    scale, node = _unscaled(inner.args[0])
+    if not isinstance(node, Product) or len(found) < 2:
         return None
     *front, rows, columns = found
     if [*rows.target] != [last - 1] or [*columns.target] != [last]:
         return None
     if any(len(part.source) != len(part.target) for part in front):
         return None
-    return inner, tuple(range(rows.source.start)), (*rows.source,), (*columns.source,)
+    lead = tuple(range(rows.source.start))
+    return (node, coefficient * scale), lead, (*rows.source,), (*columns.source,)
+
+
+def _unscaled(node: Node) -> tuple[Fraction, Node]:
+    """What a node is, and the number in front."""
+    coefficient = Fraction(1)
+    while isinstance(node, Product):
+        coefficient *= node.coefficient
+        if len(node.factors) != 1 or node.constraints:
+            break
+        (ref,) = node.factors
+        if ref.labels != tuple(range(node.order)):
+            break
+        node = ref.node
+    return coefficient, node
 
 
 def inverse(graph: Graph, matrix: Node, make: Make) -> Node | None:
@@ -116,7 +133,7 @@ def inverse(graph: Graph, matrix: Node, make: Make) -> Node | None:
     whole = graph.product(
         range(node.order),
         factors,
-        coefficient=1 / node.coefficient,
+        coefficient=1 / parts.coefficient,
         constraints=node.constraints,
         sizes=dict(enumerate(node.dims)),
     )
@@ -139,8 +156,8 @@ def logdet(graph: Graph, matrix: Node, make: Make) -> Node | None:
         found = make(graph, "logdet", [square])
         terms.append((found, labels, others))
     weights = list(parts.weights)
-    if abs(parts.node.coefficient) != 1:
-        weights.append(Ref(graph.constant(abs(parts.node.coefficient)), ()))
+    if abs(parts.coefficient) != 1:
+        weights.append(Ref(graph.constant(abs(parts.coefficient)), ()))
     for weight, labels in weights:
         axes = tuple(range(weight.order))
         known = sign(weight) == Sign.POSITIVE
@@ -182,7 +199,7 @@ def det(graph: Graph, matrix: Node, make: Make) -> Node | None:
     entries = graph.product(
         axes,
         parts.weights,
-        coefficient=parts.node.coefficient,
+        coefficient=parts.coefficient,
         sizes=dict(zip(axes, parts.dims(axes), strict=True)),
     )
     along = tuple(range(len(parts.lead), len(axes)))

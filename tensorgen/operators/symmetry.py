@@ -95,7 +95,7 @@ class Symmetry:
             return 1  # what is zero off the diagonal
         shapes = [(node.factors, node.sizes), flat(node)]
         for factors, sizes in shapes[: 1 + (shapes[0] != shapes[1])]:
-            for renaming in _involutions(node.order, sizes, swap):
+            for renaming in involutions(node.order, sizes, swap):
                 name = partial(_image, renaming)
                 turned = {normal(c.renamed(name)) for c in node.constraints}
                 if turned != set(node.constraints):
@@ -209,7 +209,7 @@ def flat(node: Product) -> tuple[tuple[Ref, ...], tuple[Dim, ...]]:
     return tuple(factors), tuple(sizes)
 
 
-def _involutions(
+def involutions(
     order: int, sizes: Sequence[Dim], swap: Swap
 ) -> Iterator[dict[Label, Label]]:
     """The swap, with summed labels as they are or with pairs of them swapped too."""

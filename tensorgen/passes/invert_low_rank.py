@@ -9,13 +9,15 @@ itself keeps, unless entries of the diagonal are smaller than the others by as m
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Label, Node, Product, Sum, delta, topological
 from tensorgen.operators.calls import OPERATORS, apply
 from tensorgen.operators.definite import Sign, matrix_sign, sign
+from tensorgen.operators.symmetry import flat
 from tensorgen.passes.context import Context
 from tensorgen.passes.rebuild import carry_names, with_operands
 
@@ -24,7 +26,7 @@ GAIN = 2
 
 
 class LowRank(NamedTuple):
-    """A term `sum_s U[i, s] W[s, j]`; both are vectors where the rank is one."""
+    """What is added, `sum_s U[i, s] W[s, j]`; vectors where the rank is one."""
 
     left: Node
     right: Node
@@ -32,10 +34,10 @@ class LowRank(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """A matrix: the entries of a diagonal, and terms of low rank."""
+    """A matrix: the entries of a diagonal, and what has low rank."""
 
     diagonal: Node
-    terms: tuple[LowRank, ...]
+    added: LowRank
 
 
 def invert_low_rank(context: Context, roots: Sequence[Node]) -> list[Node]:
@@ -84,7 +86,7 @@ def parts(context: Context, matrix: Node) -> Parts | None:
     entries = graph.sum(("i",), diagonal)
     if GAIN * rank > cost.value(matrix.dims[0]) or sign(entries) < Sign.POSITIVE:
         return None
-    return Parts(entries, tuple(terms))
+    return Parts(entries, _joined(graph, terms))
 
 
 def _entries(graph: Graph, term: Product) -> Node:
@@ -97,20 +99,19 @@ def _entries(graph: Graph, term: Product) -> Node:
 
 def _factored(graph: Graph, term: Product) -> LowRank | None:
     """The factors of the rows, and all others."""
-    left = [ref for ref in term.factors if 0 in ref.labels]
-    right = [ref for ref in term.factors if 0 not in ref.labels]
+    factors, dims = flat(term)
+    sizes: dict[Label, Dim] = dict(enumerate(dims))
+    left = [ref for ref in factors if 0 in ref.labels]
+    right = [ref for ref in factors if 0 not in ref.labels]
     if any(1 in ref.labels for ref in left):
         return None
+    inside = {x for ref in left for x in ref.labels} | {0}
     others = {x for ref in right for x in ref.labels}
-    width = sorted({x for ref in left for x in ref.labels} & others)
+    width = sorted(inside & others)
     if len(width) > 1:
         return None
-    sizes = dict(enumerate(term.sizes))
-    inside = {x for ref in left for x in ref.labels}
-    rest = {
-        x: dim for x, dim in sizes.items() if x != 0 and (x not in inside or x in width)
-    }
-    own = {x: dim for x, dim in sizes.items() if x == 0 or x in inside}
+    own = {x: dim for x, dim in sizes.items() if x in inside}
+    rest = {x: dim for x, dim in sizes.items() if x not in inside or x in width}
     return LowRank(
         graph.product((0, *width), left, sizes=own),
         graph.product((*width, 1), right, coefficient=term.coefficient, sizes=rest),
@@ -118,46 +119,43 @@ def _factored(graph: Graph, term: Product) -> LowRank | None:
     )
 
 
+def _joined(graph: Graph, terms: Sequence[LowRank]) -> LowRank:
+    """All terms as one, whose columns and rows stand side by side."""
+    first, *others = terms
+    if not others and first.width:
+        return first
+    rank = sum((prod(term.width, start=ONE) for term in terms), start=ZERO)
+    size, start = first.left.dims[0], ZERO
+    left, right = list[Node](), list[Node]()
+    for term in terms:
+        s = ("s",)[: len(term.width)]
+        form = {"r": 1, "s": -1} if s else {"r": 1}
+        at, sizes = [delta(form, -start)], {"r": rank, "i": size}
+        pairs = [(term.left, ("i", *s))], [(term.right, (*s, "i"))]
+        left.append(graph.product("ir", pairs[0], constraints=at, sizes=sizes))
+        right.append(graph.product("ri", pairs[1], constraints=at, sizes=sizes))
+        start += prod(term.width, start=ONE)
+    return LowRank(graph.add(*left), graph.add(*right), (rank,))
+
+
 def _asked(graph: Graph, operator: str, parts: Parts) -> Node:
-    """An inverse or a determinant, term by term."""
-    size = parts.diagonal.dims[0]
+    """An inverse or a determinant, by those of the diagonal and of K."""
+    size, (left, right, (rank,)) = parts.diagonal.dims[0], parts.added
     whole = graph.product(
         (0, 1),
         [(parts.diagonal, (0,))],
         constraints=[delta({0: 1, 1: -1})],
         sizes={0: size, 1: size},
     )
-    inverse, found = apply(graph, "inv", [whole]), apply(graph, operator, [whole])
-    for term in parts.terms:
-        inverse, core = _added(graph, inverse, term)
-        if operator == "inv":
-            found = inverse
-        elif operator == "det":
-            own = apply(graph, "det", [core]) if core.order else core
-            found = graph.product((), [(found, ()), (own, ())])
-        else:
-            own = apply(graph, "logdet", [core]) if core.order else _log(graph, core)
-            found = graph.add(found, own)
-    return found
-
-
-def _log(graph: Graph, number: Node) -> Node:
-    return graph.map("log", (), [(number, ())])
-
-
-def _added(graph: Graph, inverse: Node, term: LowRank) -> tuple[Node, Node]:
-    """The inverse with a term more, and the matrix K that it takes."""
-    s, t = ("s",)[: len(term.width)], ("t",)[: len(term.width)]
-    solved = graph.product(("i", *t), [(inverse, ("i", "k")), (term.left, ("k", *t))])
-    turned = graph.product((*s, "j"), [(term.right, (*s, "k")), (inverse, ("k", "j"))])
-    inner = graph.product((*s, *t), [(term.right, (*s, "k")), (solved, ("k", *t))])
-    core = graph.add(graph.unit(term.width), inner)
-    if term.width:
-        small = apply(graph, "inv", [core])
-    else:
-        small = graph.map("pow", (), [(core, ()), (graph.constant(-1), ())])
-    correction = graph.product(
-        ("i", "j"), [(solved, ("i", *s)), (small, (*s, *t)), (turned, (*t, "j"))]
-    )
-    axes = (0, 1)
-    return graph.sum(axes, [(1, inverse, axes), (-1, correction, axes)]), core
+    inverse = apply(graph, "inv", [whole])
+    solved = graph.product("it", [(inverse, "ik"), (left, "kt")])
+    inner = graph.product("st", [(right, "sk"), (solved, "kt")])
+    core = graph.add(graph.unit((rank,)), inner)
+    found, small = apply(graph, operator, [whole]), apply(graph, operator, [core])
+    if operator == "det":
+        return graph.product((), [(found, ()), (small, ())])
+    if operator == "logdet":
+        return graph.add(found, small)
+    turned = graph.product("sj", [(right, "sk"), (inverse, "kj")])
+    less = graph.product("ij", [(solved, "is"), (small, "st"), (turned, "tj")])
+    return graph.sum((0, 1), [(1, inverse, (0, 1)), (-1, less, (0, 1))])
