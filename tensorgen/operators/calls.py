@@ -16,7 +16,7 @@ from typing import cast
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
-from tensorgen.operators import matrix_functions, reshape, running
+from tensorgen.operators import matrix_functions, promises, reshape, running
 from tensorgen.operators.scalar import apply as apply_map
 from tensorgen.operators.scalar import power, ref, times, total
 from tensorgen.operators.table import Operator, Partial, same_dims
@@ -287,6 +287,7 @@ _ROWS = (
         "prod_others", same_dims, _prod_others_partials, "_prod_others({0}{axis})"
     ),
     *matrix_functions.ROWS,
+    *promises.ROWS,
     *running.ROWS,
     reshape.ROW,
 )
