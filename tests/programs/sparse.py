@@ -9,15 +9,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from tests.programs.structured import (
-    LARGE,
-    Maker,
-    Shape,
-    StructuredProgram,
-    Term,
-)
+from tests.programs.structured import Maker, Shape, StructuredProgram, Term
 
 FULL, HALF, SHORT, LESS, LINKS = "2*h", "h", "2*h - 1", "h - 1", "e"
 LENGTHS = (FULL, FULL, HALF, HALF, SHORT, LESS, LINKS)
@@ -210,4 +205,29 @@ def sparse_program(seed: int) -> StructuredProgram:
     )
 
 
-__all__ = ["LARGE", "sparse_program"]
+GAPS = {
+    # The stride of a part is a dim: (m, k) is raveled, and a slice crosses its rows.
+    "sum(sin(ravel(x)[1:] - ravel(x)[:-1]))": "x: [2*h, k]",
+    # Entries of an index array that stand two to an entry: 2*i + c == pick[k].
+    "sum(ravel(outer(x[::2], [1, 2]))[pick]**3)": "x: [2*h]",
+    # The same window of one link is an array over it and the rows of a stack.
+    "sum(ravel(stack([x[pick], x[pick]]))[1::2]**3)": "x: [2*h]",
+    # A number a column is a sum of deltas, which stays between two reshapes.
+    "sum(flip(x) * sin(ravel(outer(x[::2], [1, 2]))))": "x: [2*h]",
+}
+"""The smallest programs known to store more places than they must, and the variable."""
+
+
+def gap(text: str) -> StructuredProgram:
+    """Return the program of a gap."""
+    found = sparse_program(0)
+    shape = (FULL, "k") if "k" in GAPS[text] else (FULL,)
+    emit = ("gradient", "hessian", "dense_hessian", "hvp")
+    return replace(
+        found,
+        terms=(Term(text),),
+        where=(),
+        emit=emit,
+        shapes={"x": shape, **SHAPES},
+        sizes={"h": 5, "e": 12, "k": 2},
+    )
