@@ -209,7 +209,7 @@ class ModuleBuilder:
         found = {node: name for node, name in named.items() if name not in longer}
         for name in sorted(own):
             found.update(self.named.get(name, {}))
-        return found | {x.node: x.name for x in function.locals}
+        return found | function.named
 
     def _longer(self, function: ElaboratedFunction) -> set[str]:
         """Functions that its text does not lead to, and that take more than a line."""

@@ -44,7 +44,8 @@ def _real_matrices(field: Reals) -> dict[str, Callable[..., Array]]:
 
     names = ("inv", "det", "slogdet", "solve", "cholesky")
     found = {name: getattr(np.linalg, name) for name in names}
-    return {**found, "_cholesky_solve": cholesky_solve, "expm": OPERATORS["expm"]}
+    found |= {"_cholesky_solve": cholesky_solve, "expm": OPERATORS["expm"]}
+    return {**found, "_cholesky_inverse": OPERATORS["cholesky_inverse"]}
 
 
 class Library:

@@ -60,8 +60,19 @@ def some_sizes(
 class Point:
     """Values of inputs over the numbers of a field, and of nodes once asked for."""
 
-    def __init__(self, field: Field, sizes: Mapping[str, int], seed: int) -> None:
-        """Choose nothing yet: inputs get values when they are first read."""
+    def __init__(
+        self,
+        field: Field,
+        sizes: Mapping[str, int],
+        seed: int,
+        promised: bool = False,
+    ) -> None:
+        """Choose nothing yet: inputs get values when they are first read.
+
+        Where something is `promised` of what is made of inputs, half of the points have
+        matrices that are definite, and other numbers that are positive.
+        """
+        self.is_kind = promised and seed // 2 % 2 == 0
         self.field = field
         self.sizes = sizes
         self.seed = seed
@@ -84,6 +95,9 @@ class Point:
     ) -> Array:
         """The value of what has a name and dims: always the same."""
         shape = self.meaning.lengths(dims)
+        if self.is_kind:
+            square = len(dims) > 1 and dims[-1] == dims[-2]
+            properties |= {"spd" if square else "positive"}
         if (name, shape) not in self.chosen:
             rng = random.Random(f"{name} {shape} {self.seed}")
             if index is not None:
@@ -144,11 +158,15 @@ REGIONS = ((0.1, 0.9), (-1.5, 1.5), (1.1, 2.5), (0.02, 0.2), (-3.0, -0.2))
 
 
 def points(
-    symbols: Sequence[str], bounds: Sequence[Dim], least: Sequence[Dim], real: bool
+    symbols: Sequence[str],
+    bounds: Sequence[Dim],
+    least: Sequence[Dim],
+    real: bool,
+    promised: bool = False,
 ) -> Iterable[Point]:
     """Yield points without end; none where no sizes are found."""
     for seed in count():
         sizes = some_sizes(symbols, bounds, least, seed)
         if sizes is None:
             return
-        yield Point(Reals() if real else Residues(), sizes, seed)
+        yield Point(Reals() if real else Residues(), sizes, seed, promised)

@@ -26,7 +26,8 @@ from tensorgen.errors import InternalError, SpecError
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Input, Node
+from tensorgen.ir.nodes import Input, Node, topological
+from tensorgen.operators.promises import is_promise
 from tensorgen.passes.stored import Compressed
 from tensorgen.structure.classes import StructuredClass
 
@@ -132,8 +133,11 @@ class _Judge:
         least = [x.index for x in inputs if isinstance(x, Input) and x.index]
         bounds = [*dims, *(size for claim in claims for size in claim.checks)]
         symbols = sorted({s for dim in (*bounds, *least) for s in dim.symbols})
+        stated = topological({x: None for claim in claims for x in claim.stated})
+        promised = any(map(is_promise, stated))
         self.points = {
-            real: _Kept(points(symbols, bounds, least, real)) for real in (False, True)
+            real: _Kept(points(symbols, bounds, least, real, promised))
+            for real in (False, True)
         }
 
     def is_exact(self, claim: Claim) -> bool:
@@ -192,6 +196,8 @@ class _Judge:
         try:
             with np.errstate(all="ignore"):
                 pairs = list(self._pairs(claim, point, stated))
+        except np.linalg.LinAlgError:
+            return None  # a matrix that is not as it was promised to be
         except (ValueError, IndexError, ZeroDivisionError):
             return False  # shapes that do not go together
         found = [same(point.field.of(x), y) for x, y in pairs]

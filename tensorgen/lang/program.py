@@ -23,6 +23,7 @@ from tensorgen.lang.syntax import Expression, parse
 from tensorgen.lang.values import read_value
 from tensorgen.operators.functions.array import Array, SizeCheck
 from tensorgen.operators.guards import guard
+from tensorgen.operators.promises import bare
 from tensorgen.spec.model import Definition, FunctionSpec, InputSpec, Spec
 from tensorgen.spec.names import in_spec
 
@@ -58,6 +59,12 @@ class ElaboratedFunction:
     locals: tuple[Local, ...]
     checks: tuple[SizeCheck, ...]
     mentions: frozenset[str]
+
+    @property
+    def named(self) -> dict[Node, str]:
+        """The names of values; what is promised of one does not change what it is."""
+        own = {local.node: local.name for local in self.locals}
+        return {bare(node): name for node, name in own.items()} | own
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +237,9 @@ def _define(
     statement = Statement(session, body, names)
     left = [Index(text.value, text.span(), left=True) for text in defined.indices or ()]
     value = statement.elaborate(left)
+    promised = defined.promise if isinstance(defined, Definition) else None
+    if value is not None and promised is not None:
+        value = statement.promised(value, promised)
     if value is not None and isinstance(value.node, Product | Sum | Map | Call):
         session.graph.name(value.node, defined.name)
     return value, statement.record
@@ -256,6 +266,8 @@ def _function(
             complete = False
         else:
             formula = " ".join(definition.body.value.split())
+            if definition.promise is not None:
+                formula = f"{definition.promise}({formula})"
             left = subscript(definition.name, definition.indices or ())
             local.append(Local(definition.name, left, formula, value.node))
     function = item.function

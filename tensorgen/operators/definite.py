@@ -1,8 +1,9 @@
-"""Which matrices are positive definite, as far as inputs keep their promises.
+"""Which matrices are positive definite, as far as promises are kept.
 
-What is not shown is not known. `K + s**2 * eye(n)` is, for an `spd` input K; so is
-`X.T @ X + lam * eye(n)` for a positive lam. Rounding does not enter: a matrix whose
-smallest eigenvalue is lost to it is as good as singular for any way to solve.
+What is neither promised nor shown is not known. `K + s**2 * eye(n)` is, for an `spd`
+input K; so is `X.T @ X + lam * eye(n)` for a positive lam. Rounding does not enter: a
+matrix whose smallest eigenvalue is lost to it is as good as singular for any way to
+solve.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Sign(IntEnum):
 
 
 def is_positive_definite(node: Node) -> bool:
-    """Whether the matrices in the last two axes are, by the properties of inputs."""
+    """Whether the matrices in the last two axes are, by promises and what they are."""
     return node.order >= 2 and matrix_sign(node) == Sign.POSITIVE
 
 
@@ -51,6 +52,10 @@ def matrix_sign(node: Node, depth: int = DEPTH) -> Sign:
     match node:
         case Input() if "spd" in node.properties:
             return Sign.POSITIVE
+        case Call(operator="spd"):
+            return Sign.POSITIVE
+        case Call(operator="symmetric", args=(inner,)):
+            return matrix_sign(inner, depth - 1)
         case Call(operator="inv", args=(inner,)):
             found = matrix_sign(inner, depth - 1)
             return found if found == Sign.POSITIVE else Sign.UNKNOWN

@@ -17,6 +17,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Call, Label, Node, Product, Ref, delta
 from tensorgen.operators.definite import Sign, sign
+from tensorgen.operators.promises import bare
 from tensorgen.operators.reshape import reshape, segments
 from tensorgen.operators.table import Make
 
@@ -45,7 +46,7 @@ class Parted(NamedTuple):
 
 def parted(graph: Graph, matrix: Node) -> Parted | None:
     """Return what a matrix is a product of; None where that is the matrix itself."""
-    found = _sides(graph, matrix)
+    found = _sides(graph, bare(matrix))
     if found is None:
         return None
     (node, coefficient), lead, rows, columns = found

@@ -59,7 +59,7 @@ def even_part(graph: Graph, node: Node, row: int, column: int) -> Node:
 
 
 class Symmetry:
-    """What has been found out about nodes; `promised` trusts properties of inputs."""
+    """What has been found out about nodes; `promised` trusts what the user promises."""
 
     def __init__(self, promised: bool) -> None:
         """Start with nothing known."""
@@ -86,6 +86,9 @@ class Symmetry:
                 return self._sum(node, swap, depth)
             case Map():
                 return self._map(node, swap, depth)
+            case Call(operator="spd" | "symmetric", args=(inner,)):
+                promised = matrix and self.promised
+                return 1 if promised else self.parity(inner, swap, depth)
             case Call(operator="inv" | "expm", args=(inner,)) if matrix:
                 return 1 if self.parity(inner, swap, depth) == 1 else None
         return None

@@ -31,6 +31,7 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.promises import is_promise
 from tensorgen.passes.rates import Rate, Rates
 from tensorgen.passes.rebuild import carry_names, with_operands
 from tensorgen.passes.views import is_sparse
@@ -262,7 +263,7 @@ def _costs(node: Node) -> bool:
         case Product():
             return not is_sparse(node)
         case Sum() | Call():
-            return True
+            return not is_promise(node)
         case _:
             assert_never(node)
 

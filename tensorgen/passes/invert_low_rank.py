@@ -17,6 +17,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Label, Node, Product, Sum, delta, topological
 from tensorgen.operators.calls import OPERATORS, apply
 from tensorgen.operators.definite import Sign, matrix_sign, sign
+from tensorgen.operators.promises import bare
 from tensorgen.operators.symmetry import flat
 from tensorgen.passes.context import Context
 from tensorgen.passes.rebuild import carry_names, with_operands
@@ -62,6 +63,7 @@ def invert_low_rank(context: Context, roots: Sequence[Node]) -> list[Node]:
 
 def parts(context: Context, matrix: Node) -> Parts | None:
     """Return the diagonal and the terms of low rank of a matrix, if that is all."""
+    matrix = bare(matrix)
     if matrix.order != 2 or not isinstance(matrix, Sum):
         return None
     graph, cost = context.graph, context.cost

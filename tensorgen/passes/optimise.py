@@ -28,6 +28,7 @@ from tensorgen.passes.factor_pairs import factor_pairs
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
+from tensorgen.passes.open_promises import open_promises
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
 from tensorgen.passes.reuse_pairs import reuse_pairs
@@ -137,6 +138,14 @@ PAIRING = Pass(
 
 PASSES = (
     SYMMETRY,
+    Pass(
+        "open_promises",
+        law="spd(A) = A, and f(B) = f(spd(B)) for a B that is so by promises in it",
+        needs="products and sums have used the symmetry that was promised",
+        ends="promises stand below functions of matrices alone",
+        run=_each(open_promises),
+        patient=True,
+    ),
     Pass(
         "take_diagonals",
         law="(A @ B)[i, i] = sum_k A[i, k] * B[k, i], and likewise for sums and maps",

@@ -19,7 +19,8 @@ class Definition:
     """`name = body`, `name[i, k] = body` or the macro `name(t, d) = body`.
 
     At most one of `indices` and `parameters` is given; None means that the
-    brackets are absent, which differs from empty ones.
+    brackets are absent, which differs from empty ones. A `promise` is one of
+    `PROMISES`, of the value as a whole.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Definition:
     parameters: tuple[Text, ...] | None
     body: Text
     name_text: Text
+    promise: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)

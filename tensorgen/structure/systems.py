@@ -8,6 +8,7 @@ from itertools import combinations
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Constraint, Node, affine, delta
+from tensorgen.operators.promises import bare
 from tensorgen.operators.symmetry import Symmetry
 from tensorgen.operators.systems import Entries, banded, sparse
 from tensorgen.passes.cost import CostModel
@@ -21,7 +22,7 @@ from tensorgen.structure.ways import ties_sides
 
 def system(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:
     """Return a matrix as an object that solves by its few entries, if they are few."""
-    found = compress(graph, matrix, cost)
+    found = compress(graph, bare(matrix), cost)
     if found.is_dense or found.vanishes or found.parts:
         return None
     size = matrix.dims[0]

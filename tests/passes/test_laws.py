@@ -27,6 +27,15 @@ functions:
     wrt: X
     emit: [gradient, hvp]
 """
+PROMISED = """
+inputs: {A: [n, r], s: [n], x: [n]}
+functions:
+  f:
+    where: {S: {spd: diag(s) + A @ A.T}}
+    expr: x @ S @ x + logdet(S)
+    wrt: x
+    emit: [value, gradient, hessian]
+"""
 DIAGONAL = """
 inputs: {A: [n, n], B: [n, n], x: [n]}
 functions:
@@ -108,6 +117,7 @@ functions:
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("use_symmetry", GRAM),
+    ("open_promises", PROMISED),
     ("take_diagonals", DIAGONAL),
     ("flatten_products", HESSIAN),
     ("use_symmetry", GRAM),
