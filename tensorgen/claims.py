@@ -60,7 +60,7 @@ def claims(
     for planned, function in zip(plans, module.functions, strict=True):
         yield from forms(planned.name, planned, function)
     for problem, bound in zip(problems, module.problems, strict=True):
-        before = [part.body for part in (bound.data, *bound.shared)]
+        before = [part.body for part in (*bound.data, *bound.shared)]
         for kind, planned in problem.methods.items():
             name = f"{kind.name} of the problem {bound.function}"
             part = bound.method(kind)

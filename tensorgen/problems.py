@@ -31,12 +31,7 @@ from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.lower.names import Names, describe
 from tensorgen.operators.definite import is_positive_definite
-from tensorgen.passes.cut_stages import (
-    DATA,
-    Stages,
-    cut_stages,
-    substituted,
-)
+from tensorgen.passes.cut_stages import Sources, Stages, cut_stages, substituted
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rate, Rates
 from tensorgen.planner import PlannedFunction, Planner, held
@@ -116,8 +111,8 @@ def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProbl
             for other in method.others
         )
         methods[kind] = replace(method, plan=plan, others=rest)
-    ends = {kind.name: methods[kind].plan.roots for kind in sure}
-    stages = cut_stages(ends, rates, planner.graph.names)
+    ends = {kind.name: methods[kind].plan.roots for kind in METHODS if kind in sure}
+    stages = cut_stages(ends, rates, planner.graph.names, [HVP.name])
     return PlannedProblem(methods, stages, constant)
 
 
@@ -180,23 +175,22 @@ class ProblemBuilder:
 
     def build(self, checks: Sequence[Check]) -> BoundFunction:
         """Return the problem, all of its parts lowered."""
-        held = self.problem.stages.held
+        stages = self.problem.stages
         value = self.problem.methods[VALUE]
         return BoundFunction(
             value.source.spec.name,
             value.source.node.dims,
             self.inputs,
             value.wrt,
-            self._stage(DATA),
-            tuple(self._stage(k.name) for k in METHODS if held[k.name]),
+            tuple(self._stage("data", held, x) for x, held in stages.data.items()),
+            tuple(self._stage(x, held) for x, held in stages.held.items() if held),
             tuple(map(self._method, self.problem.methods.values())),
             tuple(checks),
             self.problem.constant,
         )
 
-    def _stage(self, stage: str) -> Part:
+    def _stage(self, stage: str, held: Sequence[Node], sources: Sources = ()) -> Part:
         """Compute what a stage holds; later ones take it for inputs."""
-        held = self.problem.stages.held[stage]
         suggestions = self._suggestions()
         # What is returned twice is used twice, and has a name.
         code = self._lowered(
@@ -226,7 +220,8 @@ class ProblemBuilder:
             modules=self.backend.imported(code.modules),
             needs_dtype=code.needs_dtype,
         )
-        return Part(stage, body, self.reads)
+        own = tuple(p.name for p in self.inputs if p.name in sources)
+        return Part(stage, body, self.reads, sources=own)
 
     def _suggestions(self) -> dict[Node, str]:
         """What to call the roots of methods, where a stage holds them already."""

@@ -20,13 +20,15 @@ class Part:
 
     `reads` are the inputs and the values of earlier parts that the body uses. What
     methods share is held under the names that `body.returns` has. `function` says what
-    a Hessian or Jacobian is made of.
+    a Hessian or Jacobian is made of, `sources` which data replace what follows from
+    them.
     """
 
     name: str
     body: Body
     reads: tuple[str, ...] = ()
     function: Function | None = None
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +45,16 @@ class BoundFunction:
     """A function of the module, bound to its data.
 
     `inputs` are all of its inputs, `data` what is computed of those that are not in
-    `wrt`, `shared` what several methods use, `methods` what each of them finishes.
-    With a `constant` Hessian, products with directions are its own.
+    `wrt`, by those it follows from, `shared` what several methods use, `methods` what
+    each of them finishes. With a `constant` Hessian, products with directions are its
+    own.
     """
 
     function: str
     dims: tuple[Dim, ...]
     inputs: tuple[Parameter, ...]
     wrt: tuple[str, ...]
-    data: Part
+    data: tuple[Part, ...]
     shared: tuple[Part, ...]
     methods: tuple[Part, ...]
     checks: tuple[Check, ...] = ()
@@ -60,7 +63,12 @@ class BoundFunction:
     @property
     def bodies(self) -> Iterator[Body]:
         """Everything that is computed anywhere."""
-        return (part.body for part in (self.data, *self.shared, *self.methods))
+        return (part.body for part in (*self.data, *self.shared, *self.methods))
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The names of what is computed of the data."""
+        return tuple(name for part in self.data for name in part.body.returns)
 
     @property
     def functions(self) -> Iterator[Function]:

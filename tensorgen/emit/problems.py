@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -39,8 +40,9 @@ class Method:
 class Problem:
     """A problem class as its template sees it: pieces of text, without indentation.
 
-    `binding` converts and checks the data, `once` computes what follows from them, and
-    `packing` checks them with the `wrt` inputs. `shapes` finds the shapes of these in
+    `binding` converts and checks the data, `once` computes what follows from sizes
+    alone, `following` what follows from data, and `packing` checks them with the `wrt`
+    inputs. `shapes` finds the shapes of these in
     a vector of `size` entries; where they follow neither from the data nor from that
     size, `pack` leaves them, `packs`. `checks` are for what only a point knows.
     """
@@ -58,11 +60,16 @@ class Problem:
     sizes: tuple[str, ...]
     binding: list[str]
     once: list[str]
+    following: list[str]
+    changed: str
     packing: list[str]
     shapes: list[str]
     checks: list[str]
     members: list[Method]
     data_signature: str
+    update_signature: str
+    updated: str
+    has_indices: bool
     wrt_signature: str
     packs: bool
     constant: bool
@@ -86,7 +93,9 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
     if packs:
         sizes = ()
     early = [c for c in bound.checks if all(s in known.sources for s in c.symbols)]
-    needed = (*sizes, *bound.data.body.dims, *(s for c in early for s in c.symbols))
+    once = [part for part in bound.data if not part.sources]
+    needed = [*sizes, *(s for part in once for s in part.body.dims)]
+    needed += [s for c in early for s in c.symbols]
     backend = BACKENDS[backend_name]
     hessian, jacobian = bound.method(HESSIAN), bound.method(JACOBIAN)
     name = PROBLEM.public_name(bound.function)
@@ -97,22 +106,32 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
         docstring=_docstring(bound, unknowns),
         data=tuple(p.name for p in data),
         floating=tuple(p.name for p in data if p.index is None),
-        held=_keyed((*(p.name for p in data), *bound.data.body.returns)),
+        held=_keyed([p.name for p in data] + [x for p in once for x in p.body.returns]),
         given=_keyed(bound.wrt),
-        holder=_holder(bound),
+        holder=_free("data", bound),
+        changed=_free("changed", bound),
         wrt=bound.wrt,
         sizes=sizes,
         binding=[
-            *_imports(bound.data, backend),
-            *_conversion(data, dict.fromkeys(needed), bound.data.body.needs_dtype),
+            *(line for part in once for line in _imports(part, backend)),
+            *_conversion(
+                data,
+                dict.fromkeys(needed),
+                any(part.body.needs_dtype for part in once),
+                ranges=False,
+            ),
             *(line for check in early for line in _check(check)),
         ],
-        once=_rows(bound.data.body.lines),
+        once=[row for part in once for row in _rows(part.body.lines)],
+        following=_following(bound, data, backend),
         packing=_packing(data, unknowns),
         shapes=rows,
         checks=_late_checks(bound, data, unknowns, early),
         members=_members(bound, backend),
         data_signature=_keywords(data),
+        update_signature=", ".join(f"{p.name}: ArrayLike | None = None" for p in data),
+        updated=", ".join(f'"{p.name}": {p.name}' for p in data),
+        has_indices=any(p.index is not None for p in data),
         wrt_signature=", ".join(f"{name}: ArrayLike" for name in bound.wrt),
         packs=packs,
         constant=bound.constant,
@@ -133,7 +152,7 @@ def _docstring(bound: BoundFunction, unknowns: list[Parameter]) -> str:
         [f"`{bound.function}` bound to its data, as a function of one flat vector."],
         ["The vector holds, raveled in C order and concatenated:", "", *rows],
         paragraph(
-            f"The data are converted{also if bound.data.body.returns else ''} once. "
+            f"The data are converted{also if bound.held else ''} once. "
             "What was computed at the last vector is kept until another one comes."
         ),
     )
@@ -155,13 +174,53 @@ def _keyed(names: Iterable[str]) -> str:
 
 
 def _conversion(
-    parameters: Sequence[Parameter], sizes: Iterable[str] = (), dtype: bool = False
+    parameters: Sequence[Parameter],
+    sizes: Iterable[str] = (),
+    dtype: bool = False,
+    ranges: bool = True,
 ) -> list[str]:
-    """Return the statements that a function of these arguments would start with."""
+    """Return the statements that a function of these arguments would start with.
+
+    Without `ranges`, the entries of index arrays are not checked there.
+    """
     # All are positional here: only the order of the checks depends on it.
     plain = tuple(Parameter(p.name, p.dims, index=p.index) for p in parameters)
     body = Body((), (), tuple(sizes), needs_dtype=dtype)
-    return arguments.lines(Function("", VALUE, plain, (), (), body))
+    lines = arguments.lines(Function("", VALUE, plain, (), (), body))
+    known = plan(plain)
+    checks = [line for p in plain * (not ranges) for line in range_check(p, known)]
+    return [line for line in lines if line not in checks]
+
+
+def _following(
+    bound: BoundFunction, data: list[Parameter], backend: Backend
+) -> list[str]:
+    """Return the statements that compute what follows from data, where they changed."""
+    holder, changed = _free("data", bound), _free("changed", bound)
+    places = {name: holder for name in (*(p.name for p in data), *bound.held)}
+    floating = [p.name for p in data if p.index is None]
+    found: list[str] = []
+
+    def under(names: Sequence[str], lines: Iterable[str]) -> list[str]:
+        several = ", ".join(f'"{name}"' for name in names)
+        test = f"{changed} & {{{several}}}"
+        if len(names) == 1:
+            test = f"{several} in {changed}"
+        return [f"if {test}:", *(f"    {line}" if line else "" for line in lines)]
+
+    for p in data:
+        check = range_check(p, known := plan(data))
+        if p.index is not None and check:
+            sizes, read = _sizes(data, known, p.index.symbols)
+            read = list(dict.fromkeys([p.name, *read]))
+            found += under([p.name], [*_unpacked(holder, read, ()), *sizes, *check])
+    for part in bound.data:
+        if part.sources:
+            stores = [f"{holder}.{name} = {name}" for name in part.body.returns]
+            lines = _lines(data, floating, _taken(bound), part, places, backend)
+            rows = [*lines, *_rows(part.body.lines), *stores]
+            found += under(part.sources, rows)
+    return found
 
 
 def _packing(data: list[Parameter], unknowns: list[Parameter]) -> list[str]:
@@ -205,16 +264,17 @@ def _late_checks(
     read += [p.name for p in indices]
     own = [name for name in dict.fromkeys(read) if name not in bound.wrt]
     return [
-        *(_unpacked(_holder(bound), own, ()) if own else []),
+        *(_unpacked(_free("data", bound), own, ()) if own else []),
         *sizes,
         *(line for c in checks for line in _check(c)),
         *(line for p in indices for line in range_check(p, known)),
     ]
 
 
-def _holder(bound: BoundFunction) -> str:
-    """What a point calls the data that it is made with."""
-    name, taken = "data", _taken(bound)
+def _free(name: str, bound: BoundFunction) -> str:
+    """What an argument of a method is called that nothing computed there is called."""
+    lines = " ".join(line for part in bound.data for line in part.body.lines)
+    taken = _taken(bound) | {*re.findall(r"\w+", lines)}
     while name in taken:
         name += "_"
     return name
@@ -223,7 +283,7 @@ def _holder(bound: BoundFunction) -> str:
 def _taken(bound: BoundFunction) -> set[str]:
     """The names that the methods of a point bind: inputs, sizes, values held."""
     sizes = {s for p in bound.inputs for dim in p.dims for s in dim.symbols}
-    held = (name for part in (bound.data, *bound.shared) for name in part.body.returns)
+    held = (name for part in (*bound.data, *bound.shared) for name in part.body.returns)
     return {*(p.name for p in bound.inputs), *sizes, *held}
 
 
@@ -232,8 +292,9 @@ def _taken(bound: BoundFunction) -> set[str]:
 
 def _members(bound: BoundFunction, backend: Backend) -> list[Method]:
     sources = {p.name: "self._given" for p in bound.inputs}
-    sources |= {name: "self._given" for name in bound.data.body.returns}
+    sources |= {name: "self._given" for name in bound.held}
     members = []
+    scope = bound.inputs, bound.wrt, _taken(bound)
     for part in bound.shared:
         names = part.body.returns
         text = f"Return what {KINDS[part.name].part} and later methods share."
@@ -246,7 +307,7 @@ def _members(bound: BoundFunction, backend: Backend) -> list[Method]:
                 "SimpleNamespace",
                 docstring([text]),
                 [
-                    *_lines(bound, part, sources, backend),
+                    *_lines(*scope, part, sources, backend),
                     *_rows(part.body.lines),
                     f"return SimpleNamespace({_keyed(names)})",
                 ],
@@ -264,7 +325,7 @@ def _members(bound: BoundFunction, backend: Backend) -> list[Method]:
                 _annotation(bound, part),
                 docstring([kind.method]),
                 [
-                    *_lines(bound, part, sources, backend),
+                    *_lines(*scope, part, sources, backend),
                     *_finished(bound, part, backend.alias),
                 ],
             )
@@ -281,13 +342,21 @@ def _annotation(bound: BoundFunction, part: Part) -> str:
 
 
 def _lines(
-    bound: BoundFunction, part: Part, sources: dict[str, str], backend: Backend
+    inputs: Sequence[Parameter],
+    typed: Sequence[str],
+    taken: Container[str],
+    part: Part,
+    sources: dict[str, str],
+    backend: Backend,
 ) -> list[str]:
-    """Return the statements before those of a part: what it reads, and sizes."""
+    """Return the statements before those of a part: what it reads, and sizes.
+
+    The first of the arguments `typed` has the dtype of all.
+    """
     body = part.body
-    known, taken = plan(bound.inputs, body.dims), _taken(bound)
-    sizes, read = _sizes(bound.inputs, known, body.dims)
-    dtype = [bound.wrt[0]] * body.needs_dtype
+    known = plan(inputs, body.dims)
+    sizes, read = _sizes(inputs, known, body.dims)
+    dtype = typed[:1] if body.needs_dtype else []
     wanted = {*part.reads, *read, *dtype}
     places: dict[str, list[str]] = {}
     for name, place in sources.items():
@@ -302,6 +371,7 @@ def _lines(
         ),
         *sizes,
         *(f"dtype = {name}.dtype" for name in dtype),
+        *["dtype = float"] * (body.needs_dtype and not dtype),
     ]
 
 

@@ -250,6 +250,7 @@ def _uses(module: Module) -> dict[str, bool]:
     return {
         "has_arguments": any(_parameters(module)),
         "has_indices": any(p.index is not None for p in _parameters(module)),
+        "has_replacements": any(problem.data for problem in _problems(module)),
         "has_numbers": any(
             "math." in row
             for row in (

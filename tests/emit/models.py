@@ -64,8 +64,7 @@ def bound(name: str, functions: Sequence[Function]) -> BoundFunction:
         if kind in kinds:
             made = None if kind == "hvp" else kinds[kind]
             methods.append(Part(kind, kinds[kind].body, reads, made))
-    nothing = Part("data", Body((), ()))
-    return BoundFunction(name, (), inputs, value.wrt, nothing, (), tuple(methods))
+    return BoundFunction(name, (), inputs, value.wrt, (), (), tuple(methods))
 
 
 def _spelled(function: Function, backend: str) -> Function:
