@@ -9,8 +9,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tensorgen.arrays.written import Written, written
+from tensorgen.constrained import PlannedConstrained, build_constrained
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.bound import BoundFunction, Check
+from tensorgen.emit.bound import BoundFunction, Check, ConstrainedProblem
 from tensorgen.emit.model import Body, Choice, Function, Helper, Holder
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
@@ -60,6 +61,7 @@ class ModuleBuilder:
         self,
         plans: Sequence[PlannedFunction],
         problems: Sequence[PlannedProblem] = (),
+        constrained: PlannedConstrained | None = None,
     ) -> Module:
         """Return the module."""
         spec = self.spec
@@ -69,6 +71,7 @@ class ModuleBuilder:
         self.ambiguous = {name for name, values in count.items() if values > 1}
         functions = tuple(self.function(plan) for plan in plans)
         bound = tuple(self.problem(problem) for problem in problems)
+        own = None if constrained is None else self.constrained(constrained)
         return Module(
             spec.module,
             spec.source.name,
@@ -79,6 +82,7 @@ class ModuleBuilder:
             spec.doc,
             tuple(self._helpers()),
             bound,
+            own,
             tuple(self.classes.values()),
         )
 
@@ -93,14 +97,27 @@ class ModuleBuilder:
 
     def problem(self, planned: PlannedProblem) -> BoundFunction:
         """Lower one problem."""
-        checks = [
-            Check(_fails(c.size), c.size.symbols, c.message)
-            for c in _needed(planned.source.checks)
-        ]
         builder = ProblemBuilder(self.graph, self.backend, planned, self.described)
         name = planned.source.spec.name_text
         with self.graph.effort.on(name, "writing its problem", PLANNING):
-            return builder.build(checks)
+            return builder.build(self._checks(planned))
+
+    def _checks(self, planned: PlannedProblem) -> list[Check]:
+        return [
+            Check(_fails(c.size), c.size.symbols, c.message)
+            for c in _needed(planned.source.checks)
+        ]
+
+    def constrained(self, planned: PlannedConstrained) -> ConstrainedProblem:
+        """Lower the constrained problem."""
+        problem = planned.problem
+        with self.graph.effort.on(
+            planned.spec.spec.name_text, "writing the problem", PLANNING
+        ):
+            checks = self._checks(problem)
+            return build_constrained(
+                self.graph, self.backend, planned, self.described, checks
+            )
 
     def function(self, planned: PlannedFunction) -> Function:
         """Lower one function."""
@@ -364,6 +381,7 @@ def _names(spec: Spec) -> set[str]:
     names |= {i.name for i in spec.inputs} | {d.name for d in spec.definitions}
     names |= {d.name for f in spec.functions for d in f.where}
     names |= {f.name for f in spec.functions}
+    names |= {spec.problem.name} if spec.problem else set()
     return names.union(*(emitted_names(f) for f in spec.functions))
 
 
