@@ -19,7 +19,7 @@ from tensorgen.emit.model import Body
 from tensorgen.errors import Text
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, constant_value
+from tensorgen.ir.nodes import Input, Node, constant_value, topological
 from tensorgen.lang import Between, ElaboratedFunction, ElaboratedProblem, Program
 from tensorgen.passes.rates import Rates
 from tensorgen.planner import PlannedFunction, Planner, decimal
@@ -101,7 +101,9 @@ class _Planning:
                 )
                 self._add(own, planner)
         node, multipliers = self._lagrangian()
-        last = self._planner(f"{problem.spec.name}Lagrangian", node, multipliers)
+        last = self._planner(
+            f"{problem.spec.name.removesuffix('Problem')}Lagrangian", node, multipliers
+        )
         self._add(LAGRANGIAN, last)
         # Where a stage ends matters for multipliers, what to gather does not: they
         # change as often as the point.
@@ -209,7 +211,15 @@ def build_constrained(
         tuple(map(_limited, planned.spec.variables)),
         tuple(map(_limited, planned.spec.constraints)),
         tuple(limits),
+        tuple(k.name for k, m in planned.problem.methods.items() if _is_constant(k, m)),
     )
+
+
+def _is_constant(kind: Kind, planned: PlannedFunction) -> bool:
+    """Whether a Jacobian follows from sizes alone, so that its zeros do."""
+    nodes = topological(planned.plan.roots)
+    known = not any(isinstance(node, Input) for node in nodes)
+    return kind.ways is JACOBIAN.ways and known and not planned.others
 
 
 def computed_limits(nodes: Sequence[Node | None]) -> list[Node]:

@@ -141,7 +141,8 @@ class ConstrainedProblem:
     """A problem with bounds and constraints, all of whose methods are `bound`.
 
     These are the objective and its gradient, the constraints, their Jacobians, and the
-    Hessian of the Lagrangian. `sense` says what is sought.
+    Hessian of the Lagrangian. `sense` says what is sought; Jacobians that follow from
+    sizes alone are `constant`.
     """
 
     name: str
@@ -151,3 +152,4 @@ class ConstrainedProblem:
     variables: tuple[Limited, ...]
     constraints: tuple[Limited, ...]
     limits: tuple[Limits, ...]
+    constant: tuple[str, ...] = ()

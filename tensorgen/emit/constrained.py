@@ -29,7 +29,8 @@ class Constrained:
     """A problem class as its template sees it: pieces of text, without indentation.
 
     `sizes` are arguments, for the data do not give them; `values` and `jacobians` are
-    what its points call the constraints and their Jacobians. `scipy` takes arrays of
+    what its points call the constraints and their Jacobians, of which some are
+    `constant`. `scipy` takes arrays of
     its library. With `has_places`, data say where entries are.
     """
 
@@ -47,6 +48,7 @@ class Constrained:
     sides: list[Side]
     values: list[str]
     jacobians: list[str]
+    constant: tuple[str, ...]
     hessian: str
     members: list[Method]
     given: str
@@ -75,7 +77,7 @@ def constrained(problem: ConstrainedProblem, backend: Backend) -> Constrained:
     symbols += [s for check in bound.checks for s in check.symbols]
     sizes = tuple(s for s in dict.fromkeys(symbols) if s not in known)
     needed = [s for s in dict.fromkeys(symbols) if s in known]
-    view = data_of(bound, data, needed, backend, sizes)
+    view = data_of(bound, data, needed, backend, sizes, double=True)
     places = dict.fromkeys((*sizes, *view.names, *bound.held), "self._data")
     floating = [p.name for p in data if p.index is None]
     scope = Scope(data, floating, bound.taken, places, backend)
@@ -99,6 +101,7 @@ def constrained(problem: ConstrainedProblem, backend: Backend) -> Constrained:
         sides=[_side(limits, scope) for limits in problem.limits],
         values=[p.name for p in bound.methods[1:] if p.kind.ways is VALUE.ways],
         jacobians=[p.name for p in bound.methods if p.kind.ways is JACOBIAN.ways],
+        constant=problem.constant,
         hessian=annotation(bound, hessian),
         members=members(bound, backend),
         given=keyed(bound.wrt),

@@ -51,8 +51,12 @@ def data_of(
     sizes: Sequence[str],
     backend: Backend,
     given: Sequence[str] = (),
+    double: bool = False,
 ) -> Data:
-    """Describe data; their constructor needs `sizes`, and is `given` some of them."""
+    """Describe data; their constructor needs `sizes`, and is `given` some of them.
+
+    They are kept in the dtype that they have in common, or in `double` precision.
+    """
     once = [part for part in bound.data if not part.sources]
     early = early_checks(bound, [*plan(data).sources, *given])
     needed = [*sizes, *(s for part in once for s in part.body.dims)]
@@ -64,7 +68,8 @@ def data_of(
         has_indices=any(p.index is not None for p in data),
         binding=[
             *(line for part in once for line in import_lines(part, backend)),
-            *conversion(data, dict.fromkeys(needed), dtype, ranges=False),
+            *conversion(data, dict.fromkeys(needed), dtype and not double, False),
+            *["dtype = float"] * (dtype and double),
             *(line for check in early for line in check_lines(check)),
         ],
         once=[row for part in once for row in split_rows(part.body.lines)],

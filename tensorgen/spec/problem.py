@@ -18,8 +18,8 @@ from tensorgen.spec.fields import (
 )
 from tensorgen.spec.model import FunctionSpec, InputSpec, Limited, ProblemSpec
 from tensorgen.spec.names import check_name
+from tensorgen.spec.nodes import Listing, Node, Scalar, describe
 from tensorgen.spec.nodes import Mapping as Block
-from tensorgen.spec.nodes import Node, Scalar, describe
 
 _KEYS = ("name", "doc", "minimize", "maximize", "variables", "constraints")
 _LIMITS = ("lower", "upper", "equal")
@@ -100,6 +100,8 @@ def _variables(
         elif is_real_input(text, dict(inputs), faults):
             lower, upper = _limits(text, node, "a variable", faults)
             found[text.value] = Limited(text.value, text, lower, upper)
+    if isinstance(field.node, Listing | Block) and not found and not faults:
+        faults.add("'variables' names none", field.key.span())
     return tuple(found.values())
 
 
