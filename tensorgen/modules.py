@@ -11,7 +11,7 @@ from dataclasses import replace
 from tensorgen.arrays.written import Written, written
 from tensorgen.constrained import PlannedConstrained, build_constrained
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.bound import BoundFunction, Check, ConstrainedProblem
+from tensorgen.emit.bound import BoundFunction, ConstrainedProblem
 from tensorgen.emit.model import Body, Choice, Function, Helper, Holder
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
@@ -22,13 +22,20 @@ from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Node, children, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
-from tensorgen.operators.functions.array import SizeCheck, condition
+from tensorgen.operators.functions.array import SizeCheck
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.printer import equations
 from tensorgen.passes.context import Plan
 from tensorgen.passes.stored import Compressed
 from tensorgen.planner import PlannedFunction
-from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder
+from tensorgen.problems import (
+    Lowered,
+    PlannedProblem,
+    ProblemBuilder,
+    fails,
+    needed,
+    size_checks,
+)
 from tensorgen.spec.check import emitted_names
 from tensorgen.spec.model import FunctionSpec, Spec
 from tensorgen.spec.names import RESERVED
@@ -100,21 +107,14 @@ class ModuleBuilder:
         builder = ProblemBuilder(self.graph, self.backend, planned, self.described)
         name = planned.source.spec.name_text
         with self.graph.effort.on(name, "writing its problem", PLANNING):
-            return builder.build(self._checks(planned))
-
-    def _checks(self, planned: PlannedProblem) -> list[Check]:
-        return [
-            Check(_fails(c.size), c.size.symbols, c.message)
-            for c in _needed(planned.source.checks)
-        ]
+            return builder.build(size_checks(planned.source))
 
     def constrained(self, planned: PlannedConstrained) -> ConstrainedProblem:
         """Lower the constrained problem."""
-        problem = planned.problem
         with self.graph.effort.on(
             planned.spec.spec.name_text, "writing the problem", PLANNING
         ):
-            checks = self._checks(problem)
+            checks = size_checks(planned.problem.source)
             return build_constrained(
                 self.graph, self.backend, planned, self.described, checks
             )
@@ -143,7 +143,7 @@ class ModuleBuilder:
             return written(code, self.backend.alias)
 
         function = self.described(planned, lowered)
-        return _checked(function, _needed(planned.source.checks))
+        return _checked(function, needed(planned.source.checks))
 
     def described(self, planned: PlannedFunction, lowered: Lowered) -> Function:
         """Return a function whose roots are `lowered`, and what is made of them."""
@@ -308,7 +308,7 @@ class ModuleBuilder:
 def _checked(function: Function, checks: Sequence[SizeCheck]) -> Function:
     """A function that starts with checks of sizes."""
     lines = [
-        f"if {_fails(check.size)}:\n    raise ValueError({literal(check.message)})"
+        f"if {fails(check.size)}:\n    raise ValueError({literal(check.message)})"
         for check in checks
     ]
     body, symbols = function.body, (s for c in checks for s in c.size.symbols)
@@ -383,27 +383,6 @@ def _names(spec: Spec) -> set[str]:
     names |= {f.name for f in spec.functions}
     names |= {spec.problem.name} if spec.problem else set()
     return names.union(*(emitted_names(f) for f in spec.functions))
-
-
-def _needed(checks: Sequence[SizeCheck]) -> list[SizeCheck]:
-    """Return one check for each condition that no other one implies.
-
-    The first of several, whose message says why.
-    """
-    first = list({check.size: check for check in reversed(checks)}.values())[::-1]
-
-    def implies(other: SizeCheck, check: SizeCheck) -> bool:
-        # By a number alone: a symbol may be 0.
-        more = (check.size - other.size).constant
-        return other is not check and more is not None and more >= 0
-
-    return [x for x in first if not any(implies(other, x) for other in first)]
-
-
-def _fails(size: Dim) -> str:
-    """The condition that fails `size >= 0`, without minus signs: `T < 1`."""
-    low, _, high = condition(size).partition(" <= ")
-    return f"{high} < {low}"
 
 
 def _formula(function: ElaboratedFunction) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from tensorgen.emit import arguments
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check, Following, Part
 from tensorgen.emit.model import Body, Function, Parameter
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
@@ -31,6 +32,7 @@ from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.lower.names import Names, describe
 from tensorgen.operators.definite import is_positive_definite
+from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.passes.context import Context
 from tensorgen.passes.cut_stages import Sources, Stages, cut_stages, substituted
 from tensorgen.passes.optimise import optimise
@@ -309,3 +311,30 @@ class ProblemBuilder:
             slow_at=self.backend.slow_at,
         )
         return written(code, self.backend.alias)
+
+
+def size_checks(function: ElaboratedFunction) -> list[Check]:
+    """Return the conditions on sizes that a function's class checks."""
+    checks = needed(function.checks)
+    return [Check(fails(c.size), c.size.symbols, c.message) for c in checks]
+
+
+def needed(checks: Sequence[SizeCheck]) -> list[SizeCheck]:
+    """Return one check for each condition that no other one implies.
+
+    The first of several, whose message says why.
+    """
+    first = list({check.size: check for check in reversed(checks)}.values())[::-1]
+
+    def implies(other: SizeCheck, check: SizeCheck) -> bool:
+        # By a number alone: a symbol may be 0.
+        more = (check.size - other.size).constant
+        return other is not check and more is not None and more >= 0
+
+    return [x for x in first if not any(implies(other, x) for other in first)]
+
+
+def fails(size: Dim) -> str:
+    """The condition that fails `size >= 0`, without minus signs: `T < 1`."""
+    low, _, high = condition(size).partition(" <= ")
+    return f"{high} < {low}"

@@ -58,7 +58,7 @@ problem:
     start: {equal: 0}
     end: {equal: goal}
 """
-CHAIN = Path(__file__).parents[1] / "examples" / "hanging_chain.yaml"
+CHAIN = Path(__file__).parent / "literature" / "hanging_chain.yaml"
 # Data that objective, constraints and bounds have in common, an index array, a maximum.
 PORTFOLIO = """
 tensorgen: 1

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import tensorgen
 from tensorgen.errors import SpecError
@@ -244,9 +245,7 @@ def test_without_constraints_bounds_are_all() -> None:
     assert p.constraints(v).size == 0 == p.jacobian(v).size
     assert p.problem.scipy_constraints() == []
     assert (p.hessian(v, np.zeros(0), 0.5) == 2 * np.eye(3)).all()
-    found = __import__("scipy.optimize").optimize.minimize(
-        p.objective, v, jac=p.gradient, bounds=p.problem.bounds
-    )
+    found = minimize(p.objective, v, jac=p.gradient, bounds=p.problem.bounds)
     assert found.x == pytest.approx([2, 2, 2])
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tensorgen import constrained
 from tensorgen.errors import InternalError, Source
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, topological
 from tensorgen.pipeline import compile_spec
+from tensorgen.problems import ProblemBuilder
 from tests.constrained_specs import HS71, PORTFOLIO, STEERING
 
 TEXTS = {"hs71": HS71, "portfolio": PORTFOLIO, "steering": STEERING}
@@ -31,7 +31,7 @@ def test_every_method_is_checked(name: str) -> None:
 
 @pytest.mark.parametrize("side", ["lb", "ub", "cl", "cu"])
 def test_wrong_bounds_are_seen(side: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = constrained.ProblemBuilder.lowered
+    right = ProblemBuilder.lowered
 
     def wrong(self: Any, roots: Any, names: Any, fresh: Any) -> Any:
         graph: Graph = self.graph
@@ -40,7 +40,7 @@ def test_wrong_bounds_are_seen(side: str, monkeypatch: pytest.MonkeyPatch) -> No
             roots = [graph.scale(root, 2) for root in roots]
         return right(self, roots, names, fresh)
 
-    monkeypatch.setattr(constrained.ProblemBuilder, "lowered", wrong)
+    monkeypatch.setattr(ProblemBuilder, "lowered", wrong)
     bounds = {"lb": "x: {lower: a}", "ub": "x: {upper: a}"}
     limits = {"cl": "g: {lower: a}", "cu": "g: {upper: a}"}
     text = f"""
