@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import textwrap
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -212,7 +213,7 @@ def test_results_are_the_callers_own() -> None:
 
 def test_wrong_arguments_are_named() -> None:
     p, v = portfolio(), np.ones(n + 1)
-    for call, match in (
+    wrong: list[tuple[Callable[[], Any], str]] = [
         (lambda: p.objective(v[1:]), r"^v: expected shape \(6,\), got \(5,\)"),
         (lambda: p.hessian(v, v, 1.0), r"^lagrange: expected shape \(4,\), got \(6,\)"),
         (lambda: p.hessian(v, v[:4], v), r"^obj_factor: expected shape \(\), got"),
@@ -220,7 +221,8 @@ def test_wrong_arguments_are_named() -> None:
         (lambda: p.update(cap=v), r"^cap: expected shape \(5,\), got \(6,\)"),
         (lambda: p.update(sector=[0, 1, 2, 3, 0]), r"^sector: expected indices from 0"),
         (lambda: portfolio(cap=v), r"^cap: expected shape \(n,\)"),
-    ):
+    ]
+    for call, match in wrong:
         with pytest.raises(ValueError, match=match):
             call()
     make = loaded(CHAIN).HangingChainProblem
