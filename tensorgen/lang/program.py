@@ -17,6 +17,7 @@ from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.forms import Index
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
+from tensorgen.lang.problem import ElaboratedProblem, elaborate_problem
 from tensorgen.lang.sizes import check_axes, check_emit, check_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
@@ -75,6 +76,7 @@ class Program:
     graph: Graph
     inputs: dict[str, Node]
     functions: tuple[ElaboratedFunction, ...]
+    problem: ElaboratedProblem | None = None
 
     @property
     def checks(self) -> tuple[SizeCheck, ...]:
@@ -120,9 +122,10 @@ def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program
             continue
         if function is not None:
             found[name] = function
+    problem = elaborate_problem(session, spec, things, inputs)
     faults.raise_if_any()
     functions = tuple(found[function.name] for function in spec.functions)
-    return Program(spec, graph, inputs, functions)
+    return Program(spec, graph, inputs, functions, problem)
 
 
 def _elaborated(

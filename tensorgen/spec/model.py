@@ -77,6 +77,29 @@ class FunctionSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Limited:
+    """A variable, or a function that is a constraint, and its bounds, if any."""
+
+    name: str
+    name_text: Text
+    lower: Text | None
+    upper: Text | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemSpec:
+    """A constrained problem; `name_text` is the key where it bears no name."""
+
+    name: str
+    name_text: Text
+    doc: str | None
+    objective: Text
+    maximize: bool
+    variables: tuple[Limited, ...]
+    constraints: tuple[Limited, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """A whole file. `hints` pairs each dim that is listed with its size, if any."""
 
@@ -88,6 +111,7 @@ class Spec:
     definitions: tuple[Definition, ...]
     functions: tuple[FunctionSpec, ...]
     backends: tuple[str, ...]
+    problem: ProblemSpec | None = None
 
 
 PROPERTIES = ("symmetric", "spd", "positive", "nonnegative")
