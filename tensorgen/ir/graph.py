@@ -24,7 +24,7 @@ from collections.abc import (
 )
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from tensorgen.ir.canonical import canonical_labels, constraint_key
 from tensorgen.ir.constraints import normal
@@ -49,35 +49,11 @@ from tensorgen.ir.nodes import (
     is_zero,
 )
 from tensorgen.ir.product import ProductBuilder
+from tensorgen.ir.rewrites import Rewrites
 
 Name = Hashable
 Number = int | Fraction
 N = TypeVar("N", bound=Node)
-
-
-class Rewrites(Protocol):
-    """Stable forms, recognised while nodes are built; None means: nothing to do."""
-
-    def map(self, graph: Graph, function: str, args: tuple[Ref, ...]) -> Node | None:
-        """Return a better node for a map whose labels are its axes."""
-
-    def product(self, graph: Graph, factors: tuple[Ref, ...]) -> list[Ref] | None:
-        """Return a better list of factors with the same product."""
-
-    def contraction(
-        self,
-        graph: Graph,
-        factors: tuple[Ref, ...],
-        summed: Collection[int],
-        fresh: int,
-    ) -> list[Ref] | None:
-        """Return factors that are summed over fewer or smaller labels than `summed`.
-
-        These stand in factors alone; labels from `fresh` on are free.
-        """
-
-    def sum(self, graph: Graph, terms: list[Term]) -> list[Term] | None:
-        """Return a better list of terms with the same sum."""
 
 
 class Graph:
