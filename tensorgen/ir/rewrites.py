@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 from tensorgen.ir.nodes import Node, Ref, Term
 
-if TYPE_CHECKING:
-    from tensorgen.ir.graph import Graph
+# Of the graph itself nothing is asked but to make nodes.
+Graph = Any
 
 
 class Rewrites(Protocol):
