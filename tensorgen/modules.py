@@ -11,7 +11,7 @@ from dataclasses import replace
 from tensorgen.arrays.written import Written, written
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check
-from tensorgen.emit.model import Body, Choice, Function, Helper, Holder
+from tensorgen.emit.model import Body, Choice, Function, Helper, Holder, every
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
@@ -116,7 +116,7 @@ class ModuleBuilder:
             code = lower(
                 self.graph,
                 roots,
-                reserved=[p.name for p in planned.parameters],
+                reserved=[p.name for p in every(planned.parameters)],
                 root_names=names,
                 fresh=fresh,
                 variables=planned.wrt,
@@ -261,7 +261,7 @@ class ModuleBuilder:
     ) -> StructuredClass:
         """The class of a derivative tensor; several functions may hold the same one."""
         rows, name = planned.row_axes(block), planned.class_name(block)
-        taken = tuple(p.name for p in planned.parameters)
+        taken = tuple(p.name for p in every(planned.parameters))
         inputs = (*planned.input_axes(),) if planned.kind.by == "order" else None
         hessian = planned.is_square(block)
         key = tensor, rows, name, taken, inputs, hessian, *sorted(hints.items())
@@ -360,8 +360,9 @@ def _said(roots: Sequence[Node], names: Mapping[Node, str]) -> dict[Node, set[st
 def _names(spec: Spec) -> set[str]:
     """All names of a spec that may be names of its module or hide them."""
     names = {dim for dim, _ in spec.hints}
-    names |= {s for i in spec.inputs for dim in i.shape for s in dim.symbols}
-    names |= {i.name for i in spec.inputs} | {d.name for d in spec.definitions}
+    inputs = [x for i in spec.inputs for x in dict.fromkeys((i, *i.parts))]
+    names |= {s for i in inputs for dim in i.shape for s in dim.symbols}
+    names |= {i.name for i in inputs} | {d.name for d in spec.definitions}
     names |= {d.name for f in spec.functions for d in f.where}
     names |= {f.name for f in spec.functions}
     return names.union(*(emitted_names(f) for f in spec.functions))

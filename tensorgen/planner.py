@@ -175,7 +175,9 @@ class Planner:
     @property
     def _given(self) -> frozenset[str]:
         """The dims that are the length of an axis of an argument."""
-        dims = (dim for given in self.function.arguments for dim in given.shape)
+        shapes = (x.shape for x in self.function.arguments)
+        whole = (x.of.shape for x in self.function.arguments if x.of is not None)
+        dims = (dim for shape in (*shapes, *whole) for dim in shape)
         alone = (dim for dim in dims if dim.degree == 1)
         return frozenset(x for d in alone for x in d.symbols if d == Dim.symbol(x))
 
@@ -198,17 +200,7 @@ class Planner:
             plan = cheapest(context, plans)
             flat = next((p for p in plans if p.derived), None)
             others = self._others(context, flat, plan) if flat else []
-        parameters = [
-            Parameter(
-                spec.name,
-                spec.shape,
-                self._said_of(spec, kind),
-                None if spec.default is None else decimal(spec.default),
-                "input",
-                spec.index,
-            )
-            for spec in self.function.arguments
-        ]
+        parameters = [self._parameter(x, kind) for x in self.function.arguments]
         if kind.argument == "direction":
             parameters += [
                 Parameter("d" + n, x.dims, f"direction in {n}", role="direction")
@@ -267,6 +259,19 @@ class Planner:
             tuple(parts),
             (*(None for _ in others), *plan.tensors),
             (*joint.formulas[: len(others)], *plan.formulas),
+        )
+
+    def _parameter(self, given: InputSpec, kind: Kind) -> Parameter:
+        """An argument, or a part of one."""
+        return Parameter(
+            given.name,
+            given.shape,
+            self._said_of(given, kind),
+            None if given.default is None else decimal(given.default),
+            "input",
+            given.index,
+            None if given.of is None else self._parameter(given.of, kind),
+            tuple(part.name for part in given.parts) if given.sparse else (),
         )
 
     def _said_of(self, given: InputSpec, kind: Kind) -> str | None:

@@ -23,7 +23,7 @@ from tensorgen.calculus.kinds import (
 from tensorgen.emit import arguments
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check, Part
-from tensorgen.emit.model import Body, Function, Parameter
+from tensorgen.emit.model import Body, Function, every
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
@@ -88,12 +88,9 @@ def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProbl
     known = {plan.kind: plan for plan in plans}
     kinds = _offered(function)
     methods = {kind: known.get(kind) or planner.planned(kind) for kind in kinds}
-    data = [
-        Parameter(given.name, given.shape)
-        for given in function.arguments
-        if given.name not in planner.wrt
-    ]
-    sizes = arguments.plan(data).sources
+    value = planner.planned(VALUE)
+    data = [p for p in value.parameters if p.name not in planner.wrt]
+    sizes = arguments.plan(every(data)).sources
     rates = Rates(request.variables, request.directions.values(), sizes)
     roots = {kind: _roots(planner, plan) for kind, plan in methods.items()}
     # Of several forms one alone is computed: no stage has what makes any.
@@ -174,7 +171,7 @@ class ProblemBuilder:
         self.inputs = value.parameters
         directions = [f"d{name}" for name in value.wrt]
         sizes = (s for p in self.inputs for d in p.dims for s in d.symbols)
-        self.taken = [*OWN, *(p.name for p in self.inputs), *directions, *sizes]
+        self.taken = [*OWN, *(p.name for p in every(self.inputs)), *directions, *sizes]
         self.values: dict[Node, Node] = {}
         self.reads: tuple[str, ...] = ()
 

@@ -185,7 +185,8 @@ def lines(function: Function) -> list[str]:
     dtype = [f"dtype = {floating[0]}.dtype" if floating else "dtype = float"]
     if not parameters:
         return dtype * function.body.needs_dtype
-    known = plan(parameters, {*function.body.dims, *function.body.positive})
+    parts = [p for p in function.parameters if p.of is not None]
+    known = plan([*parameters, *parts], {*function.body.dims, *function.body.positive})
     indices = [p for p in parameters if p.index is not None]
     axes = [*known.solved.values(), *known.compared]
     needed = {
@@ -196,6 +197,9 @@ def lines(function: Function) -> list[str]:
         *(s for axis in axes for d in axis.parameter.dims for s in d.symbols),
     }
     result = [_conversion(parameters)]
+    for name in dict.fromkeys(p.of.name for p in parts if p.of is not None):
+        own = ", ".join(p.name for p in parts if p.of is not None and p.of.name == name)
+        result.append(f"{own} = {name}[:3]")
     result += bindings(parameters, known, [s for s in known.sources if s in needed])
     for axis in axes:
         result += _comparison(axis, known)
@@ -211,9 +215,14 @@ def lines(function: Function) -> list[str]:
 def _conversion(parameters: list[Parameter]) -> str:
     names = ", ".join(p.name for p in parameters)
     indices = [f'"{p.name}"' for p in parameters if p.index is not None]
-    arguments = [f"{p.name}=({p.name},{_dims(p)})" for p in parameters]
+    arguments = [f"{p.name}=({_value(p)},{_dims(p)})" for p in parameters]
     target = names if len(parameters) > 1 else f"({names},)"
     return f"{target} = _arrays({', '.join(indices + arguments)})"
+
+
+def _value(parameter: Parameter) -> str:
+    name = parameter.name
+    return f'_entries("{name}", {name})' if parameter.sparse else name
 
 
 def _dims(parameter: Parameter) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorgen.calculus.kinds import (
     GRADIENT,
@@ -19,7 +19,7 @@ from tensorgen.emit.arguments import Plan, bindings, plan, range_check
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.bound import BoundFunction, Check, Part
 from tensorgen.emit.documentation import shape_phrase
-from tensorgen.emit.model import Body, Function, Parameter
+from tensorgen.emit.model import Body, Function, Parameter, every, given
 from tensorgen.emit.text import WIDTH, docstring, literal, paragraph
 from tensorgen.emit.vector_shapes import shapes
 
@@ -78,7 +78,7 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
     """Describe the problem class of a function."""
     data = [p for p in bound.inputs if p.name not in bound.wrt]
     unknowns = [p for name in bound.wrt for p in bound.inputs if p.name == name]
-    known = plan(data)
+    known = plan(every(data))
     symbols = dict.fromkeys(s for p in unknowns for d in p.dims for s in d.symbols)
     sizes = tuple(s for s in symbols if s in known.sources)
     rows = shapes(unknowns, known, sizes)
@@ -95,9 +95,9 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
         point=f"_{name.removesuffix('Problem')}Point",
         function=bound.function,
         docstring=_docstring(bound, unknowns),
-        data=tuple(p.name for p in data),
-        floating=tuple(p.name for p in data if p.index is None),
-        held=_keyed((*(p.name for p in data), *bound.data.body.returns)),
+        data=tuple(p.name for p in given(data)),
+        floating=tuple(p.name for p in given(data) if p.index is None),
+        held=_keyed((*(p.name for p in every(data)), *bound.data.body.returns)),
         given=_keyed(bound.wrt),
         holder=_holder(bound),
         wrt=bound.wrt,
@@ -141,8 +141,9 @@ def _docstring(bound: BoundFunction, unknowns: list[Parameter]) -> str:
 
 def _keywords(data: list[Parameter]) -> str:
     parts = [
-        f"{p.name}: ArrayLike" + (f" = {p.default}" if p.default is not None else "")
-        for p in data
+        f"{p.name}: {'Any' if p.sparse else 'ArrayLike'}"
+        + (f" = {p.default}" if p.default is not None else "")
+        for p in given(data)
     ]
     return ", ".join(["self", "*", *parts] if parts else ["self"])
 
@@ -159,13 +160,14 @@ def _conversion(
 ) -> list[str]:
     """Return the statements that a function of these arguments would start with."""
     # All are positional here: only the order of the checks depends on it.
-    plain = tuple(Parameter(p.name, p.dims, index=p.index) for p in parameters)
+    plain = tuple(replace(p, default=None) for p in parameters)
     body = Body((), (), tuple(sizes), needs_dtype=dtype)
     return arguments.lines(Function("", VALUE, plain, (), (), body))
 
 
 def _packing(data: list[Parameter], unknowns: list[Parameter]) -> list[str]:
     """Return the statements that check the unknowns against the data they meet."""
+    data = given(data)
     symbols = {s for p in unknowns for d in p.dims for s in d.symbols}
     met = [p for p in data if any(s in symbols for d in p.dims for s in d.symbols)]
     floating = [p for p in data if p.index is None]
@@ -189,12 +191,13 @@ def _late_checks(
     early: list[Check],
 ) -> list[str]:
     """Return the checks that need sizes which only a vector gives."""
+    data = every(data)
     known = plan([*data, *unknowns])
     checks = [c for c in bound.checks if c not in early]
     before = plan(data).sources
     indices = [
         p
-        for p in data
+        for p in given(data)
         if p.index is not None and any(s not in before for s in p.index.symbols)
     ]
     symbols = [s for c in checks for s in c.symbols]
@@ -224,14 +227,14 @@ def _taken(bound: BoundFunction) -> set[str]:
     """The names that the methods of a point bind: inputs, sizes, values held."""
     sizes = {s for p in bound.inputs for dim in p.dims for s in dim.symbols}
     held = (name for part in (bound.data, *bound.shared) for name in part.body.returns)
-    return {*(p.name for p in bound.inputs), *sizes, *held}
+    return {*(p.name for p in every(bound.inputs)), *sizes, *held}
 
 
 # The members of a point
 
 
 def _members(bound: BoundFunction, backend: Backend) -> list[Method]:
-    sources = {p.name: "self._given" for p in bound.inputs}
+    sources = {p.name: "self._given" for p in every(bound.inputs)}
     sources |= {name: "self._given" for name in bound.data.body.returns}
     members = []
     for part in bound.shared:
@@ -285,8 +288,9 @@ def _lines(
 ) -> list[str]:
     """Return the statements before those of a part: what it reads, and sizes."""
     body = part.body
-    known, taken = plan(bound.inputs, body.dims), _taken(bound)
-    sizes, read = _sizes(bound.inputs, known, body.dims)
+    inputs = every(bound.inputs)
+    known, taken = plan(inputs, body.dims), _taken(bound)
+    sizes, read = _sizes(inputs, known, body.dims)
     dtype = [bound.wrt[0]] * body.needs_dtype
     wanted = {*part.reads, *read, *dtype}
     places: dict[str, list[str]] = {}

@@ -19,7 +19,7 @@ from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, ORDER
 from tensorgen.emit import arguments, results
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.documentation import function_docstring
-from tensorgen.emit.model import Body, Function, Helper, Parameter
+from tensorgen.emit.model import Body, Function, Helper, Parameter, given
 from tensorgen.emit.module import Module
 from tensorgen.emit.problems import Problem, problem
 from tensorgen.emit.seal import sealed
@@ -149,7 +149,7 @@ def signature(function: Function) -> str:
 
 
 def _annotated(parameter: Parameter) -> str:
-    text = f"{parameter.name}: ArrayLike"
+    text = f"{parameter.name}: {'Any' if parameter.sparse else 'ArrayLike'}"
     return text if parameter.default is None else f"{text} = {parameter.default}"
 
 
@@ -222,9 +222,9 @@ def _literals(module: Module) -> list[int]:
 
 def _parameters(module: Module) -> Iterable[Parameter]:
     for function in module.functions:
-        yield from function.parameters
+        yield from given(function.parameters)
     for bound in module.problems:
-        yield from bound.inputs
+        yield from given(bound.inputs)
 
 
 def _exported(module: Module) -> list[str]:
@@ -250,6 +250,7 @@ def _uses(module: Module) -> dict[str, bool]:
     return {
         "has_arguments": any(_parameters(module)),
         "has_indices": any(p.index is not None for p in _parameters(module)),
+        "has_sparse": any(p.sparse for p in _parameters(module)),
         "has_numbers": any(
             "math." in row
             for row in (

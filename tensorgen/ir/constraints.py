@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.effort import Effort
@@ -171,6 +171,32 @@ def is_light(node: Node) -> bool:
         summed = [x for x in solvable(constraint) if x >= node.order]
         fixed.update(summed[:1])
     return len(fixed) == len(node.inner)
+
+
+def is_list(node: Node) -> TypeGuard[Product]:
+    """Whether a node is a list of entries with their places in a larger array.
+
+    `sum_e value[e] * delta(i, row[e]) * delta(j, column[e])` is looked through as well:
+    what is made of it is made of the list.
+    """
+    if not isinstance(node, Product) or len(node.factors) != 1:
+        return False
+    (values, labels), *_ = node.factors
+    given = {x for c in node.constraints for x in _given(c, node.order)}
+    whole = given == set(range(node.order)) and {*labels} >= set(
+        range(node.order, node.order + len(node.inner))
+    )
+    return whole and values.order < node.order == len(node.constraints)
+
+
+def _given(constraint: Constraint, order: int) -> Iterator[Label]:
+    """The axis that a delta says is the entry of an index array at summed labels."""
+    kind, (terms, const) = constraint
+    if kind == "eq" and len(terms) == 2 and const == 0:
+        (axis, c), (entry, d) = sorted(terms, key=atom_key)
+        entries = isinstance(entry, Lookup) and min(entry.labels, default=0) >= order
+        if entries and isinstance(axis, int) and axis < order and c * d == -1:
+            yield axis
 
 
 def index_bound(node: Node) -> Dim | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from tensorgen.errors import Faults, Span
+from tensorgen.ir.constraints import is_list
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Node, Product, Size, topological
 from tensorgen.lang.names import Record
@@ -115,6 +116,17 @@ def check_emit(faults: Faults, function: FunctionSpec, value: Array) -> None:
                 f"'{name}' is for scalars, and '{function.name}' has shape {shape}"
             )
             faults.add(message, emit.text.span(), hint=emit.kind.scalar)
+
+
+def check_filled(
+    faults: Faults, function: FunctionSpec, node: Node, arguments: Iterable[InputSpec]
+) -> None:
+    """Report what would fill in a sparse matrix: all but products with it."""
+    entries = {part.shape for part in arguments if part.of is not None}
+    if any(is_list(x) and x.sizes[x.order :] in entries for x in topological([node])):
+        message = f"'{function.name}' would fill in a sparse matrix"
+        hint = "it stands in products: A @ x, A.T @ r, A * x, sum(A * B)"
+        faults.add(message, function.name_text.span(), hint=hint)
 
 
 MOST_AXES = 32

@@ -31,7 +31,11 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class InputSpec:
-    """An argument of the functions; a scalar has the shape ()."""
+    """An argument of the functions; a scalar has the shape ().
+
+    What a sparse matrix is to the stages after is its `parts`: its entries, which are
+    `of` it, and where they stand.
+    """
 
     name: str
     name_text: Text
@@ -40,6 +44,22 @@ class InputSpec:
     default: Fraction | None = None
     properties: frozenset[str] = frozenset()
     index: Dim | None = None
+    sparse: bool = False
+    of: InputSpec | None = None
+
+    @property
+    def parts(self) -> tuple[InputSpec, ...]:
+        """The arrays that it is given by: itself, but for sparse matrices."""
+        if not self.sparse:
+            return (self,)
+        entries = (Dim.symbol(f"{self.name}_entries"),)
+        values, *places = SPARSE_PARTS
+        name, text = f"{self.name}_{values}", self.name_text
+        found = [InputSpec(name, text, entries, properties=self.properties, of=self)]
+        for place, bound in zip(places, self.shape, strict=True):
+            name = f"{self.name}_{place}"
+            found.append(InputSpec(name, text, entries, index=bound, of=self))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +107,9 @@ class Spec:
     functions: tuple[FunctionSpec, ...]
     backends: tuple[str, ...]
 
+
+SPARSE_PARTS = ("values", "rows", "columns")
+"""What the parts of a sparse matrix are called, behind its name."""
 
 PROPERTIES = ("symmetric", "spd", "positive", "nonnegative")
 BACKENDS = ("numpy", "cupy")
