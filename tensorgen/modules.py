@@ -11,14 +11,14 @@ from dataclasses import replace
 from tensorgen.arrays.written import Written, written
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check
-from tensorgen.emit.model import Body, Choice, Function, Helper, Holder, every
+from tensorgen.emit.model import Body, Choice, Function, Helper, Holder, every, needed
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
-from tensorgen.ir.nodes import Node, children, topological
+from tensorgen.ir.nodes import Node, children, inputs_of, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.operators.functions.array import SizeCheck, condition
@@ -26,7 +26,7 @@ from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.printer import equations
 from tensorgen.passes.context import Plan
 from tensorgen.passes.stored import Compressed
-from tensorgen.planner import PlannedFunction
+from tensorgen.planner import PlannedFunction, known_sizes
 from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder
 from tensorgen.spec.check import emitted_names
 from tensorgen.spec.model import FunctionSpec, Spec
@@ -47,7 +47,7 @@ class ModuleBuilder:
         self.spec = spec
         self.graph = graph
         self.backend = backend
-        self.hints = {name: size for name, size in spec.hints if size is not None}
+        self.hints = known_sizes(spec)
         self.classes: dict[str, StructuredClass] = {}
         self.made: dict[Hashable, StructuredClass] = {}
         self.public: set[str] = set()
@@ -139,7 +139,10 @@ class ModuleBuilder:
             for other in planned.others
         ]
         compared = (d for o in planned.others for d in (o.less, *o.than))
-        return _chosen(function, choices, [s for d in compared for s in d.symbols])
+        found = _chosen(function, choices, [s for d in compared for s in d.symbols])
+        plans = (planned.plan, *(other.plan for other in planned.others))
+        read = {x.name for x in inputs_of([n for plan in plans for n in plan.roots])}
+        return replace(found, parameters=needed(found.parameters, read))
 
     def _form(
         self,

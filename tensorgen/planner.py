@@ -32,6 +32,9 @@ from tensorgen.structure.alternatives import Alternative, alternatives
 from tensorgen.structure.compress import compress
 from tensorgen.structure.mirror_terms import Permutation, exchanges
 
+ENTRIES = 10
+"""The entries that a row of a sparse matrix is taken to have, or a column if longer."""
+
 # What the docstring says of an argument under `wrt: {K: symmetric}`.
 ON_SYMMETRIC = (
     "derivatives are those on the symmetric matrices, as arrays that are symmetric: "
@@ -134,7 +137,7 @@ class Planner:
         self.function = function
         self.mode: Mode = mode
         self._planned: dict[tuple[Kind, tuple[str, ...]], PlannedFunction] = {}
-        self.hints = {name: size for name, size in spec.hints if size is not None}
+        self.hints = known_sizes(spec)
         self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
         self.inputs = program.inputs
         node = function.node
@@ -270,8 +273,9 @@ class Planner:
             None if given.default is None else decimal(given.default),
             "input",
             given.index,
+            given.sparse,
             None if given.of is None else self._parameter(given.of, kind),
-            tuple(part.name for part in given.parts) if given.sparse else (),
+            _source(given),
         )
 
     def _said_of(self, given: InputSpec, kind: Kind) -> str | None:
@@ -301,6 +305,27 @@ class Planner:
             found = [lead + way for way in ways]
             lead = found[0]
         return found, tuple(names)
+
+
+def _source(given: InputSpec) -> str:
+    """What gives a part of a sparse matrix."""
+    if given.of is None:
+        return ""
+    name = given.pairs or given.name
+    text = f"{given.of.name}.{name.removeprefix(given.of.part(''))}"
+    return text if given.pairs is None else f"_pairs({text})"
+
+
+def known_sizes(spec: Spec) -> dict[str, int]:
+    """The sizes that a spec hints at, and what they let expect of sparse matrices."""
+    hints = {name: size for name, size in spec.hints if size is not None}
+    dims = CostModel(hints)
+    for matrix in (given for given in spec.inputs if given.sparse):
+        sides = {"row": dims.value(matrix.shape[0]), "column": dims.value(matrix.shape[1])}
+        count = hints[matrix.part("entries")] = ENTRIES * max(sides.values())
+        for one, side in sides.items():
+            hints[matrix.part(f"{one}_pairs")] = count**2 // max(side, 1)
+    return hints
 
 
 def held(plan: Plan) -> list[tuple[Node, ...]]:

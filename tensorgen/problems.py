@@ -23,7 +23,7 @@ from tensorgen.calculus.kinds import (
 from tensorgen.emit import arguments
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check, Part
-from tensorgen.emit.model import Body, Function, every
+from tensorgen.emit.model import Body, Function, every, needed
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
@@ -179,14 +179,18 @@ class ProblemBuilder:
         """Return the problem, all of its parts lowered."""
         held = self.problem.stages.held
         value = self.problem.methods[VALUE]
+        data = self._stage(DATA)
+        shared = tuple(self._stage(k.name) for k in METHODS if held[k.name])
+        methods = tuple(map(self._method, self.problem.methods.values()))
+        read = {name for part in (data, *shared, *methods) for name in part.reads}
         return BoundFunction(
             value.source.spec.name,
             value.source.node.dims,
-            self.inputs,
+            needed(self.inputs, read),
             value.wrt,
-            self._stage(DATA),
-            tuple(self._stage(k.name) for k in METHODS if held[k.name]),
-            tuple(map(self._method, self.problem.methods.values())),
+            data,
+            shared,
+            methods,
             tuple(checks),
             self.problem.constant,
         )

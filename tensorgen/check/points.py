@@ -15,7 +15,7 @@ from tensorgen.check.program import Program
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import PRIME, Residues
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Input
+from tensorgen.ir.nodes import Input, Node
 
 Array = Any
 TRIES = 200
@@ -60,16 +60,37 @@ def some_sizes(
 class Point:
     """Values of inputs over the numbers of a field, and of nodes once asked for."""
 
-    def __init__(self, field: Field, sizes: Mapping[str, int], seed: int) -> None:
-        """Choose nothing yet: inputs get values when they are first read."""
+    def __init__(
+        self,
+        field: Field,
+        sizes: Mapping[str, int],
+        seed: int,
+        pairs: Iterable[tuple[Node, Iterable[Node]]] = (),
+    ) -> None:
+        """Choose nothing yet: inputs get values when they are first read.
+
+        But for `pairs` of places at which an index array is the same.
+        """
         self.field = field
-        self.sizes = sizes
+        self.sizes = dict(sizes)
         self.seed = seed
         self.program = Program(field)
-        self.meaning = Meaning(self.program, sizes, self.input)
+        self.meaning = Meaning(self.program, self.sizes, self.input)
         self.chosen: dict[tuple[str, tuple[int, ...]], Array] = {}
         # Axes of one entry hide what is wrong with them.
         self.is_wide = seed % 2 == 0
+        for given, inputs in pairs:
+            self._pair(given, inputs)
+
+    def _pair(self, given: Node, inputs: Iterable[Node]) -> None:
+        assert isinstance(given, Input)
+        entries = self.input(given)
+        found = np.argwhere(entries[:, None] == entries).T
+        for node, made in zip(inputs, found, strict=True):
+            assert isinstance(node, Input)
+            (size,) = node.dims
+            self.sizes[str(size)] = len(made)
+            self.chosen[node.name, made.shape] = made
 
     def input(self, node: Input) -> Array:
         """The value of an input."""
@@ -144,11 +165,15 @@ REGIONS = ((0.1, 0.9), (-1.5, 1.5), (1.1, 2.5), (0.02, 0.2), (-3.0, -0.2))
 
 
 def points(
-    symbols: Sequence[str], bounds: Sequence[Dim], least: Sequence[Dim], real: bool
+    symbols: Sequence[str],
+    bounds: Sequence[Dim],
+    least: Sequence[Dim],
+    real: bool,
+    pairs: Sequence[tuple[Node, Iterable[Node]]] = (),
 ) -> Iterable[Point]:
     """Yield points without end; none where no sizes are found."""
     for seed in count():
         sizes = some_sizes(symbols, bounds, least, seed)
         if sizes is None:
             return
-        yield Point(Reals() if real else Residues(), sizes, seed)
+        yield Point(Reals() if real else Residues(), sizes, seed, pairs)

@@ -132,8 +132,13 @@ class _Judge:
         least = [x.index for x in inputs if isinstance(x, Input) and x.index]
         bounds = [*dims, *(size for claim in claims for size in claim.checks)]
         symbols = sorted({s for dim in (*bounds, *least) for s in dim.symbols})
+        pairs: dict[Node, dict[Node, None]] = {}
+        for node in inputs:
+            if isinstance(node, Input) and node.of is not None:
+                pairs.setdefault(node.of, {})[node] = None
         self.points = {
-            real: _Kept(points(symbols, bounds, least, real)) for real in (False, True)
+            real: _Kept(points(symbols, bounds, least, real, [*pairs.items()]))
+            for real in (False, True)
         }
 
     def is_exact(self, claim: Claim) -> bool:

@@ -9,7 +9,7 @@ is left is compared.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from math import gcd
@@ -197,9 +197,7 @@ def lines(function: Function) -> list[str]:
         *(s for axis in axes for d in axis.parameter.dims for s in d.symbols),
     }
     result = [_conversion(parameters)]
-    for name in dict.fromkeys(p.of.name for p in parts if p.of is not None):
-        own = ", ".join(p.name for p in parts if p.of is not None and p.of.name == name)
-        result.append(f"{own} = {name}[:3]")
+    result += _taken_apart(parts)
     result += bindings(parameters, known, [s for s in known.sources if s in needed])
     for axis in axes:
         result += _comparison(axis, known)
@@ -210,6 +208,19 @@ def lines(function: Function) -> list[str]:
         message = _f_string(f"{symbol}: expected a size of at least 1, got 0", size)
         result += [f"if {symbol} < 1:", f"    raise ValueError({message})"]
     return result + dtype * function.body.needs_dtype
+
+
+def _taken_apart(parts: Sequence[Parameter]) -> list[str]:
+    """Return the statements that bind what sparse matrices are in code."""
+    groups: dict[tuple[Parameter | None, str], list[Parameter]] = {}
+    for part in parts:
+        own = part.source if "(" in part.source else ""
+        groups.setdefault((part.of, own), []).append(part)
+    return [
+        f"{', '.join(p.name for p in group)} = "
+        + (source or ", ".join(p.source for p in group))
+        for (_, source), group in groups.items()
+    ]
 
 
 def _conversion(parameters: list[Parameter]) -> str:

@@ -10,7 +10,7 @@ of a second derivative those for `pairs(wrt)`, from which the transposed ones fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,8 +25,8 @@ class Parameter:
     """An argument: an input, a direction `dX` or the cotangent `ct`.
 
     `default` is the text of a number; `index` is given for index arrays, whose
-    entries lie in `0 ... index - 1`. What code calls a sparse matrix' `parts` are
-    parameters `of` it: its entries, and where they stand.
+    entries lie in `0 ... index - 1`. What a sparse matrix is in code are parameters `of`
+    it, each with the `source` of its value: its entries, and where they stand.
     """
 
     name: str
@@ -35,18 +35,21 @@ class Parameter:
     default: str | None = None
     role: Role = "input"
     index: Dim | None = None
+    sparse: bool = False
     of: Parameter | None = None
-    parts: tuple[str, ...] = ()
-
-    @property
-    def sparse(self) -> bool:
-        """Whether it is a sparse matrix."""
-        return bool(self.parts)
+    source: str = ""
 
 
 def given(parameters: Iterable[Parameter]) -> list[Parameter]:
     """Return parameters as callers know them: sparse matrices in place of parts."""
     return list(dict.fromkeys(p.of or p for p in parameters))
+
+
+def needed(parameters: Iterable[Parameter], read: Collection[str]) -> tuple[Parameter, ...]:
+    """Return parameters without the places of sparse matrices that nobody reads."""
+    return tuple(
+        p for p in parameters if p.of is None or p.index is None or p.name in read
+    )
 
 
 def every(parameters: Iterable[Parameter]) -> list[Parameter]:

@@ -221,10 +221,15 @@ def _literals(module: Module) -> list[int]:
 
 
 def _parameters(module: Module) -> Iterable[Parameter]:
+    return given(_parts(module))
+
+
+def _parts(module: Module) -> Iterable[Parameter]:
+    """All parameters, sparse matrices as what they are in code."""
     for function in module.functions:
-        yield from given(function.parameters)
+        yield from function.parameters
     for bound in module.problems:
-        yield from given(bound.inputs)
+        yield from bound.inputs
 
 
 def _exported(module: Module) -> list[str]:
@@ -251,6 +256,7 @@ def _uses(module: Module) -> dict[str, bool]:
         "has_arguments": any(_parameters(module)),
         "has_indices": any(p.index is not None for p in _parameters(module)),
         "has_sparse": any(p.sparse for p in _parameters(module)),
+        "has_pairs": any("_pairs(" in p.source for p in _parts(module)),
         "has_numbers": any(
             "math." in row
             for row in (

@@ -73,6 +73,8 @@ class Graph:
         self._sums: dict[Hashable, Node] = {}
         self.names: dict[Node, str] = {}
         self.suggestions: dict[Node, str] = {}
+        # Of index arrays, the two inputs that are their pairs.
+        self.pairs: dict[Node, dict[Node, None]] = {}
         self._interned: dict[object, Node] = {}
 
     # Leaves
@@ -83,10 +85,14 @@ class Graph:
         dims: Sequence[Dim | int | str],
         properties: Iterable[str] = (),
         index: Dim | None = None,
+        of: Node | None = None,
     ) -> Node:
-        """Return the argument `name`."""
+        """Return the argument `name`; of pairs, first the one of their first places."""
         shape = tuple(map(Dim.of, dims))
-        return self._intern(Input, shape, name, frozenset(properties), index)
+        node = self._intern(Input, shape, name, frozenset(properties), index, of)
+        if of is not None:
+            self.pairs.setdefault(of, {})[node] = None
+        return node
 
     def constant(self, value: Number, dims: Sequence[Dim] = ()) -> Node:
         """Return the array whose entries all are the rational `value`."""

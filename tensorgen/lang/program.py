@@ -136,16 +136,17 @@ def _elaborated(
 
 
 def _inputs(spec: Spec, graph: Graph) -> dict[str, Node]:
-    return {
-        i.name: graph.input(i.name, i.shape, sorted(i.properties), i.index)
-        for given in spec.inputs
-        for i in given.parts
-    }
+    found: dict[str, Node] = {}
+    for i in (part for given in spec.inputs for part in given.parts):
+        of = None if i.pairs is None else found[i.pairs]
+        properties = sorted(i.properties)
+        found[i.name] = graph.input(i.name, i.shape, properties, i.index, of)
+    return found
 
 
 def sparse(graph: Graph, given: InputSpec, inputs: dict[str, Node]) -> Node:
     """Return a sparse matrix as a node: its entries, each where it stands."""
-    values, *places = (inputs[part.name] for part in given.parts)
+    values, *places = (inputs[given.part(x)] for x in ("values", "rows", "columns"))
     entry = len(places)
     return graph.product(
         range(entry),

@@ -7,7 +7,7 @@ from fractions import Fraction
 from tensorgen.errors import Faults, Text, suggest
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields, read_text
-from tensorgen.spec.model import PROPERTIES, SPARSE_PARTS, InputSpec
+from tensorgen.spec.model import PROPERTIES, InputSpec
 from tensorgen.spec.names import Namespace, check_name
 from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
 from tensorgen.spec.numbers import read_number
@@ -90,9 +90,11 @@ def read_inputs(
         if good:
             inputs.append(found)
         if good and found.sparse:
-            for part in (*SPARSE_PARTS, "entries"):
-                own = entry.key.extended(f"_{part}")
-                names.claim(own, f"the {part} of '{entry.key}'")
+            sizes = (str(dim) for part in found.parts for dim in part.shape)
+            for own in dict.fromkeys([*(part.name for part in found.parts), *sizes]):
+                end = own.removeprefix(found.name)
+                what = f"the {end[1:].replace('_', ' ')} of '{entry.key}'"
+                names.claim(entry.key.extended(end), what)
     return tuple(inputs)
 
 
