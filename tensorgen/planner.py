@@ -178,11 +178,16 @@ class Planner:
     @property
     def _given(self) -> frozenset[str]:
         """The dims that are the length of an axis of an argument."""
-        shapes = (x.shape for x in self.function.arguments)
-        whole = (x.of.shape for x in self.function.arguments if x.of is not None)
-        dims = (dim for shape in (*shapes, *whole) for dim in shape)
+        dims = (dim for shape in self._shapes for dim in shape)
         alone = (dim for dim in dims if dim.degree == 1)
         return frozenset(x for d in alone for x in d.symbols if d == Dim.symbol(x))
+
+    @property
+    def _shapes(self) -> list[tuple[Dim, ...]]:
+        """The shapes of the arguments, those of sparse matrices too."""
+        given = self.function.arguments
+        whole = dict.fromkeys(x.of for x in given if x.of is not None)
+        return [x.shape for x in (*whole, *given)]
 
     def _plan(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
         ways, names = self.ways(kind, order)
@@ -229,7 +234,7 @@ class Planner:
     def _others(self, context: Context, flat: Plan, chosen: Plan) -> list[OtherPlan]:
         """The plans for sizes at which what a plan holds is much too much."""
         found = []
-        shapes = [given.shape for given in self.function.arguments]
+        shapes = self._shapes
         run = partial(alternatives, context, flat, chosen.tensors, self.hints, shapes)
         none: list[Alternative] = []
         for form in self.graph.effort.attempt(run, none):

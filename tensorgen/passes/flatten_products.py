@@ -12,7 +12,6 @@ from tensorgen.ir.nodes import Node, Product, Sum, children, topological, use_co
 from tensorgen.passes.context import Context
 from tensorgen.passes.distribute_products import distribute_products
 from tensorgen.passes.factor_sums import Effort, factor_sum
-from tensorgen.passes.join_entries import join_entries
 from tensorgen.passes.limits import FLATTENING_ROUNDS
 from tensorgen.passes.merge_sums import merge_sums
 from tensorgen.passes.open_products import open_products
@@ -103,14 +102,6 @@ RULES = (
         needs="an inner product that is used once, or larger than its factors",
         ends="each step has one product less",
         run=open_products,
-        in_all_modes=True,
-    ),
-    Rule(
-        "join_entries",
-        law="sum_e,f v[e] * v[f] * delta(r[e], r[f]) = sum_p v[a[p]] * v[b[p]]",
-        needs="all deltas in one product; pairs of equal entries that are known",
-        ends="each step compares entries of an index array less",
-        run=join_entries,
         in_all_modes=True,
     ),
     Rule(

@@ -7,7 +7,8 @@ entries. The pairs that have one `r` are known: `sum_p v[a[p]] * w[b[p]] * delta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 
 from tensorgen.ir.dims import Dim
@@ -22,24 +23,30 @@ from tensorgen.ir.nodes import (
     affine,
     delta,
 )
-from tensorgen.passes.rounds import Round
-from tensorgen.passes.views import Name
+from tensorgen.passes.context import Context
+from tensorgen.passes.rebuild import rebuild
+from tensorgen.passes.views import Name, View
 
 PAIR = "pair"
 
 
-def join_entries(known: Round, node: Node) -> Node:
-    """Return a product over the pairs of entries that it compares.
+def join_entries(context: Context, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with products over the pairs of entries that they compare.
 
     Fires where both entries give an axis of the result: else what has one row is added
-    up first. Ends: the product has an index array less at which entries are compared.
+    up first. Ends: such a product compares entries of an index array once less.
     """
-    graph = known.context.graph
+    if not context.graph.pairs:
+        return list(roots)
+    return rebuild(context.graph, roots, partial(_join, context.graph))
+
+
+def _join(graph: Graph, node: Node) -> Node:
     if not isinstance(node, Product):
         return node
     for first, second in _compared(graph, node):
         if _gives_axis(node, first) and _gives_axis(node, second):
-            return _joined(graph, node, first, second)
+            return _join(graph, _joined(graph, node, first, second))
     return node
 
 
@@ -85,10 +92,9 @@ def _joined(graph: Graph, node: Product, first: Lookup, second: Lookup) -> Node:
     inputs = list(graph.pairs[first.node])
     (size,) = inputs[0].dims
     places = {
-        entry.labels[0]: pair
+        entry.labels[0]: Lookup(pair, (PAIR,))
         for entry, pair in zip((first, second), inputs, strict=True)
     }
-    sizes: dict[Name, Dim] = {**dict(enumerate(node.sizes)), PAIR: size}
 
     def at_pair(form: Affine) -> Affine:
         form = form.substituted(second, affine([(first, 1)]))
@@ -98,31 +104,35 @@ def _joined(graph: Graph, node: Product, first: Lookup, second: Lookup) -> Node:
                 form = form.substituted(atom, affine([(entry, 1)]))
         return form
 
+    view = View(node.coefficient)
+    view.sizes.update(enumerate(node.sizes))
+    for k, (factor, labels) in enumerate(node.factors):
+        view.add(factor, labels, k if places.keys() & {*labels} else None)
+    view.constraints += node.constraints
+    own: dict[Name, Name] = {place: (PAIR, place) for place in places}
+    view.factors = [(f, tuple(own.get(x, x) for x in xs)) for f, xs in view.factors]
     forms = dict.fromkeys(
-        Constraint(kind, at_pair(form)) for kind, form in node.constraints
+        Constraint(kind, at_pair(form)) for kind, form in view.constraints
     )
-    forms |= dict.fromkeys(
-        delta({place: 1, Lookup(pair, (PAIR,)): -1}) for place, pair in places.items()
-    )
-    return graph.product(
-        range(node.order),
-        node.factors,
-        coefficient=node.coefficient,
-        constraints=[c for c in forms if c.form.terms],
-        sizes=sizes,
-    )
+    for place, pair in places.items():
+        axis = [place] * (place < node.order)
+        forms |= {delta({x: 1, pair: -1}): None for x in (own[place], *axis)}
+        view.sizes[own[place]] = view.sizes[place]
+        if not axis:
+            del view.sizes[place]
+    view.constraints = [c for c in forms if c.form.terms]
+    view.sizes[PAIR] = size
+    return view.product(graph, range(node.order))
 
 
-def _read(graph: Graph, entry: Lookup, places: Mapping[Label, Node]) -> Lookup:
+def _read(graph: Graph, entry: Lookup, places: Mapping[Label, Lookup]) -> Lookup:
     """An entry at the places of a pair, as one of an array of pairs."""
     own = [PAIR, *(x for x in entry.labels if x not in places)]
     given = [
-        delta({x: 1, Lookup(places[x], (PAIR,)): -1})
-        for x in entry.labels
-        if x in places
+        delta({x: 1, places[x]: -1}) for x in entry.labels if x in places
     ]
     dims = dict(zip(entry.labels, entry.node.dims, strict=True))
-    (size,) = next(iter(places.values())).dims
+    (size,) = next(iter(places.values())).node.dims
     sizes: dict[Name, Dim] = {**dims, PAIR: size}
     factors = [(entry.node, entry.labels)]
     return Lookup(graph.product(own, factors, constraints=given, sizes=sizes), (*own,))

@@ -27,6 +27,7 @@ from tensorgen.passes.factor_pairs import factor_pairs
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
+from tensorgen.passes.join_entries import join_entries
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
 from tensorgen.passes.reuse_pairs import reuse_pairs
@@ -149,6 +150,14 @@ PASSES = (
         ends="a fixed number of rounds",
         run=_flattened,
         optional=True,
+        patient=True,
+    ),
+    Pass(
+        "join_entries",
+        law="sum_e,f v[e] * v[f] * delta(r[e], r[f]) = sum_p v[a[p]] * v[b[p]]",
+        needs="all deltas in one product; pairs of equal entries that are known",
+        ends="each product compares entries of an index array once less",
+        run=_each(join_entries),
         patient=True,
     ),
     # Flattening contracts with symmetric matrices from the other side.
