@@ -13,6 +13,7 @@ from itertools import combinations
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import (
     Affine,
     Constraint,
@@ -52,24 +53,15 @@ def _join(graph: Graph, node: Node) -> Node:
 
 def _compared(graph: Graph, node: Product) -> Iterator[tuple[Lookup, Lookup]]:
     """Two entries of one index array that deltas say are equal."""
-    entries: dict[tuple[object, ...], list[Lookup]] = {}
-    for kind, (terms, const) in node.constraints:
-        if kind != "eq" or len(terms) != 2 or const != 0:
-            continue
-        (x, c), (y, d) = terms
-        if c + d != 0:
-            continue
-        for atom, other in ((x, y), (y, x)):
-            if not isinstance(atom, Lookup) or atom.node not in graph.pairs:
-                continue
-            if isinstance(other, Lookup):
-                if other.node is atom.node:
-                    yield atom, other
-                    break
-            else:
-                entries.setdefault((atom.node, other), []).append(atom)
-    for found in entries.values():
-        yield from combinations(found, 2)
+    forms = [form for kind, form in node.constraints if kind == "eq"]
+    forms = [f for f in forms if f.const == 0 and sorted(c for _, c in f.terms) == [-1, 1]]
+    equal = [{atom for atom, _ in form.terms} for form in forms]
+    for _, places in connected(equal):
+        atoms = dict.fromkeys(x for k in places for x, _ in forms[k].terms)
+        entries = [x for x in atoms if isinstance(x, Lookup) and x.node in graph.pairs]
+        for first, second in combinations(entries, 2):
+            if first.node is second.node:
+                yield first, second
 
 
 def _gives_axis(node: Product, entry: Lookup) -> bool:
