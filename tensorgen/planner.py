@@ -19,13 +19,15 @@ from tensorgen.calculus.kinds import (
 )
 from tensorgen.calculus.requests import Mode, Request
 from tensorgen.emit.model import Parameter
+from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Node, topological
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
+from tensorgen.passes.join_entries import compares_all
 from tensorgen.passes.optimise import candidates, cheapest, optimise
 from tensorgen.spec.model import InputSpec, Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
@@ -33,7 +35,8 @@ from tensorgen.structure.compress import compress
 from tensorgen.structure.mirror_terms import Permutation, exchanges
 
 ENTRIES = 10
-"""The entries that a row of a sparse matrix is taken to have, or a column if longer."""
+"""The entries that rows of a sparse matrix are taken to have, or columns if they are
+longer, and how many times as long these are at least."""
 
 # What the docstring says of an argument under `wrt: {K: symmetric}`.
 ON_SYMMETRIC = (
@@ -206,7 +209,8 @@ class Planner:
             context = replace(self.context(), compressed=compressed)
             plans = candidates(context, ways)
             plan = cheapest(context, plans)
-            flat = next((p for p in plans if p.derived), None)
+            # A sparse matrix holds little at all sizes.
+            flat = next((p for p in plans if p.derived and not self._entries), None)
             others = self._others(context, flat, plan) if flat else []
         parameters = [self._parameter(x, kind) for x in self.function.arguments]
         if kind.argument == "direction":
@@ -218,6 +222,7 @@ class Planner:
             dims = self.function.node.dims
             doc = f"cotangent of {self.function.spec.name}"
             parameters.append(Parameter("ct", dims, doc, role="cotangent"))
+        self._check(kind.public_name(self.function.spec.name, order), plan)
         return PlannedFunction(
             self.function,
             kind,
@@ -230,6 +235,20 @@ class Planner:
             tuple(ways[0]),
             tuple(others),
         )
+
+    @property
+    def _entries(self) -> set[str]:
+        """The sizes that sparse matrices bring along."""
+        parts = (x for x in self.function.arguments if x.of is not None)
+        return {symbol for x in parts for dim in x.shape for symbol in dim.symbols}
+
+    def _check(self, name: str, plan: Plan) -> None:
+        """Raise a `SpecError` where entries of sparse matrices would fill an array."""
+        own = self._entries
+        if own and any(compares_all(x, own) for x in topological(plan.roots)):
+            message = f"'{name}' would compare all entries of sparse matrices"
+            hint = "products of two of them are unknown but as in A.T @ (B @ x)"
+            fail(message, self.function.spec.name_text.span(), hint=hint)
 
     def _others(self, context: Context, flat: Plan, chosen: Plan) -> list[OtherPlan]:
         """The plans for sizes at which what a plan holds is much too much."""
@@ -326,8 +345,13 @@ def known_sizes(spec: Spec) -> dict[str, int]:
     hints = {name: size for name, size in spec.hints if size is not None}
     dims = CostModel(hints)
     for matrix in (given for given in spec.inputs if given.sparse):
-        sides = {"row": dims.value(matrix.shape[0]), "column": dims.value(matrix.shape[1])}
-        count = hints[matrix.part("entries")] = ENTRIES * max(sides.values())
+        sides = {
+            "row": dims.value(matrix.shape[0]),
+            "column": dims.value(matrix.shape[1]),
+        }
+        short, long = sorted(sides.values())
+        count = long * min(ENTRIES, max(1, short // ENTRIES))
+        hints[matrix.part("entries")] = count
         for one, side in sides.items():
             hints[matrix.part(f"{one}_pairs")] = count**2 // max(side, 1)
     return hints

@@ -17,10 +17,10 @@ class Backend:
     """One array library.
 
     `folder` holds its templates and ends the names of its files; `any_array` is the
-    type of arrays of whatever dtype, `sparse` makes sparse matrices; `renamed` are the packages that bear another name;
-    `lacking` has the source of functions that
-    modules hold themselves instead of importing them, and `helpers` that of helpers
-    that are written otherwise.
+    type of arrays of whatever dtype, `sparse` makes sparse matrices; `renamed` are the
+    packages that bear another name; `lacking` has the source of functions that modules
+    hold themselves instead of importing them, and `helpers` that of helpers that are
+    written otherwise.
     Matrices that cannot be factorised raise where the library `refuses` them; else they
     give NaN. Where `slow_at`, `add.at` is fast for vectors alone: NumPy takes 7 to
     10 ns an entry of a matrix, and 0.7 ns of a vector.

@@ -25,8 +25,8 @@ class Parameter:
     """An argument: an input, a direction `dX` or the cotangent `ct`.
 
     `default` is the text of a number; `index` is given for index arrays, whose
-    entries lie in `0 ... index - 1`. What a sparse matrix is in code are parameters `of`
-    it, each with the `source` of its value: its entries, and where they stand.
+    entries lie in `0 ... index - 1`. What a sparse matrix is in code are parameters
+    `of` it, each with the `source` of its value: its entries, and where they stand.
     """
 
     name: str
@@ -45,7 +45,9 @@ def given(parameters: Iterable[Parameter]) -> list[Parameter]:
     return list(dict.fromkeys(p.of or p for p in parameters))
 
 
-def needed(parameters: Iterable[Parameter], read: Collection[str]) -> tuple[Parameter, ...]:
+def needed(
+    parameters: Iterable[Parameter], read: Collection[str]
+) -> tuple[Parameter, ...]:
     """Return parameters without the places of sparse matrices that nobody reads."""
     return tuple(
         p for p in parameters if p.of is None or p.index is None or p.name in read

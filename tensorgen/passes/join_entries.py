@@ -1,16 +1,17 @@
 """Join: two entries of one row or column of a sparse matrix are one pair of entries.
 
-`sum_e,f v[e] * w[f] * delta(i, c[e]) * delta(j, c[f]) * delta(r[e], r[f])` compares all
-entries. The pairs that have one `r` are known: `sum_p v[a[p]] * w[b[p]] * delta(i, c[a[p]])
-* delta(j, c[b[p]])`.
+`sum_e,f v[e] * v[f] * delta(i, c[e]) * delta(j, c[f]) * delta(r[e], r[f])` compares
+all entries. The pairs p that have one r are known, as places a[p] and b[p]:
+`sum_p v[a[p]] * v[b[p]] * delta(i, c[a[p]]) * delta(j, c[b[p]])`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 
+from tensorgen.ir.constraints import solvable
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
@@ -51,10 +52,23 @@ def _join(graph: Graph, node: Node) -> Node:
     return node
 
 
+def compares_all(node: Node, sizes: Collection[str]) -> bool:
+    """Whether a product has two labels of such sizes, of which no delta gives one."""
+    if not isinstance(node, Product):
+        return False
+    labels = {x for x, dim in enumerate(node.sizes) if {*dim.symbols} & {*sizes}}
+    for constraint in node.constraints if len(labels) > 1 else ():
+        given = [x for x in solvable(constraint) if x in labels]
+        labels.difference_update(given[:1])
+    return len(labels) > 1
+
+
 def _compared(graph: Graph, node: Product) -> Iterator[tuple[Lookup, Lookup]]:
     """Two entries of one index array that deltas say are equal."""
     forms = [form for kind, form in node.constraints if kind == "eq"]
-    forms = [f for f in forms if f.const == 0 and sorted(c for _, c in f.terms) == [-1, 1]]
+    forms = [
+        f for f in forms if f.const == 0 and sorted(c for _, c in f.terms) == [-1, 1]
+    ]
     equal = [{atom for atom, _ in form.terms} for form in forms]
     for _, places in connected(equal):
         atoms = dict.fromkeys(x for k in places for x, _ in forms[k].terms)
@@ -120,9 +134,7 @@ def _joined(graph: Graph, node: Product, first: Lookup, second: Lookup) -> Node:
 def _read(graph: Graph, entry: Lookup, places: Mapping[Label, Lookup]) -> Lookup:
     """An entry at the places of a pair, as one of an array of pairs."""
     own = [PAIR, *(x for x in entry.labels if x not in places)]
-    given = [
-        delta({x: 1, places[x]: -1}) for x in entry.labels if x in places
-    ]
+    given = [delta({x: 1, places[x]: -1}) for x in entry.labels if x in places]
     dims = dict(zip(entry.labels, entry.node.dims, strict=True))
     (size,) = next(iter(places.values())).node.dims
     sizes: dict[Name, Dim] = {**dims, PAIR: size}
