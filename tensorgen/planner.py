@@ -27,7 +27,7 @@ from tensorgen.ir.nodes import Node, topological
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.join_entries import compares_all
+from tensorgen.passes.join_entries import compares_all, fills_in
 from tensorgen.passes.optimise import candidates, cheapest, optimise
 from tensorgen.spec.model import InputSpec, Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
@@ -240,15 +240,20 @@ class Planner:
     def _entries(self) -> set[str]:
         """The sizes that sparse matrices bring along."""
         parts = (x for x in self.function.arguments if x.of is not None)
-        return {symbol for x in parts for dim in x.shape for symbol in dim.symbols}
+        return {str(dim) for x in parts for dim in x.shape}
 
     def _check(self, name: str, plan: Plan) -> None:
         """Raise a `SpecError` where entries of sparse matrices would fill an array."""
         own = self._entries
-        if own and any(compares_all(x, own) for x in topological(plan.roots)):
+        nodes = topological(plan.roots) if own else []
+        place = self.function.spec.name_text.span()
+        if any(compares_all(x, own) for x in nodes):
             message = f"'{name}' would compare all entries of sparse matrices"
             hint = "products of two of them are unknown but as in A.T @ (B @ x)"
-            fail(message, self.function.spec.name_text.span(), hint=hint)
+            fail(message, place, hint=hint)
+        if any(x not in plan.roots and fills_in(x, own) for x in nodes):
+            message = f"'{name}' would fill in a sparse matrix"
+            fail(message, place, hint="it stands in products with vectors")
 
     def _others(self, context: Context, flat: Plan, chosen: Plan) -> list[OtherPlan]:
         """The plans for sizes at which what a plan holds is much too much."""
@@ -335,9 +340,10 @@ def _source(given: InputSpec) -> str:
     """What gives a part of a sparse matrix."""
     if given.of is None:
         return ""
-    name = given.pairs or given.name
-    text = f"{given.of.name}.{name.removeprefix(given.of.part(''))}"
-    return text if given.pairs is None else f"_pairs({text})"
+    name, own = given.name.removeprefix(given.of.part("")), given.of.name
+    return (
+        f"{own}.{name}" if given.pairs is None else f"{own}.{name.split('_')[0]}_pairs"
+    )
 
 
 def known_sizes(spec: Spec) -> dict[str, int]:

@@ -197,7 +197,8 @@ def lines(function: Function) -> list[str]:
         *(s for axis in axes for d in axis.parameter.dims for s in d.symbols),
     }
     result = [_conversion(parameters)]
-    result += _taken_apart(parts)
+    result += taken_apart(parts)
+    result += [line for p in parameters for line in _entry_check(p, parts)]
     result += bindings(parameters, known, [s for s in known.sources if s in needed])
     for axis in axes:
         result += _comparison(axis, known)
@@ -210,11 +211,28 @@ def lines(function: Function) -> list[str]:
     return result + dtype * function.body.needs_dtype
 
 
-def _taken_apart(parts: Sequence[Parameter]) -> list[str]:
+def _entry_check(parameter: Parameter, parts: Sequence[Parameter]) -> list[str]:
+    """Return the check of an array that has a number for each entry of a matrix."""
+    name = parameter.name
+    return [
+        line
+        for part in parts
+        if part.dims == parameter.dims and part.index is None
+        for line in (
+            f"if {name}.shape != {part.name}.shape:",
+            "    raise ValueError(",
+            f'        f"{name}: expected shape {{{part.name}.shape}}, "',
+            f'        f"a number for each entry of the matrix, got {{{name}.shape}}"',
+            "    )",
+        )
+    ]
+
+
+def taken_apart(parts: Sequence[Parameter]) -> list[str]:
     """Return the statements that bind what sparse matrices are in code."""
     groups: dict[tuple[Parameter | None, str], list[Parameter]] = {}
     for part in parts:
-        own = part.source if "(" in part.source else ""
+        own = part.source if part.source.endswith("_pairs") else ""
         groups.setdefault((part.of, own), []).append(part)
     return [
         f"{', '.join(p.name for p in group)} = "

@@ -87,6 +87,8 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
         sizes = ()
     early = [c for c in bound.checks if all(s in known.sources for s in c.symbols)]
     needed = (*sizes, *bound.data.body.dims, *(s for c in early for s in c.symbols))
+    read = {*bound.data.reads, *(known.sources[s][1].name for s in needed)}
+    once = [p for p in every(data) if p.of is None or p.name in read]
     backend = BACKENDS[backend_name]
     hessian, jacobian = bound.method(HESSIAN), bound.method(JACOBIAN)
     name = PROBLEM.public_name(bound.function)
@@ -97,14 +99,14 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
         docstring=_docstring(bound, unknowns),
         data=tuple(p.name for p in given(data)),
         floating=tuple(p.name for p in given(data) if p.index is None),
-        held=_keyed((*(p.name for p in every(data)), *bound.data.body.returns)),
+        held=_keyed((*(p.name for p in given(data)), *bound.data.body.returns)),
         given=_keyed(bound.wrt),
         holder=_holder(bound),
         wrt=bound.wrt,
         sizes=sizes,
         binding=[
             *_imports(bound.data, backend),
-            *_conversion(data, dict.fromkeys(needed), bound.data.body.needs_dtype),
+            *_conversion(once, dict.fromkeys(needed), bound.data.body.needs_dtype),
             *(line for check in early for line in _check(check)),
         ],
         once=_rows(bound.data.body.lines),
@@ -234,7 +236,7 @@ def _taken(bound: BoundFunction) -> set[str]:
 
 
 def _members(bound: BoundFunction, backend: Backend) -> list[Method]:
-    sources = {p.name: "self._given" for p in every(bound.inputs)}
+    sources = {p.name: "self._given" for p in given(bound.inputs)}
     sources |= {name: "self._given" for name in bound.data.body.returns}
     members = []
     for part in bound.shared:
@@ -292,7 +294,9 @@ def _lines(
     known, taken = plan(inputs, body.dims), _taken(bound)
     sizes, read = _sizes(inputs, known, body.dims)
     dtype = [bound.wrt[0]] * body.needs_dtype
-    wanted = {*part.reads, *read, *dtype}
+    names = {*part.reads, *read, *dtype}
+    parts = [p for p in bound.inputs if p.of is not None and p.name in names]
+    wanted = names | {p.of.name for p in parts if p.of is not None}
     places: dict[str, list[str]] = {}
     for name, place in sources.items():
         if name in wanted:
@@ -304,6 +308,7 @@ def _lines(
             for place, names in places.items()
             for line in _unpacked(place, names, taken)
         ),
+        *arguments.taken_apart(parts),
         *sizes,
         *(f"dtype = {name}.dtype" for name in dtype),
     ]

@@ -256,7 +256,7 @@ def _uses(module: Module) -> dict[str, bool]:
         "has_arguments": any(_parameters(module)),
         "has_indices": any(p.index is not None for p in _parameters(module)),
         "has_sparse": any(p.sparse for p in _parameters(module)),
-        "has_pairs": any("_pairs(" in p.source for p in _parts(module)),
+        "has_pairs": any(p.source.endswith("_pairs") for p in _parts(module)),
         "has_numbers": any(
             "math." in row
             for row in (

@@ -179,24 +179,34 @@ def is_list(node: Node) -> TypeGuard[Product]:
     `sum_e value[e] * delta(i, row[e]) * delta(j, column[e])` is looked through as well:
     what is made of it is made of the list.
     """
-    if not isinstance(node, Product) or len(node.factors) != 1:
+    if not is_spread(node) or len(node.factors) > 1:
         return False
-    (values, labels), *_ = node.factors
-    given = {x for c in node.constraints for x in _given(c, node.order)}
-    whole = given == set(range(node.order)) and {*labels} >= set(
-        range(node.order, node.order + len(node.inner))
-    )
-    return whole and values.order < node.order == len(node.constraints)
+    return [ref.labels for ref in node.factors] == [(node.order,)]
 
 
-def _given(constraint: Constraint, order: int) -> Iterator[Label]:
-    """The axis that a delta says is the entry of an index array at summed labels."""
+def is_spread(node: Node) -> TypeGuard[Product]:
+    """Whether every axis of a node, of more than one, is the entry of an index array.
+
+    The entries are those of one list of fewer axes.
+    """
+    if not isinstance(node, Product) or node.order < 2 or not node.inner:
+        return False
+    places = [_place(c, node.order) for c in node.constraints]
+    found = dict(place for place in places if place is not None)
+    lists = {entry.labels for entry in found.values()}
+    return len(found) == node.order and [len(labels) for labels in lists] == [1]
+
+
+def _place(constraint: Constraint, order: int) -> tuple[Label, Lookup] | None:
+    """An axis, and the entry at summed labels that a delta says it is."""
     kind, (terms, const) = constraint
-    if kind == "eq" and len(terms) == 2 and const == 0:
-        (axis, c), (entry, d) = sorted(terms, key=atom_key)
-        entries = isinstance(entry, Lookup) and min(entry.labels, default=0) >= order
-        if entries and isinstance(axis, int) and axis < order and c * d == -1:
-            yield axis
+    if kind != "eq" or len(terms) != 2 or const != 0:
+        return None
+    (axis, c), (entry, d) = sorted(terms, key=atom_key)
+    if isinstance(axis, Lookup) or not isinstance(entry, Lookup) or c + d != 0:
+        return None
+    given = axis < order <= min(entry.labels, default=0)
+    return (axis, entry) if given else None
 
 
 def index_bound(node: Node) -> Dim | None:

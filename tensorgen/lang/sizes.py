@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from tensorgen.errors import Faults, Span
-from tensorgen.ir.constraints import is_list
+from tensorgen.ir.constraints import is_spread
 from tensorgen.ir.dims import Dim, tuple_text
-from tensorgen.ir.nodes import Node, Product, Size, topological
+from tensorgen.ir.nodes import Node, Product, Size, children, topological
 from tensorgen.lang.names import Record
 from tensorgen.operators.functions.array import Array
 from tensorgen.spec.model import FunctionSpec, InputSpec
@@ -122,8 +122,11 @@ def check_filled(
     faults: Faults, function: FunctionSpec, node: Node, arguments: Iterable[InputSpec]
 ) -> None:
     """Report what would fill in a sparse matrix: all but products with it."""
-    entries = {part.shape for part in arguments if part.of is not None}
-    if any(is_list(x) and x.sizes[x.order :] in entries for x in topological([node])):
+    own = {part.shape[0] for part in arguments if part.of is not None}
+    formed = {node: None}
+    for x in topological([node]) if own else ():
+        formed |= dict.fromkeys(() if isinstance(x, Product) else children(x))
+    if any(is_spread(x) and own & {*x.inner} for x in formed):
         message = f"'{function.name}' would fill in a sparse matrix"
         hint = "it stands in products: A @ x, A.T @ r, A * x, sum(A * B)"
         faults.add(message, function.name_text.span(), hint=hint)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 
-from tensorgen.ir.constraints import solvable
+from tensorgen.ir.constraints import is_spread, solvable
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
@@ -46,8 +46,13 @@ def join_entries(context: Context, roots: Sequence[Node]) -> list[Node]:
 def _join(graph: Graph, node: Node) -> Node:
     if not isinstance(node, Product):
         return node
-    for first, second in _compared(graph, node):
-        if _gives_axis(node, first) and _gives_axis(node, second):
+    pairs = [*_compared(graph, node)]
+    for first, second in pairs:
+        # Entries that are compared by rows and columns are for nobody to list.
+        alike = [
+            {x.labels, y.labels} == {first.labels, second.labels} for x, y in pairs
+        ]
+        if sum(alike) == 1 and _gives_axis(node, first) and _gives_axis(node, second):
             return _join(graph, _joined(graph, node, first, second))
     return node
 
@@ -61,6 +66,12 @@ def compares_all(node: Node, sizes: Collection[str]) -> bool:
         given = [x for x in solvable(constraint) if x in labels]
         labels.difference_update(given[:1])
     return len(labels) > 1
+
+
+def fills_in(node: Node, sizes: Collection[str]) -> bool:
+    """Whether a node is a list of such a size, spread over an array."""
+    inner = node.inner if is_spread(node) else ()
+    return any(str(dim).endswith("_entries") for dim in inner if str(dim) in sizes)
 
 
 def _compared(graph: Graph, node: Product) -> Iterator[tuple[Lookup, Lookup]]:

@@ -51,7 +51,10 @@ class Rates:
 
     def _own(self, node: Node) -> Rate:
         """That of a node's sizes, which may follow from the point alone."""
-        if self._sizes is None or isinstance(node, Input):
+        if isinstance(node, Input):
+            # Pairs are many, and made when they are first asked for.
+            return Rate.DATA if node.of is None else Rate.POINT
+        if self._sizes is None:
             return Rate.DATA
         dims: list[Dim] = list(node.dims)
         if isinstance(node, Product):
