@@ -249,7 +249,8 @@ class Planner:
         place = self.function.spec.name_text.span()
         if any(compares_all(x, own) for x in nodes):
             message = f"'{name}' would compare all entries of sparse matrices"
-            hint = "products of two of them are unknown but as in A.T @ (B @ x)"
+            hint = "two entries of one row are joined, no more; two matrices multiply "
+            hint += "vectors, as in A.T @ (B @ x)"
             fail(message, place, hint=hint)
         if any(x not in plan.roots and fills_in(x, own) for x in nodes):
             message = f"'{name}' would fill in a sparse matrix"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 from types import ModuleType
 from typing import Any
@@ -307,3 +308,31 @@ def test_products_of_two_sparse_matrices_are_taken_by_vectors_alone() -> None:
     for expr in ("A.T @ B", "sum(A * B)", "sum(A * A)"):
         with pytest.raises(SpecError, match="compare all entries of sparse matrices"):
             tensorgen.generate(two + f"  f: {expr}\n", backend="numpy")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            "f: {expr: A_rows, wrt: w}\n  A_values: w",
+            "'A_values' is the name of the val",
+        ),
+        ("f: {where: A_row_first = w, expr: w}", "'A_row_first' is the name of"),
+        ("f: sum(A_values)", "A_values"),
+        ("f: {expr: y @ A @ w, wrt: {A: symmetric}}", "'A' is no square matrix"),
+        ("f: {expr: y @ A @ w, wrt: A, emit: problem}", "'A' is sparse"),
+        ("f: sum(grad(y @ A @ w, A))", "'A' is not an input to differentiate by"),
+        ("f: {expr: y @ A @ w, wrt: A_values}", "'A_values' is not an input"),
+    ],
+)
+def test_what_cannot_be_said_of_a_sparse_matrix_is_reported(
+    lines: str, message: str
+) -> None:
+    with pytest.raises(SpecError, match=re.escape(message)):
+        tensorgen.generate(SPEC + f"  {lines}\n", backend="numpy")
+
+
+def test_a_direction_has_a_number_for_each_entry(module: ModuleType) -> None:
+    A, w, y = (given()[x] for x in "Awy")
+    with pytest.raises(ValueError, match=r"^dA_values: expected shape \(\d+,\), a num"):
+        module.cubes_hvp(w, A, y, np.ones(A.nnz + 1))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorgen.errors import Source
+from tensorgen.errors import Source, SpecError
 from tensorgen.passes import flatten_products, optimise
 from tensorgen.passes.order_contractions import Contraction
 from tensorgen.pipeline import compile_spec
@@ -96,11 +96,17 @@ inputs: {A: [m, n], B: [n, p], c: [p]}
 functions:
   f: {expr: '(A @ B) @ c + sum((A @ (B * c))**2, axis=1)'}
 """
+ENTRIES = """
+inputs: {A: {shape: [m, n], sparse: true}}
+functions:
+  f: {expr: A.T @ A}
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("use_symmetry", GRAM),
     ("take_diagonals", DIAGONAL),
     ("flatten_products", HESSIAN),
+    ("join_entries", ENTRIES),
     ("use_symmetry", GRAM),
     ("compress", SEPARABLE),
     ("gather_steady", STEADY),
@@ -126,10 +132,13 @@ RULES = (
 
 
 def text(spec: str) -> str:
-    """The text generated from a spec."""
+    """The text generated from a spec, or what is said instead."""
     head = "" if "tensorgen:" in spec else "tensorgen: 1\n"
     source = Source.decode("<witness>", (head + spec).encode())
-    (found,) = compile_spec(source, ["numpy"], "cross-country", False).values()
+    try:
+        (found,) = compile_spec(source, ["numpy"], "cross-country", False).values()
+    except SpecError as error:
+        return str(error)
     return found
 
 
