@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from tensorgen.ir.canonical import canonical_labels, constraint_key
 from tensorgen.ir.constraints import normal
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.nodes import (
     Call,
@@ -35,8 +35,6 @@ from tensorgen.ir.nodes import (
     Size,
     Sum,
     Term,
-    affine,
-    constant_value,
     delta,
     is_zero,
 )
@@ -73,8 +71,7 @@ class Graph:
         self._sums: dict[Hashable, Node] = {}
         self.names: dict[Node, str] = {}
         self.suggestions: dict[Node, str] = {}
-        # Of index arrays, the two inputs that are their pairs.
-        self.pairs: dict[Node, dict[Node, None]] = {}
+        self.pairs: dict[Node, dict[Node, None]] = {}  # of index arrays
         self._interned: dict[object, Node] = {}
 
     # Leaves
@@ -400,6 +397,3 @@ class Graph:
             coefficient *= node.coefficient
             node = self.unscaled(node)
         return coefficient, self._narrow(Ref(node, labels))
-
-
-__all__ = ["ONE", "Graph", "Rewrites", "affine", "constant_value"]
