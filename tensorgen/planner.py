@@ -23,11 +23,11 @@ from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, topological
+from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.join_entries import compares_all, fills_in
+from tensorgen.passes.join_entries import filled_in
 from tensorgen.passes.optimise import candidates, cheapest, optimise
 from tensorgen.spec.model import InputSpec, Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
@@ -176,7 +176,7 @@ class Planner:
         """Return what the passes may ask, with nothing remembered of other plans."""
         free = self.mode == "cross-country"
         cost = CostModel(self.hints, self._given)
-        return Context(self.graph, cost, cross_country=free)
+        return Context(self.graph, cost, cross_country=free, entries=self._entries)
 
     @property
     def _given(self) -> frozenset[str]:
@@ -222,7 +222,7 @@ class Planner:
             dims = self.function.node.dims
             doc = f"cotangent of {self.function.spec.name}"
             parameters.append(Parameter("ct", dims, doc, role="cotangent"))
-        self._check(kind.public_name(self.function.spec.name, order), plan)
+        self.check(kind.public_name(self.function.spec.name, order), plan.roots)
         return PlannedFunction(
             self.function,
             kind,
@@ -237,24 +237,23 @@ class Planner:
         )
 
     @property
-    def _entries(self) -> set[str]:
+    def _entries(self) -> frozenset[str]:
         """The sizes that sparse matrices bring along."""
         parts = (x for x in self.function.arguments if x.of is not None)
-        return {str(dim) for x in parts for dim in x.shape}
+        return frozenset(str(dim) for x in parts for dim in x.shape)
 
-    def _check(self, name: str, plan: Plan) -> None:
-        """Raise a `SpecError` where entries of sparse matrices would fill an array."""
-        own = self._entries
-        nodes = topological(plan.roots) if own else []
+    def check(self, name: str, roots: Sequence[Node]) -> None:
+        """Raise a `SpecError` if a sparse matrix is filled in."""
+        filled = filled_in(self.context(), roots)
+        if filled is None:
+            return
+        hint = (
+            "pairs of entries are joined; two matrices multiply vectors: A.T @ (B @ x)"
+        )
+        if self.mode != "cross-country":
+            hint = "the mode sets this order; --mode cross-country looks for others"
         place = self.function.spec.name_text.span()
-        if any(compares_all(x, own) for x in nodes):
-            message = f"'{name}' would compare all entries of sparse matrices"
-            hint = "two entries of one row are joined, no more; two matrices multiply "
-            hint += "vectors, as in A.T @ (B @ x)"
-            fail(message, place, hint=hint)
-        if any(x not in plan.roots and fills_in(x, own) for x in nodes):
-            message = f"'{name}' would fill in a sparse matrix"
-            fail(message, place, hint="it stands in products with vectors")
+        fail(f"'{name}' would {filled}", place, hint=hint)
 
     def _others(self, context: Context, flat: Plan, chosen: Plan) -> list[OtherPlan]:
         """The plans for sizes at which what a plan holds is much too much."""

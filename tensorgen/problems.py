@@ -147,7 +147,9 @@ def _together(
     roots = [node for parts in wanted for part in parts for node in part]
     count = sum(len(part) for parts in doubtful for part in parts)
     context = replace(planner.context(), rates=rates, doubtful=count)
-    final = iter(optimise(context, [roots]).roots)
+    plan = optimise(context, [roots])
+    planner.check(PROBLEM.public_name(planner.function.spec.name), plan.roots)
+    final = iter(plan.roots)
     for parts in wanted:
         yield [tuple(next(final) for _ in part) for part in parts]
 

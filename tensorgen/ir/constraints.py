@@ -179,12 +179,12 @@ def is_list(node: Node) -> TypeGuard[Product]:
     `sum_e value[e] * delta(i, row[e]) * delta(j, column[e])` is looked through as well:
     what is made of it is made of the list.
     """
-    if not is_spread(node) or len(node.factors) > 1:
+    if not is_scattered(node) or len(node.factors) > 1:
         return False
     return [ref.labels for ref in node.factors] == [(node.order,)]
 
 
-def is_spread(node: Node) -> TypeGuard[Product]:
+def is_scattered(node: Node) -> TypeGuard[Product]:
     """Whether every axis of a node, of more than one, is the entry of an index array.
 
     The entries are those of one list of fewer axes.

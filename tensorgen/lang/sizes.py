@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from tensorgen.errors import Faults, Span
-from tensorgen.ir.constraints import is_spread
+from tensorgen.ir.constraints import is_scattered
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Node, Product, Size, children, topological
 from tensorgen.lang.names import Record
@@ -126,7 +126,7 @@ def check_filled(
     formed = {node: None}
     for x in topological([node]) if own else ():
         formed |= dict.fromkeys(() if isinstance(x, Product) else children(x))
-    if any(is_spread(x) and own & {*x.inner} for x in formed):
+    if any(is_scattered(x) and own & {*x.inner} for x in formed):
         message = f"'{function.name}' would fill in a sparse matrix"
         hint = "it stands in products: A @ x, A.T @ r, A * x, sum(A * B)"
         faults.add(message, function.name_text.span(), hint=hint)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 
-from tensorgen.ir.constraints import is_spread, solvable
+from tensorgen.ir.constraints import is_scattered, solvable
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
@@ -24,6 +24,7 @@ from tensorgen.ir.nodes import (
     Product,
     affine,
     delta,
+    topological,
 )
 from tensorgen.passes.context import Context
 from tensorgen.passes.rebuild import rebuild
@@ -57,21 +58,28 @@ def _join(graph: Graph, node: Node) -> Node:
     return node
 
 
-def compares_all(node: Node, sizes: Collection[str]) -> bool:
+def filled_in(context: Context, roots: Sequence[Node]) -> str | None:
+    """What is computed of sparse matrices, but their entries; None if nothing is."""
+    for node in topological(roots) if context.entries else ():
+        if _compares_all(node, context.entries):
+            return "compare all entries of sparse matrices"
+        if node not in roots and is_scattered(node):
+            atoms = (atom for c in node.constraints for atom, _ in c.form.terms)
+            places = [atom.node for atom in atoms if isinstance(atom, Lookup)]
+            if all(place in context.graph.pairs for place in places):
+                return "fill in a sparse matrix"
+    return None
+
+
+def _compares_all(node: Node, sizes: Collection[str]) -> bool:
     """Whether a product has two labels of such sizes, of which no delta gives one."""
     if not isinstance(node, Product):
         return False
-    labels = {x for x, dim in enumerate(node.sizes) if {*dim.symbols} & {*sizes}}
+    labels = {x for x, dim in enumerate(node.sizes) if str(dim) in sizes}
     for constraint in node.constraints if len(labels) > 1 else ():
         given = [x for x in solvable(constraint) if x in labels]
         labels.difference_update(given[:1])
     return len(labels) > 1
-
-
-def fills_in(node: Node, sizes: Collection[str]) -> bool:
-    """Whether a node is a list of such a size, spread over an array."""
-    inner = node.inner if is_spread(node) else ()
-    return any(str(dim).endswith("_entries") for dim in inner if str(dim) in sizes)
 
 
 def _compared(graph: Graph, node: Product) -> Iterator[tuple[Lookup, Lookup]]:
