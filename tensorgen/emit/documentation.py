@@ -66,6 +66,10 @@ def _arguments(function: Function) -> list[str]:
         rows += paragraph(_argument(parameter), "    ", "    ")
         if parameter.doc:
             rows += paragraph(parameter.doc, "        ")
+        if parameter.sparse:
+            values = next(p for p in function.parameters if p.of == parameter)
+            told = f"{values.name} are its entries, row by row"
+            rows += paragraph(told, "        ")
     return ["Arguments:", *rows] if rows else []
 
 
