@@ -109,7 +109,6 @@ class ModuleBuilder:
             return self._lowered(planned)
 
     def _lowered(self, planned: PlannedFunction) -> Function:
-
         def lowered(
             roots: Sequence[Node], names: Sequence[str], fresh: Sequence[bool]
         ) -> Written:
@@ -140,8 +139,7 @@ class ModuleBuilder:
         ]
         compared = (d for o in planned.others for d in (o.less, *o.than))
         found = _chosen(function, choices, [s for d in compared for s in d.symbols])
-        plans = (planned.plan, *(other.plan for other in planned.others))
-        read = {x.name for x in inputs_of([n for plan in plans for n in plan.roots])}
+        read = {x.name for plan in planned.plans for x in inputs_of(plan.roots)}
         return replace(found, parameters=needed(found.parameters, read))
 
     def _form(
@@ -366,8 +364,7 @@ def _names(spec: Spec) -> set[str]:
     inputs = [x for i in spec.inputs for x in dict.fromkeys((i, *i.parts))]
     names |= {s for i in inputs for dim in i.shape for s in dim.symbols}
     names |= {i.name for i in inputs} | {d.name for d in spec.definitions}
-    names |= {d.name for f in spec.functions for d in f.where}
-    names |= {f.name for f in spec.functions}
+    names |= {x.name for f in spec.functions for x in (f, *f.where)}
     return names.union(*(emitted_names(f) for f in spec.functions))
 
 

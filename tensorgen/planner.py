@@ -84,6 +84,11 @@ class PlannedFunction:
         return self.kind.public_name(self.source.spec.name, self.order)
 
     @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The plans of all its forms."""
+        return (self.plan, *(other.plan for other in self.others))
+
+    @property
     def blocks(self) -> Blocks:
         """The inputs that each derivative tensor is differentiated by."""
         return self.kind.blocks(self.wrt, self.order)
