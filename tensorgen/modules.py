@@ -137,7 +137,7 @@ class ModuleBuilder:
             )
             for other in planned.others
         ]
-        compared = (d for o in planned.others for d in (o.less, *o.than))
+        compared = [d for o in planned.others for d in (o.less, *o.than)]
         found = _chosen(function, choices, [s for d in compared for s in d.symbols])
         read = {x.name for plan in planned.plans for x in inputs_of(plan.roots)}
         return replace(found, parameters=needed(found.parameters, read))
@@ -360,12 +360,12 @@ def _said(roots: Sequence[Node], names: Mapping[Node, str]) -> dict[Node, set[st
 
 def _names(spec: Spec) -> set[str]:
     """All names of a spec that may be names of its module or hide them."""
-    names = {dim for dim, _ in spec.hints}
-    inputs = [x for i in spec.inputs for x in dict.fromkeys((i, *i.parts))]
-    names |= {s for i in inputs for dim in i.shape for s in dim.symbols}
-    names |= {i.name for i in inputs} | {d.name for d in spec.definitions}
-    names |= {x.name for f in spec.functions for x in (f, *f.where)}
-    return names.union(*(emitted_names(f) for f in spec.functions))
+    names = {dim for dim, _ in spec.hints} | {d.name for d in spec.definitions}
+    for i in (x for given in spec.inputs for x in (given, *given.parts)):
+        names |= {i.name, *(s for dim in i.shape for s in dim.symbols)}
+    for f in spec.functions:
+        names |= {f.name, *(d.name for d in f.where), *emitted_names(f)}
+    return names
 
 
 def _needed(checks: Sequence[SizeCheck]) -> list[SizeCheck]:
