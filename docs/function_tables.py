@@ -56,6 +56,8 @@ SAMPLES = {
     "solve": (f"{_v}, A: [n, n]", "solve(A, v)"),
     "det": (_A, "det(A)"),
     "logdet": (_A, "logdet(A)"),
+    "spd": (_A, "spd(A)"),
+    "symmetric": (_A, "symmetric(A)"),
     "cholesky": ("A: {shape: [n, n], spd: true}", "cholesky(A)"),
     "expm": (_A, "expm(A)"),
     "eye": (_v, "eye(n)"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tensorgen.check import Claim, Report, check
+from tensorgen.constrained import PlannedConstrained, computed_limits
 from tensorgen.emit.model import Body, Function, Holder
 from tensorgen.emit.module import Module
 from tensorgen.lang import Program
@@ -18,6 +19,7 @@ def held(
     program: Program,
     plans: Sequence[PlannedFunction],
     problems: Sequence[PlannedProblem],
+    constrained: PlannedConstrained | None,
     module: Module,
     alias: str,
 ) -> Report:
@@ -25,7 +27,7 @@ def held(
 
     Raises `InternalError` if a function computes something else.
     """
-    claimed = [*claims(program, plans, problems, module)]
+    claimed = [*claims(program, plans, problems, constrained, module)]
     return check(claimed, module.classes, alias)
 
 
@@ -33,6 +35,7 @@ def claims(
     program: Program,
     plans: Sequence[PlannedFunction],
     problems: Sequence[PlannedProblem],
+    constrained: PlannedConstrained | None,
     module: Module,
 ) -> Iterator[Claim]:
     """What the functions of a module, and the methods of its problems, compute."""
@@ -59,8 +62,9 @@ def claims(
 
     for planned, function in zip(plans, module.functions, strict=True):
         yield from forms(planned.name, planned, function)
-    for problem, bound in zip(problems, module.problems, strict=True):
-        before = [part.body for part in (bound.data, *bound.shared)]
+    every = [*problems, *([] if constrained is None else [constrained.problem])]
+    for problem, bound in zip(every, module.bound, strict=True):
+        before = [*bound.before]
         for kind, planned in problem.methods.items():
             name = f"{kind.name} of the problem {bound.function}"
             part = bound.method(kind)
@@ -70,3 +74,16 @@ def claims(
             elif part is not None:
                 found = claim(name, planned, planned.plan, part.body)
                 yield replace(found, before=before)
+    if constrained is not None and module.constrained is not None:
+        value, bound = constrained.problem.value, module.constrained.bound
+        for limits in module.constrained.limits:
+            nodes = computed_limits(constrained.limits[limits.name])
+            found = claim(
+                f"{limits.name} of the problem", value, value.plan, limits.body
+            )
+            yield replace(
+                found,
+                stated=nodes,
+                tensors=[None] * len(nodes),
+                before=[part.body for part in bound.data],
+            )

@@ -9,8 +9,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tensorgen.arrays.written import Written, written
+from tensorgen.constrained import PlannedConstrained, build_constrained
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.bound import BoundFunction, Check
+from tensorgen.emit.bound import BoundFunction, ConstrainedProblem
 from tensorgen.emit.model import Body, Choice, Function, Helper, Holder, every, needed
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
@@ -21,13 +22,21 @@ from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Node, children, inputs_of, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
-from tensorgen.operators.functions.array import SizeCheck, condition
+from tensorgen.operators.functions.array import SizeCheck
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.printer import equations
+from tensorgen.operators.system_helpers import IMPORTS
 from tensorgen.passes.context import Plan
 from tensorgen.passes.stored import Compressed
 from tensorgen.planner import PlannedFunction, known_sizes
-from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder
+from tensorgen.problems import (
+    Lowered,
+    PlannedProblem,
+    ProblemBuilder,
+    fails,
+    size_checks,
+    strictest,
+)
 from tensorgen.spec.check import emitted_names
 from tensorgen.spec.model import FunctionSpec, Spec
 from tensorgen.spec.names import RESERVED
@@ -60,6 +69,7 @@ class ModuleBuilder:
         self,
         plans: Sequence[PlannedFunction],
         problems: Sequence[PlannedProblem] = (),
+        constrained: PlannedConstrained | None = None,
     ) -> Module:
         """Return the module."""
         spec = self.spec
@@ -69,6 +79,7 @@ class ModuleBuilder:
         self.ambiguous = {name for name, values in count.items() if values > 1}
         functions = tuple(self.function(plan) for plan in plans)
         bound = tuple(self.problem(problem) for problem in problems)
+        own = None if constrained is None else self.constrained(constrained)
         return Module(
             spec.module,
             spec.source.name,
@@ -79,6 +90,7 @@ class ModuleBuilder:
             spec.doc,
             tuple(self._helpers()),
             bound,
+            own,
             tuple(self.classes.values()),
         )
 
@@ -89,18 +101,25 @@ class ModuleBuilder:
         for name, source in sources.items():
             text = re.sub(r"\bnp\b", self.backend.alias, source).strip()
             called = {*re.findall(r"\b_\w+", source)} - {name}
-            yield Helper(name, text, uses=tuple(x for x in sources if x in called))
+            uses = tuple(x for x in sources if x in called)
+            yield Helper(name, text, IMPORTS.get(name, ()), uses)
 
     def problem(self, planned: PlannedProblem) -> BoundFunction:
         """Lower one problem."""
-        checks = [
-            Check(_fails(c.size), c.size.symbols, c.message)
-            for c in _needed(planned.source.checks)
-        ]
         builder = ProblemBuilder(self.graph, self.backend, planned, self.described)
         name = planned.source.spec.name_text
         with self.graph.effort.on(name, "writing its problem", PLANNING):
-            return builder.build(checks)
+            return builder.build(size_checks(planned.source))
+
+    def constrained(self, planned: PlannedConstrained) -> ConstrainedProblem:
+        """Lower the constrained problem."""
+        with self.graph.effort.on(
+            planned.spec.spec.name_text, "writing the problem", PLANNING
+        ):
+            checks = size_checks(planned.problem.source)
+            return build_constrained(
+                self.graph, self.backend, planned, self.described, checks
+            )
 
     def function(self, planned: PlannedFunction) -> Function:
         """Lower one function."""
@@ -125,7 +144,7 @@ class ModuleBuilder:
             return written(code, self.backend.alias)
 
         function = self.described(planned, lowered)
-        return _checked(function, _needed(planned.source.checks))
+        return _checked(function, strictest(planned.source.checks))
 
     def described(self, planned: PlannedFunction, lowered: Lowered) -> Function:
         """Return a function whose roots are `lowered`, and what is made of them."""
@@ -208,7 +227,7 @@ class ModuleBuilder:
         found = {node: name for node, name in named.items() if name not in longer}
         for name in sorted(own):
             found.update(self.named.get(name, {}))
-        return found | {x.node: x.name for x in function.locals}
+        return found | function.named
 
     def _longer(self, function: ElaboratedFunction) -> set[str]:
         """Functions that its text does not lead to, and that take more than a line."""
@@ -292,7 +311,7 @@ class ModuleBuilder:
 def _checked(function: Function, checks: Sequence[SizeCheck]) -> Function:
     """A function that starts with checks of sizes."""
     lines = [
-        f"if {_fails(check.size)}:\n    raise ValueError({literal(check.message)})"
+        f"if {fails(check.size)}:\n    raise ValueError({literal(check.message)})"
         for check in checks
     ]
     body, symbols = function.body, (s for c in checks for s in c.size.symbols)
@@ -365,28 +384,7 @@ def _names(spec: Spec) -> set[str]:
         names |= {i.name, *(s for dim in i.shape for s in dim.symbols)}
     for f in spec.functions:
         names |= {f.name, *(d.name for d in f.where), *emitted_names(f)}
-    return names
-
-
-def _needed(checks: Sequence[SizeCheck]) -> list[SizeCheck]:
-    """Return one check for each condition that no other one implies.
-
-    The first of several, whose message says why.
-    """
-    first = list({check.size: check for check in reversed(checks)}.values())[::-1]
-
-    def implies(other: SizeCheck, check: SizeCheck) -> bool:
-        # By a number alone: a symbol may be 0.
-        more = (check.size - other.size).constant
-        return other is not check and more is not None and more >= 0
-
-    return [x for x in first if not any(implies(other, x) for other in first)]
-
-
-def _fails(size: Dim) -> str:
-    """The condition that fails `size >= 0`, without minus signs: `T < 1`."""
-    low, _, high = condition(size).partition(" <= ")
-    return f"{high} < {low}"
+    return names | ({spec.problem.name} if spec.problem else set())
 
 
 def _formula(function: ElaboratedFunction) -> tuple[str, ...]:

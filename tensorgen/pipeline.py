@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
+from tensorgen.constrained import plan_constrained
 from tensorgen.emit import write as write  # the command line's way to it
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.render import render
@@ -66,6 +67,7 @@ def compile_spec(
     # Problems come last: nodes made for them have no say in the functions' text.
     some = map(plan_problem, planners, plans)
     problems = [problem for problem in some if problem is not None]
+    constrained = plan_constrained(graph, spec, program, chosen)
     planned = [plan for own in plans for plan in own]
     hints = known_sizes(spec)
     for remark in (x for plan in planned for x in remarks(plan, hints)):
@@ -73,7 +75,9 @@ def compile_spec(
     texts = {}
     for name in backends or spec.backends:
         backend = BACKENDS[name]
-        module = ModuleBuilder(spec, graph, backend).build(planned, problems)
+        module = ModuleBuilder(spec, graph, backend).build(
+            planned, problems, constrained
+        )
         file_name = backend.file_name(spec.module)
         tell = partial(effort.tell, f"laying out {file_name}")
         if checked:
@@ -81,7 +85,7 @@ def compile_spec(
             # Imported here: who is in a hurry needs no NumPy.
             from tensorgen.claims import held
 
-            told = held(program, planned, problems, module, backend.alias)
+            told = held(program, planned, problems, constrained, module, backend.alias)
             if report is not None:
                 report(file_name, told)
         texts[file_name] = render(module, laid_out, tell)

@@ -27,12 +27,14 @@ from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
+from tensorgen.passes.invert_low_rank import invert_low_rank
 from tensorgen.passes.join_entries import filled_in
 from tensorgen.passes.optimise import candidates, cheapest, optimise
 from tensorgen.spec.model import InputSpec, Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
 from tensorgen.structure.compress import compress
 from tensorgen.structure.mirror_terms import Permutation, exchanges
+from tensorgen.structure.systems import system
 
 ENTRIES = 10
 """The entries that rows of a sparse matrix are taken to have, or columns if they are
@@ -148,7 +150,7 @@ class Planner:
         self.hints = known_sizes(spec)
         self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
         self.inputs = program.inputs
-        node = function.node
+        (node,) = invert_low_rank(self.context(), [function.node])
         variables = tuple(self.inputs[name] for name in self.wrt)
         self.request = Request(
             node,
@@ -160,6 +162,8 @@ class Planner:
             graph.input("ct", node.dims),
             frozenset(self.inputs[w.name] for w in function.spec.wrt if w.symmetric),
         )
+        # As the user wrote it, for the check to hold the code against.
+        self.written = replace(self.request, output=function.node)
 
     def plans(self) -> list[PlannedFunction]:
         """Return the plans, in the order in which they are emitted."""
@@ -181,7 +185,8 @@ class Planner:
         """Return what the passes may ask, with nothing remembered of other plans."""
         free = self.mode == "cross-country"
         cost = CostModel(self.hints, self._given)
-        return Context(self.graph, cost, cross_country=free, entries=self._entries)
+        own = self._entries
+        return Context(self.graph, cost, cross_country=free, entries=own, system=system)
 
     @property
     def _given(self) -> frozenset[str]:
@@ -198,7 +203,10 @@ class Planner:
         return [x.shape for x in (*whole, *given)]
 
     def _plan(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
-        ways, names = self.ways(kind, order)
+        ways, names = self.ways(kind, order, self.request)
+        stated = ways
+        if self.written != self.request:
+            stated, _ = self.ways(kind, order, self.written)
         first = len(ways[0]) - len(kind.blocks(self.wrt, order))
         tensors = range(first, len(ways[0])) if kind.holder else range(0)
         if kind.holder and kind.beside:
@@ -237,7 +245,7 @@ class Planner:
             names,
             tensors,
             order,
-            tuple(ways[0]),
+            tuple(stated[0]),
             tuple(others),
         )
 
@@ -320,11 +328,11 @@ class Planner:
         return "; ".join([*filter(None, [given.doc]), ON_SYMMETRIC])
 
     def ways(
-        self, kind: Kind, order: tuple[str, ...]
+        self, kind: Kind, order: tuple[str, ...], request: Request
     ) -> tuple[Sequence[Sequence[Node]], tuple[str, ...]]:
         """The equivalent lists of roots of a kind, and what to call the roots."""
         inputs = tuple(self.inputs[name] for name in order)
-        request = replace(self.request, order=inputs)
+        request = replace(request, order=inputs)
         lead: list[Node] = []
         names: list[str] = []
         for part in (*kind.lead, kind):

@@ -6,7 +6,7 @@ leaves to others, and to the data, is then lowered stage by stage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.written import Written, written
@@ -22,8 +22,9 @@ from tensorgen.calculus.kinds import (
 )
 from tensorgen.emit import arguments
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.bound import BoundFunction, Check, Part
-from tensorgen.emit.model import Body, Function, every, needed
+from tensorgen.emit.bound import BoundFunction, Check, Following, Part
+from tensorgen.emit.model import Body, Function, Parameter, every, given, needed
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
@@ -31,12 +32,9 @@ from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.lower.names import Names, describe
 from tensorgen.operators.definite import is_positive_definite
-from tensorgen.passes.cut_stages import (
-    DATA,
-    Stages,
-    cut_stages,
-    substituted,
-)
+from tensorgen.operators.functions.array import SizeCheck, condition
+from tensorgen.operators.systems import FACTORED, is_system
+from tensorgen.passes.cut_stages import Sources, Stages, cut_stages, substituted
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rate, Rates
 from tensorgen.planner import PlannedFunction, Planner, held
@@ -55,17 +53,24 @@ OWN = ("self", "SimpleNamespace", "cached_property")
 class PlannedProblem:
     """A function bound to its data: what each method computes, and what they share.
 
+    The first method is the value; those with an argument take `directions`, inputs too.
     A problem whose Hessian is `constant` multiplies by it instead of planning `hvp`.
     """
 
     methods: dict[Kind, PlannedFunction]
     stages: Stages
-    constant: bool
+    directions: tuple[str, ...]
+    constant: bool = False
+
+    @property
+    def value(self) -> PlannedFunction:
+        """Its first method."""
+        return next(iter(self.methods.values()))
 
     @property
     def source(self) -> ElaboratedFunction:
         """The function."""
-        return self.methods[VALUE].source
+        return self.value.source
 
 
 def plan_problem(
@@ -85,6 +90,7 @@ def plan_problem(
 
 def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProblem:
     function, request = planner.function, planner.request
+    name = function.spec.name
     known = {plan.kind: plan for plan in plans}
     kinds = _offered(function)
     methods = {kind: known.get(kind) or planner.planned(kind) for kind in kinds}
@@ -92,19 +98,37 @@ def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProbl
     data = [p for p in value.parameters if p.name not in planner.wrt]
     sizes = arguments.plan(every(data)).sources
     rates = Rates(request.variables, request.directions.values(), sizes)
-    roots = {kind: _roots(planner, plan) for kind, plan in methods.items()}
+    roots = {kind: roots_of(planner, plan) for kind, plan in methods.items()}
+    second = [node for part in roots.get(HESSIAN, ()) for node in part]
+    constant = bool(second) and all(rates.of(n) == Rate.DATA for n in second)
+    constant &= HESSIAN in methods and not methods[HESSIAN].others
+    if constant:
+        del methods[HVP], roots[HVP]
+    methods = together(planner, PROBLEM.public_name(name), rates, methods, roots)
+    stages = stages_of(methods, rates, planner.graph.names)
+    directions = tuple(f"d{name}" for name in planner.wrt)
+    return PlannedProblem(methods, stages, directions, constant)
+
+
+def together(
+    planner: Planner,
+    name: str,
+    rates: Rates,
+    methods: Mapping[Kind, PlannedFunction],
+    roots: Mapping[Kind, Parts],
+) -> dict[Kind, PlannedFunction]:
+    """Return methods with what they compute as one plan: they share what they can.
+
+    The problem `name` is at fault if that fills in a sparse matrix.
+    """
     # Of several forms one alone is computed: no stage has what makes any.
     others = {
         k: [held(o.plan) for o in m.others] for k, m in methods.items() if m.others
     }
-    second = [node for part in roots.get(HESSIAN, ()) for node in part]
-    constant = bool(second) and all(rates.of(n) == Rate.DATA for n in second)
-    constant &= HESSIAN not in others
-    if constant:
-        del methods[HVP], roots[HVP]
     sure = {kind: parts for kind, parts in roots.items() if kind not in others}
     doubtful = [parts for kind in others for parts in (roots[kind], *others[kind])]
-    found = _together(planner, rates, [*sure.values()], doubtful)
+    found = _optimised(planner, name, rates, [*sure.values()], doubtful)
+    done = dict(methods)
     for kind in (*sure, *others):
         method = methods[kind]
         plan = replace(method.plan, parts=tuple(next(found)))
@@ -112,10 +136,27 @@ def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProbl
             replace(other, plan=replace(other.plan, parts=tuple(next(found))))
             for other in method.others
         )
-        methods[kind] = replace(method, plan=plan, others=rest)
-    ends = {kind.name: methods[kind].plan.roots for kind in sure}
-    stages = cut_stages(ends, rates, planner.graph.names)
-    return PlannedProblem(methods, stages, constant)
+        done[kind] = replace(method, plan=plan, others=rest)
+    return done
+
+
+def stages_of(
+    methods: Mapping[Kind, PlannedFunction], rates: Rates, named: Collection[Node]
+) -> Stages:
+    """Return what methods share; `hvp` is called often at one point."""
+    ends = {k.name: m.plan.roots for k, m in methods.items() if not m.others}
+    value = next(iter(methods.values()))
+    return cut_stages(ends, rates, named, [HVP.name], _owners(value.parameters))
+
+
+def _owners(parameters: Iterable[Parameter]) -> dict[str, str]:
+    """The sparse matrices that parts and sizes come with, by the names of these."""
+    return {
+        name: part.of.name
+        for part in parameters
+        if part.of is not None
+        for name in (part.name, *(s for dim in part.dims for s in dim.symbols))
+    }
 
 
 def _offered(function: ElaboratedFunction) -> list[Kind]:
@@ -128,27 +169,31 @@ def _offered(function: ElaboratedFunction) -> list[Kind]:
     return [k for k in METHODS if k in (VALUE, GRADIENT, HVP, *emitted)]
 
 
-def _roots(planner: Planner, planned: PlannedFunction) -> Parts:
+def roots_of(planner: Planner, planned: PlannedFunction) -> Parts:
     """What a method computes before it is known what others compute.
 
     Derivative tensors stay what they are in the function of the same kind.
     """
     if planned.kind.holder:
         return held(planned.plan)
-    (way,), _ = planner.ways(planned.kind, ())
+    (way,), _ = planner.ways(planned.kind, (), planner.request)
     return [(node,) for node in way]
 
 
-def _together(
-    planner: Planner, rates: Rates, sure: Sequence[Parts], doubtful: Sequence[Parts]
+def _optimised(
+    planner: Planner,
+    name: str,
+    rates: Rates,
+    sure: Sequence[Parts],
+    doubtful: Sequence[Parts],
 ) -> Iterator[Parts]:
-    """What all methods compute as one plan, so that they share what they can."""
+    """What all methods compute as one plan."""
     wanted = [*sure, *doubtful]
     roots = [node for parts in wanted for part in parts for node in part]
     count = sum(len(part) for parts in doubtful for part in parts)
     context = replace(planner.context(), rates=rates, doubtful=count)
     plan = optimise(context, [roots])
-    planner.check(PROBLEM.public_name(planner.function.spec.name), plan.roots)
+    planner.check(name, plan.roots)
     final = iter(plan.roots)
     for parts in wanted:
         yield [tuple(next(final) for _ in part) for part in parts]
@@ -169,40 +214,51 @@ class ProblemBuilder:
         self.backend = backend
         self.problem = problem
         self.described = described
-        value = problem.methods[VALUE]
-        self.inputs = value.parameters
-        directions = [f"d{name}" for name in value.wrt]
+        self.inputs = problem.value.parameters
         sizes = (s for p in self.inputs for d in p.dims for s in d.symbols)
-        self.taken = [*OWN, *(p.name for p in every(self.inputs)), *directions, *sizes]
+        names = (p.name for p in every(self.inputs))
+        self.taken = [*OWN, *names, *problem.directions, *sizes]
         self.values: dict[Node, Node] = {}
         self.reads: tuple[str, ...] = ()
+        self._read: set[str] = set()
+
+    @property
+    def used(self) -> tuple[Parameter, ...]:
+        """The inputs, sparse matrices as what was read of them."""
+        return needed(self.inputs, self._read)
 
     def build(self, checks: Sequence[Check]) -> BoundFunction:
         """Return the problem, all of its parts lowered."""
-        held = self.problem.stages.held
-        value = self.problem.methods[VALUE]
-        data = self._stage(DATA)
-        shared = tuple(self._stage(k.name) for k in METHODS if held[k.name])
-        methods = tuple(map(self._method, self.problem.methods.values()))
-        read = {name for part in (data, *shared, *methods) for name in part.reads}
+        problem, stages = self.problem, self.problem.stages
+        kinds = {kind.name: kind for kind in problem.methods}
+        data = tuple(self._following(x, held) for x, held in stages.data.items())
+        shared = tuple(
+            Part(kinds[stage], self._stage(held), self.reads)
+            for stage, held in stages.held.items()
+            if held
+        )
+        methods = tuple(self._method(*method) for method in problem.methods.items())
         return BoundFunction(
-            value.source.spec.name,
-            value.source.node.dims,
-            needed(self.inputs, read),
-            value.wrt,
+            problem.source.spec.name,
+            self.used,
+            problem.value.wrt,
             data,
             shared,
             methods,
+            problem.directions,
             tuple(checks),
-            self.problem.constant,
+            problem.constant,
         )
 
-    def _stage(self, stage: str) -> Part:
+    def _following(self, sources: Sources, held: Sequence[Node]) -> Following:
+        own = tuple(p.name for p in given(self.inputs) if p.name in sources)
+        return Following(own, self._stage(held), self.reads)
+
+    def _stage(self, held: Sequence[Node]) -> Body:
         """Compute what a stage holds; later ones take it for inputs."""
-        held = self.problem.stages.held[stage]
         suggestions = self._suggestions()
         # What is returned twice is used twice, and has a name.
-        code = self._lowered(
+        code = self.lowered(
             [*held, *held], [suggestions.get(node) for node in held] * 2, [False]
         )
         lines = list(code.lines)
@@ -217,11 +273,12 @@ class ProblemBuilder:
         self.taken += names
         for node, name in zip(held, names, strict=True):
             known = ["spd"] if is_positive_definite(node) else []
+            known += [FACTORED] if is_system(node) else []
             self.values[node] = self.graph.input(name, node.dims, known)
         for node, (other, ratio) in self.problem.stages.multiples.items():
             if other in held:
                 self.values[node] = self.graph.scale(self.values[other], ratio)
-        body = Body(
+        return Body(
             tuple(lines),
             tuple(names),
             code.dims,
@@ -229,7 +286,6 @@ class ProblemBuilder:
             modules=self.backend.imported(code.modules),
             needs_dtype=code.needs_dtype,
         )
-        return Part(stage, body, self.reads)
 
     def _suggestions(self) -> dict[Node, str]:
         """What to call the roots of methods, where a stage holds them already."""
@@ -241,23 +297,23 @@ class ProblemBuilder:
                     found.setdefault(part[0], name)
         return found
 
-    def _method(self, planned: PlannedFunction) -> Part:
-        kind, read = planned.kind, dict[str, None]()
+    def _method(self, kind: Kind, planned: PlannedFunction) -> Part:
+        read = dict[str, None]()
 
         def lowered(
             roots: Sequence[Node], names: Sequence[str | None], fresh: Sequence[bool]
         ) -> Written:
             # A problem hands out copies of its gradient.
-            fresh = [False] if kind is GRADIENT else fresh
-            code = self._lowered(roots, names, fresh)
+            fresh = [False] if planned.kind is GRADIENT else fresh
+            code = self.lowered(roots, names, fresh)
             read.update(dict.fromkeys(self.reads))
             return code
 
         function = self.described(planned, lowered)
         made = function if kind.holder else None
-        return Part(kind.name, function.body, tuple(read), made)
+        return Part(kind, function.body, tuple(read), planned.source.node.dims, made)
 
-    def _lowered(
+    def lowered(
         self,
         roots: Sequence[Node],
         names: Sequence[str | None],
@@ -265,13 +321,13 @@ class ProblemBuilder:
     ) -> Written:
         """Lower what is left of some roots when what is held has been taken out."""
         left = substituted(self.graph, roots, self.values)
-        own = self.problem.methods[VALUE].wrt
-        directions = {f"d{name}" for name in own}
+        directions = self.problem.directions
         self.reads = tuple(
             node.name
             for node in topological(left)
             if isinstance(node, Input) and node.name not in directions
         )
+        self._read.update(self.reads)
         code = lower(
             self.graph,
             left,
@@ -282,3 +338,30 @@ class ProblemBuilder:
             slow_at=self.backend.slow_at,
         )
         return written(code, self.backend.alias)
+
+
+def size_checks(function: ElaboratedFunction) -> list[Check]:
+    """Return the conditions on sizes that a function's class checks."""
+    checks = strictest(function.checks)
+    return [Check(fails(c.size), c.size.symbols, c.message) for c in checks]
+
+
+def strictest(checks: Sequence[SizeCheck]) -> list[SizeCheck]:
+    """Return one check for each condition that no other one implies.
+
+    The first of several, whose message says why.
+    """
+    first = list({check.size: check for check in reversed(checks)}.values())[::-1]
+
+    def implies(other: SizeCheck, check: SizeCheck) -> bool:
+        # By a number alone: a symbol may be 0.
+        more = (check.size - other.size).constant
+        return other is not check and more is not None and more >= 0
+
+    return [x for x in first if not any(implies(other, x) for other in first)]
+
+
+def fails(size: Dim) -> str:
+    """The condition that fails `size >= 0`, without minus signs: `T < 1`."""
+    low, _, high = condition(size).partition(" <= ")
+    return f"{high} < {low}"

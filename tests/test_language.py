@@ -68,6 +68,10 @@ WRONG = {
         "f: {expr: sum(X, axis=0), wrt: X}"
     ),
     "'&' needs conditions, and w is none": "f: where(0 < w & w < 1, w, 0)",
+    "a bound of 'g' depends on the variable 'w'": (
+        "g: sum(w)\nproblem: {minimize: g, variables: w, "
+        "constraints: {g: {lower: 'w[0]'}}}"
+    ),
 }
 
 

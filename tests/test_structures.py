@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from tensorgen import load
-from tests.programs.check_structured import check
+from tests.programs.check_structured import LOOSE, check
+from tests.programs.sparse import GAPS, gap, sparse_program
 from tests.programs.structured import StructuredProgram, Term, structured_program
 
 SEEDS = "0:60"
@@ -44,6 +45,43 @@ def test_structured_derivatives_agree_with_dense_ones(
     if failing:
         others = [program.seed for program in failing]
         pytest.fail(f"seeds {others} fail\n{report(failing[0])}", pytrace=False)
+
+
+FEW = range(24)
+
+
+@pytest.mark.parametrize("block", [FEW[:8], FEW[8:16], FEW[16:]], ids=str)
+def test_parts_of_a_variable_store_no_place_that_stays_empty(block: range) -> None:
+    failing = [found for found in map(sparse_program, block) if faults(found)]
+    assert not failing, report(failing[0])
+
+
+@pytest.mark.parametrize("text", GAPS)
+def test_what_stores_too_many_places_is_right_and_known(text: str) -> None:
+    (wrong,) = faults(gap(text))
+    assert LOOSE in wrong  # else it is no gap any more, and leaves the list
+
+
+def test_an_empty_place_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = replace(gap(next(iter(GAPS))), terms=(Term("sum(x[::2]**3)"),))
+    program = replace(program, shapes=program.shapes | {"x": ("2*h",)})
+    module: Any = load(program.text)
+    assert not list(check(program, module))
+    own = module.FHessian.coo
+
+    def coo(self: Any, *, lower: bool = False) -> Any:
+        i, j, values = own(self, lower=lower)
+        more = np.arange(1, 10)
+        rows, columns = np.append(i, more), np.append(j, 0 * more)
+        return rows, columns, np.append(values, 0 * more)
+
+    monkeypatch.setattr(module.FHessian, "coo", coo)
+    assert any(LOOSE in text for text in check(program, module))
+
+
+def test_the_same_seed_gives_the_same_program_of_parts() -> None:
+    for seed in range(20):
+        assert sparse_program(seed).text == sparse_program(seed).text
 
 
 BROKEN = [

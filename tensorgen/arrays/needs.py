@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
-from tensorgen.arrays.objects import Places, Reshape
+from tensorgen.arrays.objects import Made, Places, Reshape
 from tensorgen.arrays.operations import (
     AsArray,
     AsFloat,
@@ -24,6 +24,7 @@ from tensorgen.arrays.operations import (
     Solve,
     Triangle,
     Trim,
+    Variable,
     Windows,
 )
 from tensorgen.arrays.places import (
@@ -50,6 +51,7 @@ from tensorgen.arrays.statements import (
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.helpers import HELPERS
 
 
 class Needs:
@@ -86,6 +88,12 @@ class Needs:
                 self.dtype = self.dtype or real
             case Solve(factored=True):
                 self.helpers["_cholesky_solve"] = None
+            case Made(by=name) if name in HELPERS:
+                self.helpers[name] = None
+                names = (
+                    arg.op.name for arg in one.args if isinstance(arg.op, Variable)
+                )
+                self.dtype = self.dtype or "dtype" in names
             case Index(parts=parts):
                 self._take_places(parts)
             case Elementwise() | Call():

@@ -13,6 +13,7 @@ from tensorgen.arrays.objects import (
     Extent,
     Join,
     JoinEach,
+    Known,
     Later,
     Made,
     Member,
@@ -24,6 +25,7 @@ from tensorgen.arrays.objects import (
     Ravel,
     Reshape,
     Results,
+    Solution,
     ZerosLike,
 )
 from tensorgen.arrays.templates import Level, Text
@@ -42,6 +44,11 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text("None")
         case Made(by=name):
             return Text(f"{name}({listed})")
+        case Solution(transposed=transposed):
+            turned = ", transposed=True" if transposed else ""
+            return Text(f"{args[0].at(Level.ATOM)}.solve({texts[1]}{turned})")
+        case Known(name=name):
+            return Text(f"{args[0].at(Level.ATOM)}.{name}")
         case Pack(grows=True):
             return Text(f"[{listed}]")
         case Pack():

@@ -44,6 +44,22 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
+class Solution:
+    """What an object solves its system for, or the transposed one."""
+
+    dims: tuple[Dim, ...]
+    transposed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What an object knows of itself: its attribute `name`."""
+
+    name: str
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Pack:
     """The operands as a tuple; as a list, if it `grows`."""
 
@@ -154,6 +170,8 @@ Object = (
     | Answer
     | Nothing
     | Made
+    | Solution
+    | Known
     | Pack
     | Results
     | Member

@@ -12,6 +12,7 @@ from tensorgen.arrays.objects import (
     Extent,
     Join,
     JoinEach,
+    Known,
     Later,
     Made,
     Member,
@@ -23,6 +24,7 @@ from tensorgen.arrays.objects import (
     Ravel,
     Reshape,
     Results,
+    Solution,
     ZerosLike,
 )
 from tensorgen.arrays.operations import (
@@ -223,6 +225,8 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
         case Number() | Constant() | Size() | Eye() | Diag() | AsArray():
             return "float"
         case Attribute() | Answer() | Nothing() | Made() | Pack() | Numbered():
+            return "float"
+        case Solution() | Known():
             return "float"
         case Later() | JoinEach() | Join() | Extent() | Results() | Member():
             return "float"

@@ -15,6 +15,7 @@ import numpy as np
 from tensorgen.check import elementwise, matrices
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import Residues
+from tensorgen.check.systems import systems
 from tensorgen.operators.reference import OPERATORS
 
 Array = Any
@@ -29,6 +30,7 @@ def library(field: Field) -> dict[str, Callable[..., Array]]:
         found |= elementwise.functions(field) | matrices.functions(field)
     else:
         found |= _real_matrices(field)
+    found |= systems(field, found)
     own = Library(field, found)
     for name in dir(own):
         if name.startswith("_np_"):
@@ -42,7 +44,8 @@ def _real_matrices(field: Reals) -> dict[str, Callable[..., Array]]:
 
     names = ("inv", "det", "slogdet", "solve", "cholesky")
     found = {name: getattr(np.linalg, name) for name in names}
-    return {**found, "_cholesky_solve": cholesky_solve, "expm": OPERATORS["expm"]}
+    found |= {"_cholesky_solve": cholesky_solve, "expm": OPERATORS["expm"]}
+    return {**found, "_cholesky_inverse": OPERATORS["cholesky_inverse"]}
 
 
 class Library:

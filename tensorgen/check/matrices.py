@@ -39,8 +39,12 @@ def functions(field: Residues) -> dict[str, Callable[..., Array]]:
     def cholesky_solve(factor: Array, b: Array) -> Array:
         return solve(field.reduced(factor @ np.swapaxes(factor, -1, -2)), b)
 
+    def cholesky_inverse(factor: Array) -> Array:
+        return inv(field.reduced(factor @ np.swapaxes(factor, -1, -2)))
+
     return {
         "inv": inv,
+        "_cholesky_inverse": cholesky_inverse,
         "det": det,
         "slogdet": slogdet,
         "solve": solve,

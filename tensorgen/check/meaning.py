@@ -14,6 +14,7 @@ from typing import Any, assert_never, cast
 
 import numpy as np
 
+from tensorgen.check import promises
 from tensorgen.check.program import Program
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -33,6 +34,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.promises import is_promise
 
 Array = Any
 Labels = tuple[int, ...]
@@ -223,6 +225,10 @@ class Meaning:
     def _call(self, node: Call) -> Array:
         args = [self.values[arg] for arg in node.args]
         row = OPERATORS[node.operator]
+        if is_promise(node):
+            (value,) = args
+            kept = promises.holds(self.field, node.operator, value)
+            return value if kept else self.field.beyond(value)
         if row.expand is not None:
             if node not in self.expansions:
                 found = expansion(self.graph, node)

@@ -66,11 +66,15 @@ class Point:
         sizes: Mapping[str, int],
         seed: int,
         pairs: Iterable[tuple[Node, Iterable[Node]]] = (),
+        promised: bool = False,
     ) -> None:
         """Choose nothing yet: inputs get values when they are first read.
 
-        But for `pairs` of places at which an index array is the same.
+        But for `pairs` of places at which an index array is the same. Where something
+        is `promised` of what is made of inputs, half of the points have matrices that
+        are definite, and other numbers that are positive.
         """
+        self.is_kind = promised and seed // 2 % 2 == 0
         self.field = field
         self.sizes = dict(sizes)
         self.seed = seed
@@ -105,6 +109,9 @@ class Point:
     ) -> Array:
         """The value of what has a name and dims: always the same."""
         shape = self.meaning.lengths(dims)
+        if self.is_kind:
+            square = len(dims) > 1 and dims[-1] == dims[-2]
+            properties |= {"spd" if square else "positive"}
         if (name, shape) not in self.chosen:
             rng = random.Random(f"{name} {shape} {self.seed}")
             if index is not None:
@@ -170,10 +177,11 @@ def points(
     least: Sequence[Dim],
     real: bool,
     pairs: Sequence[tuple[Node, Iterable[Node]]] = (),
+    promised: bool = False,
 ) -> Iterable[Point]:
     """Yield points without end; none where no sizes are found."""
     for seed in count():
         sizes = some_sizes(symbols, bounds, least, seed)
         if sizes is None:
             return
-        yield Point(Reals() if real else Residues(), sizes, seed, pairs)
+        yield Point(Reals() if real else Residues(), sizes, seed, pairs, promised)

@@ -54,6 +54,10 @@ class Reals:
         """The same numbers."""
         return np.asarray(value, dtype=float)
 
+    def beyond(self, value: Array) -> Array:
+        """No value: something was promised that does not hold."""
+        return np.full_like(self.of(value), np.nan)
+
     def each(self, function: Callable[..., Array], *args: Array) -> Array:
         """A function of arrays."""
         return self.of(function(*map(self.of, args)))

@@ -106,6 +106,11 @@ class Residues:
         """What additions and multiplications have made, as residues again."""
         return np.asarray(np.asarray(value, dtype=object) % PRIME, dtype=object)
 
+    def beyond(self, value: Array) -> Array:
+        """Note that something was promised that does not hold."""
+        self.outside = self.lost = True
+        return value
+
     def each(self, function: Callable[..., int], *args: Array) -> Array:
         """A function of residues, entry by entry."""
         made = np.frompyfunc(function, len(args), 1)

@@ -26,7 +26,8 @@ from tensorgen.errors import InternalError, SpecError
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Input, Node
+from tensorgen.ir.nodes import Input, Node, topological
+from tensorgen.operators.promises import is_promise
 from tensorgen.passes.stored import Compressed
 from tensorgen.structure.classes import StructuredClass
 
@@ -136,8 +137,10 @@ class _Judge:
         for node in inputs:
             if isinstance(node, Input) and node.of is not None:
                 pairs.setdefault(node.of, {})[node] = None
+        stated = topological({x: None for claim in claims for x in claim.stated})
+        own = [*pairs.items()], any(map(is_promise, stated))
         self.points = {
-            real: _Kept(points(symbols, bounds, least, real, [*pairs.items()]))
+            real: _Kept(points(symbols, bounds, least, real, *own))
             for real in (False, True)
         }
 
@@ -197,6 +200,8 @@ class _Judge:
         try:
             with np.errstate(all="ignore"):
                 pairs = list(self._pairs(claim, point, stated))
+        except np.linalg.LinAlgError:
+            return None  # a matrix that is not as it was promised to be
         except (ValueError, IndexError, ZeroDivisionError):
             return False  # shapes that do not go together
         found = [same(point.field.of(x), y) for x, y in pairs]

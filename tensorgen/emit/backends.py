@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tensorgen.operators.helpers import EXPM, NORM, RUNNING_LOGSUMEXP
+from tensorgen.operators.system_helpers import CUPY_BANDED, CUPY_SPARSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,12 @@ BACKENDS: dict[str, Backend] = {
             lacking={"scipy.linalg.expm": EXPM},
             # CuPy accumulates no logaddexp. To look whether squares overflowed, the
             # host would wait for the device.
-            helpers={"_norm": NORM, "_running_logsumexp": RUNNING_LOGSUMEXP},
+            helpers={
+                "_norm": NORM,
+                "_running_logsumexp": RUNNING_LOGSUMEXP,
+                "_Sparse": CUPY_SPARSE,
+                "_Banded": CUPY_BANDED,
+            },
             refuses=False,
             slow_at=False,
         ),

@@ -8,6 +8,7 @@ from tensorgen.calculus.kinds import Kind
 from tensorgen.emit.model import Function, Parameter, given
 from tensorgen.emit.text import WIDTH, docstring, equation, paragraph
 from tensorgen.ir.dims import Dim, tuple_text
+from tensorgen.operators.system_helpers import IMPORTS
 
 EVIDENT = 300
 """The longest structure that is repeated where its class is returned."""
@@ -149,6 +150,6 @@ def _errors(function: Function) -> list[str]:
     if function.body.refusals:
         found = " or ".join(function.body.refusals)
         errors.append(f"LinAlgError: a matrix that is {found}.")
-    if function.body.modules:
+    if function.body.modules or not IMPORTS.keys().isdisjoint(function.body.helpers):
         errors.append("ImportError: SciPy is not installed.")
     return errors

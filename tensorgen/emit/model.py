@@ -39,6 +39,11 @@ class Parameter:
     of: Parameter | None = None
     source: str = ""
 
+    @property
+    def type(self) -> str:
+        """The type of what callers pass."""
+        return "Any" if self.sparse else "ArrayLike"
+
 
 def given(parameters: Iterable[Parameter]) -> list[Parameter]:
     """Return parameters as callers know them: sparse matrices in place of parts."""

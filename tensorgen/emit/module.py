@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tensorgen.emit.bound import BoundFunction
+from tensorgen.emit.bound import BoundFunction, ConstrainedProblem
 from tensorgen.emit.model import Function, Helper
 from tensorgen.structure.classes import StructuredClass
 
@@ -15,7 +15,8 @@ class Module:
     """A generated module: everything that its bytes depend on.
 
     `helpers` are all that exist, in the order in which those used are written;
-    `problems` are the functions that have a class bound to data.
+    `problems` are the functions that have a class bound to data, beside which there may
+    be a problem that is `constrained`.
     """
 
     name: str
@@ -27,7 +28,14 @@ class Module:
     doc: str | None = None
     helpers: tuple[Helper, ...] = ()
     problems: tuple[BoundFunction, ...] = ()
+    constrained: ConstrainedProblem | None = None
     classes: tuple[StructuredClass, ...] = ()
+
+    @property
+    def bound(self) -> tuple[BoundFunction, ...]:
+        """All that is bound to data."""
+        more = () if self.constrained is None else (self.constrained.bound,)
+        return (*self.problems, *more)
 
     @property
     def forms(self) -> Iterator[Function]:

@@ -18,6 +18,7 @@ from tensorgen.arrays.statement_text import statement_text
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, ORDER
 from tensorgen.emit import arguments, results
 from tensorgen.emit.backends import BACKENDS, Backend
+from tensorgen.emit.constrained import Constrained, constrained
 from tensorgen.emit.documentation import function_docstring
 from tensorgen.emit.model import Body, Function, Helper, Parameter, given
 from tensorgen.emit.module import Module
@@ -73,6 +74,7 @@ def render(
             fields=results.all_fields(module),
             helpers=_helpers(module),
             problems=_problems(module),
+            constrained=_constrained(module),
             literals=_literals(module),
             exported=_exported(module),
             classes=[_class_view(c, printer) for c in module.classes],
@@ -149,7 +151,7 @@ def signature(function: Function) -> str:
 
 
 def _annotated(parameter: Parameter) -> str:
-    text = f"{parameter.name}: {'Any' if parameter.sparse else 'ArrayLike'}"
+    text = f"{parameter.name}: {parameter.type}"
     return text if parameter.default is None else f"{text} = {parameter.default}"
 
 
@@ -175,8 +177,13 @@ def _header(module: Module, backend: Backend) -> list[str]:
 
 def _bodies(module: Module) -> list[Body]:
     """Everything that is computed anywhere in the module."""
-    problems = (body for bound in module.problems for body in bound.bodies)
-    return [*(function.body for function in module.functions), *problems]
+    limits = module.constrained.limits if module.constrained else ()
+    problems = (body for bound in module.bound for body in bound.bodies)
+    return [
+        *(function.body for function in module.functions),
+        *problems,
+        *(side.body for side in limits),
+    ]
 
 
 def _lazy_modules(module: Module) -> Iterable[str]:
@@ -213,6 +220,12 @@ def _problems(module: Module) -> list[Problem]:
     return [problem(bound, module.backend) for bound in module.problems]
 
 
+def _constrained(module: Module) -> Constrained | None:
+    if module.constrained is None:
+        return None
+    return constrained(module.constrained, BACKENDS[module.backend])
+
+
 def _literals(module: Module) -> list[int]:
     sizes = {
         dim.constant for parameter in _parameters(module) for dim in parameter.dims
@@ -228,7 +241,7 @@ def _parts(module: Module) -> Iterable[Parameter]:
     """All parameters, sparse matrices as what they are in code."""
     for function in module.functions:
         yield from function.parameters
-    for bound in module.problems:
+    for bound in module.bound:
         yield from bound.inputs
 
 
@@ -236,6 +249,7 @@ def _exported(module: Module) -> list[str]:
     names = [function.name for function in module.functions]
     names += [f.name for f in results.all_fields(module)]
     names += [p.name for p in _problems(module)]
+    names += [module.constrained.name] if module.constrained else []
     if len(set(names)) != len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise InternalError(f"two results of one name: {', '.join(twice)}")
@@ -247,7 +261,7 @@ def _exported(module: Module) -> list[str]:
 
 def _uses(module: Module) -> dict[str, bool]:
     """Say which pieces of the frame the module needs."""
-    made = [f for bound in module.problems for f in bound.functions]
+    made = [f for bound in module.bound for f in bound.functions]
     used = results.used_classes([*module.forms, *made])
     bases = {c.base for c in module.classes}
     dense = bool(used & {JACOBIAN.holder, HESSIAN.holder})
@@ -257,6 +271,7 @@ def _uses(module: Module) -> dict[str, bool]:
         "has_indices": any(p.index is not None for p in _parameters(module)),
         "has_sparse": any(p.sparse for p in _parameters(module)),
         "has_pairs": any(p.source.endswith("_pairs") for p in _parts(module)),
+        "has_replacements": any(p.inputs[len(p.wrt) :] for p in module.bound),
         "has_numbers": any(
             "math." in row
             for row in (
@@ -273,7 +288,9 @@ def _uses(module: Module) -> dict[str, bool]:
         "has_structured_hessian": HESSIAN_BASE in bases,
         "has_structured_derivative": DERIVATIVE_BASE in bases,
         "has_joint": results.JOINT in used,
-        "has_joint_jacobian": any(p.joint_jacobian for p in module.problems),
+        "has_joint_jacobian": any(
+            p.is_joint_jacobian(part) for p in module.bound for part in p.methods
+        ),
         "has_higher": ORDER.holder in used,
     }
 
@@ -281,7 +298,7 @@ def _uses(module: Module) -> dict[str, bool]:
 def _factorizations(module: Module) -> list[Row]:
     """Return the ways to solve that the module's classes name, one a template."""
     needed = {piece for c in module.classes for piece in c.factorizations}
-    made = [f for bound in module.problems for f in bound.functions]
+    made = [f for bound in module.bound for f in bound.functions]
     for function in (*module.forms, *made):
         if results.result_class(function) == results.JOINT:
             needed |= {"sparse"} if _sparse_together(module, function) else set()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import gcd
 from typing import Any, Literal, TypeGuard
 
@@ -261,6 +262,8 @@ class System:
                 if reduced is not None:
                     kept[reduced] = None
             self.constraints = list(kept)
+            if self._is_contradictory():
+                return False
             fired = any(self._rename(c) or self._eliminate(c) for c in kept)
             fired = fired or self._solve()
         return True
@@ -284,6 +287,17 @@ class System:
             if (-high).is_positive() or (kind == "eq" and low.is_positive()):
                 return False
         return constraint
+
+    def _is_contradictory(self) -> bool:
+        """Whether two indicators never hold together, as `i < h` and `h <= i`."""
+        forms = [form for kind, form in self.constraints if kind == "ge"]
+        for one, other in combinations(forms, 2):
+            reach = self.ranges.bounds(
+                affine([*one.terms, *other.terms], one.const + other.const)
+            )
+            if reach is not None and (-reach[1]).is_positive():
+                return True
+        return False
 
     def _implied(self, form: Affine) -> bool:
         """Whether a delta makes `form >= 0` hold, by what it says of one atom."""

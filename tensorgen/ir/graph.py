@@ -13,7 +13,15 @@ grow exponentially); the passes view them n-ary within bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar, cast
@@ -53,6 +61,18 @@ class Rewrites(Protocol):
 
     def product(self, graph: Graph, factors: tuple[Ref, ...]) -> list[Ref] | None:
         """Return a better list of factors with the same product."""
+
+    def contraction(
+        self,
+        graph: Graph,
+        factors: tuple[Ref, ...],
+        summed: Collection[int],
+        fresh: int,
+    ) -> list[Ref] | None:
+        """Return factors that are summed over fewer or smaller labels than `summed`.
+
+        These stand in factors alone; labels from `fresh` on are free.
+        """
 
     def sum(self, graph: Graph, terms: list[Term]) -> list[Term] | None:
         """Return a better list of terms with the same sum."""
@@ -303,6 +323,14 @@ class Graph:
     def better_factors(self, factors: tuple[Ref, ...]) -> list[Ref] | None:
         """Return the factors of a product in a stable form, where there is one."""
         return self.rewrites.product(self, factors) if self.rewrites else None
+
+    def better_sum(
+        self, factors: tuple[Ref, ...], summed: Collection[int], fresh: int
+    ) -> list[Ref] | None:
+        """Return factors that are summed over less; see `Rewrites.contraction`."""
+        if self.rewrites is None or not summed:
+            return None
+        return self.rewrites.contraction(self, factors, summed, fresh)
 
     def intern_product(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -48,6 +48,11 @@ class Maker(Protocol):
 
     def better_factors(self, factors: tuple[Ref, ...]) -> list[Ref] | None:
         """Return the factors in a stable form, where there is one."""
+
+    def better_sum(
+        self, factors: tuple[Ref, ...], summed: Collection[int], fresh: int
+    ) -> list[Ref] | None:
+        """Return factors that are summed over less, where there are any."""
 
     def intern_product(
         self,
@@ -149,7 +154,7 @@ class ProductBuilder:
         if not self.coefficient:
             return self.graph.zeros(dims)
         self._count_unused()
-        better = self.graph.better_factors(tuple(self.factors))
+        better = self.graph.better_factors(tuple(self.factors)) or self._summed()
         if better is not None:
             self.factors = []
             for node, labels in better:
@@ -171,6 +176,18 @@ class ProductBuilder:
         return self.graph.intern_product(
             dims, self.coefficient, factors, constraints, inner
         )
+
+    def _summed(self) -> list[Ref] | None:
+        """Factors that are summed over other labels, which take the place of some."""
+        kept = {*self.out, *(x for c in self.constraints for x in c.form.labels)}
+        gone = {x for _, labels in self.factors for x in labels} - kept
+        better = self.graph.better_sum(tuple(self.factors), gone, self._next)
+        if better is not None:
+            used = {x for _, labels in better for x in labels}
+            self._next = max([self._next, *(x + 1 for x in used)])
+            for label in gone - used:
+                del self.sizes[label]
+        return better
 
     def _simplify(self) -> None:
         """Apply the delta rules, which may make the product zero."""

@@ -17,12 +17,14 @@ from tensorgen.ir.nodes import Call, Lookup, Map, Node, Product, Sum, delta
 from tensorgen.lang.forms import Index
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
+from tensorgen.lang.problem import ElaboratedProblem, elaborate_problem
 from tensorgen.lang.sizes import check_axes, check_emit, check_filled, check_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
 from tensorgen.lang.values import read_value
 from tensorgen.operators.functions.array import Array, SizeCheck
 from tensorgen.operators.guards import guard
+from tensorgen.operators.promises import bare
 from tensorgen.spec.model import Definition, FunctionSpec, InputSpec, Spec
 from tensorgen.spec.names import in_spec
 
@@ -59,6 +61,12 @@ class ElaboratedFunction:
     checks: tuple[SizeCheck, ...]
     mentions: frozenset[str]
 
+    @property
+    def named(self) -> dict[Node, str]:
+        """The names of values; what is promised of one does not change what it is."""
+        own = {local.node: local.name for local in self.locals}
+        return {bare(node): name for node, name in own.items()} | own
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -68,6 +76,7 @@ class Program:
     graph: Graph
     inputs: dict[str, Node]
     functions: tuple[ElaboratedFunction, ...]
+    problem: ElaboratedProblem | None = None
 
     @property
     def checks(self) -> tuple[SizeCheck, ...]:
@@ -113,9 +122,10 @@ def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program
             continue
         if function is not None:
             found[name] = function
+    problem = elaborate_problem(session, spec, things, inputs)
     faults.raise_if_any()
     functions = tuple(found[function.name] for function in spec.functions)
-    return Program(spec, graph, inputs, functions)
+    return Program(spec, graph, inputs, functions, problem)
 
 
 def _elaborated(
@@ -248,6 +258,9 @@ def _define(
     statement = Statement(session, body, names)
     left = [Index(text.value, text.span(), left=True) for text in defined.indices or ()]
     value = statement.elaborate(left)
+    promised = defined.promise if isinstance(defined, Definition) else None
+    if value is not None and promised is not None:
+        value = statement.promised(value, promised)
     if value is not None and isinstance(value.node, Product | Sum | Map | Call):
         session.graph.name(value.node, defined.name)
     return value, statement.record
@@ -274,6 +287,8 @@ def _function(
             complete = False
         else:
             formula = " ".join(definition.body.value.split())
+            if definition.promise is not None:
+                formula = f"{definition.promise}({formula})"
             left = subscript(definition.name, definition.indices or ())
             local.append(Local(definition.name, left, formula, value.node))
     function = item.function

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tensorgen.calculus.expressions import Differentiate
-from tensorgen.errors import Faults, Mark, Span, suggest
+from tensorgen.errors import Faults, Mark, Span, Text, suggest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
@@ -110,6 +110,16 @@ class Statement:
             sizes={index: self.size(index) for index in gone},
         )
         return Array(node, batch)
+
+    def promised(self, value: Array, promise: Text) -> Array | None:
+        """The whole value with what a definition promises of it."""
+        build = FUNCTIONS[promise.value].build
+        try:
+            return build(self.build, A=value)
+        except Misuse as misuse:
+            places: dict[Place, ast.expr] = {"A": self.expression.tree}
+            self.misused(misuse, promise.span(), places)
+            return None
 
     # Indices
 

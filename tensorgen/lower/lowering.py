@@ -45,6 +45,7 @@ from tensorgen.lower.sums import lower_sum
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.systems import is_system
 
 # What modules imported where they are used are called.
 _REQUIRED = [
@@ -105,6 +106,9 @@ class Lowering:
         results: list[Result] = []
         for root, own in zip(self.roots, fresh, strict=True):
             expr = self.values[root]
+            if is_system(root):
+                results.append(Result(root, expr.array, own))
+                continue
             if own or index_bound(root) is None:
                 copied = own or is_view(root, expr, variables)
                 expr = result(expr, root.dims, shared, copied)

@@ -29,10 +29,12 @@ from tensorgen.ir.nodes import (
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.layout import aligned, natural_order, ordered
 from tensorgen.lower.operands import Operand, as_float, literal, made, number
+from tensorgen.lower.systems import lower_solution, lower_system, lower_told
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.systems import is_system
 
 
 def lower_map(known: Values, node: Map, want: Sequence[Label] | None = None) -> Operand:
@@ -112,6 +114,12 @@ def _condition(known: Values, node: Node) -> Operand:
 
 def lower_call(known: Values, node: Call) -> Operand:
     """A function of whole arrays."""
+    if is_system(node):
+        return lower_system(known, node)
+    if node.operator == "solution":
+        return lower_solution(known, node)
+    if node.args and is_system(node.args[0]):
+        return lower_told(known, node)
     if OPERATORS[node.operator].boolean:
         arguments = [_condition(known, arg) for arg in node.args]
     else:

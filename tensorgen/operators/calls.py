@@ -16,7 +16,14 @@ from typing import cast
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
-from tensorgen.operators import matrix_functions, reshape, running
+from tensorgen.operators import (
+    inverses,
+    matrix_functions,
+    promises,
+    reshape,
+    running,
+    systems,
+)
 from tensorgen.operators.scalar import apply as apply_map
 from tensorgen.operators.scalar import power, ref, times, total
 from tensorgen.operators.table import Operator, Partial, same_dims
@@ -31,7 +38,11 @@ def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -
         found = running.over_triangle(graph, x, axes)
         if found is not None:
             return found
-    dims = OPERATORS[operator].dims(args, params)
+    row = OPERATORS[operator]
+    found = row.by_parts(graph, args[0], apply) if row.by_parts else None
+    if found is not None:
+        return found
+    dims = row.dims(args, params)
     return graph.call(operator, args, dims, **params)
 
 
@@ -256,9 +267,16 @@ _ROWS = (
         refuses="singular",
         work=2.0,
         regular=True,
+        by_parts=inverses.inverse,
     ),
     Operator(
-        "det", _scalar_dims, _det_partials, "np.linalg.det({0})", work=2.0, regular=True
+        "det",
+        _scalar_dims,
+        _det_partials,
+        "np.linalg.det({0})",
+        work=2.0,
+        regular=True,
+        by_parts=inverses.det,
     ),
     Operator(
         "logdet",
@@ -267,6 +285,7 @@ _ROWS = (
         "np.linalg.slogdet({0})[1]",
         work=2.0,
         regular=True,
+        by_parts=inverses.logdet,
     ),
     _OverAxes(
         "logsumexp", _reduced_dims, _weighted_by("softmax"), expand=_expand_logsumexp
@@ -287,7 +306,9 @@ _ROWS = (
         "prod_others", same_dims, _prod_others_partials, "_prod_others({0}{axis})"
     ),
     *matrix_functions.ROWS,
+    *promises.ROWS,
     *running.ROWS,
+    *systems.ROWS,
     reshape.ROW,
 )
 

@@ -1,8 +1,9 @@
-"""Which matrices are positive definite, as far as inputs keep their promises.
+"""Which matrices are positive definite, as far as promises are kept.
 
-What is not shown is not known. `K + s**2 * eye(n)` is, for an `spd` input K; so is
-`X.T @ X + lam * eye(n)` for a positive lam. Rounding does not enter: a matrix whose
-smallest eigenvalue is lost to it is as good as singular for any way to solve.
+What is neither promised nor shown is not known. `K + s**2 * eye(n)` is, for an `spd`
+input K; so is `X.T @ X + lam * eye(n)` for a positive lam. Rounding does not enter: a
+matrix whose smallest eigenvalue is lost to it is as good as singular for any way to
+solve.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import (
     Call,
     Constant,
@@ -24,7 +26,7 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.symmetry import flat
+from tensorgen.operators.symmetry import flat, involutions
 
 DEPTH = 20
 """How many nodes above one another are looked through."""
@@ -39,7 +41,7 @@ class Sign(IntEnum):
 
 
 def is_positive_definite(node: Node) -> bool:
-    """Whether the matrices in the last two axes are, by the properties of inputs."""
+    """Whether the matrices in the last two axes are, by promises and what they are."""
     return node.order >= 2 and matrix_sign(node) == Sign.POSITIVE
 
 
@@ -50,6 +52,10 @@ def matrix_sign(node: Node, depth: int = DEPTH) -> Sign:
     match node:
         case Input() if "spd" in node.properties:
             return Sign.POSITIVE
+        case Call(operator="spd"):
+            return Sign.POSITIVE
+        case Call(operator="symmetric", args=(inner,)):
+            return matrix_sign(inner, depth - 1)
         case Call(operator="inv", args=(inner,)):
             found = matrix_sign(inner, depth - 1)
             return found if found == Sign.POSITIVE else Sign.UNKNOWN
@@ -131,11 +137,47 @@ def _product(node: Product, depth: int) -> Sign:
     mine = [ref for ref in factors if pair & {*ref.labels}]
     rest = [ref for ref in factors if ref not in mine]
     match mine:
+        case []:  # the same number everywhere
+            return min([Sign.NONNEGATIVE, *_signs(rest, depth)])
         case [ref] if {*ref.labels[-2:]} == pair and not pair & {*ref.labels[:-2]}:
             most = Sign.NONNEGATIVE if len(sizes) > node.order else Sign.POSITIVE
             return min([most, matrix_sign(ref.node, depth), *_signs(rest, depth)])
         case [first, second]:
-            return _congruence(first, second, rest, node.order, depth)
+            found = _congruence(first, second, rest, node.order, depth)
+            return found or _mirrored(node, factors, sizes, depth)
+    return Sign.UNKNOWN
+
+
+def _mirrored(
+    node: Product, factors: Sequence[Ref], sizes: Sequence[Dim], depth: int
+) -> Sign:
+    """A product of factors on the side of the rows, and the same on the other."""
+    rows = node.order - 2
+    for renaming in involutions(node.order, sizes, (rows, rows + 1)):
+        side, reached = set[Label](), {rows}
+        while side != reached:
+            side = reached
+            reached = side.union(
+                *(
+                    {x for x in ref.labels if x in renaming}
+                    for ref in factors
+                    if side & {*ref.labels}
+                )
+            )
+        if any(renaming[x] in side for x in side):
+            continue
+        mine = [ref for ref in factors if side & {*ref.labels}]
+        images = [
+            Ref(ref.node, tuple(renaming.get(x, x) for x in ref.labels)) for ref in mine
+        ]
+        left = list(factors)
+        for ref in (*mine, *images):
+            if ref not in left:
+                break
+            left.remove(ref)
+        else:
+            if not any(x in renaming for ref in left for x in ref.labels):
+                return min([Sign.NONNEGATIVE, *_signs(left, depth)])
     return Sign.UNKNOWN
 
 

@@ -4,7 +4,11 @@ Only those that a module uses are emitted; each is what an expert would write on
 at the top of a file.
 """
 
+from tensorgen.operators.system_helpers import BANDED, SPARSE
+
 HELPERS: dict[str, str] = {
+    "_Sparse": SPARSE,
+    "_Banded": BANDED,
     "_sigmoid": '''
 def _sigmoid(t: Array | Scalar) -> Array:
     """Return 1 / (1 + exp(-t)) without overflow or loss of digits."""
@@ -143,6 +147,21 @@ def _cholesky_solve(L: Array, b: Array) -> Array:
         x[..., rows, :] -= U[..., rows, below] @ x[..., below, :]
         x[..., rows, :] = np.linalg.solve(U[..., rows, rows], x[..., rows, :])
     return x[:, 0] if b.ndim == 1 else x
+''',
+    "_cholesky_inverse": '''
+def _cholesky_inverse(L: Array) -> Array:
+    """Return the inverses of L @ L.T, of matrices in the last two axes.
+
+    Inverts blocks of rows, since NumPy has no triangular systems.
+    """
+    X, n, width = np.zeros_like(L), L.shape[-1], 64
+    for start in range(0, n, width):
+        rows = slice(start, start + width)
+        block = np.linalg.inv(L[..., rows, rows])
+        X[..., rows, rows] = block
+        left = L[..., rows, :start] @ X[..., :start, :start]
+        X[..., rows, :start] = -block @ left
+    return np.swapaxes(X, -1, -2) @ X
 ''',
     "_add_to_windows": '''
 def _add_to_windows(

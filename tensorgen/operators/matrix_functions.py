@@ -15,7 +15,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, delta, indicator
 from tensorgen.operators.symmetry import even_part, is_even, is_symmetric
-from tensorgen.operators.table import Operator, Transfer, same_dims
+from tensorgen.operators.table import Operator, Partial, Transfer, same_dims
 
 Names = tuple[object, ...]
 
@@ -44,6 +44,29 @@ def logdet_of_factor(graph: Graph, factor: Node) -> Node:
     diagonal = graph.product((*batch, "i"), [(factor, (*batch, "i", "i"))])
     logs = graph.map("log", (*batch, "i"), [(diagonal, (*batch, "i"))])
     return graph.product(batch, [(logs, (*batch, "i"))], coefficient=2)
+
+
+def inverse_of_factor(graph: Graph, factor: Node) -> Node:
+    """Return the inverses of matrices with these Cholesky factors."""
+    return graph.call("cholesky_inverse", [factor], factor.dims)
+
+
+def _inverse_of_factor_partials(graph: Graph, node: Call) -> list[Partial]:
+    # C = inv(L @ L.T) has dC = -C (dL @ L.T + L @ dL.T) C.
+    (factor,), (*batch, i, j) = node.args, range(node.order)
+    product = graph.product(
+        (*batch, "l", "j"),
+        [(factor, (*batch, "m", "l")), (node, (*batch, "m", "j"))],
+    )
+    return [
+        Partial(
+            factor,
+            (*batch, "k", "l"),
+            Fraction(-1),
+            ((node, (*batch, one, "k")), (product, (*batch, "l", other))),
+        )
+        for one, other in ((i, j), (j, i))
+    ]
 
 
 def _lower_half(graph: Graph, x: Node, row: int, column: int) -> Node:
@@ -140,6 +163,15 @@ ROWS = (
         refuses="not positive definite",
         work=0.5,
         regular=True,
+    ),
+    Operator(
+        "cholesky_inverse",
+        same_dims,
+        _inverse_of_factor_partials,
+        "_cholesky_inverse({0})",
+        work=1.5,
+        regular=True,
+        word="inverse",
     ),
     Operator(
         "expm",

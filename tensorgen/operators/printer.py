@@ -50,6 +50,7 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.promises import bare, is_promise
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
 
@@ -202,6 +203,8 @@ class _Printer:
                 return self.sum(node, at)
             case Map():
                 return self.map(node, at)
+            case Call() if is_promise(node):
+                return self.value(node.args[0], at)
             case Call():
                 return self.call(node, at)
             case _:
@@ -290,7 +293,9 @@ class _Printer:
     def call(self, node: Call, at: Sequence[Index]) -> Text:
         axes = dict(node.params).get("axes")
         if not isinstance(axes, tuple) or len(node.args) > 1:
-            args = ", ".join(map(self.name, node.args))
+            args = ", ".join(
+                self.name(arg if arg in self.names else bare(arg)) for arg in node.args
+            )
             return subscript(f"{node.operator}({args})", at), ATOM
         (arg,) = node.args
         if node.operator == "unit":

@@ -7,7 +7,8 @@ others stay aside, so tangents and cotangents are reshaped along with their extr
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from typing import NamedTuple, cast
@@ -152,6 +153,66 @@ def merged(graph: Graph, pair: Sequence[Ref]) -> list[Ref] | None:
     mine = [(run, k) for run, dims in runs.items() for k in range(len(dims))]
     whole = graph.product(names, [(one.args[0], mine), (two.args[0], names)])
     return [Ref(reshape(graph, whole, two.dims), large.labels)]
+
+
+def contracted(
+    graph: Graph, factors: Sequence[Ref], summed: Collection[int], fresh: int
+) -> list[Ref] | None:
+    """Sum before a reshape; over the axes that it merges instead of over their merger.
+
+    `kron(A, B) @ ravel(X)` is `ravel(A @ X @ B.T)`. Other factors are split along,
+    which is free.
+    """
+    counts = Counter(label for ref in factors for label in ref.labels)
+    alone = {label for label in summed if counts[label] == 1}
+    for k, ref in enumerate(factors):
+        call = _reshaped(ref)
+        if call is None:
+            continue
+        if not alone.isdisjoint(ref.labels):
+            inside = _summed_before(graph, call, ref.labels, alone)
+            if inside is not None:
+                return [*factors[:k], inside, *factors[k + 1 :]]
+        runs = _runs(call, ref.labels)
+        for (first, *more), dims in runs.items():
+            if more or len(dims) < 2 or first not in summed:
+                continue
+            if all(other.labels.count(first) < 2 for other in factors):
+                labels = range(fresh, fresh + len(dims))
+                return [_split_label(graph, x, first, labels, dims) for x in factors]
+    return None
+
+
+def _summed_before(
+    graph: Graph, call: Call, labels: Sequence[Label], summed: Collection[Label]
+) -> Ref | None:
+    """A reshape of a sum instead of the sum of a reshape over whole runs of axes."""
+    (inner,) = call.args
+    kept: list[int] = []
+    target: list[int] = []
+    for part in segments(inner.dims, call.dims):
+        if not {labels[a] for a in part.target} <= {*summed}:
+            kept += part.source
+            target += part.target
+    if len(target) == call.order:
+        return None
+    whole = graph.product(kept, [(inner, range(inner.order))])
+    found = reshape(graph, whole, [call.dims[a] for a in target])
+    return Ref(found, tuple(labels[a] for a in target))
+
+
+def _split_label(
+    graph: Graph, ref: Ref, label: Label, labels: Sequence[Label], dims: Shape
+) -> Ref:
+    """A factor with several axes in place of one."""
+    if label not in ref.labels:
+        return ref
+    at = ref.labels.index(label)
+    shape = (*ref.node.dims[:at], *dims, *ref.node.dims[at + 1 :])
+    return Ref(
+        reshape(graph, ref.node, shape),
+        (*ref.labels[:at], *labels, *ref.labels[at + 1 :]),
+    )
 
 
 def _alike(refs: Sequence[Ref]) -> Call | None:

@@ -59,7 +59,7 @@ def even_part(graph: Graph, node: Node, row: int, column: int) -> Node:
 
 
 class Symmetry:
-    """What has been found out about nodes; `promised` trusts properties of inputs."""
+    """What has been found out about nodes; `promised` trusts what the user promises."""
 
     def __init__(self, promised: bool) -> None:
         """Start with nothing known."""
@@ -86,6 +86,9 @@ class Symmetry:
                 return self._sum(node, swap, depth)
             case Map():
                 return self._map(node, swap, depth)
+            case Call(operator="spd" | "symmetric", args=(inner,)):
+                promised = matrix and self.promised
+                return 1 if promised else self.parity(inner, swap, depth)
             case Call(operator="inv" | "expm", args=(inner,)) if matrix:
                 return 1 if self.parity(inner, swap, depth) == 1 else None
         return None
@@ -95,7 +98,7 @@ class Symmetry:
             return 1  # what is zero off the diagonal
         shapes = [(node.factors, node.sizes), flat(node)]
         for factors, sizes in shapes[: 1 + (shapes[0] != shapes[1])]:
-            for renaming in _involutions(node.order, sizes, swap):
+            for renaming in involutions(node.order, sizes, swap):
                 name = partial(_image, renaming)
                 turned = {normal(c.renamed(name)) for c in node.constraints}
                 if turned != set(node.constraints):
@@ -209,7 +212,7 @@ def flat(node: Product) -> tuple[tuple[Ref, ...], tuple[Dim, ...]]:
     return tuple(factors), tuple(sizes)
 
 
-def _involutions(
+def involutions(
     order: int, sizes: Sequence[Dim], swap: Swap
 ) -> Iterator[dict[Label, Label]]:
     """The swap, with summed labels as they are or with pairs of them swapped too."""

@@ -114,6 +114,13 @@ def same_dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, 
     return args[0].dims
 
 
+Make = Callable[[Graph, str, Sequence[Node]], Node]
+"""How calls are made."""
+
+ByParts = Callable[[Graph, Node, Make], Node | None]
+"""A function of a matrix that is a product of parts on axes of their own."""
+
+
 @dataclass(frozen=True)
 class Operator:
     """A function of whole arrays.
@@ -127,7 +134,8 @@ class Operator:
     module imported lazily. What a matrix must not be is in `refuses`: NumPy raises
     LinAlgError then. Functions of matrices cost `work` times n^3; those that are
     `regular`, or their derivatives, want regular ones. Names of intermediate values use
-    the `word`.
+    the `word`. An `internal` one is no function of users, and never differentiated.
+    What is known `by_parts` of a matrix, an object that stands for it knows too.
     """
 
     name: str
@@ -144,3 +152,5 @@ class Operator:
     work: float = 0.0
     regular: bool = False
     word: str = ""
+    internal: bool = False
+    by_parts: ByParts | None = None

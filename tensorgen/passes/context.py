@@ -15,6 +15,9 @@ from tensorgen.passes.stored import Compressed
 Compress = Callable[[Graph, Node, CostModel, Node], Compressed]
 """What is kept of a derivative tensor, flattened and as it was before."""
 
+System = Callable[[Graph, Node, CostModel], Node | None]
+"""A matrix as what solves by its structure; None where it has none."""
+
 
 @dataclass(frozen=True)
 class Context:
@@ -25,6 +28,7 @@ class Context:
     roots at the positions `compressed` are derivative tensors, of which only what these
     functions keep is computed. The last `doubtful` roots may never be asked for.
     `entries` are the sizes that sparse matrices bring along: no array has two of them.
+    Systems are solved by what `system` sees in their matrices.
     """
 
     graph: Graph
@@ -34,6 +38,7 @@ class Context:
     compressed: Mapping[int, Compress] = field(default_factory=dict)
     doubtful: int = 0
     entries: frozenset[str] = frozenset()
+    system: System | None = None
 
     def certain(self, roots: Sequence[Node]) -> list[Node]:
         """What is computed whatever is asked for, operands first."""

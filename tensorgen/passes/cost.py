@@ -26,6 +26,7 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.promises import is_promise
 from tensorgen.passes.networks import Network, Plan
 from tensorgen.passes.spans import Span, span
 
@@ -117,6 +118,8 @@ class CostModel:
                 (matrix,) = node.args
                 side = self.size(matrix.dims[-1:])
                 return self.size(matrix.dims) * side * work
+            case Call() if is_promise(node):
+                return 0.0
             case Call():
                 return self.size(node.args[0].dims)
             case Input() | Constant() | Size() | Iota():
@@ -144,6 +147,8 @@ class CostModel:
                 return STATEMENT + ELEMENT * entries * len(node.terms)
             case Map():
                 return STATEMENT + FUNCTION * self.size(node.dims)
+            case Call() if is_promise(node):
+                return 0.0
             case Call():
                 scaling = 2 * ELEMENT if OPERATORS[node.operator].scales else 0.0
                 entries = self.size(node.args[0].dims)

@@ -3,17 +3,18 @@
 A value that several methods need at a point belongs to a stage, named after the first
 of these methods; the methods finish from what the stages hold. A stage holds what
 later ones use, without what costs nothing: views, scalings, numbers and comparisons
-are written anew where they are used.
+are written anew where they are used. What follows from the data alone is in stages by
+the inputs that it follows from, so that replacing one touches no others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import assert_never
 
-from tensorgen.calculus.kinds import METHODS
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -31,37 +32,45 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.passes.rates import Rate, Rates
+from tensorgen.operators.promises import is_promise
+from tensorgen.passes.rates import Rate, Rates, sizes_in
 from tensorgen.passes.rebuild import carry_names, with_operands
 from tensorgen.passes.views import is_sparse
 
-DATA = "data"
-"""The stage of what never changes."""
+Sources = tuple[str, ...]
+"""The inputs that a value follows from, by name."""
 
-NAMES = tuple(kind.name for kind in METHODS)
+EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Stages:
     """What each stage holds, in the order in which stages are computed.
 
-    `multiples` are values that differ from a held one by a factor alone.
+    `data` are the stages of what does not change from point to point, `held` those of
+    methods; `multiples` are values that differ from a held one by a factor alone.
     """
 
+    data: Mapping[Sources, tuple[Node, ...]]
     held: Mapping[str, tuple[Node, ...]]
     multiples: Mapping[Node, tuple[Node, Fraction]]
 
 
 def cut_stages(
-    roots: Mapping[str, Sequence[Node]], rates: Rates, named: Collection[Node] = ()
+    roots: Mapping[str, Sequence[Node]],
+    rates: Rates,
+    named: Collection[Node] = (),
+    repeated: Collection[str] = (),
+    owners: Mapping[str, str] = EMPTY,
 ) -> Stages:
     """Return what to hold so that no method computes what another has computed.
 
-    `roots` are what each method returns. What only `hvp` needs is held too as long as
-    it does not depend on the direction: `hvp` is called often at one point. Of a value
-    and its negation the one that is `named` is held.
+    `roots` are what each method returns, in the order in which methods are called. What
+    only one of the `repeated` needs is held too as long as it does not depend on the
+    direction: they are called often at one point. Of a value and its negation the one
+    that is `named` is held. Inputs and sizes with `owners` follow from these.
     """
-    return Cutting(roots, rates, named).run()
+    return Cutting(roots, rates, named, repeated, owners).run()
 
 
 def substituted(
@@ -97,10 +106,13 @@ class Cutting:
         roots: Mapping[str, Sequence[Node]],
         rates: Rates,
         named: Collection[Node],
+        repeated: Collection[str],
+        owners: Mapping[str, str],
     ) -> None:
         """Find out which methods need each node."""
-        self.roots = {name: roots[name] for name in NAMES if name in roots}
+        self.roots = roots
         self.rates = rates
+        self.repeated = repeated
         self.users: dict[Node, list[str]] = {}
         for method, nodes in self.roots.items():
             waiting = list(nodes)
@@ -110,7 +122,11 @@ class Cutting:
                 if method not in users:
                     users.append(method)
                     waiting += self.operands(node)
-        self.held: dict[str, dict[Node, None]] = {s: {} for s in (DATA, *NAMES)}
+        self.sources = _sources(self.users, owners)
+        steady = {self.sources[x] for x in self.users if rates.of(x) == Rate.DATA}
+        groups = sorted(steady, key=lambda names: (len(names), names))
+        self.held: dict[Sources | str, dict[Node, None]] = {x: {} for x in groups}
+        self.held |= {method: {} for method in roots}
         self.multiples: dict[Node, tuple[Node, Fraction]] = {}
         self.same = self._multiples(named)
 
@@ -168,13 +184,15 @@ class Cutting:
             )
         )
 
-    def stage(self, node: Node) -> str | None:
+    def stage(self, node: Node) -> Sources | str | None:
         """The stage that computes a node; None if one method alone needs it."""
         rate = self.rates.of(node)
         users = self.users.get(node, [])
         if rate == Rate.DATA:
-            return DATA
-        if rate == Rate.DIRECTION or not users or users in ([m] for m in NAMES[:-1]):
+            return self.sources[node]
+        if rate == Rate.DIRECTION or not users:
+            return None
+        if len(users) == 1 and users[0] not in self.repeated:
             return None
         return users[0]
 
@@ -191,11 +209,15 @@ class Cutting:
             self._walk(list(self.held[order[place]]), place)
         nodes = topological(n for nodes in self.roots.values() for n in nodes)
         rank = {node: k for k, node in enumerate(nodes)}
-        held = {
-            stage: tuple(sorted(values, key=rank.__getitem__))
-            for stage, values in self.held.items()
-        }
-        return Stages(held, self.multiples)
+        data: dict[Sources, tuple[Node, ...]] = {}
+        held: dict[str, tuple[Node, ...]] = {}
+        for stage, values in self.held.items():
+            ordered = tuple(sorted(values, key=rank.__getitem__))
+            if isinstance(stage, str):
+                held[stage] = ordered
+            elif ordered:
+                data[stage] = ordered
+        return Stages(data, held, self.multiples)
 
     def _walk(self, nodes: Sequence[Node], place: int) -> None:
         """Hold what the computation of `nodes` in a stage takes from earlier ones."""
@@ -222,6 +244,20 @@ class Cutting:
             return False
         self.held[stage][node] = None
         return True
+
+
+def _sources(nodes: Iterable[Node], owners: Mapping[str, str]) -> dict[Node, Sources]:
+    """The inputs below each of some nodes, and of all below these.
+
+    What has an owner is replaced with it, a size too.
+    """
+    found: dict[Node, Sources] = {}
+    for node in topological(nodes):
+        own = {owners[s] for s in sizes_in(node) if s in owners}
+        if isinstance(node, Input):
+            own.add(owners.get(node.name, node.name))
+        found[node] = tuple(sorted(own.union(*(found[x] for x in children(node)))))
+    return found
 
 
 def _core(node: Node) -> tuple[Fraction, object]:
@@ -262,7 +298,7 @@ def _costs(node: Node) -> bool:
         case Product():
             return not is_sparse(node)
         case Sum() | Call():
-            return True
+            return not is_promise(node)
         case _:
             assert_never(node)
 

@@ -52,12 +52,13 @@ def _round(context: Context, roots: Sequence[Node], effort: Effort) -> list[Node
     # A name keeps what is formed together, but does not make it formed.
     named = _formed(roots, order) & graph.names.keys()
     known = Round(context, effort, named, set(), rewritten)
+    applied = _applied(roots, order)
     for node in order:
         new[node] = rewritten(with_operands(graph, node, new))
         carry_names(graph, node, new[node])
         if node in named:
             named.add(new[node])
-        elif uses[node] == 1:
+        elif uses[node] == 1 or node in applied:
             known.private.add(new[node])
     return [new[root] for root in roots]
 
@@ -71,6 +72,29 @@ def _formed(roots: Sequence[Node], order: Sequence[Node]) -> set[Node]:
             own.update(ref.node for ref in node.factors)
         formed.update(child for child in children(node) if child not in own)
     return formed
+
+
+def _applied(roots: Sequence[Node], order: Sequence[Node]) -> set[Node]:
+    """The matrix products that are only ever applied to vectors, however often.
+
+    To multiply by one factor after the other takes less than to form them.
+    """
+    others = set(roots)
+    for node in order:
+        if not (
+            isinstance(node, Product)
+            and node.order < 2
+            and any(ref.node.order == 1 for ref in node.factors)
+        ):
+            others.update(children(node))
+    # What a delta takes the place of is not summed.
+    return {
+        node
+        for node in order
+        if isinstance(node, Product)
+        and len(node.inner) > len(node.constraints)
+        and node not in others
+    }
 
 
 def _factored(known: Round, node: Node) -> Node:

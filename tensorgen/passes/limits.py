@@ -91,6 +91,9 @@ TERMS_THAT_SHARE = 16
 TERMS_OF_A_PATTERN = 6
 """More terms of one pattern are always one array: nobody could read them."""
 
+ROWS_OF_A_STACK = 4
+"""Of more rows of a dim's length each, the reshape is not seen as one term a row."""
+
 # Candidates.
 
 CANDIDATES_A_SUM = 8

@@ -22,17 +22,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tensorgen.ir.nodes import Node
+from tensorgen.passes.apply_inverses import apply_inverses
 from tensorgen.passes.context import Context, Law, Plan
 from tensorgen.passes.factor_pairs import factor_pairs
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.join_entries import filled_in, join_entries
+from tensorgen.passes.open_promises import open_promises
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
 from tensorgen.passes.reuse_pairs import reuse_pairs
 from tensorgen.passes.share_factors import share_factors
 from tensorgen.passes.share_transposes import share_transposes
+from tensorgen.passes.solve_by_structure import solve_by_structure
 from tensorgen.passes.take_diagonals import take_diagonals
 from tensorgen.passes.use_symmetry import use_symmetry
 
@@ -142,6 +145,14 @@ PAIRING = Pass(
 PASSES = (
     SYMMETRY,
     Pass(
+        "open_promises",
+        law="spd(A) = A, and f(B) = f(spd(B)) for a B that is so by promises in it",
+        needs="products and sums have used the symmetry that was promised",
+        ends="promises stand below functions of matrices alone",
+        run=_each(open_promises),
+        patient=True,
+    ),
+    Pass(
         "take_diagonals",
         law="(A @ B)[i, i] = sum_k A[i, k] * B[k, i], and likewise for sums and maps",
         needs="an array of which nothing but the diagonal is used",
@@ -175,6 +186,13 @@ PASSES = (
         run=_compressed,
         patient=True,
     ),
+    Pass(
+        "solve_by_structure",
+        law="a matrix is what its few entries make it",
+        needs="deltas of matrices, and formulas that show them as they are",
+        ends="each matrix is looked at once",
+        run=_each(solve_by_structure),
+    ),
     GATHERING,
     Pass(
         "share_transposes",
@@ -198,6 +216,13 @@ PASSES = (
         ends="each product is replaced by smaller ones, which are not revisited",
         run=_each(_ordered),
         patient=True,
+    ),
+    Pass(
+        "apply_inverses",
+        law="sum_j inv(A)[i, j] * delta(j, k + 1) * b[k] = inv(A) @ shifted(b)",
+        needs="pairs: what an inverse is applied to is one array",
+        ends="an inverse keeps no delta",
+        run=_each(apply_inverses),
     ),
     Pass(
         "reuse_pairs",

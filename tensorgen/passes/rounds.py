@@ -16,7 +16,8 @@ class Round:
     """What is known of the nodes of a round.
 
     `named` has those with a name that are formed as arrays, `private` others that are
-    used once; `again` applies all laws to a node that one of them has made.
+    used once, or applied to vectors alone; `again` applies all laws to a node that one
+    of them has made.
     """
 
     context: Context

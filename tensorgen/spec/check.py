@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tensorgen.calculus.kinds import GRADIENT, JACOBIAN, all_emitted, camel
 from tensorgen.errors import Text
-from tensorgen.spec.model import Definition, FunctionSpec
+from tensorgen.spec.model import Definition, FunctionSpec, ProblemSpec
 from tensorgen.spec.names import Namespace, in_code
 
 
@@ -15,6 +15,7 @@ def check_names(
     definitions: tuple[Definition, ...],
     functions: tuple[FunctionSpec, ...],
     names: Namespace,
+    problem: ProblemSpec | None = None,
 ) -> None:
     """Report names that clash beyond the one namespace of the file."""
     for definition in definitions:
@@ -26,6 +27,26 @@ def check_names(
         _check_local_names(function, names)
         _check_arguments(function, names)
     _check_emitted_names(functions, names)
+    if problem is not None:
+        _check_problem(problem, functions, names)
+
+
+def _check_problem(
+    problem: ProblemSpec, functions: tuple[FunctionSpec, ...], names: Namespace
+) -> None:
+    """Report a class that bears the name of something else."""
+    owner, place = names.owners.get(problem.name, ("", problem.name_text))
+    # With and without its last word: its points are called after the first.
+    given = {problem.name, problem.name.removesuffix("Problem") + "Problem"}
+    for function in functions:
+        if given & {*emitted_names(function), *tuple_names(function)}:
+            owner, place = f"emitted for '{function.name}'", function.name_text
+    if owner:
+        message = f"'{problem.name}' is what the problem's class is called, and {owner}"
+        marks = ((place.span(), owner), (problem.name_text.span(), "the problem"))
+        hint = "give the problem a 'name:' of its own"
+        span = problem.name_text.span()
+        names.faults.add(message, span, marks=marks, hint=hint)
 
 
 def _check_size(dim: str, names: Namespace) -> None:

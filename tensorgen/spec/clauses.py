@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorgen.errors import Faults, Span, Text
+from tensorgen.operators.promises import PROMISES
 from tensorgen.spec.expressions import read_expression, tidy
+from tensorgen.spec.fields import read_fields
 from tensorgen.spec.model import Definition
 from tensorgen.spec.names import check_name
 from tensorgen.spec.nodes import Mapping, Node, Scalar, describe, shorten
@@ -104,10 +106,53 @@ def _from_mapping(
 ) -> Iterator[Definition | None]:
     for key, value in node.pairs:
         if isinstance(key, Scalar):
-            body = read_expression(value, f"'{key.text}'", key.span, faults)
-            yield _definition(key.text, body, faults, macro)
+            promise = None
+            if isinstance(value, Mapping):
+                promised = _promised(value, key.text, faults)
+                if promised is None:
+                    continue
+                promise, value = promised
+            place = key.span if promise is None else promise.span()
+            body = read_expression(value, f"'{key.text}'", place, faults)
+            found = _definition(key.text, body, faults, macro)
+            if found is not None and promise is not None:
+                found = _with_promise(found, promise, faults)
+            yield found
         else:
             faults.add(f"a name is expected, not {describe(key)}", key.span)
+
+
+def _promised(node: Mapping, name: Text, faults: Faults) -> tuple[Text, Node] | None:
+    """Return the promise of `S: {spd: K + diag(s)}`, and what it is made of."""
+    fields = read_fields(node, tuple(PROMISES), f"'{name.strip()}'", faults)
+    if len(fields) > 1:
+        one, other, *_ = fields
+        hint = "what is spd is symmetric" if {one, other} == {*PROMISES} else None
+        faults.add(
+            f"'{name.strip()}' is one value, and has one promise",
+            fields[other].key.span(),
+            marks=((fields[one].key.span(), "first here"),),
+            hint=hint,
+        )
+    if not node.pairs:
+        hint = "write the expression, or {spd: expression}"
+        faults.add(f"'{name.strip()}' has no expression", name.span(), hint=hint)
+    if len(fields) != 1 or len(node.pairs) != 1:
+        return None
+    (field,) = fields.values()
+    return field.key, field.node
+
+
+def _with_promise(
+    found: Definition, promise: Text, faults: Faults
+) -> Definition | None:
+    """A definition whose value is promised something, unless it has parameters."""
+    if found.parameters is None:
+        return replace(found, promise=promise)
+    hint = f"promise it in the expression: {promise}(...)"
+    message = f"'{found.name}' has parameters, and is no one value to promise this of"
+    faults.add(message, promise.span(), hint=hint)
+    return None
 
 
 def _from_block(

@@ -28,7 +28,7 @@ def read_wrt(
         name = text.value
         if name in found:
             faults.add(f"'{name}' stands twice in 'wrt'", text.span())
-        elif _is_real_input(text, inputs, faults):
+        elif is_real_input(text, inputs, faults):
             if symmetric and not _is_square(inputs[name]):
                 shape = ", ".join(map(str, inputs[name].shape))
                 message = f"'{name}' is no square matrix: its shape is ({shape})"
@@ -70,7 +70,8 @@ def _entries(field: Field | None, faults: Faults) -> Iterator[tuple[Text, bool]]
             faults.add(f"a name is expected, not {describe(node)}", node.span)
 
 
-def _is_real_input(text: Text, inputs: dict[str, InputSpec], faults: Faults) -> bool:
+def is_real_input(text: Text, inputs: dict[str, InputSpec], faults: Faults) -> bool:
+    """Whether a name is that of an input to differentiate by; reports it if not."""
     name = text.value
     if name not in inputs:
         hint = suggest(name, inputs)

@@ -19,7 +19,8 @@ class Definition:
     """`name = body`, `name[i, k] = body` or the macro `name(t, d) = body`.
 
     At most one of `indices` and `parameters` is given; None means that the
-    brackets are absent, which differs from empty ones.
+    brackets are absent, which differs from empty ones. A `promise` is one of
+    `PROMISES`, of the value as a whole.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Definition:
     parameters: tuple[Text, ...] | None
     body: Text
     name_text: Text
+    promise: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,29 @@ class FunctionSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Limited:
+    """A variable, or a function that is a constraint, and its bounds, if any."""
+
+    name: str
+    name_text: Text
+    lower: Text | None
+    upper: Text | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemSpec:
+    """A constrained problem; `name_text` is the key where it bears no name."""
+
+    name: str
+    name_text: Text
+    doc: str | None
+    objective: Text
+    maximize: bool
+    variables: tuple[Limited, ...]
+    constraints: tuple[Limited, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """A whole file. `hints` pairs each dim that is listed with its size, if any."""
 
@@ -127,6 +152,7 @@ class Spec:
     definitions: tuple[Definition, ...]
     functions: tuple[FunctionSpec, ...]
     backends: tuple[str, ...]
+    problem: ProblemSpec | None = None
 
 
 PROPERTIES = ("symmetric", "spd", "positive", "nonnegative")

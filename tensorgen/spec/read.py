@@ -14,6 +14,7 @@ from tensorgen.spec.inputs import read_dims, read_inputs
 from tensorgen.spec.model import BACKENDS, Definition, Spec
 from tensorgen.spec.names import Namespace, check_name, in_code
 from tensorgen.spec.nodes import Mapping, Scalar, describe
+from tensorgen.spec.problem import read_problem
 from tensorgen.spec.tree import read_tree
 
 VERSION = "1"
@@ -25,6 +26,7 @@ _KEYS = (
     "inputs",
     "definitions",
     "functions",
+    "problem",
     "backends",
 )
 
@@ -64,12 +66,21 @@ def _read_sections(
     if "functions" not in fields:
         faults.add("the file has no 'functions'", Span(source, 0, 0))
     backends = _backends(fields.get("backends"), faults)
-    check_names(dims, definitions, functions, names)
+    problem = read_problem(fields.get("problem"), module, by_name, functions, faults)
+    check_names(dims, definitions, functions, names, problem)
     if module is None:
         return None
     all_hints = tuple((in_code(name), hints.get(name)) for name in dims)
     return Spec(
-        source, module, doc, all_hints, inputs, definitions, functions, backends
+        source,
+        module,
+        doc,
+        all_hints,
+        inputs,
+        definitions,
+        functions,
+        backends,
+        problem,
     )
 
 

@@ -63,6 +63,7 @@ from tensorgen.structure.link_elements import (
     tied_terms,
 )
 from tensorgen.structure.mirror_terms import Permutation, mirror_terms
+from tensorgen.structure.open_reshapes import open_reshapes
 from tensorgen.structure.part_axes import parted, parts
 from tensorgen.structure.table import STRUCTURES
 from tensorgen.structure.take_apart import Parts, spread, take_apart, terms_of
@@ -82,6 +83,12 @@ def compress(
     over elements is still one there.
     """
     found = _compress(graph, node, cost, derived, symmetries)
+    opened = open_reshapes(graph, derived or node)
+    if opened is not (derived or node):
+        found = min(
+            [found, _compress(graph, opened, cost, None, symmetries)],
+            key=lambda form: held(form.arrays, cost),
+        )
     # Where a symmetry exchanges axes, all of them would have to have the same parts.
     axes = parts(derived or node) if node.order > 1 and not symmetries else None
     if axes is None or not found.is_dense:

@@ -126,16 +126,35 @@ def most_entries(node: Node, cost: CostModel, known: dict[Node, float]) -> float
             case _:
                 known[node] = cost.size(node.dims)
                 uses = []
-        # Along axes that an operand lacks it is repeated.
         parts = [
-            most_entries(ref.node, cost, known)
-            * cost.size(d for k, d in enumerate(node.dims) if k not in ref.labels)
+            most_entries(ref.node, cost, known) * _repeated(node, ref.labels, cost)
             for ref in uses
         ]
         if parts:
             bound = sum(parts) if isinstance(node, Sum) else min(parts)
             known[node] = min(known[node], bound)
     return known[node]
+
+
+def _repeated(node: Node, labels: Collection[int], cost: CostModel) -> float:
+    """How often an entry of an operand is used: along axes that its own do not give."""
+    given = {*labels}
+    forms = [
+        form
+        for kind, form in (node.constraints if isinstance(node, Product) else ())
+        if kind == "eq"
+    ]
+    while True:
+        open_ = [{*form.labels} - given for form in forms]
+        found = {
+            atom
+            for form, left in zip(forms, open_, strict=True)
+            for atom, _ in form.terms
+            if left == {atom}
+        }
+        if not found:
+            return cost.size(d for k, d in enumerate(node.dims) if k not in given)
+        given |= found
 
 
 def _solutions(node: Product, cost: CostModel) -> float:
@@ -174,6 +193,9 @@ def _added(
             opens = _any_gives(factor, given, {}) or (by_rule and is_sparse(factor))
             parts = _added(graph, factor, by_rule, known, given) if opens else None
             found = [_node(graph, part, factor.dims) for part in parts or ()]
+            for part in parts or ():
+                # What was added up is not spread again: it would be without end.
+                known.update((x, known.get(x)) for x, _ in part.factors)
             known[factor] = found if found != [factor] else None
         return known[factor] or None
 

@@ -83,7 +83,12 @@ def shared_ties(structure: Structure, terms: Sequence[StoredTerm]) -> frozenset[
 
 
 def ties_rows(structure: Structure, term: StoredTerm) -> bool:
-    """Whether deltas tie an axis of the rows to one of the columns, or fix one.
+    """Whether deltas tie an axis of the rows to one of the columns, or fix one."""
+    return ties_sides(term, structure.rows)
+
+
+def ties_sides(term: StoredTerm, rows: int) -> bool:
+    """The same where the first `rows` axes are those of the rows.
 
     Labels and entries of index arrays tie, where they are those of one element.
     """
@@ -92,7 +97,7 @@ def ties_rows(structure: Structure, term: StoredTerm) -> bool:
     tied: list[set[Name]] = [{tie.first, tie.second} for tie in term.ties]
     tied += [{link.axis, *link.labels} for link in term.links]
     return any(
-        min(axes) < structure.rows <= max(axes)
+        min(axes) < rows <= max(axes)
         for group, _ in connected(tied)
         if (axes := [x for x in group if isinstance(x, int)])
     )

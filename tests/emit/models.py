@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import ModuleType
 
-from tensorgen.calculus.kinds import KINDS
+from tensorgen.calculus.kinds import GRADIENT, KINDS, VALUE
 from tensorgen.emit.bound import BoundFunction, Part
 from tensorgen.emit.model import Body, Function, Helper, Parameter
 from tensorgen.emit.module import Module
@@ -55,17 +55,17 @@ def bound(name: str, functions: Sequence[Function]) -> BoundFunction:
     value = kinds["value"]
     inputs = tuple(p for p in value.parameters if p.role == "input")
     reads = tuple(p.name for p in inputs)
-    methods = [Part("value", value.body, reads)]
+    methods = [Part(VALUE, value.body, reads)]
     if "value_and_gradient" in kinds:
         both = kinds["value_and_gradient"].body
         gradient = replace(both, returns=both.returns[1:])
-        methods.append(Part("gradient", gradient, reads))
+        methods.append(Part(GRADIENT, gradient, reads))
     for kind in ("jacobian", "hessian", "hvp"):
         if kind in kinds:
             made = None if kind == "hvp" else kinds[kind]
-            methods.append(Part(kind, kinds[kind].body, reads, made))
-    nothing = Part("data", Body((), ()))
-    return BoundFunction(name, (), inputs, value.wrt, nothing, (), tuple(methods))
+            methods.append(Part(KINDS[kind], kinds[kind].body, reads, function=made))
+    directions = tuple(f"d{x}" for x in value.wrt)
+    return BoundFunction(name, inputs, value.wrt, (), (), tuple(methods), directions)
 
 
 def _spelled(function: Function, backend: str) -> Function:

@@ -245,13 +245,14 @@ def test_one_factor_of_a_definite_matrix_serves_all() -> None:
     assert not any("cholesky" in line for line in known)
 
 
-def test_a_definite_matrix_shares_no_factor_that_costs_more_than_its_inverse() -> None:
+def test_the_factor_of_a_definite_matrix_gives_its_inverse_too() -> None:
     case = Case()
     K = case.g.input("K", ["n", "n"], ["spd"])
     inverse = apply(case.g, "inv", [K])
     code = check(case.g, [inverse, apply(case.g, "logdet", [K])], SIZES)
-    assert code.lines[0] == "inv_K = np.linalg.inv(K)"
-    assert not code.helpers
+    assert code.lines[0] == "cholesky_K = np.linalg.cholesky(K)"
+    assert code.helpers == ("_cholesky_inverse",)
+    assert not any("inv(K)" in line for line in (*code.lines, *code.returns))
 
 
 def test_stacks_of_definite_matrices_are_factorised_at_once() -> None:

@@ -33,6 +33,8 @@ WRONG: list[tuple[str, tuple[object, ...], str]] = [
     ("cross", ("p", "u"), "shapes do not match in 'cross'"),
     ("cholesky", ("X",), "'cholesky' needs a square matrix"),
     ("expm", ("v",), "'expm' needs a square matrix"),
+    ("spd", ("X",), "'spd' needs a square matrix"),
+    ("symmetric", ("v",), "'symmetric' needs a square matrix"),
     ("cross", ("v", "w"), "shapes do not match in 'cross'"),
     ("matmul", ("X", "u"), "shapes do not match in 'matmul'"),
     ("matmul", ("T", "T"), "shapes do not match in 'matmul'"),

@@ -167,3 +167,18 @@ def test_a_cholesky_factor_solves(size: int, right: str, dtype: Any) -> None:
     tolerance = 1e-12 if dtype is float else 1e-5
     np.testing.assert_allclose(x, np.linalg.solve(A, b), atol=tolerance)
     np.testing.assert_array_equal(b, given)
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32])
+@pytest.mark.parametrize(
+    "shape", [(0, 0), (1, 1), (5, 5), (65, 65), (200, 200), (3, 2, 2)]
+)
+def test_a_cholesky_factor_gives_the_inverse(shape: Any, dtype: Any) -> None:
+    root = np.random.default_rng(1).normal(size=shape) / np.sqrt(shape[-1] + 1)
+    A = root @ root.swapaxes(-1, -2) + np.eye(shape[-1])
+    factor = np.linalg.cholesky(A).astype(dtype)
+    found = helper("_cholesky_inverse")(factor)
+    assert found.dtype == dtype
+    tolerance = 1e-12 if dtype is float else 1e-5
+    np.testing.assert_allclose(found, np.linalg.inv(A), atol=tolerance)
+    np.testing.assert_allclose(found, found.swapaxes(-1, -2), atol=tolerance)

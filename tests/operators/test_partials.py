@@ -25,7 +25,11 @@ SIZES = {"k": 2, "m": 3, "n": 4}
 K, M, N = (Dim.symbol(name) for name in "kmn")
 RANDOM = np.random.default_rng(4)
 
-PLAIN = [n for n, row in OPERATORS.items() if not isinstance(row.derivative, tuple)]
+PLAIN = [
+    name
+    for name, row in OPERATORS.items()
+    if not (isinstance(row.derivative, tuple) or row.internal)
+]
 REDUCED = [name for name in PLAIN if OPERATORS[name].params == ("axes",)]
 EXPANDED = [name for name in REDUCED if OPERATORS[name].expand]
 CASES: list[tuple[str, tuple[Dim, ...], Axes]] = [

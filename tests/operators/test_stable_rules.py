@@ -239,7 +239,7 @@ def test_spellings_are_one_text(wrt: str, one: str, other: str) -> None:
         ("s", "log(p * exp(s) - exp(t))", ["np.maximum(s, t)"], ["!="]),
         # A product of matrices stays one: no array of all three indices.
         ("X", "sum(log(W @ exp(X)))", ["W @ _finite_exp("], [", None]) * W", "!="]),
-        ("X", "ravel(X) @ exp(ravel(Y))", ["(X * np.exp(Y))"], []),
+        ("X", "ravel(X) @ exp(ravel(Y))", ["np.vdot(X, np.exp(Y))"], []),
         ("X", "sum(exp(ravel(X) * ravel(Y)))", ["np.exp(X * Y)"], []),
         ("s", "(s * t)**-2", ["1 / (s * t) ** 2"], []),
         # A product of a sum with an exponential is one sum: one level is enough.

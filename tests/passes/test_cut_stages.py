@@ -28,9 +28,8 @@ class Case:
         return self.graph.einsum(f"{labels}->", *nodes)
 
     def cut(self, **roots: Node) -> Stages:
-        return cut_stages(
-            {k: [v] for k, v in roots.items()}, self.rates, self.graph.names
-        )
+        ends = {k: [v] for k, v in roots.items()}
+        return cut_stages(ends, self.rates, self.graph.names, ["hvp"])
 
 
 def test_what_two_methods_need_is_held_by_the_first() -> None:
@@ -51,14 +50,25 @@ def test_what_one_method_needs_is_not_held() -> None:
 def test_data_are_held_as_far_up_as_they_go() -> None:
     case = Case()
     root = case.total(case.exp(case.exp(case.y)), case.x)
-    assert case.cut(value=root).held["data"] == (case.exp(case.exp(case.y)),)
+    assert case.cut(value=root).data["y",] == (case.exp(case.exp(case.y)),)
+
+
+def test_data_are_held_by_the_inputs_that_they_follow_from() -> None:
+    case = Case()
+    e, product = case.exp(case.y), case.graph.einsum(
+        "ij,j->i", case.A, case.exp(case.y)
+    )
+    root = case.total(case.exp(product), case.x)
+    stages = case.cut(value=root)
+    # Another A leaves the exponentials as they are.
+    assert stages.data == {("y",): (e,), ("A", "y"): (case.exp(product),)}
 
 
 def test_of_what_is_returned_and_never_changes_nothing_but_that_is_held() -> None:
     case = Case()
     root = case.exp(case.exp(case.y))
     stages = case.cut(value=case.total(case.exp(case.x)), hessian=root)
-    assert stages.held["data"] == (root,)
+    assert stages.data["y",] == (root,)
 
 
 def test_what_costs_nothing_is_not_held() -> None:
@@ -67,7 +77,7 @@ def test_what_costs_nothing_is_not_held() -> None:
     scaled = case.graph.scale(case.exp(case.y), 3)
     root = case.graph.einsum("ij,j->i", turned, case.x)
     stages = case.cut(value=case.total(root, scaled))
-    assert stages.held["data"] == (case.exp(case.y),)
+    assert stages.data["y",] == (case.exp(case.y),)
 
 
 def test_products_with_directions_hold_what_does_not_depend_on_them() -> None:
@@ -92,7 +102,7 @@ def test_of_multiples_the_one_that_is_returned_is_held() -> None:
     twice = case.graph.scale(gram, 2)
     product = case.graph.einsum("ij,j->i", gram, case.d)
     stages = case.cut(hessian=twice, hvp=product)
-    assert stages.held["data"] == (twice,)
+    assert stages.data["A",] == (twice,)
     assert stages.multiples[gram] == (twice, Fraction(1, 2))
 
 

@@ -27,6 +27,15 @@ functions:
     wrt: X
     emit: [gradient, hvp]
 """
+PROMISED = """
+inputs: {A: [n, r], s: [n], x: [n]}
+functions:
+  f:
+    where: {S: {spd: diag(s) + A @ A.T}}
+    expr: x @ S @ x + logdet(S)
+    wrt: x
+    emit: [value, gradient, hessian]
+"""
 DIAGONAL = """
 inputs: {A: [n, n], B: [n, n], x: [n]}
 functions:
@@ -101,19 +110,31 @@ inputs: {A: {shape: [m, n], sparse: true}}
 functions:
   f: {expr: A.T @ A}
 """
+CHAIN = """
+inputs: {d: [n], y: [n]}
+functions:
+  f:
+    where: T = diag(d) + diag(ones(n - 1), 1) + diag(ones(n - 1), -1)
+    expr: y @ solve(T, y) + logdet(T)
+    wrt: y
+    emit: [value, gradient]
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("use_symmetry", GRAM),
+    ("open_promises", PROMISED),
     ("take_diagonals", DIAGONAL),
     ("flatten_products", HESSIAN),
     ("join_entries", ENTRIES),
     ("use_symmetry", GRAM),
     ("compress", SEPARABLE),
+    ("solve_by_structure", CHAIN),
     ("gather_steady", STEADY),
     ("share_transposes", TURNED),
     ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
     ("pair_transposes", PERMUTED),
     ("order_contractions", LIKELIHOOD),
+    ("apply_inverses", CHAIN),
     ("reuse_pairs", SCALED_TWICE),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("fuse_elementwise", LOGISTIC),

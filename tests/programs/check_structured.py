@@ -16,6 +16,10 @@ from tests.programs.structured import StructuredProgram
 Array = Any
 STEP = 1e-5
 SHIFTS = (0.0, 0.3, 20.0)
+POINTS = 3  # at which a derivative is looked at for entries that are not zero
+MORE_PLACES = 1.05  # than differ from zero somewhere may be stored
+AT_ENDS = 2  # places besides: places by rule end with an axis, not an entry before
+LOOSE = "places are stored"
 CANCELLED = 1e-12  # what is left of sums that cancel, which may look regular or not
 
 
@@ -47,6 +51,7 @@ def _hessian(
     yield from _differences(program, module, arguments, matrix)
     yield from _size(program, H, matrix)
     yield from _pattern(H, module.f_hess(**program.arguments(1)))
+    yield from _places(program, H, module.f_hess_dense)
     # The matrix as the object has it: where sums cancel, a few digits are its own.
     held = np.asarray(H, float)
     for shift in SHIFTS:
@@ -87,6 +92,7 @@ def _jacobian(
     yield from check_object(J, matrix, rows, columns)
     yield from _size(program, J, matrix)
     yield from _pattern(J, module.f_jac(**program.arguments(1)))
+    yield from _places(program, J, module.f_jac_dense)
     d = np.random.default_rng(2).normal(size=columns)
     _, tangent = module.f_jvp(**arguments, dx=d)
     yield from _same("J @ d and jvp", J @ d.ravel(), tangent.ravel())
@@ -207,6 +213,41 @@ def _pattern(first: Any, second: Any) -> Iterator[str]:
         one, other = first.coo(lower=lower)[axis], second.coo(lower=lower)[axis]
         if not np.array_equal(one, other):
             yield f"the pattern of coo(lower={lower}) depends on values"
+
+
+def _places(
+    program: StructuredProgram, H: Any, dense: Callable[..., Array]
+) -> Iterator[str]:
+    """Count the places that are stored, and those that are not zero somewhere."""
+    if not program.few_places:
+        return
+    i, j, _ = H.coo()
+    stored = len({*zip(i.tolist(), j.tolist(), strict=True)})
+    filled = np.zeros(H.shape, bool)
+    for variant in range(POINTS):
+        matrix = dense(**program.arguments(variant)).reshape(H.shape)
+        filled |= abs(matrix) > CANCELLED * abs(matrix).max(initial=0)
+    filled = _with_whole_diagonals(filled)
+    if stored > MORE_PLACES * filled.sum() + AT_ENDS:
+        yield f"{stored} {LOOSE}, {filled.sum()} are filled: {H.structure}"
+
+
+def _with_whole_diagonals(filled: Array) -> Array:
+    """The same with diagonals filled of which a part is.
+
+    A term on a diagonal is kept as the whole of it, with zeros beside its window or
+    where no index array points: ties between axes have no ends, and what is added to a
+    diagonal from several windows is one array. On the main diagonal that is a number a
+    variable, as the gradient has; of others at least a third must be filled.
+    """
+    found = filled.copy()
+    m, n = filled.shape
+    for offset in range(1 - m, n):
+        along = np.diagonal(filled, offset)
+        if 3 * along.sum() >= len(along) or (offset == 0 and along.any()):
+            rows = np.arange(len(along)) + max(-offset, 0)
+            found[rows, rows + offset] = True
+    return found
 
 
 def _buffers(H: Any) -> Iterator[str]:

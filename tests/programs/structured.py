@@ -44,11 +44,13 @@ class StructuredProgram:
     indices: dict[str, str]
     sizes: dict[str, int]
     hints: str
+    where: tuple[str, ...] = ()
+    few_places: bool = False  # whether each place that is stored must be told
 
     @property
     def used(self) -> list[str]:
         """The inputs that the terms mention, and the variables."""
-        text = " ".join(term.text for term in self.terms)
+        text = " ".join((*self.where, *(term.text for term in self.terms)))
         words = "".join(c if c.isalnum() or c == "_" else " " for c in text).split()
         return [name for name in self.shapes if name in words or name in self.wrt]
 
@@ -58,7 +60,8 @@ class StructuredProgram:
         lines = ["tensorgen: 1", "module: random"]
         if self.hints:
             hints = LARGE if self.hints == "large" else self.sizes
-            sizes = ", ".join(f"{dim}: {max(k, 1)}" for dim, k in hints.items())
+            own = {dim: size for dim, size in hints.items() if dim in self.sizes}
+            sizes = ", ".join(f"{dim}: {max(k, 1)}" for dim, k in own.items())
             lines.append(f"dims: {{{sizes}}}")
         lines.append("inputs:")
         for name in self.used:
@@ -68,6 +71,8 @@ class StructuredProgram:
             lines.append(f"  {name}: {shape}")
         whole = " + ".join(term.text for term in self.terms)
         emit = ", ".join(map(str, self.emit))
+        if self.where:
+            whole = f"{whole}\n    where: |\n      " + "\n      ".join(self.where)
         wrt = f"[{', '.join(self.wrt)}]" if len(self.wrt) > 1 else self.wrt[0]
         lines += ["functions:", f"  {self.left}:", "    expr: |", f"      {whole}"]
         return "\n".join([*lines, f"    wrt: {wrt}", f"    emit: [{emit}]", ""])
@@ -78,12 +83,16 @@ class StructuredProgram:
         fixed = np.random.default_rng(self.seed)
         found: dict[str, Array] = {}
         for name in self.used:
-            shape = [self.sizes[dim] for dim in self.shapes[name]]
+            shape = [self.length(dim) for dim in self.shapes[name]]
             if name in self.indices:
-                found[name] = fixed.integers(0, self.sizes[self.indices[name]], shape)
+                found[name] = fixed.integers(0, self.length(self.indices[name]), shape)
             else:
                 found[name] = numbers.uniform(-1.2, 1.2, shape)
         return found
+
+    def length(self, dim: str) -> int:
+        """The number that a dim stands for."""
+        return int(eval(dim, {}, dict(self.sizes)))
 
     def entries(self) -> int | None:
         """How many numbers the derivative may hold; None where that is not known.
@@ -131,7 +140,7 @@ SHAPES: dict[str, Shape] = {
     "beta": (),
 }
 LARGE = {"n": 10**5, "m": 10**4, "k": 5, "q": 500, "p": 4, "r": 4, "s": 100, "e": 10**6}
-LARGE |= {"a": 100, "b": 80, "c": 60}
+LARGE |= {"a": 100, "b": 80, "c": 60, "h": 10**5}
 """Hints for which every structure here is smaller than what it could be instead."""
 
 INDICES = {"head": "n", "tail": "n", "row": "m", "near": "m", "corner": "m", "col": "q"}

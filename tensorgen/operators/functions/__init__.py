@@ -106,6 +106,13 @@ _ROWS = (
     ),
     _row("cholesky", linalg.cholesky, _SAME_A),
     _row("expm", linalg.expm, _SAME_A, "Matrix exponential."),
+    _row(
+        "spd",
+        linalg.spd,
+        _SAME_A,
+        "A itself, promised to be symmetric positive definite.",
+    ),
+    _row("symmetric", linalg.symmetric, _SAME_A, "A itself, promised to be symmetric."),
     # Making arrays from sizes.
     _row("eye", making.eye, "(n, n) or (n, m)"),
     _row("ones", making.ones, "the shape given", spread="shape"),

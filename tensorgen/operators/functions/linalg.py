@@ -22,11 +22,13 @@ from tensorgen.operators.functions.array import (
 )
 from tensorgen.operators.functions.making import ravel, reshape
 from tensorgen.operators.functions.reductions import Axis, normal_axis
+from tensorgen.operators.promises import promise
 
 
-def _square(x: Array, name: str) -> None:
+def _square(x: Array, name: str, hint: str | None = None) -> None:
     if x.order < 2 or x.shape[-1] != x.shape[-2]:
-        raise Misuse(f"'{name}' needs a square matrix", [("A", tuple_text(x.shape))])
+        marks = [("A", tuple_text(x.shape))]
+        raise Misuse(f"'{name}' needs a square matrix", marks, hint)
 
 
 def _mismatch(name: str, **arrays: Array) -> Misuse:
@@ -114,6 +116,26 @@ inv = _of_matrices("inv")
 det = _of_matrices("det")
 logdet = _of_matrices("logdet")
 expm = _of_matrices("expm")
+
+
+_ENTRY = (
+    "of a matrix that is given entry by entry, it is promised where it has a name: "
+)
+
+
+def _promise(name: str) -> Callable[[Build, Array], Array]:
+    """The builder of a promise, of the matrices in the last two axes."""
+
+    def build_promise(build: Build, A: Array) -> Array:
+        entry = not A.order and len(A.batch) > 1
+        _square(A, name, f"{_ENTRY}{name}(K) for K[i, j] = ..." if entry else None)
+        return Array(promise(build.graph, name, A.node), A.batch)
+
+    return build_promise
+
+
+spd = _promise("spd")
+symmetric = _promise("symmetric")
 
 
 def cholesky(build: Build, A: Array) -> Array:

@@ -8,6 +8,8 @@ puts a level under a sum of exponentials, which is then none for these rules.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Node, Ref, Term
 from tensorgen.operators import masks, reshape
@@ -59,6 +61,7 @@ _PAIR_RULES: tuple[PairRule, ...] = (
     logistic.beside_expm1,
     numbers.xlogx,
     powers.squared_log,
+    powers.signed,
     masks.absorbed,
     reshape.merged,
 )
@@ -93,6 +96,12 @@ class StableForms:
                         rest = [f for n, f in enumerate(factors) if n not in (k, m)]
                         return [*rest, *found]
         return None
+
+    def contraction(
+        self, graph: Graph, factors: Args, summed: Collection[int], fresh: int
+    ) -> list[Ref] | None:
+        """Return factors that are summed over less, or None."""
+        return reshape.contracted(graph, factors, summed, fresh)
 
     def sum(self, graph: Graph, terms: list[Term]) -> list[Term] | None:
         """Return a better list of terms, or None."""

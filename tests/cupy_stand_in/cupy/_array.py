@@ -152,7 +152,7 @@ _METHODS = """
 """
 _BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
 _OTHER = "neg pos abs invert eq ne lt le gt ge"
-_CONVERSIONS = "__bool__ __int__ __float__ __index__ item"
+_CONVERSIONS = "__bool__ __int__ __float__ __index__ item tolist"
 _ATTRIBUTES = "T dtype imag itemsize nbytes ndim real shape size strides"
 _OPERATORS = [
     *(f"__{side}{name}__" for side in ("", "r", "i") for name in _BINARY.split()),

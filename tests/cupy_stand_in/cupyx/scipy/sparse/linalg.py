@@ -41,9 +41,9 @@ class SuperLU:
         self.perm_r = _lifted("wrap")(factors.perm_r)
         self.perm_c = _lifted("wrap")(factors.perm_c)
 
-    def solve(self, rhs: Any) -> Any:
+    def solve(self, rhs: Any, trans: str = "N") -> Any:
         """Solve for one or several right-hand sides."""
-        return _lifted("lifted")(self._factors.solve, "solve")(rhs)
+        return _lifted("lifted")(self._factors.solve, "solve")(rhs, trans)
 
 
 def splu(A: csc_matrix, **options: Any) -> SuperLU:

@@ -1,0 +1,99 @@
+"""Matrices of few entries as objects, and what these are asked for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import cast
+
+from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.objects import Known, Made, Numbered, Pack, Solution
+from tensorgen.arrays.operations import (
+    Add,
+    Expand,
+    Eye,
+    Multiply,
+    Number,
+    Range,
+    Size,
+)
+from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.nodes import Call, Ref
+from tensorgen.lower.operands import Operand, as_float, made, size
+from tensorgen.lower.values import Values
+from tensorgen.operators.systems import Place, terms_of
+
+
+def lower_system(known: Values, node: Call) -> Operand:
+    """The object of a matrix."""
+    side = size(node.dims[0])
+    if node.operator == "sparse":
+        terms = [_entries(known, node, *row) for row in terms_of(node)]
+        return made(Made("_Sparse"), (), side, *terms)
+    bands = [known.operand(Ref(x, tuple(range(x.order)))) for x in node.args]
+    offsets = cast(tuple[int, ...], dict(node.params)["offsets"])
+    table = made(Numbered(offsets), (), *bands)
+    # Some band has to have the dtype, or it is said.
+    dtype = [Operand(variable("dtype", ()))] * all(band.weak for band in bands)
+    return made(Made("_Banded"), (), side, table, *dtype)
+
+
+def lower_told(known: Values, node: Call) -> Operand:
+    """An inverse or a determinant of the matrix of an object."""
+    found = known.values[node.args[0]]
+    if node.operator != "inv":
+        return made(Known(node.operator), (), found)
+    unit = made(Eye(node.dims[0]), (0, 1))
+    return made(Solution(node.dims), (0, 1), found, unit)
+
+
+def lower_solution(known: Values, node: Call) -> Operand:
+    """What an object solves for."""
+    system = known.values[node.args[0]]
+    right = as_float(known.whole(node.args[1]))
+    op = Solution(node.dims, transposed=bool(dict(node.params)["transposed"]))
+    return made(op, tuple(range(node.order)), system, right)
+
+
+def _entries(
+    known: Values,
+    node: Call,
+    number: int,
+    sizes: tuple[Dim, ...],
+    row: Place,
+    column: Place,
+) -> Operand:
+    """Rows, columns and values, as arrays that broadcast against each other."""
+    values = as_float(known.whole(node.args[number]))
+    places = (_place(known, node, place, len(sizes), sizes) for place in (row, column))
+    parts = [*places, values.array]
+    return Operand(array(Pack(), *parts))
+
+
+def _place(
+    known: Values, node: Call, place: Place, order: int, sizes: tuple[Dim, ...]
+) -> Array:
+    signs: list[int] = []
+    parts: list[Array] = []
+    for atom, coefficient in place.atoms:
+        if isinstance(atom, int):
+            axes: tuple[int, ...] = (atom,)
+            part = array(Range(ZERO, sizes[atom]))
+        else:
+            argument, axes = atom
+            part = known.values[node.args[argument]].array
+        old = tuple(axis in axes for axis in range(order))
+        old = old[old.index(True) :]
+        if not all(old):
+            part = array(Expand(old), part)
+        if abs(coefficient) != 1:
+            part = array(Multiply(Fraction(abs(coefficient)), 1), part)
+        signs.append(1 if coefficient > 0 else -1)
+        parts.append(part)
+    for monomial, coefficient in place.const.terms:
+        parts.append(array(Size(Dim([(monomial, abs(coefficient))]))))
+        signs.append(1 if coefficient > 0 else -1)
+    if not parts:
+        return array(Number(Fraction(0)))
+    if signs == [1]:
+        return parts[0]
+    return array(Add(tuple(signs)), *parts)

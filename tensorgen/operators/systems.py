@@ -1,0 +1,183 @@
+"""Square matrices that are known by their few entries, to solve systems with.
+
+As a node such a matrix stands for what it always was: `expand` says it in products.
+But nothing reads its entries, only inverses and determinants of it, and code makes an
+object of it that eliminates once. That a matrix is one is found out after
+differentiation, so that no rule of the calculus needs to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, cast
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Affine,
+    Call,
+    Constraint,
+    Input,
+    Lookup,
+    Node,
+    affine,
+    delta,
+)
+from tensorgen.operators.table import Operator, Partial
+
+FACTORED = "factored"
+"""The property of an input that stands for such an object."""
+
+
+class Place(NamedTuple):
+    """A row or a column as a form of the axes of values, and of index arrays.
+
+    `atoms` pairs an axis, or the place of an index array among the arguments and its
+    axes, with its coefficient.
+    """
+
+    atoms: tuple[tuple[int | tuple[int, tuple[int, ...]], int], ...]
+    const: Dim
+
+    def form(self, args: Sequence[Node]) -> Affine:
+        """The place as a form of labels and lookups."""
+        return affine(
+            (
+                (atom if isinstance(atom, int) else Lookup(args[atom[0]], atom[1]), c)
+                for atom, c in self.atoms
+            ),
+            self.const,
+        )
+
+
+class Entries(NamedTuple):
+    """Entries of a matrix: values for each of some labels, and the places of these."""
+
+    values: Node
+    row: Affine
+    column: Affine
+    sizes: tuple[Dim, ...]
+
+
+def is_system(node: Node) -> bool:
+    """Whether a matrix is an object that solves."""
+    if isinstance(node, Input):
+        return FACTORED in node.properties
+    return isinstance(node, Call) and node.operator in ("banded", "sparse")
+
+
+def banded(
+    graph: Graph, size: Dim, bands: Mapping[int, Node], symmetric: bool = False
+) -> Node:
+    """Return the matrix with these diagonals; whether it is `symmetric` is known.
+
+    That of offset s has the entries in row i and column i + s, in order, or a number.
+    """
+    offsets = tuple(sorted(bands))
+    args = [bands[s] for s in offsets]
+    known = {"offsets": offsets, "symmetric": symmetric}
+    return graph.call("banded", args, (size, size), **known)
+
+
+def _bands(graph: Graph, node: Call) -> Node:
+    offsets = cast(tuple[int, ...], dict(node.params)["offsets"])
+    size, axes = node.dims[0], (0, 1)
+    parts = []
+    for s, band in zip(offsets, node.args, strict=True):
+        at = [delta({0: 1, "k": -1}, min(s, 0)), delta({1: 1, "k": -1}, -max(s, 0))]
+        factor = (band, ("k",)[: band.order])
+        sizes = {0: size, 1: size, "k": size - abs(s)}
+        part = graph.product(axes, [factor], constraints=at, sizes=sizes)
+        parts.append((1, part, axes))
+    return graph.sum(axes, parts)
+
+
+def sparse(
+    graph: Graph, size: Dim, entries: Sequence[Entries], symmetric: bool = False
+) -> Node:
+    """Return the matrix with these entries; those of the same place add up.
+
+    Places outside of the matrix have none. Labels are the axes of the values.
+    """
+    args: list[Node] = []
+
+    def place(form: Affine) -> Place:
+        atoms = []
+        for atom, c in form.terms:
+            if isinstance(atom, Lookup):
+                if atom.node not in args:
+                    args.append(atom.node)
+                atom = (args.index(atom.node), atom.labels)
+            atoms.append((atom, c))
+        return Place(tuple(atoms), form.const)
+
+    terms = []
+    for one in entries:
+        args.append(one.values)
+        number = len(args) - 1
+        terms.append((number, one.sizes, place(one.row), place(one.column)))
+    known = {"terms": tuple(terms), "symmetric": symmetric}
+    return graph.call("sparse", args, (size, size), **known)
+
+
+Row = tuple[int, tuple[Dim, ...], Place, Place]
+
+
+def terms_of(node: Call) -> tuple[Row, ...]:
+    """The entries of a sparse matrix: the number of the values, sizes, and places."""
+    return cast(tuple[Row, ...], dict(node.params)["terms"])
+
+
+def _entries(graph: Graph, node: Call) -> Node:
+    out, parts = (("row",), ("column",)), []
+    axes = (out[0], out[1])
+    for number, sizes, row, column in terms_of(node):
+        values = node.args[number]
+        at = [
+            Constraint("eq", affine([(axis, 1)]) - place.form(node.args))
+            for axis, place in zip(axes, (row, column), strict=True)
+        ]
+        known = {axis: node.dims[0] for axis in axes} | dict(enumerate(sizes))
+        factor = (values, range(values.order))
+        part = graph.product(axes, [factor], constraints=at, sizes=known)
+        parts.append((1, part, axes))
+    return graph.sum(axes, parts)
+
+
+def solution(graph: Graph, system: Node, right: Node, transposed: bool) -> Node:
+    """Return the x with `A @ x = right`, or `A.T @ x = right`; one or several."""
+    args = [system, right]
+    if isinstance(system, Call) and dict(system.params)["symmetric"]:
+        transposed = False
+    return graph.call("solution", args, right.dims, transposed=transposed)
+
+
+def _solved(graph: Graph, node: Call) -> Node:
+    system, right = node.args
+    inverse = graph.call("inv", [system], system.dims)
+    labels = ("j", "i") if dict(node.params)["transposed"] else ("i", "j")
+    out, inside = ("i", "k")[: node.order], ("j", "k")[: node.order]
+    return graph.product(out, [(inverse, labels), (right, inside)])
+
+
+def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
+    raise NotImplementedError("systems are made with their dims")
+
+
+def _no_partials(graph: Graph, node: Call) -> list[Partial]:
+    raise NotImplementedError("systems are found after differentiation")
+
+
+ROWS = (
+    Operator("banded", _dims, _no_partials, "_Banded", expand=_bands, internal=True),
+    Operator("sparse", _dims, _no_partials, "_Sparse", expand=_entries, internal=True),
+    Operator(
+        "solution",
+        _dims,
+        _no_partials,
+        ".solve",
+        expand=_solved,
+        refuses="singular",
+        internal=True,
+    ),
+)

@@ -1,0 +1,103 @@
+"""Inverses of matrices that solve by structure, applied to something: solutions.
+
+Contractions are pairs by now. What deltas shift or gather goes with the array that the
+inverse is applied to: else entries of the inverse would be read, all of them, where one
+solution is all that is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorgen.ir.nodes import Call, Node, Product, Ref, topological
+from tensorgen.operators.systems import is_system, solution
+from tensorgen.passes.context import Context
+from tensorgen.passes.rebuild import carry_names, with_operands
+from tensorgen.passes.views import opened
+
+
+def apply_inverses(context: Context, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with solutions in place of inverses that are applied."""
+    graph, new = context.graph, dict[Node, Node]()
+    for node in topological(roots):
+        made = with_operands(graph, node, new)
+        if isinstance(made, Product):
+            views = [k for k, ref in enumerate(made.factors) if _is_view(ref.node)]
+            whole = opened(graph, made, views) if views else made
+            made = _applied(context, whole) or made
+        carry_names(graph, node, made)
+        new[node] = made
+    return [new[root] for root in roots]
+
+
+def _is_inverse(node: Node) -> bool:
+    if not isinstance(node, Call) or node.operator != "inv":
+        return False
+    return is_system(node.args[0])
+
+
+def _is_view(node: Node) -> bool:
+    """Whether deltas pick some entries of an inverse."""
+    return (
+        isinstance(node, Product)
+        and len(node.factors) == 1
+        and _is_inverse(node.factors[0].node)
+    )
+
+
+def _applied(context: Context, node: Node) -> Node | None:
+    if isinstance(node, Product):
+        for k, (inner, labels) in enumerate(node.factors):
+            if _is_inverse(inner) and len({*labels}) == 2:
+                for contracted in reversed(labels):
+                    found = _to(context, node, k, contracted)
+                    if found is not None:
+                        return _applied(context, found) or found
+    return None
+
+
+def _to(context: Context, node: Product, k: int, contracted: int) -> Node | None:
+    """The inverse, factor k, applied along a label to all that hangs on this.
+
+    None where that is neither a vector nor a matrix.
+    """
+    inverse = node.factors[k]
+    (result,) = (x for x in inverse.labels if x != contracted)
+    rest = [ref for place, ref in enumerate(node.factors) if place != k]
+    groups = [{*ref.labels} for ref in rest]
+    groups += [{*at.form.labels} for at in node.constraints]
+    reached = {contracted}
+    for _ in groups:
+        reached |= {
+            x
+            for group in groups
+            if group & reached
+            for x in group
+            if x >= node.order and x != result
+        }
+    mine = [bool(group & reached) for group in groups]
+    used = set().union(*(group for group, own in zip(groups, mine, strict=True) if own))
+    free = sorted(x for x in used if x < node.order or x == result)
+    factors = [ref for ref, own in zip(rest, mine, strict=False) if own]
+    if contracted < node.order or len(free) > 1 or not factors:
+        return None
+    graph, dims = context.graph, dict(enumerate(node.sizes))
+    ties = list(zip(node.constraints, mine[len(rest) :], strict=True))
+    right = graph.product(
+        [contracted, *free],
+        factors,
+        coefficient=node.coefficient,
+        constraints=[at for at, own in ties if own],
+        sizes={x: dims[x] for x in used},
+    )
+    system = inverse.node
+    assert isinstance(system, Call)
+    turned = inverse.labels[0] == contracted
+    found = solution(graph, system.args[0], right, turned)
+    others = [ref for ref, own in zip(rest, mine, strict=False) if not own]
+    return graph.product(
+        range(node.order),
+        [Ref(found, (result, *free)), *others],
+        constraints=[at for at, own in ties if not own],
+        sizes={x: dims[x] for x in dims if x not in reached},
+    )

@@ -1,0 +1,126 @@
+"""Matrices that functions solve with, by the structure that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Affine, Constraint, Node, affine, delta
+from tensorgen.operators.promises import bare
+from tensorgen.operators.symmetry import Symmetry
+from tensorgen.operators.systems import Entries, banded, sparse
+from tensorgen.passes.cost import CostModel
+from tensorgen.passes.limits import GAIN_OF_A_RULE
+from tensorgen.passes.stored import Compressed, StoredTerm, laid_out
+from tensorgen.passes.views import Factor, Name
+from tensorgen.structure.bands import WIDE
+from tensorgen.structure.compress import compress
+from tensorgen.structure.ways import ties_sides
+
+
+def system(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:
+    """Return a matrix as an object that solves by its few entries, if they are few."""
+    found = compress(graph, bare(matrix), cost)
+    if found.is_dense or found.vanishes or found.parts:
+        return None
+    size = matrix.dims[0]
+    offsets = _offsets(found.terms)
+    if offsets is not None:
+        reach = max(map(abs, offsets))
+        if GAIN_OF_A_RULE * reach >= cost.value(size):
+            return None
+        bands = {s: _band(graph, size, s, ts) for s, ts in offsets.items()}
+        symmetric = all(bands[s] is bands.get(-s) for s in bands)
+        return banded(graph, size, bands, symmetric)
+    if not all(ties_sides(term, 1) for term in found.terms):
+        return None
+    count = sum(cost.size(term.free(found.dims).values()) for term in found.terms)
+    if GAIN_OF_A_RULE * count > cost.size(found.dims):
+        return None
+    entries = [_entries(graph, found, term) for term in found.terms]
+    return sparse(graph, size, entries, _are_symmetric(entries))
+
+
+def _are_symmetric(entries: Sequence[Entries]) -> bool:
+    """Whether rows and columns can be exchanged, of each or of two together."""
+    known = Symmetry(promised=True)
+
+    def is_even(one: Entries) -> bool:
+        if one.row == one.column:
+            return True
+        labels = {x: x for x in range(len(one.sizes))}
+        for p, q in combinations(range(len(one.sizes)), 2):
+            if one.row.renamed({**labels, p: q, q: p}.__getitem__) == one.column:
+                return known.parity(one.values, (p, q)) == 1
+        return False
+
+    rest = [one for one in entries if not is_even(one)]
+    return all(one._replace(row=one.column, column=one.row) in rest for one in rest)
+
+
+def _offsets(terms: Sequence[StoredTerm]) -> dict[int, list[StoredTerm]] | None:
+    """The terms by the diagonals that they stand on; None if that is no band."""
+    found: dict[int, list[StoredTerm]] = {}
+    for term in terms:
+        if len(term.ties) != 1 or term.links:
+            return None
+        offset = term.ties[0].offset.constant
+        if offset is None:
+            return None
+        found.setdefault(offset, []).append(term)
+    return found if max(map(abs, found)) <= WIDE * len(found) else None
+
+
+def _factors(graph: Graph, term: StoredTerm) -> list[Factor]:
+    return laid_out(graph, term.factors) + [(node, ()) for node in term.scale]
+
+
+def _band(graph: Graph, size: Dim, s: int, terms: Sequence[StoredTerm]) -> Node:
+    """The entries of a diagonal; a number, where they are the same everywhere."""
+    parts = []
+    for term in terms:
+        factors = _factors(graph, term)
+        used = {x for _, labels in factors for x in labels}
+        starts = {axis: max(sign * s, 0) for axis, sign in ((0, -1), (1, 1))}
+        given = {axis: start for axis, start in starts.items() if axis in used}
+        out = ("k",) if given else ()
+        part = graph.product(
+            out,
+            factors,
+            coefficient=term.coefficient,
+            constraints=[delta({x: 1, "k": -1}, -start) for x, start in given.items()],
+            sizes={"k": size - abs(s)} if out else {},
+        )
+        parts.append((1, part, out))
+    longest = max((out for _, _, out in parts), key=len)
+    return graph.sum(longest, parts)
+
+
+def _entries(graph: Graph, tensor: Compressed, term: StoredTerm) -> Entries:
+    """A term by values over the labels that number its entries, and their places."""
+    free = term.free(tensor.dims)
+    forms: dict[Name, Affine] = {x: affine([(x, 1)]) for x in free}
+    constraints: dict[Name, Constraint] = {}
+    for link in term.links:
+        forms[link.axis] = link.form
+        constraints[link.axis] = link.constraint()
+    for tie in term.ties:
+        forms[tie.second] = forms[tie.first] + affine([], tie.offset)
+        constraints[tie.second] = tie.constraint
+    factors = _factors(graph, term)
+    used = {x for _, labels in factors for x in labels}
+    for tie in reversed(term.ties):
+        if tie.second in used:
+            used.add(tie.first)
+    values = graph.product(
+        [*free],
+        factors,
+        coefficient=term.coefficient,
+        constraints=[at for axis, at in constraints.items() if axis in used],
+        sizes={**{x: tensor.dims[x] for x in (0, 1) if x in used}, **free},
+    )
+    number = {x: k for k, x in enumerate(free)}
+    row, column = (forms[axis].renamed(number.__getitem__) for axis in (0, 1))
+    return Entries(values, row, column, tuple(free.values()))

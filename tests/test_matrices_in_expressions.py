@@ -1,0 +1,343 @@
+"""Matrices that a spec builds are solved with by the structure that they have."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tensorgen
+from tests.device.library import execute, stand_in
+
+Array = Any
+HEAD = "tensorgen: 1\nmodule: systems\n"
+
+SPEC = HEAD + """
+dims: {n: 1000, m: 1500, p: 400, k: 5}
+inputs:
+  theta: scalar
+  x: [m]
+  y: [n]
+  d: [n]
+  rho: {shape: [n], positive: true}
+  a: {shape: [m], index: n}
+  b: {shape: [m], index: n}
+  L: [p, k]
+  psi: {shape: [p], positive: true}
+  r: [p]
+  A: [k, k]
+  B: [p, p]
+functions:
+  moving_average:
+    where: |
+      S = eye(n) - theta*diag(ones(n - 1), -1)
+      e = solve(S, y)
+    expr: sum(e**2)
+    wrt: [theta, y]
+    emit: [value, gradient, problem]
+  tridiagonal:
+    where: |
+      T = diag(d) + 0.5*diag(ones(n - 1), 1) - diag(y[1:], -1)
+    expr: y @ solve(T, y) + logdet(T) + det(T) + trace(solve(T, outer(y, d)))
+    wrt: d
+    emit: [value, gradient]
+  poisson:
+    where: |
+      K = 2*eye(n) - diag(ones(n - 1), 1) - diag(ones(n - 1), -1)
+      u = solve(K, exp(d))
+    expr: sum((u - y)**2)
+    wrt: d
+    emit: [value, gradient, hvp]
+  compliance:
+    where: |
+      D[e, i] = delta(i, a[e]) - delta(i, b[e])
+      K[i, j] = rho[i]*delta(i, j) + sum(x[e]*D[e, i]*D[e, j], e)
+    expr: y @ solve(K, y) + logdet(K) + det(K/10)
+    wrt: x
+    emit: [value, gradient, hessian, problem]
+  factors:
+    where: S = diag(psi) + L @ L.T
+    expr: r @ solve(S, r) + logdet(S) + log(det(S)) + sum(inv(S) @ r)
+    wrt: [L, psi]
+    emit: [value, gradient, problem]
+  several:
+    where: S = diag(exp(r)) + L @ (A.T @ A) @ L.T + 2*outer(psi, psi) + 0.5
+    expr: psi @ solve(S, r) + logdet(S)
+    wrt: r
+    emit: [value, gradient]
+  kronecker:
+    where: K = kron(A, B)
+    expr: ravel(L.T) @ solve(2*K, ravel(L.T)) + logdet(K)
+    wrt: [A, B]
+    emit: [value, gradient]
+  blocks:
+    where: K = kron(eye(p), A)
+    expr: ravel(L) @ solve(K, ravel(L)) + logdet(3*K)
+    wrt: A
+    emit: [value, gradient]
+  diagonals:
+    expr: y @ solve(diag(d), y) + logdet(diag(2*d)) + det(diag(d)) + sum(inv(diag(d)))
+    wrt: d
+    emit: [value, gradient, hessian]
+"""
+
+
+def shift(n: int, k: int) -> Array:
+    return jnp.eye(n, k=k)
+
+
+def moving_average(g: dict[str, Array]) -> Array:
+    n = len(g["y"])
+    e = jnp.linalg.solve(jnp.eye(n) - g["theta"] * shift(n, -1), g["y"])
+    return e @ e
+
+
+def tridiagonal(g: dict[str, Array]) -> Array:
+    y, d = g["y"], g["d"]
+    T = jnp.diag(d) + 0.5 * shift(len(y), 1) - jnp.diag(y[1:], -1)
+    inverse = jnp.linalg.inv(T)
+    last = jnp.linalg.det(T) + jnp.trace(inverse @ jnp.outer(y, d))
+    return y @ inverse @ y + jnp.linalg.slogdet(T)[1] + last
+
+
+def poisson(g: dict[str, Array]) -> Array:
+    n = len(g["y"])
+    K = 2 * jnp.eye(n) - shift(n, 1) - shift(n, -1)
+    return ((jnp.linalg.solve(K, jnp.exp(g["d"])) - g["y"]) ** 2).sum()
+
+
+def compliance(g: dict[str, Array]) -> Array:
+    unit = jnp.eye(len(g["y"]))
+    D = unit[g["a"]] - unit[g["b"]]
+    K = jnp.diag(g["rho"]) + D.T @ (g["x"][:, None] * D)
+    value = g["y"] @ jnp.linalg.solve(K, g["y"])
+    return value + jnp.linalg.slogdet(K)[1] + jnp.linalg.det(K / 10)
+
+
+def factors(g: dict[str, Array]) -> Array:
+    S = jnp.diag(g["psi"]) + g["L"] @ g["L"].T
+    solution = jnp.linalg.solve(S, g["r"])
+    return g["r"] @ solution + 2 * jnp.linalg.slogdet(S)[1] + solution.sum()
+
+
+def several(g: dict[str, Array]) -> Array:
+    L, A, psi = g["L"], g["A"], g["psi"]
+    S = jnp.diag(jnp.exp(g["r"])) + L @ A.T @ A @ L.T + 2 * jnp.outer(psi, psi) + 0.5
+    return psi @ jnp.linalg.solve(S, g["r"]) + jnp.linalg.slogdet(S)[1]
+
+
+def kronecker(g: dict[str, Array]) -> Array:
+    K, v = jnp.kron(g["A"], g["B"]), g["L"].T.ravel()
+    return v @ jnp.linalg.solve(2 * K, v) + jnp.linalg.slogdet(K)[1]
+
+
+def blocks(g: dict[str, Array]) -> Array:
+    K, v = jnp.kron(jnp.eye(len(g["L"])), g["A"]), g["L"].ravel()
+    return v @ jnp.linalg.solve(K, v) + jnp.linalg.slogdet(3 * K)[1]
+
+
+def diagonals(g: dict[str, Array]) -> Array:
+    y, d = g["y"], g["d"]
+    value = (y**2 / d).sum() + jnp.log(abs(2 * d)).sum()
+    return value + d.prod() + (1 / d).sum()
+
+
+CASES: dict[str, tuple[Callable[[dict[str, Array]], Array], str, str]] = {
+    "moving_average": (moving_average, "theta y", "theta y"),
+    "tridiagonal": (tridiagonal, "y d", "d"),
+    "poisson": (poisson, "y d", "d"),
+    "compliance": (compliance, "x y rho a b", "x"),
+    "factors": (factors, "L psi r", "L psi"),
+    "several": (several, "L psi r A", "r"),
+    "kronecker": (kronecker, "L A B", "A B"),
+    "blocks": (blocks, "L A", "A"),
+    "diagonals": (diagonals, "y d", "d"),
+}
+
+
+def given(n: int, m: int, p: int, k: int) -> dict[str, Array]:
+    rng = np.random.default_rng(5)
+    first = rng.integers(0, n, m)
+    d = rng.uniform(2, 3, n) * rng.choice([-1, 1], n)
+    A, B = (np.eye(s) * 3 + rng.normal(size=(s, s)) / s for s in (k, min(p, 20)))
+    return {
+        "theta": 0.4,
+        "x": rng.uniform(1, 2, m),
+        "y": rng.normal(size=n),
+        "d": d,
+        "rho": rng.uniform(1, 2, n),
+        "a": first,
+        "b": (first + rng.integers(1, 4, m)) % n,
+        "L": rng.normal(size=(p, k)),
+        "psi": rng.uniform(0.5, 1.5, p),
+        "r": rng.normal(size=p),
+        "A": A,
+        "B": B,
+    }
+
+
+SYSTEMS = tensorgen.load(SPEC)
+SMALL = given(13, 20, 11, 3)
+
+
+def arguments(name: str, values: dict[str, Array]) -> dict[str, Array]:
+    return {x: values[x] for x in CASES[name][1].split()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_gradients_are_those_of_dense_matrices(name: str) -> None:
+    function, _, wrt = CASES[name]
+    own, by = arguments(name, SMALL), wrt.split()
+    with jax.enable_x64(True):
+        expected, slopes = jax.value_and_grad(lambda x: function({**own, **x}))(
+            {x: jnp.asarray(own[x]) for x in by}
+        )
+    value, gradient = getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
+    np.testing.assert_allclose(value, expected, rtol=1e-9)
+    np.testing.assert_allclose(getattr(SYSTEMS, name)(**own), expected, rtol=1e-9)
+    for x in by:
+        found = gradient if len(by) == 1 else getattr(gradient, x)
+        np.testing.assert_allclose(found, slopes[x], rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["compliance", "diagonals"])
+def test_hessians_are_those_of_dense_matrices(name: str) -> None:
+    function, _, by = CASES[name]
+    own = arguments(name, SMALL)
+    with jax.enable_x64(True):
+        expected = jax.hessian(lambda x: function({**own, by: x}))(jnp.asarray(own[by]))
+    found = getattr(SYSTEMS, f"{name}_hess")(**own).dense()
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-8)
+
+
+def test_second_order_of_a_solution_is_two_more_solutions() -> None:
+    own, direction = arguments("poisson", SMALL), np.sin(np.arange(13))
+    with jax.enable_x64(True):
+        by = jnp.asarray(own["d"])
+        slope = jax.grad(lambda d: poisson({**own, "d": d}))
+        expected = jax.jvp(slope, (by,), (jnp.asarray(direction),))[1]
+    found = SYSTEMS.poisson_hvp(**own, dd=direction)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["moving_average", "poisson", "compliance"])
+def test_no_matrix_is_formed(name: str) -> None:
+    own = arguments(name, given(20_000, 30_000, 3, 2))
+    tracemalloc.start()
+    if name == "compliance":  # the determinant's slope takes entries of the inverse
+        SYSTEMS.compliance(**own)
+    else:
+        getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
+
+
+@pytest.mark.parametrize("name", ["factors", "several"])
+def test_low_rank_takes_no_square_array(name: str) -> None:
+    own = arguments(name, given(2, 2, 20_000, 3))
+    tracemalloc.start()
+    getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
+
+
+def test_problems_eliminate_once_what_data_make() -> None:
+    made = SYSTEMS.ComplianceProblem(**{k: SMALL[k] for k in ("y", "rho", "a", "b")})
+    value, gradient = made.value_and_gradient(SMALL["x"])
+    own = arguments("compliance", SMALL)
+    expected = SYSTEMS.compliance_value_and_grad(**own)
+    np.testing.assert_allclose(value, expected[0], rtol=1e-12)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-12)
+    dense = SYSTEMS.compliance_hess(**own).dense()
+    np.testing.assert_allclose(made.hessian(SMALL["x"]).dense(), dense, rtol=1e-9)
+
+
+def test_systems_of_data_are_eliminated_when_data_come() -> None:
+    spec = HEAD + (
+        "dims: {n: 1000}\n"
+        "inputs: {x: [n], d: [n]}\n"
+        "functions:\n"
+        "  f:\n"
+        "    where: T = diag(d) + diag(ones(n - 1), 1) + diag(ones(n - 1), -1)\n"
+        "    expr: sum(solve(T, x)**2)\n"
+        "    wrt: x\n"
+        "    emit: [value, gradient, hvp, problem]\n"
+    )
+    text = tensorgen.generate(spec)
+    before, _, point = text.partition("class _FPoint")
+    assert "T = _Banded(" in before
+    assert (
+        "_Banded(" not in point.partition("class _Banded")[0].partition("\nclass ")[0]
+    )
+    module = tensorgen.load(spec)
+    x, d = SMALL["y"], SMALL["d"]
+    made = module.FProblem(d=d)
+    T = np.diag(d) + np.eye(13, k=1) + np.eye(13, k=-1)
+    expected = 2 * np.linalg.solve(T.T, np.linalg.solve(T, x))
+    np.testing.assert_allclose(made.gradient(x), expected, rtol=1e-12)
+    np.testing.assert_allclose(made.hvp(x, x), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_dtype_stays(name: str) -> None:
+    def single(x: Array) -> Array:
+        x = np.asarray(x)
+        return x if x.dtype.kind == "i" else x.astype(np.float32)
+
+    own = {key: single(x) for key, x in arguments(name, SMALL).items()}
+    value, gradient = getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
+    assert value.dtype == np.float32
+    parts = gradient if isinstance(gradient, tuple) else (gradient,)
+    assert all(part.dtype == np.float32 for part in parts)
+    wide = getattr(SYSTEMS, name)(**arguments(name, SMALL))
+    np.testing.assert_allclose(value, wide, rtol=1e-2)
+
+
+def test_singular_matrices_raise() -> None:
+    y, d = np.ones(13), np.zeros(13)
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        SYSTEMS.tridiagonal(y=0 * y, d=d)
+    own = arguments("compliance", SMALL)
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        SYSTEMS.compliance(**{**own, "x": 0 * own["x"], "rho": 0 * own["rho"]})
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_sizes_at_which_diagonals_leave_the_matrix(n: int) -> None:
+    values = given(n, 3, 2, 1)
+    for name in ("moving_average", "tridiagonal", "poisson", "compliance"):
+        own = arguments(name, values)
+        with jax.enable_x64(True):
+            expected = CASES[name][0](own)
+        found, _ = getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_without_a_promise_a_diagonal_is_not_divided_by() -> None:
+    spec = SPEC.replace("psi: {shape: [p], positive: true}", "psi: [p]")
+    text = tensorgen.generate(spec)
+    body = text.partition("def factors(")[2].partition("\ndef ")[0]
+    assert "S = L @ L.T" in body
+
+
+def test_cupy_solves_as_numpy_does() -> None:
+    with stand_in() as cupy:
+        source = tensorgen.generate(SPEC, backend="cupy")
+        module = execute(source)
+        for name in CASES:
+            own = arguments(name, SMALL)
+            moved = {k: cupy.asarray(v) if np.ndim(v) else v for k, v in own.items()}
+            value, gradient = getattr(module, f"{name}_value_and_grad")(**moved)
+            expected = getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
+            np.testing.assert_allclose(value.get(), expected[0], rtol=1e-9)
+            parts = gradient if isinstance(gradient, tuple) else (gradient,)
+            others = expected[1] if isinstance(gradient, tuple) else (expected[1],)
+            for part, other in zip(parts, others, strict=True):
+                np.testing.assert_allclose(part.get(), other, rtol=1e-8, atol=1e-10)
