@@ -122,6 +122,12 @@ MATRICES = [
     Case("n n", "triu(x @ x, 1)", lambda x: jnp.triu(x @ x, 1)),
     Case("n m p", "transpose(x, (2, 0, 1))**2", lambda x: x.transpose(2, 0, 1) ** 2),
     Case("n n", "inv(eye(n) + x / 3)", lambda x: linalg.inv(jnp.eye(3) + x / 3)),
+    Case(
+        "n n",
+        "inv(spd(x @ x.T + eye(n))) + inv(symmetric(x + x.T + 5 * eye(n)))",
+        lambda x: linalg.inv(x @ x.T + jnp.eye(3))
+        + linalg.inv(x + x.T + 5 * jnp.eye(3)),
+    ),
     Case("m n n", "inv(eye(n) + x / 3)", lambda x: jnp.linalg.inv(jnp.eye(3) + x / 3)),
     Case(
         "n n",

@@ -88,8 +88,12 @@ class Case:
                 g.einsum("ki,k,kj->ij", A, g.einsum("ki,i->k", A, self.x), A),
                 NO,
             ),
+            "a Gram matrix of Gram matrices": (
+                g.einsum("ki,kl,lj->ij", A, g.einsum("ki,li->kl", A, A), A),
+                SEMI,
+            ),
             "no Gram matrix": (
-                g.einsum("ki,kl,lj->ij", A, g.einsum("ki,li->kl", A, self.A), A),
+                g.einsum("ki,kl,lj->ij", A, g.einsum("ki,i,li->kl", A, self.x, A), A),
                 NO,
             ),
             "a congruence": (g.einsum("ki,kl,lj->ij", A, self.R, A), SEMI),
