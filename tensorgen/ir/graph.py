@@ -13,18 +13,10 @@ grow exponentially); the passes view them n-ary within bounds.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from tensorgen.ir.canonical import canonical_labels, constraint_key
 from tensorgen.ir.constraints import normal
@@ -47,42 +39,18 @@ from tensorgen.ir.nodes import (
     is_zero,
 )
 from tensorgen.ir.product import ProductBuilder
+from tensorgen.ir.rewrites import Rewrites
 
 Name = Hashable
 Number = int | Fraction
 N = TypeVar("N", bound=Node)
 
 
-class Rewrites(Protocol):
-    """Stable forms, recognised while nodes are built; None means: nothing to do."""
-
-    def map(self, graph: Graph, function: str, args: tuple[Ref, ...]) -> Node | None:
-        """Return a better node for a map whose labels are its axes."""
-
-    def product(self, graph: Graph, factors: tuple[Ref, ...]) -> list[Ref] | None:
-        """Return a better list of factors with the same product."""
-
-    def contraction(
-        self,
-        graph: Graph,
-        factors: tuple[Ref, ...],
-        summed: Collection[int],
-        fresh: int,
-    ) -> list[Ref] | None:
-        """Return factors that are summed over fewer or smaller labels than `summed`.
-
-        These stand in factors alone; labels from `fresh` on are free.
-        """
-
-    def sum(self, graph: Graph, terms: list[Term]) -> list[Term] | None:
-        """Return a better list of terms with the same sum."""
-
-
 class Graph:
     """Makes and interns nodes. Labels in its arguments are any hashable names."""
 
     def __init__(
-        self, rewrites: Rewrites | None = None, effort: Effort | None = None
+        self, rewrites: Rewrites[Graph] | None = None, effort: Effort | None = None
     ) -> None:
         """Start an empty graph that recognises `rewrites`, and counts its `effort`."""
         self.rewrites = rewrites
@@ -363,7 +331,7 @@ class Graph:
         key = (kind, dims, fields)
         node = self._interned.get(key)
         if node is None:
-            make: Callable[..., N] = kind
+            make: Any = kind
             node = make(len(self._interned), dims, *fields)
             self._interned[key] = node
         return cast(N, node)

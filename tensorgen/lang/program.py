@@ -303,7 +303,8 @@ def _function(
     check_sizes(session.faults, function, value.node, record, (*given, *arguments))
     check_emit(session.faults, function, value)
     check_axes(session.faults, function, value, arguments)
-    check_filled(session.faults, function, value.node, arguments)
+    name, place = f"'{function.name}'", function.name_text
+    check_filled(session.faults, name, place, value.node, arguments)
     checks = tuple(record.checks)
     new = guard(session.graph, value.node, [inputs[w.name] for w in function.wrt])
     node = new.get(value.node, value.node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from tensorgen.errors import Faults, Span
+from tensorgen.errors import Faults, Span, Text
 from tensorgen.ir.constraints import is_scattered
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Node, Product, Size, children, topological
@@ -119,17 +119,20 @@ def check_emit(faults: Faults, function: FunctionSpec, value: Array) -> None:
 
 
 def check_filled(
-    faults: Faults, function: FunctionSpec, node: Node, arguments: Iterable[InputSpec]
+    faults: Faults, name: str, place: Text, node: Node, arguments: Iterable[InputSpec]
 ) -> None:
-    """Report what would fill in a sparse matrix: all but products with it."""
+    """Report that what bears a name would fill in a sparse matrix.
+
+    All does but products with it.
+    """
     own = {part.shape[0] for part in arguments if part.of is not None}
     formed = {node: None}
     for x in topological([node]) if own else ():
         formed |= dict.fromkeys(() if isinstance(x, Product) else children(x))
     if any(is_scattered(x) and own & {*x.inner} for x in formed):
-        message = f"'{function.name}' would fill in a sparse matrix"
+        message = f"{name} would fill in a sparse matrix"
         hint = "it stands in products: A @ x, A.T @ r, A * x, sum(A * B)"
-        faults.add(message, function.name_text.span(), hint=hint)
+        faults.add(message, place.span(), hint=hint)
 
 
 MOST_AXES = 32
