@@ -50,7 +50,7 @@ class Graph:
     """Makes and interns nodes. Labels in its arguments are any hashable names."""
 
     def __init__(
-        self, rewrites: Rewrites[Graph] | None = None, effort: Effort | None = None
+        self, rewrites: Rewrites | None = None, effort: Effort | None = None
     ) -> None:
         """Start an empty graph that recognises `rewrites`, and counts its `effort`."""
         self.rewrites = rewrites
@@ -270,9 +270,8 @@ class Graph:
         **params: object,
     ) -> Node:
         """Return a call; `operators` knows the shapes and makes the arguments."""
-        return self._intern(
-            Call, tuple(dims), operator, tuple(args), tuple(sorted(params.items()))
-        )
+        known = tuple(sorted(params.items()))
+        return self._intern(Call, tuple(dims), operator, tuple(args), known)
 
     def name(self, node: Node, name: str) -> Node:
         """Give a value the user's name for it; the first one stays.
@@ -286,8 +285,6 @@ class Graph:
         """Say what to call a value if it gets a statement of its own."""
         self.suggestions.setdefault(node, name)
 
-    # Interning
-
     def better_factors(self, factors: tuple[Ref, ...]) -> list[Ref] | None:
         """Return the factors of a product in a stable form, where there is one."""
         return self.rewrites.product(self, factors) if self.rewrites else None
@@ -296,9 +293,8 @@ class Graph:
         self, factors: tuple[Ref, ...], summed: Collection[int], fresh: int
     ) -> list[Ref] | None:
         """Return factors that are summed over less; see `Rewrites.contraction`."""
-        if self.rewrites is None or not summed:
-            return None
-        return self.rewrites.contraction(self, factors, summed, fresh)
+        rules = self.rewrites if summed else None
+        return rules.contraction(self, factors, summed, fresh) if rules else None
 
     def intern_product(
         self,

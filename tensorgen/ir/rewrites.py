@@ -1,27 +1,28 @@
-"""What a graph asks of whoever knows stable forms."""
+"""What a graph asks while it makes nodes: whether there are better ones."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Protocol, TypeVar
+from typing import Any, Protocol
 
 from tensorgen.ir.nodes import Node, Ref, Term
 
-G = TypeVar("G", contravariant=True)
+# Of the graph itself nothing is asked but to make nodes.
+Graph = Any
 
 
-class Rewrites(Protocol[G]):
+class Rewrites(Protocol):
     """Stable forms, recognised while nodes are built; None means: nothing to do."""
 
-    def map(self, graph: G, function: str, args: tuple[Ref, ...]) -> Node | None:
+    def map(self, graph: Graph, function: str, args: tuple[Ref, ...]) -> Node | None:
         """Return a better node for a map whose labels are its axes."""
 
-    def product(self, graph: G, factors: tuple[Ref, ...]) -> list[Ref] | None:
+    def product(self, graph: Graph, factors: tuple[Ref, ...]) -> list[Ref] | None:
         """Return a better list of factors with the same product."""
 
     def contraction(
         self,
-        graph: G,
+        graph: Graph,
         factors: tuple[Ref, ...],
         summed: Collection[int],
         fresh: int,
@@ -31,5 +32,5 @@ class Rewrites(Protocol[G]):
         These stand in factors alone; labels from `fresh` on are free.
         """
 
-    def sum(self, graph: G, terms: list[Term]) -> list[Term] | None:
+    def sum(self, graph: Graph, terms: list[Term]) -> list[Term] | None:
         """Return a better list of terms with the same sum."""
