@@ -21,6 +21,7 @@ from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, constant_value, topological
 from tensorgen.lang import Between, ElaboratedFunction, ElaboratedProblem, Program
+from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rates
 from tensorgen.planner import PlannedFunction, Planner, decimal
 from tensorgen.problems import (
@@ -79,6 +80,7 @@ class _Planning:
         self.problem = problem
         self.mode: Mode = mode
         self.taken = {*program.inputs, *(name for name, _ in spec.hints)}
+        self.taken |= {given.name for given in spec.inputs}
         self.methods: dict[Kind, PlannedFunction] = {}
         self.roots: dict[Kind, Parts] = {}
 
@@ -110,11 +112,13 @@ class _Planning:
         variables = [x.node for x in problem.variables]
         given = [graph.input(m.name, m.shape) for m in multipliers]
         together_at = Rates([*variables, *given])
-        methods = together(last.context(), together_at, self.methods, self.roots)
+        methods = together(
+            last, problem.spec.name, together_at, self.methods, self.roots
+        )
         stages = stages_of(methods, Rates(variables, given), graph.names)
         directions = tuple(m.name for m in multipliers)
         planned = PlannedProblem(methods, stages, directions)
-        return PlannedConstrained(planned, problem, self._limits())
+        return PlannedConstrained(planned, problem, self._limits(last))
 
     def _planner(
         self, name: str, node: Node, more: Sequence[InputSpec] = ()
@@ -162,13 +166,23 @@ class _Planning:
         self.taken.add(name)
         return InputSpec(name, text, node.dims)
 
-    def _limits(self) -> dict[str, tuple[Node | None, ...]]:
+    def _limits(self, planner: Planner) -> dict[str, tuple[Node | None, ...]]:
         variables, constraints = self.problem.variables, self.problem.constraints
-        return {
+        sides = {
             "lb": tuple(x.lower for x in variables),
             "ub": tuple(x.upper for x in variables),
             "cl": tuple(c.lower for c in constraints),
             "cu": tuple(c.upper for c in constraints),
+        }
+        stated = computed_limits([node for side in sides.values() for node in side])
+        roots = optimise(planner.context(), [stated]).roots
+        planner.check(self.problem.spec.name, roots)
+        plan = dict(zip(stated, roots, strict=True))
+        return {
+            side: tuple(
+                None if node is None else plan.get(node, node) for node in nodes
+            )
+            for side, nodes in sides.items()
         }
 
 
@@ -201,6 +215,8 @@ def build_constrained(
             needs_dtype=code.needs_dtype,
         )
         limits.append(Limits(side, body, builder.reads, tuple(values)))
+    # Bounds may read more of sparse matrices than methods do.
+    bound = replace(bound, inputs=builder.used)
     spec = planned.spec.spec
     sense = "Maximise" if spec.maximize else "Minimise"
     return ConstrainedProblem(

@@ -95,6 +95,12 @@ class Text:
         start, end = self._within(start, end)
         return Text(self.value[start:end], self.source, self.positions[start : end + 1])
 
+    def extended(self, end: str) -> Text:
+        """Return the text with an `end` that the source lacks: it is shown without."""
+        *inside, past = self.positions
+        places = (*inside, *inside[-1:] * len(end), past)
+        return Text(self.value + end, self.source, places)
+
     def _within(self, start: int, end: int | None) -> tuple[int, int]:
         last = len(self.value)
         start = min(max(start, 0), last)

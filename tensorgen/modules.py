@@ -12,14 +12,14 @@ from tensorgen.arrays.written import Written, written
 from tensorgen.constrained import PlannedConstrained, build_constrained
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, ConstrainedProblem
-from tensorgen.emit.model import Body, Choice, Function, Helper, Holder
+from tensorgen.emit.model import Body, Choice, Function, Helper, Holder, every, needed
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
-from tensorgen.ir.nodes import Node, children, topological
+from tensorgen.ir.nodes import Node, children, inputs_of, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.operators.functions.array import SizeCheck
@@ -28,14 +28,14 @@ from tensorgen.operators.printer import equations
 from tensorgen.operators.system_helpers import IMPORTS
 from tensorgen.passes.context import Plan
 from tensorgen.passes.stored import Compressed
-from tensorgen.planner import PlannedFunction
+from tensorgen.planner import PlannedFunction, known_sizes
 from tensorgen.problems import (
     Lowered,
     PlannedProblem,
     ProblemBuilder,
     fails,
-    needed,
     size_checks,
+    strictest,
 )
 from tensorgen.spec.check import emitted_names
 from tensorgen.spec.model import FunctionSpec, Spec
@@ -56,7 +56,7 @@ class ModuleBuilder:
         self.spec = spec
         self.graph = graph
         self.backend = backend
-        self.hints = {name: size for name, size in spec.hints if size is not None}
+        self.hints = known_sizes(spec)
         self.classes: dict[str, StructuredClass] = {}
         self.made: dict[Hashable, StructuredClass] = {}
         self.public: set[str] = set()
@@ -128,14 +128,13 @@ class ModuleBuilder:
             return self._lowered(planned)
 
     def _lowered(self, planned: PlannedFunction) -> Function:
-
         def lowered(
             roots: Sequence[Node], names: Sequence[str], fresh: Sequence[bool]
         ) -> Written:
             code = lower(
                 self.graph,
                 roots,
-                reserved=[p.name for p in planned.parameters],
+                reserved=[p.name for p in every(planned.parameters)],
                 root_names=names,
                 fresh=fresh,
                 variables=planned.wrt,
@@ -145,7 +144,7 @@ class ModuleBuilder:
             return written(code, self.backend.alias)
 
         function = self.described(planned, lowered)
-        return _checked(function, needed(planned.source.checks))
+        return _checked(function, strictest(planned.source.checks))
 
     def described(self, planned: PlannedFunction, lowered: Lowered) -> Function:
         """Return a function whose roots are `lowered`, and what is made of them."""
@@ -157,8 +156,10 @@ class ModuleBuilder:
             )
             for other in planned.others
         ]
-        compared = (d for o in planned.others for d in (o.less, *o.than))
-        return _chosen(function, choices, [s for d in compared for s in d.symbols])
+        compared = [d for o in planned.others for d in (o.less, *o.than)]
+        found = _chosen(function, choices, [s for d in compared for s in d.symbols])
+        read = {x.name for plan in planned.plans for x in inputs_of(plan.roots)}
+        return replace(found, parameters=needed(found.parameters, read))
 
     def _form(
         self,
@@ -285,7 +286,7 @@ class ModuleBuilder:
     ) -> StructuredClass:
         """The class of a derivative tensor; several functions may hold the same one."""
         rows, name = planned.row_axes(block), planned.class_name(block)
-        taken = tuple(p.name for p in planned.parameters)
+        taken = tuple(p.name for p in every(planned.parameters))
         inputs = (*planned.input_axes(),) if planned.kind.by == "order" else None
         hessian = planned.is_square(block)
         key = tensor, rows, name, taken, inputs, hessian, *sorted(hints.items())
@@ -383,13 +384,12 @@ def _said(roots: Sequence[Node], names: Mapping[Node, str]) -> dict[Node, set[st
 
 def _names(spec: Spec) -> set[str]:
     """All names of a spec that may be names of its module or hide them."""
-    names = {dim for dim, _ in spec.hints}
-    names |= {s for i in spec.inputs for dim in i.shape for s in dim.symbols}
-    names |= {i.name for i in spec.inputs} | {d.name for d in spec.definitions}
-    names |= {d.name for f in spec.functions for d in f.where}
-    names |= {f.name for f in spec.functions}
-    names |= {spec.problem.name} if spec.problem else set()
-    return names.union(*(emitted_names(f) for f in spec.functions))
+    names = {dim for dim, _ in spec.hints} | {d.name for d in spec.definitions}
+    for i in (x for given in spec.inputs for x in (given, *given.parts)):
+        names |= {i.name, *(s for dim in i.shape for s in dim.symbols)}
+    for f in spec.functions:
+        names |= {f.name, *(d.name for d in f.where), *emitted_names(f)}
+    return names | ({spec.problem.name} if spec.problem else set())
 
 
 def _formula(function: ElaboratedFunction) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.lang import elaborate
 from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
-from tensorgen.planner import Planner
+from tensorgen.planner import Planner, known_sizes
 from tensorgen.problems import plan_problem
 from tensorgen.remarks import remarks
 from tensorgen.spec.read import read_spec
@@ -69,7 +69,7 @@ def compile_spec(
     problems = [problem for problem in some if problem is not None]
     constrained = plan_constrained(graph, spec, program, chosen)
     planned = [plan for own in plans for plan in own]
-    hints = {name: size for name, size in spec.hints if size is not None}
+    hints = known_sizes(spec)
     for remark in (x for plan in planned for x in remarks(plan, hints)):
         note(remark)
     texts = {}

@@ -19,6 +19,7 @@ from tensorgen.calculus.kinds import (
 )
 from tensorgen.calculus.requests import Mode, Request
 from tensorgen.emit.model import Parameter
+from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
@@ -27,12 +28,17 @@ from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.invert_low_rank import invert_low_rank
+from tensorgen.passes.join_entries import filled_in
 from tensorgen.passes.optimise import candidates, cheapest, optimise
 from tensorgen.spec.model import InputSpec, Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
 from tensorgen.structure.compress import compress
 from tensorgen.structure.mirror_terms import Permutation, exchanges
 from tensorgen.structure.systems import system
+
+ENTRIES = 10
+"""The entries that rows of a sparse matrix are taken to have, or columns if they are
+longer, and how many times as long these are at least."""
 
 # What the docstring says of an argument under `wrt: {K: symmetric}`.
 ON_SYMMETRIC = (
@@ -80,6 +86,11 @@ class PlannedFunction:
     def name(self) -> str:
         """Its name in Python."""
         return self.kind.public_name(self.source.spec.name, self.order)
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The plans of all its forms."""
+        return (self.plan, *(other.plan for other in self.others))
 
     @property
     def blocks(self) -> Blocks:
@@ -138,7 +149,7 @@ class Planner:
         self.function = function
         self.mode: Mode = mode
         self._planned: dict[tuple[Kind, tuple[str, ...]], PlannedFunction] = {}
-        self.hints = {name: size for name, size in spec.hints if size is not None}
+        self.hints = known_sizes(spec)
         self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
         self.inputs = program.inputs
         missed: dict[Node, None] = {}
@@ -179,14 +190,22 @@ class Planner:
         """Return what the passes may ask, with nothing remembered of other plans."""
         free = self.mode == "cross-country"
         cost = CostModel(self.hints, self._given)
-        return Context(self.graph, cost, cross_country=free, system=system)
+        own = self._entries
+        return Context(self.graph, cost, cross_country=free, entries=own, system=system)
 
     @property
     def _given(self) -> frozenset[str]:
         """The dims that are the length of an axis of an argument."""
-        dims = (dim for given in self.function.arguments for dim in given.shape)
+        dims = (dim for shape in self._shapes for dim in shape)
         alone = (dim for dim in dims if dim.degree == 1)
         return frozenset(x for d in alone for x in d.symbols if d == Dim.symbol(x))
+
+    @property
+    def _shapes(self) -> list[tuple[Dim, ...]]:
+        """The shapes of the arguments, those of sparse matrices too."""
+        given = self.function.arguments
+        whole = dict.fromkeys(x.of for x in given if x.of is not None)
+        return [x.shape for x in (*whole, *given)]
 
     def _plan(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
         ways, names = self.ways(kind, order, self.request)
@@ -208,19 +227,10 @@ class Planner:
             context = replace(self.context(), compressed=compressed)
             plans = candidates(context, ways)
             plan = cheapest(context, plans)
-            flat = next((p for p in plans if p.derived), None)
+            # A sparse matrix holds little at all sizes.
+            flat = next((p for p in plans if p.derived and not self._entries), None)
             others = self._others(context, flat, plan) if flat else []
-        parameters = [
-            Parameter(
-                spec.name,
-                spec.shape,
-                self._said_of(spec, kind),
-                None if spec.default is None else decimal(spec.default),
-                "input",
-                spec.index,
-            )
-            for spec in self.function.arguments
-        ]
+        parameters = [self._parameter(x, kind) for x in self.function.arguments]
         if kind.argument == "direction":
             parameters += [
                 Parameter("d" + n, x.dims, f"direction in {n}", role="direction")
@@ -230,6 +240,7 @@ class Planner:
             dims = self.function.node.dims
             doc = f"cotangent of {self.function.spec.name}"
             parameters.append(Parameter("ct", dims, doc, role="cotangent"))
+        self.check(kind.public_name(self.function.spec.name, order), plan.roots)
         return PlannedFunction(
             self.function,
             kind,
@@ -244,10 +255,29 @@ class Planner:
             self.unpromised if kind is VALUE else (),
         )
 
+    @property
+    def _entries(self) -> frozenset[str]:
+        """The sizes that sparse matrices bring along."""
+        parts = (x for x in self.function.arguments if x.of is not None)
+        return frozenset(str(dim) for x in parts for dim in x.shape)
+
+    def check(self, name: str, roots: Sequence[Node]) -> None:
+        """Raise a `SpecError` if a sparse matrix is filled in."""
+        filled = filled_in(self.context(), roots)
+        if filled is None:
+            return
+        hint = (
+            "pairs of entries are joined; two matrices multiply vectors: A.T @ (B @ x)"
+        )
+        if self.mode != "cross-country":
+            hint = "the mode sets this order; --mode cross-country looks for others"
+        place = self.function.spec.name_text.span()
+        fail(f"'{name}' would {filled}", place, hint=hint)
+
     def _others(self, context: Context, flat: Plan, chosen: Plan) -> list[OtherPlan]:
         """The plans for sizes at which what a plan holds is much too much."""
         found = []
-        shapes = [given.shape for given in self.function.arguments]
+        shapes = self._shapes
         run = partial(alternatives, context, flat, chosen.tensors, self.hints, shapes)
         none: list[Alternative] = []
         for form in self.graph.effort.attempt(run, none):
@@ -282,6 +312,20 @@ class Planner:
             (*joint.formulas[: len(others)], *plan.formulas),
         )
 
+    def _parameter(self, given: InputSpec, kind: Kind) -> Parameter:
+        """An argument, or a part of one."""
+        return Parameter(
+            given.name,
+            given.shape,
+            self._said_of(given, kind),
+            None if given.default is None else decimal(given.default),
+            "input",
+            given.index,
+            given.sparse,
+            None if given.of is None else self._parameter(given.of, kind),
+            _source(given),
+        )
+
     def _said_of(self, given: InputSpec, kind: Kind) -> str | None:
         """The doc of an argument, and on which matrices derivatives are taken."""
         symmetric = {x.name for x in self.function.spec.wrt if x.symmetric}
@@ -309,6 +353,33 @@ class Planner:
             found = [lead + way for way in ways]
             lead = found[0]
         return found, tuple(names)
+
+
+def _source(given: InputSpec) -> str:
+    """What gives a part of a sparse matrix."""
+    if given.of is None:
+        return ""
+    name, own = given.name.removeprefix(given.of.part("")), given.of.name
+    return (
+        f"{own}.{name}" if given.pairs is None else f"{own}.{name.split('_')[0]}_pairs"
+    )
+
+
+def known_sizes(spec: Spec) -> dict[str, int]:
+    """The sizes that a spec hints at, and what they let expect of sparse matrices."""
+    hints = {name: size for name, size in spec.hints if size is not None}
+    dims = CostModel(hints)
+    for matrix in (given for given in spec.inputs if given.sparse):
+        sides = {
+            "row": dims.value(matrix.shape[0]),
+            "column": dims.value(matrix.shape[1]),
+        }
+        short, long = sorted(sides.values())
+        count = long * min(ENTRIES, max(1, short // ENTRIES))
+        hints[matrix.part("entries")] = count
+        for one, side in sides.items():
+            hints[matrix.part(f"{one}_pairs")] = count**2 // max(side, 1)
+    return hints
 
 
 def held(plan: Plan) -> list[tuple[Node, ...]]:

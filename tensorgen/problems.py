@@ -6,7 +6,7 @@ leaves to others, and to the data, is then lowered stage by stage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.written import Written, written
@@ -23,7 +23,7 @@ from tensorgen.calculus.kinds import (
 from tensorgen.emit import arguments
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check, Following, Part
-from tensorgen.emit.model import Body, Function, Parameter
+from tensorgen.emit.model import Body, Function, Parameter, every, given, needed
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
@@ -34,7 +34,6 @@ from tensorgen.lower.names import Names, describe
 from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.operators.systems import FACTORED, is_system
-from tensorgen.passes.context import Context
 from tensorgen.passes.cut_stages import Sources, Stages, cut_stages, substituted
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rate, Rates
@@ -91,15 +90,13 @@ def plan_problem(
 
 def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProblem:
     function, request = planner.function, planner.request
+    name = function.spec.name
     known = {plan.kind: plan for plan in plans}
     kinds = _offered(function)
     methods = {kind: known.get(kind) or planner.planned(kind) for kind in kinds}
-    data = [
-        Parameter(given.name, given.shape)
-        for given in function.arguments
-        if given.name not in planner.wrt
-    ]
-    sizes = arguments.plan(data).sources
+    value = planner.planned(VALUE)
+    data = [p for p in value.parameters if p.name not in planner.wrt]
+    sizes = arguments.plan(every(data)).sources
     rates = Rates(request.variables, request.directions.values(), sizes)
     roots = {kind: roots_of(planner, plan) for kind, plan in methods.items()}
     second = [node for part in roots.get(HESSIAN, ()) for node in part]
@@ -107,26 +104,30 @@ def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProbl
     constant &= HESSIAN in methods and not methods[HESSIAN].others
     if constant:
         del methods[HVP], roots[HVP]
-    methods = together(planner.context(), rates, methods, roots)
+    methods = together(planner, PROBLEM.public_name(name), rates, methods, roots)
     stages = stages_of(methods, rates, planner.graph.names)
     directions = tuple(f"d{name}" for name in planner.wrt)
     return PlannedProblem(methods, stages, directions, constant)
 
 
 def together(
-    context: Context,
+    planner: Planner,
+    name: str,
     rates: Rates,
     methods: Mapping[Kind, PlannedFunction],
     roots: Mapping[Kind, Parts],
 ) -> dict[Kind, PlannedFunction]:
-    """Return methods with what they compute as one plan: they share what they can."""
+    """Return methods with what they compute as one plan: they share what they can.
+
+    The problem `name` is at fault if that fills in a sparse matrix.
+    """
     # Of several forms one alone is computed: no stage has what makes any.
     others = {
         k: [held(o.plan) for o in m.others] for k, m in methods.items() if m.others
     }
     sure = {kind: parts for kind, parts in roots.items() if kind not in others}
     doubtful = [parts for kind in others for parts in (roots[kind], *others[kind])]
-    found = _optimised(context, rates, [*sure.values()], doubtful)
+    found = _optimised(planner, name, rates, [*sure.values()], doubtful)
     done = dict(methods)
     for kind in (*sure, *others):
         method = methods[kind]
@@ -144,7 +145,18 @@ def stages_of(
 ) -> Stages:
     """Return what methods share; `hvp` is called often at one point."""
     ends = {k.name: m.plan.roots for k, m in methods.items() if not m.others}
-    return cut_stages(ends, rates, named, [HVP.name])
+    value = next(iter(methods.values()))
+    return cut_stages(ends, rates, named, [HVP.name], _owners(value.parameters))
+
+
+def _owners(parameters: Iterable[Parameter]) -> dict[str, str]:
+    """The sparse matrices that parts and sizes come with, by the names of these."""
+    return {
+        name: part.of.name
+        for part in parameters
+        if part.of is not None
+        for name in (part.name, *(s for dim in part.dims for s in dim.symbols))
+    }
 
 
 def _offered(function: ElaboratedFunction) -> list[Kind]:
@@ -169,14 +181,20 @@ def roots_of(planner: Planner, planned: PlannedFunction) -> Parts:
 
 
 def _optimised(
-    context: Context, rates: Rates, sure: Sequence[Parts], doubtful: Sequence[Parts]
+    planner: Planner,
+    name: str,
+    rates: Rates,
+    sure: Sequence[Parts],
+    doubtful: Sequence[Parts],
 ) -> Iterator[Parts]:
     """What all methods compute as one plan."""
     wanted = [*sure, *doubtful]
     roots = [node for parts in wanted for part in parts for node in part]
     count = sum(len(part) for parts in doubtful for part in parts)
-    context = replace(context, rates=rates, doubtful=count)
-    final = iter(optimise(context, [roots]).roots)
+    context = replace(planner.context(), rates=rates, doubtful=count)
+    plan = optimise(context, [roots])
+    planner.check(name, plan.roots)
+    final = iter(plan.roots)
     for parts in wanted:
         yield [tuple(next(final) for _ in part) for part in parts]
 
@@ -198,10 +216,16 @@ class ProblemBuilder:
         self.described = described
         self.inputs = problem.value.parameters
         sizes = (s for p in self.inputs for d in p.dims for s in d.symbols)
-        names = (p.name for p in self.inputs)
+        names = (p.name for p in every(self.inputs))
         self.taken = [*OWN, *names, *problem.directions, *sizes]
         self.values: dict[Node, Node] = {}
         self.reads: tuple[str, ...] = ()
+        self._read: set[str] = set()
+
+    @property
+    def used(self) -> tuple[Parameter, ...]:
+        """The inputs, sparse matrices as what was read of them."""
+        return needed(self.inputs, self._read)
 
     def build(self, checks: Sequence[Check]) -> BoundFunction:
         """Return the problem, all of its parts lowered."""
@@ -216,7 +240,7 @@ class ProblemBuilder:
         methods = tuple(self._method(*method) for method in problem.methods.items())
         return BoundFunction(
             problem.source.spec.name,
-            self.inputs,
+            self.used,
             problem.value.wrt,
             data,
             shared,
@@ -227,7 +251,7 @@ class ProblemBuilder:
         )
 
     def _following(self, sources: Sources, held: Sequence[Node]) -> Following:
-        own = tuple(p.name for p in self.inputs if p.name in sources)
+        own = tuple(p.name for p in given(self.inputs) if p.name in sources)
         return Following(own, self._stage(held), self.reads)
 
     def _stage(self, held: Sequence[Node]) -> Body:
@@ -303,6 +327,7 @@ class ProblemBuilder:
             for node in topological(left)
             if isinstance(node, Input) and node.name not in directions
         )
+        self._read.update(self.reads)
         code = lower(
             self.graph,
             left,
@@ -317,11 +342,11 @@ class ProblemBuilder:
 
 def size_checks(function: ElaboratedFunction) -> list[Check]:
     """Return the conditions on sizes that a function's class checks."""
-    checks = needed(function.checks)
+    checks = strictest(function.checks)
     return [Check(fails(c.size), c.size.symbols, c.message) for c in checks]
 
 
-def needed(checks: Sequence[SizeCheck]) -> list[SizeCheck]:
+def strictest(checks: Sequence[SizeCheck]) -> list[SizeCheck]:
     """Return one check for each condition that no other one implies.
 
     The first of several, whose message says why.

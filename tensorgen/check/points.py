@@ -15,7 +15,7 @@ from tensorgen.check.program import Program
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import PRIME, Residues
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Input
+from tensorgen.ir.nodes import Input, Node
 
 Array = Any
 TRIES = 200
@@ -65,22 +65,36 @@ class Point:
         field: Field,
         sizes: Mapping[str, int],
         seed: int,
+        pairs: Iterable[tuple[Node, Iterable[Node]]] = (),
         promised: bool = False,
     ) -> None:
         """Choose nothing yet: inputs get values when they are first read.
 
-        Where something is `promised` of what is made of inputs, half of the points have
-        matrices that are definite, and other numbers that are positive.
+        But for `pairs` of places at which an index array is the same. Where something
+        is `promised` of what is made of inputs, half of the points have matrices that
+        are definite, and other numbers that are positive.
         """
         self.is_kind = promised and seed // 2 % 2 == 0
         self.field = field
-        self.sizes = sizes
+        self.sizes = dict(sizes)
         self.seed = seed
         self.program = Program(field)
-        self.meaning = Meaning(self.program, sizes, self.input)
+        self.meaning = Meaning(self.program, self.sizes, self.input)
         self.chosen: dict[tuple[str, tuple[int, ...]], Array] = {}
         # Axes of one entry hide what is wrong with them.
         self.is_wide = seed % 2 == 0
+        for given, inputs in pairs:
+            self._pair(given, inputs)
+
+    def _pair(self, given: Node, inputs: Iterable[Node]) -> None:
+        assert isinstance(given, Input)
+        entries = self.input(given)
+        found = np.argwhere(entries[:, None] == entries).T
+        for node, made in zip(inputs, found, strict=True):
+            assert isinstance(node, Input)
+            (size,) = node.dims
+            self.sizes[str(size)] = len(made)
+            self.chosen[node.name, made.shape] = made
 
     def input(self, node: Input) -> Array:
         """The value of an input."""
@@ -162,6 +176,7 @@ def points(
     bounds: Sequence[Dim],
     least: Sequence[Dim],
     real: bool,
+    pairs: Sequence[tuple[Node, Iterable[Node]]] = (),
     promised: bool = False,
 ) -> Iterable[Point]:
     """Yield points without end; none where no sizes are found."""
@@ -169,4 +184,4 @@ def points(
         sizes = some_sizes(symbols, bounds, least, seed)
         if sizes is None:
             return
-        yield Point(Reals() if real else Residues(), sizes, seed, promised)
+        yield Point(Reals() if real else Residues(), sizes, seed, pairs, promised)

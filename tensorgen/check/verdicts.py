@@ -133,10 +133,14 @@ class _Judge:
         least = [x.index for x in inputs if isinstance(x, Input) and x.index]
         bounds = [*dims, *(size for claim in claims for size in claim.checks)]
         symbols = sorted({s for dim in (*bounds, *least) for s in dim.symbols})
+        pairs: dict[Node, dict[Node, None]] = {}
+        for node in inputs:
+            if isinstance(node, Input) and node.of is not None:
+                pairs.setdefault(node.of, {})[node] = None
         stated = topological({x: None for claim in claims for x in claim.stated})
-        promised = any(map(is_promise, stated))
+        own = [*pairs.items()], any(map(is_promise, stated))
         self.points = {
-            real: _Kept(points(symbols, bounds, least, real, promised))
+            real: _Kept(points(symbols, bounds, least, real, *own))
             for real in (False, True)
         }
 

@@ -9,7 +9,7 @@ is left is compared.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from math import gcd
@@ -185,7 +185,8 @@ def lines(function: Function) -> list[str]:
     dtype = [f"dtype = {floating[0]}.dtype" if floating else "dtype = float"]
     if not parameters:
         return dtype * function.body.needs_dtype
-    known = plan(parameters, {*function.body.dims, *function.body.positive})
+    parts = [p for p in function.parameters if p.of is not None]
+    known = plan([*parameters, *parts], {*function.body.dims, *function.body.positive})
     indices = [p for p in parameters if p.index is not None]
     axes = [*known.solved.values(), *known.compared]
     needed = {
@@ -196,6 +197,8 @@ def lines(function: Function) -> list[str]:
         *(s for axis in axes for d in axis.parameter.dims for s in d.symbols),
     }
     result = [_conversion(parameters)]
+    result += taken_apart(parts)
+    result += [line for p in parameters for line in _entry_check(p, parts)]
     result += bindings(parameters, known, [s for s in known.sources if s in needed])
     for axis in axes:
         result += _comparison(axis, known)
@@ -208,12 +211,47 @@ def lines(function: Function) -> list[str]:
     return result + dtype * function.body.needs_dtype
 
 
+def _entry_check(parameter: Parameter, parts: Sequence[Parameter]) -> list[str]:
+    """Return the check of an array that has a number for each entry of a matrix."""
+    name = parameter.name
+    return [
+        line
+        for part in parts
+        if part.dims == parameter.dims and part.index is None
+        for line in (
+            f"if {name}.shape != {part.name}.shape:",
+            "    raise ValueError(",
+            f'        f"{name}: expected shape {{{part.name}.shape}}, "',
+            f'        f"a number for each entry of the matrix, got {{{name}.shape}}"',
+            "    )",
+        )
+    ]
+
+
+def taken_apart(parts: Sequence[Parameter]) -> list[str]:
+    """Return the statements that bind what sparse matrices are in code."""
+    groups: dict[tuple[Parameter | None, str], list[Parameter]] = {}
+    for part in parts:
+        own = part.source if part.source.endswith("_pairs") else ""
+        groups.setdefault((part.of, own), []).append(part)
+    return [
+        f"{', '.join(p.name for p in group)} = "
+        + (source or ", ".join(p.source for p in group))
+        for (_, source), group in groups.items()
+    ]
+
+
 def _conversion(parameters: list[Parameter]) -> str:
     names = ", ".join(p.name for p in parameters)
     indices = [f'"{p.name}"' for p in parameters if p.index is not None]
-    arguments = [f"{p.name}=({p.name},{_dims(p)})" for p in parameters]
+    arguments = [f"{p.name}=({_value(p)},{_dims(p)})" for p in parameters]
     target = names if len(parameters) > 1 else f"({names},)"
     return f"{target} = _arrays({', '.join(indices + arguments)})"
+
+
+def _value(parameter: Parameter) -> str:
+    name = parameter.name
+    return f'_entries("{name}", {name})' if parameter.sparse else name
 
 
 def _dims(parameter: Parameter) -> str:

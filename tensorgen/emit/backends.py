@@ -18,10 +18,10 @@ class Backend:
     """One array library.
 
     `folder` holds its templates and ends the names of its files; `any_array` is the
-    type of arrays of whatever dtype; `renamed` are the packages that bear another name;
-    `lacking` has the source of functions that
-    modules hold themselves instead of importing them, and `helpers` that of helpers
-    that are written otherwise.
+    type of arrays of whatever dtype, `sparse` makes sparse matrices; `renamed` are the
+    packages that bear another name; `lacking` has the source of functions that modules
+    hold themselves instead of importing them, and `helpers` that of helpers that are
+    written otherwise.
     Matrices that cannot be factorised raise where the library `refuses` them; else they
     give NaN. Where `slow_at`, `add.at` is fast for vectors alone: NumPy takes 7 to
     10 ns an entry of a matrix, and 0.7 ns of a vector.
@@ -32,6 +32,7 @@ class Backend:
     alias: str
     folder: str
     any_array: str
+    sparse: str
     renamed: Mapping[str, str] = field(default_factory=dict)
     lacking: Mapping[str, str] = field(default_factory=dict)
     helpers: Mapping[str, str] = field(default_factory=dict)
@@ -70,6 +71,7 @@ BACKENDS: dict[str, Backend] = {
             alias="np",
             folder="numpy",
             any_array="NDArray[Any]",
+            sparse="scipy.sparse.csr_array",
         ),
         Backend(
             name="cupy",
@@ -77,6 +79,7 @@ BACKENDS: dict[str, Backend] = {
             alias="cp",
             folder="cupy",
             any_array="Array",
+            sparse="cupyx.scipy.sparse.csr_matrix",
             renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
             # CuPy's takes single matrices of double precision, and loses digits.
             lacking={"scipy.linalg.expm": EXPM},

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorgen.calculus.kinds import JACOBIAN, Kind
-from tensorgen.emit.model import Body, Function, Parameter
+from tensorgen.emit.model import Body, Function, Parameter, every
 from tensorgen.ir.dims import Dim
 
 
@@ -102,7 +102,7 @@ class BoundFunction:
         """The names that methods bind: inputs, sizes, values held."""
         sizes = {s for p in self.inputs for dim in p.dims for s in dim.symbols}
         shared = (name for part in self.shared for name in part.body.returns)
-        return {*(p.name for p in self.inputs), *sizes, *self.held, *shared}
+        return {*(p.name for p in every(self.inputs)), *sizes, *self.held, *shared}
 
     def is_joint_jacobian(self, part: Part) -> bool:
         """Whether a part is a Jacobian over several inputs."""

@@ -10,6 +10,7 @@ from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import ConstrainedProblem, Limited, Limits, Part
 from tensorgen.emit.data import Data, data_of
 from tensorgen.emit.documentation import shape_phrase
+from tensorgen.emit.model import every, given
 from tensorgen.emit.points import Method, Scope, annotation, keyed, members, split_rows
 from tensorgen.emit.text import docstring, paragraph
 from tensorgen.ir.dims import tuple_text
@@ -70,20 +71,21 @@ def constrained(problem: ConstrainedProblem, backend: Backend) -> Constrained:
     """Describe the class of a constrained problem."""
     bound = problem.bound
     data = [p for p in bound.inputs if p.name not in bound.wrt]
-    known = plan(data).sources
+    own = given(data)
+    known = plan(every(data)).sources
     met = [*(x.dims for x in problem.variables), *(x.dims for x in problem.constraints)]
     symbols = [s for dims in met for d in dims for s in d.symbols]
-    symbols += [s for p in data if p.index is not None for s in p.index.symbols]
+    symbols += [s for p in own if p.index is not None for s in p.index.symbols]
     symbols += [s for check in bound.checks for s in check.symbols]
     sizes = tuple(s for s in dict.fromkeys(symbols) if s not in known)
     needed = [s for s in dict.fromkeys(symbols) if s in known]
     view = data_of(bound, data, needed, backend, sizes, double=True)
     places = dict.fromkeys((*sizes, *view.names, *bound.held), "self._data")
-    floating = [p.name for p in data if p.index is None]
+    floating = [p.name for p in own if p.index is None]
     scope = Scope(data, floating, bound.taken, places, backend)
     floats = [
         f"{p.name}={p.name}" + ".astype(float, copy=False)" * (p.index is None)
-        for p in data
+        for p in own
     ]
     hessian = next(part for part in bound.methods if part.kind.ways is HESSIAN.ways)
     return Constrained(
@@ -106,7 +108,7 @@ def constrained(problem: ConstrainedProblem, backend: Backend) -> Constrained:
         members=members(bound, backend),
         given=keyed(bound.wrt),
         scipy=backend.name == "numpy",
-        has_places=view.has_indices,
+        has_places=view.has_indices or any(p.sparse for p in own),
     )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorgen.calculus.kinds import VALUE
 from tensorgen.emit import arguments
 from tensorgen.emit.arguments import Plan, plan, range_check
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check
-from tensorgen.emit.model import Body, Function, Parameter
+from tensorgen.emit.model import Body, Function, Parameter, every, given
 from tensorgen.emit.points import (
     Scope,
     import_lines,
@@ -50,44 +50,47 @@ def data_of(
     data: Sequence[Parameter],
     sizes: Sequence[str],
     backend: Backend,
-    given: Sequence[str] = (),
+    stated: Sequence[str] = (),
     double: bool = False,
 ) -> Data:
-    """Describe data; their constructor needs `sizes`, and is `given` some of them.
+    """Describe data; their constructor needs `sizes`, of which some are `stated`.
 
     They are kept in the dtype that they have in common, or in `double` precision.
     """
     once = [part for part in bound.data if not part.sources]
-    early = early_checks(bound, [*plan(data).sources, *given])
+    known, own = plan(every(data)).sources, given(data)
+    early = early_checks(bound, [*known, *stated])
     needed = [*sizes, *(s for part in once for s in part.body.dims)]
     needed += [s for c in early for s in c.symbols]
+    read = {known[symbol][1].name for symbol in needed if symbol in known}
+    taken = [p for p in every(data) if p.of is None or p.name in read]
     dtype = any(part.body.needs_dtype for part in once)
     return Data(
-        names=tuple(p.name for p in data),
-        floating=tuple(p.name for p in data if p.index is None),
-        has_indices=any(p.index is not None for p in data),
+        names=tuple(p.name for p in own),
+        floating=tuple(p.name for p in own if p.index is None),
+        has_indices=any(p.index is not None for p in own),
         binding=[
             *(line for part in once for line in import_lines(part, backend)),
-            *conversion(data, dict.fromkeys(needed), dtype and not double, False),
+            *conversion(taken, dict.fromkeys(needed), dtype and not double, False),
             *["dtype = float"] * (dtype and double),
             *(line for check in early for line in check_lines(check)),
         ],
         once=[row for part in once for row in split_rows(part.body.lines)],
-        held=(*given, *(x for part in once for x in part.body.returns)),
-        following=_following(bound, data, backend, given),
+        held=(*stated, *(x for part in once for x in part.body.returns)),
+        following=_following(bound, data, backend, stated),
         holder=free_name("data", bound),
         changed=free_name("changed", bound),
-        signature=_signature(data, given),
-        update_signature=", ".join(f"{p.name}: ArrayLike | None = None" for p in data),
-        updated=", ".join(f'"{p.name}": {p.name}' for p in data),
+        signature=_signature(own, stated),
+        update_signature=", ".join(f"{p.name}: {p.type} | None = None" for p in own),
+        updated=", ".join(f'"{p.name}": {p.name}' for p in own),
     )
 
 
-def _signature(data: Sequence[Parameter], given: Sequence[str]) -> str:
-    parts = [f"{name}: int" for name in given]
-    parts += [f"{p.name}: ArrayLike" for p in data if p.default is None]
+def _signature(data: Sequence[Parameter], stated: Sequence[str]) -> str:
+    parts = [f"{name}: int" for name in stated]
+    parts += [f"{p.name}: {p.type}" for p in data if p.default is None]
     parts += [
-        f"{p.name}: ArrayLike = {p.default}" for p in data if p.default is not None
+        f"{p.name}: {p.type} = {p.default}" for p in data if p.default is not None
     ]
     return ", ".join(["self", "*", *parts] if parts else ["self"])
 
@@ -122,10 +125,10 @@ def conversion(
     Without `ranges`, the entries of index arrays are not checked there.
     """
     # All are positional here: only the order of the checks depends on it.
-    plain = tuple(Parameter(p.name, p.dims, index=p.index) for p in parameters)
+    plain = tuple(replace(p, default=None) for p in parameters)
     body = Body((), (), tuple(sizes), needs_dtype=dtype)
     lines = arguments.lines(Function("", VALUE, plain, (), (), body))
-    known = plan(plain)
+    known = plan(every(plain))
     checks = [line for p in plain * (not ranges) for line in range_check(p, known)]
     return [line for line in lines if line not in checks]
 
@@ -134,15 +137,16 @@ def _following(
     bound: BoundFunction,
     data: Sequence[Parameter],
     backend: Backend,
-    given: Sequence[str],
+    stated: Sequence[str],
 ) -> list[str]:
     """Return the statements that compute what follows from data, where they changed."""
     holder = free_name("data", bound)
-    names = (*given, *(p.name for p in data), *bound.held)
-    floating = [p.name for p in data if p.index is None]
+    own = given(data)
+    names = (*stated, *(p.name for p in own), *bound.held)
+    floating = [p.name for p in own if p.index is None]
     places = dict.fromkeys(names, holder)
     scope = Scope(data, floating, bound.taken, places, backend)
-    known = _with_sizes(plan(data), given)
+    known = _with_sizes(plan(every(data)), stated)
     found: list[str] = []
 
     def under(names: Sequence[str], rows: Iterable[str]) -> list[str]:
@@ -153,11 +157,11 @@ def _following(
             test = f"{several} in {changed}"
         return [f"if {test}:", *(f"    {row}" if row else "" for row in rows)]
 
-    for p in data:
+    for p in own:
         check = range_check(p, known)
         if p.index is not None and check:
-            sizes, read = size_lines(data, plan(data), p.index.symbols)
-            read = [p.name, *(s for s in p.index.symbols if s in given), *read]
+            sizes, read = size_lines(own, plan(own), p.index.symbols)
+            read = [p.name, *(s for s in p.index.symbols if s in stated), *read]
             first = unpacked(holder, list(dict.fromkeys(read)), ())
             found += under([p.name], [*first, *sizes, *check])
     for part in bound.data:
@@ -168,7 +172,7 @@ def _following(
     return found
 
 
-def _with_sizes(known: Plan, given: Sequence[str]) -> Plan:
+def _with_sizes(known: Plan, stated: Sequence[str]) -> Plan:
     """A plan that also knows sizes that are arguments themselves."""
-    known.sources.update({name: (name, Parameter(name, ())) for name in given})
+    known.sources.update({name: (name, Parameter(name, ())) for name in stated})
     return known

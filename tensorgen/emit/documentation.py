@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tensorgen.calculus.kinds import Kind
-from tensorgen.emit.model import Function, Parameter
+from tensorgen.emit.model import Function, Parameter, given
 from tensorgen.emit.text import WIDTH, docstring, equation, paragraph
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.operators.system_helpers import IMPORTS
@@ -67,6 +67,10 @@ def _arguments(function: Function) -> list[str]:
         rows += paragraph(_argument(parameter), "    ", "    ")
         if parameter.doc:
             rows += paragraph(parameter.doc, "        ")
+        if parameter.sparse:
+            values = next(p for p in function.parameters if p.of == parameter)
+            told = f"{values.name} are its entries, row by row"
+            rows += paragraph(told, "        ")
     return ["Arguments:", *rows] if rows else []
 
 
@@ -76,6 +80,9 @@ def _argument(parameter: Parameter) -> str:
         bound = parameter.index - 1
         text = f"{parameter.name} : integers in 0 ... {bound}"
         text += f", shape {tuple_text(parameter.dims)}"
+    if parameter.sparse:
+        shape = tuple_text(parameter.dims)
+        text = f"{parameter.name} : sparse matrix, shape {shape}"
     if parameter.default is not None:
         text += f", {parameter.default} by default"
     return text
@@ -137,7 +144,7 @@ def _structures(function: Function) -> list[str]:
 def _errors(function: Function) -> list[str]:
     if not function.parameters:
         return []
-    indices = any(p.index is not None for p in function.parameters)
+    indices = any(p.index is not None for p in given(function.parameters))
     errors = ["TypeError: an argument that is not real numbers."]
     if indices:
         errors.append("ValueError: a wrong shape, or an index that is out of range.")

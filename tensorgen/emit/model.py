@@ -10,7 +10,7 @@ of a second derivative those for `pairs(wrt)`, from which the transposed ones fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,7 +25,8 @@ class Parameter:
     """An argument: an input, a direction `dX` or the cotangent `ct`.
 
     `default` is the text of a number; `index` is given for index arrays, whose
-    entries lie in `0 ... index - 1`.
+    entries lie in `0 ... index - 1`. What a sparse matrix is in code are parameters
+    `of` it, each with the `source` of its value: its entries, and where they stand.
     """
 
     name: str
@@ -34,6 +35,34 @@ class Parameter:
     default: str | None = None
     role: Role = "input"
     index: Dim | None = None
+    sparse: bool = False
+    of: Parameter | None = None
+    source: str = ""
+
+    @property
+    def type(self) -> str:
+        """The type of what callers pass."""
+        return "Any" if self.sparse else "ArrayLike"
+
+
+def given(parameters: Iterable[Parameter]) -> list[Parameter]:
+    """Return parameters as callers know them: sparse matrices in place of parts."""
+    return list(dict.fromkeys(p.of or p for p in parameters))
+
+
+def needed(
+    parameters: Iterable[Parameter], read: Collection[str]
+) -> tuple[Parameter, ...]:
+    """Return parameters without the places of sparse matrices that nobody reads."""
+    return tuple(
+        p for p in parameters if p.of is None or p.index is None or p.name in read
+    )
+
+
+def every(parameters: Iterable[Parameter]) -> list[Parameter]:
+    """Return parameters as callers know them, then the parts of sparse matrices."""
+    own = list(parameters)
+    return [*given(own), *(p for p in own if p.of is not None)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +161,11 @@ class Function:
     @property
     def signature(self) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
         """The positional and the keyword-only arguments, in their order."""
-        plain = [p for p in self.parameters if p.default is None]
+        parameters = given(self.parameters)
+        plain = [p for p in parameters if p.default is None]
         inputs = tuple(p for p in plain if p.role == "input")
         extra = tuple(p for p in plain if p.role != "input")
-        keyword = tuple(p for p in self.parameters if p.default is not None)
+        keyword = tuple(p for p in parameters if p.default is not None)
         return inputs + extra, keyword
 
 

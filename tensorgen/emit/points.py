@@ -6,10 +6,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorgen.emit import results
-from tensorgen.emit.arguments import Plan, bindings, plan
+from tensorgen.emit.arguments import Plan, bindings, plan, taken_apart
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Following, Part
-from tensorgen.emit.model import Function, Parameter
+from tensorgen.emit.model import Function, Parameter, every, given
 from tensorgen.emit.text import WIDTH, docstring
 
 
@@ -26,7 +26,7 @@ class Method:
 
 def members(bound: BoundFunction, backend: Backend) -> list[Method]:
     """Return the members, each after those that it uses."""
-    sources = {p.name: "self._given" for p in bound.inputs}
+    sources = {p.name: "self._given" for p in given(bound.inputs)}
     sources |= {name: "self._given" for name in bound.held}
     scope = Scope(bound.inputs, bound.wrt, bound.taken, sources, backend)
     found = []
@@ -83,13 +83,18 @@ class Scope:
     def reading(self, part: Part | Following) -> list[str]:
         """Return the statements before those of a part: what it reads, and sizes."""
         body = part.body
-        known = plan(self.inputs, body.dims)
-        sizes, read = size_lines(self.inputs, known, body.dims)
+        inputs = every(self.inputs)
+        known = plan(inputs, body.dims)
+        sizes, read = size_lines(inputs, known, body.dims)
         dtype = list(self.typed[:1]) * body.needs_dtype
-        given = [symbol for symbol in body.dims if symbol not in known.sources]
+        stated = [symbol for symbol in body.dims if symbol not in known.sources]
+        names = {*part.reads, *read, *stated, *dtype}
+        parts = [p for p in self.inputs if p.of is not None and p.name in names]
+        whole = {p.of.name for p in parts if p.of is not None}
         return [
             *import_lines(part, self.backend),
-            *self.unpacked({*part.reads, *read, *given, *dtype}),
+            *self.unpacked(names | whole),
+            *taken_apart(parts),
             *sizes,
             *(f"dtype = {name}.dtype" for name in dtype),
             *["dtype = float"] * (body.needs_dtype and not dtype),

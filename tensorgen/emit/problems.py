@@ -18,7 +18,7 @@ from tensorgen.emit.data import (
     free_name,
 )
 from tensorgen.emit.documentation import shape_phrase
-from tensorgen.emit.model import Parameter
+from tensorgen.emit.model import Parameter, every, given
 from tensorgen.emit.points import (
     Method,
     annotation,
@@ -70,7 +70,7 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
     """Describe the problem class of a function."""
     data = [p for p in bound.inputs if p.name not in bound.wrt]
     unknowns = [p for name in bound.wrt for p in bound.inputs if p.name == name]
-    known = plan(data)
+    known = plan(every(data))
     symbols = dict.fromkeys(s for p in unknowns for d in p.dims for s in d.symbols)
     sizes = tuple(s for s in symbols if s in known.sources)
     rows = shapes(unknowns, known, sizes)
@@ -87,7 +87,7 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
         function=bound.function,
         docstring=_docstring(bound, unknowns),
         data=data_of(bound, data, sizes, backend),
-        widens=any(p.index is None for p in data),
+        widens=any(p.index is None for p in given(data)),
         given=keyed(bound.wrt),
         wrt=bound.wrt,
         sizes=sizes,
@@ -126,6 +126,7 @@ def _docstring(bound: BoundFunction, unknowns: list[Parameter]) -> str:
 
 def _packing(data: list[Parameter], unknowns: list[Parameter]) -> list[str]:
     """Return the statements that check the unknowns against the data they meet."""
+    data = given(data)
     symbols = {s for p in unknowns for d in p.dims for s in d.symbols}
     met = [p for p in data if any(s in symbols for d in p.dims for s in d.symbols)]
     floating = [p for p in data if p.index is None]
@@ -144,13 +145,14 @@ def _late_checks(
     unknowns: list[Parameter],
 ) -> list[str]:
     """Return the checks that need sizes which only a vector gives."""
+    data = every(data)
     known = plan([*data, *unknowns])
     before = plan(data).sources
     early = early_checks(bound, [*before])
     checks = [c for c in bound.checks if c not in early]
     indices = [
         p
-        for p in data
+        for p in given(data)
         if p.index is not None and any(s not in before for s in p.index.symbols)
     ]
     symbols = [s for c in checks for s in c.symbols]

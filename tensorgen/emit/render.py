@@ -20,7 +20,7 @@ from tensorgen.emit import arguments, results
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.constrained import Constrained, constrained
 from tensorgen.emit.documentation import function_docstring
-from tensorgen.emit.model import Body, Function, Helper, Parameter
+from tensorgen.emit.model import Body, Function, Helper, Parameter, given
 from tensorgen.emit.module import Module
 from tensorgen.emit.problems import Problem, problem
 from tensorgen.emit.seal import sealed
@@ -151,7 +151,7 @@ def signature(function: Function) -> str:
 
 
 def _annotated(parameter: Parameter) -> str:
-    text = f"{parameter.name}: ArrayLike"
+    text = f"{parameter.name}: {parameter.type}"
     return text if parameter.default is None else f"{text} = {parameter.default}"
 
 
@@ -234,6 +234,11 @@ def _literals(module: Module) -> list[int]:
 
 
 def _parameters(module: Module) -> Iterable[Parameter]:
+    return given(_parts(module))
+
+
+def _parts(module: Module) -> Iterable[Parameter]:
+    """All parameters, sparse matrices as what they are in code."""
     for function in module.functions:
         yield from function.parameters
     for bound in module.bound:
@@ -264,6 +269,8 @@ def _uses(module: Module) -> dict[str, bool]:
     return {
         "has_arguments": any(_parameters(module)),
         "has_indices": any(p.index is not None for p in _parameters(module)),
+        "has_sparse": any(p.sparse for p in _parameters(module)),
+        "has_pairs": any(p.source.endswith("_pairs") for p in _parts(module)),
         "has_replacements": any(p.inputs[len(p.wrt) :] for p in module.bound),
         "has_numbers": any(
             "math." in row

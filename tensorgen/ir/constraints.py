@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import gcd
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.effort import Effort
@@ -172,6 +172,42 @@ def is_light(node: Node) -> bool:
         summed = [x for x in solvable(constraint) if x >= node.order]
         fixed.update(summed[:1])
     return len(fixed) == len(node.inner)
+
+
+def is_list(node: Node) -> TypeGuard[Product]:
+    """Whether a node is a list of entries with their places in a larger array.
+
+    `sum_e value[e] * delta(i, row[e]) * delta(j, column[e])` is looked through as well:
+    what is made of it is made of the list.
+    """
+    if not is_scattered(node) or len(node.factors) > 1:
+        return False
+    return [ref.labels for ref in node.factors] == [(node.order,)]
+
+
+def is_scattered(node: Node) -> TypeGuard[Product]:
+    """Whether every axis of a node, of more than one, is the entry of an index array.
+
+    The entries are those of one list of fewer axes.
+    """
+    if not isinstance(node, Product) or node.order < 2 or not node.inner:
+        return False
+    places = [_place(c, node.order) for c in node.constraints]
+    found = dict(place for place in places if place is not None)
+    lists = {entry.labels for entry in found.values()}
+    return len(found) == node.order and [len(labels) for labels in lists] == [1]
+
+
+def _place(constraint: Constraint, order: int) -> tuple[Label, Lookup] | None:
+    """An axis, and the entry at summed labels that a delta says it is."""
+    kind, (terms, const) = constraint
+    if kind != "eq" or len(terms) != 2 or const != 0:
+        return None
+    (axis, c), (entry, d) = sorted(terms, key=atom_key)
+    if isinstance(axis, Lookup) or not isinstance(entry, Lookup) or c + d != 0:
+        return None
+    given = axis < order <= min(entry.labels, default=0)
+    return (axis, entry) if given else None
 
 
 def index_bound(node: Node) -> Dim | None:

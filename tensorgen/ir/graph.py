@@ -13,22 +13,14 @@ grow exponentially); the passes view them n-ary within bounds.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeVar, cast
 
 from tensorgen.ir.canonical import canonical_labels, constraint_key
 from tensorgen.ir.constraints import normal
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.nodes import (
     Call,
@@ -43,8 +35,6 @@ from tensorgen.ir.nodes import (
     Size,
     Sum,
     Term,
-    affine,
-    constant_value,
     delta,
     is_zero,
 )
@@ -69,6 +59,7 @@ class Graph:
         self._sums: dict[Hashable, Node] = {}
         self.names: dict[Node, str] = {}
         self.suggestions: dict[Node, str] = {}
+        self.pairs: dict[Node, dict[Node, None]] = {}  # of index arrays
         self._interned: dict[object, Node] = {}
 
     # Leaves
@@ -79,10 +70,14 @@ class Graph:
         dims: Sequence[Dim | int | str],
         properties: Iterable[str] = (),
         index: Dim | None = None,
+        of: Node | None = None,
     ) -> Node:
-        """Return the argument `name`."""
+        """Return the argument `name`; of pairs, first the one of their first places."""
         shape = tuple(map(Dim.of, dims))
-        return self._intern(Input, shape, name, frozenset(properties), index)
+        node = self._intern(Input, shape, name, frozenset(properties), index, of)
+        if of is not None:
+            self.pairs.setdefault(of, {})[node] = None
+        return node
 
     def constant(self, value: Number, dims: Sequence[Dim] = ()) -> Node:
         """Return the array whose entries all are the rational `value`."""
@@ -332,7 +327,7 @@ class Graph:
         key = (kind, dims, fields)
         node = self._interned.get(key)
         if node is None:
-            make: Callable[..., N] = kind
+            make: Any = kind
             node = make(len(self._interned), dims, *fields)
             self._interned[key] = node
         return cast(N, node)
@@ -394,6 +389,3 @@ class Graph:
             coefficient *= node.coefficient
             node = self.unscaled(node)
         return coefficient, self._narrow(Ref(node, labels))
-
-
-__all__ = ["ONE", "Graph", "Rewrites", "affine", "constant_value"]

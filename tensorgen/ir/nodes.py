@@ -124,11 +124,16 @@ def indicator(terms: Mapping[Any, int], const: Dim | int = 0) -> Constraint:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Input(BaseNode):
-    """A named argument; `index` bounds the entries of an index array."""
+    """A named argument; `index` bounds the entries of an index array.
+
+    Two inputs that are `of` an index array are all pairs of places at which it has one
+    entry: the first of each pair, and the second.
+    """
 
     name: str
     properties: frozenset[str] = frozenset()
     index: Dim | None = None
+    of: Node | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -287,6 +292,11 @@ def only_below(first: Node, second: Node) -> tuple[list[Node], list[Node]]:
             sides[child] |= at
             single += (len(sides[child]) == 1) - (before == 1)
     return own[True], own[False]
+
+
+def inputs_of(roots: Iterable[Node]) -> list[Input]:
+    """Return the arguments that nodes are made of, those in their deltas as well."""
+    return [node for node in topological(roots) if isinstance(node, Input)]
 
 
 def use_counts(roots: Iterable[Node]) -> Counter[Node]:

@@ -11,6 +11,7 @@ from tensorgen.ir.constraints import (
     System,
     index_bound,
     is_light,
+    is_list,
     looked_up,
     normal,
     solvable,
@@ -134,7 +135,7 @@ class ProductBuilder:
         self.sizes.update(zip(labels, node.dims, strict=True))
         if isinstance(node, Product):
             self.coefficient *= node.coefficient
-            if is_light(node):
+            if is_light(node) or is_list(node):
                 names = dict(enumerate(labels))
                 for k, dim in enumerate(node.inner):
                     names[node.order + k] = self._fresh(dim)

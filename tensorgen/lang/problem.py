@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tensorgen.errors import Text
@@ -10,6 +10,7 @@ from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Node
 from tensorgen.lang.forms import Index
 from tensorgen.lang.names import Names, Record, Thing
+from tensorgen.lang.sizes import check_filled
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import parse
 from tensorgen.operators.functions.array import Array, SizeCheck
@@ -61,7 +62,7 @@ def elaborate_problem(
         message = f"'{problem.objective}' is no scalar: its shape is {shape}"
         hint = "reduce it, as by 'sum', or make it a constraint"
         session.faults.add(message, problem.objective.span(), hint=hint)
-    bounded = _Bounded(session, things, {x.name for x in problem.variables}, record)
+    bounded = _Bounded(session, problem, spec.inputs, things, record)
     variables = [bounded.between(x, inputs[x.name]) for x in problem.variables]
     constraints = [
         bounded.between(c, value.node)
@@ -81,7 +82,7 @@ def elaborate_problem(
         graph.scale(goal, -1) if problem.maximize else goal,
         tuple(variables),
         tuple(replace(c, node=guarded(c.node)) for c in constraints),
-        tuple(i for i in spec.inputs if i.name in record.inputs),
+        tuple(x for i in spec.inputs if i.name in record.inputs for x in i.parts),
         {f.name: f for f in spec.functions},
         tuple(record.checks),
     )
@@ -93,13 +94,15 @@ class _Bounded:
     def __init__(
         self,
         session: Session,
+        problem: ProblemSpec,
+        inputs: Iterable[InputSpec],
         things: Mapping[str, Thing],
-        variables: set[str],
         record: Record,
     ) -> None:
         self.session = session
+        self.parts = [part for given in inputs for part in given.parts]
         self.names = Names(things)
-        self.variables = variables
+        self.variables = {x.name for x in problem.variables}
         self.record = record
 
     def between(self, limited: Limited, node: Node) -> Between:
@@ -135,4 +138,6 @@ class _Bounded:
             message = f"a bound of '{limited.name}' has shape {shape}"
             hint = f"'{limited.name}' has shape {own}; a bound has that, or is a scalar"
             faults.add(message, text.span(), hint=hint)
+        name = f"a bound of '{limited.name}'"
+        check_filled(faults, name, text, value.node, self.parts)
         return value.node

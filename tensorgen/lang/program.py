@@ -13,12 +13,12 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import READING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
-from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
+from tensorgen.ir.nodes import Call, Lookup, Map, Node, Product, Sum, delta
 from tensorgen.lang.forms import Index
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
 from tensorgen.lang.problem import ElaboratedProblem, elaborate_problem
-from tensorgen.lang.sizes import check_axes, check_emit, check_sizes
+from tensorgen.lang.sizes import check_axes, check_emit, check_filled, check_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
 from tensorgen.lang.values import read_value
@@ -146,18 +146,36 @@ def _elaborated(
 
 
 def _inputs(spec: Spec, graph: Graph) -> dict[str, Node]:
-    return {
-        i.name: graph.input(i.name, i.shape, sorted(i.properties), i.index)
-        for i in spec.inputs
-    }
+    found: dict[str, Node] = {}
+    for i in (part for given in spec.inputs for part in given.parts):
+        of = None if i.pairs is None else found[i.pairs]
+        properties = sorted(i.properties)
+        found[i.name] = graph.input(i.name, i.shape, properties, i.index, of)
+    return found
+
+
+def sparse(graph: Graph, given: InputSpec, inputs: dict[str, Node]) -> Node:
+    """Return a sparse matrix as a node: its entries, each where it stands."""
+    values, *places = (inputs[given.part(x)] for x in ("values", "rows", "columns"))
+    entry = len(places)
+    return graph.product(
+        range(entry),
+        [(values, (entry,))],
+        constraints=[
+            delta({axis: 1, Lookup(place, (entry,)): -1})
+            for axis, place in enumerate(places)
+        ],
+        sizes=dict(enumerate(given.shape)),
+    )
 
 
 def _leaves(spec: Spec, graph: Graph, inputs: dict[str, Node]) -> dict[str, Thing]:
     """What the names of inputs and dims stand for."""
     things: dict[str, Thing] = {}
-    for name, node in inputs.items():
-        record = Record(inputs={name: None})
-        things[name] = Thing("an input", Array(node), record)
+    for i in spec.inputs:
+        node = sparse(graph, i, inputs) if i.sparse else inputs[i.name]
+        record = Record(inputs={i.name: None})
+        things[i.name] = Thing("an input", Array(node), record)
     symbols = [name for name, _ in spec.hints]
     for i in spec.inputs:
         dims = (*i.shape, *(() if i.index is None else (i.index,)))
@@ -279,11 +297,14 @@ def _function(
     thing = Thing("a function", value, record)
     if value is None or not complete:
         return thing, None
-    chosen = {**record.inputs, **{w.name: None for w in function.wrt}}
-    arguments = tuple(i for i in spec.inputs if i.name in chosen)
-    check_sizes(session.faults, function, value.node, record, arguments)
+    chosen = {**record.inputs, **{w.text.value: None for w in function.wrt}}
+    given = tuple(i for i in spec.inputs if i.name in chosen)
+    arguments = tuple(part for i in given for part in i.parts)
+    check_sizes(session.faults, function, value.node, record, (*given, *arguments))
     check_emit(session.faults, function, value)
     check_axes(session.faults, function, value, arguments)
+    name, place = f"'{function.name}'", function.name_text
+    check_filled(session.faults, name, place, value.node, arguments)
     checks = tuple(record.checks)
     new = guard(session.graph, value.node, [inputs[w.name] for w in function.wrt])
     node = new.get(value.node, value.node)

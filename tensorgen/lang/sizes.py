@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from tensorgen.errors import Faults, Span
+from tensorgen.errors import Faults, Span, Text
+from tensorgen.ir.constraints import is_scattered
 from tensorgen.ir.dims import Dim, tuple_text
-from tensorgen.ir.nodes import Node, Product, Size, topological
+from tensorgen.ir.nodes import Node, Product, Size, children, topological
 from tensorgen.lang.names import Record
 from tensorgen.operators.functions.array import Array
 from tensorgen.spec.model import FunctionSpec, InputSpec
@@ -115,6 +116,23 @@ def check_emit(faults: Faults, function: FunctionSpec, value: Array) -> None:
                 f"'{name}' is for scalars, and '{function.name}' has shape {shape}"
             )
             faults.add(message, emit.text.span(), hint=emit.kind.scalar)
+
+
+def check_filled(
+    faults: Faults, name: str, place: Text, node: Node, arguments: Iterable[InputSpec]
+) -> None:
+    """Report that what bears a name would fill in a sparse matrix.
+
+    All does but products with it.
+    """
+    own = {part.shape[0] for part in arguments if part.of is not None}
+    formed = {node: None}
+    for x in topological([node]) if own else ():
+        formed |= dict.fromkeys(() if isinstance(x, Product) else children(x))
+    if any(is_scattered(x) and own & {*x.inner} for x in formed):
+        message = f"{name} would fill in a sparse matrix"
+        hint = "it stands in products: A @ x, A.T @ r, A * x, sum(A * B)"
+        faults.add(message, place.span(), hint=hint)
 
 
 MOST_AXES = 32

@@ -27,6 +27,7 @@ class Context:
     nothing is compressed. With `rates`, what changes less often is computed apart. The
     roots at the positions `compressed` are derivative tensors, of which only what these
     functions keep is computed. The last `doubtful` roots may never be asked for.
+    `entries` are the sizes that sparse matrices bring along: no array has two of them.
     Systems are solved by what `system` sees in their matrices.
     """
 
@@ -36,6 +37,7 @@ class Context:
     cross_country: bool = True
     compressed: Mapping[int, Compress] = field(default_factory=dict)
     doubtful: int = 0
+    entries: frozenset[str] = frozenset()
     system: System | None = None
 
     def certain(self, roots: Sequence[Node]) -> list[Node]:

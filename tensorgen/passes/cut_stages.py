@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import assert_never
 
 from tensorgen.ir.graph import Graph
@@ -32,12 +33,14 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.promises import is_promise
-from tensorgen.passes.rates import Rate, Rates
+from tensorgen.passes.rates import Rate, Rates, sizes_in
 from tensorgen.passes.rebuild import carry_names, with_operands
 from tensorgen.passes.views import is_sparse
 
 Sources = tuple[str, ...]
 """The inputs that a value follows from, by name."""
+
+EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,16 @@ def cut_stages(
     rates: Rates,
     named: Collection[Node] = (),
     repeated: Collection[str] = (),
+    owners: Mapping[str, str] = EMPTY,
 ) -> Stages:
     """Return what to hold so that no method computes what another has computed.
 
     `roots` are what each method returns, in the order in which methods are called. What
     only one of the `repeated` needs is held too as long as it does not depend on the
     direction: they are called often at one point. Of a value and its negation the one
-    that is `named` is held.
+    that is `named` is held. Inputs and sizes with `owners` follow from these.
     """
-    return Cutting(roots, rates, named, repeated).run()
+    return Cutting(roots, rates, named, repeated, owners).run()
 
 
 def substituted(
@@ -103,6 +107,7 @@ class Cutting:
         rates: Rates,
         named: Collection[Node],
         repeated: Collection[str],
+        owners: Mapping[str, str],
     ) -> None:
         """Find out which methods need each node."""
         self.roots = roots
@@ -117,7 +122,7 @@ class Cutting:
                 if method not in users:
                     users.append(method)
                     waiting += self.operands(node)
-        self.sources = _sources(self.users)
+        self.sources = _sources(self.users, owners)
         steady = {self.sources[x] for x in self.users if rates.of(x) == Rate.DATA}
         groups = sorted(steady, key=lambda names: (len(names), names))
         self.held: dict[Sources | str, dict[Node, None]] = {x: {} for x in groups}
@@ -241,11 +246,16 @@ class Cutting:
         return True
 
 
-def _sources(nodes: Iterable[Node]) -> dict[Node, Sources]:
-    """The inputs below each of some nodes, and of all below these."""
+def _sources(nodes: Iterable[Node], owners: Mapping[str, str]) -> dict[Node, Sources]:
+    """The inputs below each of some nodes, and of all below these.
+
+    What has an owner is replaced with it, a size too.
+    """
     found: dict[Node, Sources] = {}
     for node in topological(nodes):
-        own = {node.name} if isinstance(node, Input) else set()
+        own = {owners[s] for s in sizes_in(node) if s in owners}
+        if isinstance(node, Input):
+            own.add(owners.get(node.name, node.name))
         found[node] = tuple(sorted(own.union(*(found[x] for x in children(node)))))
     return found
 

@@ -28,6 +28,7 @@ from tensorgen.passes.factor_pairs import factor_pairs
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
+from tensorgen.passes.join_entries import filled_in, join_entries
 from tensorgen.passes.open_promises import open_promises
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
@@ -78,8 +79,13 @@ def candidates(context: Context, ways: Sequence[Sequence[Node]]) -> list[Plan]:
 def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
     """Return the plan to compute among equivalent ones."""
     cost = context.cost
+
+    def key(plan: Plan) -> tuple[bool, float, float]:
+        filled = filled_in(context, plan.roots) is not None
+        return filled, plan.held(cost), context.price(plan.roots)
+
     # Less to store comes first; the first of equals, so that ties depend on nothing.
-    return min(plans, key=lambda plan: (plan.held(cost), context.price(plan.roots)))
+    return min(plans, key=key)
 
 
 def _each(
@@ -164,6 +170,14 @@ PASSES = (
         ends="a fixed number of rounds",
         run=_flattened,
         optional=True,
+        patient=True,
+    ),
+    Pass(
+        "join_entries",
+        law="sum_e,f v[e] * v[f] * delta(r[e], r[f]) = sum_p v[a[p]] * v[b[p]]",
+        needs="all deltas in one product; pairs of equal entries that are known",
+        ends="each product compares entries of an index array once less",
+        run=_each(join_entries),
         patient=True,
     ),
     # Flattening contracts with symmetric matrices from the other side.

@@ -51,12 +51,20 @@ class Rates:
 
     def _own(self, node: Node) -> Rate:
         """That of a node's sizes, which may follow from the point alone."""
-        if self._sizes is None or isinstance(node, Input):
+        if isinstance(node, Input):
+            # Pairs are many, and made when they are first asked for.
+            return Rate.DATA if node.of is None else Rate.POINT
+        if self._sizes is None:
             return Rate.DATA
-        dims: list[Dim] = list(node.dims)
-        if isinstance(node, Product):
-            dims += [*node.inner, *(c.form.const for c in node.constraints)]
-        elif isinstance(node, Size):
-            dims.append(node.value)
-        known = all(symbol in self._sizes for dim in dims for symbol in dim.symbols)
+        known = all(symbol in self._sizes for symbol in sizes_in(node))
         return Rate.DATA if known else Rate.POINT
+
+
+def sizes_in(node: Node) -> list[str]:
+    """Return the dim symbols that a node is made with, operands aside."""
+    dims: list[Dim] = list(node.dims)
+    if isinstance(node, Product):
+        dims += [*node.inner, *(c.form.const for c in node.constraints)]
+    elif isinstance(node, Size):
+        dims.append(node.value)
+    return [symbol for dim in dims for symbol in dim.symbols]

@@ -11,6 +11,7 @@ from collections.abc import (
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from tensorgen.ir.constraints import is_scattered
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
@@ -106,10 +107,13 @@ def degree(dims: Iterable[Dim]) -> int:
 
 
 def is_sparse(node: Node) -> bool:
-    """Whether a node is a product with a delta, or a sum with such a term."""
+    """Whether a node is a product with a delta, or a sum with such a term.
+
+    Or one that spreads a list of entries over an array.
+    """
     match node:
         case Product():
-            return any(
+            return is_scattered(node) or any(
                 c.kind == "eq" and max(c.form.labels, default=0) < node.order
                 for c in node.constraints
             )

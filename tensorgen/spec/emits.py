@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tensorgen.calculus.kinds import KINDS, MIXED, NAMED, ORDER, VALUE, Kind
+from tensorgen.calculus.kinds import KINDS, MIXED, NAMED, ORDER, PROBLEM, VALUE, Kind
 from tensorgen.errors import Faults, Text, suggest
 from tensorgen.spec.fields import Field, read_entries, read_items, read_text
 from tensorgen.spec.model import Emit, InputSpec, Wrt
@@ -33,7 +33,11 @@ def read_wrt(
                 shape = ", ".join(map(str, inputs[name].shape))
                 message = f"'{name}' is no square matrix: its shape is ({shape})"
                 faults.add(message, text.span())
-            found[name] = Wrt(name, symmetric, text)
+            if symmetric and inputs[name].sparse:
+                message = f"'{name}' is sparse: its derivative is by what it holds"
+                faults.add(message, text.span())
+            # A sparse matrix is differentiated by its entries.
+            found[name] = Wrt(inputs[name].parts[0].name, symmetric, text)
     return tuple(found.values())
 
 
@@ -90,7 +94,8 @@ def read_emit(
     `wrt` is None where it is wrong, which has been said: then no entry is said to
     be wrong for lack of an input.
     """
-    names = None if wrt is None else [w.name for w in wrt]
+    names = None if wrt is None else {w.text.value: w.name for w in wrt}
+    entries = [w.text.value for w in wrt or () if w.name != w.text.value]
     found: dict[tuple[Kind, tuple[str, ...]], Emit] = {}
     for node in read_items(field, faults) if field is not None else ():
         emit = _emit(node, names, faults)
@@ -100,10 +105,14 @@ def read_emit(
         if key in found:
             faults.add("this stands twice in 'emit'", node.span)
         found.setdefault(key, emit)
+        if emit.kind is PROBLEM and entries:
+            message = f"a problem is by dense inputs, and '{entries[0]}' is sparse"
+            hint = "its vector holds no pattern; the functions take the matrix itself"
+            faults.add(message, emit.text.span(), hint=hint)
     return tuple(found.values())
 
 
-def _emit(node: Node, wrt: list[str] | None, faults: Faults) -> Emit | None:
+def _emit(node: Node, wrt: dict[str, str] | None, faults: Faults) -> Emit | None:
     match node:
         case Scalar():
             text = node.text.strip()
@@ -116,7 +125,7 @@ def _emit(node: Node, wrt: list[str] | None, faults: Faults) -> Emit | None:
     return None
 
 
-def _named(text: Text, wrt: list[str] | None, faults: Faults) -> Emit | None:
+def _named(text: Text, wrt: dict[str, str] | None, faults: Faults) -> Emit | None:
     name = text.value
     if name not in NAMED:
         hint = suggest(name, NAMED) or "it takes " + ", ".join(NAMED)
@@ -125,32 +134,32 @@ def _named(text: Text, wrt: list[str] | None, faults: Faults) -> Emit | None:
         faults.add(f"'{name}' cannot be emitted", text.span(), hint=hint)
         return None
     kind = KINDS[name]
-    if kind is not VALUE and wrt == []:
+    if kind is not VALUE and wrt == {}:
         _report_no_wrt(text, faults)
         return None
     return Emit(kind, (), text)
 
 
-def _order(text: Text, wrt: list[str] | None, faults: Faults) -> Emit | None:
+def _order(text: Text, wrt: dict[str, str] | None, faults: Faults) -> Emit | None:
     short = len(text.value) <= 3  # int() refuses thousands of digits
     order = int(text.value) if short else _HIGHEST_ORDER + 1
     if not 3 <= order <= _HIGHEST_ORDER:
         message = f"an order in 'emit' is an integer from 3 to {_HIGHEST_ORDER}"
         faults.add(message, text.span(), hint=_LOW_ORDERS.get(text.value))
         return None
-    if wrt == []:
+    if wrt == {}:
         _report_no_wrt(text, faults)
         return None
     if wrt is not None and len(wrt) > 1:
-        hint = f"name the inputs: [{', '.join((wrt * order)[:order])}]"
+        hint = f"name the inputs: [{', '.join(([*wrt] * order)[:order])}]"
         message = f"an order needs one 'wrt' input, and there are {len(wrt)}"
         faults.add(message, text.span(), hint=hint)
         return None
     # Where `wrt` is wrong, nothing is emitted, but repetitions are found.
-    return Emit(ORDER, (wrt[0] if wrt else "",) * order, text)
+    return Emit(ORDER, (next(iter((wrt or {}).values()), ""),) * order, text)
 
 
-def _mixed(node: Listing, wrt: list[str] | None, faults: Faults) -> Emit | None:
+def _mixed(node: Listing, wrt: dict[str, str] | None, faults: Faults) -> Emit | None:
     names = [item.text.strip() for item in node.items if isinstance(item, Scalar)]
     if len(names) != len(node.items) or not 2 <= len(names) <= _HIGHEST_ORDER:
         message = f"a mixed derivative is a list of 2 to {_HIGHEST_ORDER} inputs"
@@ -165,7 +174,8 @@ def _mixed(node: Listing, wrt: list[str] | None, faults: Faults) -> Emit | None:
     first, last = names[0].positions[0], names[-1].positions[-1]
     source = names[0].source
     text = Text(source.text[first:last], source, tuple(range(first, last + 1)))
-    return Emit(MIXED, tuple(n.value for n in names), text)
+    own = wrt or {}
+    return Emit(MIXED, tuple(own.get(n.value, n.value) for n in names), text)
 
 
 def _report_no_wrt(text: Text, faults: Faults) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tensorgen.errors import Faults, Text, suggest
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields, read_text
 from tensorgen.spec.model import PROPERTIES, InputSpec
 from tensorgen.spec.names import Namespace, check_name
@@ -13,7 +13,7 @@ from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
 from tensorgen.spec.numbers import read_number
 from tensorgen.spec.shapes import LARGEST, Dims, read_shape, read_size
 
-_KEYS = ("shape", "doc", "default", "index", *PROPERTIES)
+_KEYS = ("shape", "doc", "default", "index", "sparse", *PROPERTIES)
 _YES = ("true", "True", "yes", "on")
 _NO = ("false", "False", "no", "off")
 _IMPLIED = {"spd": "symmetric", "positive": "nonnegative"}
@@ -89,6 +89,12 @@ def read_inputs(
         found = _input(entry, dims, faults)
         if good:
             inputs.append(found)
+        if good and found.sparse:
+            sizes = (str(dim) for part in found.parts for dim in part.shape)
+            for own in dict.fromkeys([*(part.name for part in found.parts), *sizes]):
+                end = own.removeprefix(found.name)
+                what = f"the {end[1:].replace('_', ' ')} of '{entry.key}'"
+                names.claim(entry.key.extended(end), what)
     return tuple(inputs)
 
 
@@ -111,7 +117,27 @@ def _input(entry: Field, dims: Dims, faults: Faults) -> InputSpec:
     properties = _properties(fields, shape, faults)
     default = _default(fields, name, shape, faults)
     doc = read_doc(fields.get("doc"), faults)
-    return InputSpec(name.value, name, shape or (), doc, default, properties, index)
+    sparse = _is_sparse(fields, name, shape, faults)
+    return InputSpec(
+        name.value, name, shape or (), doc, default, properties, index, sparse
+    )
+
+
+def _is_sparse(
+    fields: dict[str, Field], name: Text, shape: tuple[Dim, ...] | None, faults: Faults
+) -> bool:
+    """Whether an input is a sparse matrix; a matrix that cannot be is reported."""
+    if "sparse" not in fields or not _is_true(fields["sparse"], faults):
+        return False
+    for key in ("index", "default", "symmetric", "spd"):
+        if key in fields:
+            message = f"a sparse matrix cannot have '{key}'"
+            faults.add(message, fields[key].key.span())
+    if shape is not None and len(shape) != 2:
+        given = f"the shape of '{name}' is {tuple_text(shape)}"
+        message = f"only a matrix can be 'sparse', and {given}"
+        faults.add(message, fields["sparse"].key.span())
+    return shape is not None and len(shape) == 2
 
 
 def _check_index_array(fields: dict[str, Field], faults: Faults) -> None:

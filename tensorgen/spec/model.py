@@ -33,7 +33,12 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class InputSpec:
-    """An argument of the functions; a scalar has the shape ()."""
+    """An argument of the functions; a scalar has the shape ().
+
+    What a sparse matrix is to the stages after is its `parts`, which are `of` it: its
+    entries, where they stand, and the pairs of entries that one row or column has,
+    those of places at which the index array `pairs` is the same.
+    """
 
     name: str
     name_text: Text
@@ -42,6 +47,42 @@ class InputSpec:
     default: Fraction | None = None
     properties: frozenset[str] = frozenset()
     index: Dim | None = None
+    sparse: bool = False
+    of: InputSpec | None = None
+    pairs: str | None = None
+
+    @property
+    def parts(self) -> tuple[InputSpec, ...]:
+        """The arrays that it is given by: itself, but for sparse matrices."""
+        if not self.sparse:
+            return (self,)
+        entries = Dim.symbol(self.part("entries"))
+        m, n = self.shape
+        bounds = {"values": None, "rows": m, "columns": n}
+        found = [self._part(x, entries, bound) for x, bound in bounds.items()]
+        for one in ("row", "column"):
+            count = Dim.symbol(self.part(f"{one}_pairs"))
+            for place in ("first", "second"):
+                found.append(self._part(f"{one}_{place}", count, entries, f"{one}s"))
+        return tuple(found)
+
+    def part(self, name: str) -> str:
+        """What code calls a part or a size of a sparse matrix."""
+        return f"{self.name}_{name}"
+
+    def _part(
+        self, name: str, size: Dim, index: Dim | None, pairs: str | None = None
+    ) -> InputSpec:
+        known = self.properties if index is None else frozenset[str]()
+        return InputSpec(
+            self.part(name),
+            self.name_text,
+            (size,),
+            properties=known,
+            index=index,
+            of=self,
+            pairs=pairs and self.part(pairs),
+        )
 
 
 @dataclass(frozen=True, slots=True)

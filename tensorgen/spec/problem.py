@@ -98,6 +98,10 @@ def _variables(
         if text.value in found:
             faults.add(f"'{text}' stands twice in 'variables'", text.span())
         elif is_real_input(text, dict(inputs), faults):
+            if inputs[text.value].sparse:
+                message = f"a variable is dense, and '{text}' is sparse"
+                hint = "the vector of a problem holds no pattern"
+                faults.add(message, text.span(), hint=hint)
             lower, upper = _limits(text, node, "a variable", faults)
             found[text.value] = Limited(text.value, text, lower, upper)
     if isinstance(field.node, Listing | Block) and not found and not faults:

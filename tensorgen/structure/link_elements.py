@@ -65,7 +65,9 @@ def _linked(
 ) -> list[list[Parts]]:
     """The terms of each form, and those of one pattern added up, which come first."""
     given = _gives_place if by_rule else _gives_entry
-    if not _any_gives(node, given, {}):
+    known: dict[Node, bool] = {}
+    some = (node, *(term for form in forms for term in form))
+    if not any(_any_gives(x, given, known) for x in some):
         return []
     together = _added(graph, node, by_rule, {}, given)
     apart = [[take_apart(graph, x, True, by_rule) for x in form] for form in forms]

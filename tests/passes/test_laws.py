@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorgen.errors import Source
+from tensorgen.errors import Source, SpecError
 from tensorgen.passes import flatten_products, optimise
 from tensorgen.passes.order_contractions import Contraction
 from tensorgen.pipeline import compile_spec
@@ -105,6 +105,11 @@ inputs: {A: [m, n], B: [n, p], c: [p]}
 functions:
   f: {expr: '(A @ B) @ c + sum((A @ (B * c))**2, axis=1)'}
 """
+ENTRIES = """
+inputs: {A: {shape: [m, n], sparse: true}}
+functions:
+  f: {expr: A.T @ A}
+"""
 CHAIN = """
 inputs: {d: [n], y: [n]}
 functions:
@@ -120,6 +125,7 @@ PASSES = (
     ("open_promises", PROMISED),
     ("take_diagonals", DIAGONAL),
     ("flatten_products", HESSIAN),
+    ("join_entries", ENTRIES),
     ("use_symmetry", GRAM),
     ("compress", SEPARABLE),
     ("solve_by_structure", CHAIN),
@@ -147,10 +153,13 @@ RULES = (
 
 
 def text(spec: str) -> str:
-    """The text generated from a spec."""
+    """The text generated from a spec, or what is said instead."""
     head = "" if "tensorgen:" in spec else "tensorgen: 1\n"
     source = Source.decode("<witness>", (head + spec).encode())
-    (found,) = compile_spec(source, ["numpy"], "cross-country", False).values()
+    try:
+        (found,) = compile_spec(source, ["numpy"], "cross-country", False).values()
+    except SpecError as error:
+        return str(error)
     return found
 
 

@@ -193,6 +193,13 @@ def test_a_wrong_shape_is_reported(shape: str, parts: list[str]) -> None:
         ("{shape: [n], positive: }", ["true or false, not nothing"]),
         ("{shape: [n], index: n*n}", ["3:26:", "affine"]),
         ("{shape: [n], index: n, positive: yes}", ["index array cannot have"]),
+        (
+            "{shape: [n], sparse: true}",
+            ["3:19:", "only a matrix can be 'sparse'", "(n,)"],
+        ),
+        ("{shape: [n, m], sparse: tru}", ["3:22:", "true or false", "'true'"]),
+        ("{shape: [n, n], sparse: yes, spd: yes}", ["3:35:", "cannot have 'spd'"]),
+        ("{shape: [n, m], sparse: yes, index: k}", ["cannot have 'index'"]),
         ("{shape: [n], shape: [m]}", ["3:19:", "the key 'shape' is given twice"]),
     ],
 )

@@ -24,9 +24,24 @@ class _Matrix:
         self._matrix = given
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("data", "indices", "indptr", "shape", "dtype"):
+        if name in ("shape", "has_canonical_format"):
+            return getattr(self._matrix, name)
+        if name not in ("data", "indices", "indptr", "dtype"):
             raise AttributeError(name)
         return _lifted("wrap")(getattr(self._matrix, name))
+
+    def tocsr(self) -> _Matrix:
+        """Return the matrix by rows; itself, if it is."""
+        by_rows = isinstance(self, csr_matrix)
+        return self if by_rows else csr_matrix(self._matrix.tocsr())
+
+    def copy(self) -> Any:
+        """Return another matrix with these entries."""
+        return type(self)(self._matrix.copy())
+
+    def sum_duplicates(self) -> None:
+        """Add up entries of one place, and sort them."""
+        self._matrix.sum_duplicates()
 
     def tocoo(self) -> Any:
         """Return the entries by row and column, on the device."""
