@@ -56,7 +56,7 @@ def _over(indices: str, *shape: str) -> Statement:
 
 FOUND = {
     "slopes along a running log-sum-exp with an axis beside it": program(
-        "jvp(sum(logsumexp(x[p - 1 - i] + t[k], k=range(j, m)) * t[j], i, j), x, x)",
+        "jvp(sum(logsumexp(x[p - 1 - i] + t[k], k=range(j, m)) * t[j], i, j), x, x**2)",
         "x",
         {"x": ("p",), "t": ("m",)},
         {"p": 2, "m": 3},
