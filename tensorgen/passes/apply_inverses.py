@@ -7,6 +7,7 @@ solution is all that is needed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Call, Node, Product, Ref, topological
@@ -17,14 +18,26 @@ from tensorgen.passes.views import opened
 
 
 def apply_inverses(context: Context, roots: Sequence[Node]) -> list[Node]:
-    """Return `roots` with solutions in place of inverses that are applied."""
+    """Return `roots` with solutions in place of inverses that are applied.
+
+    A number `u @ inv(A) @ v` takes the one of two solutions that others take too.
+    """
+    asked: Counter[Node] = Counter()
+    _rewritten(context, roots, Counter(), asked)
+    return _rewritten(context, roots, asked, Counter()) if asked else list(roots)
+
+
+def _rewritten(
+    context: Context, roots: Sequence[Node], wanted: Counter[Node], asked: Counter[Node]
+) -> list[Node]:
+    """Take the solutions that are most wanted; count what is asked for."""
     graph, new = context.graph, dict[Node, Node]()
     for node in topological(roots):
         made = with_operands(graph, node, new)
         if isinstance(made, Product):
             views = [k for k, ref in enumerate(made.factors) if _is_view(ref.node)]
             whole = opened(graph, made, views) if views else made
-            made = _applied(context, whole) or made
+            made = _applied(context, whole, wanted, asked) or made
         carry_names(graph, node, made)
         new[node] = made
     return [new[root] for root in roots]
@@ -45,21 +58,30 @@ def _is_view(node: Node) -> bool:
     )
 
 
-def _applied(context: Context, node: Node) -> Node | None:
-    if isinstance(node, Product):
-        for k, (inner, labels) in enumerate(node.factors):
-            if _is_inverse(inner) and len({*labels}) == 2:
-                for contracted in reversed(labels):
-                    found = _to(context, node, k, contracted)
-                    if found is not None:
-                        return _applied(context, found) or found
+def _applied(
+    context: Context, node: Node, wanted: Counter[Node], asked: Counter[Node]
+) -> Node | None:
+    if not isinstance(node, Product):
+        return None
+    for k, (inner, labels) in enumerate(node.factors):
+        if _is_inverse(inner) and len({*labels}) == 2:
+            ways = [_to(context, node, k, x) for x in reversed(labels)]
+            found = [way for way in ways if way is not None]
+            for solved, _ in found:
+                asked[solved] += 1
+            if found:
+                _, made = max(found, key=lambda way: wanted[way[0]])
+                return _applied(context, made, wanted, asked) or made
     return None
 
 
-def _to(context: Context, node: Product, k: int, contracted: int) -> Node | None:
+def _to(
+    context: Context, node: Product, k: int, contracted: int
+) -> tuple[Node, Node] | None:
     """The inverse, factor k, applied along a label to all that hangs on this.
 
-    None where that is neither a vector nor a matrix.
+    The solution, and the product with it; None where that is neither a vector nor a
+    matrix.
     """
     inverse = node.factors[k]
     (result,) = (x for x in inverse.labels if x != contracted)
@@ -95,7 +117,7 @@ def _to(context: Context, node: Product, k: int, contracted: int) -> Node | None
     turned = inverse.labels[0] == contracted
     found = solution(graph, system.args[0], right, turned)
     others = [ref for ref, own in zip(rest, mine, strict=False) if not own]
-    return graph.product(
+    return found, graph.product(
         range(node.order),
         [Ref(found, (result, *free)), *others],
         constraints=[at for at, own in ties if not own],
