@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from tensorgen.arrays.number_text import size
 from tensorgen.arrays.written import Written, written
 from tensorgen.constrained import PlannedConstrained, build_constrained
 from tensorgen.emit.backends import Backend
@@ -15,7 +16,7 @@ from tensorgen.emit.bound import BoundFunction, ConstrainedProblem
 from tensorgen.emit.model import Body, Choice, Function, Helper, Holder
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
@@ -40,8 +41,14 @@ from tensorgen.problems import (
 from tensorgen.spec.check import emitted_names
 from tensorgen.spec.model import FunctionSpec, Spec
 from tensorgen.spec.names import RESERVED
-from tensorgen.structure.classes import StructuredClass, higher_class, matrix_class
+from tensorgen.structure.classes import (
+    StructuredClass,
+    few_class,
+    higher_class,
+    matrix_class,
+)
 from tensorgen.structure.methods import Structure
+from tensorgen.structure.ways import few_a_row
 from tensorgen.version import __version__
 
 READABLE = 40
@@ -58,6 +65,7 @@ class ModuleBuilder:
         self.backend = backend
         self.hints = {name: size for name, size in spec.hints if size is not None}
         self.classes: dict[str, StructuredClass] = {}
+        self.structures: dict[Hashable, Structure] = {}
         self.made: dict[Hashable, StructuredClass] = {}
         self.public: set[str] = set()
         self.ambiguous: set[str] = set()
@@ -258,38 +266,71 @@ class ModuleBuilder:
         holders = []
         fields: dict[int, tuple[str, ...]] = {}
         tensors = [(k, t) for k, t in enumerate(plan.tensors) if k in planned.tensors]
-        for block, (k, tensor) in enumerate(tensors):
-            if tensor is None or tensor.is_dense:
+        structures = [
+            (
+                None
+                if tensor is None or tensor.is_dense
+                else self._structure(planned, block, tensor, hints)
+            )
+            for block, (_, tensor) in enumerate(tensors)
+        ]
+        # A joint Hessian whose rows all have few entries needs no more than these.
+        joint = planned.kind.by == "pair" and len(tensors) > 1
+        few = joint and all(s is not None and few_a_row(s) for s in structures)
+        for block, ((k, _), structure) in enumerate(
+            zip(tensors, structures, strict=True)
+        ):
+            if structure is None:
                 holders.append(Holder())
                 continue
-            made = self._registered(self._class(planned, block, tensor, hints))
+            made = self._registered(self._class(planned, block, structure, few))
+            sides = [tuple_text([size(d).text for d in made.rows])]
+            sides += [tuple_text([size(d).text for d in x]) for x in made.columns]
             holders.append(
                 Holder(
-                    made.name, made.fields, made.sizes, made.structure, made.positive
+                    made.name,
+                    made.fields,
+                    made.sizes,
+                    made.structure,
+                    made.positive,
+                    tuple(sides) if few else (),
                 )
             )
             fields[k] = made.fields
         return tuple(holders), fields
 
-    def _class(
+    def _structure(
         self,
         planned: PlannedFunction,
         block: int,
         tensor: Compressed,
         hints: Mapping[str, int],
-    ) -> StructuredClass:
-        """The class of a derivative tensor; several functions may hold the same one."""
-        rows, name = planned.row_axes(block), planned.class_name(block)
+    ) -> Structure:
+        """A derivative tensor with names; several functions may hold the same one."""
         taken = tuple(p.name for p in planned.parameters)
-        inputs = (*planned.input_axes(),) if planned.kind.by == "order" else None
-        hessian = planned.is_square(block)
-        key = tensor, rows, name, taken, inputs, hessian, *sorted(hints.items())
-        if key not in self.made:
-            structure = Structure(
-                self.graph, tensor, rows, hints, self.backend.slow_at, taken
+        key = tensor, planned.row_axes(block), taken, *sorted(hints.items())
+        if key not in self.structures:
+            self.structures[key] = Structure(
+                self.graph,
+                tensor,
+                planned.row_axes(block),
+                hints,
+                self.backend.slow_at,
+                taken,
             )
+        return self.structures[key]
+
+    def _class(
+        self, planned: PlannedFunction, block: int, structure: Structure, few: bool
+    ) -> StructuredClass:
+        """The class of a derivative tensor."""
+        name, hessian = planned.class_name(block), planned.is_square(block)
+        inputs = (*planned.input_axes(),) if planned.kind.by == "order" else None
+        key = structure, name, inputs, hessian, few
+        if key not in self.made:
+            matrix = few_class if few else matrix_class
             self.made[key] = (
-                matrix_class(structure, name, hessian)
+                matrix(structure, name, hessian)
                 if inputs is None
                 else higher_class(structure, name, inputs)
             )

@@ -93,8 +93,9 @@ class Methods:
     def _entries(self, matrix: Array) -> Pairs:
         """Entries in coordinates, of which those of the same place add up."""
         lower = np.tril(matrix)
-        for is_lower in (False, True) if "coo" in self.texts else ():
-            rows, columns, values = self.run("coo", lower=is_lower)
+        cases = [("_entries", False), ("coo", False), ("coo", True)]
+        for name, is_lower in [case for case in cases if case[0] in self.texts]:
+            rows, columns, values = self.run(name, lower=is_lower)
             found = np.zeros_like(matrix)
             np.add.at(found, (rows, columns), self.point.field.of(values))
             yield self._reduced(found), lower if is_lower else matrix

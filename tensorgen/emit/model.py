@@ -64,7 +64,8 @@ class Holder:
 
     A dense one is made of one array; one of a class of its own, `class_name`, of an
     array for each of `fields`, and of `sizes`, of which those that are `positive` are
-    at least 1.
+    at least 1. A block with few entries a row is told its `sides`, the shapes of rows
+    and columns.
     """
 
     class_name: str | None = None
@@ -72,6 +73,7 @@ class Holder:
     sizes: tuple[str, ...] = ()
     structure: str = "dense"
     positive: tuple[str, ...] = ()
+    sides: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
