@@ -5,30 +5,29 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tensorgen.arrays.number_text import size
 from tensorgen.arrays.written import Written, written
 from tensorgen.constrained import PlannedConstrained, build_constrained
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, ConstrainedProblem
-from tensorgen.emit.model import Body, Choice, Function, Helper, Holder
+from tensorgen.emit.model import Body, Choice, Function, Helper
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
-from tensorgen.ir.dims import Dim, tuple_text
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Node, children, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
+from tensorgen.objects import Objects
 from tensorgen.operators.functions.array import SizeCheck
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.printer import equations
 from tensorgen.operators.system_helpers import IMPORTS
 from tensorgen.passes.context import Plan
-from tensorgen.passes.stored import Compressed
 from tensorgen.planner import PlannedFunction
 from tensorgen.problems import (
     Lowered,
@@ -41,14 +40,6 @@ from tensorgen.problems import (
 from tensorgen.spec.check import emitted_names
 from tensorgen.spec.model import FunctionSpec, Spec
 from tensorgen.spec.names import RESERVED
-from tensorgen.structure.classes import (
-    StructuredClass,
-    few_class,
-    higher_class,
-    matrix_class,
-)
-from tensorgen.structure.methods import Structure
-from tensorgen.structure.ways import few_a_row
 from tensorgen.version import __version__
 
 READABLE = 40
@@ -64,14 +55,12 @@ class ModuleBuilder:
         self.graph = graph
         self.backend = backend
         self.hints = {name: size for name, size in spec.hints if size is not None}
-        self.classes: dict[str, StructuredClass] = {}
-        self.structures: dict[Hashable, Structure] = {}
-        self.made: dict[Hashable, StructuredClass] = {}
         self.public: set[str] = set()
         self.ambiguous: set[str] = set()
         # The named nodes by their names, those of functions in one group.
         self.named: dict[str, dict[Node, str]] = {}
-        self.taken = RESERVED | _names(spec)
+        taken = RESERVED | _names(spec)
+        self.objects = Objects(graph, taken, backend.slow_at)
 
     def build(
         self,
@@ -99,7 +88,7 @@ class ModuleBuilder:
             tuple(self._helpers()),
             bound,
             own,
-            tuple(self.classes.values()),
+            tuple(self.objects.classes.values()),
         )
 
     def _helpers(self) -> Iterator[Helper]:
@@ -176,7 +165,7 @@ class ModuleBuilder:
         hints: Mapping[str, int],
     ) -> Function:
         function = planned.source
-        holders, fields = self._holders(planned, plan, hints)
+        holders, fields = self.objects.holders(planned, plan, hints)
         buffers = [
             name
             for k, part in enumerate(plan.parts)
@@ -258,94 +247,6 @@ class ModuleBuilder:
             waiting += [c for c in dict.fromkeys(fresh) if c not in names]
             seen.update(fresh)
         return len(seen) <= READABLE
-
-    def _holders(
-        self, planned: PlannedFunction, plan: Plan, hints: Mapping[str, int]
-    ) -> tuple[tuple[Holder, ...], dict[int, tuple[str, ...]]]:
-        """What holds each derivative tensor, and the names of its arrays by root."""
-        holders = []
-        fields: dict[int, tuple[str, ...]] = {}
-        tensors = [(k, t) for k, t in enumerate(plan.tensors) if k in planned.tensors]
-        structures = [
-            (
-                None
-                if tensor is None or tensor.is_dense
-                else self._structure(planned, block, tensor, hints)
-            )
-            for block, (_, tensor) in enumerate(tensors)
-        ]
-        # A joint Hessian whose rows all have few entries needs no more than these.
-        joint = planned.kind.by == "pair" and len(tensors) > 1
-        few = joint and all(s is not None and few_a_row(s) for s in structures)
-        for block, ((k, _), structure) in enumerate(
-            zip(tensors, structures, strict=True)
-        ):
-            if structure is None:
-                holders.append(Holder())
-                continue
-            made = self._registered(self._class(planned, block, structure, few))
-            sides = [tuple_text([size(d).text for d in made.rows])]
-            sides += [tuple_text([size(d).text for d in x]) for x in made.columns]
-            holders.append(
-                Holder(
-                    made.name,
-                    made.fields,
-                    made.sizes,
-                    made.structure,
-                    made.positive,
-                    tuple(sides) if few else (),
-                )
-            )
-            fields[k] = made.fields
-        return tuple(holders), fields
-
-    def _structure(
-        self,
-        planned: PlannedFunction,
-        block: int,
-        tensor: Compressed,
-        hints: Mapping[str, int],
-    ) -> Structure:
-        """A derivative tensor with names; several functions may hold the same one."""
-        taken = tuple(p.name for p in planned.parameters)
-        key = tensor, planned.row_axes(block), taken, *sorted(hints.items())
-        if key not in self.structures:
-            self.structures[key] = Structure(
-                self.graph,
-                tensor,
-                planned.row_axes(block),
-                hints,
-                self.backend.slow_at,
-                taken,
-            )
-        return self.structures[key]
-
-    def _class(
-        self, planned: PlannedFunction, block: int, structure: Structure, few: bool
-    ) -> StructuredClass:
-        """The class of a derivative tensor."""
-        name, hessian = planned.class_name(block), planned.is_square(block)
-        inputs = (*planned.input_axes(),) if planned.kind.by == "order" else None
-        key = structure, name, inputs, hessian, few
-        if key not in self.made:
-            matrix = few_class if few else matrix_class
-            self.made[key] = (
-                matrix(structure, name, hessian)
-                if inputs is None
-                else higher_class(structure, name, inputs)
-            )
-        return self.made[key]
-
-    def _registered(self, made: StructuredClass) -> StructuredClass:
-        """Return the class under a name of its own; equal ones are one."""
-        name, count = made.name, 1
-        while name in self.taken or (
-            name in self.classes and self.classes[name] != replace(made, name=name)
-        ):
-            count += 1
-            name = f"{made.name}{count}"
-        self.classes.setdefault(name, replace(made, name=name))
-        return self.classes[name]
 
 
 def _checked(function: Function, checks: Sequence[SizeCheck]) -> Function:

@@ -82,8 +82,10 @@ class Methods:
 
     def _contractions(self, whole: Array) -> Pairs:
         expected, given = whole, {}
-        for k, dims in enumerate(reversed(self.made.columns)):
-            name = f"x{len(self.made.columns) - k}"
+        # Classes that contract with nothing may be shared by objects of other shapes.
+        inputs = self.made.columns if "_contract_1" in self.texts else ()
+        for k, dims in enumerate(reversed(inputs)):
+            name = f"x{len(inputs) - k}"
             given[name] = self.point.array(name, dims)
             expected = np.tensordot(expected, given[name], axes=len(dims))
             expected = self._reduced(expected)

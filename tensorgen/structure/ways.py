@@ -106,7 +106,7 @@ def ties_sides(term: StoredTerm, rows: int) -> bool:
 def few_a_row(structure: Structure) -> bool:
     """Whether no size changes how many entries a row or a column has, but few have."""
     dims, most = structure.tensor.dims, 16
-    for term in structure.tensor.terms:
+    for term in structure.tensor.terms if not structure.tensor.vanishes else ():
         if any(link.labels for link in term.links):
             return False
         fixed = {link.axis for link in term.links}
