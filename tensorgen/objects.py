@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from tensorgen.arrays.number_text import size
@@ -49,9 +49,7 @@ class Objects:
             )
             for block, (_, tensor) in enumerate(tensors)
         ]
-        # A joint Hessian whose rows all have few entries needs no more than these.
-        joint = planned.kind.by == "pair" and len(tensors) > 1
-        few = joint and all(s is not None and few_a_row(s) for s in structures)
+        few = planned.kind.by == "pair" and self._are_few(planned, structures)
         for block, ((k, _), structure) in enumerate(
             zip(tensors, structures, strict=True)
         ):
@@ -73,6 +71,20 @@ class Objects:
             )
             fields[k] = made.fields
         return tuple(holders), fields
+
+    @staticmethod
+    def _are_few(
+        planned: PlannedFunction, structures: Sequence[Structure | None]
+    ) -> bool:
+        """Whether the entries of a joint Hessian are all that it needs.
+
+        They are few in every row, and couple inputs: those that nothing couples are
+        solved for one by one.
+        """
+        return all(s is not None and few_a_row(s) for s in structures) and any(
+            s is not None and not s.tensor.vanishes and not planned.is_square(block)
+            for block, s in enumerate(structures)
+        )
 
     def _structure(
         self,
