@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tensorgen.arrays.written import Written, written
 from tensorgen.constrained import PlannedConstrained, build_constrained
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, ConstrainedProblem
-from tensorgen.emit.model import Body, Choice, Function, Helper, Holder, every, needed
+from tensorgen.emit.model import Body, Choice, Function, Helper, every, needed
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
@@ -22,12 +22,12 @@ from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Node, children, inputs_of, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
+from tensorgen.objects import Objects
 from tensorgen.operators.functions.array import SizeCheck
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.printer import equations
 from tensorgen.operators.system_helpers import IMPORTS
 from tensorgen.passes.context import Plan
-from tensorgen.passes.stored import Compressed
 from tensorgen.planner import PlannedFunction, known_sizes
 from tensorgen.problems import (
     Lowered,
@@ -40,8 +40,6 @@ from tensorgen.problems import (
 from tensorgen.spec.check import emitted_names
 from tensorgen.spec.model import FunctionSpec, Spec
 from tensorgen.spec.names import RESERVED
-from tensorgen.structure.classes import StructuredClass, higher_class, matrix_class
-from tensorgen.structure.methods import Structure
 from tensorgen.version import __version__
 
 READABLE = 40
@@ -57,13 +55,12 @@ class ModuleBuilder:
         self.graph = graph
         self.backend = backend
         self.hints = known_sizes(spec)
-        self.classes: dict[str, StructuredClass] = {}
-        self.made: dict[Hashable, StructuredClass] = {}
         self.public: set[str] = set()
         self.ambiguous: set[str] = set()
         # The named nodes by their names, those of functions in one group.
         self.named: dict[str, dict[Node, str]] = {}
-        self.taken = RESERVED | _names(spec)
+        taken = RESERVED | _names(spec)
+        self.objects = Objects(graph, taken, backend.slow_at)
 
     def build(
         self,
@@ -91,7 +88,7 @@ class ModuleBuilder:
             tuple(self._helpers()),
             bound,
             own,
-            tuple(self.classes.values()),
+            tuple(self.objects.classes.values()),
         )
 
     def _helpers(self) -> Iterator[Helper]:
@@ -169,7 +166,7 @@ class ModuleBuilder:
         hints: Mapping[str, int],
     ) -> Function:
         function = planned.source
-        holders, fields = self._holders(planned, plan, hints)
+        holders, fields = self.objects.holders(planned, plan, hints)
         buffers = [
             name
             for k, part in enumerate(plan.parts)
@@ -251,66 +248,6 @@ class ModuleBuilder:
             waiting += [c for c in dict.fromkeys(fresh) if c not in names]
             seen.update(fresh)
         return len(seen) <= READABLE
-
-    def _holders(
-        self, planned: PlannedFunction, plan: Plan, hints: Mapping[str, int]
-    ) -> tuple[tuple[Holder, ...], dict[int, tuple[str, ...]]]:
-        """What holds each derivative tensor, and the names of its arrays by root."""
-        holders = []
-        fields: dict[int, tuple[str, ...]] = {}
-        tensors = [(k, t) for k, t in enumerate(plan.tensors) if k in planned.tensors]
-        for block, (k, tensor) in enumerate(tensors):
-            if tensor is None or tensor.is_dense:
-                holders.append(Holder())
-                continue
-            made = self._registered(self._class(planned, block, tensor, hints))
-            holders.append(
-                Holder(
-                    made.name,
-                    made.fields,
-                    made.sizes,
-                    made.structure,
-                    made.positive,
-                    made.words,
-                )
-            )
-            fields[k] = made.fields
-        return tuple(holders), fields
-
-    def _class(
-        self,
-        planned: PlannedFunction,
-        block: int,
-        tensor: Compressed,
-        hints: Mapping[str, int],
-    ) -> StructuredClass:
-        """The class of a derivative tensor; several functions may hold the same one."""
-        rows, name = planned.row_axes(block), planned.class_name(block)
-        taken = tuple(p.name for p in every(planned.parameters))
-        inputs = (*planned.input_axes(),) if planned.kind.by == "order" else None
-        hessian = planned.is_square(block)
-        key = tensor, rows, name, taken, inputs, hessian, *sorted(hints.items())
-        if key not in self.made:
-            structure = Structure(
-                self.graph, tensor, rows, hints, self.backend.slow_at, taken
-            )
-            self.made[key] = (
-                matrix_class(structure, name, hessian)
-                if inputs is None
-                else higher_class(structure, name, inputs)
-            )
-        return self.made[key]
-
-    def _registered(self, made: StructuredClass) -> StructuredClass:
-        """Return the class under a name of its own; equal ones are one."""
-        name, count = made.name, 1
-        while name in self.taken or (
-            name in self.classes and self.classes[name] != replace(made, name=name)
-        ):
-            count += 1
-            name = f"{made.name}{count}"
-        self.classes.setdefault(name, replace(made, name=name))
-        return self.classes[name]
 
 
 def _checked(function: Function, checks: Sequence[SizeCheck]) -> Function:

@@ -82,8 +82,10 @@ class Methods:
 
     def _contractions(self, whole: Array) -> Pairs:
         expected, given = whole, {}
-        for k, dims in enumerate(reversed(self.made.columns)):
-            name = f"x{len(self.made.columns) - k}"
+        # Classes that contract with nothing may be shared by objects of other shapes.
+        inputs = self.made.columns if "_contract_1" in self.texts else ()
+        for k, dims in enumerate(reversed(inputs)):
+            name = f"x{len(inputs) - k}"
             given[name] = self.point.array(name, dims)
             expected = np.tensordot(expected, given[name], axes=len(dims))
             expected = self._reduced(expected)
@@ -93,8 +95,9 @@ class Methods:
     def _entries(self, matrix: Array) -> Pairs:
         """Entries in coordinates, of which those of the same place add up."""
         lower = np.tril(matrix)
-        for is_lower in (False, True) if "coo" in self.texts else ():
-            rows, columns, values = self.run("coo", lower=is_lower)
+        cases = [("_entries", False), ("coo", False), ("coo", True)]
+        for name, is_lower in [case for case in cases if case[0] in self.texts]:
+            rows, columns, values = self.run(name, lower=is_lower)
             found = np.zeros_like(matrix)
             np.add.at(found, (rows, columns), self.point.field.of(values))
             yield self._reduced(found), lower if is_lower else matrix

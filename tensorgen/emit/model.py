@@ -93,7 +93,8 @@ class Holder:
 
     A dense one is made of one array; one of a class of its own, `class_name`, of an
     array for each of `fields`, and of `sizes`, of which those that are `positive` are
-    at least 1. Its `structure` is an equation, which has a name in `words`.
+    at least 1. Its `structure` is an equation, which has a name in `words`. A block
+    with few entries a row is told its `sides`, the shapes of rows and columns.
     """
 
     class_name: str | None = None
@@ -102,6 +103,7 @@ class Holder:
     structure: str = "dense"
     positive: tuple[str, ...] = ()
     words: str = ""
+    sides: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:

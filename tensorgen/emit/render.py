@@ -36,7 +36,12 @@ from tensorgen.emit.text import (
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.spec.names import FRAME
-from tensorgen.structure.classes import DERIVATIVE_BASE, HESSIAN_BASE, StructuredClass
+from tensorgen.structure.classes import (
+    DERIVATIVE_BASE,
+    FEW_HESSIAN_BASE,
+    HESSIAN_BASE,
+    StructuredClass,
+)
 from tensorgen.structure.table import in_order
 from tensorgen.structure.ways import Row
 
@@ -264,6 +269,12 @@ def _uses(module: Module) -> dict[str, bool]:
     made = [f for bound in module.bound for f in bound.functions]
     used = results.used_classes([*module.forms, *made])
     bases = {c.base for c in module.classes}
+    joint = [
+        function
+        for function in (*module.forms, *made)
+        if results.result_class(function) == results.JOINT
+    ]
+    sparse_joint = [f for f in joint if results.is_sparse_joint(f)]
     dense = bool(used & {JACOBIAN.holder, HESSIAN.holder})
     hessian = bool(used & {HESSIAN.holder, results.JOINT} or HESSIAN_BASE in bases)
     return {
@@ -287,7 +298,10 @@ def _uses(module: Module) -> dict[str, bool]:
         "has_structured": bool(bases),
         "has_structured_hessian": HESSIAN_BASE in bases,
         "has_structured_derivative": DERIVATIVE_BASE in bases,
-        "has_joint": results.JOINT in used,
+        "has_products": any(not c.few for c in module.classes),
+        "has_joint": bool(joint),
+        "has_sparse_joint": bool(sparse_joint),
+        "has_other_joint": len(sparse_joint) < len(joint),
         "has_joint_jacobian": any(
             p.is_joint_jacobian(part) for p in module.bound for part in p.methods
         ),
@@ -325,6 +339,7 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
         "name": c.name,
         "base": c.base,
         "docstring": docstring([f"{_capital(c.words)}."], equation(c.structure, "")),
+        "title": f"{_capital(c.words)}.",
         "structure_literal": literal(f"{c.words}: {c.structure}"),
         "vanishes": c.vanishes,
         "sparse": c.sparse or c.vanishes,
@@ -333,7 +348,8 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
         ],
         "field_names": tuple_text([f'"{name}"' for name in c.fields]),
         "ease": c.ease,
-        "hessian": c.base == HESSIAN_BASE,
+        "hessian": c.base in (HESSIAN_BASE, FEW_HESSIAN_BASE),
+        "few": c.few,
         "higher": c.base == DERIVATIVE_BASE,
         "unpack": ", ".join(c.sizes) + "," * (len(c.sizes) == 1),
         "rows": _shape(c.rows),

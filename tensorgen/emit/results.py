@@ -24,6 +24,7 @@ class Fields:
 
 # The class of second derivatives by several inputs; a row says the others.
 JOINT = "JointHessian"
+SPARSE_JOINT = "_SparseJointHessian"
 
 WHY = "# what holds less at these sizes"
 
@@ -39,6 +40,11 @@ def result_class(function: Function) -> str | None:
     if kind.by == "pair" and kind.holder and len(function.wrt) > 1:
         return JOINT
     return block_class(function, 0, kind.holder) if kind.holder else None
+
+
+def is_sparse_joint(function: Function) -> bool:
+    """Whether a joint Hessian has few entries in every row."""
+    return bool(function.holders) and all(h.sides for h in function.holders)
 
 
 def object_type(function: Function) -> str:
@@ -159,7 +165,8 @@ def return_lines(function: Function) -> list[str]:
             f'("{a}", "{b}"): {made}'
             for (a, b), made in zip(function.blocks, own, strict=True)
         )
-        return _return(*lead, f"{JOINT}({{{', '.join(items)}}})")
+        made = SPARSE_JOINT if is_sparse_joint(function) else JOINT
+        return _return(*lead, f"{made}({{{', '.join(items)}}})")
     return _return(*lead, _bundle(function, kind, own))
 
 
@@ -201,7 +208,8 @@ def _derivative(name: str, function: Function, block: int, axes: object) -> str:
         arrays = ", ".join(
             f'"{f}": {v}' for f, v in zip(holder.fields, values, strict=True)
         )
-        return f"{holder.class_name}({{{arrays}}}, {tuple_text(holder.sizes)})"
+        given = ", ".join([f"{{{arrays}}}", tuple_text(holder.sizes), *holder.sides])
+        return f"{holder.class_name}({given})"
     texts = function.structure
     structure = texts[lead + block] if lead + block < len(texts) else "dense"
     return f"{name}({values[0]}, {axes}, {literal(structure)})"

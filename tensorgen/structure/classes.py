@@ -10,7 +10,7 @@ from tensorgen.arrays.needs import Needs
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.passes.views import Factor
-from tensorgen.structure.coordinates import coordinates
+from tensorgen.structure.coordinates import all_coordinates, coordinates
 from tensorgen.structure.methods import OPERAND, Body, Method, Structure
 from tensorgen.structure.sparse import no_entries
 from tensorgen.structure.table import solved, templates
@@ -19,6 +19,8 @@ from tensorgen.structure.words import higher_words, words
 
 HESSIAN_BASE = "_StructuredHessian"
 MATRIX_BASE = "_Structured"
+FEW_HESSIAN_BASE = "_SparseHessian, _SparseBlock"
+FEW_MATRIX_BASE = "_SparseBlock"
 DERIVATIVE_BASE = "_StructuredDerivative"
 
 
@@ -50,6 +52,11 @@ class StructuredClass:
     positive: tuple[str, ...] = ()
     integers: tuple[str, ...] = ()
     words: str = ""
+
+    @property
+    def few(self) -> bool:
+        """Whether it is a block of a joint Hessian with few entries in every row."""
+        return self.base in (FEW_HESSIAN_BASE, FEW_MATRIX_BASE)
 
 
 def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredClass:
@@ -101,6 +108,39 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
         structure.sizes if way is not None and way[0].keep is not None else (),
         structure.integers,
         words(structure),
+    )
+
+
+def few_class(structure: Structure, name: str, hessian: bool) -> StructuredClass:
+    """The class of a block of a joint Hessian all of whose rows have few entries.
+
+    All that it offers follows from its entries.
+    """
+    rows = tuple(range(structure.rows))
+    columns = tuple(range(structure.rows, structure.axes))
+    body = (
+        no_entries(structure)
+        if structure.tensor.vanishes
+        else all_coordinates(structure, rows, columns)
+    )
+    doc = "Rows, columns and values; those of the same place add up."
+    methods = [
+        Method("_entries", "self", "tuple[Any, Any, Array]", doc, body, cached=True)
+    ]
+    return StructuredClass(
+        name,
+        FEW_HESSIAN_BASE if hessian else FEW_MATRIX_BASE,
+        structure.text("H" if hessian else "J"),
+        structure.fields,
+        structure.sizes,
+        structure.tensor.shape[: structure.outer_rows],
+        (structure.tensor.shape[structure.outer_rows :],),
+        tuple(methods),
+        factorizations=("sparse",),
+        helpers=_helpers(methods),
+        vanishes=structure.tensor.vanishes,
+        sparse=True,
+        words=words(structure),
     )
 
 

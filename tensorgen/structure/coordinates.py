@@ -64,13 +64,22 @@ def coordinates(
     return body.returning(ROWS, COLUMNS, VALUES)
 
 
+def all_coordinates(
+    structure: Structure, rows: Sequence[int], columns: Sequence[int]
+) -> tuple[Statement, ...]:
+    """Return statements that give rows, columns and values, nothing of it new."""
+    body = Body(structure)
+    return body.returning(*entries(body, structure.tensor.terms, rows, columns, False))
+
+
 def entries(
     body: Body,
     terms: Sequence[StoredTerm],
     rows: Sequence[int],
     columns: Sequence[int],
+    fresh: bool = True,
 ) -> tuple[Array, Array, Array]:
-    """Compute the rows, columns and values of some terms.
+    """Compute the rows, columns and values of some terms, which are new if `fresh`.
 
     A term has an entry for each value of its free axes; tied axes follow, and entries
     whose tied axes leave the tensor are dropped. Entries of index arrays give axes too,
@@ -86,7 +95,7 @@ def entries(
         if before is not None and _is_transpose(term, before, rows, columns):
             places, before = (COLUMNS, ROWS), None
         else:
-            _Term(body, term, not several).write(rows, columns)
+            _Term(body, term, fresh and not several).write(rows, columns)
             before = term
         if several:
             lines.append(Append(PARTS, array(Pack(), *places, VALUES)))

@@ -43,13 +43,14 @@ OPERAND = "operand"
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method; `body` ends with a return."""
+    """A method, or an attribute that is `cached`; `body` ends with a return."""
 
     name: str
     parameters: str
     returns: str
     doc: str
     body: tuple[Statement, ...]
+    cached: bool = False
 
 
 class Structure:

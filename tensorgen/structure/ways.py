@@ -11,7 +11,7 @@ from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.objects import Attribute, Made, Pack, Reshape
 from tensorgen.arrays.operations import Number
 from tensorgen.arrays.statements import Statement
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Node
@@ -101,6 +101,27 @@ def ties_sides(term: StoredTerm, rows: int) -> bool:
         for group, _ in connected(tied)
         if (axes := [x for x in group if isinstance(x, int)])
     )
+
+
+def few_a_row(structure: Structure) -> bool:
+    """Whether no size changes how many entries a row or a column has, but few have."""
+    dims, most = structure.tensor.dims, 16
+    for term in structure.tensor.terms if not structure.tensor.vanishes else ():
+        if any(link.labels for link in term.links):
+            return False
+        fixed = {link.axis for link in term.links}
+        groups = connected({tie.first, tie.second} for tie in term.ties)
+        tied = {
+            axis
+            for axes, _ in groups
+            if min(axes) < structure.rows <= max(axes)
+            for axis in axes
+        }
+        free = [dim for a, dim in enumerate(dims) if a not in tied | fixed]
+        count = prod(free, start=ONE).constant
+        if count is None or count > most:
+            return False
+    return True
 
 
 def core(structure: Structure, terms: Sequence[StoredTerm], out: Sequence[int]) -> Node:

@@ -33,6 +33,9 @@ def source(*templates: str, backend: str = "numpy") -> str:
             has_dense_hessian=True,
             has_structured_hessian=True,
             has_joint=True,
+            has_other_joint=True,
+            has_sparse_joint=False,
+            has_products=True,
             factorizations=[name.removesuffix("_factorization") for name in templates],
         )
         for name in ("library", "types", *templates, "real", "convert")
