@@ -1,4 +1,4 @@
-"""KKT matrices, shooting and an arrow: what they hold, and solves beside `splu`."""
+"""KKT matrices, shooting and an arrow: what they hold, beside CasADi and `splu`."""
 
 import time
 import tracemalloc
@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any
 
+import casadi_hessians
 import numpy as np
 import report
+from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
 import tensorgen
@@ -35,10 +37,11 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, float]]] = {
     ),
     "shooting": ("f", {"x": (N + 1, 2), "u": N, "lam": (N, 2)}, {"h": 0.1}),
 }
+GIVEN = {"arrow": ["data"], "shooting": ["lam"]}  # all others are unknown
 SPECS = {"shooting": "shooting"}  # joint_systems for all others
 HEADER = (
     f"{'case':<12}{'rows':>8}{'holds':>8}{'entries':>9}{'memory':>10}"
-    f"{'hess':>9}{'H @ v':>9}{'tocsc':>9}{'solve':>9}{'splu':>9}"
+    f"{'hess':>9}{'CasADi':>9}{'H @ v':>9}{'tocsc':>9}{'solve':>9}{'splu':>9}"
 )
 RESIDUAL = 1e-6  # relative to the right-hand side
 
@@ -60,8 +63,17 @@ def rows() -> Iterator[str]:
         H.solve(v)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
+        unknowns = {x: data[x] for x in data if x not in GIVEN.get(name, ())}
+        given: dict[str, Any] = {
+            x: np.ravel(data[x]) for x in data if x not in unknowns
+        }
+        peer = casadi_hessians.hessian(function, unknowns, dict(others) | given)
+        if peer is not None:  # it is the same matrix
+            other = csc_matrix(peer().sparse())
+            assert abs(other - matrix).max() <= 1e-9 * abs(matrix).max()
         times = (
             _median(hess),
+            None if peer is None else _median(peer),
             _median(partial(H.matvec, v)),
             _median(H.tocsc),
             _median(partial(H.solve, v)),
@@ -69,7 +81,9 @@ def rows() -> Iterator[str]:
         )
         held = H.nbytes // H.dtype.itemsize
         row = f"{name:<12}{H.shape[0]:>8}{held:>8}{matrix.nnz:>9}{peak:>10}"
-        yield row + "".join(f"{seconds:>9.5f}" for seconds in times)
+        yield row + "".join(
+            f"{'-':>9}" if seconds is None else f"{seconds:>9.5f}" for seconds in times
+        )
 
 
 def _eliminated(matrix: Any, v: Any) -> Any:

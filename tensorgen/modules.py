@@ -266,7 +266,12 @@ class ModuleBuilder:
             made = self._registered(self._class(planned, block, tensor, hints))
             holders.append(
                 Holder(
-                    made.name, made.fields, made.sizes, made.structure, made.positive
+                    made.name,
+                    made.fields,
+                    made.sizes,
+                    made.structure,
+                    made.positive,
+                    made.words,
                 )
             )
             fields[k] = made.fields

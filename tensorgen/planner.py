@@ -65,7 +65,8 @@ class OtherPlan:
 class PlannedFunction:
     """One public function: what it computes, from which arguments.
 
-    `stated` are its roots as calculus first states them, before any pass. The first of
+    `stated` are its roots as calculus first states them, before any pass; `unpromised`
+    are matrices whose inverse would be cheaper if more were known of them. The first of
     `others` whose sizes are as it needs them, which no hint says, replaces the plan.
     """
 
@@ -79,6 +80,7 @@ class PlannedFunction:
     order: tuple[str, ...] = ()
     stated: tuple[Node, ...] = ()
     others: tuple[OtherPlan, ...] = ()
+    unpromised: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -150,7 +152,10 @@ class Planner:
         self.hints = known_sizes(spec)
         self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
         self.inputs = program.inputs
-        (node,) = invert_low_rank(self.context(), [function.node])
+        missed: dict[Node, None] = {}
+        (node,) = invert_low_rank(self.context(), [function.node], missed)
+        names = (graph.names.get(matrix, "a matrix") for matrix in missed)
+        self.unpromised = tuple(dict.fromkeys(names))
         variables = tuple(self.inputs[name] for name in self.wrt)
         self.request = Request(
             node,
@@ -247,6 +252,7 @@ class Planner:
             order,
             tuple(stated[0]),
             tuple(others),
+            self.unpromised if kind is VALUE else (),
         )
 
     @property

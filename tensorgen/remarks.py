@@ -33,6 +33,13 @@ def remarks(planned: PlannedFunction, hints: Mapping[str, int]) -> Iterator[Rema
     for block in range(len(planned.tensors)):
         if dense := _dense(planned, block, hints):
             yield Remark(dense, span, True)
+    for matrix in planned.unpromised:
+        yield Remark(
+            f"{planned.name}: {matrix} is a diagonal plus low rank, but is solved as a "
+            "dense matrix, for nobody says that the diagonal is positive; promise it "
+            "of the input, {shape: [n], positive: true}",
+            span,
+        )
     if planned.others:
         yield Remark(_undecided(planned, hints.keys()), span)
 
@@ -71,7 +78,7 @@ def _dense(
     if len(planned.tensors) > 1:
         name += f" by {', '.join(planned.blocks[block])}"
     # Looked for is structure where it is known what calculus has derived.
-    gave_up = tensor is None and planned.plan.derived
+    gave_up = (tensor is None and planned.plan.derived) or (tensor and tensor.stopped)
     why = ", for looking for a structure takes too long" if gave_up else ""
     numbers = f"{' * '.join(f'{size:,}' for size in sizes)} numbers at the hints"
     instead = INSTEAD.get(planned.kind)

@@ -128,14 +128,17 @@ def _structure(function: Function) -> list[str]:
 
 
 def _structures(function: Function) -> list[str]:
-    texts = [
-        h.structure if len(h.structure) <= EVIDENT else f"that of {h.class_name}"
-        for h in function.holders
-    ]
-    if len(texts) > 1:
-        names = map(", ".join, function.blocks)
-        texts = [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
-    return [row for text in texts for row in equation(text)]
+    """The structure of each object: its name first, then the equation."""
+    several, rows = len(function.holders) > 1, []
+    for holder, block in zip(function.holders, function.blocks, strict=False):
+        text = holder.structure
+        if len(text) > EVIDENT:
+            text = f"that of {holder.class_name}"
+        first = f"{', '.join(block)}: " * several + (holder.words or text)
+        rows += equation(first)
+        if holder.words:
+            rows += equation(text, "    " + "    " * several)
+    return rows
 
 
 def _errors(function: Function) -> list[str]:

@@ -93,7 +93,7 @@ class Holder:
 
     A dense one is made of one array; one of a class of its own, `class_name`, of an
     array for each of `fields`, and of `sizes`, of which those that are `positive` are
-    at least 1.
+    at least 1. Its `structure` is an equation, which has a name in `words`.
     """
 
     class_name: str | None = None
@@ -101,6 +101,7 @@ class Holder:
     sizes: tuple[str, ...] = ()
     structure: str = "dense"
     positive: tuple[str, ...] = ()
+    words: str = ""
 
     @property
     def count(self) -> int:

@@ -38,11 +38,12 @@ class Exhausted(Exception):
 
 
 class Effort:
-    """The steps taken so far, and where they end."""
+    """The steps taken so far, and where they end; how many attempts were `stopped`."""
 
     def __init__(self, watch: Callable[[str], None] | None = None) -> None:
         """Start to count; `watch` hears now and then what is being done."""
         self.spent = 0
+        self.stopped = 0
         self.end = inf
         self._watch = watch
         self._doing = ""
@@ -89,6 +90,7 @@ class Effort:
         except Exhausted:
             if self.spent > before:
                 raise
+            self.stopped += 1
             return instead
         finally:
             self.end = before

@@ -41,8 +41,13 @@ class Parts(NamedTuple):
     added: LowRank
 
 
-def invert_low_rank(context: Context, roots: Sequence[Node]) -> list[Node]:
-    """Return `roots` with inverses and determinants of smaller matrices."""
+def invert_low_rank(
+    context: Context, roots: Sequence[Node], missed: dict[Node, None]
+) -> list[Node]:
+    """Return `roots` with inverses and determinants of smaller matrices.
+
+    Those whose diagonal is not known to be positive are `missed`.
+    """
     graph, new = context.graph, dict[Node, Node]()
     known: dict[Node, Parts | None] = {}
     # What stable forms would recognise has been recognised.
@@ -52,7 +57,7 @@ def invert_low_rank(context: Context, roots: Sequence[Node]) -> list[Node]:
             if isinstance(made, Call) and OPERATORS[made.operator].by_parts:
                 (matrix,) = made.args
                 if matrix not in known:
-                    known[matrix] = parts(context, matrix)
+                    known[matrix] = _safe(context, matrix, missed)
                 found = known[matrix]
                 if found is not None:
                     made = _asked(graph, made.operator, found)
@@ -86,9 +91,18 @@ def parts(context: Context, matrix: Node) -> Parts | None:
         return None
     rank = sum(cost.size(term.width) for term in terms)
     entries = graph.sum(("i",), diagonal)
-    if GAIN * rank > cost.value(matrix.dims[0]) or sign(entries) < Sign.POSITIVE:
+    if GAIN * rank > cost.value(matrix.dims[0]):
         return None
     return Parts(entries, _joined(graph, terms))
+
+
+def _safe(context: Context, matrix: Node, missed: dict[Node, None]) -> Parts | None:
+    """The parts of a matrix, if its diagonal is known to be positive."""
+    found = parts(context, matrix)
+    if found is not None and sign(found.diagonal) < Sign.POSITIVE:
+        missed[matrix] = None
+        return None
+    return found
 
 
 def _entries(graph: Graph, term: Product) -> Node:

@@ -107,8 +107,12 @@ def _compressed(context: Context, plan: Plan) -> Plan:
     attempt, roots = context.graph.effort.attempt, plan.roots
     for k, compress in context.compressed.items() if plan.derived else ():
         graph, cost = context.graph, context.cost
-        found = partial(compress, graph, roots[k], cost, plan.derived[k])
-        tensors[k] = attempt(found, None)
+        run = partial(compress, graph, roots[k], cost, plan.derived[k])
+        before = graph.effort.stopped
+        found = attempt(run, None)
+        if found is not None and graph.effort.stopped > before:
+            found = replace(found, stopped=True)
+        tensors[k] = found
     parts = [
         (node,) if tensor is None else tensor.arrays
         for node, tensor in zip(roots, tensors, strict=True)

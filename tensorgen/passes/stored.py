@@ -181,12 +181,14 @@ class StoredTerm:
 class Compressed:
     """A derivative tensor of dims `dims` as a sum of stored terms.
 
-    It may be an array of fewer axes with some of these in `parts`, in C order.
+    It may be an array of fewer axes with some of these in `parts`, in C order. Where
+    looking for less took too long it was `stopped`.
     """
 
     dims: tuple[Dim, ...]
     terms: tuple[StoredTerm, ...]
     parts: tuple[tuple[Dim, ...], ...] = ()
+    stopped: bool = False
 
     @property
     def shape(self) -> tuple[Dim, ...]:

@@ -2,11 +2,15 @@
 
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from tensorgen import cli
+from tensorgen import cli, planner
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node
+from tensorgen.passes.stored import Compressed, StoredTerm
 from tests.cli.shell import Run
 
 HEAD = "tensorgen: 1\nmodule: m\ndims: {n: 4000, m: 20000}\n"
@@ -102,3 +106,49 @@ def test_a_note_is_never_a_fault(gen: Gen) -> None:
 def test_quiet_says_what_is_wrong_and_nothing_else(gen: Gen) -> None:
     assert gen(DENSE, "--quiet") == Run(cli.FINE, "", "")
     assert "error: f_hess is dense" in gen(DENSE, "-q", "-W", "error").err
+
+
+FACTORS = """tensorgen: 1
+module: m
+dims: {n: 4000, k: 5}
+inputs: {L: [n, k], d: [n], y: [n]}
+functions:
+  f:
+    where: S = diag(d) + L @ L.T
+    expr: y @ solve(S, y) + logdet(S)
+    wrt: y
+"""
+
+
+def test_a_promise_that_would_help_is_told(gen: Gen) -> None:
+    run = gen(FACTORS)
+    assert run.code == cli.FINE
+    assert run.err.splitlines()[0] == (
+        "m.yaml:6:3: note: f: S is a diagonal plus low rank, but is solved as a dense "
+        "matrix, for nobody says that the diagonal is positive; promise it of the "
+        "input, {shape: [n], positive: true}"
+    )
+    assert gen(FACTORS.replace("d: [n]", "d: {shape: [n], positive: true}")).err == (
+        "wrote m_numpy.py\n"
+    )
+
+
+def test_that_looking_for_a_structure_stopped_is_told(
+    gen: Gen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "takes too long" not in gen(DENSE).err
+    monkeypatch.setattr(planner, "compress", stopped)
+    assert "dense, for looking for a structure takes too long" in gen(DENSE).err
+
+
+def stopped(graph: Graph, node: Node, *rest: object, **more: object) -> Compressed:
+    """What is found after an attempt that gave up: the array as it is."""
+
+    def endless() -> None:
+        while True:
+            graph.effort.spend(1000)
+
+    graph.effort.attempt(endless, None)
+    axes = tuple(range(node.order))
+    term = StoredTerm(Fraction(1), ((node, axes),), ())
+    return Compressed(node.dims, (term,))
