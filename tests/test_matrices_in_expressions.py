@@ -242,7 +242,8 @@ def test_no_matrix_is_formed(name: str) -> None:
 def test_low_rank_takes_no_square_array(name: str) -> None:
     own = arguments(name, given(2, 2, 20_000, 3))
     tracemalloc.start()
-    getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
+    with np.errstate(over="ignore", invalid="ignore"):  # of the determinant itself
+        getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 50e6

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorgen import load
-from tests.device.library import stand_in
+from tensorgen import generate
+from tests.device.library import execute, stand_in
 from tests.problem_specs import PROCESS, RIDGE, SPECS, inputs, loaded
 from tests.test_problems import host
 
@@ -28,8 +28,8 @@ functions:
 
 def split(text: str, shapes: Any, device: Any) -> tuple[Any, dict[str, Any], Any]:
     """A problem class, data for it, and a vector."""
-    # Not kept: each stand-in for CuPy has arrays of its own.
-    model = load(text, backend="numpy" if device is np.asarray else "cupy")
+    # Made anew: each stand-in for CuPy has arrays of its own.
+    model = execute(generate(text, "numpy" if device is np.asarray else "cupy"))
     given = {k: device(v) for k, v in inputs(shapes).items()}
     unknowns = list(inspect.signature(model.LossProblem.pack).parameters)[1:]
     data = {name: array for name, array in given.items() if name not in unknowns}

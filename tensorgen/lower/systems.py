@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import cast
 
@@ -20,14 +21,14 @@ from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Call, Ref
 from tensorgen.lower.operands import Operand, as_float, made, size
 from tensorgen.lower.values import Values
-from tensorgen.operators.systems import Place, terms_of
+from tensorgen.operators.systems import Place, Row, sides_of, terms_of
 
 
 def lower_system(known: Values, node: Call) -> Operand:
     """The object of a matrix."""
     side = size(node.dims[0])
     if node.operator == "sparse":
-        terms = [_entries(known, node, *row) for row in terms_of(node)]
+        terms = [_entries(known, node, row) for row in terms_of(node)]
         return made(Made("_Sparse"), (), side, *terms)
     bands = [known.operand(Ref(x, tuple(range(x.order)))) for x in node.args]
     offsets = cast(tuple[int, ...], dict(node.params)["offsets"])
@@ -54,19 +55,28 @@ def lower_solution(known: Values, node: Call) -> Operand:
     return made(op, tuple(range(node.order)), system, right)
 
 
-def _entries(
+def _entries(known: Values, node: Call, term: Row) -> Operand:
+    """Rows, columns and values, as arrays that broadcast against each other."""
+    number, sizes, *sides = term
+    values = as_float(known.whole(node.args[number]))
+    dims = sides_of(node)
+    parts = [_counted(known, node, places, sizes, dims) for places in sides]
+    return Operand(array(Pack(), *parts, values.array))
+
+
+def _counted(
     known: Values,
     node: Call,
-    number: int,
+    places: Sequence[Place],
     sizes: tuple[Dim, ...],
-    row: Place,
-    column: Place,
-) -> Operand:
-    """Rows, columns and values, as arrays that broadcast against each other."""
-    values = as_float(known.whole(node.args[number]))
-    places = (_place(known, node, place, len(sizes), sizes) for place in (row, column))
-    parts = [*places, values.array]
-    return Operand(array(Pack(), *parts))
+    dims: Sequence[Dim],
+) -> Array:
+    """The number of a row in C order: `(i * n + j) * m + k`."""
+    first, *others = (_place(known, node, x, len(sizes), sizes) for x in places)
+    for part, dim in zip(others, dims[1:], strict=True):
+        scaled = array(Multiply(Fraction(1), 2), first, array(Size(dim)))
+        first = array(Add((1, 1)), scaled, part)
+    return first
 
 
 def _place(

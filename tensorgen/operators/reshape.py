@@ -160,8 +160,7 @@ def contracted(
 ) -> list[Ref] | None:
     """Sum before a reshape; over the axes that it merges instead of over their merger.
 
-    `kron(A, B) @ ravel(X)` is `ravel(A @ X @ B.T)`. Other factors are split along,
-    which is free.
+    `kron(A, B) @ ravel(X)` is `ravel(A @ X @ B.T)`.
     """
     counts = Counter(label for ref in factors for label in ref.labels)
     alone = {label for label in summed if counts[label] == 1}
@@ -177,10 +176,20 @@ def contracted(
         for (first, *more), dims in runs.items():
             if more or len(dims) < 2 or first not in summed:
                 continue
-            if all(other.labels.count(first) < 2 for other in factors):
+            if all(_merges(other, first, dims) for other in factors):
                 labels = range(fresh, fresh + len(dims))
                 return [_split_label(graph, x, first, labels, dims) for x in factors]
     return None
+
+
+def _merges(ref: Ref, label: Label, dims: Shape) -> bool:
+    """Whether a factor has a label for axes of these dims, or does not have it."""
+    if label not in ref.labels:
+        return True
+    call = _reshaped(ref)
+    if call is None or ref.labels.count(label) > 1:
+        return False
+    return _runs(call, ref.labels).get((label,)) == dims
 
 
 def _summed_before(

@@ -9,9 +9,10 @@ differentiation, so that no rule of the calculus needs to know.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import NamedTuple, cast
 
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Affine,
@@ -23,6 +24,7 @@ from tensorgen.ir.nodes import (
     affine,
     delta,
 )
+from tensorgen.operators.reshape import reshape
 from tensorgen.operators.table import Operator, Partial
 
 FACTORED = "factored"
@@ -51,11 +53,15 @@ class Place(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Entries of a matrix: values for each of some labels, and the places of these."""
+    """Entries of a matrix: values for each of some labels, and the places of these.
+
+    A row is one of several axes in C order, as many as the sides of the matrix; so is a
+    column.
+    """
 
     values: Node
-    row: Affine
-    column: Affine
+    row: tuple[Affine, ...]
+    column: tuple[Affine, ...]
     sizes: tuple[Dim, ...]
 
 
@@ -93,9 +99,14 @@ def _bands(graph: Graph, node: Call) -> Node:
 
 
 def sparse(
-    graph: Graph, size: Dim, entries: Sequence[Entries], symmetric: bool = False
+    graph: Graph,
+    sides: Sequence[Dim],
+    entries: Sequence[Entries],
+    symmetric: bool = False,
 ) -> Node:
     """Return the matrix with these entries; those of the same place add up.
+
+    Rows and columns are counted along axes of the sizes `sides`.
 
     Places outside of the matrix have none. Labels are the axes of the values.
     """
@@ -115,12 +126,14 @@ def sparse(
     for one in entries:
         args.append(one.values)
         number = len(args) - 1
-        terms.append((number, one.sizes, place(one.row), place(one.column)))
-    known = {"terms": tuple(terms), "symmetric": symmetric}
+        rows, columns = (tuple(map(place, forms)) for forms in (one.row, one.column))
+        terms.append((number, one.sizes, rows, columns))
+    size = prod(sides, start=ONE)
+    known = {"terms": tuple(terms), "symmetric": symmetric, "sides": tuple(sides)}
     return graph.call("sparse", args, (size, size), **known)
 
 
-Row = tuple[int, tuple[Dim, ...], Place, Place]
+Row = tuple[int, tuple[Dim, ...], tuple[Place, ...], tuple[Place, ...]]
 
 
 def terms_of(node: Call) -> tuple[Row, ...]:
@@ -128,20 +141,26 @@ def terms_of(node: Call) -> tuple[Row, ...]:
     return cast(tuple[Row, ...], dict(node.params)["terms"])
 
 
+def sides_of(node: Call) -> tuple[Dim, ...]:
+    """The axes along which the rows of a sparse matrix are counted."""
+    return cast(tuple[Dim, ...], dict(node.params)["sides"])
+
+
 def _entries(graph: Graph, node: Call) -> Node:
-    out, parts = (("row",), ("column",)), []
-    axes = (out[0], out[1])
+    sides, parts = sides_of(node), []
+    axes = [(side, k) for side in ("row", "column") for k in range(len(sides))]
     for number, sizes, row, column in terms_of(node):
         values = node.args[number]
         at = [
             Constraint("eq", affine([(axis, 1)]) - place.form(node.args))
-            for axis, place in zip(axes, (row, column), strict=True)
+            for axis, place in zip(axes, (*row, *column), strict=True)
         ]
-        known = {axis: node.dims[0] for axis in axes} | dict(enumerate(sizes))
+        known: dict[object, Dim] = dict(zip(axes, sides * 2, strict=True))
+        known |= dict(enumerate(sizes))
         factor = (values, range(values.order))
         part = graph.product(axes, [factor], constraints=at, sizes=known)
         parts.append((1, part, axes))
-    return graph.sum(axes, parts)
+    return reshape(graph, graph.sum(axes, parts), node.dims)
 
 
 def solution(graph: Graph, system: Node, right: Node, transposed: bool) -> Node:

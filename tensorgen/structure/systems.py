@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
+from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Constraint, Node, affine, delta
@@ -23,10 +24,10 @@ from tensorgen.structure.ways import ties_sides
 def system(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:
     """Return a matrix as an object that solves by its few entries, if they are few."""
     found = compress(graph, bare(matrix), cost)
-    if found.is_dense or found.vanishes or found.parts:
+    if found.is_dense or found.vanishes:
         return None
-    size = matrix.dims[0]
-    offsets = _offsets(found.terms)
+    size, rows = matrix.dims[0], found.axes(1)
+    offsets = None if found.parts else _offsets(found.terms)
     if offsets is not None:
         reach = max(map(abs, offsets))
         if GAIN_OF_A_RULE * reach >= cost.value(size):
@@ -34,13 +35,13 @@ def system(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:
         bands = {s: _band(graph, size, s, ts) for s, ts in offsets.items()}
         symmetric = all(bands[s] is bands.get(-s) for s in bands)
         return banded(graph, size, bands, symmetric)
-    if not all(ties_sides(term, 1) for term in found.terms):
+    if not all(ties_sides(term, rows) for term in found.terms):
         return None
     count = sum(cost.size(term.free(found.dims).values()) for term in found.terms)
     if GAIN_OF_A_RULE * count > cost.size(found.dims):
         return None
     entries = [_entries(graph, found, term) for term in found.terms]
-    return sparse(graph, size, entries, _are_symmetric(entries))
+    return sparse(graph, found.dims[:rows], entries, _are_symmetric(entries))
 
 
 def _are_symmetric(entries: Sequence[Entries]) -> bool:
@@ -52,7 +53,8 @@ def _are_symmetric(entries: Sequence[Entries]) -> bool:
             return True
         labels = {x: x for x in range(len(one.sizes))}
         for p, q in combinations(range(len(one.sizes)), 2):
-            if one.row.renamed({**labels, p: q, q: p}.__getitem__) == one.column:
+            swap = {**labels, p: q, q: p}.__getitem__
+            if tuple(form.renamed(swap) for form in one.row) == one.column:
                 return known.parity(one.values, (p, q)) == 1
         return False
 
@@ -118,9 +120,35 @@ def _entries(graph: Graph, tensor: Compressed, term: StoredTerm) -> Entries:
         [*free],
         factors,
         coefficient=term.coefficient,
-        constraints=[at for axis, at in constraints.items() if axis in used],
-        sizes={**{x: tensor.dims[x] for x in (0, 1) if x in used}, **free},
+        constraints=[
+            *(at for axis, at in constraints.items() if axis in used),
+            *_inside(tensor, free, forms),
+        ],
+        sizes={**{x: d for x, d in enumerate(tensor.dims) if x in used}, **free},
     )
     number = {x: k for k, x in enumerate(free)}
-    row, column = (forms[axis].renamed(number.__getitem__) for axis in (0, 1))
-    return Entries(values, row, column, tuple(free.values()))
+    places = [forms[x].renamed(number.__getitem__) for x in range(len(tensor.dims))]
+    rows = tensor.axes(1)
+    sides = tuple(places[:rows]), tuple(places[rows:])
+    return Entries(values, *sides, tuple(free.values()))
+
+
+def _inside(
+    tensor: Compressed, free: Mapping[Name, Dim], forms: Mapping[Name, Affine]
+) -> Iterator[Constraint]:
+    """That places are inside of axes that others follow, where they may not be.
+
+    Beyond the end of a single axis there is nothing, but the next row is beyond the
+    end of the last of several.
+    """
+    if not tensor.parts:
+        return
+    for axis, dim in enumerate(tensor.dims):
+        if axis in free:
+            continue
+        form = forms[axis]
+        low, high = Ranges.of(free).bounds(form) or (Dim.of(-1), dim)
+        if not low.is_nonnegative():
+            yield Constraint("ge", form)
+        if not (dim - 1 - high).is_nonnegative():
+            yield Constraint("ge", -form + (dim - 1))
