@@ -55,6 +55,12 @@ def _over(indices: str, *shape: str) -> Statement:
 
 
 FOUND = {
+    "slopes along a running log-sum-exp with an axis beside it": program(
+        "jvp(sum(logsumexp(x[p - 1 - i] + t[k], k=range(j, m)) * t[j], i, j), x, x)",
+        "x",
+        {"x": ("p",), "t": ("m",)},
+        {"p": 2, "m": 3},
+    ),
     "the diagonal of an index array": program(
         "T[col[j, j], i]",
         "T",

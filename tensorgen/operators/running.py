@@ -68,8 +68,10 @@ def _triangle(graph: Graph, z: Node, level: Node, axis: int) -> Node:
     sizes: dict[object, Dim] = {**dict(enumerate(z.dims)), "j": z.dims[axis]}
     terms = [(1, z, _moved(z, axis, "j")), (-1, level, range(z.order))]
     difference = graph.sum(out, terms, sizes)
+    # Of these two axes alone: others would be summed.
+    pair = {axis: sizes[axis], "j": sizes["j"]}
     mask = graph.product(
-        (axis, "j"), [], constraints=[indicator({axis: 1, "j": -1})], sizes=sizes
+        [*pair], [], constraints=[indicator({axis: 1, "j": -1})], sizes=pair
     )
     where = [(mask, (axis, "j")), (difference, out), infinity(graph, -1)]
     exponent = graph.map("where", out, where, sizes)

@@ -41,12 +41,14 @@ def _lightens(known: Round, node: Product, factor: Sum) -> bool:
     Must not fire on sums of plain arrays, which are cheaper added first, nor on
     a difference of arguments, which has more digits than that of their products.
     """
-    if len(factor.terms) > DISTRIBUTED_TERMS or factor in known.named:
+    if len(factor.terms) > DISTRIBUTED_TERMS:
         return False
     if known.effort.terms > DISTRIBUTED_TERMS_IN_ALL:
         return False
-    if is_sparse(factor):
+    if is_sparse(factor):  # a name that it may have is no reason to form it
         return len(node.factors) > 1 or bool(node.inner)
+    if factor in known.named:
+        return False
     grown = bool(node.inner) and grows(factor, known.context.cost)
     return grown and not compares(factor)
 
