@@ -11,10 +11,10 @@ from dataclasses import replace
 from tensorgen.arrays.written import Written, written
 from tensorgen.constrained import PlannedConstrained, build_constrained
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.bound import BoundFunction, ConstrainedProblem
+from tensorgen.emit.bound import BoundFunction, Check, ConstrainedProblem
+from tensorgen.emit.data import check_lines
 from tensorgen.emit.model import Body, Choice, Function, Helper, every, needed
 from tensorgen.emit.module import Module
-from tensorgen.emit.text import literal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
@@ -23,20 +23,12 @@ from tensorgen.ir.nodes import Node, children, inputs_of, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.objects import Objects
-from tensorgen.operators.functions.array import SizeCheck
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.printer import equations
 from tensorgen.operators.system_helpers import IMPORTS
 from tensorgen.passes.context import Plan
 from tensorgen.planner import PlannedFunction, known_sizes
-from tensorgen.problems import (
-    Lowered,
-    PlannedProblem,
-    ProblemBuilder,
-    fails,
-    size_checks,
-    strictest,
-)
+from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder, size_checks
 from tensorgen.spec.check import emitted_names
 from tensorgen.spec.model import FunctionSpec, Spec
 from tensorgen.spec.names import RESERVED
@@ -141,7 +133,7 @@ class ModuleBuilder:
             return written(code, self.backend.alias)
 
         function = self.described(planned, lowered)
-        return _checked(function, strictest(planned.source.checks))
+        return _checked(function, size_checks(planned.source))
 
     def described(self, planned: PlannedFunction, lowered: Lowered) -> Function:
         """Return a function whose roots are `lowered`, and what is made of them."""
@@ -250,13 +242,10 @@ class ModuleBuilder:
         return len(seen) <= READABLE
 
 
-def _checked(function: Function, checks: Sequence[SizeCheck]) -> Function:
+def _checked(function: Function, checks: Sequence[Check]) -> Function:
     """A function that starts with checks of sizes."""
-    lines = [
-        f"if {fails(check.size)}:\n    raise ValueError({literal(check.message)})"
-        for check in checks
-    ]
-    body, symbols = function.body, (s for c in checks for s in c.size.symbols)
+    lines = ["\n".join(check_lines(check)) for check in checks]
+    body, symbols = function.body, (s for c in checks for s in c.symbols)
     body = replace(
         body,
         lines=(*lines, *body.lines),
