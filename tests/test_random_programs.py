@@ -26,7 +26,7 @@ from tests.programs.oracle import joined
 from tests.programs.shrink import shrink
 from tests.random_programs import program
 
-SEEDS = "0:20"
+SEEDS = "0:14"
 
 
 pytestmark = pytest.mark.usefixtures("plain_layout")

@@ -18,7 +18,7 @@ from tests.programs.check_structured import LOOSE, check
 from tests.programs.sparse import GAPS, gap, sparse_program
 from tests.programs.structured import StructuredProgram, Term, structured_program
 
-SEEDS = "0:60"
+SEEDS = "0:40"
 
 
 def faults(program: StructuredProgram) -> list[str]:
@@ -47,7 +47,7 @@ def test_structured_derivatives_agree_with_dense_ones(
         pytest.fail(f"seeds {others} fail\n{report(failing[0])}", pytrace=False)
 
 
-FEW = range(24)
+FEW = range(14)
 
 
 @pytest.mark.parametrize("block", [FEW[:8], FEW[8:16], FEW[16:]], ids=str)
