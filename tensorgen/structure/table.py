@@ -78,7 +78,6 @@ STRUCTURES = (
         "sparse",
         ease=5,
         imports=_SPARSE,
-        pieces=("norm_estimate",),
     ),
 )
 
