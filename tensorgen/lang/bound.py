@@ -104,7 +104,7 @@ def _bind(e: Statement, function: Function, tree: ast.Call) -> _Binding | None:
     for keyword in tree.keywords:
         if keyword.arg in names:
             found.keywords.append(keyword)
-        elif keyword.arg is not None and _is_range(keyword.value):
+        elif keyword.arg is not None and is_range(keyword.value):
             index = e.bind(keyword, keyword.arg)
             fine &= index is not None
             if index is not None:
@@ -116,7 +116,7 @@ def _bind(e: Statement, function: Function, tree: ast.Call) -> _Binding | None:
             e.fault(message, keyword, hint=hint)
             fine = False
     for index, part in ranges:
-        fine &= _bounded(e, index, part)
+        fine &= bounded(e, index, part)
     if fine and not found.indices:
         e.fault(
             "a condition needs an index that is bound here",
@@ -129,14 +129,15 @@ def _bind(e: Statement, function: Function, tree: ast.Call) -> _Binding | None:
     return found if fine else None
 
 
-def _is_range(tree: ast.expr) -> bool:
+def is_range(tree: ast.expr) -> bool:
+    """Whether a part is written as a range."""
     match tree:
         case ast.Call(func=ast.Name(id="range")):
             return True
     return False
 
 
-def _bounded(e: Statement, index: Index, tree: ast.expr) -> bool:
+def bounded(e: Statement, index: Index, tree: ast.expr) -> bool:
     """Note the bounds of an index, and what they guard."""
     assert isinstance(tree, ast.Call)
     if tree.keywords or len(tree.args) not in (1, 2):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
@@ -14,6 +14,7 @@ from tensorgen.ir.effort import READING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Lookup, Map, Node, Product, Sum, delta
+from tensorgen.lang.bound import bounded, is_range
 from tensorgen.lang.forms import Index
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
@@ -257,13 +258,43 @@ def _define(
         return None, Record()
     statement = Statement(session, body, names)
     left = [Index(text.value, text.span(), left=True) for text in defined.indices or ()]
-    value = statement.elaborate(left)
+    stated = _stated(statement, left, defined.ranges)
+    value = None if stated is None else statement.elaborate(left)
+    if stated is not None:
+        statement.record.merge(stated)
     promised = defined.promise if isinstance(defined, Definition) else None
     if value is not None and promised is not None:
         value = statement.promised(value, promised)
     if value is not None and isinstance(value.node, Product | Sum | Map | Call):
         session.graph.name(value.node, defined.name)
     return value, statement.record
+
+
+def _stated(
+    statement: Statement, left: Sequence[Index], ranges: Sequence[Text | None]
+) -> Record | None:
+    """Note the ranges that indices on the left state, and what their texts mention.
+
+    None where one is wrong.
+    """
+    record, fine = Record(), True
+    for index, text in zip(left, ranges, strict=False):
+        if text is None:
+            continue
+        body = parse(text, statement.session.faults)
+        if body is None:
+            fine = False
+            continue
+        reader = Statement(statement.session, body, statement.names)
+        reader.ranges = statement.ranges
+        if not is_range(body.tree):
+            message = f"the range of '{index.name}' is no range"
+            reader.fault(message, body.tree, hint=f"write {index.name}=range(n)")
+            fine = False
+        elif not bounded(reader, index, body.tree):
+            fine = False
+        record.merge(reader.record)
+    return record if fine else None
 
 
 def _function(

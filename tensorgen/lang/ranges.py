@@ -218,7 +218,8 @@ def _listed(indices: Sequence[Index]) -> str:
 
 def _hint(index: Index) -> str:
     if index.left:
-        return "let it stand alone in a position, as in x[i]"
+        name = index.name
+        return f"let it stand alone, as in x[{name}], or state it: {name}=range(n)"
     return f"give it one: {index.name}=range(...)"
 
 

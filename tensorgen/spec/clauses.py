@@ -20,18 +20,22 @@ from tensorgen.spec.nodes import Mapping, Node, Scalar, describe, shorten
 
 _LEFT_SIDE = re.compile(
     r"(?P<name>[^\[\](),\s]+)\s*"
-    r"(?:\[(?P<indices>[^\[\]()]*)\]|\((?P<parameters>[^\[\]()]*)\))?"
+    r"(?:\[(?P<indices>[^\[\]]*)\]|\((?P<parameters>[^\[\]()]*)\))?"
 )
 _EQUALS = re.compile(r"(?<![=<>!:])=(?!=)")
 
 
 @dataclass(frozen=True, slots=True)
 class LeftSide:
-    """`name`, `name[i, k]` or `name(t, d)`."""
+    """`name`, `name[i, k]`, `name[i, k=range(n)]` or `name(t, d)`.
+
+    `ranges` has the text behind `=` of each index, None where there is none.
+    """
 
     name: Text
     indices: tuple[Text, ...] | None
     parameters: tuple[Text, ...] | None
+    ranges: tuple[Text | None, ...] = ()
 
 
 def read_left_side(
@@ -48,41 +52,65 @@ def read_left_side(
     name = text.slice(*match.span("name"))
     good = check_name(name, what, faults)
     groups: dict[str, tuple[Text, ...] | None] = {}
+    ranges: tuple[Text | None, ...] = ()
     for group, each in (("indices", "an index"), ("parameters", "a parameter")):
         start, end = match.span(group)
         groups[group] = None
         if start >= 0:
-            groups[group] = _names(text.slice(start, end), each, faults)
-            good = good and bool(groups[group])
+            pairs = _names(text.slice(start, end), each, faults)
+            groups[group] = tuple(name for name, _ in pairs)
+            good = good and bool(pairs)
+            if group == "indices":
+                ranges = tuple(given for _, given in pairs)
     if groups["parameters"] is not None and not macro:
         hint = "macros with parameters stand under 'definitions'"
         if what == "a function":
             hint = "its arguments are the inputs that it mentions; " + hint
         faults.add(f"'{name}' cannot have parameters here", text.span(), hint=hint)
         return None
-    return LeftSide(name, **groups) if good else None
+    return LeftSide(name, **groups, ranges=ranges) if good else None
 
 
-def _names(text: Text, what: str, faults: Faults) -> tuple[Text, ...]:
-    """Return the names between brackets; an empty tuple where one is wrong."""
+def _names(
+    text: Text, what: str, faults: Faults
+) -> tuple[tuple[Text, Text | None], ...]:
+    """Return the names between brackets, each with the range that an index states.
+
+    An empty tuple where one is wrong.
+    """
     if not text.value.strip():
         at = text.positions[0]
         place = Span(text.source, at - 1, at)
         hint = "leave the brackets out"
         faults.add("there is nothing between the brackets", place, hint=hint)
         return ()
-    names: list[Text] = []
-    start = 0
-    for piece in text.value.split(","):
-        name = text.slice(start, start + len(piece)).strip()
-        start += len(piece) + 1
+    found: list[tuple[Text, Text | None]] = []
+    for piece in _pieces(text):
+        name, given = piece.strip(), None
+        if what == "an index" and "=" in piece.value:
+            equals = piece.value.index("=")
+            name, given = (
+                piece.slice(0, equals).strip(),
+                piece.slice(equals + 1).strip(),
+            )
         if not check_name(name, what, faults):
             return ()
-        if name.value in [n.value for n in names]:
+        if name.value in [n.value for n, _ in found]:
             faults.add(f"'{name}' stands twice between the brackets", name.span())
             return ()
-        names.append(name)
-    return tuple(names)
+        found.append((name, given))
+    return tuple(found)
+
+
+def _pieces(text: Text) -> Iterator[Text]:
+    """Yield what commas part that stand outside of parentheses."""
+    start = depth = 0
+    for at, char in enumerate(text.value):
+        depth += (char == "(") - (char == ")")
+        if char == "," and depth <= 0:
+            yield text.slice(start, at)
+            start = at + 1
+    yield text.slice(start)
 
 
 def read_clauses(
@@ -187,7 +215,9 @@ def _definition(
     if side is None or body is None:
         return None
     name = side.name
-    return Definition(name.value, side.indices, side.parameters, body, name)
+    return Definition(
+        name.value, side.indices, side.parameters, body, name, ranges=side.ranges
+    )
 
 
 def split_statements(text: Text) -> Iterator[Text]:

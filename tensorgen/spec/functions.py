@@ -46,7 +46,8 @@ def _function(
         if side is None or expr is None:
             return None
         name = side.name
-        return FunctionSpec(name.value, name, side.indices, None, (), expr, (), ())
+        plain = None, (), expr, (), (), side.ranges
+        return FunctionSpec(name.value, name, side.indices, *plain)
     known = (*_KEYS, *_PLANNED)
     fields = read_fields(entry.node, known, "a function", faults)
     expr = _expr(entry.key, fields, faults)
@@ -61,7 +62,8 @@ def _function(
     if side is None or expr is None:
         return None
     name = side.name
-    return FunctionSpec(name.value, name, side.indices, doc, where, expr, wrt, emit)
+    rest = doc, where, expr, wrt, emit, side.ranges
+    return FunctionSpec(name.value, name, side.indices, *rest)
 
 
 def _expr(name: Text, fields: dict[str, Field], faults: Faults) -> Text | None:

@@ -20,7 +20,7 @@ class Definition:
 
     At most one of `indices` and `parameters` is given; None means that the
     brackets are absent, which differs from empty ones. A `promise` is one of
-    `PROMISES`, of the value as a whole.
+    `PROMISES`, of the value as a whole; `ranges` are those that indices state.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Definition:
     body: Text
     name_text: Text
     promise: Text | None = None
+    ranges: tuple[Text | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,7 @@ class FunctionSpec:
     expr: Text
     wrt: tuple[Wrt, ...]
     emit: tuple[Emit, ...]
+    ranges: tuple[Text | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
