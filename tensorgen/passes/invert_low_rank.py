@@ -20,10 +20,8 @@ from tensorgen.operators.definite import Sign, matrix_sign, sign
 from tensorgen.operators.promises import bare
 from tensorgen.operators.symmetry import flat
 from tensorgen.passes.context import Context
+from tensorgen.passes.limits import GAIN_OF_LOW_RANK
 from tensorgen.passes.rebuild import carry_names, with_operands
-
-GAIN = 2
-"""A matrix has to have this many times the rows that the rank is."""
 
 
 class LowRank(NamedTuple):
@@ -91,7 +89,7 @@ def parts(context: Context, matrix: Node) -> Parts | None:
         return None
     rank = sum(cost.size(term.width) for term in terms)
     entries = graph.sum(("i",), diagonal)
-    if GAIN * rank > cost.value(matrix.dims[0]):
+    if GAIN_OF_LOW_RANK * rank > cost.value(matrix.dims[0]):
         return None
     return Parts(entries, _joined(graph, terms))
 

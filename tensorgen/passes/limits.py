@@ -22,6 +22,9 @@ GAIN_OF_A_FORM = 4
 GAIN_OF_A_RULE = 8
 """How much less entries at places by rule must hold than arrays with zeros."""
 
+GAIN_OF_LOW_RANK = 2
+"""How many times the rank a matrix must have rows to gain by Woodbury."""
+
 FORMS = 8
 """Of a derivative, for sizes to choose from: independent choices multiply."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.needs import Needs
@@ -91,23 +91,33 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
                 solution.body,
             )
         )
+    return replace(
+        _matrix(structure, name, hessian, methods),
+        base=HESSIAN_BASE if hessian else MATRIX_BASE,
+        ease=None if way is None else way[0].ease,
+        factorizations=() if way is None else templates(*way),
+        sparse=all(ties_rows(structure, term) for term in structure.tensor.terms),
+        positive=structure.sizes if way is not None and way[0].keep is not None else (),
+        integers=structure.integers,
+    )
+
+
+def _matrix(
+    structure: Structure, name: str, hessian: bool, methods: Sequence[Method]
+) -> StructuredClass:
+    """What the classes of matrices have in common."""
     return StructuredClass(
         name,
-        HESSIAN_BASE if hessian else MATRIX_BASE,
+        "",
         structure.text("H" if hessian else "J"),
         structure.fields,
         structure.sizes,
         structure.tensor.shape[: structure.outer_rows],
         (structure.tensor.shape[structure.outer_rows :],),
         tuple(methods),
-        None if way is None else way[0].ease,
-        () if way is None else templates(*way),
-        _helpers(methods),
-        structure.tensor.vanishes,
-        all(ties_rows(structure, term) for term in structure.tensor.terms),
-        structure.sizes if way is not None and way[0].keep is not None else (),
-        structure.integers,
-        words(structure),
+        helpers=_helpers(methods),
+        vanishes=structure.tensor.vanishes,
+        words=words(structure),
     )
 
 
@@ -127,20 +137,11 @@ def few_class(structure: Structure, name: str, hessian: bool) -> StructuredClass
     methods = [
         Method("_entries", "self", "tuple[Any, Any, Array]", doc, body, cached=True)
     ]
-    return StructuredClass(
-        name,
-        FEW_HESSIAN_BASE if hessian else FEW_MATRIX_BASE,
-        structure.text("H" if hessian else "J"),
-        structure.fields,
-        structure.sizes,
-        structure.tensor.shape[: structure.outer_rows],
-        (structure.tensor.shape[structure.outer_rows :],),
-        tuple(methods),
+    return replace(
+        _matrix(structure, name, hessian, methods),
+        base=FEW_HESSIAN_BASE if hessian else FEW_MATRIX_BASE,
         factorizations=("sparse",),
-        helpers=_helpers(methods),
-        vanishes=structure.tensor.vanishes,
         sparse=True,
-        words=words(structure),
     )
 
 
