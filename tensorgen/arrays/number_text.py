@@ -60,6 +60,9 @@ def split(value: Fraction, divides: bool) -> tuple[Fraction, int]:
 
 def size(dim: Dim) -> Text:
     """A size as a Python integer, without a sign in front if possible."""
+    dim, below = dim.whole
+    if below > 1:
+        return Text(f"({size(dim).text}) // {below}", Level.TERM)
     text = ""
     level = Level.ATOM
     terms = sorted(dim.terms, key=lambda term: (not term[0], term[1] < 0))

@@ -133,6 +133,14 @@ class Library:
         axes = whole if isinstance(whole, tuple) else (whole,)
         return self.field.reduced(OPERATORS["prod_others"](a, axes))
 
+    def _np__packed(self, a: Array, axis: Axes = None) -> Array:
+        a = self.field.of(a)
+        axes = axis if isinstance(axis, tuple) else tuple(range(a.ndim))
+        return OPERATORS["packed"](a, axes)
+
+    def _np__unpacked(self, a: Array, *shape: int) -> Array:
+        return OPERATORS["unpacked"](self.field.of(a), shape)
+
     def _np_any(self, a: Array, axis: Axes = None) -> Array:
         return np.any(self.holds(a), axis=axis)
 

@@ -157,7 +157,7 @@ def _next_free(
 def _coefficient(dim: Dim, symbol: str) -> int | None:
     """Return c where the dim is `c*symbol + rest`, if it has that form."""
     terms = [(m, c) for m, c in dim.terms if symbol in m]
-    return terms[0][1] if [m for m, _ in terms] == [(symbol,)] else None
+    return int(terms[0][1]) if [m for m, _ in terms] == [(symbol,)] else None
 
 
 def _solution(axis: Axis, symbol: str) -> str:

@@ -1,5 +1,6 @@
-"""Sizes of axes: polynomials with integer coefficients in dim symbols.
+"""Sizes of axes: polynomials in dim symbols that are whole at whole numbers.
 
+Their coefficients are integers, but for numbers of combinations: `(n**2 + n) // 2`.
 A `Dim` is immutable and hashable; equal ones are one object. Proofs assume that every
 symbol is at least one, which is what the language promises; where a proof rests
 on it, the caller checks the size at run time.
@@ -9,37 +10,43 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import prod
+from math import lcm, prod
 
 from tensorgen.ir.effort import Exhausted
 
 Monomial = tuple[str, ...]
+Coefficient = int | Fraction
 
-_KNOWN: dict[tuple[tuple[Monomial, int], ...], Dim] = {}
+_KNOWN: dict[tuple[tuple[Monomial, Coefficient], ...], Dim] = {}
 _LONG = 8
 _MOST_TERMS = 1 << 13
 
 
 class Dim:
-    """An integer polynomial in dim symbols, e.g. `n + k - 1`.
+    """A polynomial in dim symbols, e.g. `n + k - 1`.
 
     Kept as a sorted tuple of `(monomial, coefficient)` pairs, where a monomial is
     the sorted tuple of its symbols.
     """
 
-    terms: tuple[tuple[Monomial, int], ...]
+    terms: tuple[tuple[Monomial, Coefficient], ...]
 
-    def __new__(cls, terms: Iterable[tuple[Monomial, int]] = ()) -> Dim:
+    def __new__(cls, terms: Iterable[tuple[Monomial, Coefficient]] = ()) -> Dim:
         """Collect `terms`, adding the coefficients of equal monomials."""
-        total: dict[Monomial, int] = {}
+        total: dict[Monomial, Coefficient] = {}
         for monomial, coefficient in terms:
             key = tuple(sorted(monomial))
             total[key] = total.get(key, 0) + coefficient
         # Highest degree first, then alphabetical: the order in which sizes print.
         own = tuple(
             sorted(
-                ((m, c) for m, c in total.items() if c),
+                (
+                    (m, c.numerator if c.denominator == 1 else c)
+                    for m, c in total.items()
+                    if c
+                ),
                 key=lambda term: (-len(term[0]), term[0]),
             )
         )
@@ -57,11 +64,17 @@ class Dim:
         return cls([((name,), 1)])
 
     @classmethod
-    def of(cls, value: int | str | Dim) -> Dim:
+    def of(cls, value: Coefficient | str | Dim) -> Dim:
         """Return `value` as a polynomial; a string is a symbol."""
         if isinstance(value, Dim):  # nearly always
             return value
         return cls.symbol(value) if isinstance(value, str) else _number(value)
+
+    @property
+    def parts(self) -> list[tuple[int, Dim]]:
+        """The terms as signs, and polynomials of one positive term."""
+        signs = [(1 if c > 0 else -1, m, c) for m, c in self.terms]
+        return [(sign, Dim([(m, sign * c)])) for sign, m, c in signs]
 
     def __eq__(self, other: object) -> bool:
         return self is (_number(other) if isinstance(other, int) else other)
@@ -82,7 +95,7 @@ class Dim:
     def __rsub__(self, other: int | Dim) -> Dim:
         return Dim.of(other) - self
 
-    def __mul__(self, other: int | Dim) -> Dim:
+    def __mul__(self, other: Coefficient | Dim) -> Dim:
         return _multiplied(self, Dim.of(other))
 
     __rmul__ = __mul__
@@ -107,7 +120,7 @@ class Dim:
         return quotient if other.terms else None
 
     @property
-    def _leading(self) -> tuple[Monomial, int]:
+    def _leading(self) -> tuple[Monomial, Coefficient]:
         """The first term in an order that products keep: by degree, then symbols."""
         names = sorted({name for m, _ in self.terms for name in m})
         return max(
@@ -121,8 +134,17 @@ class Dim:
         if not self.terms:
             return 0
         if len(self.terms) == 1 and not self.terms[0][0]:
-            return self.terms[0][1]
+            return int(self.terms[0][1])
         return None
+
+    @cached_property
+    def whole(self) -> tuple[Dim, int]:
+        """The polynomial as one of integer coefficients, and what that is divided by.
+
+        `n * (n + 1) / 2` is `(n**2 + n, 2)`.
+        """
+        below = lcm(*(c.denominator for _, c in self.terms))
+        return (self if below == 1 else self * below), below
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
@@ -136,12 +158,12 @@ class Dim:
 
     def value(self, sizes: Mapping[str, int]) -> int:
         """Return the number that `sizes` gives."""
-        total = 0
+        total: Coefficient = 0
         for monomial, coefficient in self.terms:
             for name in monomial:
                 coefficient *= sizes[name]
             total += coefficient
-        return total
+        return int(total)
 
     def at(self, sizes: Mapping[str, int]) -> Dim:
         """Return the polynomial with some symbols replaced by numbers."""
@@ -184,7 +206,7 @@ class Dim:
         return (self - 1).is_nonnegative()
 
     @cached_property
-    def _shifted(self) -> tuple[tuple[Monomial, int], ...]:
+    def _shifted(self) -> tuple[tuple[Monomial, Coefficient], ...]:
         total = Dim()
         for monomial, coefficient in self.terms:
             product = Dim.of(coefficient)
@@ -194,6 +216,9 @@ class Dim:
         return total.terms
 
     def __str__(self) -> str:
+        top, below = self.whole
+        if below > 1:
+            return f"({top}) // {below}"
         text = ""
         for monomial, coefficient in self.terms:
             sign = "-" if coefficient < 0 else "+"
@@ -220,12 +245,21 @@ def _multiplied(a: Dim, b: Dim) -> Dim:
 
 
 @lru_cache(maxsize=1 << 12)
-def _number(value: int) -> Dim:
+def _number(value: Coefficient) -> Dim:
     return Dim([((), value)])
 
 
 ONE = Dim.of(1)
 ZERO = Dim()
+
+
+def combinations(size: Dim, order: int) -> Dim:
+    """Return how many unordered combinations of `order` numbers below `size` there are,
+    equal ones allowed."""
+    found = ONE
+    for k in range(order):
+        found = found * (size + k) * Fraction(1, k + 1)
+    return found
 
 
 def tuple_text(parts: Sequence[object]) -> str:

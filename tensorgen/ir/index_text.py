@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Coefficient, Dim
 from tensorgen.ir.forms import AffineForm
 from tensorgen.ir.nodes import Affine, Constraint, Input, Label, Lookup, Node, Product
 
@@ -83,11 +83,11 @@ def constraint_text(kind: str, index: Index) -> str:
     return f"[{minus} {'<' if strict else '<='} {plus}]"
 
 
-def _dim_terms(dim: Dim) -> list[tuple[str, int]]:
+def _dim_terms(dim: Dim) -> list[tuple[str, Coefficient]]:
     return [("*".join(monomial), c) for monomial, c in dim.terms]
 
 
-def _signed_text(terms: Sequence[tuple[str, int]]) -> str:
+def _signed_text(terms: Sequence[tuple[str, Coefficient]]) -> str:
     """Add terms up as text, one with a positive coefficient first."""
     text = ""
     for name, c in sorted(terms, key=lambda term: term[1] < 0 or not term[0]):

@@ -21,7 +21,7 @@ def affine_form(e: Statement, tree: ast.expr) -> Form | None:
 
 def _is_small(form: Form) -> bool:
     numbers = [c for _, c in (*form.terms, *form.const.terms)]
-    return all(abs(number) <= LARGEST for number in numbers)
+    return all(-LARGEST <= number <= LARGEST for number in numbers)
 
 
 def _affine_form(e: Statement, tree: ast.expr) -> Form | None:

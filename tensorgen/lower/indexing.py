@@ -188,8 +188,7 @@ class Indexer:
         for atom, c in form.terms:
             body = product(Fraction(abs(c)), [aligned(self._atom(atom), block)])
             terms.append((1 if c > 0 else -1, body))
-        for monomial, c in form.const.terms:
-            terms.append((1 if c > 0 else -1, size(Dim([(monomial, abs(c))]))))
+        terms += [(sign, size(part)) for sign, part in form.const.parts]
         terms.sort(key=lambda term: -term[0])
         return total(terms)
 

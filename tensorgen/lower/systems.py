@@ -99,9 +99,9 @@ def _place(
             part = array(Multiply(Fraction(abs(coefficient)), 1), part)
         signs.append(1 if coefficient > 0 else -1)
         parts.append(part)
-    for monomial, coefficient in place.const.terms:
-        parts.append(array(Size(Dim([(monomial, abs(coefficient))]))))
-        signs.append(1 if coefficient > 0 else -1)
+    for sign, offset in place.const.parts:
+        parts.append(array(Size(offset)))
+        signs.append(sign)
     if not parts:
         return array(Number(Fraction(0)))
     if signs == [1]:

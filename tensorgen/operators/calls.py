@@ -19,6 +19,7 @@ from tensorgen.ir.nodes import Call, Node, Ref
 from tensorgen.operators import (
     inverses,
     matrix_functions,
+    packing,
     promises,
     reshape,
     running,
@@ -306,6 +307,7 @@ _ROWS = (
         "prod_others", same_dims, _prod_others_partials, "_prod_others({0}{axis})"
     ),
     *matrix_functions.ROWS,
+    *packing.ROWS,
     *promises.ROWS,
     *running.ROWS,
     *systems.ROWS,

@@ -96,6 +96,34 @@ def _norm(x: Array, axis: Any = None) -> Array:
         norm[lost] = scale * np.sqrt(((rows / scale[:, None]) ** 2).sum(axis=1))
     return norm[()]
 ''',
+    "_packed": '''
+def _packed(a: Array, axis: Any = None) -> Array:
+    """Return one of the entries at the same last indices, which are symmetric.
+
+    It is the one whose indices do not rise.
+    """
+    order = a.ndim if axis is None else len(axis)
+    grid = np.ix_(*[np.arange(a.shape[-1])] * order)
+    first = np.ones((), bool)
+    for before, after in zip(grid, grid[1:]):
+        first = first & (before >= after)
+    flat = a.reshape(*a.shape[: a.ndim - order], first.size)
+    return flat[..., np.flatnonzero(first)]
+''',
+    "_unpacked": '''
+def _unpacked(a: Array, *shape: int) -> Array:
+    """Return the array, symmetric in its last axes, of which `_packed` has kept `a`."""
+    size, order = shape[-1], len(shape) - a.ndim + 1
+    places = np.arange(size)
+    for k in range(2, order + 1):
+        inner, places = places, np.empty((size,) * k, int)
+        for i in range(size):  # the largest index, which may stand on any axis
+            below = (slice(i + 1),) * (k - 1)
+            for axis in range(k):
+                at = (*below[:axis], i, *below[axis:])
+                places[at] = math.comb(i + k - 1, k) + inner[below]
+    return np.take(a, places, axis=-1)
+''',
     "_prod_others": '''
 def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
     """Return for each entry the product of all others along the axes."""

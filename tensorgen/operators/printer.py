@@ -291,6 +291,12 @@ class _Printer:
         return f"{node.function}({', '.join(text for text, _ in parts)})", ATOM
 
     def call(self, node: Call, at: Sequence[Index]) -> Text:
+        if node.operator == "unpacked":
+            # `A[i, {j, k, l}]`: an entry for each set of indices.
+            lead, own = at[: node.args[0].order - 1], at[node.args[0].order - 1 :]
+            name = self.name(node.args[0])
+            inside = [*map(str, lead), f"{{{', '.join(map(str, own))}}}"]
+            return f"{name}[{', '.join(inside)}]", ATOM
         axes = dict(node.params).get("axes")
         if not isinstance(axes, tuple) or len(node.args) > 1:
             args = ", ".join(

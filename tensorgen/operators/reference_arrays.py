@@ -101,6 +101,23 @@ def prod_others(x: Array, axes: Axes) -> Array:
     return value
 
 
+def packed(x: Array, axes: Axes) -> Array:
+    """Return the entries whose indices along the last axes do not rise."""
+    places = np.ndindex(*(x.shape[axis] for axis in axes))
+    kept = [at for at in places if list(at) == sorted(at, reverse=True)]
+    return np.stack([x[(..., *at)] for at in kept], axis=-1)
+
+
+def unpacked(x: Array, shape: tuple[int, ...]) -> Array:
+    """Return the array, symmetric in its last axes, of which `packed` has kept x."""
+    own = shape[x.ndim - 1 :]
+    order = [at for at in np.ndindex(own) if list(at) == sorted(at, reverse=True)]
+    value = np.empty(shape, x.dtype)
+    for at in np.ndindex(own):
+        value[(..., *at)] = x[..., order.index(tuple(sorted(at, reverse=True)))]
+    return value
+
+
 def running_logsumexp(z: Array, along: Axes) -> Array:
     """Return the logarithms of the running sums of `exp(z)` along an axis."""
     sums = [
@@ -170,6 +187,8 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "min": min_,
     "prod": prod,
     "prod_others": prod_others,
+    "packed": packed,
+    "unpacked": unpacked,
     "running_logsumexp": running_logsumexp,
     "running_mean": running_mean,
     "running_share": running_share,

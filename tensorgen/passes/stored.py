@@ -29,9 +29,12 @@ class Element(NamedTuple):
 
 
 class LaidOut(ABC):
-    """A label that several axes give: an array along it stands for one of these."""
+    """A label that several axes give: an array along it stands for one of these.
 
-    axes: tuple[int, ...]
+    It is the only label of its array.
+    """
+
+    axes: tuple[Name, ...]
 
     @abstractmethod
     def laid_out(self, graph: Graph, node: Node) -> Node:

@@ -107,7 +107,7 @@ class _Size:
         # At once, since products of sums could grow without bound.
         if size.degree > 1:
             fail("a size must be affine in dims", self._place(node).span(), hint=_HINT)
-        if any(abs(coefficient) > LARGEST for _, coefficient in size.terms):
+        if not all(-LARGEST <= c <= LARGEST for _, c in size.terms):
             fail("this size is too large", self._place(node).span())
         return size
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import product
-from math import gcd
+from math import gcd, lcm
 from operator import and_, truediv
 
 from tensorgen.ir.dims import Dim
@@ -179,7 +179,8 @@ def _depends(size: Dim) -> bool:
 
 def _reduced(sizes: Sequence[Dim]) -> list[Dim]:
     """Polynomials that compare alike, without terms and factors that all share."""
-    terms = [dict(size.terms) for size in sizes]
+    below = lcm(*(size.whole[1] for size in sizes))
+    terms = [dict((size * below).terms) for size in sizes]
     for monomial in {m: None for own in terms for m in own}:
         least = min(own.get(monomial, 0) for own in terms)
         for own in terms:
@@ -187,6 +188,6 @@ def _reduced(sizes: Sequence[Dim]) -> list[Dim]:
     left = [Dim(own.items()) for own in terms]
     every = [term for size in left for term in size.terms]
     common = reduce(and_, (Counter(monomial) for monomial, _ in every))
-    unit = Dim([(tuple(common.elements()), gcd(*(c for _, c in every)))])
+    unit = Dim([(tuple(common.elements()), gcd(*(int(c) for _, c in every)))])
     divided = [size.divided(unit) for size in left]
     return [size for size in divided if size is not None]

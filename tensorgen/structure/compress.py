@@ -64,6 +64,7 @@ from tensorgen.structure.link_elements import (
 )
 from tensorgen.structure.mirror_terms import Permutation, mirror_terms
 from tensorgen.structure.open_reshapes import open_reshapes
+from tensorgen.structure.pack_terms import pack_terms
 from tensorgen.structure.part_axes import parted, parts
 from tensorgen.structure.table import STRUCTURES
 from tensorgen.structure.take_apart import Parts, spread, take_apart, terms_of
@@ -220,7 +221,8 @@ def _compressed(
     merged = _merged(graph, _chosen(choices, cost), dims, cost)
     if not merged:
         return _vanishing(graph, dims)
-    return Compressed(dims, tuple(mirror_terms(merged, symmetries)))
+    terms = mirror_terms(merged, symmetries)
+    return Compressed(dims, tuple(pack_terms(graph, terms, symmetries, cost)))
 
 
 Pattern = tuple[frozenset[Tie], frozenset[Link]]

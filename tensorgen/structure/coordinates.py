@@ -293,6 +293,5 @@ def _limits(place: Array, reach: tuple[Dim, Dim], dim: Dim) -> list[Array]:
 def _shifted(place: Array, offset: Dim) -> Array:
     if offset == 0:
         return place
-    signs = tuple(1 if c > 0 else -1 for _, c in offset.terms)
-    sizes = (array(Size(Dim([(m, abs(c))]))) for m, c in offset.terms)
-    return array(Add((1, *signs)), place, *sizes)
+    signs, sizes = zip(*offset.parts, strict=True)
+    return array(Add((1, *signs)), place, *(array(Size(size)) for size in sizes))

@@ -31,6 +31,7 @@ from tensorgen.ir.nodes import (
     indicator,
 )
 from tensorgen.passes.stored import LaidOut, StoredTerm
+from tensorgen.passes.views import Name
 from tensorgen.structure.methods import OPERAND, Body, Structure
 from tensorgen.structure.take_apart import deep, terms_of
 from tensorgen.structure.ways import LOCAL, SELF, SHIFT, Solver
@@ -40,7 +41,7 @@ from tensorgen.structure.ways import LOCAL, SELF, SHIFT, Solver
 class Distance(LaidOut):
     """The distance of two axes: an array along it is a symmetric Toeplitz matrix."""
 
-    axes: tuple[int, ...] = (0, 1)
+    axes: tuple[Name, ...] = (0, 1)
 
     def laid_out(self, graph: Graph, node: Node) -> Node:
         """`t[i, j] = c[|i - j|]`, from all entries of a row one after the other."""

@@ -1,0 +1,139 @@
+"""Elements symmetric under the exchange of axes are held once a combination of indices.
+
+The third derivative of a sum of functions of k variables has a k x k x k element for
+each of them, of whose numbers k * (k + 1) * (k + 2) / 6 differ. An array is packed
+where that is at most half of it, hence along three axes and more: contracting it puts
+each number back in its places first, which takes about as long as the contraction. A
+single array without an axis for elements stays whole: to find the places would take
+ten times as long as to contract it, and it is whole when it is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.groups import connected
+from tensorgen.ir.nodes import Input, Node
+from tensorgen.operators.packing import packed, unpacked
+from tensorgen.operators.symmetry import Symmetry
+from tensorgen.passes.cost import CostModel
+from tensorgen.passes.stored import LaidOut, StoredTerm
+from tensorgen.passes.views import Factor, Name
+from tensorgen.structure.mirror_terms import Permutation
+from tensorgen.structure.take_apart import deep
+
+THREE_EQUAL_INPUTS = 5
+"""Exchanges that there are at least where an element may have three equal axes."""
+
+
+@dataclass(frozen=True)
+class Packed(LaidOut):
+    """All labels of an array, the last `count` of which may be exchanged."""
+
+    axes: tuple[Name, ...]
+    size: Dim
+    count: int
+
+    def laid_out(self, graph: Graph, node: Node) -> Node:
+        """The array with all of its axes."""
+        return unpacked(graph, node, self.size, self.count)
+
+
+def pack_terms(
+    graph: Graph,
+    terms: Sequence[StoredTerm],
+    symmetries: Sequence[Permutation],
+    cost: CostModel,
+) -> list[StoredTerm]:
+    """The terms, with what is symmetric packed where that halves it or better."""
+    if len(symmetries) < THREE_EQUAL_INPUTS:
+        return list(terms)
+    known = Symmetry(promised=True)
+    found = []
+    for term in terms:
+        alone = len(terms) == len(term.factors) == 1 and not term.links
+        given = _exchanged(term, symmetries) if alone else set()
+
+        def is_even(node: Node, a: int, b: int, given: set[Pair] = given) -> bool:
+            return (a, b) in given or known.parity(node, (a, b)) == 1
+
+        factors = [_packed(graph, factor, is_even, cost) for factor in term.factors]
+        found.append(replace(term, factors=tuple(factors)))
+    return found
+
+
+Pair = tuple[int, int]
+
+
+def _exchanged(term: StoredTerm, symmetries: Sequence[Permutation]) -> set[Pair]:
+    """Axes of the only array of a tensor which exchanges of the tensor's exchange."""
+    ((_, labels),) = term.factors
+    if any(tie.offset != 0 for tie in term.ties):
+        return set()
+    first = {tie.second: tie.first for tie in term.ties}
+    found = set()
+    for to in symmetries:
+        moved = [to[x] if isinstance(x, int) else x for x in labels]
+        image = [first.get(x, x) if isinstance(x, int) else x for x in moved]
+        ties = {(to[tie.first], to[tie.second]) for tie in term.ties}
+        kept = all(first.get(a, a) == first.get(b, b) for a, b in ties)
+        changed = [k for k, x in enumerate(labels) if image[k] != x]
+        if kept and len(changed) == 2 and {*image} == {*labels}:
+            found.add((changed[0], changed[1]))
+    return found
+
+
+def _packed(
+    graph: Graph,
+    factor: Factor,
+    is_even: Callable[[Node, int, int], bool],
+    cost: CostModel,
+) -> Factor:
+    """A factor packed along its largest group of axes, if that pays."""
+    node, labels = factor
+    if isinstance(node, Input) or any(isinstance(x, LaidOut) for x in labels):
+        return factor
+    pairs = [
+        {a, b}
+        for a, b in combinations(range(node.order), 2)
+        if node.dims[a] == node.dims[b] and is_even(node, a, b)
+    ]
+    groups = [group for group, _ in connected(pairs)]
+    own = max(groups, key=len, default=set[int]())
+    others = [axis for axis in range(node.order) if axis not in own]
+    if len(own) < 3 or not others:
+        return factor
+    order = [*others, *sorted(own)]
+    made = _pushed(graph, graph.permute(node, order), len(own), cost)
+    if 2 * cost.size(made.dims) > cost.size(node.dims):
+        return factor
+    axes = tuple(labels[axis] for axis in order)
+    return made, (Packed(axes, node.dims[order[-1]], len(own)),)
+
+
+def _pushed(graph: Graph, node: Node, count: int, cost: CostModel) -> Node:
+    """An array packed along its last axes before it is multiplied by what lacks them.
+
+    `sum_s W[i, s] * V[s, a] * V[s, b] * V[s, c]` is the product of W with the others,
+    which are packed, unless these are more than the array.
+    """
+    rest, whole = node.order - count, deep(node)
+    own = range(rest, node.order)
+    inside = [f for f in whole.factors if not {*own}.isdisjoint(f[1])]
+    outside = [f for f in whole.factors if f not in inside]
+    kept = {*range(rest)}.union(*(labels for _, labels in outside))
+    lead = [x for x in dict.fromkeys(x for _, xs in inside for x in xs) if x in kept]
+    size = cost.size([*(whole.sizes[x] for x in lead), *node.dims[rest:]])
+    if whole.constraints or not outside or size >= cost.size(node.dims):
+        return packed(graph, node, count)
+    inner = graph.product([*lead, *own], inside)
+    return graph.product(
+        [*range(rest), "packed"],
+        [*outside, (packed(graph, inner, count), (*lead, "packed"))],
+        coefficient=whole.coefficient,
+        sizes={axis: node.dims[axis] for axis in range(rest)},
+    )
