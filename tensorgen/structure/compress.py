@@ -38,6 +38,7 @@ from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import factor_sum
 from tensorgen.passes.limits import (
     GAIN_OF_A_RULE,
+    GAIN_OF_ROOM,
     LINKED_TERMS,
     SPREAD_FACTORS,
     STEPS_BY_TIES,
@@ -55,6 +56,7 @@ from tensorgen.passes.stored import (
     kept,
 )
 from tensorgen.passes.views import Factor, ties_axes
+from tensorgen.structure.absorb_terms import absorb_terms
 from tensorgen.structure.groupings import groupings, held, place
 from tensorgen.structure.link_elements import (
     linked_terms,
@@ -221,8 +223,14 @@ def _compressed(
     merged = _merged(graph, _chosen(choices, cost), dims, cost)
     if not merged:
         return _vanishing(graph, dims)
-    terms = mirror_terms(merged, symmetries)
-    return Compressed(dims, tuple(pack_terms(graph, terms, symmetries, cost)))
+    apart, together = (
+        Compressed(dims, (*pack_terms(graph, own, symmetries, cost),))
+        for terms in (merged, absorb_terms(graph, merged, dims))
+        for own in [mirror_terms(terms, symmetries)]
+    )
+    # Terms that stand apart say more, and mirror one another.
+    gains = GAIN_OF_ROOM * held(together.arrays, cost) <= held(apart.arrays, cost)
+    return together if gains else apart
 
 
 Pattern = tuple[frozenset[Tie], frozenset[Link]]

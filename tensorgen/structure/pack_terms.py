@@ -10,6 +10,7 @@ ten times as long as to contract it, and it is whole when it is computed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -17,14 +18,17 @@ from itertools import combinations
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
-from tensorgen.ir.nodes import Input, Node
+from tensorgen.ir.nodes import Input, Node, Sum
 from tensorgen.operators.packing import packed, unpacked
 from tensorgen.operators.symmetry import Symmetry
+from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
+from tensorgen.passes.limits import ADDED_TERMS
+from tensorgen.passes.share_transposes import share_transposes
 from tensorgen.passes.stored import LaidOut, StoredTerm
 from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.mirror_terms import Permutation
-from tensorgen.structure.take_apart import deep
+from tensorgen.structure.take_apart import deep, terms_of
 
 THREE_EQUAL_INPUTS = 5
 """Exchanges that there are at least where an element may have three equal axes."""
@@ -59,7 +63,11 @@ def pack_terms(
         given = _exchanged(term, symmetries) if alone else set()
 
         def is_even(node: Node, a: int, b: int, given: set[Pair] = given) -> bool:
-            return (a, b) in given or known.parity(node, (a, b)) == 1
+            return (
+                (a, b) in given
+                or known.parity(node, (a, b)) == 1
+                or _permutes_terms(graph, node, (a, b), cost)
+            )
 
         factors = [_packed(graph, factor, is_even, cost) for factor in term.factors]
         found.append(replace(term, factors=tuple(factors)))
@@ -84,6 +92,30 @@ def _exchanged(term: StoredTerm, symmetries: Sequence[Permutation]) -> set[Pair]
         changed = [k for k, x in enumerate(labels) if image[k] != x]
         if kept and len(changed) == 2 and {*image} == {*labels}:
             found.add((changed[0], changed[1]))
+    return found
+
+
+def _permutes_terms(graph: Graph, node: Node, pair: Pair, cost: CostModel) -> bool:
+    """Whether swapping two axes of a sum of products permutes its terms."""
+    (shared,) = share_transposes(Context(graph, cost), [node])
+    terms, axes = _terms(graph, shared), range(node.order)
+    swap = dict(zip(pair, reversed(pair), strict=True))
+    turned = (graph.permute(x, [swap.get(k, k) for k in axes]) for x in terms)
+    return Counter(terms) == Counter(deep(x).product(graph, axes) for x in turned)
+
+
+def _terms(graph: Graph, node: Node) -> list[Node]:
+    """The terms of sums of sums, as n-ary products."""
+    waiting, found, axes = [node], list[Node](), range(node.order)
+    while waiting and len(waiting) + len(found) <= ADDED_TERMS:
+        view = deep(waiting.pop())
+        match view.factors:
+            case [(Sum() as inner, labels)] if not view.constraints:
+                for part in terms_of(graph, inner):
+                    view.factors = [(part, labels)]
+                    waiting.append(view.product(graph, axes))
+            case _:
+                found.append(view.product(graph, axes))
     return found
 
 
@@ -128,7 +160,7 @@ def _pushed(graph: Graph, node: Node, count: int, cost: CostModel) -> Node:
     kept = {*range(rest)}.union(*(labels for _, labels in outside))
     lead = [x for x in dict.fromkeys(x for _, xs in inside for x in xs) if x in kept]
     size = cost.size([*(whole.sizes[x] for x in lead), *node.dims[rest:]])
-    if whole.constraints or not outside or size >= cost.size(node.dims):
+    if whole.constraints or not outside or size > cost.size(node.dims):
         return packed(graph, node, count)
     inner = graph.product([*lead, *own], inside)
     return graph.product(
