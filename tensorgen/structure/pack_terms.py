@@ -11,24 +11,20 @@ ten times as long as to contract it, and it is whole when it is computed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Input, Node, Sum
 from tensorgen.operators.packing import packed, unpacked
 from tensorgen.operators.symmetry import Symmetry
-from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import ADDED_TERMS
-from tensorgen.passes.share_transposes import share_transposes
+from tensorgen.passes.limits import ADDED_TERMS, AXES_OF_A_LARGE_SUM
 from tensorgen.passes.stored import LaidOut, StoredTerm
 from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.mirror_terms import Permutation
-from tensorgen.structure.take_apart import deep, terms_of
+from tensorgen.structure.take_apart import deep, distributed, terms_of
 
 THREE_EQUAL_INPUTS = 5
 """Exchanges that there are at least where an element may have three equal axes."""
@@ -56,20 +52,12 @@ def pack_terms(
     """The terms, with what is symmetric packed where that halves it or better."""
     if len(symmetries) < THREE_EQUAL_INPUTS:
         return list(terms)
-    known = Symmetry(promised=True)
+    proof = _Proof(graph, cost)
     found = []
     for term in terms:
         alone = len(terms) == len(term.factors) == 1 and not term.links
         given = _exchanged(term, symmetries) if alone else set()
-
-        def is_even(node: Node, a: int, b: int, given: set[Pair] = given) -> bool:
-            return (
-                (a, b) in given
-                or known.parity(node, (a, b)) == 1
-                or _permutes_terms(graph, node, (a, b), cost)
-            )
-
-        factors = [_packed(graph, factor, is_even, cost) for factor in term.factors]
+        factors = [_packed(factor, given, proof) for factor in term.factors]
         found.append(replace(term, factors=tuple(factors)))
     return found
 
@@ -95,56 +83,84 @@ def _exchanged(term: StoredTerm, symmetries: Sequence[Permutation]) -> set[Pair]
     return found
 
 
-def _permutes_terms(graph: Graph, node: Node, pair: Pair, cost: CostModel) -> bool:
-    """Whether swapping two axes of a sum of products permutes its terms."""
-    (shared,) = share_transposes(Context(graph, cost), [node])
-    terms, axes = _terms(graph, shared), range(node.order)
-    swap = dict(zip(pair, reversed(pair), strict=True))
-    turned = (graph.permute(x, [swap.get(k, k) for k in axes]) for x in terms)
-    return Counter(terms) == Counter(deep(x).product(graph, axes) for x in turned)
+class _Proof:
+    """What is known of the symmetry of arrays, from their operands and terms."""
+
+    def __init__(self, graph: Graph, cost: CostModel) -> None:
+        self.graph = graph
+        self.cost = cost
+        self.known = Symmetry(promised=True)
+        self.spread: dict[Node, list[Node]] = {}
+
+    def holds(self, node: Node, a: int, b: int) -> bool:
+        """Whether an array stays what it is with two axes swapped."""
+        return self.known.parity(node, (a, b)) == 1 or self._permutes(node, a, b)
+
+    def _permutes(self, node: Node, a: int, b: int) -> bool:
+        """Whether swapping two axes of a sum of products permutes its terms."""
+        if node not in self.spread:
+            self.spread[node] = self._terms(node)
+        terms, axes = self.spread[node], range(node.order)
+        turned = [self.graph.permute(x, _swapped(axes, a, b)) for x in terms]
+        return Counter(terms) == Counter(
+            deep(x).product(self.graph, axes) for x in turned
+        )
+
+    def _terms(self, node: Node) -> list[Node]:
+        """The terms of sums of sums, as n-ary products; of too many, the array."""
+
+        def parts(factor: Node) -> list[Node] | None:
+            large = isinstance(factor, Sum) and factor.order >= AXES_OF_A_LARGE_SUM
+            return terms_of(self.graph, factor) if large else None
+
+        waiting, found = [node], list[Node]()
+        while waiting:
+            first = waiting.pop()
+            more = distributed(self.graph, first, parts)
+            if more is None:
+                found.append(deep(first).product(self.graph, range(node.order)))
+            else:
+                waiting += more
+            if len(waiting) + len(found) > ADDED_TERMS:
+                return [node]
+        return found
 
 
-def _terms(graph: Graph, node: Node) -> list[Node]:
-    """The terms of sums of sums, as n-ary products."""
-    waiting, found, axes = [node], list[Node](), range(node.order)
-    while waiting and len(waiting) + len(found) <= ADDED_TERMS:
-        view = deep(waiting.pop())
-        match view.factors:
-            case [(Sum() as inner, labels)] if not view.constraints:
-                for part in terms_of(graph, inner):
-                    view.factors = [(part, labels)]
-                    waiting.append(view.product(graph, axes))
-            case _:
-                found.append(view.product(graph, axes))
-    return found
+def _swapped(axes: Sequence[int], a: int, b: int) -> list[int]:
+    """Axes with two of them exchanged."""
+    return [{a: b, b: a}.get(axis, axis) for axis in axes]
 
 
-def _packed(
-    graph: Graph,
-    factor: Factor,
-    is_even: Callable[[Node, int, int], bool],
-    cost: CostModel,
-) -> Factor:
+def _packed(factor: Factor, given: set[Pair], proof: _Proof) -> Factor:
     """A factor packed along its largest group of axes, if that pays."""
     node, labels = factor
     if isinstance(node, Input) or any(isinstance(x, LaidOut) for x in labels):
         return factor
-    pairs = [
-        {a, b}
-        for a, b in combinations(range(node.order), 2)
-        if node.dims[a] == node.dims[b] and is_even(node, a, b)
-    ]
-    groups = [group for group, _ in connected(pairs)]
-    own = max(groups, key=len, default=set[int]())
+    own = _group(node, given, proof)
     others = [axis for axis in range(node.order) if axis not in own]
-    if len(own) < 3 or not others:
+    if not own or not others:
         return factor
-    order = [*others, *sorted(own)]
-    made = _pushed(graph, graph.permute(node, order), len(own), cost)
-    if 2 * cost.size(made.dims) > cost.size(node.dims):
+    order = [*others, *own]
+    made = _pushed(proof.graph, proof.graph.permute(node, order), len(own), proof.cost)
+    if 2 * proof.cost.size(made.dims) > proof.cost.size(node.dims):
         return factor
     axes = tuple(labels[axis] for axis in order)
     return made, (Packed(axes, node.dims[order[-1]], len(own)),)
+
+
+def _group(node: Node, given: set[Pair], proof: _Proof) -> list[int]:
+    """The most axes, three or more, that may be exchanged at will; none if too few."""
+    found: list[int] = []
+    for dim in dict.fromkeys(node.dims):
+        left = [axis for axis in range(node.order) if node.dims[axis] == dim]
+        # Exchanges with one of a group are enough to exchange all of it.
+        while len(left) > max(2, len(found)):
+            a, *left = left
+            own = [b for b in left if (a, b) in given or proof.holds(node, a, b)]
+            left = [b for b in left if b not in own]
+            if len(own) + 1 > max(2, len(found)):
+                found = [a, *own]
+    return found
 
 
 def _pushed(graph: Graph, node: Node, count: int, cost: CostModel) -> Node:
