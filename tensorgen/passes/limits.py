@@ -84,9 +84,9 @@ ADDED_TERMS = 256
 TERMS_SPREAD_IN_ALL = 128
 """A sum of more terms is not looked at term by term."""
 
-STEPS_BY_TIES = 30_000
+STEPS_BY_TIES = 80_000
 """To add up terms of the same ties at every sum: Runge-Kutta steps take 3,400, a
-chain of order five 22,000."""
+chain of order six 53,000."""
 
 LINKED_TERMS = 8
 """Of a derivative with index arrays: more are worse than an array an element."""
@@ -118,9 +118,6 @@ GROUPINGS_BUILT = 12
 
 PERMUTATIONS_A_SUM = 24
 """Permutations of axes that are tried at once: those of four."""
-
-EXCHANGES_OF_INPUTS = 120
-"""Exchanges under which a derivative stays what it is: those of five inputs."""
 
 AXES_OF_A_LARGE_SUM = 3
 """Sums of so many axes may hold more than their terms are made of."""

@@ -117,6 +117,27 @@ def _compress(
         return _vanishing(graph, node.dims)
     if node.order < 2:
         return dense
+    by_terms = partial(_by_terms, graph, node, cost, derived, symmetries)
+    if len(symmetries) < 2:
+        return by_terms(dense)
+    # Of high orders there are too many terms to be spread before they are added up.
+    tied = partial(_by_ties, graph, dense, derived or node, cost, symmetries)
+    best = graph.effort.attempt(tied, dense, STEPS_BY_TIES)
+    if any(array.order > 1 for array in best.arrays):
+        run = partial(_by_ties, graph, best, derived or node, cost, symmetries, False)
+        best = graph.effort.attempt(run, best, STEPS_BY_TIES)
+    return graph.effort.attempt(partial(by_terms, best), best)
+
+
+def _by_terms(
+    graph: Graph,
+    node: Node,
+    cost: CostModel,
+    derived: Node | None,
+    symmetries: Sequence[Permutation],
+    best: Compressed,
+) -> Compressed:
+    """The tensor by the terms of its last sum, where that holds less."""
     common = factor_sum(
         graph, node, cost, lambda term: isinstance(term, Product), root=True
     )
@@ -137,7 +158,7 @@ def _compress(
     if (1, 0) in symmetries:
         own = [row.keep(graph, node) for row in STRUCTURES if row.keep is not None]
         found += [Compressed(node.dims, tuple(terms)) for terms in own if terms]
-    best = min([dense, *found], key=lambda form: held(form.arrays, cost))
+    best = min([best, *found], key=lambda form: held(form.arrays, cost))
     if any(map(ties_axes, best.arrays)):
         tied = partial(_by_ties, graph, best, derived or node, cost, symmetries)
         best = graph.effort.attempt(tied, best, STEPS_BY_TIES)
@@ -151,9 +172,10 @@ def _by_ties(
     node: Node,
     cost: CostModel,
     symmetries: Sequence[Permutation],
+    wider: bool = True,
 ) -> Compressed:
     """The tensor by terms of different ties, where that holds less."""
-    choices = tied_terms(graph, node)
+    choices = tied_terms(graph, node, wider)
     found = [_compressed(graph, best.dims, c, cost, symmetries) for c in choices]
     return min([best, *found], key=lambda form: held(form.arrays, cost))
 

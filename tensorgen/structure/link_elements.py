@@ -18,7 +18,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Atom, Lookup, Node, Product, Sum
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import ADDED_TERMS
+from tensorgen.passes.limits import ADDED_TERMS, AXES_OF_A_LARGE_SUM
 from tensorgen.passes.stored import Link, Tie
 from tensorgen.passes.views import Name, is_sparse
 from tensorgen.structure.take_apart import (
@@ -50,14 +50,18 @@ def ruled_terms(
     return [[[folded(graph, term, term.links)] for term in terms] for terms in apart]
 
 
-def tied_terms(graph: Graph, node: Node) -> list[list[list[Parts]]]:
+def tied_terms(graph: Graph, node: Node, wider: bool = True) -> list[list[list[Parts]]]:
     """A derivative as terms of different ties, those of the same ties added up.
 
     That is done wherever there is a sum, so that there are never more terms than
-    patterns: spreading makes one for each way through sums of sums.
+    patterns: spreading makes one for each way through sums of sums. Arrays of `wider`
+    patterns take in what they have room for; else each is seen as its factors.
     """
-    terms = _added(graph, node, False, {}, _is_tie)
-    return [[[folded(graph, term, term.links)] for term in terms]] if terms else []
+    terms = _added(graph, node, False, {}, _is_tie, wider) or ()
+    whole = [folded(graph, term, term.links) for term in terms]
+    if not wider:
+        whole = [take_apart(graph, _node(graph, term, node.dims)) for term in whole]
+    return [[[term] for term in whole]] if whole else []
 
 
 def _linked(
@@ -180,6 +184,7 @@ def _added(
     by_rule: bool,
     known: dict[Node, list[Node] | None],
     given: Callable[[Affine, int], bool],
+    wider: bool = True,
 ) -> list[Parts] | None:
     """The terms of a sum of products, those of the same ties and links added up.
 
@@ -191,7 +196,10 @@ def _added(
         if factor not in known:
             known[factor] = None
             opens = _any_gives(factor, given, {}) or (by_rule and is_sparse(factor))
-            parts = _added(graph, factor, by_rule, known, given) if opens else None
+            opens = opens or not (wider or factor.order < AXES_OF_A_LARGE_SUM)
+            parts = (
+                _added(graph, factor, by_rule, known, given, wider) if opens else None
+            )
             found = [_node(graph, part, factor.dims) for part in parts or ()]
             for part in parts or ():
                 # What was added up is not spread again: it would be without end.
@@ -210,7 +218,7 @@ def _added(
         if len(waiting) + len(done) > ADDED_TERMS:
             return None
     views = [take_apart(graph, term, True, by_rule) for term in done]
-    return _by_pattern(graph, views, node.dims)
+    return _by_pattern(graph, views, node.dims, wider)
 
 
 def _node(graph: Graph, term: Parts, dims: Sequence[Dim]) -> Node:
@@ -244,7 +252,7 @@ Pattern = tuple[frozenset[Tie], tuple[Link, ...]]
 
 
 def _by_pattern(
-    graph: Graph, terms: Sequence[Parts], dims: Sequence[Dim]
+    graph: Graph, terms: Sequence[Parts], dims: Sequence[Dim], wider: bool
 ) -> list[Parts]:
     """The terms, those of the same ties and links added up."""
     groups: dict[Pattern, list[Parts]] = {}
@@ -252,12 +260,19 @@ def _by_pattern(
         if term.links or term.ties:
             pattern = frozenset(term.ties), term.links
             groups.setdefault(pattern, []).append(term)
-    for pattern in sorted(groups, key=lambda pattern: -len(pattern[0])):
-        wider = next((x for x in groups if _holds(groups, x, pattern)), None)
-        if wider is not None:
-            groups[wider] += [_untied(x, wider[0]) for x in groups.pop(pattern)]
+    narrow = sorted(groups, key=lambda pattern: -len(pattern[0])) if wider else ()
+    for pattern in narrow:
+        room = next((x for x in groups if _holds(groups, x, pattern)), None)
+        if room is not None:
+            groups[room] += [_untied(x, room[0]) for x in groups.pop(pattern)]
     sums = [_sum(graph, group, dims) for group in groups.values()]
-    return [*sums, *(term for term in terms if not (term.links or term.ties))]
+    loose = [term for term in terms if not (term.links or term.ties)]
+    if loose and not wider:  # multiples of one another are one
+        axes = range(len(dims))
+        parts = [(1, _node(graph, term, dims), axes) for term in loose]
+        total = graph.sum(axes, parts, dict(enumerate(dims)))
+        loose = [take_apart(graph, term) for term in terms_of(graph, total)]
+    return [*sums, *loose]
 
 
 def _holds(

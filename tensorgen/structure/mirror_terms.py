@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from itertools import permutations, product
+from fractions import Fraction
 
-from tensorgen.passes.limits import EXCHANGES_OF_INPUTS
 from tensorgen.passes.stored import StoredTerm, Tie, rooted
 
 Permutation = tuple[int, ...]
@@ -25,29 +24,23 @@ Pattern = frozenset[Tie]
 
 
 def exchanges(lead: int, inputs: Sequence[tuple[str, int]]) -> tuple[Permutation, ...]:
-    """The exchanges of equal inputs, given by names and numbers of axes, as axes.
+    """The exchanges of each input with the next equal one, as permutations of axes.
 
-    The first `lead` axes stay where they are.
+    Inputs are given by names and numbers of axes; the first `lead` axes stay where they
+    are. All exchanges of equal inputs are made of these.
     """
-    places: dict[str, list[int]] = {}
-    starts = [lead]
-    for k, (name, axes) in enumerate(inputs):
-        places.setdefault(name, []).append(k)
-        starts.append(starts[-1] + axes)
+    starts = [lead + sum(axes for _, axes in inputs[:k]) for k in range(len(inputs))]
+    last: dict[str, int] = {}
     found = []
-    for orders in product(*map(permutations, places.values())):
-        moved = {
-            k: to
-            for own, order in zip(places.values(), orders, strict=True)
-            for k, to in zip(own, order, strict=True)
-        }
-        own_axes = [
-            starts[moved[k]] + a
-            for k in range(len(inputs))
-            for a in range(inputs[k][1])
-        ]
-        found.append((*range(lead), *own_axes))
-    return tuple(found[1 : EXCHANGES_OF_INPUTS + 1])
+    for k, (name, axes) in enumerate(inputs):
+        if name in last:
+            to = list(range(lead + sum(count for _, count in inputs)))
+            for a in range(axes):
+                one, other = starts[last[name]] + a, starts[k] + a
+                to[one], to[other] = other, one
+            found.append(tuple(to))
+        last[name] = k
+    return tuple(found)
 
 
 def mirrored(term: StoredTerm, to: Permutation) -> StoredTerm:
@@ -85,14 +78,22 @@ def mirror_terms(
         if kept.get(pattern, pattern) != pattern:
             continue
         for term in own:
-            seen = {pattern}
-            found.append(term)
-            for to in symmetries if pattern in kept else ():
-                other = _pattern(_moved(pattern, to))
-                if other not in seen:
-                    seen.add(other)
-                    found.append(mirrored(term, to))
+            found += _orbit(term, symmetries) if pattern in kept else [term]
     return found
+
+
+def _orbit(term: StoredTerm, symmetries: Sequence[Permutation]) -> list[StoredTerm]:
+    """A term and one of each other pattern that exchanges lead to."""
+    found = {_pattern(term.ties): term}
+    waiting = [term]
+    for one in waiting:  # which grows meanwhile
+        for to in symmetries:
+            other = mirrored(one, to)
+            pattern = _pattern(other.ties)
+            if pattern not in found:
+                found[pattern] = other
+                waiting.append(other)
+    return waiting
 
 
 def _kept(
@@ -103,8 +104,11 @@ def _kept(
     """Which pattern stands for each of those that exchanges lead to one another."""
     orbits: dict[Pattern, set[Pattern]] = {}
     for pattern in patterns:
-        orbit = {_pattern(_moved(pattern, to)) for to in symmetries} | {pattern}
-        if pattern not in even and orbit <= set(patterns):
+        if pattern in even or any(pattern in orbit for orbit in orbits.values()):
+            continue
+        term = StoredTerm(Fraction(1), (), tuple(pattern))
+        orbit = {_pattern(one.ties) for one in _orbit(term, symmetries)}
+        if orbit <= set(patterns):
             first = min((p for p in patterns if p in orbit), key=_backward)
             orbits[first] = orbit
     while True:
@@ -164,10 +168,6 @@ def _are_symmetric(
         own == Counter(content(mirrored(term, to)) for term in terms)
         for to in symmetries
     )
-
-
-def _moved(ties: Iterable[Tie], to: Permutation) -> list[Tie]:
-    return [Tie(to[t.first], to[t.second], t.offset) for t in ties]
 
 
 def _pattern(ties: Iterable[Tie]) -> Pattern:

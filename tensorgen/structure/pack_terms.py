@@ -26,9 +26,6 @@ from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.mirror_terms import Permutation
 from tensorgen.structure.take_apart import deep, distributed, terms_of
 
-THREE_EQUAL_INPUTS = 5
-"""Exchanges that there are at least where an element may have three equal axes."""
-
 
 @dataclass(frozen=True)
 class Packed(LaidOut):
@@ -50,8 +47,8 @@ def pack_terms(
     cost: CostModel,
 ) -> list[StoredTerm]:
     """The terms, with what is symmetric packed where that halves it or better."""
-    if len(symmetries) < THREE_EQUAL_INPUTS:
-        return list(terms)
+    if len(symmetries) < 2:
+        return list(terms)  # no three axes are equal
     proof = _Proof(graph, cost)
     found = []
     for term in terms:
@@ -71,7 +68,7 @@ def _exchanged(term: StoredTerm, symmetries: Sequence[Permutation]) -> set[Pair]
     if any(tie.offset != 0 for tie in term.ties):
         return set()
     first = {tie.second: tie.first for tie in term.ties}
-    found = set()
+    found = set[Pair]()
     for to in symmetries:
         moved = [to[x] if isinstance(x, int) else x for x in labels]
         image = [first.get(x, x) if isinstance(x, int) else x for x in moved]
@@ -79,7 +76,7 @@ def _exchanged(term: StoredTerm, symmetries: Sequence[Permutation]) -> set[Pair]
         kept = all(first.get(a, a) == first.get(b, b) for a, b in ties)
         changed = [k for k, x in enumerate(labels) if image[k] != x]
         if kept and len(changed) == 2 and {*image} == {*labels}:
-            found.add((changed[0], changed[1]))
+            found |= {(changed[0], changed[1]), (changed[1], changed[0])}
     return found
 
 
@@ -153,13 +150,15 @@ def _group(node: Node, given: set[Pair], proof: _Proof) -> list[int]:
     found: list[int] = []
     for dim in dict.fromkeys(node.dims):
         left = [axis for axis in range(node.order) if node.dims[axis] == dim]
-        # Exchanges with one of a group are enough to exchange all of it.
         while len(left) > max(2, len(found)):
-            a, *left = left
-            own = [b for b in left if (a, b) in given or proof.holds(node, a, b)]
-            left = [b for b in left if b not in own]
-            if len(own) + 1 > max(2, len(found)):
-                found = [a, *own]
+            own = [left.pop(0)]
+            for a in own:  # which grows: exchanges of two make all of a group
+                for b in left:
+                    if (a, b) in given or proof.holds(node, a, b):
+                        own.append(b)
+                left = [b for b in left if b not in own]
+            if len(own) > max(2, len(found)):
+                found = sorted(own)
     return found
 
 
