@@ -49,7 +49,6 @@ ROWS = (
         _no_partials,
         "_packed({0}{axis})",
         params=("axes",),
-        internal=True,
     ),
     Operator(
         "unpacked",
@@ -57,6 +56,5 @@ ROWS = (
         _no_partials,
         "_unpacked({0}, {shape})",
         params=("shape",),
-        internal=True,
     ),
 )

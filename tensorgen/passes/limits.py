@@ -84,12 +84,19 @@ ADDED_TERMS = 256
 TERMS_SPREAD_IN_ALL = 128
 """A sum of more terms is not looked at term by term."""
 
-STEPS_BY_TIES = 80_000
+STEPS_BY_TIES = 65_000
 """To add up terms of the same ties at every sum: Runge-Kutta steps take 3,400, a
-chain of order six 53,000."""
+chain of order six 54,000, one of three neighbours of order four 62,000."""
+
+STEPS_TO_COMPRESS = 300_000
+"""To find what to hold of a tensor, in several ways one after the other."""
 
 LINKED_TERMS = 8
 """Of a derivative with index arrays: more are worse than an array an element."""
+
+TERMS_BY_TIES = 128
+"""Of a tensor by ties: methods of more are too long to be written. A chain of order
+six has 63, logsumexp of order five 52 and of order six 203."""
 
 TERMS_THAT_SHARE = 16
 """For more terms of a structure nobody looks for arrays that they could share."""

@@ -29,6 +29,7 @@ from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.join_entries import filled_in, join_entries
+from tensorgen.passes.limits import STEPS_TO_COMPRESS
 from tensorgen.passes.open_promises import open_promises
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
@@ -109,7 +110,7 @@ def _compressed(context: Context, plan: Plan) -> Plan:
         graph, cost = context.graph, context.cost
         run = partial(compress, graph, roots[k], cost, plan.derived[k])
         before = graph.effort.stopped
-        found = attempt(run, None)
+        found = attempt(run, None, STEPS_TO_COMPRESS)
         if found is not None and graph.effort.stopped > before:
             found = replace(found, stopped=True)
         tensors[k] = found

@@ -42,6 +42,7 @@ from tensorgen.passes.limits import (
     LINKED_TERMS,
     SPREAD_FACTORS,
     STEPS_BY_TIES,
+    TERMS_BY_TIES,
     TERMS_OF_A_PATTERN,
     TERMS_SPREAD_IN_ALL,
     TERMS_THAT_SHARE,
@@ -121,11 +122,12 @@ def _compress(
     if len(symmetries) < 2:
         return by_terms(dense)
     # Of high orders there are too many terms to be spread before they are added up.
-    tied = partial(_by_ties, graph, dense, derived or node, cost, symmetries)
-    best = graph.effort.attempt(tied, dense, STEPS_BY_TIES)
-    if any(array.order > 1 for array in best.arrays):
-        run = partial(_by_ties, graph, best, derived or node, cost, symmetries, False)
-        best = graph.effort.attempt(run, best, STEPS_BY_TIES)
+    best = dense
+    for wider in (False, True):
+        if all(array.order < 2 for array in best.arrays):
+            return best
+        tied = partial(_by_ties, graph, best, derived or node, cost, symmetries, wider)
+        best = graph.effort.attempt(tied, best, STEPS_BY_TIES)
     return graph.effort.attempt(partial(by_terms, best), best)
 
 
@@ -160,7 +162,7 @@ def _by_terms(
         found += [Compressed(node.dims, tuple(terms)) for terms in own if terms]
     best = min([best, *found], key=lambda form: held(form.arrays, cost))
     if any(map(ties_axes, best.arrays)):
-        tied = partial(_by_ties, graph, best, derived or node, cost, symmetries)
+        tied = partial(_by_ties, graph, best, derived or node, cost, symmetries, True)
         best = graph.effort.attempt(tied, best, STEPS_BY_TIES)
     ruled = partial(_by_rule, graph, best, derived or node, few, cost)
     return graph.effort.attempt(ruled, None) or best
@@ -172,12 +174,13 @@ def _by_ties(
     node: Node,
     cost: CostModel,
     symmetries: Sequence[Permutation],
-    wider: bool = True,
+    wider: bool,
 ) -> Compressed:
     """The tensor by terms of different ties, where that holds less."""
     choices = tied_terms(graph, node, wider)
     found = [_compressed(graph, best.dims, c, cost, symmetries) for c in choices]
-    return min([best, *found], key=lambda form: held(form.arrays, cost))
+    short = [form for form in found if len(form.terms) <= TERMS_BY_TIES]
+    return min([best, *short], key=lambda form: held(form.arrays, cost))
 
 
 def _by_rule(
