@@ -160,7 +160,9 @@ def _by_terms(
     if (1, 0) in symmetries:
         own = [row.keep(graph, node) for row in STRUCTURES if row.keep is not None]
         found += [Compressed(node.dims, tuple(terms)) for terms in own if terms]
-    best = min([best, *found], key=lambda form: held(form.arrays, cost))
+    # Of equals one with common factors outside, but for a dense one.
+    ranked = [best, *found] if best.is_dense else [*found, best]
+    best = min(ranked, key=lambda form: held(form.arrays, cost))
     if any(map(ties_axes, best.arrays)):
         tied = partial(_by_ties, graph, best, derived or node, cost, symmetries, True)
         best = graph.effort.attempt(tied, best, STEPS_BY_TIES)

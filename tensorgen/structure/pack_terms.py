@@ -95,17 +95,19 @@ class _Proof:
 
     def _permutes(self, node: Node, a: int, b: int) -> bool:
         """Whether swapping two axes of a sum of products permutes its terms."""
-        if node not in self.spread:
-            self.spread[node] = self._terms(node)
-        terms, axes = self.spread[node], range(node.order)
+        terms, axes = self.terms(node), range(node.order)
         turned = [self.graph.permute(x, _swapped(axes, a, b)) for x in terms]
         return Counter(terms) == Counter(
             deep(x).product(self.graph, axes) for x in turned
         )
 
-    def _terms(self, node: Node) -> list[Node]:
+    def terms(self, node: Node) -> list[Node]:
         """The terms of sums of sums, as n-ary products; of too many, the array."""
+        if node not in self.spread:
+            self.spread[node] = self._terms(node)
+        return self.spread[node]
 
+    def _terms(self, node: Node) -> list[Node]:
         def parts(factor: Node) -> list[Node] | None:
             large = isinstance(factor, Sum) and factor.order >= AXES_OF_A_LARGE_SUM
             return terms_of(self.graph, factor) if large else None
@@ -138,7 +140,13 @@ def _packed(factor: Factor, given: set[Pair], proof: _Proof) -> Factor:
     if not own or not others:
         return factor
     order = [*others, *own]
-    made = _pushed(proof.graph, proof.graph.permute(node, order), len(own), proof.cost)
+    whole = proof.graph.permute(node, order)
+    terms = proof.terms(whole)
+    pushed = [_pushed(proof, term, len(own)) for term in terms]
+    parts = [part for part in pushed if part is not None]
+    made = packed(proof.graph, whole, len(own))
+    if len(parts) == len(terms):
+        made = proof.graph.add(*parts)
     if 2 * proof.cost.size(made.dims) > proof.cost.size(node.dims):
         return factor
     axes = tuple(labels[axis] for axis in order)
@@ -162,25 +170,26 @@ def _group(node: Node, given: set[Pair], proof: _Proof) -> list[int]:
     return found
 
 
-def _pushed(graph: Graph, node: Node, count: int, cost: CostModel) -> Node:
-    """An array packed along its last axes before it is multiplied by what lacks them.
+def _pushed(proof: _Proof, term: Node, count: int) -> Node | None:
+    """A term packed along its last axes before it is multiplied by what lacks them.
 
     `sum_s W[i, s] * V[s, a] * V[s, b] * V[s, c]` is the product of W with the others,
-    which are packed, unless these are more than the array.
+    which are packed. None where nothing lacks the axes, or the others are more.
     """
-    rest, whole = node.order - count, deep(node)
-    own = range(rest, node.order)
+    rest, whole = term.order - count, deep(term)
+    own = range(rest, term.order)
     inside = [f for f in whole.factors if not {*own}.isdisjoint(f[1])]
     outside = [f for f in whole.factors if f not in inside]
     kept = {*range(rest)}.union(*(labels for _, labels in outside))
     lead = [x for x in dict.fromkeys(x for _, xs in inside for x in xs) if x in kept]
-    size = cost.size([*(whole.sizes[x] for x in lead), *node.dims[rest:]])
-    if whole.constraints or not outside or size > cost.size(node.dims):
-        return packed(graph, node, count)
-    inner = graph.product([*lead, *own], inside)
-    return graph.product(
+    dims = [*(whole.sizes[x] for x in lead), *term.dims[rest:]]
+    more = proof.cost.size(dims) > proof.cost.size(term.dims)
+    if whole.constraints or not outside or more:
+        return None
+    inner = packed(proof.graph, proof.graph.product([*lead, *own], inside), count)
+    return proof.graph.product(
         [*range(rest), "packed"],
-        [*outside, (packed(graph, inner, count), (*lead, "packed"))],
+        [*outside, (inner, (*lead, "packed"))],
         coefficient=whole.coefficient,
-        sizes={axis: node.dims[axis] for axis in range(rest)},
+        sizes={axis: term.dims[axis] for axis in range(rest)},
     )
