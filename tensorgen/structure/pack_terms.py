@@ -21,7 +21,7 @@ from tensorgen.operators.packing import packed, unpacked
 from tensorgen.operators.symmetry import Symmetry
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import ADDED_TERMS, AXES_OF_A_LARGE_SUM
-from tensorgen.passes.stored import LaidOut, StoredTerm
+from tensorgen.passes.stored import LaidOut, StoredTerm, is_axis
 from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.mirror_terms import Permutation
 from tensorgen.structure.take_apart import deep, distributed, terms_of
@@ -65,7 +65,7 @@ Pair = tuple[int, int]
 def _exchanged(term: StoredTerm, symmetries: Sequence[Permutation]) -> set[Pair]:
     """Axes of the only array of a tensor which exchanges of the tensor's exchange."""
     ((_, labels),) = term.factors
-    if any(tie.offset != 0 for tie in term.ties):
+    if any(tie.offset != 0 for tie in term.ties) or not all(map(is_axis, labels)):
         return set()
     first = {tie.second: tie.first for tie in term.ties}
     found = set[Pair]()
