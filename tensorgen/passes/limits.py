@@ -88,6 +88,9 @@ STEPS_BY_TIES = 65_000
 """To add up terms of the same ties at every sum: Runge-Kutta steps take 3,400, a
 chain of order six 54,000, one of three neighbours of order four 62,000."""
 
+STEPS_OF_A_PROOF = 2_000
+"""To spread an array, so that an exchange of axes is seen to permute its terms."""
+
 STEPS_TO_COMPRESS = 300_000
 """To find what to hold of a tensor, in several ways one after the other."""
 

@@ -60,6 +60,7 @@ from tensorgen.passes.views import Factor, ties_axes
 from tensorgen.structure.absorb_terms import absorb_terms
 from tensorgen.structure.groupings import groupings, held, place
 from tensorgen.structure.link_elements import (
+    has_links,
     linked_terms,
     most_entries,
     ruled_terms,
@@ -119,7 +120,7 @@ def _compress(
     if node.order < 2:
         return dense
     by_terms = partial(_by_terms, graph, node, cost, derived, symmetries)
-    if len(symmetries) < 2:
+    if len(symmetries) < 2 or has_links(derived or node):
         return by_terms(dense)
     # Of high orders there are too many terms to be spread before they are added up.
     best = dense

@@ -50,6 +50,11 @@ def ruled_terms(
     return [[[folded(graph, term, term.links)] for term in terms] for terms in apart]
 
 
+def has_links(node: Node) -> bool:
+    """Whether entries of index arrays give axes of a derivative."""
+    return _any_gives(node, _gives_entry, {})
+
+
 def tied_terms(graph: Graph, node: Node, wider: bool = True) -> list[list[list[Parts]]]:
     """A derivative as terms of different ties, those of the same ties added up.
 

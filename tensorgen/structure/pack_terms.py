@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -20,7 +21,7 @@ from tensorgen.ir.nodes import Input, Node, Sum
 from tensorgen.operators.packing import packed, unpacked
 from tensorgen.operators.symmetry import Symmetry
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import ADDED_TERMS, AXES_OF_A_LARGE_SUM
+from tensorgen.passes.limits import ADDED_TERMS, AXES_OF_A_LARGE_SUM, STEPS_OF_A_PROOF
 from tensorgen.passes.stored import LaidOut, StoredTerm, is_axis
 from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.mirror_terms import Permutation
@@ -104,7 +105,9 @@ class _Proof:
     def terms(self, node: Node) -> list[Node]:
         """The terms of sums of sums, as n-ary products; of too many, the array."""
         if node not in self.spread:
-            self.spread[node] = self._terms(node)
+            run = partial(self._terms, node)
+            found = self.graph.effort.attempt(run, [node], STEPS_OF_A_PROOF)
+            self.spread[node] = found
         return self.spread[node]
 
     def _terms(self, node: Node) -> list[Node]:
