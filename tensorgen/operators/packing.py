@@ -49,6 +49,7 @@ ROWS = (
         _no_partials,
         "_packed({0}{axis})",
         params=("axes",),
+        internal=True,
     ),
     Operator(
         "unpacked",
@@ -56,5 +57,6 @@ ROWS = (
         _no_partials,
         "_unpacked({0}, {shape})",
         params=("shape",),
+        internal=True,
     ),
 )

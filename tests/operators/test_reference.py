@@ -21,8 +21,7 @@ POINTS = np.array([-1.7, -0.6, 0.3, 0.8, 2.4])
 def test_every_row_has_a_reference_and_every_reference_a_row() -> None:
     assert sorted(FUNCTIONS) == sorted(ELEMENTWISE)
     # What code makes of others says itself what that is.
-    own = [name for name, row in CALLS.items() if not row.internal]
-    assert all(row.expand for row in CALLS.values() if row.internal)
+    own = [name for name, row in CALLS.items() if not (row.internal and row.expand)]
     assert sorted(OPERATORS) == sorted(own)
 
 
