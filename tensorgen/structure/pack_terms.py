@@ -21,7 +21,12 @@ from tensorgen.ir.nodes import Input, Node, Sum
 from tensorgen.operators.packing import packed, unpacked
 from tensorgen.operators.symmetry import Symmetry
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import ADDED_TERMS, AXES_OF_A_LARGE_SUM, STEPS_OF_A_PROOF
+from tensorgen.passes.limits import (
+    ADDED_TERMS,
+    AXES_OF_A_LARGE_SUM,
+    STEPS_OF_A_PROOF,
+    TERMS_THAT_SHARE,
+)
 from tensorgen.passes.stored import LaidOut, StoredTerm, is_axis
 from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.mirror_terms import Permutation
@@ -48,8 +53,9 @@ def pack_terms(
     cost: CostModel,
 ) -> list[StoredTerm]:
     """The terms, with what is symmetric packed where that halves it or better."""
-    if len(symmetries) < 2:
-        return list(terms)  # no three axes are equal
+    # No three axes are equal, or more arrays than anybody looks at.
+    if len(symmetries) < 2 or len(terms) > TERMS_THAT_SHARE:
+        return list(terms)
     proof = _Proof(graph, cost)
     found = []
     for term in terms:
