@@ -10,6 +10,7 @@ from tensorgen.arrays.objects import (
     Answer,
     AsPlaces,
     Attribute,
+    Count,
     Extent,
     Join,
     JoinEach,
@@ -70,6 +71,8 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"{alias}.{name}([{listed}])")
         case Extent(axis=axis):
             return Text(f"{args[0].at(Level.ATOM)}.shape[{axis}]")
+        case Count():
+            return Text(f"_count({', '.join(f'{name}={name}' for name in texts)})")
         case Reshape(dims=dims):
             return Text(f"{alias}.reshape({listed}, {shape(dims)})")
         case Ravel(copied=True):

@@ -114,6 +114,13 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class Count:
+    """How many keys index arrays tell apart: the largest entry and one."""
+
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Extent:
     """The size of an axis, as a number."""
 
@@ -180,6 +187,7 @@ Object = (
     | JoinEach
     | Join
     | Extent
+    | Count
     | Reshape
     | Ravel
     | Places

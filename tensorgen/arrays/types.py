@@ -9,6 +9,7 @@ from tensorgen.arrays.objects import (
     Answer,
     AsPlaces,
     Attribute,
+    Count,
     Extent,
     Join,
     JoinEach,
@@ -228,7 +229,7 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "float"
         case Solution() | Known():
             return "float"
-        case Later() | JoinEach() | Join() | Extent() | Results() | Member():
+        case Later() | JoinEach() | Join() | Extent() | Count() | Results() | Member():
             return "float"
         case _:
             assert_never(op)

@@ -18,6 +18,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
 from tensorgen.operators import (
     inverses,
+    keys,
     matrix_functions,
     promises,
     reshape,
@@ -36,6 +37,7 @@ def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -
     if operator == "logsumexp":
         (x,), axes = args, _axes(params)
         found = running.over_triangle(graph, x, axes)
+        found = found or keys.over_keys(graph, x, axes)
         if found is not None:
             return found
     row = OPERATORS[operator]
@@ -310,6 +312,7 @@ _ROWS = (
     *running.ROWS,
     *systems.ROWS,
     reshape.ROW,
+    keys.ROW,
 )
 
 OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}

@@ -48,6 +48,8 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
     "power_slope": (powers.slope,),
     "power_curve": (powers.curve,),
     "xlogy": (logarithms.xlogy,),
+    "equal": (numbers.of_one_key,),
+    "where": (numbers.at_one_key,),
     "logical_not": (numbers.opposite,),
     "sin": (numbers.at(0, 0),),
     "cos": (numbers.at(0, 1),),
