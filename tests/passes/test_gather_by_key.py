@@ -128,7 +128,8 @@ def test_keys_that_no_argument_counts_are_counted(expr: str) -> None:
 @pytest.mark.parametrize("expr", COUNTED)
 def test_no_array_has_a_row_for_each_key_or_for_each_pair(expr: str) -> None:
     model: Any = tensorgen.load(ALONE.format(expr))
-    X, b, y, group = choices(2_000, 4, 500)
+    X, b, y, group = choices(3_000, 4, 500)
+    model.f(X[:9], b, y[:9], group[:9])  # what the first call imports is not counted
     tracemalloc.start()
     try:
         model.f(X, b, y, group)
@@ -138,7 +139,7 @@ def test_no_array_has_a_row_for_each_key_or_for_each_pair(expr: str) -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 20 * X.nbytes
+    assert peak < len(y) * len(y) // 4
 
 
 @pytest.mark.parametrize("expr", COUNTED)
