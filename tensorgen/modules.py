@@ -20,6 +20,7 @@ from tensorgen.emit.model import (
     Helper,
     counted,
     every,
+    matrices,
     needed,
 )
 from tensorgen.emit.module import Module
@@ -139,6 +140,7 @@ class ModuleBuilder:
                 facts=[check.size for check in planned.source.checks],
                 slow_at=self.backend.slow_at,
                 counted=counted(planned.parameters),
+                matrices=matrices(planned.parameters),
             )
             return written(code, self.backend.alias)
 

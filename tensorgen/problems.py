@@ -24,7 +24,15 @@ from tensorgen.calculus.kinds import (
 from tensorgen.emit import arguments
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check, Following, Part
-from tensorgen.emit.model import Body, Function, Parameter, every, given, needed
+from tensorgen.emit.model import (
+    Body,
+    Function,
+    Parameter,
+    every,
+    given,
+    matrices,
+    needed,
+)
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
@@ -338,6 +346,7 @@ class ProblemBuilder:
             facts=[check.size for check in self.problem.source.checks],
             slow_at=self.backend.slow_at,
             counted=self.counted,
+            matrices=matrices(self.inputs),
         )
         keys = {name for names in self.counted.values() for name in names}
         read = reads([one for line in code.statements for one in operands(line)])

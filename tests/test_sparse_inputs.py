@@ -336,3 +336,14 @@ def test_a_direction_has_a_number_for_each_entry(module: ModuleType) -> None:
     A, w, y = (given()[x] for x in "Awy")
     with pytest.raises(ValueError, match=r"^dA_values: expected shape \(\d+,\), a num"):
         module.cubes_hvp(w, A, y, np.ones(A.nnz + 1))
+
+
+def test_products_with_arrays_are_those_of_the_library() -> None:
+    text = tensorgen.generate(SPEC, backend="numpy")
+    parts = text.split("\ndef ")[1:]
+    bodies = {p.partition("(")[0]: p.split('"""')[-1] for p in parts}
+    for name in ("product", "transposed", "matrix", "twice", "loss", "loss_grad"):
+        assert "A.times(" in bodies[name] and "A_" not in bodies[name], name
+    assert "A.times(" in bodies["loss_hvp"]
+    # By entries there is no matrix to ask.
+    assert "A_values" not in bodies["cubes_grad"] and "A_rows" in bodies["cubes_grad"]

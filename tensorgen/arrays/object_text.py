@@ -27,6 +27,7 @@ from tensorgen.arrays.objects import (
     Reshape,
     Results,
     Solution,
+    Times,
     ZerosLike,
 )
 from tensorgen.arrays.templates import Level, Text
@@ -48,6 +49,9 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
         case Solution(transposed=transposed):
             turned = ", transposed=True" if transposed else ""
             return Text(f"{args[0].at(Level.ATOM)}.solve({texts[1]}{turned})")
+        case Times(transposed=transposed):
+            turned = ", transposed=True" if transposed else ""
+            return Text(f"{args[0].at(Level.ATOM)}.times({texts[1]}{turned})")
         case Known(name=name):
             return Text(f"{args[0].at(Level.ATOM)}.{name}")
         case Pack(grows=True):

@@ -52,6 +52,14 @@ class Solution:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """What a sparse matrix, or its transpose, is times an array."""
+
+    dims: tuple[Dim, ...]
+    transposed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """What an object knows of itself: its attribute `name`."""
 
@@ -178,6 +186,7 @@ Object = (
     | Nothing
     | Made
     | Solution
+    | Times
     | Known
     | Pack
     | Results

@@ -26,6 +26,7 @@ from tensorgen.arrays.objects import (
     Reshape,
     Results,
     Solution,
+    Times,
     ZerosLike,
 )
 from tensorgen.arrays.operations import (
@@ -227,7 +228,7 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "float"
         case Attribute() | Answer() | Nothing() | Made() | Pack() | Numbered():
             return "float"
-        case Solution() | Known():
+        case Solution() | Times() | Known():
             return "float"
         case Later() | JoinEach() | Join() | Extent() | Count() | Results() | Member():
             return "float"

@@ -72,6 +72,13 @@ def counted(parameters: Iterable[Parameter]) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def matrices(parameters: Iterable[Parameter]) -> dict[str, str]:
+    """Return the names of sparse matrices by those of their values."""
+    return {
+        p.name: p.of.name for p in parameters if p.of is not None and p.index is None
+    }
+
+
 def every(parameters: Iterable[Parameter]) -> list[Parameter]:
     """Return parameters as callers know them, then the parts of sparse matrices."""
     own = list(parameters)
@@ -98,6 +105,11 @@ class Body:
     modules: tuple[str, ...] = ()
     needs_dtype: bool = False
     refusals: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """The lines, and what they return."""
+        return (*self.lines, *self.returns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ def lower(
     facts: Sequence[Dim] = (),
     slow_at: bool = True,
     counted: Mapping[str, Sequence[str]] | None = None,
+    matrices: Mapping[str, str] | None = None,
 ) -> Code:
     """Return statements that compute `roots`, one expression for each.
 
@@ -78,9 +79,10 @@ def lower(
     that are `variables`. `facts` are polynomials in dims that the caller has checked to
     be nonnegative. `slow_at` tells that the library's `add.at` is fast for vectors
     alone. Sizes that are `counted` are one more than the largest entry of the inputs
-    that these index arrays are.
+    that these index arrays are. Sparse `matrices`, by the names of their values, are at
+    hand.
     """
-    plan = Plan(graph, roots, facts)
+    plan = Plan(graph, roots, facts, matrices)
     draft = Draft(slow_at)
     flags = [fresh] * len(roots) if isinstance(fresh, bool) else list(fresh)
     results = Lowering(plan, draft).run(flags, variables)
