@@ -164,7 +164,11 @@ def test_modules_for_cupy_replace_sparse_matrices(module: ModuleType) -> None:
     ("old", "new", "message"),
     [
         ("{lower: b}", "{lower: max(A)}", "a bound of 'balls' would fill in a sparse"),
-        ("{lower: b}", "{lower: sum(A * A)}", "'BallsProblem' would compare all ent"),
+        (
+            "{lower: b}",
+            "{lower: 'sum(A * A[::-1])'}",
+            "'BallsProblem' would compare all ent",
+        ),
         ("variables: {x:", "variables: {A: , x:", "a variable is dense, and 'A' is"),
     ],
 )

@@ -16,6 +16,7 @@ from tensorgen.operators import masks, reshape
 from tensorgen.operators.stable import (
     differences,
     exponentials,
+    lists,
     logarithms,
     logistic,
     norms,
@@ -74,7 +75,8 @@ class StableForms:
 
     def map(self, graph: Graph, function: str, args: Args) -> Node | None:
         """Return a better node for `function(*args)`, aligned with its axes."""
-        for rule in (*_MAP_RULES.get(function, ()), reshape.mapped(function)):
+        more = (reshape.mapped(function), lists.mapped(function))
+        for rule in (*_MAP_RULES.get(function, ()), *more):
             found = rule(graph, args)
             if found is not None:
                 labels = sorted({label for ref in args for label in ref.labels})

@@ -54,7 +54,7 @@ class _Matrix:
         return _lifted("wrap")(self._matrix.diagonal())
 
     @property
-    def T(self) -> Any:  # noqa: N802
+    def T(self) -> Any:
         """The transpose."""
         turned = self._matrix.T
         return (csr_matrix if turned.format == "csr" else csc_matrix)(turned)
