@@ -13,7 +13,16 @@ from tensorgen.constrained import PlannedConstrained, build_constrained
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check, ConstrainedProblem
 from tensorgen.emit.data import check_lines
-from tensorgen.emit.model import Body, Choice, Function, Helper, every, needed
+from tensorgen.emit.model import (
+    Body,
+    Choice,
+    Function,
+    Helper,
+    counted,
+    every,
+    matrices,
+    needed,
+)
 from tensorgen.emit.module import Module
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
@@ -96,6 +105,7 @@ class ModuleBuilder:
     def problem(self, planned: PlannedProblem) -> BoundFunction:
         """Lower one problem."""
         builder = ProblemBuilder(self.graph, self.backend, planned, self.described)
+        builder.counted = counted(builder.inputs)
         name = planned.source.spec.name_text
         with self.graph.effort.on(name, "writing its problem", PLANNING):
             return builder.build(size_checks(planned.source))
@@ -129,6 +139,8 @@ class ModuleBuilder:
                 variables=planned.wrt,
                 facts=[check.size for check in planned.source.checks],
                 slow_at=self.backend.slow_at,
+                counted=counted(planned.parameters),
+                matrices=matrices(planned.parameters),
             )
             return written(code, self.backend.alias)
 

@@ -18,7 +18,7 @@ from tensorgen.calculus.kinds import (
     camel,
 )
 from tensorgen.calculus.requests import Mode, Request
-from tensorgen.emit.model import Parameter
+from tensorgen.emit.model import Parameter, counted
 from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
@@ -195,10 +195,12 @@ class Planner:
 
     @property
     def _given(self) -> frozenset[str]:
-        """The dims that are the length of an axis of an argument."""
+        """The dims that are the length of an axis of an argument, or counted."""
         dims = (dim for shape in self._shapes for dim in shape)
         alone = (dim for dim in dims if dim.degree == 1)
-        return frozenset(x for d in alone for x in d.symbols if d == Dim.symbol(x))
+        known = {x for d in alone for x in d.symbols if d == Dim.symbol(x)}
+        own = (self._parameter(x, VALUE) for x in self.function.arguments)
+        return frozenset(known.union(counted(own)))
 
     @property
     def _shapes(self) -> list[tuple[Dim, ...]]:

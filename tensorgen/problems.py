@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tensorgen.arrays.statements import operands, reads
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import (
     GRADIENT,
@@ -23,7 +24,15 @@ from tensorgen.calculus.kinds import (
 from tensorgen.emit import arguments
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check, Following, Part
-from tensorgen.emit.model import Body, Function, Parameter, every, given, needed
+from tensorgen.emit.model import (
+    Body,
+    Function,
+    Parameter,
+    every,
+    given,
+    matrices,
+    needed,
+)
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
@@ -220,6 +229,7 @@ class ProblemBuilder:
         self.taken = [*OWN, *names, *problem.directions, *sizes]
         self.values: dict[Node, Node] = {}
         self.reads: tuple[str, ...] = ()
+        self.counted: dict[str, tuple[str, ...]] = {}
         self._read: set[str] = set()
 
     @property
@@ -327,7 +337,6 @@ class ProblemBuilder:
             for node in topological(left)
             if isinstance(node, Input) and node.name not in directions
         )
-        self._read.update(self.reads)
         code = lower(
             self.graph,
             left,
@@ -336,7 +345,14 @@ class ProblemBuilder:
             fresh=fresh if len(fresh) == len(roots) else fresh[0],
             facts=[check.size for check in self.problem.source.checks],
             slow_at=self.backend.slow_at,
+            counted=self.counted,
+            matrices=matrices(self.inputs),
         )
+        keys = {name for names in self.counted.values() for name in names}
+        read = reads([one for line in code.statements for one in operands(line)])
+        told = (name for name in read if name in keys)
+        self.reads = tuple(dict.fromkeys((*self.reads, *told)))
+        self._read.update(self.reads)
         return written(code, self.backend.alias)
 
 

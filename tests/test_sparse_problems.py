@@ -164,12 +164,17 @@ def test_modules_for_cupy_replace_sparse_matrices(module: ModuleType) -> None:
     ("old", "new", "message"),
     [
         ("{lower: b}", "{lower: max(A)}", "a bound of 'balls' would fill in a sparse"),
-        ("{lower: b}", "{lower: sum(A * A)}", "'BallsProblem' would compare all ent"),
+        (
+            "{lower: b}",
+            "{lower: sum(A * B)}",
+            "'BallsProblem' would compare all ent",
+        ),
         ("variables: {x:", "variables: {A: , x:", "a variable is dense, and 'A' is"),
     ],
 )
 def test_what_a_constrained_problem_cannot_hold_is_reported(
     old: str, new: str, message: str
 ) -> None:
+    spec = SPEC.replace("  b: [m]\n", "  b: [m]\n  B: {shape: [m, n], sparse: true}\n")
     with pytest.raises(SpecError, match=message):
-        tensorgen.generate(SPEC.replace(old, new), backend="numpy")
+        tensorgen.generate(spec.replace(old, new), backend="numpy")

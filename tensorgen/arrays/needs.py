@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
-from tensorgen.arrays.objects import Made, Places, Reshape
+from tensorgen.arrays.objects import Count, Made, Places, Reshape
 from tensorgen.arrays.operations import (
     AsArray,
     AsFloat,
@@ -65,7 +65,7 @@ class Needs:
         self.helpers: dict[str, None] = {}
         self.modules: dict[str, None] = {}
         self.dtype = False
-        counted: set[str | None] = set()  # what loops bind themselves
+        counted: set[str | None] = set()  # what is bound here
         for statement in everything(statements):
             self._take_places(_places(statement))
             if helper := _helper(statement):
@@ -73,6 +73,8 @@ class Needs:
             if isinstance(statement, Loop):
                 self._take_dims([statement.low, statement.high, statement.step])
                 counted |= {statement.name, statement.width}
+            if isinstance(statement, Let) and isinstance(statement.value.op, Count):
+                counted.add(statement.name)
         roots = [one for line in statements for one in operands(line)]
         for one in below([*roots, *returns]):
             self._take(one)
@@ -86,6 +88,8 @@ class Needs:
                 self.dtype = True
             case Range(real=real):
                 self.dtype = self.dtype or real
+            case Count():
+                self.helpers["_count"] = None
             case Solve(factored=True):
                 self.helpers["_cholesky_solve"] = None
             case Made(by=name) if name in HELPERS:

@@ -10,6 +10,7 @@ from tensorgen.arrays.objects import (
     Answer,
     AsPlaces,
     Attribute,
+    Count,
     Extent,
     Join,
     JoinEach,
@@ -26,6 +27,7 @@ from tensorgen.arrays.objects import (
     Reshape,
     Results,
     Solution,
+    Times,
     ZerosLike,
 )
 from tensorgen.arrays.templates import Level, Text
@@ -47,6 +49,9 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
         case Solution(transposed=transposed):
             turned = ", transposed=True" if transposed else ""
             return Text(f"{args[0].at(Level.ATOM)}.solve({texts[1]}{turned})")
+        case Times(transposed=transposed):
+            turned = ", transposed=True" if transposed else ""
+            return Text(f"{args[0].at(Level.ATOM)}.times({texts[1]}{turned})")
         case Known(name=name):
             return Text(f"{args[0].at(Level.ATOM)}.{name}")
         case Pack(grows=True):
@@ -70,6 +75,8 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"{alias}.{name}([{listed}])")
         case Extent(axis=axis):
             return Text(f"{args[0].at(Level.ATOM)}.shape[{axis}]")
+        case Count():
+            return Text(f"_count({', '.join(f'{name}={name}' for name in texts)})")
         case Reshape(dims=dims):
             return Text(f"{alias}.reshape({listed}, {shape(dims)})")
         case Ravel(copied=True):

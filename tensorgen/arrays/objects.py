@@ -52,6 +52,14 @@ class Solution:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """What a sparse matrix, or its transpose, is times an array."""
+
+    dims: tuple[Dim, ...]
+    transposed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """What an object knows of itself: its attribute `name`."""
 
@@ -114,6 +122,13 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class Count:
+    """How many keys index arrays tell apart: the largest entry and one."""
+
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Extent:
     """The size of an axis, as a number."""
 
@@ -171,6 +186,7 @@ Object = (
     | Nothing
     | Made
     | Solution
+    | Times
     | Known
     | Pack
     | Results
@@ -180,6 +196,7 @@ Object = (
     | JoinEach
     | Join
     | Extent
+    | Count
     | Reshape
     | Ravel
     | Places

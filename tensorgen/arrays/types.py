@@ -9,6 +9,7 @@ from tensorgen.arrays.objects import (
     Answer,
     AsPlaces,
     Attribute,
+    Count,
     Extent,
     Join,
     JoinEach,
@@ -25,6 +26,7 @@ from tensorgen.arrays.objects import (
     Reshape,
     Results,
     Solution,
+    Times,
     ZerosLike,
 )
 from tensorgen.arrays.operations import (
@@ -226,9 +228,9 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "float"
         case Attribute() | Answer() | Nothing() | Made() | Pack() | Numbered():
             return "float"
-        case Solution() | Known():
+        case Solution() | Times() | Known():
             return "float"
-        case Later() | JoinEach() | Join() | Extent() | Results() | Member():
+        case Later() | JoinEach() | Join() | Extent() | Count() | Results() | Member():
             return "float"
         case _:
             assert_never(op)

@@ -105,6 +105,18 @@ class Library:
     def _np_power(self, a: Array, exponent: Array) -> Array:
         return self.field.power(a, exponent)
 
+    # Index arrays
+
+    def _np__count(self, **indices: Array) -> int:
+        return 1 + max((int(x.max()) for x in indices.values() if x.size), default=-1)
+
+    def _np__max_by_key(self, x: Array, keys: Array, read: Array) -> Array:
+        found = self._filled((len(read), *x.shape[1:]), 0, None)
+        for place, key in enumerate(read):
+            if np.any(keys == key):
+                found[place] = self._reduced("first", x[keys == key], 0)
+        return found
+
     # Reductions
 
     def _np_max(self, a: Array, axis: Axes = None) -> Array:

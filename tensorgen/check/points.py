@@ -83,8 +83,36 @@ class Point:
         self.chosen: dict[tuple[str, tuple[int, ...]], Array] = {}
         # Axes of one entry hide what is wrong with them.
         self.is_wide = seed % 2 == 0
+        pairs = list(pairs)
+        matrices: dict[tuple[Dim, ...], list[Input]] = {}
+        for given, _ in pairs:
+            assert isinstance(given, Input)
+            matrices.setdefault(given.dims, []).append(given)
+        for sides in matrices.values():
+            self._scatter(sides)
         for given, inputs in pairs:
             self._pair(given, inputs)
+
+    def _scatter(self, sides: Sequence[Input]) -> None:
+        """Choose where a sparse matrix has entries: each in a place of its own.
+
+        The first has others in its row and in its column.
+        """
+        rng = random.Random(f"{sides[0].name} {self.seed}")
+        bounds = [max(x.index.value(self.sizes), 1) for x in sides if x.index]
+        starts = [rng.randrange(bound) for bound in bounds]
+        every = list(np.ndindex(*bounds))
+        rng.shuffle(every)
+        # What differs least from the first comes first, up to one of each kind.
+        apart = [[k for k, x in enumerate(at) if x != starts[k]] for at in every]
+        order = [apart.index(way) for way in ([], [0], [1]) if way in apart]
+        order += [k for k in range(len(every)) if k not in order]
+        (size,) = sides[0].dims
+        count = min(size.value(self.sizes), len(every))
+        self.sizes[str(size)] = count
+        found = np.array([every[k] for k in order[:count]], dtype=int)
+        for node, column in zip(sides, found.reshape(count, -1).T, strict=True):
+            self.chosen[node.name, column.shape] = column
 
     def _pair(self, given: Node, inputs: Iterable[Node]) -> None:
         assert isinstance(given, Input)

@@ -220,6 +220,11 @@ class _Judge:
             values[p.name] = point.array(p.name, p.dims, known, p.index)
         arguments = {p.name: np.array(values[p.name]) for p in claim.parameters}
         values |= {name: array.copy() for name, array in arguments.items()}
+        values |= {
+            p.of.name: _matrix(p, values, point)
+            for p in claim.parameters
+            if p.of is not None and p.index is None
+        }
         for body in claim.before:
             inner = dict(values)
             point.program.run(body.lines, inner)
@@ -243,6 +248,20 @@ class _Judge:
                 yield from made.pairs(whole)
         for name, before in arguments.items():
             yield values[name], before
+
+
+def _matrix(part: Parameter, values: Mapping[str, Any], point: Point) -> Any:
+    """A sparse matrix, as far as code knows it, given its values as a parameter."""
+    assert part.of is not None
+    name, field = part.of.name, point.field
+    places = tuple(values[f"{name}_{x}"] for x in ("rows", "columns"))
+    whole = field.of(np.zeros([d.value(point.sizes) for d in part.of.dims], dtype=int))
+    np.add.at(whole, places, field.of(values[part.name]))
+
+    def times(x: Array, transposed: bool = False) -> Array:
+        return point.program.known["matmul"](whole.T if transposed else whole, x)
+
+    return {"times": times}
 
 
 class _Kept:

@@ -9,6 +9,7 @@ is left is compared.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
@@ -196,9 +197,7 @@ def lines(function: Function) -> list[str]:
         # What is wrong with one axis is told with the whole shape.
         *(s for axis in axes for d in axis.parameter.dims for s in d.symbols),
     }
-    result = [_conversion(parameters)]
-    result += taken_apart(parts)
-    result += [line for p in parameters for line in _entry_check(p, parts)]
+    result = [line for p in parameters for line in _entry_check(p, parts)]
     result += bindings(parameters, known, [s for s in known.sources if s in needed])
     for axis in axes:
         result += _comparison(axis, known)
@@ -208,7 +207,15 @@ def lines(function: Function) -> list[str]:
         size = _set_by(known, (symbol,))
         message = _f_string(f"{symbol}: expected a size of at least 1, got 0", size)
         result += [f"if {symbol} < 1:", f"    raise ValueError({message})"]
-    return result + dtype * function.body.needs_dtype
+    read = words([*result, *(row for f in function.forms for row in f.body.text)])
+    apart = taken_apart([p for p in parts if p.name in read])
+    own = dtype * function.body.needs_dtype
+    return [_conversion(parameters), *apart, *result, *own]
+
+
+def words(lines: Iterable[str]) -> set[str]:
+    """Return all words of some code."""
+    return {word for line in lines for word in re.findall(r"\w+", line)}
 
 
 def _entry_check(parameter: Parameter, parts: Sequence[Parameter]) -> list[str]:

@@ -59,6 +59,26 @@ def needed(
     )
 
 
+def counted(parameters: Iterable[Parameter]) -> dict[str, tuple[str, ...]]:
+    """Return the sizes that only entries of index arrays tell, with these arrays."""
+    own = list(parameters)
+    shapes = [p.dims for x in own for p in (x, *([x.of] if x.of is not None else []))]
+    given = {symbol for dims in shapes for dim in dims for symbol in dim.symbols}
+    found: dict[str, tuple[str, ...]] = {}
+    for p in own:
+        symbol = str(p.index)
+        if p.index is not None and p.index.symbols == (symbol,) and symbol not in given:
+            found[symbol] = (*found.get(symbol, ()), p.name)
+    return found
+
+
+def matrices(parameters: Iterable[Parameter]) -> dict[str, str]:
+    """Return the names of sparse matrices by those of their values."""
+    return {
+        p.name: p.of.name for p in parameters if p.of is not None and p.index is None
+    }
+
+
 def every(parameters: Iterable[Parameter]) -> list[Parameter]:
     """Return parameters as callers know them, then the parts of sparse matrices."""
     own = list(parameters)
@@ -85,6 +105,11 @@ class Body:
     modules: tuple[str, ...] = ()
     needs_dtype: bool = False
     refusals: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """The lines, and what they return."""
+        return (*self.lines, *self.returns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorgen.emit import results
-from tensorgen.emit.arguments import Plan, bindings, plan, taken_apart
+from tensorgen.emit.arguments import Plan, bindings, plan, taken_apart, words
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Following, Part
 from tensorgen.emit.model import Function, Parameter, every, given
@@ -91,10 +91,13 @@ class Scope:
         names = {*part.reads, *read, *stated, *dtype}
         parts = [p for p in self.inputs if p.of is not None and p.name in names]
         whole = {p.of.name for p in parts if p.of is not None}
+        forms = part.function.forms if isinstance(part, Part) and part.function else ()
+        bodies = [body, *(form.body for form in forms)]
+        used = words([*sizes, *dtype, *(row for one in bodies for row in one.text)])
         return [
             *import_lines(part, self.backend),
             *self.unpacked(names | whole),
-            *taken_apart(parts),
+            *taken_apart([p for p in parts if p.name in used]),
             *sizes,
             *(f"dtype = {name}.dtype" for name in dtype),
             *["dtype = float"] * (body.needs_dtype and not dtype),

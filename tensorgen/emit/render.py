@@ -274,6 +274,7 @@ def _uses(module: Module) -> dict[str, bool]:
         for function in (*module.forms, *made)
         if results.result_class(function) == results.JOINT
     ]
+    bodies = [*_bodies(module), *(f.body for f in (*module.forms, *made))]
     sparse_joint = [f for f in joint if results.is_sparse_joint(f)]
     dense = bool(used & {JACOBIAN.holder, HESSIAN.holder})
     hessian = bool(used & {HESSIAN.holder, results.JOINT} or HESSIAN_BASE in bases)
@@ -282,6 +283,7 @@ def _uses(module: Module) -> dict[str, bool]:
         "has_indices": any(p.index is not None for p in _parameters(module)),
         "has_sparse": any(p.sparse for p in _parameters(module)),
         "has_pairs": any(p.source.endswith("_pairs") for p in _parts(module)),
+        "has_times": any(".times(" in row for body in bodies for row in body.text),
         "has_replacements": any(p.inputs[len(p.wrt) :] for p in module.bound),
         "has_numbers": any(
             "math." in row

@@ -6,7 +6,7 @@ than once; else it stands where it is used. Names and lines are a later matter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import assert_never
@@ -14,8 +14,11 @@ from typing import assert_never
 from tensorgen.arrays import arrays, operations
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.frugal import frugal
+from tensorgen.arrays.needs import Needs
+from tensorgen.arrays.objects import Count
 from tensorgen.arrays.operations import Kind
 from tensorgen.arrays.reading import transposes
+from tensorgen.arrays.statements import Let
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
@@ -65,6 +68,8 @@ def lower(
     variables: Collection[str] = (),
     facts: Sequence[Dim] = (),
     slow_at: bool = True,
+    counted: Mapping[str, Sequence[str]] | None = None,
+    matrices: Mapping[str, str] | None = None,
 ) -> Code:
     """Return statements that compute `roots`, one expression for each.
 
@@ -73,9 +78,11 @@ def lower(
     `fresh` share no memory with inputs or with each other, others none with the inputs
     that are `variables`. `facts` are polynomials in dims that the caller has checked to
     be nonnegative. `slow_at` tells that the library's `add.at` is fast for vectors
-    alone.
+    alone. Sizes that are `counted` are one more than the largest entry of the inputs
+    that these index arrays are. Sparse `matrices`, by the names of their values, are at
+    hand.
     """
-    plan = Plan(graph, roots, facts)
+    plan = Plan(graph, roots, facts, matrices)
     draft = Draft(slow_at)
     flags = [fresh] * len(roots) if isinstance(fresh, bool) else list(fresh)
     results = Lowering(plan, draft).run(flags, variables)
@@ -83,7 +90,21 @@ def lower(
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
-    return frugal(code, naming.name, naming.again, [*plan.named.values()])
+    code = frugal(code, naming.name, naming.again, [*plan.named.values()])
+    return _counting(code, counted or {})
+
+
+def _counting(code: Code, counted: Mapping[str, Sequence[str]]) -> Code:
+    """The same, where the keys that index arrays tell apart are counted first."""
+
+    def keys(names: Sequence[str]) -> arrays.Array:
+        return arrays.array(Count(), *(arrays.variable(x, (), "int") for x in names))
+
+    symbols = sorted(Needs(code.statements, code.returns).symbols)
+    counts = [
+        Let(symbol, keys(counted[symbol])) for symbol in symbols if symbol in counted
+    ]
+    return replace(code, statements=(*counts, *code.statements))
 
 
 class Lowering:

@@ -112,6 +112,12 @@ def _condition(known: Values, node: Node) -> Operand:
     return _as_condition(known.whole(node))
 
 
+def _entries(known: Values, node: Node) -> Operand:
+    """The entries of an index array, which stay integers."""
+    axes = tuple(range(node.order))
+    return ordered(known.operand(Ref(node, axes)), axes)
+
+
 def lower_call(known: Values, node: Call) -> Operand:
     """A function of whole arrays."""
     if is_system(node):
@@ -122,6 +128,9 @@ def lower_call(known: Values, node: Call) -> Operand:
         return lower_told(known, node)
     if OPERATORS[node.operator].boolean:
         arguments = [_condition(known, arg) for arg in node.args]
+    elif OPERATORS[node.operator].keyed:
+        x, *keys = node.args
+        arguments = [known.whole(x), *(_entries(known, arg) for arg in keys)]
     else:
         arguments = [known.whole(arg) for arg in node.args]
     params = dict(node.params)

@@ -7,7 +7,7 @@ its operand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -27,6 +27,7 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 from tensorgen.lower.constraints import Solution, solve_constraints
+from tensorgen.lower.matrices import matrix_product
 from tensorgen.lower.solve_systems import solvable
 from tensorgen.lower.triangles import is_triangle, triangle
 from tensorgen.operators.calls import OPERATORS, expansion
@@ -54,12 +55,17 @@ class Plan:
     """The nodes below some roots, in the order of their statements."""
 
     def __init__(
-        self, graph: Graph, roots: Sequence[Node], facts: Sequence[Dim] = ()
+        self,
+        graph: Graph,
+        roots: Sequence[Node],
+        facts: Sequence[Dim] = (),
+        matrices: Mapping[str, str] | None = None,
     ) -> None:
         """Expand calls that are written in terms of other nodes; count uses."""
         self.graph = graph
         self.roots = list(roots)
         self.facts = facts
+        self.matrices = matrices or {}
         self.expansions: dict[Node, Node] = {}
         self.solved: dict[Node, None] = {}
         self.factors: dict[Node, Node] = {}
@@ -129,6 +135,8 @@ class Plan:
     def is_write(self, node: Node) -> bool:
         """Whether a product is written into an array of zeros."""
         if not isinstance(node, Product) or not node.constraints:
+            return False
+        if matrix_product(node, self.matrices) is not None:
             return False
         return self.solution(node).axes(node.dims) is None
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tensorgen.arrays.arrays import array
+from tensorgen.arrays.arrays import array, variable
+from tensorgen.arrays.objects import Times
 from tensorgen.arrays.operations import Diagonal, Fill, Trace, Triangle, Trim
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ZERO, Dim
@@ -23,8 +24,9 @@ from tensorgen.ir.nodes import (
 from tensorgen.lower.contract import contract
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer
-from tensorgen.lower.layout import repeated
+from tensorgen.lower.layout import ordered, repeated
 from tensorgen.lower.maps import may_be_complex
+from tensorgen.lower.matrices import MatrixProduct, matrix_product
 from tensorgen.lower.operands import Operand, as_float, made
 from tensorgen.lower.plan import solve_partner
 from tensorgen.lower.running_sums import take_running_sums
@@ -53,6 +55,8 @@ class ProductLowering:
             return multiply([factor], ratio, want)
         if self.known.plan.is_write(self.node):
             return self._written()
+        if found := matrix_product(self.node, self.known.plan.matrices):
+            return self._times(found)
         if self.node.constraints:
             return self._read(want)
         if solved := self._solved(want):
@@ -147,6 +151,20 @@ class ProductLowering:
             factors = [*(self._factor(ref) for ref in rest), Factor(solution)]
             return multiply(factors, node.coefficient, want)
         return None
+
+    # Sparse matrices
+
+    def _times(self, found: MatrixProduct) -> Operand:
+        """A product that a sparse matrix computes."""
+        rest = [x for x in found.other.labels if x != found.column]
+        operand = as_float(self.known.operand(found.other))
+        right = ordered(operand, [found.column, *rest])
+        labels = (found.row, *rest)
+        op = Times(tuple(self.node.dims[x] for x in labels), found.transposed)
+        matrix = Operand(variable(found.name, ()), ())
+        return multiply(
+            [Factor(made(op, labels, matrix, right))], self.node.coefficient
+        )
 
     # Constraints
 

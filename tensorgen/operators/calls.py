@@ -18,6 +18,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
 from tensorgen.operators import (
     inverses,
+    keys,
     matrix_functions,
     packing,
     promises,
@@ -25,6 +26,7 @@ from tensorgen.operators import (
     running,
     systems,
 )
+from tensorgen.operators.entries import entries, values
 from tensorgen.operators.scalar import apply as apply_map
 from tensorgen.operators.scalar import power, ref, times, total
 from tensorgen.operators.table import Operator, Partial, same_dims
@@ -37,8 +39,14 @@ def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -
     if operator == "logsumexp":
         (x,), axes = args, _axes(params)
         found = running.over_triangle(graph, x, axes)
+        found = found or keys.over_keys(graph, x, axes)
         if found is not None:
             return found
+    if operator == "norm" and len(_axes(params)) == args[0].order > 1:
+        # The zeros of a sparse matrix count for nothing.
+        matrix = entries(graph, args[0])
+        if matrix is not None:
+            return apply(graph, "norm", [values(graph, matrix)], axes=(0,))
     row = OPERATORS[operator]
     found = row.by_parts(graph, args[0], apply) if row.by_parts else None
     if found is not None:
@@ -312,6 +320,7 @@ _ROWS = (
     *running.ROWS,
     *systems.ROWS,
     reshape.ROW,
+    keys.ROW,
 )
 
 OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}

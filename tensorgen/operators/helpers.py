@@ -9,6 +9,22 @@ from tensorgen.operators.system_helpers import BANDED, SPARSE
 HELPERS: dict[str, str] = {
     "_Sparse": SPARSE,
     "_Banded": BANDED,
+    "_count": '''
+def _count(**indices: Array) -> int:
+    """Return one more than the largest entry; ValueError if one is negative."""
+    for name, entries in indices.items():
+        if entries.size and entries.min() < 0:
+            raise ValueError(f"{name}: expected indices from 0, got {entries.min()}")
+    return 1 + max((int(x.max()) for x in indices.values() if x.size), default=-1)
+''',
+    "_max_by_key": '''
+def _max_by_key(x: Array, keys: Array, read: Array) -> Array:
+    """Return the largest entries of x that have the keys `read`, -inf without any."""
+    size = 1 + max((int(k.max()) for k in (keys, read) if k.size), default=-1)
+    largest = np.full((size, *x.shape[1:]), -np.inf, dtype=x.dtype)
+    np.maximum.at(largest, keys, x)
+    return largest[read]
+''',
     "_sigmoid": '''
 def _sigmoid(t: Array | Scalar) -> Array:
     """Return 1 / (1 + exp(-t)) without overflow or loss of digits."""

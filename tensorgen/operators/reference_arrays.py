@@ -91,6 +91,12 @@ def prod(x: Array, axes: Axes) -> Array:
     return np.asarray(np.prod(x, axis=axes))
 
 
+def max_by_key(x: Array, keys: Array, read: Array) -> Array:
+    """Return the largest entries that have each key, -inf where there is none."""
+    rest = np.full((1, *x.shape[1:]), -np.inf)
+    return np.array([max_(np.concatenate([rest, x[keys == k]]), (0,)) for k in read])
+
+
 def prod_others(x: Array, axes: Axes) -> Array:
     """Return for each entry the product of the others along the axes."""
     value = np.ones_like(x)
@@ -184,6 +190,7 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "rnorm": rnorm,
     "any": any_,
     "max": max_,
+    "max_by_key": max_by_key,
     "min": min_,
     "prod": prod,
     "prod_others": prod_others,

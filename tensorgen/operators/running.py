@@ -15,7 +15,6 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
-    Constant,
     Map,
     Node,
     Product,
@@ -23,6 +22,7 @@ from tensorgen.ir.nodes import (
     indicator,
     is_zero,
 )
+from tensorgen.operators.keys import is_minus_infinity
 from tensorgen.operators.scalar import infinity
 from tensorgen.operators.table import Operator, Transfer, same_dims
 
@@ -200,7 +200,7 @@ def over_triangle(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
     if not (isinstance(x, Map) and x.function == "where"):
         return None
     mask, z, rest = x.args
-    if not _is_minus_infinity(rest.node) or not isinstance(mask.node, Product):
+    if not is_minus_infinity(rest.node) or not isinstance(mask.node, Product):
         return None
     bounds = mask.node.constraints
     if mask.node.factors or len(bounds) != 1 or bounds[0].kind != "ge":
@@ -237,13 +237,6 @@ def over_triangle(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
         constraints=[delta({"last": 1, i: -1}, -shift)],
         sizes={axis: x.dims[axis] for axis in out},
     )
-
-
-def _is_minus_infinity(node: Node) -> bool:
-    if not isinstance(node, Product) or node.coefficient != -1 or node.inner:
-        return False
-    factors = [ref.node for ref in node.factors]
-    return len(factors) == 1 and isinstance(factors[0], Constant)
 
 
 def _within(size: Dim, shift: Dim, length: Dim) -> bool:

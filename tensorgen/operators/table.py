@@ -135,7 +135,8 @@ class Operator:
     LinAlgError then. Functions of matrices cost `work` times n^3; those that are
     `regular`, or their derivatives, want regular ones. Names of intermediate values use
     the `word`. An `internal` one is no function of users, and never differentiated.
-    What is known `by_parts` of a matrix, an object that stands for it knows too.
+    What is known `by_parts` of a matrix, an object that stands for it knows too. A
+    `keyed` one takes index arrays after its first argument.
     """
 
     name: str
@@ -154,3 +155,4 @@ class Operator:
     word: str = ""
     internal: bool = False
     by_parts: ByParts | None = None
+    keyed: bool = False

@@ -1,17 +1,20 @@
 """Gather by key: entries of index arrays that are to be equal meet at what they are.
 
 `sum_k w[k] * delta(g[i], g[k])` compares all pairs. What has one key is added up once,
-`G[a] = sum_k w[k] * delta(a, g[k])`, and read where it is needed, `G[g[i]]`.
+`G[a] = sum_k w[k] * delta(a, g[k])`, and read where it is needed, `G[g[i]]`; or
+multiplied by what else is added up, `sum_a G[a] * H[a]`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Product, delta
+from tensorgen.ir.groups import connected
+from tensorgen.ir.nodes import Atom, Constraint, Label, Lookup, Node, Product, delta
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.views import Name
 
@@ -21,88 +24,113 @@ Gathered = tuple[Node, Callable[[Node], Node]]
 """What is added up by key, and the product that reads it, whoever computes it."""
 
 
+@dataclass(frozen=True)
+class _Keys:
+    """Entries and labels that deltas of a product say are one key below `size`.
+
+    `apart` are the constraints on anything else.
+    """
+
+    entries: tuple[Lookup, ...]
+    labels: tuple[Label, ...]
+    size: Dim
+    apart: tuple[Constraint, ...]
+
+    @property
+    def name(self) -> Name:
+        """The axis that the key is, or a label of its own."""
+        return self.labels[0] if self.labels else KEY
+
+
 def gather_by_key(graph: Graph, node: Product, cost: CostModel) -> Gathered | None:
     """Return what is added up by key, and what reads it; None without keys.
 
-    Fires where the labels of one of two index arrays are summed, nothing but its own
-    factors has them, and arguments give how many keys there are. Ends: the product has
-    one delta of two index arrays less.
+    Fires where the labels of one of several entries are summed, no factor has them and
+    those of another entry, and it is known how many keys there are. Ends: the product
+    compares an entry less.
     """
-    for constraint in node.constraints:
-        sides = _sides(constraint, cost)
-        for own, other in (sides, sides[::-1]) if sides else ():
-            apart = _apart(node, constraint, own, other)
-            if apart is not None:
-                return _gathered(graph, node, constraint, own, other, apart)
+    for keys in _keys(node, cost):
+        for own in reversed(keys.entries):
+            labels = _apart(node, keys, own)
+            if labels is not None:
+                return _gathered(graph, node, keys, own, labels)
     return None
 
 
-def _sides(constraint: Constraint, cost: CostModel) -> tuple[Lookup, Lookup] | None:
-    """The two entries that a delta says are equal."""
+def _keys(node: Product, cost: CostModel) -> Iterator[_Keys]:
+    """What a product says of several entries that are equal."""
+    plain = [c for c in node.constraints if _is_equation(c)]
+    atoms: list[set[Atom]] = [{atom for atom, _ in c.form.terms} for c in plain]
+    for _, places in connected(atoms):
+        own = [plain[k] for k in places]
+        equal = dict.fromkeys(atom for c in own for atom, _ in c.form.terms)
+        entries = tuple(atom for atom in equal if isinstance(atom, Lookup))
+        labels = tuple(atom for atom in equal if not isinstance(atom, Lookup))
+        sizes = {index_bound(entry.node) for entry in entries}
+        size = sizes.pop() if len(sizes) == 1 else None
+        if len(entries) < 2 or size is None or not cost.knows(size):
+            continue
+        if all(node.sizes[x] == size for x in labels):
+            apart = tuple(c for c in node.constraints if c not in own)
+            yield _Keys(entries, tuple(sorted(labels)), size, apart)
+
+
+def _is_equation(constraint: Constraint) -> bool:
+    """Whether a delta says that one atom is another."""
     kind, (terms, const) = constraint
-    if kind != "eq" or const != 0 or [abs(c) for _, c in terms] != [1, 1]:
-        return None
-    (first, c), (second, d) = terms
-    if not (isinstance(first, Lookup) and isinstance(second, Lookup)) or c != -d:
-        return None
-    size = index_bound(first.node)
-    known = size is not None and size == index_bound(second.node) and cost.knows(size)
-    return (first, second) if known else None
+    return kind == "eq" and const == 0 and sorted(c for _, c in terms) == [-1, 1]
 
 
-def _apart(
-    node: Product, constraint: Constraint, own: Lookup, other: Lookup
-) -> set[Label] | None:
+def _apart(node: Product, keys: _Keys, own: Lookup) -> set[Label] | None:
     """The labels that are summed by key: all that deltas join to those of an entry."""
     labels: set[Label] = set(own.labels)
-    rest = [set(c.form.labels) for c in node.constraints if c != constraint]
+    rest = [set(c.form.labels) for c in keys.apart]
     while joined := [x for x in rest if not x.isdisjoint(labels)]:
         labels.update(*joined)
         rest = [x for x in rest if x not in joined]
-    free = labels.isdisjoint(other.labels) and min(labels, default=0) >= node.order
-    return labels if free else None
+    others = {*keys.labels, *(x for e in keys.entries if e != own for x in e.labels)}
+    if min(labels, default=0) < node.order or not labels.isdisjoint(others):
+        return None
+    met = (x for ref in node.factors if labels & {*ref.labels} for x in ref.labels)
+    return labels if others.difference(keys.labels).isdisjoint(met) else None
 
 
 def _gathered(
-    graph: Graph,
-    node: Product,
-    constraint: Constraint,
-    own: Lookup,
-    other: Lookup,
-    labels: set[Label],
+    graph: Graph, node: Product, keys: _Keys, own: Lookup, labels: set[Label]
 ) -> Gathered:
     """The sums by key of the factors that have some labels, and what is left."""
 
     def has(xs: Sequence[Label]) -> bool:
         return not labels.isdisjoint(xs)
 
-    size = index_bound(own.node)
-    assert size is not None
+    key = keys.name
     inside = [ref for ref in node.factors if has(ref.labels)]
     outside = [ref for ref in node.factors if not has(ref.labels)]
-    rest = [c for c in node.constraints if c != constraint]
-    within = [c for c in rest if has(c.form.labels)]
-    beside = [c for c in rest if not has(c.form.labels)]
-    needed = {*range(node.order), *other.labels}
+    within = [c for c in keys.apart if has(c.form.labels)]
+    beside = [c for c in keys.apart if not has(c.form.labels)]
+    alike: list[Atom] = [e for e in keys.entries if e != own]
+    alike += keys.labels[1:]
+    beside += [delta({key: 1, atom: -1}) for atom in alike]
+    needed: set[Name] = {*range(node.order)}
     needed.update(*(ref.labels for ref in outside), *(c.form.labels for c in beside))
-    present = {x for ref in inside for x in ref.labels}
-    kept: list[Name] = [KEY, *sorted(present & needed)]
-    everything: dict[Name, Dim] = {**dict(enumerate(node.sizes)), KEY: size}
-    used = {x for c in within for x in c.form.labels} | {*own.labels, *present, KEY}
+    present: set[Label] = {x for ref in inside for x in ref.labels}
+    kept = [key, *(x for x in sorted(present) if x in needed and x != key)]
+    everything: dict[Name, Dim] = {**dict(enumerate(node.sizes)), key: keys.size}
+    used = {x for c in within for x in c.form.labels} | {*own.labels, *present, key}
     sums = graph.product(
         kept,
         inside,
-        constraints=[*within, delta({KEY: 1, own: -1})],
+        constraints=[*within, delta({key: 1, own: -1})],
         sizes={x: d for x, d in everything.items() if x in used},
     )
-    left = {x: d for x, d in everything.items() if x in needed or x == KEY}
+    left = {x: d for x, d in everything.items() if x in needed or x == key}
 
     def reading(sums: Node) -> Node:
         return graph.product(
             range(node.order),
             [*outside, (sums, kept)],
             coefficient=node.coefficient,
-            constraints=[*beside, delta({KEY: 1, other: -1})],
+            constraints=beside,
             sizes=left,
         )
 

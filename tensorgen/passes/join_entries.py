@@ -2,7 +2,8 @@
 
 `sum_e,f v[e] * v[f] * delta(i, c[e]) * delta(j, c[f]) * delta(r[e], r[f])` compares
 all entries. The pairs p that have one r are known, as places a[p] and b[p]:
-`sum_p v[a[p]] * v[b[p]] * delta(i, c[a[p]]) * delta(j, c[b[p]])`.
+`sum_p v[a[p]] * v[b[p]] * delta(i, c[a[p]]) * delta(j, c[b[p]])`. Two entries that are
+equal in rows and columns are one.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ def _join(graph: Graph, node: Node) -> Node:
     if not isinstance(node, Product):
         return node
     pairs = [*_compared(graph, node)]
+    if (same := _one_entry(pairs)) is not None:
+        return _join(graph, _identified(graph, node, *same))
     for first, second in pairs:
         # Entries that are compared by rows and columns are for nobody to list.
         alike = [
@@ -56,6 +59,31 @@ def _join(graph: Graph, node: Node) -> Node:
         if sum(alike) == 1 and _gives_axis(node, first) and _gives_axis(node, second):
             return _join(graph, _joined(graph, node, first, second))
     return node
+
+
+def _one_entry(pairs: Sequence[tuple[Lookup, Lookup]]) -> tuple[Label, Label] | None:
+    """The places of entries of one matrix that are in one row and in one column."""
+    for (first, second), (other, twin) in combinations(pairs, 2):
+        places = [first.labels, second.labels]
+        alike = places in ([other.labels, twin.labels], [twin.labels, other.labels])
+        if (
+            alike
+            and other.node is not first.node
+            and other.node.dims == first.node.dims
+        ):
+            return first.labels[0], second.labels[0]
+    return None
+
+
+def _identified(graph: Graph, node: Product, first: Label, second: Label) -> Node:
+    """The product where two entries are the same one: a place has one at most."""
+    return graph.product(
+        range(node.order),
+        node.factors,
+        coefficient=node.coefficient,
+        constraints=[*node.constraints, delta({first: 1, second: -1})],
+        sizes=dict(enumerate(node.sizes)),
+    )
 
 
 def filled_in(context: Context, roots: Sequence[Node]) -> str | None:

@@ -58,7 +58,8 @@ def test_every_helper_is_used_by_a_row_or_by_lowering() -> None:
     )
     solved = graph.einsum("ij,jk->ik", inverse, x)
     roots = [sums, spread, solved, logdet]
-    used.update(as_text(graph, roots, facts=[Dim.of("n") - 1]).helpers)
+    facts, counted = [Dim.of("n") - 1], {"m": ["row"]}
+    used.update(as_text(graph, roots, facts=facts, counted=counted).helpers)
     assert sorted(used) == sorted(HELPERS)
 
 

@@ -28,7 +28,7 @@ RANDOM = np.random.default_rng(4)
 PLAIN = [
     name
     for name, row in OPERATORS.items()
-    if not (isinstance(row.derivative, tuple) or row.internal)
+    if not (isinstance(row.derivative, tuple) or row.internal or row.keyed)
 ]
 REDUCED = [name for name in PLAIN if OPERATORS[name].params == ("axes",)]
 EXPANDED = [name for name in REDUCED if OPERATORS[name].expand]

@@ -16,6 +16,7 @@ from tensorgen.operators import masks, reshape
 from tensorgen.operators.stable import (
     differences,
     exponentials,
+    lists,
     logarithms,
     logistic,
     norms,
@@ -48,6 +49,8 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
     "power_slope": (powers.slope,),
     "power_curve": (powers.curve,),
     "xlogy": (logarithms.xlogy,),
+    "equal": (numbers.of_one_key,),
+    "where": (numbers.at_one_key,),
     "logical_not": (numbers.opposite,),
     "sin": (numbers.at(0, 0),),
     "cos": (numbers.at(0, 1),),
@@ -72,7 +75,8 @@ class StableForms:
 
     def map(self, graph: Graph, function: str, args: Args) -> Node | None:
         """Return a better node for `function(*args)`, aligned with its axes."""
-        for rule in (*_MAP_RULES.get(function, ()), reshape.mapped(function)):
+        more = (reshape.mapped(function), lists.mapped(function))
+        for rule in (*_MAP_RULES.get(function, ()), *more):
             found = rule(graph, args)
             if found is not None:
                 labels = sorted({label for ref in args for label in ref.labels})

@@ -3,9 +3,7 @@
 `1 + w @ exp(x)`, `p * exp(a) + (1 - p) * exp(b)`, `sum(exp(e[j]), j, t[j] >= t[i])` and
 `cosh(x)` all are sums of `coefficient * sum(weights * exp(exponent))`. Where all terms
 are known to be positive, the sum is `exp(L)`, with L made of `logsumexp`, `logaddexp`
-and `softplus`. Else it is `exp(level) * rest`, where the level is the largest exponent
-that counts: neither overflows, and the sum does not depend on the level, so that it
-is a constant for derivatives of every order.
+and `softplus`. Else it is `exp(level) * rest`: see `levels`.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import repeat
-from typing import NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -29,7 +26,7 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 from tensorgen.operators.calls import apply as call
-from tensorgen.operators.definite import Sign, sign
+from tensorgen.operators.definite import sign
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, infinity, power, times, total
 from tensorgen.operators.stable.differences import same
@@ -39,6 +36,7 @@ from tensorgen.operators.stable.match import (
     arguments,
     as_exponent,
     as_power,
+    flat,
     is_condition,
     is_log_of_number,
     joined,
@@ -100,6 +98,13 @@ class Summand:
     def is_number(self) -> bool:
         """Whether it is its coefficient alone."""
         return not (self.weights or self.exponents or self.dims)
+
+    def apart(self) -> tuple[Summand, list[Weighted]]:
+        """Return it without the terms of the exponent that stand outside, and these."""
+        every = [(c * k, x) for c, ref in self.exponents for k, x in flat(ref)]
+        outside = [t for t in every if not self.sizes.keys() & {*t[1].labels}]
+        inside = tuple(t for t in every if t not in outside)
+        return replace(self, exponents=inside), outside
 
     def exponent(self, graph: Graph) -> Ref:
         """The exponent, which is 0 where there is none."""
@@ -230,7 +235,7 @@ def _values(s: Summand) -> list[Ref]:
 
 def log_of_positive(graph: Graph, parts: Sequence[Summand]) -> Ref | None:
     """The logarithm of a sum of which each term is known to be positive."""
-    if not all(_is_positive(s) and not _is_too_wide(s) for s in parts):
+    if not all(_is_positive(s) and not is_too_wide(s) for s in parts):
         return None
     parts = sorted(parts, key=lambda s: not s.is_number)
     logs = [_log_of_term(graph, s) for s in parts]
@@ -240,20 +245,24 @@ def log_of_positive(graph: Graph, parts: Sequence[Summand]) -> Ref | None:
     return found
 
 
-def _is_positive(s: Summand) -> bool:
+def looks_up(s: Summand) -> bool:
+    """Whether entries of index arrays say what is summed."""
     atoms = (atom for c in s.constraints for atom, _ in c.form.terms)
-    looked_up = any(isinstance(atom, Lookup) for atom in atoms)
+    return any(isinstance(atom, Lookup) for atom in atoms)
+
+
+def _is_positive(s: Summand) -> bool:
     maps = [w.node.function for w in s.weights if isinstance(w.node, Map)]
     vanishes = any(ELEMENTWISE[f].has("vanishes") for f in maps)
     weights = [sign(w.node) for w in s.numbers]
     return (
         s.coefficient > 0
         and min(weights, default=1) > 0
-        and not (looked_up or vanishes)
+        and not (looks_up(s) or vanishes)
     )
 
 
-def _is_too_wide(s: Summand) -> bool:
+def is_too_wide(s: Summand) -> bool:
     """Whether exponents beside weights make a larger array than each of them is."""
     operands = [*s.weights, *(ref for _, ref in s.exponents)]
     widest = max((len(set(x.labels)) for x in operands), default=0)
@@ -341,56 +350,3 @@ def reduced(graph: Graph, operator: str, ref: Ref, over: Mapping[int, Dim]) -> R
     axes = tuple(a for a, x in enumerate(ref.labels) if x in over)
     kept = tuple(x for x in ref.labels if x not in over)
     return Ref(call(graph, operator, [ref.node], axes=axes), kept)
-
-
-# Sums of terms of unknown sign
-
-
-class Levelled(NamedTuple):
-    """A sum of exponentials as `exp(level) * rest`."""
-
-    level: Ref
-    rest: Ref
-
-
-def levelled(graph: Graph, parts: Sequence[Summand]) -> Levelled:
-    """Take the largest exponent out of a sum of exponentials."""
-    top = _level(graph, parts)
-    terms = [(s.coefficient, _shifted(graph, s, top)) for s in parts]
-    return Levelled(top, total(graph, terms))
-
-
-def _level(graph: Graph, parts: Sequence[Summand]) -> Ref:
-    """The largest exponent that counts, entry by entry of the sum."""
-    tops: dict[Ref, None] = {}
-    for s in parts:
-        tops[_top(graph, s)] = None
-    largest, *others = tops
-    for other in others:
-        largest = apply(graph, "maximum", largest, other)
-    return apply(graph, "level", largest)
-
-
-def _top(graph: Graph, s: Summand) -> Ref:
-    exponent = s.exponent(graph)
-    unsure = [w for w in s.numbers if sign(w.node) != Sign.POSITIVE]
-    # A matrix of exponents for each row of weights would cost more than the sum.
-    counts = not _is_too_wide(s)
-    atoms = (atom for c in s.constraints for atom, _ in c.form.terms)
-    if counts and not any(isinstance(atom, Lookup) for atom in atoms):
-        exponent = selected(graph, s, exponent)
-    if counts and unsure:
-        zero = Ref(graph.constant(0), ())
-        counting = apply(graph, "not_equal", times(graph, *unsure), zero)
-        exponent = selected(graph, Summand(weights=(counting,)), exponent)
-    over = {x: d for x, d in s.sizes.items() if x in exponent.labels}
-    return reduced(graph, "max", exponent, over) if over else exponent
-
-
-def _shifted(graph: Graph, s: Summand, top: Ref) -> Ref:
-    exponent = total(graph, [*s.exponents, (-1, top)])
-    factors = [*s.weights, apply(graph, "finite_exp", exponent)]
-    mentioned = {x for f in factors for x in f.labels}.union(s.dims)
-    labels = tuple(sorted(mentioned - set(s.sizes)))
-    node = graph.product(labels, factors, constraints=s.constraints, sizes=dict(s.dims))
-    return Ref(node, labels)

@@ -14,11 +14,11 @@ from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.scalar import apply, times, total
 from tensorgen.operators.stable.exponential_sums import (
     Summand,
-    levelled,
     log_of_positive,
     log_of_weights,
     summands,
 )
+from tensorgen.operators.stable.levels import levelled
 from tensorgen.operators.stable.match import (
     Args,
     Rule,

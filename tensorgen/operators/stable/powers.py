@@ -14,10 +14,10 @@ from tensorgen.operators.scalar import (
     times,
 )
 from tensorgen.operators.stable.exponential_sums import (
-    levelled,
     log_of_positive,
     summands,
 )
+from tensorgen.operators.stable.levels import levelled
 from tensorgen.operators.stable.match import (
     Args,
     arguments,

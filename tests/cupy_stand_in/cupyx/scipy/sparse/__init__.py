@@ -53,6 +53,16 @@ class _Matrix:
         """Return the diagonal, on the device."""
         return _lifted("wrap")(self._matrix.diagonal())
 
+    @property
+    def T(self) -> Any:
+        """The transpose."""
+        turned = self._matrix.T
+        return (csr_matrix if turned.format == "csr" else csc_matrix)(turned)
+
+    def __matmul__(self, other: Any) -> Any:
+        """Multiply an array on the device."""
+        return _lifted("wrap")(self._matrix @ _lifted("unwrap")(other))
+
     def toarray(self) -> Any:
         """Return the whole matrix, on the device."""
         return _lifted("wrap")(self._matrix.toarray())

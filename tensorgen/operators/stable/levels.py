@@ -1,0 +1,121 @@
+"""Sums of exponentials of unknown sign: their largest exponent stands outside.
+
+Such a sum is `exp(level) * rest`, where the level is the largest exponent that counts:
+neither overflows, and the sum does not depend on the level, so that it is a constant
+for derivatives of every order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Ref
+from tensorgen.operators.definite import Sign, sign
+from tensorgen.operators.keys import Keys, equated, largest
+from tensorgen.operators.scalar import apply, times, total
+from tensorgen.operators.stable.exponential_sums import (
+    Summand,
+    is_too_wide,
+    looks_up,
+    reduced,
+    selected,
+)
+from tensorgen.operators.stable.match import joined
+
+
+class Levelled(NamedTuple):
+    """A sum of exponentials as `exp(level) * rest`."""
+
+    level: Ref
+    rest: Ref
+
+
+def levelled(graph: Graph, parts: Sequence[Summand]) -> Levelled:
+    """Take the largest exponent out of a sum of exponentials."""
+    if len(parts) == 1 and looks_up(parts[0]):
+        return _of_list(graph, parts[0])
+    top = _level(graph, parts)
+    terms = [(s.coefficient, _shifted(graph, s, top)) for s in parts]
+    return Levelled(top, total(graph, terms))
+
+
+def _of_list(graph: Graph, whole: Summand) -> Levelled:
+    """The same of a sum that index arrays select from, by keys where it compares them.
+
+    What all of its terms have stands outside: it is no reason to look at pairs.
+    """
+    s, common = whole.apart()
+    top = inside = apply(graph, "level", _top(graph, s))
+    pairs = [equated(c) for c in s.constraints]
+    keys = [pair for pair in pairs if pair is not None]
+    places = _summed_and_kept(s, keys[0]) if len(keys) == 1 else None
+    if places is not None:
+        own, read = places
+        others = {x: d for x, d in s.sizes.items() if x not in own.labels}
+        exponent = _counting(graph, s, s.exponent(graph))
+        exponent = _largest(graph, exponent, others)
+        if {*own.labels} <= {*exponent.labels}:
+            top, inside = (
+                apply(graph, "level", largest(graph, exponent, own, at))
+                for at in (read, own)
+            )
+    level = joined(graph, [*common, (Fraction(1), top)])
+    rest = total(graph, [(s.coefficient, _shifted(graph, s, inside))])
+    return Levelled(level, rest)
+
+
+def _summed_and_kept(s: Summand, keys: Keys) -> Keys | None:
+    """Of two entries that are equal the one that is summed, and that which is not."""
+    for own, read in (keys, keys[::-1]):
+        vectors = len(own.labels) == len(read.labels) == 1
+        if vectors and own.labels[0] in s.sizes and read.labels[0] not in s.sizes:
+            return own, read
+    return None
+
+
+def _level(graph: Graph, parts: Sequence[Summand]) -> Ref:
+    """The largest exponent that counts, entry by entry of the sum."""
+    tops: dict[Ref, None] = {}
+    for s in parts:
+        tops[_top(graph, s)] = None
+    largest, *others = tops
+    for other in others:
+        largest = apply(graph, "maximum", largest, other)
+    return apply(graph, "level", largest)
+
+
+def _top(graph: Graph, s: Summand) -> Ref:
+    exponent = s.exponent(graph)
+    # A matrix of exponents for each row of weights would cost more than the sum.
+    if not is_too_wide(s) and not looks_up(s):
+        exponent = selected(graph, s, exponent)
+    return _largest(graph, _counting(graph, s, exponent), s.sizes)
+
+
+def _counting(graph: Graph, s: Summand, exponent: Ref) -> Ref:
+    """The exponents that count, which are those whose weights are not zero."""
+    unsure = [w for w in s.numbers if sign(w.node) != Sign.POSITIVE]
+    if is_too_wide(s) or not unsure:
+        return exponent
+    zero = Ref(graph.constant(0), ())
+    counting = apply(graph, "not_equal", times(graph, *unsure), zero)
+    return selected(graph, Summand(weights=(counting,)), exponent)
+
+
+def _largest(graph: Graph, exponent: Ref, sizes: Mapping[int, Dim]) -> Ref:
+    """The largest exponent along the labels that it has of some."""
+    over = {x: d for x, d in sizes.items() if x in exponent.labels}
+    return reduced(graph, "max", exponent, over) if over else exponent
+
+
+def _shifted(graph: Graph, s: Summand, top: Ref) -> Ref:
+    exponent = total(graph, [*s.exponents, (-1, top)])
+    factors = [*s.weights, apply(graph, "finite_exp", exponent)]
+    mentioned = {x for f in factors for x in f.labels}.union(s.dims)
+    labels = tuple(sorted(mentioned - set(s.sizes)))
+    node = graph.product(labels, factors, constraints=s.constraints, sizes=dict(s.dims))
+    return Ref(node, labels)
