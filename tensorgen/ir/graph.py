@@ -79,6 +79,13 @@ class Graph:
             self.pairs.setdefault(of, {})[node] = None
         return node
 
+    def fresh(
+        self, dims: Sequence[Dim], properties: Iterable[str], index: Dim | None
+    ) -> Input:
+        """Return an input that no other node mentions, of a name that nobody gives."""
+        name = f"#{len(self._interned)}"
+        return cast(Input, self.input(name, dims, properties, index))
+
     def constant(self, value: Number, dims: Sequence[Dim] = ()) -> Node:
         """Return the array whose entries all are the rational `value`."""
         return self._intern(Product, tuple(dims), Fraction(value), (), (), ())

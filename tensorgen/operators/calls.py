@@ -20,6 +20,7 @@ from tensorgen.operators import (
     inverses,
     matrix_functions,
     promises,
+    recurrences,
     reshape,
     running,
     systems,
@@ -310,6 +311,7 @@ _ROWS = (
     *running.ROWS,
     *systems.ROWS,
     reshape.ROW,
+    recurrences.ROW,
 )
 
 OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}
