@@ -5,12 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorgen.calculus.derive import hessian, hvp, jacobian
+from tensorgen.calculus.derive import Direction, hessian, hvp, jacobian
 from tensorgen.ir.nodes import topological
 from tensorgen.operators.recurrences import is_recurrence
 from tests.ir.verify import verify
 from tests.programs.graphs import RandomGraph
 from tests.test_random_graphs import WANTED, agree, differentiated
+
+
+MODES: tuple[tuple[Direction, Direction], ...] = (
+    ("reverse", "forward"),
+    ("forward", "reverse"),
+)
 
 
 @pytest.mark.parametrize("block", range(8))
@@ -41,7 +47,7 @@ def test_second_derivatives_agree_with_complex_steps_of_the_first(block: int) ->
         rows = jacobian(graph, node, inputs, "reverse")
         found = [
             hessian(graph, node, inputs, first, second)
-            for first, second in (("reverse", "forward"), ("forward", "reverse"))
+            for first, second in MODES
         ]
         directions = {
             x: graph.input("d" + k, x.dims) for k, x in zip(WANTED, inputs, strict=True)

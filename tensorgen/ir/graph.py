@@ -378,7 +378,7 @@ class Graph:
                 constraints=node.constraints,
                 sizes={x: node.sizes[x] for x in sorted(present)},
             )
-            return Ref(core, tuple(labels[a] for a in kept))
+            return self._narrow(Ref(core, tuple(labels[a] for a in kept)))
         if node.constraints or node.inner:
             return ref
         if len(node.factors) == 1 and node.coefficient == 1:

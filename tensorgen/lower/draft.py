@@ -8,12 +8,16 @@ says otherwise.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tensorgen.arrays.arrays import Array, array, bound
 from tensorgen.arrays.operations import Range
 from tensorgen.arrays.statements import Statement
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
+
+if TYPE_CHECKING:
+    from tensorgen.lower.recurrences import Repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +43,11 @@ class Draft:
     def __init__(self, slow_at: bool) -> None:
         """Start without values."""
         self.slow_at = slow_at
-        self.steps: list[Value | Statement] = []
+        self.steps: list[Value | Statement | Repeat] = []
         self._bound: dict[Array, Array] = {}
 
-    def add(self, statement: Statement) -> None:
-        """Append a statement."""
+    def add(self, statement: Statement | Repeat) -> None:
+        """Append a statement, or a loop whose body is a draft of its own."""
         self.steps.append(statement)
 
     def value(self, node: Node, value: Array) -> None:

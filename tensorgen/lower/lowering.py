@@ -40,11 +40,13 @@ from tensorgen.lower.naming import Naming
 from tensorgen.lower.operands import Operand, made, number, size
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.products import ProductLowering
+from tensorgen.lower.recurrences import repeat
 from tensorgen.lower.results import is_view, result
 from tensorgen.lower.sums import lower_sum
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.recurrences import Recurrence, is_recurrence
 from tensorgen.operators.systems import is_system
 
 # What modules imported where they are used are called.
@@ -119,8 +121,26 @@ class Lowering:
 
     # One node
 
+    def _recur(self, node: Call) -> None:
+        """Draft a recurrence with all of its results that are asked for."""
+        whole = Recurrence.of(node)
+        found = (x for x in self.plan.order if is_recurrence(x))
+        results = [x for x in found if Recurrence.of(x) == whole]
+        repeat(self.known, whole, results, self._body)
+
+    def _body(self, roots: Sequence[Node]) -> tuple[Plan, Draft, list[Result]]:
+        """Draft a step, of which nothing else is known."""
+        plan = Plan(self.plan.graph, roots, self.plan.facts)
+        draft = Draft(self.draft.slow_at)
+        results = Lowering(plan, draft).run([False] * len(roots), ())
+        return plan, draft, results
+
     def _visit(self, node: Node) -> None:
         plan = self.plan
+        if is_recurrence(node):
+            if node not in self.values:
+                self._recur(node)
+            return
         if plan.is_write(node) and node not in plan.named and plan.uses[node] == 1:
             user = plan.user.get(node)
             if isinstance(user, Sum) and isinstance(node, Product):

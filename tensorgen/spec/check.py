@@ -59,12 +59,14 @@ def _check_size(dim: str, names: Namespace) -> None:
 
 def _check_local_names(function: FunctionSpec, names: Namespace) -> None:
     local: dict[str, Text] = {}
+    whole = {d.name: d.name_text for d in reversed(function.where) if not d.places}
     for definition in function.where:
         text = definition.name_text
         if definition.name in names.owners:
             names.clash(text, "a local definition", *names.owners[definition.name])
-        elif definition.name in local:
-            first = local[definition.name]
+        elif whole.get(definition.name, text) is not text and not definition.places:
+            # Of a recurrence, others give its first entries.
+            first = whole[definition.name]
             names.clash(text, "a local definition", "a local definition", first)
         local.setdefault(definition.name, text)
     sides = [function.indices, *(d.indices for d in function.where)]

@@ -1,0 +1,232 @@
+"""Recurrences as loops: one step, drafted once, over rows of arrays from before it.
+
+A state of which all values are asked for is an array of them; one that only the next
+step needs is a name, which each step gives to another array. All of a step is computed
+before any name changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tensorgen.arrays.arrays import (
+    Array,
+    array,
+    base,
+    below,
+    bound,
+    replacing,
+    variable,
+)
+from tensorgen.arrays.operations import Fill, Index, Variable
+from tensorgen.arrays.places import WHOLE, At, Limit
+from tensorgen.arrays.statements import Let, Loop, Statement, Store, operands, rebuilt
+from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.nodes import Call, Input, Node, Product, is_zero
+from tensorgen.lower.draft import Draft, Result
+from tensorgen.lower.operands import Operand
+from tensorgen.lower.plan import Plan
+from tensorgen.lower.values import Values
+from tensorgen.operators.recurrences import Recurrence, result_of
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The row of an array that is `shift` behind that of the step; or all of it."""
+
+    array: Array
+    shift: int | None = 0
+
+    def at(self, place: Dim, of: Array) -> Array:
+        """The row of what has become of the array."""
+        if self.shift is None:
+            return of
+        return array(self.index(place), of)
+
+    def index(self, place: Dim) -> Index:
+        """Where it stands in the array, at a step."""
+        dims = self.array.dims
+        if self.shift is None:
+            return Index((WHOLE,) * len(dims), dims)
+        rest = (WHOLE,) * (len(dims) - 1)
+        return Index((At(Limit(place + self.shift)), *rest), dims[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A step of a draft: `body` at each of `count` places.
+
+    `reads` says what the inputs of the body are, by their names, `writes` where each of
+    its results goes. `words` are names for values to be called after.
+    """
+
+    count: Dim
+    backwards: bool
+    plan: Plan
+    draft: Draft
+    results: Sequence[Result]
+    reads: Mapping[str, Row]
+    writes: Sequence[Row]
+    words: Mapping[str, str | None]
+
+    @property
+    def arrays(self) -> list[Array]:
+        """The arrays from before that it reads or writes."""
+        return [row.array for row in (*self.reads.values(), *self.writes)]
+
+
+Body = Callable[[Sequence[Node]], tuple[Plan, Draft, list[Result]]]
+"""How a step is lowered."""
+
+
+def repeat(
+    known: Values, whole: Recurrence, results: Sequence[Call], body: Body
+) -> None:
+    """Draft a recurrence, of which some results are asked for."""
+    steps, draft, graph = whole.steps, known.draft, known.plan.graph
+    before = int(steps.backwards)
+    asked = {result_of(call): call for call in results}
+    reads: dict[str, Row] = {}
+    writes: list[Row | None] = []
+    words: dict[str, str | None] = {}
+    for k, place in enumerate(steps.states):
+        call = asked.get((k, True))
+        start = _array(known, whole.starts[k])
+        if call is None:
+            last = whole.last(graph, k)
+            own = draft.filled(last, start)
+            row, after = Row(own, None), Row(own, None)
+            if (k, False) in asked:
+                known.values[asked[k, False]] = _operand(own)
+        else:
+            own = draft.filled(call, array(Fill(call.dims, 0)))
+            row, after = Row(own, before), Row(own, 1 - before)
+            first = Row(own, 0)
+            at = first.index(steps.count if steps.backwards else ZERO)
+            if not is_zero(whole.starts[k]):
+                draft.add(Store(own, at, (), "=", start))
+            known.values[call] = _operand(own)
+            if (k, False) in asked:
+                end = first.at(ZERO if steps.backwards else steps.count, own)
+                known.values[asked[k, False]] = _operand(end)
+        reads[place.name] = row
+        writes.append(after)
+        words[place.name] = _word(known.plan, whole.history(graph, k))
+    for k in range(len(steps.made)):
+        call = asked.get((len(steps.states) + k, True))
+        writes.append(None)
+        if call is not None:
+            own = draft.filled(call, array(Fill(call.dims, 0)))
+            writes[-1] = Row(own)
+            known.values[call] = _operand(own)
+    for place, node in zip(steps.items, whole.rows, strict=True):
+        reads[place.name] = Row(_array(known, node))
+        words[place.name] = _word(known.plan, node)
+    for place, node in zip(steps.fixed, whole.constants, strict=True):
+        reads[place.name] = Row(_array(known, node), None)
+        words[place.name] = _word(known.plan, node)
+    pairs = zip(steps.roots, writes, strict=True)
+    kept = [(root, row) for root, row in pairs if row is not None]
+    lowered = body([root for root, _ in kept])
+    into = [row for _, row in kept]
+    draft.add(Repeat(steps.count, steps.backwards, *lowered, reads, into, words))
+
+
+def _array(known: Values, node: Node) -> Array:
+    """A variable for what is given to steps."""
+    found = known.whole(node)
+    return found.array if found.is_name else known.draft.variable(node, found.array)
+
+
+def _operand(own: Array) -> Operand:
+    return Operand(own, tuple(range(own.order)))
+
+
+def _word(plan: Plan, node: Node) -> str | None:
+    """What values are called after."""
+    while True:
+        name = plan.graph.names.get(node) or plan.graph.suggestions.get(node)
+        if name is not None:
+            return name
+        match node:
+            case Input(name=name):
+                return name if name.isidentifier() else None
+            case Product(factors=(only,)):
+                node = only.node
+            case _:
+                return None
+
+
+def looped(
+    one: Repeat,
+    name: str,
+    lines: Sequence[Statement],
+    values: Sequence[Array],
+    placed: Callable[[Array], Array],
+    again: Callable[[str], str],
+) -> Loop:
+    """The loop over the statements of a step.
+
+    `placed` has what arrays from before it have become, `again` gives another name.
+    """
+    at = Dim.symbol(name)
+    given = {
+        x.op.name: x
+        for line in lines
+        for x in below(operands(line))
+        if isinstance(x.op, Variable)
+    }
+    given |= {x.op.name: x for x in below(values) if isinstance(x.op, Variable)}
+    known: dict[Array, Array] = {}
+    for place, row in one.reads.items():
+        if place in given:
+            known[given[place]] = row.at(at, placed(row.array))
+    for own in given.values():
+        assert isinstance(own.op, Variable)
+        if own not in known and own.op.base in one.reads:
+            real = base(known[given[own.op.base]]) if own.op.base in given else None
+            known[own] = variable(own.op.name, own.dims, own.kind, real, own.op.boxed)
+    change = replacing(known)
+    body = [rebuilt(line, change) for line in lines]
+    rows, names = _stores(one, at, [change(value) for value in values], placed)
+    body += [*rows, *_in_turn(names, again)]
+    return Loop(name, ZERO, one.count, tuple(body), backwards=one.backwards)
+
+
+def _stores(
+    one: Repeat, at: Dim, values: Sequence[Array], placed: Callable[[Array], Array]
+) -> tuple[list[Store], list[Store]]:
+    """What a step leaves in rows, and under names."""
+    rows: list[Store] = []
+    names: list[Store] = []
+    for row, value in zip(one.writes, values, strict=True):
+        target = placed(row.array)
+        if row.shift is None:
+            names.append(Store(target, row.index(at), (), "is", value))
+        else:
+            rows.append(Store(target, row.index(at), (), "=", value))
+    return rows, names
+
+
+def _in_turn(stores: Sequence[Store], again: Callable[[str], str]) -> list[Statement]:
+    """What names become, in an order in which none is read after it has changed."""
+    waiting, done = list(stores), list[Statement]()
+    while waiting:
+        for store in waiting:
+            others = [x for x in waiting if x is not store]
+            if not any(_reads(x.value, store.target) for x in others):
+                waiting.remove(store)
+                done.append(store)
+                break
+        else:  # each reads another one
+            store = waiting[0]
+            assert isinstance(store.target.op, Variable)
+            name = again(store.target.op.name)
+            done.append(Let(name, store.value))
+            waiting[0] = replace(store, value=bound(name, store.value))
+    return done
+
+
+def _reads(value: Array, target: Array) -> bool:
+    return any(x is target for x in below([value]))
