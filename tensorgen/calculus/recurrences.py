@@ -87,7 +87,7 @@ class Tangents:
         count, backwards = whole.steps.count, whole.steps.backwards
         self.whole = recurrence(graph, count, backwards, states, self.items, alone)
         for k, number in self.numbers.items():
-            name = graph.names.get(whole.history(graph, k))
+            name = _name(graph, whole.history(graph, k))
             if name is not None:
                 graph.suggest(self.whole.history(graph, number), f"{name}_dot")
         rows: dict[Node, Node] = dict(self.items.items())
@@ -210,7 +210,7 @@ class Cotangents:
         result: dict[Node, Node] = {}
         for number, (k, at) in enumerate(self.bars.items()):
             rows[at] = against.before(graph, number)
-            name = graph.names.get(whole.history(graph, k))
+            name = _name(graph, whole.history(graph, k))
             if name is not None:
                 graph.suggest(against.history(graph, number), f"d_{name}")
             if whole.starts[k] in self.wanted:
@@ -281,3 +281,7 @@ def _guarded(
 
     new, made = tuple(map(guarded, own.new)), tuple(map(guarded, own.made))
     return Opened(own.whole, own.states, own.items, own.fixed, new, made)
+
+
+def _name(graph: Graph, node: Node) -> str | None:
+    return graph.names.get(node) or graph.suggestions.get(node)

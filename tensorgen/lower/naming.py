@@ -57,6 +57,7 @@ class Naming:
         """
         self.plan = plan
         self.words = words or {}
+        self.place = ""  # of the steps of all loops that are not within each other
         self.names = names
         missing = len(plan.roots) - len(root_names)
         self.root_names = [*root_names, *([None] * missing)]
@@ -166,7 +167,7 @@ class Naming:
     def _repeat(self, step: Repeat) -> None:
         """Append a loop, whose statements have names that nothing else has."""
         arrays = {one: self._placed(one) for one in step.arrays}
-        place = self.names.pick(PLACES)
+        place = self.place = self.place or self.names.pick(PLACES)
         inner = Naming(step.plan, self.names, (), step.words)
         lines, values = inner.run(step.draft, step.results)
         placed = arrays.__getitem__

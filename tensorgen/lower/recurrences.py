@@ -22,8 +22,8 @@ from tensorgen.arrays.arrays import (
 from tensorgen.arrays.operations import Fill, Index, Variable
 from tensorgen.arrays.places import WHOLE, At, Limit
 from tensorgen.arrays.statements import Let, Loop, Statement, Store, operands, rebuilt
-from tensorgen.ir.dims import ZERO, Dim
-from tensorgen.ir.nodes import Call, Input, Node, Product, is_zero
+from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.ir.nodes import Call, Input, Node, Product, affine, is_zero
 from tensorgen.lower.draft import Draft, Result
 from tensorgen.lower.operands import Operand
 from tensorgen.lower.plan import Plan
@@ -36,7 +36,7 @@ class Row:
     """The row of an array that is `shift` behind that of the step; or all of it."""
 
     array: Array
-    shift: int | None = 0
+    shift: Dim | None = ZERO
 
     def at(self, place: Dim, of: Array) -> Array:
         """The row of what has become of the array."""
@@ -85,30 +85,29 @@ def repeat(
 ) -> None:
     """Draft a recurrence, of which some results are asked for."""
     steps, draft, graph = whole.steps, known.draft, known.plan.graph
-    before = int(steps.backwards)
+    before = ONE if steps.backwards else ZERO
     asked = {result_of(call): call for call in results}
     reads: dict[str, Row] = {}
     writes: list[Row | None] = []
     words: dict[str, str | None] = {}
     for k, place in enumerate(steps.states):
         call = asked.get((k, True))
-        start = _array(known, whole.starts[k])
         if call is None:
             last = whole.last(graph, k)
-            own = draft.filled(last, start)
+            own = draft.filled(last, _array(known, whole.starts[k]))
             row, after = Row(own, None), Row(own, None)
             if (k, False) in asked:
                 known.values[asked[k, False]] = _operand(own)
         else:
             own = draft.filled(call, array(Fill(call.dims, 0)))
-            row, after = Row(own, before), Row(own, 1 - before)
-            first = Row(own, 0)
-            at = first.index(steps.count if steps.backwards else ZERO)
+            row, after = Row(own, before), Row(own, ONE - before)
+            ends = (steps.count, ZERO) if steps.backwards else (ZERO, steps.count)
             if not is_zero(whole.starts[k]):
-                draft.add(Store(own, at, (), "=", start))
+                start = known.whole(whole.starts[k]).array
+                draft.add(Store(own, Row(own).index(ends[0]), (), "=", start))
             known.values[call] = _operand(own)
             if (k, False) in asked:
-                end = first.at(ZERO if steps.backwards else steps.count, own)
+                end = Row(own).at(ends[1], own)
                 known.values[asked[k, False]] = _operand(end)
         reads[place.name] = row
         writes.append(after)
@@ -121,7 +120,7 @@ def repeat(
             writes[-1] = Row(own)
             known.values[call] = _operand(own)
     for place, node in zip(steps.items, whole.rows, strict=True):
-        reads[place.name] = Row(_array(known, node))
+        reads[place.name] = _rows(known, node)
         words[place.name] = _word(known.plan, node)
     for place, node in zip(steps.fixed, whole.constants, strict=True):
         reads[place.name] = Row(_array(known, node), None)
@@ -131,6 +130,23 @@ def repeat(
     lowered = body([root for root, _ in kept])
     into = [row for _, row in kept]
     draft.add(Repeat(steps.count, steps.backwards, *lowered, reads, into, words))
+
+
+def _rows(known: Values, node: Node) -> Row:
+    """The rows that steps take, where they stand: of `x[1:]` those of x are read."""
+    match node:
+        case Product(
+            factors=(whole,), constraints=(tie,), coefficient=1, inner=(_,)
+        ) if (tie.kind == "eq"):
+            row, *rest = whole.labels
+            moves = {row: 1, 0: -1}
+            for sign in (1, -1):
+                form = affine([(x, sign * c) for x, c in moves.items()])
+                shift = (tie.form - form).const
+                same = tie.form == form + shift and rest == [*range(1, node.order)]
+                if same and row == node.order:
+                    return Row(_array(known, whole.node), shift * -sign)
+    return Row(_array(known, node))
 
 
 def _array(known: Values, node: Node) -> Array:

@@ -93,6 +93,7 @@ def _ends(graph: Graph, roots: Sequence[Node]) -> list[Node]:
         if history in roots or not all(_reads_end(call, x) for x in own):
             continue
         known[history] = Recurrence.of(call).last(graph, result_of(call)[0])
+        carry_names(graph, history, known[history])
     if not known:
         return list(roots)
     new: dict[Node, Node] = {}
