@@ -23,7 +23,7 @@ from tensorgen.arrays.operations import Fill, Index, Variable
 from tensorgen.arrays.places import WHOLE, At, Limit
 from tensorgen.arrays.statements import Let, Loop, Statement, Store, operands, rebuilt
 from tensorgen.ir.dims import ONE, ZERO, Dim
-from tensorgen.ir.nodes import Call, Input, Node, Product, affine, is_zero
+from tensorgen.ir.nodes import Call, Input, Node, Product, is_zero
 from tensorgen.lower.draft import Draft, Result
 from tensorgen.lower.operands import Operand
 from tensorgen.lower.plan import Plan
@@ -139,13 +139,10 @@ def _rows(known: Values, node: Node) -> Row:
             factors=(whole,), constraints=(tie,), coefficient=1, inner=(_,)
         ) if (tie.kind == "eq"):
             row, *rest = whole.labels
-            moves = {row: 1, 0: -1}
-            for sign in (1, -1):
-                form = affine([(x, sign * c) for x, c in moves.items()])
-                shift = (tie.form - form).const
-                same = tie.form == form + shift and rest == [*range(1, node.order)]
-                if same and row == node.order:
-                    return Row(_array(known, whole.node), shift * -sign)
+            sign = dict(tie.form.terms).get(row, 0)
+            moves = {row: sign, 0: -sign}
+            if dict(tie.form.terms) == moves and rest == [*range(1, node.order)]:
+                return Row(_array(known, whole.node), tie.form.const * -sign)
     return Row(_array(known, node))
 
 
