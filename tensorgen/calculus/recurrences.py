@@ -201,7 +201,19 @@ class Cotangents:
         places: list[Node] = [*items, *fixed]
         slopes = substituted(graph, self._carried(places), own.constants)
         known: set[Node] = {*self.items, *self.bars.values()}
-        alone = [x for x in slopes if not can_be_at_once(x, known)]
+        apart = [x for x in slopes if not can_be_at_once(x, known)]
+        alone = [x for x in slopes[: len(items)] if x in apart]
+        # What is added up over steps may be added up in them.
+        summed = {
+            x: len(states) + k
+            for k, x in enumerate(
+                dict.fromkeys(x for x in slopes[len(items) :] if x in apart)
+            )
+        }
+        for slope in summed:
+            at = graph.fresh(slope.dims, (), None)
+            new = graph.add(at, slope)
+            states.append(State(at, graph.zeros(slope.dims), new))
         steps = whole.steps
         against = recurrence(
             graph, steps.count, not steps.backwards, states, self.items, alone
@@ -219,16 +231,14 @@ class Cotangents:
         for at, slope in zip((*items, *fixed), slopes, strict=True):
             if is_zero(slope):
                 continue
-            if slope in alone:
-                every = against.made(graph, alone.index(slope))
-            else:
-                every = at_once.of(slope)
             if at in items:
+                made = slope in alone and against.made(graph, alone.index(slope))
+                every = made or at_once.of(slope)
                 self._add(result, items[at], self._behind(every))
+            elif slope in summed:
+                self._add(result, fixed[at], against.last(graph, summed[slope]))
             else:
-                axes = range(slope.order)
-                total = graph.product(axes, [(every, ("step", *axes))])
-                self._add(result, fixed[at], total)
+                self._add(result, fixed[at], at_once.total(slope))
         return result
 
     def _add(self, result: dict[Node, Node], argument: Node, bar: Node) -> None:

@@ -91,9 +91,13 @@ def lower(
 class Lowering:
     """The function under construction, node by node."""
 
-    def __init__(self, plan: Plan, draft: Draft) -> None:
-        """Start the function that computes the roots of `plan`."""
+    def __init__(self, plan: Plan, draft: Draft, stored: bool = False) -> None:
+        """Start the function that computes the roots of `plan`.
+
+        Where the roots are `stored` in arrays they need no names.
+        """
         self.plan = plan
+        self.stored = stored
         self.roots = plan.roots
         self.draft = draft
         self.known = Values(plan, draft)
@@ -132,7 +136,7 @@ class Lowering:
         """Draft a step, of which nothing else is known."""
         plan = Plan(self.plan.graph, roots, self.plan.facts)
         draft = Draft(self.draft.slow_at)
-        results = Lowering(plan, draft).run([False] * len(roots), ())
+        results = Lowering(plan, draft, stored=True).run([False] * len(roots), ())
         return plan, draft, results
 
     def _visit(self, node: Node) -> None:
@@ -165,7 +169,7 @@ class Lowering:
             node = call
         if node not in self.roots or self.plan.uses[node] > 1:
             return wanted
-        return len(self.roots) > 1
+        return len(self.roots) > 1 and not self.stored
 
     def _plainest(self, node: Node) -> Operand:
         """The value of a node, its axes in order or as takes fewer transposes."""

@@ -57,6 +57,7 @@ class Naming:
         """
         self.plan = plan
         self.words = words or {}
+        self.stored = words is not None  # the results of a step go into arrays
         self.place = ""  # of the steps of all loops that are not within each other
         self.names = names
         missing = len(plan.roots) - len(root_names)
@@ -278,7 +279,7 @@ class Naming:
             plain = isinstance(value.op, Variable) or (_is_short(value) and not twice)
             if root in held and not fresh:
                 value = held[root]
-            elif len(results) > 1 and not plain:
+            elif len(results) > 1 and not (plain or self.stored):
                 # Results share no memory, so equal ones are not one.
                 value = self._let(self._picked(root, self.root_names[k]), value)
             if twice:

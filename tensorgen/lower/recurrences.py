@@ -19,7 +19,7 @@ from tensorgen.arrays.arrays import (
     replacing,
     variable,
 )
-from tensorgen.arrays.operations import Fill, Index, Variable
+from tensorgen.arrays.operations import Add, Fill, Index, Variable
 from tensorgen.arrays.places import WHOLE, At, Limit
 from tensorgen.arrays.statements import Let, Loop, Statement, Store, operands, rebuilt
 from tensorgen.ir.dims import ONE, ZERO, Dim
@@ -94,7 +94,7 @@ def repeat(
         call = asked.get((k, True))
         if call is None:
             last = whole.last(graph, k)
-            own = draft.filled(last, _array(known, whole.starts[k]))
+            own = draft.filled(last, known.whole(whole.starts[k]).array)
             row, after = Row(own, None), Row(own, None)
             if (k, False) in asked:
                 known.values[asked[k, False]] = _operand(own)
@@ -216,10 +216,32 @@ def _stores(
     for row, value in zip(one.writes, values, strict=True):
         target = placed(row.array)
         if row.shift is None:
-            names.append(Store(target, row.index(at), (), "is", value))
+            names.append(_renewed(target, row.index(at), value))
         else:
             rows.append(Store(target, row.index(at), (), "=", value))
     return rows, names
+
+
+def _renewed(target: Array, at: Index, value: Array) -> Store:
+    """What a name becomes: its own array with something added, or another one."""
+    assert isinstance(target.op, Variable)
+    own = target.op.base == target.op.name and target.dims == value.dims
+    match value.op:
+        case Add(signs=signs) if own and target in value.args:
+            k = value.args.index(target)
+            rest = [
+                (sign, x)
+                for j, (sign, x) in enumerate(zip(signs, value.args, strict=True))
+                if j != k
+            ]
+            if signs[k] > 0 and not any(_reads(x, target) for _, x in rest):
+                added = array(
+                    Add(tuple(sign for sign, _ in rest)), *(x for _, x in rest)
+                )
+                if len(rest) == 1 and rest[0][0] > 0:
+                    added = rest[0][1]
+                return Store(target, at, (), "+=", added)
+    return Store(target, at, (), "is", value)
 
 
 def _in_turn(stores: Sequence[Store], again: Callable[[str], str]) -> list[Statement]:

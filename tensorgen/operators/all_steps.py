@@ -6,7 +6,7 @@ multiplies by are of this kind, and all that is done with its states afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, assert_never, cast
 
 from tensorgen.ir.dims import Dim
@@ -34,13 +34,19 @@ from tensorgen.operators.reshape import reshape
 STEP = "step"
 
 
-def can_be_at_once(node: Node, places: Container[Node]) -> bool:
-    """Whether what is made of places is one array for all steps."""
+def can_be_at_once(node: Node, places: Collection[Node]) -> bool:
+    """Whether what is made of places is one array for all steps, and should be.
+
+    An array that has more axes than any place would take too much memory for that.
+    """
     varying: set[Node] = set()
+    most = max((x.order for x in places), default=0)
     for one in topological([node]):
         if one in places or any(child in varying for child in children(one)):
             varying.add(one)
             if isinstance(one, Call) and _is_alone(one):
+                return False
+            if one.order > most and not isinstance(one, Product):
                 return False
     return True
 
