@@ -338,7 +338,7 @@ class _Group:
             fail(message, side.span, hint=f"write {name}[{index.name}] = ...")
         (axis,) = axes
         for start in starts:
-            if start.axis != axis or len(start.places) != len(side.places):
+            if start.axis != axis:
                 marks = [(start.span, "first entry"), (side.span, "step")]
                 message = f"the first entry of '{name}' is at another place"
                 fail(message, start.span, marks=marks)
@@ -670,7 +670,7 @@ class _Group:
             return history
         rows = history.dims[0] + len(turn)
         out = ("row", *range(1, history.order))
-        sizes: dict[object, Dim] = {"row": rows, **dict(enumerate(history.dims))}
+        sizes: dict[object, Dim] = {"row": rows}
         shift = 0 if backwards else len(turn)
         spots: list[tuple[Node, Sequence[object], Dim, int]] = [
             (history, range(history.order), Dim.of(shift), 1)
