@@ -11,7 +11,8 @@ from tensorgen.operators.recurrences import is_recurrence
 from tensorgen.passes.context import Context
 from tensorgen.passes.optimise import optimise
 from tests.ir.verify import verify
-from tests.programs.graphs import RandomGraph
+from tests.lower.support import check
+from tests.programs.graphs import SIZES, RandomGraph
 from tests.test_random_graphs import WANTED, agree, differentiated
 
 MODES: tuple[tuple[Direction, Direction], ...] = (
@@ -46,10 +47,7 @@ def test_second_derivatives_agree_with_complex_steps_of_the_first(block: int) ->
         node = graph.einsum("abc"[: last.order] + "->", last)
         inputs = [grown.inputs[name] for name in WANTED]
         rows = jacobian(graph, node, inputs, "reverse")
-        found = [
-            hessian(graph, node, inputs, first, second)
-            for first, second in MODES
-        ]
+        found = [hessian(graph, node, inputs, first, second) for first, second in MODES]
         directions = {
             x: graph.input("d" + k, x.dims) for k, x in zip(WANTED, inputs, strict=True)
         }
@@ -87,3 +85,16 @@ def test_plans_keep_the_values_of_their_roots(block: int, cross_country: bool) -
         for planned in (plan.roots, plan.formulas):
             for got, want in zip(grown.values(list(planned)), wanted, strict=True):
                 agree(got, want)
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_code_computes_what_the_nodes_mean(block: int) -> None:
+    for seed in range(5000 + 8 * block, 5008 + 8 * block):
+        grown = RandomGraph(seed, 5, recurrent=True)
+        graph, node = grown.graph, grown.pool[-1]
+        check(graph, [node, *grown.pool[-3:-1]], SIZES, seed)
+        inputs = [grown.inputs[name] for name in WANTED]
+        roots = [node, *jacobian(graph, node, inputs, "reverse")]
+        plan = optimise(Context(graph, cross_country=bool(seed % 2)), [roots])
+        dtype = "float32" if seed % 5 == 0 else "float64"
+        check(graph, plan.roots, SIZES, seed, dtype)

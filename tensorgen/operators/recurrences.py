@@ -10,7 +10,7 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard, cast
 
@@ -56,6 +56,18 @@ class Steps:
 def is_recurrence(node: Node) -> TypeGuard[Call]:
     """Whether a node is a result of a recurrence."""
     return isinstance(node, Call) and node.operator == NAME
+
+
+def everything(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Yield nodes, and those of the steps of recurrences among them."""
+    known: set[Steps] = set()
+    for node in nodes:
+        yield node
+        if is_recurrence(node):
+            steps = cast(Steps, node.param("steps"))
+            if steps not in known:
+                known.add(steps)
+                yield from everything(topological(steps.roots))
 
 
 @dataclass(frozen=True)
