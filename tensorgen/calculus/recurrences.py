@@ -175,6 +175,51 @@ class Cotangents:
     def _found(self) -> dict[Node, Node]:
         """Cotangents by arguments, of dims `rows + argument.dims`."""
         graph, whole, own = self.graph, self.whole, self.open
+        states = self._states()
+        items, fixed = (
+            {
+                at: value
+                for at, value in zip(*pairs, strict=True)
+                if value in self.wanted
+            }
+            for pairs in ((own.items, whole.rows), (own.fixed, whole.constants))
+        )
+        slopes = self._slopes([*items, *fixed])
+        known: set[Node] = {*self.items, *self.bars.values()}
+        apart = [x for x in slopes.values() if not can_be_at_once(x, known)]
+        alone = [slopes[at] for at in items if slopes[at] in apart]
+        summed: dict[Node, int] = {}
+        for slope in dict.fromkeys(slopes[at] for at in fixed if slopes[at] in apart):
+            # What is added up over steps is added up in them.
+            summed[slope] = len(states)
+            total = graph.fresh(slope.dims, (), None)
+            new = graph.add(total, slope)
+            states.append(State(total, graph.zeros(slope.dims), new))
+        steps = whole.steps
+        against = recurrence(
+            graph, steps.count, not steps.backwards, states, self.items, alone
+        )
+        result = self._of_starts(against)
+        rows: dict[Node, Node] = dict(self.items.items())
+        for number, at in enumerate(self.bars.values()):
+            rows[at] = against.before(graph, number)
+        at_once = AllSteps(graph, steps.count, rows)
+        for at, slope in slopes.items():
+            if is_zero(slope):
+                continue
+            if at in items:
+                made = slope in alone and against.made(graph, alone.index(slope))
+                every = made or at_once.of(slope)
+                self._add(result, items[at], self._behind(every))
+            elif slope in summed:
+                self._add(result, fixed[at], against.last(graph, summed[slope]))
+            else:
+                self._add(result, fixed[at], at_once.total(slope))
+        return result
+
+    def _states(self) -> list[State]:
+        """The cotangents of states, as states that run against the steps."""
+        graph, own = self.graph, self.open
         while True:
             carried = self._carried(own.states)
             numbers = range(len(own.states))
@@ -190,56 +235,24 @@ class Cotangents:
             parts = [carried[k], *([self.uses[k]] if k in self.uses else [])]
             (new,) = substituted(graph, [graph.add(*parts)], own.constants)
             states.append(State(at, graph.add(*ends), new))
-        items, fixed = (
-            {
-                at: value
-                for at, value in zip(*pairs, strict=True)
-                if value in self.wanted
-            }
-            for pairs in ((own.items, whole.rows), (own.fixed, whole.constants))
-        )
-        places: list[Node] = [*items, *fixed]
-        slopes = substituted(graph, self._carried(places), own.constants)
-        known: set[Node] = {*self.items, *self.bars.values()}
-        apart = [x for x in slopes if not can_be_at_once(x, known)]
-        alone = [x for x in slopes[: len(items)] if x in apart]
-        # What is added up over steps may be added up in them.
-        summed = {
-            x: len(states) + k
-            for k, x in enumerate(
-                dict.fromkeys(x for x in slopes[len(items) :] if x in apart)
-            )
-        }
-        for slope in summed:
-            at = graph.fresh(slope.dims, (), None)
-            new = graph.add(at, slope)
-            states.append(State(at, graph.zeros(slope.dims), new))
-        steps = whole.steps
-        against = recurrence(
-            graph, steps.count, not steps.backwards, states, self.items, alone
-        )
-        rows: dict[Node, Node] = dict(self.items.items())
-        result: dict[Node, Node] = {}
-        for number, (k, at) in enumerate(self.bars.items()):
-            rows[at] = against.before(graph, number)
-            name = _name(graph, whole.history(graph, k))
+        return states
+
+    def _slopes(self, places: Sequence[Input]) -> dict[Input, Node]:
+        """What a step says of the cotangents of its places."""
+        found = substituted(self.graph, self._carried(places), self.open.constants)
+        return dict(zip(places, found, strict=True))
+
+    def _of_starts(self, against: Recurrence) -> dict[Node, Node]:
+        """The cotangents of what states start as; names for those of all states."""
+        found: dict[Node, Node] = {}
+        for number, k in enumerate(self.bars):
+            name = _name(self.graph, self.whole.history(self.graph, k))
             if name is not None:
-                graph.suggest(against.history(graph, number), f"d_{name}")
-            if whole.starts[k] in self.wanted:
-                self._add(result, whole.starts[k], against.last(graph, number))
-        at_once = AllSteps(graph, steps.count, rows)
-        for at, slope in zip((*items, *fixed), slopes, strict=True):
-            if is_zero(slope):
-                continue
-            if at in items:
-                made = slope in alone and against.made(graph, alone.index(slope))
-                every = made or at_once.of(slope)
-                self._add(result, items[at], self._behind(every))
-            elif slope in summed:
-                self._add(result, fixed[at], against.last(graph, summed[slope]))
-            else:
-                self._add(result, fixed[at], at_once.total(slope))
-        return result
+                self.graph.suggest(against.history(self.graph, number), f"d_{name}")
+            if self.whole.starts[k] in self.wanted:
+                last = against.last(self.graph, number)
+                self._add(found, self.whole.starts[k], last)
+        return found
 
     def _add(self, result: dict[Node, Node], argument: Node, bar: Node) -> None:
         found = result.get(argument)

@@ -16,10 +16,11 @@ from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Lookup, Map, Node, Product, Sum, delta
 from tensorgen.lang.bound import bounded, is_range
 from tensorgen.lang.forms import Index
+from tensorgen.lang.grouping import steps, units
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
 from tensorgen.lang.problem import ElaboratedProblem, elaborate_problem
-from tensorgen.lang.recurrences import elaborate_steps, steps, units
+from tensorgen.lang.recurrences import elaborate_steps
 from tensorgen.lang.sizes import check_axes, check_emit, check_filled, check_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse

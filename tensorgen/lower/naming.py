@@ -23,11 +23,11 @@ from tensorgen.arrays.operations import (
 from tensorgen.arrays.reading import LONGEST, is_long, length
 from tensorgen.arrays.statements import Let, Statement, Store, operands, rebuilt
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
-from tensorgen.lower.draft import Draft, Result, Value
+from tensorgen.lower.draft import Draft, Repeat, Result, Value
 from tensorgen.lower.layout import permuted
 from tensorgen.lower.names import Names, call_word, describe, read_name, stem
 from tensorgen.lower.plan import Plan
-from tensorgen.lower.recurrences import Repeat, looped
+from tensorgen.lower.recurrences import looped
 
 WORTH_A_NAME = 10
 """Characters of the shortest part that is named because a line is long."""

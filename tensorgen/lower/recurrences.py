@@ -7,8 +7,8 @@ before any name changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tensorgen.arrays.arrays import (
     Array,
@@ -20,61 +20,14 @@ from tensorgen.arrays.arrays import (
     variable,
 )
 from tensorgen.arrays.operations import Add, Fill, Index, Variable
-from tensorgen.arrays.places import WHOLE, At, Limit
 from tensorgen.arrays.statements import Let, Loop, Statement, Store, operands, rebuilt
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.nodes import Call, Input, Node, Product, is_zero
-from tensorgen.lower.draft import Draft, Result
+from tensorgen.lower.draft import Draft, Repeat, Result, Row
 from tensorgen.lower.operands import Operand
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.values import Values
 from tensorgen.operators.recurrences import Recurrence, result_of
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The row of an array that is `shift` behind that of the step; or all of it."""
-
-    array: Array
-    shift: Dim | None = ZERO
-
-    def at(self, place: Dim, of: Array) -> Array:
-        """The row of what has become of the array."""
-        if self.shift is None:
-            return of
-        return array(self.index(place), of)
-
-    def index(self, place: Dim) -> Index:
-        """Where it stands in the array, at a step."""
-        dims = self.array.dims
-        if self.shift is None:
-            return Index((WHOLE,) * len(dims), dims)
-        rest = (WHOLE,) * (len(dims) - 1)
-        return Index((At(Limit(place + self.shift)), *rest), dims[1:])
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """A step of a draft: `body` at each of `count` places.
-
-    `reads` says what the inputs of the body are, by their names, `writes` where each of
-    its results goes. `words` are names for values to be called after.
-    """
-
-    count: Dim
-    backwards: bool
-    plan: Plan
-    draft: Draft
-    results: Sequence[Result]
-    reads: Mapping[str, Row]
-    writes: Sequence[Row]
-    words: Mapping[str, str | None]
-
-    @property
-    def arrays(self) -> list[Array]:
-        """The arrays from before that it reads or writes."""
-        return [row.array for row in (*self.reads.values(), *self.writes)]
-
 
 Body = Callable[[Sequence[Node]], tuple[Plan, Draft, list[Result]]]
 """How a step is lowered."""
