@@ -311,7 +311,7 @@ _ROWS = (
     *running.ROWS,
     *systems.ROWS,
     reshape.ROW,
-    recurrences.ROW,
+    *recurrences.ROWS,
 )
 
 OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}

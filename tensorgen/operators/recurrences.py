@@ -21,7 +21,7 @@ from tensorgen.ir.nodes import Call, Input, Node, children, delta, topological
 from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.symmetry import is_symmetric
-from tensorgen.operators.table import Operator
+from tensorgen.operators.table import Operator, same_dims
 
 NAME = "recurrence"
 
@@ -314,5 +314,12 @@ def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]
     return (steps.count + 1, *dims) if whole else dims
 
 
-# All arguments are differentiated together: see `calculus.recurrences`.
-ROW = Operator(NAME, _dims, (), params=("steps", "result", "whole"))
+ROWS = (
+    # All arguments are differentiated together: see `calculus.recurrences`.
+    Operator(NAME, _dims, (), params=("steps", "result", "whole")),
+    # What some recurrences are, found out after differentiation.
+    Operator("running_product", same_dims, (), "np.cumprod({0}, axis=0)"),
+    Operator("running_max", same_dims, (), "_running_max({0})"),
+    Operator("running_min", same_dims, (), "_running_min({0})"),
+    Operator("filtered", same_dims, (), "_filtered({0}, {1})"),
+)

@@ -33,6 +33,7 @@ from tensorgen.operators.recurrences import (
     result_of,
     substituted,
 )
+from tensorgen.passes.accumulate import accumulated
 from tensorgen.passes.context import Context
 from tensorgen.passes.limits import ROOM_OF_ITEMS
 from tensorgen.passes.rates import Rate, Rates
@@ -176,6 +177,9 @@ def _shortened(
     steps = whole.steps
     others = short[len(alive) :]
     result = recurrence(graph, steps.count, steps.backwards, kept, rows, others)
+    walk = accumulated(graph, result)
+    if walk is not None:
+        return [walk if every else result.at_last(graph, walk) for _, every in asked]
     found: list[Node] = []
     for k, every in asked:
         if k >= states:
