@@ -12,7 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from tensorgen.errors import Span, SpecError, fail
 from tensorgen.ir.dims import Dim, tuple_text
-from tensorgen.ir.nodes import Node, delta
+from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, delta
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.facts import Bounds
 from tensorgen.lang.forms import Form, Index
@@ -248,6 +248,8 @@ class _Group:
         self._check_rows(side, value, len(member.indices), whole)
         if member.starts:
             self._fits(e, member, value)
+        elif isinstance(value.node, Product | Sum | Map | Call):
+            self.graph.name(value.node, member.name)
         member.value = value
 
     def _fits(self, e: Statement, member: Member, value: Array) -> None:

@@ -82,9 +82,10 @@ class AllSteps:
         return self.graph.product(axes, [(rows, (STEP, *axes))])
 
     def _suggest(self, node: Node) -> None:
-        name = self.graph.names.get(node) or self.graph.suggestions.get(node)
-        if name is not None:
-            self.graph.suggest(self.rows[node], name)
+        if node in self.graph.names:
+            self.graph.name(self.rows[node], self.graph.names[node])
+        if node in self.graph.suggestions:
+            self.graph.suggest(self.rows[node], self.graph.suggestions[node])
 
     def _spread(self, node: Node) -> Node:
         if node in self.rows:

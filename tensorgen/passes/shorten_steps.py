@@ -15,6 +15,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
     Input,
+    Map,
     Node,
     Product,
     children,
@@ -167,9 +168,11 @@ def _shortened(
     made = sorted({k - states for k, _ in asked if k >= states})
     roots = [*(own.new[k] for k in alive), *(own.made[k] for k in made)]
     inner = replace(context, rates=Rates(own.states), compressed={}, doubtful=0)
-    planned = substituted(graph, plan(inner, roots), own.constants)
     items: dict[Input, Node] = dict(zip(own.items, whole.rows, strict=True))
-    short, rows = _hoisted(context, own, planned, items)
+    # What products are not taken apart for goes first: then it is the same everywhere.
+    filled = substituted(graph, roots, own.constants)
+    firm, rows = _hoisted(context, own, filled, items, _is_firm)
+    short, rows = _hoisted(context, own, plan(inner, firm), rows, _is_work)
     kept = [
         State(own.states[k], whole.starts[k], new)
         for k, new in zip(alive, short, strict=False)
@@ -209,6 +212,7 @@ def _hoisted(
     own: Opened,
     roots: Sequence[Node],
     items: Mapping[Input, Node],
+    worth: Callable[[Graph, Node], bool],
 ) -> tuple[list[Node], dict[Input, Node]]:
     """Take out of a step what needs no state, where its rows are not too large."""
     graph, cost = context.graph, context.cost
@@ -229,7 +233,7 @@ def _hoisted(
         seen.add(node)
         fits = cost.size(node.dims) <= ROOM_OF_ITEMS * room
         steady = rates.of(node) == Rate.DATA
-        if steady and fits and can_be_at_once(node, items) and _is_work(node):
+        if steady and fits and can_be_at_once(node, items) and worth(graph, node):
             place = graph.fresh(node.dims, (), None)
             known[node], rows[place] = place, at_once.of(node)
         else:
@@ -237,7 +241,12 @@ def _hoisted(
     return substituted(graph, roots, known), rows
 
 
-def _is_work(node: Node) -> bool:
+def _is_firm(graph: Graph, node: Node) -> bool:
+    """Whether no pass looks into a node where it is used."""
+    return node in graph.names or isinstance(node, Map | Call)
+
+
+def _is_work(graph: Graph, node: Node) -> bool:
     """Whether anything is computed, and not merely read or scaled."""
     if not isinstance(node, Product):
         return True
