@@ -18,7 +18,7 @@ from tensorgen.arrays.lifetimes import PART, Valued, ordered, released
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.price import count, entries, peak
 from tensorgen.arrays.rematerialise import made_again, used_up
-from tensorgen.arrays.statements import Let, operands
+from tensorgen.arrays.statements import Let, Loop, everything, operands
 from tensorgen.ir.dims import Dim
 
 USUAL, FEW, MANY = 64, 16, 1024
@@ -96,6 +96,8 @@ def _samples(code: Code) -> list[Valued]:
     """Ways to give each dim a size."""
     roots = [one for line in code.statements for one in operands(line)]
     dims = [dim for one in below([*roots, *code.returns]) for dim in one.dims]
+    loops = (line for line in everything(code.statements) if isinstance(line, Loop))
+    dims += [dim for loop in loops for dim in (loop.low, loop.high, loop.step)]
     symbols = dict.fromkeys(symbol for dim in dims for symbol in dim.symbols)
     usual = dict.fromkeys(symbols, USUAL)
     changed = [{**usual, symbol: size} for symbol in symbols for size in (FEW, MANY)]

@@ -43,6 +43,8 @@ def statement_text(printer: Printer, statement: Statement) -> str:
             brackets = joined(printer.places(at, [printer.written(x) for x in places]))
             whole = not brackets and how != "=" and isinstance(target.op, Variable)
             left = printer.text(target)
+            if how == "is":
+                return f"{left} = {printer.text(value)}"
             if how == "out=":
                 if not at.is_basic:
                     raise ValueError("entries here and there are not memory to give")
@@ -76,7 +78,9 @@ def statement_text(printer: Printer, statement: Statement) -> str:
             kept = ends if step != 1 else ends[statement.low == 0 : 2]
             rest = size(statement.high - Dim.of(name)).text
             least = [f"{width} = min({ends[2]}, {rest})"] if width else []
-            head = f"for {name} in range({', '.join(kept)})"
+            every = f"range({', '.join(kept)})"
+            every = f"reversed({every})" if statement.backwards else every
+            head = f"for {name} in {every}"
             return _block(head, printer, statement.body, least)
         case Return(values=values):
             return f"return {', '.join(map(printer.text, values))}"

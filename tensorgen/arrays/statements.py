@@ -11,7 +11,7 @@ from tensorgen.arrays.objects import Member, Pack, Results
 from tensorgen.arrays.operations import Index, Variable
 from tensorgen.ir.dims import ONE, Dim
 
-Change = Literal["=", "+=", "-=", "*=", "out="]
+Change = Literal["=", "+=", "-=", "*=", "out=", "is"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class Let:
 class Store:
     """`target[at] = value`, `+=`, `-=` or `*=`; no place stands there twice.
 
-    With `out=` the last operation of `value` writes there itself, and makes no array.
+    With `out=` the last operation of `value` writes there itself, and makes no array;
+    with `is` the target, a variable, becomes another array.
     """
 
     target: Array
@@ -95,7 +96,7 @@ class Loop:
     Sizes and places in the body may mention `name`, the position, and `width`, the
     places up to the next one: as many as `step`, fewer at the end. What a step leaves
     to others it stores in arrays from before the loop. Names that are bound in the
-    body are bound nowhere else.
+    body are bound nowhere else. Positions come last to first if it runs `backwards`.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Loop:
     body: tuple[Statement, ...]
     step: Dim = ONE
     width: str | None = None
+    backwards: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tensorgen.calculus.partials import partials, sizes_of, transfers
+from tensorgen.calculus.recurrences import Tangents
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, is_zero, topological
+from tensorgen.ir.nodes import Call, Node, is_zero, topological
+from tensorgen.operators.recurrences import Recurrence, is_recurrence
 
 
 def pushforward(
@@ -23,6 +25,7 @@ def pushforward(
     """
     stored: dict[Node, Node] = dict(tangents)
     directions = tuple(("direction", k) for k in range(len(extra)))
+    found: dict[Recurrence, Tangents] = {}
     for node in topological(roots):
         if node in stored:
             continue
@@ -30,6 +33,9 @@ def pushforward(
         sizes = sizes_of(node)
         sizes.update(zip(directions, extra, strict=True))
         terms = []
+        if is_recurrence(node):
+            carried = _recurrence(graph, node, stored, extra, found)
+            terms += [] if carried is None else [(1, carried, out)]
         for call, arg, rule in transfers(node):
             if arg in stored:
                 terms.append((1, rule.forward(graph, call, stored[arg], extra), out))
@@ -51,3 +57,21 @@ def pushforward(
             if node in graph.names:
                 graph.suggest(stored[node], f"{graph.names[node]}_dot")
     return [stored.get(root, graph.zeros((*root.dims, *extra))) for root in roots]
+
+
+def _recurrence(
+    graph: Graph,
+    call: Call,
+    stored: Mapping[Node, Node],
+    extra: Sequence[Dim],
+    found: dict[Recurrence, Tangents],
+) -> Node | None:
+    """The tangent of a result; all results of a recurrence share that of its steps."""
+    whole = Recurrence.of(call)
+    if whole not in found:
+        tangents = {x: stored[x] for x in whole.arguments if x in stored}
+        if not tangents:
+            return None
+        found[whole] = Tangents(graph, whole, tangents, extra, pushforward)
+    carried = found[whole].of(call)
+    return None if is_zero(carried) else carried

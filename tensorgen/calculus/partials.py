@@ -57,7 +57,7 @@ def transfers(node: Node) -> list[tuple[Call, Node, Transfer]]:
     """
     if isinstance(node, Call):
         rules = OPERATORS[node.operator].derivative
-        if isinstance(rules, tuple):
+        if isinstance(rules, tuple) and rules:
             pairs = zip(node.args, rules, strict=True)
             return [(node, arg, rule) for arg, rule in pairs]
     return []

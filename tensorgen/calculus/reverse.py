@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from functools import partial
 
 from tensorgen.calculus.partials import partials, sizes_of, transfers
+from tensorgen.calculus.recurrences import Cotangents
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, children, is_zero, topological
+from tensorgen.operators.recurrences import Recurrence, is_recurrence
 from tensorgen.operators.table import Transfer
 
 
@@ -30,6 +32,7 @@ def pullback(
         pending.setdefault(output, []).append((1, seed, (*rows, *range(output.order))))
     relevant = _depending(order, inputs)
     finished: dict[Node, Node] = {}
+    results = _results(order)
     for node in reversed(order):
         if node not in pending or node not in relevant:
             continue
@@ -40,6 +43,16 @@ def pullback(
         finished[node] = cotangent
         if node in graph.names and not extra:
             graph.suggest(cotangent, f"d_{graph.names[node]}")
+        if is_recurrence(node):
+            together = results[node]
+            if node is not together[0]:
+                pending.setdefault(together[0], [])
+                continue
+            # The last one to be met: all that uses any of them has been.
+            bars = {x: finished[x] for x in together if x in finished}
+            for arg, bar in _recurrence(graph, bars, relevant, extra).items():
+                axes = (*rows, *range(arg.order))
+                pending.setdefault(arg, []).append((1, bar, axes))
         if is_zero(cotangent):
             continue
         for call, arg, rule in transfers(node):
@@ -61,6 +74,31 @@ def pullback(
             axes = (*rows, *range(p.operand.order))
             pending.setdefault(p.operand, []).append((1, term, axes))
     return [finished.get(x, graph.zeros((*extra, *x.dims))) for x in inputs]
+
+
+def _results(order: Sequence[Node]) -> dict[Node, list[Call]]:
+    """The results of a recurrence that are met, for each of them, operands first."""
+    together: dict[Recurrence, list[Call]] = {}
+    found: dict[Node, list[Call]] = {}
+    for node in order:
+        if is_recurrence(node):
+            found[node] = together.setdefault(Recurrence.of(node), [])
+            found[node].append(node)
+    return found
+
+
+def _recurrence(
+    graph: Graph,
+    bars: Mapping[Call, Node],
+    relevant: Container[Node],
+    extra: Sequence[Dim],
+) -> dict[Node, Node]:
+    """The cotangents of the arguments of a recurrence for those of its results."""
+    given = {call: bar for call, bar in bars.items() if not is_zero(bar)}
+    if not given:
+        return {}
+    whole = Recurrence.of(next(iter(given)))
+    return Cotangents(graph, whole, given, relevant, extra, pullback).found
 
 
 def _transposed(

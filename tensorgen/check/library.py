@@ -194,6 +194,27 @@ class Library:
         top, bottom = (self.field.reduced(-x) for x in (level, z))
         return np.flip(self._np__running_mean(top, bottom, w, axis), axis)
 
+    # Walks
+
+    def _walked(self, a: Array, step: Callable[[Array, Array], Array]) -> Array:
+        found = self.field.of(a).copy()
+        for t in range(1, len(found)):
+            found[t] = np.asarray(step(found[t - 1], found[t]))[()]
+        return found
+
+    def _np_cumprod(self, a: Array, axis: int = 0) -> Array:
+        return self._walked(a, lambda x, y: self.field.reduced(x * y))
+
+    def _np__running_max(self, a: Array) -> Array:
+        return self._walked(a, self.others["first"])
+
+    def _np__running_min(self, a: Array) -> Array:
+        return self._walked(a, self.others["last"])
+
+    def _np__filtered(self, a: Array, gain: Array) -> Array:
+        gain = self.field.of(gain)
+        return self._walked(a, lambda x, y: self.field.reduced(gain * x + y))
+
     # Masks
 
     def holds(self, condition: Array) -> Array:

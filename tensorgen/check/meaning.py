@@ -35,6 +35,7 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.promises import is_promise
+from tensorgen.operators.recurrences import Recurrence, is_recurrence, result_of
 
 Array = Any
 Labels = tuple[int, ...]
@@ -225,6 +226,8 @@ class Meaning:
     def _call(self, node: Call) -> Array:
         args = [self.values[arg] for arg in node.args]
         row = OPERATORS[node.operator]
+        if is_recurrence(node):
+            return self._recurrence(node, args)
         if is_promise(node):
             (value,) = args
             kept = promises.holds(self.field, node.operator, value)
@@ -244,6 +247,33 @@ class Meaning:
         if "shape" in params:
             text = text.replace("{shape}", "*_shape")
         return self._template(text, args, _shape=self.lengths(node.dims))
+
+    def _recurrence(self, node: Call, args: Sequence[Array]) -> Array:
+        """A result of steps, each of which is computed by itself."""
+        whole, (result, every) = Recurrence.of(node), result_of(node)
+        steps = whole.steps
+        first, second = len(steps.states), len(steps.states) + len(steps.items)
+        made = result - first
+        states = [self.field.of(start) for start in args[:first]]
+        (count,) = self.lengths([steps.count])
+        found = self.field.of(np.zeros(self.lengths(node.dims), int))
+        order = [*range(count)][:: -1 if steps.backwards else 1]
+        if every and made < 0:
+            found[count if steps.backwards else 0] = states[result][()]
+        for at in order:
+            rows = [rows[at] for rows in args[first:second]]
+            given = dict(
+                zip(steps.places, [*states, *rows, *args[second:]], strict=True)
+            )
+            inner = Meaning(self.program, self.sizes, given.__getitem__)
+            roots = [*steps.new, *steps.made[made : made + 1][: made >= 0]]
+            values = [self.field.of(inner.of(root)) for root in roots]
+            states = values[:first]
+            if made >= 0:
+                found[at] = values[-1][()]
+            elif every:
+                found[at + (not steps.backwards)] = states[result][()]
+        return found if every else states[result]
 
 
 __all__ = ["MOST_ENTRIES", "Meaning", "TooLarge"]

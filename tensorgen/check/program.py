@@ -23,6 +23,7 @@ PYTHON: dict[str, Callable[..., Value]] = {
     "max": max,
     "min": min,
     "range": range,
+    "reversed": reversed,
     "zip": zip,
     "slice": slice,
     "bool": bool,

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tensorgen.operators.helpers import EXPM, NORM, RUNNING_LOGSUMEXP
+from tensorgen.operators.helpers import (
+    EXPM,
+    FILTERED,
+    NORM,
+    RUNNING_EXTREME,
+    RUNNING_LOGSUMEXP,
+)
 from tensorgen.operators.system_helpers import CUPY_BANDED, CUPY_SPARSE
 
 
@@ -83,11 +89,18 @@ BACKENDS: dict[str, Backend] = {
             renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
             # CuPy's takes single matrices of double precision, and loses digits.
             lacking={"scipy.linalg.expm": EXPM},
-            # CuPy accumulates no logaddexp. To look whether squares overflowed, the
-            # host would wait for the device.
+            # CuPy accumulates sums and products alone. To look whether squares
+            # overflowed, the host would wait for the device.
             helpers={
                 "_norm": NORM,
                 "_running_logsumexp": RUNNING_LOGSUMEXP,
+                "_running_max": RUNNING_EXTREME.format(
+                    name="max", word="largest", function="maximum"
+                ),
+                "_running_min": RUNNING_EXTREME.format(
+                    name="min", word="smallest", function="minimum"
+                ),
+                "_filtered": FILTERED,
                 "_Sparse": CUPY_SPARSE,
                 "_Banded": CUPY_BANDED,
             },

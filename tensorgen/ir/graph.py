@@ -79,6 +79,13 @@ class Graph:
             self.pairs.setdefault(of, {})[node] = None
         return node
 
+    def fresh(
+        self, dims: Sequence[Dim], properties: Iterable[str], index: Dim | None
+    ) -> Input:
+        """Return an input that no other node mentions, of a name that nobody gives."""
+        name = f"#{len(self._interned)}"
+        return cast(Input, self.input(name, dims, properties, index))
+
     def constant(self, value: Number, dims: Sequence[Dim] = ()) -> Node:
         """Return the array whose entries all are the rational `value`."""
         return self._intern(Product, tuple(dims), Fraction(value), (), (), ())
@@ -371,7 +378,7 @@ class Graph:
                 constraints=node.constraints,
                 sizes={x: node.sizes[x] for x in sorted(present)},
             )
-            return Ref(core, tuple(labels[a] for a in kept))
+            return self._narrow(Ref(core, tuple(labels[a] for a in kept)))
         if node.constraints or node.inner:
             return ref
         if len(node.factors) == 1 and node.coefficient == 1:

@@ -16,9 +16,11 @@ from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Lookup, Map, Node, Product, Sum, delta
 from tensorgen.lang.bound import bounded, is_range
 from tensorgen.lang.forms import Index
+from tensorgen.lang.grouping import steps, units
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
 from tensorgen.lang.problem import ElaboratedProblem, elaborate_problem
+from tensorgen.lang.recurrences import elaborate_steps
 from tensorgen.lang.sizes import check_axes, check_emit, check_filled, check_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
@@ -310,17 +312,26 @@ def _function(
     record = Record()
     local: list[Local] = []
     complete = True
-    for definition, text in item.where:
-        value, used = _define(session, definition, text, names)
-        record.merge(used)
-        names.local[definition.name] = Thing("a local definition", value, used)
-        if value is None:
-            complete = False
+    for unit in units(item.where):
+        if steps(unit):
+            values = elaborate_steps(session, unit, names)
         else:
+            ((definition, text),) = unit
+            values = {definition.name: _define(session, definition, text, names)}
+        for name, (value, used) in values.items():
+            record.merge(used)
+            names.local[name] = Thing("a local definition", value, used)
+            complete = complete and value is not None
+        for definition, _ in unit:
+            value, _ = values[definition.name]
+            if value is None:
+                continue
             formula = " ".join(definition.body.value.split())
             if definition.promise is not None:
                 formula = f"{definition.promise}({formula})"
-            left = subscript(definition.name, definition.indices or ())
+            left = subscript(
+                definition.name, definition.places or definition.indices or ()
+            )
             local.append(Local(definition.name, left, formula, value.node))
     function = item.function
     value, used = _define(session, function, item.body, names)

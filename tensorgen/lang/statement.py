@@ -12,8 +12,9 @@ reading finds all that do not depend on each other.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.errors import Faults, Mark, Span, Text, suggest
@@ -46,8 +47,31 @@ class Session:
     expanded: dict[object, tuple[Array | None, Record]] = field(default_factory=dict)
 
 
+class Steps(Protocol):
+    """The names that step together, where an expression is one of their steps."""
+
+    index: Index
+
+    @property
+    def members(self) -> Container[str]:
+        """The names."""
+        ...
+
+    def entry(self, e: Statement, tree: ast.Subscript) -> tuple[bool, Array | None]:
+        """Return the entries of an array in a step; whether it is one comes first."""
+        ...
+
+    def number(self, e: Statement) -> Array:
+        """Return the index of the steps as a number."""
+        ...
+
+    def whole(self, e: Statement, name: str, tree: ast.expr) -> None:
+        """Report a name without an entry."""
+        ...
+
+
 class Statement:
-    """One reading of one expression."""
+    """One reading of one expression; with `steps` it is that of a step."""
 
     def __init__(
         self,
@@ -66,6 +90,7 @@ class Statement:
         self.guards: list[Form] = []
         self.ranges = Ranges()
         self.known: Known | None = None
+        self.steps: Steps | None = None
         self._bound: dict[int, Index] = {}
         self._begin()
 
@@ -248,7 +273,13 @@ class Statement:
     def _name(self, tree: ast.Name) -> Array | None:
         name = tree.id
         if name in self.scope:
-            return self._index_number(self.scope[name])
+            index = self.scope[name]
+            if self.steps is not None and index is self.steps.index:
+                return self.steps.number(self)
+            return self._index_number(index)
+        if self.steps is not None and name in self.steps.members:
+            self.steps.whole(self, name, tree)
+            return None
         thing = self.use(name, tree)
         if thing is not None:
             if thing.macro is None:

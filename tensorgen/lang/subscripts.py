@@ -79,6 +79,10 @@ class _View:
 
 def subscript(e: Statement, tree: ast.Subscript) -> Array | None:
     """Return the entries of an array at positions."""
+    if e.steps is not None:
+        ours, found = e.steps.entry(e, tree)
+        if ours:
+            return found
     base = e.value(tree.value)
     if base is None:
         return None

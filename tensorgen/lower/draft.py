@@ -7,13 +7,16 @@ says otherwise.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorgen.arrays.arrays import Array, array, bound
-from tensorgen.arrays.operations import Range
+from tensorgen.arrays.operations import Index, Range
+from tensorgen.arrays.places import WHOLE, At, Limit
 from tensorgen.arrays.statements import Statement
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Node
+from tensorgen.lower.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +42,11 @@ class Draft:
     def __init__(self, slow_at: bool) -> None:
         """Start without values."""
         self.slow_at = slow_at
-        self.steps: list[Value | Statement] = []
+        self.steps: list[Value | Statement | Repeat] = []
         self._bound: dict[Array, Array] = {}
 
-    def add(self, statement: Statement) -> None:
-        """Append a statement."""
+    def add(self, statement: Statement | Repeat) -> None:
+        """Append a statement, or a loop whose body is a draft of its own."""
         self.steps.append(statement)
 
     def value(self, node: Node, value: Array) -> None:
@@ -80,3 +83,48 @@ class Result:
     root: Node
     array: Array
     fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The row of an array that is `shift` behind that of the step; or all of it."""
+
+    array: Array
+    shift: Dim | None = ZERO
+
+    def at(self, place: Dim, of: Array) -> Array:
+        """The row of what has become of the array."""
+        if self.shift is None:
+            return of
+        return array(self.index(place), of)
+
+    def index(self, place: Dim) -> Index:
+        """Where it stands in the array, at a step."""
+        dims = self.array.dims
+        if self.shift is None:
+            return Index((WHOLE,) * len(dims), dims)
+        rest = (WHOLE,) * (len(dims) - 1)
+        return Index((At(Limit(place + self.shift)), *rest), dims[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A step of a draft: `body` at each of `count` places.
+
+    `reads` says what the inputs of the body are, by their names, `writes` where each of
+    its results goes. `words` are names for values to be called after.
+    """
+
+    count: Dim
+    backwards: bool
+    plan: Plan
+    draft: Draft
+    results: Sequence[Result]
+    reads: Mapping[str, Row]
+    writes: Sequence[Row]
+    words: Mapping[str, str | None]
+
+    @property
+    def arrays(self) -> list[Array]:
+        """The arrays from before that it reads or writes."""
+        return [row.array for row in (*self.reads.values(), *self.writes)]

@@ -43,11 +43,13 @@ from tensorgen.lower.naming import Naming
 from tensorgen.lower.operands import Operand, made, number, size
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.products import ProductLowering
+from tensorgen.lower.recurrences import repeat
 from tensorgen.lower.results import is_view, result
 from tensorgen.lower.sums import lower_sum
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.recurrences import Recurrence, is_recurrence
 from tensorgen.operators.systems import is_system
 
 # What modules imported where they are used are called.
@@ -110,9 +112,13 @@ def _counting(code: Code, counted: Mapping[str, Sequence[str]]) -> Code:
 class Lowering:
     """The function under construction, node by node."""
 
-    def __init__(self, plan: Plan, draft: Draft) -> None:
-        """Start the function that computes the roots of `plan`."""
+    def __init__(self, plan: Plan, draft: Draft, stored: bool = False) -> None:
+        """Start the function that computes the roots of `plan`.
+
+        Where the roots are `stored` in arrays they need no names.
+        """
         self.plan = plan
+        self.stored = stored
         self.roots = plan.roots
         self.draft = draft
         self.known = Values(plan, draft)
@@ -140,8 +146,26 @@ class Lowering:
 
     # One node
 
+    def _recur(self, node: Call) -> None:
+        """Draft a recurrence with all of its results that are asked for."""
+        whole = Recurrence.of(node)
+        found = (x for x in self.plan.order if is_recurrence(x))
+        results = [x for x in found if Recurrence.of(x) == whole]
+        repeat(self.known, whole, results, self._body)
+
+    def _body(self, roots: Sequence[Node]) -> tuple[Plan, Draft, list[Result]]:
+        """Draft a step, of which nothing else is known."""
+        plan = Plan(self.plan.graph, roots, self.plan.facts)
+        draft = Draft(self.draft.slow_at)
+        results = Lowering(plan, draft, stored=True).run([False] * len(roots), ())
+        return plan, draft, results
+
     def _visit(self, node: Node) -> None:
         plan = self.plan
+        if is_recurrence(node):
+            if node not in self.values:
+                self._recur(node)
+            return
         if plan.is_write(node) and node not in plan.named and plan.uses[node] == 1:
             user = plan.user.get(node)
             if isinstance(user, Sum) and isinstance(node, Product):
@@ -166,7 +190,7 @@ class Lowering:
             node = call
         if node not in self.roots or self.plan.uses[node] > 1:
             return wanted
-        return len(self.roots) > 1
+        return len(self.roots) > 1 and not self.stored
 
     def _plainest(self, node: Node) -> Operand:
         """The value of a node, its axes in order or as takes fewer transposes."""

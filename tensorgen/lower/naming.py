@@ -8,7 +8,7 @@ computed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tensorgen.arrays.arrays import Array, array, bound, replacing
 from tensorgen.arrays.operations import (
@@ -23,10 +23,11 @@ from tensorgen.arrays.operations import (
 from tensorgen.arrays.reading import LONGEST, is_long, length
 from tensorgen.arrays.statements import Let, Statement, Store, operands, rebuilt
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
-from tensorgen.lower.draft import Draft, Result, Value
+from tensorgen.lower.draft import Draft, Repeat, Result, Value
 from tensorgen.lower.layout import permuted
 from tensorgen.lower.names import Names, call_word, describe, read_name, stem
 from tensorgen.lower.plan import Plan
+from tensorgen.lower.recurrences import looped
 
 WORTH_A_NAME = 10
 """Characters of the shortest part that is named because a line is long."""
@@ -36,16 +37,28 @@ LINE = 80
 """Characters of a change, which stands in a function that is indented."""
 INDICES = "ijklpqrst"
 """What vectors of integers are called."""
+PLACES = ("t", "step")
+"""What the places of steps are called."""
 
 
 class Naming:
     """The statements of a draft, one by one."""
 
     def __init__(
-        self, plan: Plan, names: Names, root_names: Sequence[str | None]
+        self,
+        plan: Plan,
+        names: Names,
+        root_names: Sequence[str | None],
+        words: Mapping[str, str | None] | None = None,
     ) -> None:
-        """Take names from `names`; `root_names` are suggestions for the roots."""
+        """Take names from `names`; `root_names` are suggestions for the roots.
+
+        Of inputs that bear no name of their own `words` say what others call them.
+        """
         self.plan = plan
+        self.words = words or {}
+        self.stored = words is not None  # the results of a step go into arrays
+        self.place = ""  # of the steps of all loops that are not within each other
         self.names = names
         missing = len(plan.roots) - len(root_names)
         self.root_names = [*root_names, *([None] * missing)]
@@ -65,7 +78,9 @@ class Naming:
         """Return the statements, and an expression for each result."""
         self._look(draft, results)
         for step in draft.steps:
-            if not isinstance(step, Value):
+            if isinstance(step, Repeat):
+                self._repeat(step)
+            elif not isinstance(step, Value):
                 self._change(step)
             elif step.variable is not None:
                 self._bind(step, step.variable)
@@ -88,6 +103,9 @@ class Naming:
         wholes = [result.array for result in results]
         parts: list[Array] = []
         for step in draft.steps:
+            if isinstance(step, Repeat):
+                parts += step.arrays
+                continue
             if not isinstance(step, Value):
                 parts += operands(step)
                 continue
@@ -146,6 +164,15 @@ class Naming:
             place = array(line.at, line.target, *line.places)
             room = min(room, LINE - length(place))
         self.lines.append(rebuilt(line, lambda x: self._shortened(None, x, room)))
+
+    def _repeat(self, step: Repeat) -> None:
+        """Append a loop, whose statements have names that nothing else has."""
+        arrays = {one: self._placed(one) for one in step.arrays}
+        place = self.place = self.place or self.names.pick(PLACES)
+        inner = Naming(step.plan, self.names, (), step.words)
+        lines, values = inner.run(step.draft, step.results)
+        placed = arrays.__getitem__
+        self.lines.append(looped(step, place, lines, values, placed, self.again))
 
     def _let(self, name: str, value: Array) -> Array:
         self.lines.append(Let(name, value))
@@ -252,7 +279,7 @@ class Naming:
             plain = isinstance(value.op, Variable) or (_is_short(value) and not twice)
             if root in held and not fresh:
                 value = held[root]
-            elif len(results) > 1 and not plain:
+            elif len(results) > 1 and not (plain or self.stored):
                 # Results share no memory, so equal ones are not one.
                 value = self._let(self._picked(root, self.root_names[k]), value)
             if twice:
@@ -278,7 +305,7 @@ class Naming:
     def _name_of(self, node: Node) -> str | None:
         """What the names of other values call this one."""
         if isinstance(node, Input):
-            return node.name
+            return self.words.get(node.name, node.name)
         if node in self.plan.solved:
             return describe(node, self._name_of)
         value = self._values.get(node)

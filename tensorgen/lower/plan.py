@@ -37,6 +37,7 @@ from tensorgen.operators.matrix_functions import (
     inverse_of_factor,
     logdet_of_factor,
 )
+from tensorgen.operators.recurrences import Recurrence, everything, is_recurrence
 from tensorgen.operators.scalar import evaluate
 from tensorgen.operators.systems import is_system
 
@@ -109,13 +110,15 @@ class Plan:
     def symbols(self) -> dict[str, None]:
         """The dim symbols that anything here mentions."""
         found: dict[str, None] = {}
-        for node in self.order:
+        for node in everything(self.order):
             dims = list(node.dims)
             if isinstance(node, Product):
                 dims += node.inner
                 dims += [constraint.form.const for constraint in node.constraints]
             elif isinstance(node, Size):
                 dims.append(node.value)
+            elif is_recurrence(node):
+                dims.append(Recurrence.of(node).steps.count)
             for dim in dims:
                 found.update(dict.fromkeys(dim.symbols))
         return found

@@ -22,6 +22,7 @@ from tensorgen.operators import (
     matrix_functions,
     packing,
     promises,
+    recurrences,
     reshape,
     running,
     systems,
@@ -321,6 +322,7 @@ _ROWS = (
     *systems.ROWS,
     reshape.ROW,
     keys.ROW,
+    *recurrences.ROWS,
 )
 
 OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}

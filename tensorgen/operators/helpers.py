@@ -152,6 +152,24 @@ def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
     others[:-1] *= np.cumprod(rows[:0:-1], axis=0)[::-1]
     return np.moveaxis(others.reshape(moved.shape), range(len(axes)), axes)
 ''',
+    "_running_max": '''
+def _running_max(x: Array) -> Array:
+    """Return the largest entry so far, along the first axis."""
+    return np.maximum.accumulate(x, axis=0)
+''',
+    "_running_min": '''
+def _running_min(x: Array) -> Array:
+    """Return the smallest entry so far, along the first axis."""
+    return np.minimum.accumulate(x, axis=0)
+''',
+    "_filtered": '''
+def _filtered(x: Array, a: Any) -> Array:
+    """Return y with y[t] = x[t] + a * y[t - 1] along the first axis; y[-1] is 0."""
+    from scipy import signal
+
+    taps = np.stack([np.ones_like(a), -a])
+    return signal.lfilter(taps[:1], taps, x, axis=0)
+''',
     "_running_mean": '''
 def _running_mean(z: Array, level: Array, v: Array, axis: int = 0) -> Array:
     """Return for each i the sum of exp(z[j] - level[i]) * v[j] over j <= i."""
@@ -243,6 +261,25 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
     out += sums.reshape(out.shape)
 ''',
 }
+
+RUNNING_EXTREME = '''
+def _running_{name}(x: Array) -> Array:
+    """Return the {word} entry so far along the first axis, in sweeps that double."""
+    found, step = x.copy(), 1
+    while step < len(found):
+        found[step:] = np.{function}(found[step:], found[:-step])
+        step *= 2
+    return found
+'''
+
+FILTERED = '''
+def _filtered(x: Array, a: Any) -> Array:
+    """Return y with y[t] = x[t] + a * y[t - 1] along the first axis; y[-1] is 0."""
+    from cupyx.scipy import signal
+
+    taps = np.stack([np.ones_like(a), -a])
+    return signal.lfilter(taps[:1], taps, x, axis=0)
+'''
 
 RUNNING_LOGSUMEXP = '''
 def _running_logsumexp(z: Array, axis: int = 0) -> Array:

@@ -144,6 +144,14 @@ def running_mean(z: Array, level: Array, v: Array, along: Axes) -> Array:
     return np.moveaxis(np.sum(triangle * v[..., None, :], axis=-1), -1, along[0])
 
 
+def filtered(x: Array, a: Array) -> Array:
+    """Return y with y[t] = x[t] + a * y[t - 1]."""
+    rows = [*x[:1]]
+    for row in x[1:]:
+        rows.append(row + a * rows[-1])
+    return np.array(rows).reshape(x.shape)
+
+
 def running_share(z: Array, level: Array, w: Array, along: Axes) -> Array:
     """Return the sums of `exp(z[j] - level[i]) * w[i]` over i >= j."""
     z, level, w = (np.flip(x, along) for x in (z, level, w))
@@ -199,4 +207,8 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "running_logsumexp": running_logsumexp,
     "running_mean": running_mean,
     "running_share": running_share,
+    "running_product": lambda x: np.cumprod(x, axis=0),
+    "running_max": lambda x: np.maximum.accumulate(x, axis=0),
+    "running_min": lambda x: np.minimum.accumulate(x, axis=0),
+    "filtered": filtered,
 }

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Call, Node, Product, Ref, topological
+from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.systems import is_system, solution
 from tensorgen.passes.context import Context
-from tensorgen.passes.rebuild import carry_names, with_operands
 from tensorgen.passes.views import opened
 
 

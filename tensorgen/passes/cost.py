@@ -27,6 +27,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.promises import is_promise
+from tensorgen.operators.recurrences import Recurrence, is_recurrence
 from tensorgen.passes.networks import Network, Plan
 from tensorgen.passes.spans import Span, span
 
@@ -120,6 +121,9 @@ class CostModel:
                 return self.size(matrix.dims) * side * work
             case Call() if is_promise(node):
                 return 0.0
+            case Call() if is_recurrence(node):
+                steps = Recurrence.of(node).steps
+                return self.size([steps.count]) * self.total_flops(steps.roots)
             case Call():
                 return self.size(node.args[0].dims)
             case Input() | Constant() | Size() | Iota():
@@ -149,6 +153,9 @@ class CostModel:
                 return STATEMENT + FUNCTION * self.size(node.dims)
             case Call() if is_promise(node):
                 return 0.0
+            case Call() if is_recurrence(node):
+                steps = Recurrence.of(node).steps
+                return self.size([steps.count]) * self.total(steps.roots)
             case Call():
                 scaling = 2 * ELEMENT if OPERATORS[node.operator].scales else 0.0
                 entries = self.size(node.args[0].dims)

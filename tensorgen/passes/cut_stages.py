@@ -31,10 +31,10 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
+from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.promises import is_promise
 from tensorgen.passes.rates import Rate, Rates, sizes_in
-from tensorgen.passes.rebuild import carry_names, with_operands
 from tensorgen.passes.views import is_sparse
 
 Sources = tuple[str, ...]

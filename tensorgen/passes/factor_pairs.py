@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Node, Product, Sum, Term, topological, use_counts
+from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.passes.context import Context
 from tensorgen.passes.factor_sums import Effort, factor_sum
 from tensorgen.passes.order_contractions import order_contractions
-from tensorgen.passes.rebuild import carry_names, with_operands
 from tensorgen.passes.views import is_elementwise
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Node, Product, Sum, children, topological, use_counts
+from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.passes.context import Context
 from tensorgen.passes.distribute_products import distribute_products
 from tensorgen.passes.factor_sums import Effort, factor_sum
 from tensorgen.passes.limits import FLATTENING_ROUNDS
 from tensorgen.passes.merge_sums import merge_sums
 from tensorgen.passes.open_products import open_products
-from tensorgen.passes.rebuild import carry_names, with_operands
 from tensorgen.passes.rounds import Round, Rule
 from tensorgen.passes.separate_products import separate_products
 from tensorgen.passes.spell_scalings import spell_scalings

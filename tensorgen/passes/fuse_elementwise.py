@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Node, Product, Ref, use_counts
+from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.context import Context
-from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.views import is_elementwise, opened
 
 

@@ -15,12 +15,12 @@ from itertools import combinations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, entries
+from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import CALLS_OF_A_PROBLEM, STEADY_FACTORS
 from tensorgen.passes.order_contractions import Contraction
 from tensorgen.passes.rates import Rate, Rates
-from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.search_trees import EXACT
 from tensorgen.passes.views import is_sparse
 

@@ -15,13 +15,13 @@ from typing import NamedTuple
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Label, Node, Product, Sum, delta, topological
+from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.calls import OPERATORS, apply
 from tensorgen.operators.definite import Sign, matrix_sign, sign
 from tensorgen.operators.promises import bare
 from tensorgen.operators.symmetry import flat
 from tensorgen.passes.context import Context
 from tensorgen.passes.limits import GAIN_OF_LOW_RANK
-from tensorgen.passes.rebuild import carry_names, with_operands
 
 
 class LowRank(NamedTuple):

@@ -27,8 +27,8 @@ from tensorgen.ir.nodes import (
     delta,
     topological,
 )
+from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.context import Context
-from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.views import Name, View
 
 PAIR = "pair"

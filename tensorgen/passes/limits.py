@@ -124,6 +124,12 @@ TRIALS_IN_ALL = 600
 GROUPINGS_BUILT = 12
 """Groupings of a term that are built to see which arrays are the same."""
 
+# Steps.
+
+ROOM_OF_ITEMS = 2
+"""What a step computes without its states is made for all steps before, if it is at
+most so many times as large as the largest state, or as what a step is given."""
+
 # Axes.
 
 PERMUTATIONS_A_SUM = 24

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Call, Node, children, topological
+from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.promises import is_promise, kept_promise
 from tensorgen.passes.context import Context
-from tensorgen.passes.rebuild import carry_names, with_operands
 
 
 def open_promises(context: Context, roots: Sequence[Node]) -> list[Node]:

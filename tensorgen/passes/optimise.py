@@ -36,6 +36,7 @@ from tensorgen.passes.pair_transposes import pair_transposes
 from tensorgen.passes.reuse_pairs import reuse_pairs
 from tensorgen.passes.share_factors import share_factors
 from tensorgen.passes.share_transposes import share_transposes
+from tensorgen.passes.shorten_steps import shorten_steps
 from tensorgen.passes.solve_by_structure import solve_by_structure
 from tensorgen.passes.take_diagonals import take_diagonals
 from tensorgen.passes.use_symmetry import use_symmetry
@@ -125,6 +126,11 @@ def _ordered(context: Context, roots: Sequence[Node]) -> list[Node]:
     return order_contractions(context.graph, roots, context.cost)
 
 
+def _planned(context: Context, roots: Sequence[Node]) -> Sequence[Node]:
+    """How to compute the nodes of a step."""
+    return optimise(context, [roots]).roots
+
+
 SYMMETRY = Pass(
     "use_symmetry",
     law="S[j, i] = S[i, j] for a symmetric S",
@@ -148,6 +154,14 @@ PAIRING = Pass(
 )
 
 PASSES = (
+    Pass(
+        "shorten_steps",
+        law="f(g(u[t]), x[t]) = f(v[t], x[t]), where v[t] = g(u[t]) for all t",
+        needs="what a step computes without its states; rows that are not much larger",
+        ends="each recurrence is replaced once",
+        run=_each(lambda context, roots: shorten_steps(context, roots, _planned)),
+        patient=True,
+    ),
     SYMMETRY,
     Pass(
         "open_promises",

@@ -19,11 +19,11 @@ from itertools import combinations
 from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref
+from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.cost import CostModel, merge
 from tensorgen.passes.gather_by_key import gather_by_key
 from tensorgen.passes.networks import Network, Plan, Tree, members, set_of
 from tensorgen.passes.pairs import pair
-from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.search_trees import EXACT, best_tree
 
 

@@ -19,9 +19,9 @@ from math import factorial
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, Term
+from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.context import Context
 from tensorgen.passes.limits import PERMUTATIONS_A_SUM
-from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.views import View, is_sparse
 
 Permutation = tuple[int, ...]

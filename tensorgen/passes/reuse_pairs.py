@@ -21,8 +21,8 @@ from tensorgen.ir.nodes import (
     topological,
     use_counts,
 )
+from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.passes.context import Context
-from tensorgen.passes.rebuild import carry_names, with_operands
 from tensorgen.passes.views import Factor, Name, View
 
 

@@ -13,9 +13,9 @@ from itertools import combinations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Ref, topological
+from tensorgen.ir.rebuild import rebuild, with_factors
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel
-from tensorgen.passes.rebuild import rebuild, with_factors
 
 Pair = tuple[Node, Node, tuple[int, ...]]
 """Two nodes, and for each axis of the second the axis of the first that it meets."""

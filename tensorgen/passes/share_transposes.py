@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from tensorgen.ir.nodes import Map, Node, Sum
+from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.context import Context
-from tensorgen.passes.rebuild import rebuild
 
 
 def share_transposes(context: Context, roots: Sequence[Node]) -> list[Node]:

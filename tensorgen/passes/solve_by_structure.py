@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Call, Input, Node, topological
+from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.systems import is_system
 from tensorgen.passes.context import Context
-from tensorgen.passes.rebuild import carry_names, with_operands
 
 
 def solve_by_structure(context: Context, roots: Sequence[Node]) -> list[Node]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tensorgen.ir.nodes import Call, Node, Product
+from tensorgen.ir.rebuild import with_operands
 from tensorgen.operators.calls import OPERATORS, expansion
-from tensorgen.passes.rebuild import with_operands
 from tensorgen.passes.rounds import Round
 
 

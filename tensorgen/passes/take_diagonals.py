@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Label, Map, Node, Product, Ref, Sum, use_counts
+from tensorgen.ir.rebuild import rebuild, with_factors
 from tensorgen.passes.context import Context
 from tensorgen.passes.limits import DIAGONAL_ROUNDS
-from tensorgen.passes.rebuild import rebuild, with_factors
 from tensorgen.passes.views import View
 
 

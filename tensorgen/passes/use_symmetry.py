@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Label, Map, Node, Product, Ref, Sum
+from tensorgen.ir.rebuild import rebuild, with_factors
 from tensorgen.operators.symmetry import Symmetry
 from tensorgen.passes.context import Context
-from tensorgen.passes.rebuild import rebuild, with_factors
 
 
 def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from tensorgen.calculus.kinds import GRADIENT, JACOBIAN, all_emitted, camel
@@ -59,20 +60,34 @@ def _check_size(dim: str, names: Namespace) -> None:
 
 def _check_local_names(function: FunctionSpec, names: Namespace) -> None:
     local: dict[str, Text] = {}
+    whole: dict[str, Text] = {}
+    indices = list(function.indices or ())
     for definition in function.where:
         text = definition.name_text
+        local.setdefault(definition.name, text)
+        # Of a recurrence several definitions give the first entries.
+        first = whole.get(definition.name)
         if definition.name in names.owners:
             names.clash(text, "a local definition", *names.owners[definition.name])
-        elif definition.name in local:
-            first = local[definition.name]
+        elif first is not None and not _is_part(definition, names):
             names.clash(text, "a local definition", "a local definition", first)
-        local.setdefault(definition.name, text)
-    sides = [function.indices, *(d.indices for d in function.where)]
-    for index in (index for side in sides for index in side or ()):
+        if not _is_part(definition, names):
+            whole.setdefault(definition.name, text)
+    counts = Counter(definition.name for definition in function.where)
+    for definition in function.where:
+        part = counts[definition.name] > 1
+        own = definition.indices or ()
+        indices += [x for x in own if not (part and names.is_dim(x))]
+    for index in indices:
         if index.value in local:
             names.clash(index, "an index", "a local definition", local[index.value])
         else:
             names.check_index(index)
+
+
+def _is_part(definition: Definition, names: Namespace) -> bool:
+    """Whether a definition gives one entry, as in `x[0]` and `x[T]`, or one a step."""
+    return bool(definition.places) or any(map(names.is_dim, definition.indices or ()))
 
 
 def _check_arguments(function: FunctionSpec, names: Namespace) -> None:

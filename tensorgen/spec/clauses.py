@@ -22,26 +22,37 @@ _LEFT_SIDE = re.compile(
     r"(?P<name>[^\[\](),\s]+)\s*"
     r"(?:\[(?P<indices>[^\[\]]*)\]|\((?P<parameters>[^\[\]()]*)\))?"
 )
+_INDEX = re.compile(r"[^\W\d]\w*")
 _EQUALS = re.compile(r"(?<![=<>!:])=(?!=)")
 
 
 @dataclass(frozen=True, slots=True)
 class LeftSide:
-    """`name`, `name[i, k]`, `name[i, k=range(n)]` or `name(t, d)`.
+    """`name`, `name[i, k]`, `name[i, k=range(n)]`, `name[t + 1, i]` or `name(t, d)`.
 
-    `ranges` has the text behind `=` of each index, None where there is none.
+    `ranges` has the text behind `=` of each index, None where there is none; `places`
+    has all that stands between the brackets, where that is more than indices.
     """
 
     name: Text
     indices: tuple[Text, ...] | None
     parameters: tuple[Text, ...] | None
     ranges: tuple[Text | None, ...] = ()
+    places: tuple[Text, ...] = ()
 
 
 def read_left_side(
-    text: Text, what: str, faults: Faults, *, macro: bool = False
+    text: Text,
+    what: str,
+    faults: Faults,
+    *,
+    macro: bool = False,
+    steps: bool = False,
 ) -> LeftSide | None:
-    """Return the parts of a left side; reports what is wrong with it."""
+    """Return the parts of a left side; reports what is wrong with it.
+
+    With `steps` it may say which entries it gives: `x[0]`, `x[t + 1]`, `x[t, :]`.
+    """
     text = text.strip()
     match = _LEFT_SIDE.fullmatch(text.value)
     if match is None:
@@ -53,13 +64,18 @@ def read_left_side(
     good = check_name(name, what, faults)
     groups: dict[str, tuple[Text, ...] | None] = {}
     ranges: tuple[Text | None, ...] = ()
+    places: tuple[Text, ...] = ()
     for group, each in (("indices", "an index"), ("parameters", "a parameter")):
         start, end = match.span(group)
         groups[group] = None
         if start >= 0:
-            pairs = _names(text.slice(start, end), each, faults)
+            inside = text.slice(start, end)
+            if steps and group == "indices":
+                pieces = tuple(piece.strip() for piece in _pieces(inside))
+                places = pieces if any(map(_is_place, pieces)) else ()
+            pairs = _names(inside, each, faults, bool(places))
             groups[group] = tuple(name for name, _ in pairs)
-            good = good and bool(pairs)
+            good = good and bool(pairs or places)
             if group == "indices":
                 ranges = tuple(given for _, given in pairs)
     if groups["parameters"] is not None and not macro:
@@ -68,15 +84,21 @@ def read_left_side(
             hint = "its arguments are the inputs that it mentions; " + hint
         faults.add(f"'{name}' cannot have parameters here", text.span(), hint=hint)
         return None
-    return LeftSide(name, **groups, ranges=ranges) if good else None
+    return LeftSide(name, **groups, ranges=ranges, places=places) if good else None
+
+
+def _is_place(piece: Text) -> bool:
+    """Whether a part of a left side is the place of an entry rather than an index."""
+    value = piece.value
+    return bool(value) and "=" not in value and not _INDEX.fullmatch(value)
 
 
 def _names(
-    text: Text, what: str, faults: Faults
+    text: Text, what: str, faults: Faults, places: bool = False
 ) -> tuple[tuple[Text, Text | None], ...]:
     """Return the names between brackets, each with the range that an index states.
 
-    An empty tuple where one is wrong.
+    An empty tuple where one is wrong. Other `places` are left out.
     """
     if not text.value.strip():
         at = text.positions[0]
@@ -87,6 +109,8 @@ def _names(
     found: list[tuple[Text, Text | None]] = []
     for piece in _pieces(text):
         name, given = piece.strip(), None
+        if places and _is_place(name):
+            continue
         if what == "an index" and "=" in piece.value:
             equals = piece.value.index("=")
             name, given = (
@@ -211,13 +235,12 @@ def _from_block(
 def _definition(
     left: Text, body: Text | None, faults: Faults, macro: bool
 ) -> Definition | None:
-    side = read_left_side(left, "a definition", faults, macro=macro)
+    side = read_left_side(left, "a definition", faults, macro=macro, steps=True)
     if side is None or body is None:
         return None
     name = side.name
-    return Definition(
-        name.value, side.indices, side.parameters, body, name, ranges=side.ranges
-    )
+    places = (name.value, side.indices, side.parameters, body, name)
+    return Definition(*places, ranges=side.ranges, places=side.places)
 
 
 def split_statements(text: Text) -> Iterator[Text]:

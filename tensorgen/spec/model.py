@@ -20,7 +20,8 @@ class Definition:
 
     At most one of `indices` and `parameters` is given; None means that the
     brackets are absent, which differs from empty ones. A `promise` is one of
-    `PROMISES`, of the value as a whole; `ranges` are those that indices state.
+    `PROMISES`, of the value as a whole; `ranges` are those that indices state. Of what
+    gives some entries alone, as in `x[0]` and `x[t + 1]`, `places` says which.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Definition:
     name_text: Text
     promise: Text | None = None
     ranges: tuple[Text | None, ...] = ()
+    places: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

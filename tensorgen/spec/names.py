@@ -108,6 +108,10 @@ class Namespace:
         marks = ((first.span(), f"{owner}, first here"), (text.span(), what))
         self.faults.add(message, text.span(), marks=marks)
 
+    def is_dim(self, text: Text) -> bool:
+        """Whether a name is that of a dim."""
+        return self.owners.get(text.value, ("",))[0] == "a dim"
+
     def check_index(self, text: Text) -> None:
         """Report an index on a left side that bears the name of something else."""
         if text.value in self.owners:

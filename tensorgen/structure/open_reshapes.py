@@ -14,9 +14,9 @@ from itertools import product
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Constraint, Node, delta, topological
+from tensorgen.ir.rebuild import rebuild
 from tensorgen.operators.reshape import Segment, segments
 from tensorgen.passes.limits import ROWS_OF_A_STACK
-from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.views import is_sparse
 
 Label = Hashable

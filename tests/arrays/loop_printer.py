@@ -107,9 +107,10 @@ class Loops:
     def loop(self, line: Loop) -> None:
         """Append a loop around the loops of statements."""
         at, high, step = line.name, size(line.high), size(line.step)
-        self.lines.append(
-            f"for (long {at} = {size(line.low)}; {at} < {high}; {at} += {step}) {{"
-        )
+        head = f"long {at} = {size(line.low)}; {at} < {high}; {at} += {step}"
+        if line.backwards:
+            head = f"long {at} = {high} - 1; {at} >= {size(line.low)}; {at} -= 1"
+        self.lines.append(f"for ({head}) {{")
         if line.width:
             rest = f"{high} - {at}"
             self.lines.append(f"long {line.width} = {step} < {rest} ? {step} : {rest};")

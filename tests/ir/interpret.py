@@ -159,12 +159,46 @@ class _Machine:
                 return self.sum(node)
             case Map():
                 return self.map(node)
+            case Call(operator="recurrence"):
+                return self.recurrence(node)
             case Call():
                 args = [self.values[arg] for arg in node.args]
                 params = {name: self.numbers(value) for name, value in node.params}
                 return self.operators[node.operator](*args, **params)
             case _:
                 assert_never(node)
+
+    def recurrence(self, node: Call) -> Array:
+        """A result of steps, each of which is run for itself."""
+        steps: Any = node.param("steps")
+        args = [self.values[arg] for arg in node.args]
+        first, second = len(steps.states), len(steps.states) + len(steps.items)
+        count = self.lengths([steps.count])[0]
+        states = args[:first]
+        histories, made = [states], []
+        order = reversed(range(count)) if steps.backwards else range(count)
+        for step in order:
+            rows = [rows[step] for rows in args[first:second]]
+            given = [*states, *rows, *args[second:]]
+            names = [place.name for place in steps.places]
+            arguments = dict(zip(names, given, strict=True))
+            machine = _Machine(
+                self.np, arguments, self.functions, self.operators, self.sizes
+            )
+            for one in topological(steps.roots):
+                machine.run(one)
+            states = [machine.values[new] for new in steps.new]
+            histories.append(states)
+            made.append([machine.values[one] for one in steps.made])
+        result, whole = node.param("result"), node.param("whole")
+        assert isinstance(result, int)
+        if not whole:
+            return states[result]
+        lists = histories if result < first else made
+        found = [row[result - (result >= first) * first] for row in lists]
+        if steps.backwards:
+            found.reverse()
+        return self.np.reshape(self.np.array(found), self.lengths(node.dims))
 
     def grid(self, lengths: Sequence[int]) -> Grid:
         """For each label the array of its values, along an axis of its own."""

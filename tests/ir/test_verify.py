@@ -31,9 +31,9 @@ from tensorgen.ir.nodes import (
     children,
     delta,
 )
+from tensorgen.ir.rebuild import with_operands
 from tensorgen.operators.printer import formula
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.rebuild import with_operands
 from tests.ir.verify import LAWS, verify
 
 n, m, ONE, NOTHING = Dim.of("n"), Dim.of("m"), Fraction(1), Dim()

@@ -10,7 +10,7 @@ from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.statements import Statement, operands
 from tensorgen.ir.graph import Graph
-from tensorgen.lower.draft import Draft, Result, Value
+from tensorgen.lower.draft import Draft, Repeat, Result, Value
 from tensorgen.lower.lowering import Lowering
 from tensorgen.lower.plan import Plan
 from tests.lower.support import RandomGraph
@@ -28,7 +28,8 @@ def shape(one: Array) -> Shape:
 def shapes(draft: Draft, results: Sequence[Result]) -> list[Shape]:
     """What the steps of a draft and the results are made by."""
 
-    def parts(step: Value | Statement) -> Sequence[Array]:
+    def parts(step: Value | Statement | Repeat) -> Sequence[Array]:
+        assert not isinstance(step, Repeat)
         return [step.array] if isinstance(step, Value) else operands(step)
 
     steps = [(type(step), *map(shape, parts(step))) for step in draft.steps]

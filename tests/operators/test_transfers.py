@@ -60,7 +60,8 @@ def entries(dims: tuple[Dim, ...]) -> Array:
 
 
 def test_every_call_with_rules_of_its_own_is_tested() -> None:
-    own = [n for n, row in OPERATORS.items() if isinstance(row.derivative, tuple)]
+    rules = {n: row.derivative for n, row in OPERATORS.items()}
+    own = [n for n, rule in rules.items() if isinstance(rule, tuple) and rule]
     assert sorted(own) == sorted(MAKERS)
 
 

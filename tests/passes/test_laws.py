@@ -27,6 +27,17 @@ functions:
     wrt: X
     emit: [gradient, hvp]
 """
+STEPS = """
+inputs: {A: [n, n], B: [n, k], u: [T, k], x: [n]}
+functions:
+  f:
+    where: |
+      s[0] = x
+      s[t + 1] = tanh(A @ s[t] + B @ u[t])
+    expr: sum(s)
+    wrt: x
+    emit: [value, gradient]
+"""
 PROMISED = """
 inputs: {A: [n, r], s: [n], x: [n]}
 functions:
@@ -121,6 +132,7 @@ functions:
 """
 # In the order of the tables: a law may stand in several places.
 PASSES = (
+    ("shorten_steps", STEPS),
     ("use_symmetry", GRAM),
     ("open_promises", PROMISED),
     ("take_diagonals", DIAGONAL),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Kind, Node, affine
 from tensorgen.operators import calls
+from tensorgen.operators.recurrences import State, recurrence
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tests.ir.interpret import evaluate
@@ -29,7 +31,7 @@ BINARY = ("logaddexp", "less")
 class RandomGraph:
     """A graph, its inputs with values, and a pool of nodes grown from them."""
 
-    def __init__(self, seed: int, steps: int = 9) -> None:
+    def __init__(self, seed: int, steps: int = 9, recurrent: bool = False) -> None:
         """Grow `steps` nodes, each from inputs and earlier ones."""
         self.random = random.Random(seed)
         self.graph = Graph(StableForms())
@@ -45,6 +47,9 @@ class RandomGraph:
             *([self.sum, self.map] * 3),
             *(self.reduction, self.matrix),
         ]
+        self.inside = False
+        if recurrent:
+            ways += [self.recurrence] * 6
         while len(self.pool) < len(SHAPES) + steps:
             node = self.random.choice(ways)()
             if node is not None and node.order < 4 and self.is_sound(node):
@@ -155,3 +160,45 @@ class RandomGraph:
         )
         name = self.random.choice(("inv", "inv", "logdet", "det"))
         return calls.apply(self.graph, name, [shifted])
+
+    def recurrence(self) -> Node | None:
+        """A result of steps that are grown like everything else."""
+        if self.inside and self.random.random() < 0.7:
+            return None
+        count = self.random.choice((n, m, n - 1))
+        outer, inside, self.inside = self.pool, self.inside, True
+        rows = [x for x in outer if x.order and x.dims[0] == count]
+        rows = self.random.sample(rows, min(len(rows), self.random.choice((0, 1, 2))))
+        items = {self.graph.fresh(x.dims[1:], (), None): x for x in rows}
+        starts = [self.pick() for _ in range(self.random.choice((1, 1, 2)))]
+        starts = [x for x in starts if x.order < 3]
+        places = [self.graph.fresh(x.dims, (), None) for x in starts]
+        self.pool = [*self.random.sample(outer, min(3, len(outer))), self.inputs["B"]]
+        self.pool += [*items, *places]
+        ways: list[Callable[[], Node | None]] = [
+            *(self.product, self.product, self.sum, self.map, self.map),
+            *(self.reduction, self.matrix, self.recurrence),
+        ]
+        for _ in range(self.random.choice((2, 4, 6))):
+            node = self.random.choice(ways)()
+            if node is not None and node.order < 3:
+                self.pool.append(node)
+        states = []
+        for start, place in zip(starts, places, strict=True):
+            fitting = [x for x in self.pool if x.dims == start.dims]
+            new = self.random.choice(fitting[-3:])
+            if self.random.random() < 0.7:
+                new = self.graph.add(self.graph.scale(place, Fraction(1, 2)), new)
+            bounded = self.graph.map("sin", range(new.order), [(new, range(new.order))])
+            states.append(State(place, start, bounded))
+        made = self.pool[-1:] if self.random.random() < 0.4 else []
+        self.pool, self.inside = outer, inside
+        if not states:
+            return None
+        backwards = self.random.random() < 0.4
+        whole = recurrence(self.graph, count, backwards, states, items, made)
+        number = self.random.randrange(len(states))
+        results = [whole.history(self.graph, number), whole.last(self.graph, number)]
+        if made:
+            results.append(whole.made(self.graph, 0))
+        return self.random.choice(results)

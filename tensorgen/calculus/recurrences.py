@@ -1,0 +1,310 @@
+"""Derivatives of recurrences, which are recurrences again.
+
+A tangent is carried along: one step takes the tangents of its states to those of the
+next, by forward mode over what a step does. Cotangents run against the direction of the
+steps: that of a state is what its own uses say and what the step that starts from it
+says, by reverse mode. Both are linear in what they carry, and read the states of the
+steps as rows, for these are known by then. Whatever is done with cotangents besides,
+such as adding up over all steps what they say of a constant, needs no loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Input, Node, is_zero
+from tensorgen.operators.all_steps import AllSteps, can_be_at_once
+from tensorgen.operators.guards import guard
+from tensorgen.operators.recurrences import (
+    Opened,
+    Recurrence,
+    State,
+    opened,
+    recurrence,
+    result_of,
+    substituted,
+)
+
+Forward = Callable[
+    [Graph, Sequence[Node], Mapping[Node, Node], Sequence[Dim]], list[Node]
+]
+"""The tangents of roots for those of some nodes, as `pushforward` gives them."""
+Reverse = Callable[
+    [Graph, Mapping[Node, Node], Sequence[Node], Sequence[Dim]], list[Node]
+]
+"""The cotangents of nodes for those of outputs, as `pullback` gives them."""
+
+
+class Tangents:
+    """The tangents of all results of a recurrence.
+
+    `tangents` are those of its arguments, of dims `argument.dims + extra`.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        whole: Recurrence,
+        tangents: Mapping[Node, Node],
+        extra: Sequence[Dim],
+        forward: Forward,
+    ) -> None:
+        """Find the states that vary, and the recurrence of their tangents."""
+        self.graph = graph
+        self.extra = tuple(extra)
+        self.forward = forward
+        self.open = _guarded(graph, opened(graph, whole), whole, tangents)
+        self.items = self.open.given(graph)
+        self.known = self.open.constants
+        self.dots: dict[Node, Node] = {}
+        for own, value in zip(self.open.items, whole.rows, strict=True):
+            if value in tangents:
+                self.items[self._dot(own)] = tangents[value]
+        for own, value in zip(self.open.fixed, whole.constants, strict=True):
+            if value in tangents:
+                self.known[self._dot(own)] = tangents[value]
+        starts = dict(enumerate(whole.starts))
+        varying = {
+            k: self._dot(self.open.states[k]) for k in starts if starts[k] in tangents
+        }
+        while True:
+            new = self._carried(self.open.new)
+            more = [k for k, x in enumerate(new) if k not in varying and not is_zero(x)]
+            if not more:
+                break
+            varying |= {k: self._dot(self.open.states[k]) for k in more}
+        self.places = varying
+        self.numbers = {k: number for number, k in enumerate(varying)}
+        new = substituted(graph, [new[k] for k in varying], self.known)
+        states = [
+            State(at, tangents.get(starts[k], self._zero(starts[k].dims)), new)
+            for (k, at), new in zip(varying.items(), new, strict=True)
+        ]
+        made = substituted(graph, self._carried(self.open.made), self.known)
+        alone = [x for x in made if not can_be_at_once(x, {*self.items})]
+        count, backwards = whole.steps.count, whole.steps.backwards
+        self.whole = recurrence(graph, count, backwards, states, self.items, alone)
+        for k, number in self.numbers.items():
+            name = _name(graph, whole.history(graph, k))
+            if name is not None:
+                graph.suggest(self.whole.history(graph, number), f"{name}_dot")
+        rows: dict[Node, Node] = dict(self.items.items())
+        for number, at in enumerate(varying.values()):
+            rows[at] = self.whole.before(graph, number)
+        at_once = AllSteps(graph, count, rows)
+        self.made = [
+            self.whole.made(graph, alone.index(x)) if x in alone else at_once.of(x)
+            for x in made
+        ]
+
+    def of(self, call: Call) -> Node:
+        """The tangent of a result, of dims `call.dims + extra`."""
+        result, whole = result_of(call)
+        if result >= len(self.open.states):
+            return self.made[result - len(self.open.states)]
+        if result not in self.numbers:
+            return self._zero(call.dims)
+        found = self.whole.history if whole else self.whole.last
+        return found(self.graph, self.numbers[result])
+
+    def _dot(self, of: Input) -> Input:
+        self.dots[of] = at = self.graph.fresh((*of.dims, *self.extra), (), None)
+        return at
+
+    def _zero(self, dims: Sequence[Dim]) -> Node:
+        return self.graph.zeros((*dims, *self.extra))
+
+    def _carried(self, roots: Sequence[Node]) -> list[Node]:
+        return self.forward(self.graph, roots, self.dots, self.extra)
+
+
+class Cotangents:
+    """The cotangents of the arguments of a recurrence.
+
+    `given` are those of its results, of dims `rows + result.dims`; of arguments those
+    that are `wanted` are found.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        whole: Recurrence,
+        given: Mapping[Call, Node],
+        wanted: Container[Node],
+        rows: Sequence[Dim],
+        reverse: Reverse,
+    ) -> None:
+        """Find the states whose cotangents count, and the recurrence of these."""
+        self.graph = graph
+        self.whole = whole
+        self.rows = tuple(rows)
+        self.reverse = reverse
+        self.wanted = wanted
+        self.open = _guarded(graph, opened(graph, whole), whole, wanted)
+        self.items = self.open.given(graph)
+        self.bars: dict[int, Input] = {}
+        self.seeds: list[tuple[Node, Node]] = []
+        self.ends: dict[int, list[Node]] = {}
+        self.uses: dict[int, Input] = {}
+        for call, bar in given.items():
+            self._seed(call, bar)
+        for k in self.ends:
+            self._bar(k)
+        self.found = self._found()
+
+    def _seed(self, call: Call, bar: Node) -> None:
+        """Note what is given of a result."""
+        result, every = result_of(call)
+        states = len(self.open.states)
+        if result >= states:
+            at = self._item(self.open.made[result - states], self._front(bar))
+            self.seeds.append((self.open.made[result - states], at))
+            return
+        ends = self.ends.setdefault(result, [])
+        if not every:
+            ends.append(bar)
+            return
+        history = self._front(bar)
+        ends.append(self.whole.at_last(self.graph, history))
+        before = self.whole.before_of(self.graph, history)
+        if not is_zero(before):
+            self.uses[result] = self._item(self.open.states[result], before)
+
+    def _found(self) -> dict[Node, Node]:
+        """Cotangents by arguments, of dims `rows + argument.dims`."""
+        graph, whole, own = self.graph, self.whole, self.open
+        states = self._states()
+        items, fixed = (
+            {
+                at: value
+                for at, value in zip(*pairs, strict=True)
+                if value in self.wanted
+            }
+            for pairs in ((own.items, whole.rows), (own.fixed, whole.constants))
+        )
+        slopes = self._slopes([*items, *fixed])
+        known: set[Node] = {*self.items, *self.bars.values()}
+        apart = [x for x in slopes.values() if not can_be_at_once(x, known)]
+        alone = [slopes[at] for at in items if slopes[at] in apart]
+        summed: dict[Node, int] = {}
+        for slope in dict.fromkeys(slopes[at] for at in fixed if slopes[at] in apart):
+            # What is added up over steps is added up in them.
+            summed[slope] = len(states)
+            total = graph.fresh(slope.dims, (), None)
+            new = graph.add(total, slope)
+            states.append(State(total, graph.zeros(slope.dims), new))
+        steps = whole.steps
+        against = recurrence(
+            graph, steps.count, not steps.backwards, states, self.items, alone
+        )
+        result = self._of_starts(against)
+        rows: dict[Node, Node] = dict(self.items.items())
+        for number, at in enumerate(self.bars.values()):
+            rows[at] = against.before(graph, number)
+        at_once = AllSteps(graph, steps.count, rows)
+        for at, slope in slopes.items():
+            if is_zero(slope):
+                continue
+            if at in items:
+                made = slope in alone and against.made(graph, alone.index(slope))
+                every = made or at_once.of(slope)
+                self._add(result, items[at], self._behind(every))
+            elif slope in summed:
+                self._add(result, fixed[at], against.last(graph, summed[slope]))
+            else:
+                self._add(result, fixed[at], at_once.total(slope))
+        return result
+
+    def _states(self) -> list[State]:
+        """The cotangents of states, as states that run against the steps."""
+        graph, own = self.graph, self.open
+        while True:
+            carried = self._carried(own.states)
+            numbers = range(len(own.states))
+            some = [k for k in numbers if k in self.uses or not is_zero(carried[k])]
+            more = [k for k in some if k not in self.bars]
+            if not more:
+                break
+            for k in more:
+                self._bar(k)
+        states = []
+        for k, at in self.bars.items():
+            ends = self.ends.get(k) or [graph.zeros(at.dims)]
+            parts = [carried[k], *([self.uses[k]] if k in self.uses else [])]
+            (new,) = substituted(graph, [graph.add(*parts)], own.constants)
+            states.append(State(at, graph.add(*ends), new))
+        return states
+
+    def _slopes(self, places: Sequence[Input]) -> dict[Input, Node]:
+        """What a step says of the cotangents of its places."""
+        found = substituted(self.graph, self._carried(places), self.open.constants)
+        return dict(zip(places, found, strict=True))
+
+    def _of_starts(self, against: Recurrence) -> dict[Node, Node]:
+        """The cotangents of what states start as; names for those of all states."""
+        found: dict[Node, Node] = {}
+        for number, k in enumerate(self.bars):
+            name = _name(self.graph, self.whole.history(self.graph, k))
+            if name is not None:
+                self.graph.suggest(against.history(self.graph, number), f"d_{name}")
+            if self.whole.starts[k] in self.wanted:
+                last = against.last(self.graph, number)
+                self._add(found, self.whole.starts[k], last)
+        return found
+
+    def _add(self, result: dict[Node, Node], argument: Node, bar: Node) -> None:
+        found = result.get(argument)
+        result[argument] = bar if found is None else self.graph.add(found, bar)
+
+    def _bar(self, k: int) -> None:
+        dims = (*self.rows, *self.open.states[k].dims)
+        self.bars[k] = self.graph.fresh(dims, (), None)
+
+    def _item(self, of: Node, rows: Node) -> Input:
+        at = self.graph.fresh((*self.rows, *of.dims), (), None)
+        self.items[at] = rows
+        return at
+
+    def _carried(self, places: Sequence[Node]) -> list[Node]:
+        """The cotangents of places of a step."""
+        given: dict[Node, Node] = {}
+        pairs = [(self.open.new[k], at) for k, at in self.bars.items()]
+        for node, bar in [*pairs, *self.seeds]:
+            before = given.get(node)
+            given[node] = bar if before is None else self.graph.add(before, bar)
+        if not given:
+            dims = [(*self.rows, *x.dims) for x in places]
+            return [self.graph.zeros(x) for x in dims]
+        return self.reverse(self.graph, given, places, self.rows)
+
+    def _front(self, node: Node) -> Node:
+        """The axis of steps, which stands behind those of rows, moved to the front."""
+        r = len(self.rows)
+        return self.graph.permute(node, (r, *range(r), *range(r + 1, node.order)))
+
+    def _behind(self, node: Node) -> Node:
+        r = len(self.rows)
+        return self.graph.permute(
+            node, (*range(1, r + 1), 0, *range(r + 1, node.order))
+        )
+
+
+def _guarded(
+    graph: Graph, own: Opened, whole: Recurrence, varying: Container[Node]
+) -> Opened:
+    """A step with what excludes entries, so that they do not reach derivatives."""
+    places: list[Node] = [*own.states]
+    pairs = zip((*own.items, *own.fixed), (*whole.rows, *whole.constants), strict=True)
+    places += [at for at, given in pairs if given in varying]
+
+    def guarded(root: Node) -> Node:
+        return guard(graph, root, places).get(root, root)
+
+    new, made = tuple(map(guarded, own.new)), tuple(map(guarded, own.made))
+    return Opened(own.whole, own.states, own.items, own.fixed, new, made)
+
+
+def _name(graph: Graph, node: Node) -> str | None:
+    return graph.names.get(node) or graph.suggestions.get(node)

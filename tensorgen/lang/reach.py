@@ -1,0 +1,181 @@
+"""How far steps go: from the first entries that are not given, to where arrays end."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from itertools import pairwise
+
+from tensorgen.errors import fail
+from tensorgen.ir.dims import Dim
+from tensorgen.lang.affine import affine_form
+from tensorgen.lang.forms import Form, Index
+from tensorgen.lang.names import Names, Record
+from tensorgen.lang.sides import Side, note_range
+from tensorgen.lang.statement import Session, Statement
+from tensorgen.lang.stepping import Member, Stepping
+
+
+class Reach:
+    """Finds which way steps go, and how many there are."""
+
+    def __init__(
+        self,
+        session: Session,
+        names: Names,
+        record: Record,
+        sides: Mapping[str, Side],
+        steps: Stepping,
+    ) -> None:
+        """Look at names that step together, whose first entries are known."""
+        self.session = session
+        self.names = names
+        self.record = record
+        self.sides = sides
+        self.steps = steps
+        self.members = steps.members
+
+    def find(self, index: Index) -> None:
+        """Find which way steps go, and how many there are."""
+        steps = self.steps
+        for member in self.members.values():
+            literal = [at.constant is not None for at in member.starts]
+            if not all(literal):
+                steps.backwards = True
+                if any(literal):
+                    message = f"first entries of '{member.name}' are at both ends"
+                    fail(message, member.span)
+        for member in self.members.values():
+            self._check_starts(member)
+        if steps.backwards:
+            self._range_backwards()
+            return
+        given = self._given(index)
+        lows = {m.name: len(m.starts) - m.shift for m in self.members.values()}
+        low = max(lows.values())
+        late = [m for m in self.members.values() if lows[m.name] < low]
+        if given is not None:
+            first = given[0].constant
+            if first is None or (first != low and late):
+                pass
+        for member in late:
+            self._too_few(member, low - lows[member.name])
+        found = [given] if given is not None else self._found(index)
+        if not found:
+            text = index.name
+            hint = f"state it on the left: {text}=range(1, T)"
+            fail(f"nothing says how far '{text}' goes", index.span, hint=hint)
+        top = found[0][1]
+        for start, end in found:
+            if end != top:
+                if (top - end).is_nonnegative():
+                    top = end
+                elif not (end - top).is_nonnegative():
+                    text = f"'{index.name}' goes up to {top} here, and to {end} there"
+                    hint = f"state it on the left: {index.name}=range({low}, {top})"
+                    fail(text, index.span, hint=hint)
+            if not (Dim.of(low) - start).is_nonnegative():
+                self._late(index, low, start)
+        steps.low, steps.count = Dim.of(low), top - low
+
+    def _too_few(self, member: Member, more: int) -> None:
+        missing = [len(member.starts) + k for k in range(more)]
+        names = ", ".join(f"{member.name}[{k}] = ..." for k in missing)
+        message = f"first entries of '{member.name}' have to be given"
+        fail(message, member.span, hint=f"add {names}")
+
+    def _late(self, index: Index, low: int, start: Dim) -> None:
+        first = next(iter(self.members.values()))
+        missing = [
+            f"{m.name}[{len(m.starts)}] = ..."
+            for m in self.members.values()
+            if m.shift < 1
+        ]
+        hint = f"add {', '.join(missing or [first.name + '[0] = ...'])}"
+        message = (
+            f"the first step is at {index.name} = {low}, but positions allow "
+            f"{index.name} from {start} on"
+        )
+        fail(message, first.span, hint=hint)
+
+    def _check_starts(self, member: Member) -> None:
+        """First entries stand together at an end."""
+        places = sorted(member.starts, key=str)
+        if self.steps.backwards:
+            for one, other in pairwise(in_turn(member, self.steps.backwards)):
+                if one - other != 1:
+                    fail(f"first entries of '{member.name}' are apart", member.span)
+        elif {at.constant for at in places} != set(range(len(places))):
+            fail(f"first entries of '{member.name}' begin at 0", member.span)
+
+    def _range_backwards(self) -> None:
+        steps = self.steps
+        tops = []
+        for member in self.members.values():
+            if member.starts:
+                first = in_turn(member, self.steps.backwards)
+                tops.append(first[0] - len(first) - member.shift + 1)
+        low = -min(member.shift for member in self.members.values())
+        steps.low, steps.count = Dim.of(low), tops[0] - low
+        for member in self.members.values():
+            if member.shift != -low or any(top != tops[0] for top in tops):
+                message = "what steps backwards ends at one step and at entry 0"
+                fail(message, member.span)
+
+    def _given(self, index: Index) -> tuple[Dim, Dim] | None:
+        """The range that a left side states."""
+        for side in self.sides.values():
+            for place in side.places:
+                if place.index == index.name and place.given is not None:
+                    e = Statement(self.session, side.body, self.names)
+                    self.record.merge(note_range(e, index, place.given))
+                    low, high = e.ranges.bounds[index]
+                    if not (low.terms or high.terms):
+                        return low.const, high.const
+        return None
+
+    def _found(self, index: Index) -> list[tuple[Dim, Dim]]:
+        """The ranges in which positions stay inside of arrays."""
+        found: dict[tuple[Dim, Dim], None] = {}
+        for member in self.members.values():
+            e = Statement(self.session, member.body, self.names)
+            e.scope[index.name] = index
+            for tree in ast.walk(member.body.tree):
+                if not (
+                    isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Name)
+                ):
+                    continue
+                thing = self.names.get(tree.value.id)
+                if thing is None or thing.value is None:
+                    continue
+                whole = tree.slice
+                items = whole.elts if isinstance(whole, ast.Tuple) else [whole]
+                for item, dim in zip(items, thing.value.shape, strict=False):
+                    own = {x.id for x in ast.walk(item) if isinstance(x, ast.Name)}
+                    simple = isinstance(item, ast.Name | ast.BinOp)
+                    if index.name in own and simple:
+                        form = affine_form(e, item)
+                        interval = form and _interval(form, index, dim)
+                        if interval:
+                            found[interval] = None
+        return list(found)
+
+
+def in_turn(member: Member, backwards: bool) -> list[Dim]:
+    """The places of first entries, in the order of steps."""
+    places = list(member.starts)
+    if not backwards:
+        return sorted(places, key=lambda at: at.constant or 0)
+    ends = [at for at in places if all((at - x).is_nonnegative() for x in places)]
+    if len(ends) != 1:
+        fail(f"first entries of '{member.name}' are apart", member.span)
+    return sorted(places, key=lambda at: (ends[0] - at).constant or 0)
+
+
+def _interval(form: Form, index: Index, length: Dim) -> tuple[Dim, Dim] | None:
+    """Where a position that mentions the index alone stays inside of an axis."""
+    if form.terms == Form.atom(index).terms:
+        return -form.const, length - form.const
+    if form.terms == (-Form.atom(index)).terms:
+        return form.const - length + 1, form.const + 1
+    return None

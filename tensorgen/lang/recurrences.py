@@ -1,0 +1,342 @@
+"""Definitions by steps: `x[0] = x0` and `x[t + 1] = tanh(A @ x[t] + u[t])`.
+
+Names that refer to each other's earlier entries step together, as one recurrence. Its
+first entries are read like everything else, what is left as one step.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+
+from tensorgen.errors import Span, SpecError, fail
+from tensorgen.ir.dims import Dim, tuple_text
+from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, delta
+from tensorgen.lang.affine import affine_form
+from tensorgen.lang.facts import Bounds
+from tensorgen.lang.forms import Form, Index
+from tensorgen.lang.grouping import Line
+from tensorgen.lang.names import Names, Record, Thing
+from tensorgen.lang.reach import Reach, in_turn
+from tensorgen.lang.sides import Noted, Place, Side, is_name, note_range, read_side
+from tensorgen.lang.statement import Session, Statement
+from tensorgen.lang.stepping import Member, Stepping
+from tensorgen.operators.all_steps import AllSteps, can_be_at_once
+from tensorgen.operators.functions.array import Array, Misuse
+from tensorgen.operators.recurrences import Recurrence, State, recurrence
+
+Found = dict[str, tuple[Array | None, Record]]
+
+
+def elaborate_steps(session: Session, unit: Sequence[Line], names: Names) -> Found:
+    """Return the arrays that definitions by steps give, and what their texts use."""
+    group = _Group(session, names)
+    try:
+        group.read([read_side(session, names, line) for line in unit])
+    except SpecError as error:
+        session.faults.extend(error.diagnostics)
+    except Noted:
+        pass
+    else:
+        return {name: (whole, group.record) for name, whole in group.whole.items()}
+    return {line[0].name: (None, Record()) for line in unit}
+
+
+class _Group:
+    """Definitions that step together."""
+
+    def __init__(self, session: Session, names: Names) -> None:
+        """Start without members."""
+        self.session = session
+        self.names = names
+        self.graph = session.graph
+        self.record = Record()
+        self.whole: dict[str, Array] = {}
+        self.members: dict[str, Member] = {}
+        self.sides: dict[str, Side] = {}
+
+    def read(self, sides: Sequence[Side]) -> None:
+        """Read all of it."""
+        starts: dict[str, list[Side]] = {}
+        for side in sides:
+            name = side.definition.name
+            starts.setdefault(name, [])
+            if side.is_start:
+                starts[name].append(side)
+            elif name in self.sides:
+                first = self.sides[name].span
+                marks = [(first, "one step"), (side.span, "another")]
+                fail(f"'{name}' has two steps", side.span, marks=marks)
+            else:
+                self.sides[name] = side
+        for name, own in starts.items():
+            if name not in self.sides:
+                hint = f"add its step: {name}[t + 1] = ..."
+                message = f"of '{name}' there are first entries alone"
+                fail(message, own[0].span, hint=hint)
+        index = self._index(starts)
+        for name, side in self.sides.items():
+            self.members[name] = self._member(side, starts[name], index)
+        self.steps = Stepping(self.members, index)
+        for name, member in self.members.items():
+            for side in starts[name]:
+                self._start(member, side)
+        Reach(self.session, self.names, self.record, self.sides, self.steps).find(index)
+        self._states()
+        for name in self._order():
+            self._step(self.members[name])
+        self._made()
+
+    def _index(self, starts: Mapping[str, Sequence[Side]]) -> Index:
+        """The index of the steps, which all sides call the same."""
+        found: dict[str, Span] = {}
+        for name, side in self.sides.items():
+            axis = side.axis
+            if axis is None and starts[name]:
+                axis = starts[name][0].axis
+            if axis is None or axis >= len(side.places):
+                continue
+            place = side.places[axis]
+            if place.index is not None:
+                found.setdefault(place.index, place.span)
+        if not found:
+            for side in self.sides.values():
+                for place, at in self._references(side):
+                    if place.index is not None and not is_name(at, place.index):
+                        found.setdefault(place.index, place.span)
+        if not found:
+            side = next(iter(self.sides.values()))
+            name = side.definition.name
+            hint = (
+                f"say which entry: {name}[t + 1] = ... {name}[t], and {name}[0] = ..."
+            )
+            fail(f"'{name}' is defined by itself", side.span, hint=hint)
+        if len(found) > 1:
+            marks = [(span, name) for name, span in found.items()]
+            message = "what steps together has one index for the steps"
+            fail(message, marks[1][0], marks=marks, hint="rename one of them")
+        ((text, span),) = found.items()
+        index = Index(text, span)
+        return index
+
+    def _references(self, side: Side) -> Iterator[tuple[Place, ast.expr]]:
+        """The places at which the right side of a name takes entries of its own."""
+        for tree in ast.walk(side.body.tree):
+            if isinstance(tree, ast.Subscript) and is_name(
+                tree.value, side.definition.name
+            ):
+                whole = tree.slice
+                parts = whole.elts if isinstance(whole, ast.Tuple) else [whole]
+                yield from zip(side.places, parts, strict=False)
+
+    def _member(self, side: Side, starts: Sequence[Side], index: Index) -> Member:
+        name = side.definition.name
+        axes = [k for k, p in enumerate(side.places) if p.index == index.name]
+        if len(axes) != 1:
+            message = f"'{name}' steps with others along '{index.name}'"
+            fail(message, side.span, hint=f"write {name}[{index.name}] = ...")
+        (axis,) = axes
+        for start in starts:
+            if start.axis != axis:
+                marks = [(start.span, "first entry"), (side.span, "step")]
+                message = f"the first entry of '{name}' is at another place"
+                fail(message, start.span, marks=marks)
+        others = [p for k, p in enumerate(side.places) if k != axis]
+        own = [
+            None if p.index is None else Index(p.index, p.span, True) for p in others
+        ]
+        shift = side.places[axis].shift or 0
+        return Member(name, side.definition, side.body, axis, shift, own)
+
+    def _start(self, member: Member, side: Side) -> None:
+        """Read a first entry."""
+        assert side.axis is not None
+        at = side.places[side.axis].at
+        assert at is not None
+        places = [p for k, p in enumerate(side.places) if k != side.axis]
+        left = [Index(p.index, p.span, True) for p in places if p.index is not None]
+        e = Statement(self.session, side.body, self.names)
+        value = self._valued(e, left, places)
+        if at in member.starts:
+            fail(f"'{member.name}' has this entry twice", side.span)
+        whole = sum(p.index is None for p in places)
+        self._check_rows(side, value, len(left), whole)
+        member.starts[at] = value
+
+    def _check_rows(self, side: Side, value: Array, left: int, whole: int) -> None:
+        if whole and value.order < left + whole:
+            message = "':' stands for an axis that the value does not have"
+            fail(message, side.span)
+
+    def _valued(
+        self, e: Statement, left: Sequence[Index], places: Sequence[Place]
+    ) -> Array:
+        """Read a right side, over the indices on the left."""
+        for index, place in zip(left, [p for p in places if p.index], strict=True):
+            if place.given is not None:
+                self.record.merge(note_range(e, index, place.given))
+        value = e.elaborate(left)
+        self.record.merge(e.record)
+        if value is None:
+            raise Noted
+        return value
+
+    # States and steps
+
+    def _states(self) -> None:
+        """A place for each state: an entry of a name so many steps back."""
+        for member in self.members.values():
+            for lag, at in enumerate(
+                reversed(in_turn(member, self.steps.backwards)), 1
+            ):
+                dims = member.starts[at].node.dims
+                place = self.graph.fresh(dims, (), None)
+                self.steps.states[member.name, lag] = place
+
+    def _order(self) -> list[str]:
+        """Names after those whose entries of the same step they need."""
+        needs: dict[str, list[str]] = {}
+        for name, member in self.members.items():
+            needs[name] = []
+            for tree in ast.walk(member.body.tree):
+                if not isinstance(tree, ast.Subscript):
+                    continue
+                for other in self.members.values():
+                    if is_name(tree.value, other.name) and self._is_now(
+                        member, other, tree
+                    ):
+                        needs[name].append(other.name)
+        try:
+            return list(TopologicalSorter(needs).static_order())
+        except CycleError as error:
+            ring = [str(name) for name in reversed(error.args[1])]
+            message = f"entries of one step need each other: {' -> '.join(ring)}"
+            fail(message, self.members[ring[0]].span)
+
+    def _is_now(self, member: Member, other: Member, tree: ast.Subscript) -> bool:
+        """Whether an entry is one of the same step."""
+        whole = tree.slice
+        parts = whole.elts if isinstance(whole, ast.Tuple) else [whole]
+        if len(parts) <= other.axis:
+            return False
+        e = Statement(self.session, member.body, self.names)
+        index = e.scope[self.steps.index.name] = self.steps.index
+        form = affine_form(e, parts[other.axis])
+        return form is not None and form == Form.atom(index) + other.shift
+
+    def _step(self, member: Member) -> None:
+        """Read the step of a name."""
+        steps = self.steps
+        known = {name: Thing("a recurrence") for name in self.members}
+        names = Names(self.names.file, {**self.names.local, **known})
+        e = Statement(self.session, member.body, names)
+        e.steps = steps
+        e.check_index(steps.index)
+        e.scope[steps.index.name] = steps.index
+        e.ranges.indices.append(steps.index)
+        low, high = Form.constant(steps.low), Form.constant(steps.low + steps.count)
+        e.ranges.bounds[steps.index] = Bounds(low, high)
+        side = self.sides[member.name]
+        places = [p for k, p in enumerate(side.places) if k != member.axis]
+        value = self._valued(e, member.indices, places)
+        if steps.index in value.batch:
+            message = f"'{steps.index.name}' is compared with another index here"
+            hint = "steps take entries at their index, and its value as a number"
+            fail(message, member.span, hint=hint)
+        whole = sum(p.index is None for p in places)
+        self._check_rows(side, value, len(member.indices), whole)
+        if member.starts:
+            self._fits(e, member, value)
+        elif isinstance(value.node, Product | Sum | Map | Call):
+            self.graph.name(value.node, member.name)
+        member.value = value
+
+    def _fits(self, e: Statement, member: Member, value: Array) -> None:
+        """A step gives what the first entries are."""
+        for at, start in member.starts.items():
+            shown = tuple_text(start.node.dims), tuple_text(value.node.dims)
+            message = (
+                f"a step of '{member.name}' gives the shape {shown[1]}, but entry {at} "
+                f"has {shown[0]}"
+            )
+            if start.node.order != value.node.order:
+                fail(message, member.span)
+            try:
+                for one, other in zip(start.node.dims, value.node.dims, strict=True):
+                    e.build.equal(one, other, message)
+            except Misuse:
+                fail(message, member.span)
+        self.record.checks.update(e.record.checks)
+
+    # What comes of it
+
+    def _made(self) -> None:
+        """Make the recurrence, and of its results the whole arrays."""
+        graph, steps = self.graph, self.steps
+        states: list[State] = []
+        first: dict[str, int] = {}
+        for member in self.members.values():
+            turn = in_turn(member, self.steps.backwards)
+            first[member.name] = len(states)
+            for lag, at in enumerate(reversed(turn), 1):
+                before = steps.states.get((member.name, lag - 1))
+                assert member.value is not None
+                new = member.value.node if before is None else before
+                place = steps.states[member.name, lag]
+                states.append(State(place, member.starts[at].node, new))
+        alone: list[Node] = []
+        places = {*steps.items, *steps.states.values()}
+        others = [m for m in self.members.values() if not m.starts]
+        for member in others:
+            assert member.value is not None
+            if not can_be_at_once(member.value.node, places):
+                alone.append(member.value.node)
+        count, backwards = steps.count, steps.backwards
+        whole = recurrence(graph, count, backwards, states, steps.items, alone)
+        rows: dict[Node, Node] = dict(steps.items.items())
+        for k, state in enumerate(states):
+            rows[state.place] = whole.before(graph, k)
+        at_once = AllSteps(graph, count, rows)
+        for name, member in self.members.items():
+            assert member.value is not None
+            if member.starts:
+                found = self._joined(member, whole, first[name])
+            elif member.value.node in alone:
+                found = whole.made(graph, alone.index(member.value.node))
+            else:
+                found = at_once.of(member.value.node)
+            if member.starts and len(member.starts) == 1:
+                graph.name(found, name)
+            inner = tuple(k + (k >= member.axis) for k in range(found.order - 1))
+            axes = [0] * found.order
+            for k, axis in enumerate(inner, 1):
+                axes[axis] = k
+            self.whole[name] = Array(graph.permute(found, axes))
+            if self.whole[name].node.order:
+                graph.name(self.whole[name].node, name)
+
+    def _joined(self, member: Member, whole: Recurrence, number: int) -> Node:
+        """All entries of a name: the first ones, and those of steps."""
+        graph, backwards = self.graph, self.steps.backwards
+        history = whole.history(graph, number)
+        turn = in_turn(member, self.steps.backwards)[:-1]
+        if not turn:
+            return history
+        rows = history.dims[0] + len(turn)
+        out = ("row", *range(1, history.order))
+        sizes: dict[object, Dim] = {"row": rows}
+        shift = 0 if backwards else len(turn)
+        spots: list[tuple[Node, Sequence[object], Dim, int]] = [
+            (history, range(history.order), Dim.of(shift), 1)
+        ]
+        for k, at in enumerate(turn):
+            place = rows - 1 - k if backwards else Dim.of(k)
+            start = member.starts[at].node
+            spots.append((start, range(1, history.order), place, 0))
+        terms = []
+        for node, labels, place, moves in spots:
+            tie = delta({"row": 1, **({0: -1} if moves else {})}, -place)
+            part = graph.product(out, [(node, labels)], constraints=[tie], sizes=sizes)
+            terms.append((1, part, out))
+        return graph.sum(out, terms)

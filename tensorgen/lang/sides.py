@@ -1,0 +1,133 @@
+"""The left sides of definitions by steps: `x[0]`, `x[t + 1]`, `h[s, t=range(1, T)]`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tensorgen.errors import Span, Text, fail
+from tensorgen.ir.dims import Dim
+from tensorgen.lang.affine import affine_form
+from tensorgen.lang.bound import bounded, is_range
+from tensorgen.lang.forms import Form, Index
+from tensorgen.lang.grouping import Line, mentioned
+from tensorgen.lang.names import Names, Record
+from tensorgen.lang.statement import Session, Statement
+from tensorgen.lang.syntax import Expression, parse
+from tensorgen.spec.model import Definition
+
+
+class Noted(Exception):
+    """What has been reported already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What stands at one place of the brackets on a left side.
+
+    A first entry `at` a place, the entry of a step at `index + shift`, or an index
+    that may state its range; nothing for `:`.
+    """
+
+    span: Span
+    at: Dim | None = None
+    index: str | None = None
+    shift: int | None = None
+    given: Text | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A definition of some entries."""
+
+    definition: Definition
+    body: Expression
+    places: tuple[Place, ...]
+
+    @property
+    def axis(self) -> int | None:
+        """Which place says the entry, where one does."""
+        for k, place in enumerate(self.places):
+            if place.at is not None or place.shift is not None:
+                return k
+        return None
+
+    @property
+    def is_start(self) -> bool:
+        """Whether it gives a first entry."""
+        return self.axis is not None and self.places[self.axis].at is not None
+
+    @property
+    def span(self) -> Span:
+        """Where its name stands."""
+        return self.definition.name_text.span()
+
+
+def read_side(session: Session, names: Names, line: Line) -> Side:
+    """Return the left side of a definition; raises `Noted` if there is nothing more."""
+    definition, body = line
+    if body is None:
+        raise Noted
+    places: list[Place] = []
+    if definition.places:
+        ranges = iter(definition.ranges)
+        for text in definition.places:
+            places.append(read_place(session, names, text, ranges))
+    else:
+        pairs = zip(definition.indices or (), definition.ranges, strict=True)
+        for text, given in pairs:
+            thing = names.get(text.value)
+            if thing is not None and thing.dim is not None:
+                places.append(Place(text.span(), at=thing.dim))
+            else:
+                places.append(Place(text.span(), index=text.value, given=given))
+    return Side(definition, body, tuple(places))
+
+
+def read_place(
+    session: Session, names: Names, text: Text, ranges: Iterator[Text | None]
+) -> Place:
+    """Return what stands at a place; `ranges` are those that indices state, in turn."""
+    span = text.span()
+    if text.value == ":":
+        return Place(span)
+    if text.value.partition("=")[0].strip().isidentifier():
+        name = text.value.partition("=")[0].strip()
+        if "=" in text.value or names.get(name) is None:
+            return Place(span, index=name, given=next(ranges))
+    body = parse(text, session.faults)
+    if body is None:
+        raise Noted
+    free = {x for x in mentioned(body) if names.get(x) is None}
+    reader = Statement(session, body, names)
+    own = {name: Index(name) for name in free}
+    reader.scope.update(own)
+    form = affine_form(reader, body.tree)
+    if form is not None and not form.terms:
+        return Place(span, at=form.const)
+    if form is not None and len(own) == 1:
+        ((name, index),) = own.items()
+        shift = (form - Form.atom(index)).const.constant
+        if form.terms == Form.atom(index).terms and shift is not None:
+            return Place(span, index=name, shift=shift)
+    hint = "write x[0] for a first entry, x[t + 1] for that of a step, x[t, :] for rows"
+    fail(f"'{text.value}' is no place of an entry", span, hint=hint)
+
+
+def note_range(e: Statement, index: Index, text: Text) -> Record:
+    """Note the range that an index states; return what its text mentions."""
+    body = parse(text, e.session.faults)
+    if body is None:
+        raise Noted
+    reader = Statement(e.session, body, e.names)
+    reader.ranges = e.ranges
+    if not is_range(body.tree) or not bounded(reader, index, body.tree):
+        hint = f"write {index.name}=range(n)"
+        fail(f"the range of '{index.name}' is no range", text.span(), hint=hint)
+    return reader.record
+
+
+def is_name(tree: ast.expr, name: str) -> bool:
+    """Whether a part of an expression is this name."""
+    return isinstance(tree, ast.Name) and tree.id == name

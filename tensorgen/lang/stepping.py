@@ -1,0 +1,176 @@
+"""What a right side is, read as a step: entries of names that step, and items.
+
+Entries of names that step together stand for states, those of the same step for what it
+has made already. What else is taken at the index of the steps is an item: one of the
+rows of an array that is known before.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from tensorgen.errors import Span
+from tensorgen.ir.constraints import index_bound
+from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.nodes import Input, Node, topological
+from tensorgen.lang.affine import affine_form
+from tensorgen.lang.forms import Form, Index
+from tensorgen.lang.statement import Statement
+from tensorgen.lang.subscripts import select
+from tensorgen.lang.syntax import Expression
+from tensorgen.operators.functions.array import Array
+from tensorgen.spec.model import Definition
+
+
+@dataclass(slots=True)
+class Member:
+    """A name that steps: what gives its first entries, and what all others.
+
+    Entry `t + shift` is given by a step, at the place `axis` of the brackets; the other
+    places are indices, or None for `:`.
+    """
+
+    name: str
+    definition: Definition
+    body: Expression
+    axis: int = 0
+    shift: int = 0
+    others: list[Index | None] = field(default_factory=list)
+    starts: dict[Dim, Array] = field(default_factory=dict)
+    lags: int = 0
+    value: Array | None = None
+
+    @property
+    def indices(self) -> list[Index]:
+        """The indices on the left but that of the steps."""
+        return [index for index in self.others if index is not None]
+
+    @property
+    def span(self) -> Span:
+        """Where the name stands on the left of its step."""
+        return self.definition.name_text.span()
+
+
+@dataclass(slots=True)
+class Stepping:
+    """The names that step together, while their right sides are read."""
+
+    members: dict[str, Member]
+    index: Index
+    low: Dim = field(default_factory=Dim)
+    count: Dim = ONE
+    backwards: bool = False
+    states: dict[tuple[str, int], Input] = field(default_factory=dict)
+    items: dict[Input, Node] = field(default_factory=dict)
+    failed: bool = False
+
+    # What a right side asks
+
+    def entry(self, e: Statement, tree: ast.Subscript) -> tuple[bool, Array | None]:
+        """Return the entries of an array in a step; whether this is for us comes first.
+
+        Arrays that are not taken at the index of the steps are read as everywhere.
+        """
+        base = tree.value
+        if isinstance(base, ast.Name) and base.id in self.members:
+            return True, self._state(e, self.members[base.id], tree)
+        own = {x.id for x in ast.walk(tree.slice) if isinstance(x, ast.Name)}
+        if self.index.name not in own or e.scope.get(self.index.name) is not self.index:
+            return False, None
+        array = e.value(base)
+        found = None if array is None else select(e, array, tree)
+        if found is None or self.index not in found.batch:
+            return True, found
+        places = {*self.items, *self.states.values()}
+        if not places.isdisjoint(topological([found.node])):
+            message = "what a step makes is no array over all steps"
+            e.fault(message, tree, hint="take entries of names, as in x[t]")
+            return True, None
+        return True, self.item(e, found)
+
+    def number(self, e: Statement) -> Array:
+        """The index of the steps as a number."""
+        graph = e.build.graph
+        rows = graph.sum(
+            ("step",),
+            [(1, graph.iota(self.count), ("step",)), (1, graph.size(self.low), ())],
+        )
+        return self.item(e, Array(rows, (self.index,)))
+
+    def item(self, e: Statement, found: Array) -> Array:
+        """The entries at one step of what has the index of the steps."""
+        graph, index = e.build.graph, self.index
+        batch = tuple(label for label in found.batch if label is not index)
+        axes = [("axis", k) for k in range(found.order)]
+        rows = graph.product((index, *batch, *axes), [(found.node, found.labels(axes))])
+        for place, known in self.items.items():
+            if known is rows:
+                return Array(place, batch)
+        place = graph.fresh(rows.dims[1:], (), index_bound(rows))
+        self.items[place] = rows
+        return Array(place, batch)
+
+    def _state(self, e: Statement, member: Member, tree: ast.Subscript) -> Array | None:
+        """The entry of a name that steps, of this step or of one before."""
+        whole = tree.slice
+        places = list(whole.elts) if isinstance(whole, ast.Tuple) else [whole]
+        if len(places) <= member.axis:
+            message = f"'{member.name}' is given entry by entry along another axis"
+            e.fault(message, tree, [(member.span, "here")])
+            return None
+        at = places.pop(member.axis)
+        form = None if isinstance(at, ast.Slice) else affine_form(e, at)
+        base = None if form is None else self._at(e, member, form, at)
+        if form is None:
+            message = f"'{member.name}' is made step by step"
+            hint = f"take an entry of an earlier step: {self.index.name} - 1"
+            e.fault(message, at, [(member.span, "here")], hint)
+        if base is None or not places:
+            return base
+        rest = places[0] if len(places) == 1 else ast.Tuple(places, ast.Load())
+        inner = ast.Subscript(tree.value, ast.copy_location(rest, whole), ast.Load())
+        return select(e, base, ast.copy_location(inner, tree))
+
+    def _at(
+        self, e: Statement, member: Member, form: Form, at: ast.expr
+    ) -> Array | None:
+        if not form.terms:
+            if form.const in member.starts:
+                return member.starts[form.const]
+            message = f"entry {form.const} of '{member.name}' is made by a step"
+            e.fault(message, at, [(member.span, "here")], "steps see earlier entries")
+            return None
+        shift = (form - Form.atom(self.index)).const.constant
+        if form.terms != Form.atom(self.index).terms or shift is None:
+            message = f"an entry of '{member.name}' is so many steps back"
+            hint = f"write {self.index.name}, plus or minus a number"
+            e.fault(message, at, [(member.span, "here")], hint)
+            return None
+        lag = shift - member.shift if self.backwards else member.shift - shift
+        if lag < 0:
+            message = f"this entry of '{member.name}' is made by a later step"
+            e.fault(message, at, [(member.span, "here")])
+            return None
+        if lag == 0:
+            return member.value
+        if lag > len(member.starts):
+            self._missing(e, member, lag, at)
+            return None
+        member.lags = max(member.lags, lag)
+        return Array(self.states[member.name, lag])
+
+    def _missing(self, e: Statement, member: Member, lag: int, at: ast.expr) -> None:
+        first = [f"{member.name}[{k}] = ..." for k in range(lag)]
+        known = f"{len(member.starts)} of these" if member.starts else "none"
+        message = f"the first {lag} entries" if lag > 1 else "the first entry"
+        verb = "have" if lag > 1 else "has"
+        is_given = f"and {known} {'are' if len(member.starts) > 1 else 'is'} given"
+        text = f"{message} of '{member.name}' {verb} to be given, {is_given}"
+        e.fault(text, at, [(member.span, "a step")], f"add {', '.join(first)}")
+
+    def whole(self, e: Statement, name: str, tree: ast.expr) -> None:
+        """Report a name that steps without an entry."""
+        message = f"'{name}' is made step by step, and is no whole array here"
+        hint = f"take an entry, as in {name}[{self.index.name} - 1]"
+        e.fault(message, tree, [(self.members[name].span, "here")], hint)

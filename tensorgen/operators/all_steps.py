@@ -1,0 +1,153 @@
+"""What a step of a recurrence computes, for all steps at once: one axis more, in front.
+
+What a state does not wait for needs no loop. The slopes that an adjoint recurrence
+multiplies by are of this kind, and all that is done with its states afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, assert_never, cast
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Affine,
+    Call,
+    Constant,
+    Constraint,
+    Input,
+    Iota,
+    Lookup,
+    Map,
+    Node,
+    Product,
+    Size,
+    Sum,
+    children,
+    topological,
+)
+from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.recurrences import is_recurrence
+from tensorgen.operators.reshape import reshape
+
+STEP = "step"
+
+
+def can_be_at_once(node: Node, places: Collection[Node]) -> bool:
+    """Whether what is made of places is one array for all steps, and should be.
+
+    An array that has more axes than any place would take too much memory for that.
+    """
+    varying: set[Node] = set()
+    most = max((x.order for x in places), default=0)
+    for one in topological([node]):
+        if one in places or any(child in varying for child in children(one)):
+            varying.add(one)
+            if isinstance(one, Call) and _is_alone(one):
+                return False
+            if one.order > most and not isinstance(one, Product):
+                return False
+    return True
+
+
+def _is_alone(call: Call) -> bool:
+    """Whether a call takes no further axis in front."""
+    return is_recurrence(call) or OPERATORS[call.operator].internal
+
+
+class AllSteps:
+    """Nodes over places, with rows for these."""
+
+    def __init__(self, graph: Graph, count: Dim, rows: Mapping[Any, Node]) -> None:
+        """Say which rows places stand for, one a step."""
+        self.graph = graph
+        self.count = count
+        self.rows: dict[Node, Node] = dict(rows)
+        self.same: dict[Node, None] = {}
+
+    def of(self, node: Node) -> Node:
+        """Return the values at all steps, along the first axis."""
+        for one in topological([node], {**self.rows, **self.same}):
+            if any(child in self.rows for child in children(one)):
+                self.rows[one] = self._found(one)
+                self._suggest(one)
+            else:
+                self.same[one] = None
+        return self._spread(node)
+
+    def total(self, node: Node) -> Node:
+        """Return the sum of the values over all steps."""
+        rows, axes = self.of(node), range(node.order)
+        return self.graph.product(axes, [(rows, (STEP, *axes))])
+
+    def _suggest(self, node: Node) -> None:
+        if node in self.graph.names:
+            self.graph.name(self.rows[node], self.graph.names[node])
+        if node in self.graph.suggestions:
+            self.graph.suggest(self.rows[node], self.graph.suggestions[node])
+
+    def _spread(self, node: Node) -> Node:
+        if node in self.rows:
+            return self.rows[node]
+        axes = range(node.order)
+        known = {STEP: self.count}
+        return self.graph.product((STEP, *axes), [(node, axes)], sizes=known)
+
+    def _use(
+        self, node: Node, labels: Sequence[int]
+    ) -> tuple[Node, tuple[object, ...]]:
+        if node in self.rows:
+            return self.rows[node], (STEP, *labels)
+        return node, tuple(labels)
+
+    def _found(self, node: Node) -> Node:
+        out = (STEP, *range(node.order))
+        sizes: dict[object, Dim] = {STEP: self.count}
+        match node:
+            case Product():
+                return self.graph.product(
+                    out,
+                    [self._use(x, labels) for x, labels in node.factors],
+                    coefficient=node.coefficient,
+                    constraints=map(self._constraint, node.constraints),
+                    sizes={**dict(enumerate(node.sizes)), **sizes},
+                )
+            case Sum():
+                terms = [(t.coefficient, *self._use(*t.ref)) for t in node.terms]
+                return self.graph.sum(out, terms, sizes)
+            case Map():
+                args = [self._use(x, labels) for x, labels in node.args]
+                return self.graph.map(node.function, out, args, sizes)
+            case Call():
+                return self._call(node)
+            case Input() | Constant() | Size() | Iota():
+                raise ValueError("a leaf is no place")
+            case _:
+                assert_never(node)
+
+    def _constraint(self, one: Constraint) -> Constraint:
+        terms = (
+            (
+                (
+                    Lookup(*self._use(atom.node, atom.labels))
+                    if isinstance(atom, Lookup)
+                    else atom
+                ),
+                c,
+            )
+            for atom, c in one.form.terms
+        )
+        return Constraint(one.kind, Affine.of(terms, one.form.const))
+
+    def _call(self, node: Call) -> Node:
+        args = [self._spread(arg) for arg in node.args]
+        dims = (self.count, *node.dims)
+        if node.operator == "reshape":
+            return reshape(self.graph, args[0], dims)
+        params = dict(node.params)
+        for name in ("axes", "along"):
+            if name in params:
+                own = cast(tuple[int, ...], params[name])
+                params[name] = tuple(axis + 1 for axis in own)
+        return self.graph.call(node.operator, args, dims, **params)

@@ -1,0 +1,100 @@
+"""Derivatives of random graphs with recurrences, held against complex steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorgen.calculus.derive import Direction, hessian, hvp, jacobian
+from tensorgen.ir.nodes import topological
+from tensorgen.operators.recurrences import is_recurrence
+from tensorgen.passes.context import Context
+from tensorgen.passes.optimise import optimise
+from tests.ir.verify import verify
+from tests.lower.support import check
+from tests.programs.graphs import SIZES, RandomGraph
+from tests.test_random_graphs import WANTED, agree, differentiated
+
+MODES: tuple[tuple[Direction, Direction], ...] = (
+    ("reverse", "forward"),
+    ("forward", "reverse"),
+)
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_both_modes_agree_with_complex_steps(block: int) -> None:
+    met = 0
+    for seed in range(12 * block, 12 * block + 12):
+        grown = RandomGraph(seed, 5, recurrent=True)
+        node = grown.pool[-1]
+        met += any(is_recurrence(x) for x in topological([node]))
+        inputs = [grown.inputs[name] for name in WANTED]
+        forward = jacobian(grown.graph, node, inputs, "forward")
+        reverse = jacobian(grown.graph, node, inputs, "reverse")
+        verify([*forward, *reverse])
+        wanted = [differentiated(grown, node, name) for name in WANTED]
+        for want, *got in zip(wanted, forward, reverse, strict=True):
+            for value in grown.values(got):
+                agree(value, want)
+    assert met > 1
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_second_derivatives_agree_with_complex_steps_of_the_first(block: int) -> None:
+    for seed in range(1000 + 8 * block, 1008 + 8 * block):
+        grown = RandomGraph(seed, 4, recurrent=True)
+        graph, last = grown.graph, grown.pool[-1]
+        node = graph.einsum("abc"[: last.order] + "->", last)
+        inputs = [grown.inputs[name] for name in WANTED]
+        rows = jacobian(graph, node, inputs, "reverse")
+        found = [hessian(graph, node, inputs, first, second) for first, second in MODES]
+        directions = {
+            x: graph.input("d" + k, x.dims) for k, x in zip(WANTED, inputs, strict=True)
+        }
+        numbers = np.random.default_rng(seed)
+        more = {
+            "d" + k: numbers.uniform(-1, 1, grown.arguments[k].shape) for k in WANTED
+        }
+        twice = grown.values(hvp(graph, node, inputs, directions), **more)
+        for row, x, product in zip(rows, inputs, twice, strict=True):
+            total = np.zeros(product.shape)
+            for y, name in zip(inputs, WANTED, strict=True):
+                want = differentiated(grown, row, name)
+                verify([blocks[x, y] for blocks in found])
+                for value in grown.values([blocks[x, y] for blocks in found]):
+                    agree(value, want)
+                along = more["d" + name]
+                total = total + np.tensordot(want, along, along.ndim)
+            agree(product, total)
+
+
+@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("cross_country", [True, False])
+def test_plans_keep_the_values_of_their_roots(block: int, cross_country: bool) -> None:
+    for seed in range(3000 + 8 * block, 3008 + 8 * block):
+        grown = RandomGraph(seed, 5, recurrent=True)
+        node = grown.pool[-1]
+        inputs = [grown.inputs[name] for name in WANTED]
+        ways = [
+            [node, *jacobian(grown.graph, node, inputs, mode)]
+            for mode in ("forward", "reverse")
+        ]
+        plan = optimise(Context(grown.graph, cross_country=cross_country), ways)
+        verify([*plan.roots, *plan.formulas])
+        wanted = grown.values(ways[0])
+        for planned in (plan.roots, plan.formulas):
+            for got, want in zip(grown.values(list(planned)), wanted, strict=True):
+                agree(got, want)
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_code_computes_what_the_nodes_mean(block: int) -> None:
+    for seed in range(5000 + 8 * block, 5008 + 8 * block):
+        grown = RandomGraph(seed, 5, recurrent=True)
+        graph, node = grown.graph, grown.pool[-1]
+        check(graph, [node, *grown.pool[-3:-1]], SIZES, seed)
+        inputs = [grown.inputs[name] for name in WANTED]
+        roots = [node, *jacobian(graph, node, inputs, "reverse")]
+        plan = optimise(Context(graph, cross_country=bool(seed % 2)), [roots])
+        dtype = "float32" if seed % 5 == 0 else "float64"
+        check(graph, plan.roots, SIZES, seed, dtype)
