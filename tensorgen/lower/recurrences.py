@@ -19,10 +19,10 @@ from tensorgen.arrays.arrays import (
     replacing,
     variable,
 )
-from tensorgen.arrays.operations import Add, Fill, Index, Variable
+from tensorgen.arrays.operations import Add, Fill, Index, Number, Variable
 from tensorgen.arrays.statements import Let, Loop, Statement, Store, operands, rebuilt
 from tensorgen.ir.dims import ONE, ZERO, Dim
-from tensorgen.ir.nodes import Call, Input, Node, Product, is_zero
+from tensorgen.ir.nodes import Call, Input, Node, Product, constant_value, is_zero
 from tensorgen.lower.draft import Draft, Repeat, Result, Row
 from tensorgen.lower.operands import Operand
 from tensorgen.lower.plan import Plan
@@ -56,8 +56,10 @@ def repeat(
             row, after = Row(own, before), Row(own, ONE - before)
             ends = (steps.count, ZERO) if steps.backwards else (ZERO, steps.count)
             if not is_zero(whole.starts[k]):
+                number = constant_value(whole.starts[k])
                 start = known.whole(whole.starts[k]).array
-                draft.add(Store(own, Row(own).index(ends[0]), (), "=", start))
+                value = start if number is None else array(Number(number))
+                draft.add(Store(own, Row(own).index(ends[0]), (), "=", value))
             known.values[call] = _operand(own)
             if (k, False) in asked:
                 end = Row(own).at(ends[1], own)

@@ -24,6 +24,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.all_steps import AllSteps, can_be_at_once
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.recurrences import (
     Opened,
     Recurrence,
@@ -243,11 +244,14 @@ def _hoisted(
 
 def _is_firm(graph: Graph, node: Node) -> bool:
     """Whether no pass looks into a node where it is used."""
-    return node in graph.names or isinstance(node, Map | Call)
+    firm = node in graph.names or isinstance(node, Map | Call)
+    return firm and (isinstance(node, Product) or _is_work(graph, node))
 
 
 def _is_work(graph: Graph, node: Node) -> bool:
-    """Whether anything is computed, and not merely read or scaled."""
+    """Whether numbers are computed, and not merely read, scaled or compared."""
+    if isinstance(node, Map) and ELEMENTWISE[node.function].boolean:
+        return False
     if not isinstance(node, Product):
         return True
     return len(node.factors) > 1 or (bool(node.inner) and not node.constraints)
