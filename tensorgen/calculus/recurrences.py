@@ -15,7 +15,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, is_zero
-from tensorgen.operators.all_steps import AllSteps, can_be_at_once
+from tensorgen.operators.all_steps import AllSteps, can_be_at_once, can_be_summed
 from tensorgen.operators.guards import guard
 from tensorgen.operators.recurrences import (
     Opened,
@@ -186,11 +186,12 @@ class Cotangents:
         )
         slopes = self._slopes([*items, *fixed])
         known: set[Node] = {*self.items, *self.bars.values()}
-        apart = [x for x in slopes.values() if not can_be_at_once(x, known)]
-        alone = [slopes[at] for at in items if slopes[at] in apart]
+        alone = [slopes[at] for at in items if not can_be_at_once(slopes[at], known)]
         summed: dict[Node, int] = {}
-        for slope in dict.fromkeys(slopes[at] for at in fixed if slopes[at] in apart):
-            # What is added up over steps is added up in them.
+        for slope in dict.fromkeys(slopes[at] for at in fixed):
+            if can_be_summed(slope, known):
+                continue
+            # It is added up in the steps.
             summed[slope] = len(states)
             total = graph.fresh(slope.dims, (), None)
             new = graph.add(total, slope)

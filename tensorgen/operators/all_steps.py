@@ -51,6 +51,20 @@ def can_be_at_once(node: Node, places: Collection[Node]) -> bool:
     return True
 
 
+def can_be_summed(node: Node, places: Collection[Node]) -> bool:
+    """Whether what is made of places is added up over all steps at once.
+
+    Of sums and products none is larger then than what it is made of.
+    """
+    match node:
+        case Sum(terms=terms):
+            return all(can_be_summed(term.node, places) for term in terms)
+        case Product(factors=factors):
+            return all(can_be_at_once(ref.node, places) for ref in factors)
+        case _:
+            return can_be_at_once(node, places)
+
+
 def _is_alone(call: Call) -> bool:
     """Whether a call takes no further axis in front."""
     return is_recurrence(call) or OPERATORS[call.operator].internal
