@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tests.device.library import execute
+from tests.device.library import execute, stand_in
 
 Array = Any
 SIZES = {"T": 6, "n": 3, "k": 2, "p": 2, "K": 3, "S": 2, "D": 3}
@@ -327,3 +327,68 @@ def test_second_derivatives_are_slopes_of_the_first(
     hessian = module.fun_hess(**values)
     whole = np.concatenate([np.ravel(along[name]) for name in case.wrt])
     np.testing.assert_allclose(hessian @ whole, want, 1e-6, 1e-7)
+
+
+WALKS = {
+    "running sums": ("s[0] = phi\ns[t + 1] = s[t] + y[t]**2", "np.cumsum"),
+    "running sums back": ("s[T] = phi\ns[t] = s[t + 1] + y[t]**2", "np.cumsum"),
+    "products": ("s[0] = phi\ns[t + 1] = s[t]*(1 + y[t]**2)", "np.cumprod"),
+    "largest": ("s[0] = phi\ns[t + 1] = maximum(s[t], y[t])", "_running_max"),
+    "smallest": ("s[0] = phi\ns[t + 1] = minimum(y[t], s[t])", "_running_min"),
+    "log-sum-exps": (
+        "s[0] = phi\ns[t + 1] = logaddexp(s[t], y[t])",
+        "_running_logsumexp",
+    ),
+    "filters": ("s[0] = phi\ns[t + 1] = theta*s[t] + y[t]**2", "_filtered"),
+    "filters back": ("s[T] = phi\ns[t] = y[t]**2 - 2*theta*s[t + 1]", "_filtered"),
+}
+
+
+def walked(name: str, phi: float, theta: float, y: Array) -> Array:
+    """The steps of a walk, one after the other."""
+    steps: dict[str, Callable[[Array, Array], Array]] = {
+        "running sums": lambda s, x: s + x**2,
+        "products": lambda s, x: s * (1 + x**2),
+        "largest": max,
+        "smallest": min,
+        "log-sum-exps": np.logaddexp,
+        "filters": lambda s, x: (-2 * theta if "back" in name else theta) * s + x**2,
+    }
+    step, found = steps[name.removesuffix(" back")], [phi]
+    for x in y[::-1] if "back" in name else y:
+        found.append(step(found[-1], x))
+    return np.array(found[::-1] if "back" in name else found)
+
+
+@pytest.mark.parametrize("name", WALKS)
+@pytest.mark.parametrize("backend", ["numpy", "cupy"])
+def test_what_the_library_walks_through_is_no_loop(name: str, backend: str) -> None:
+    where, call = WALKS[name]
+    case = Case(name, where, "sum(s**2)", ("phi", "y"), walked, hessian=False)
+    text = tensorgen.generate(case.text, backend)
+    code = text[text.index("def fun(") : text.index("def fun_grad")]
+    assert "for t in" not in code and call.replace("np.", "") in code
+    values = given(case)
+    theta = float(values.get("theta", 0.0))
+    phi, y, step = float(values["phi"]), values["y"], 1e-6
+    with stand_in() as cupy:
+        module = execute(text)
+        if backend == "cupy":
+            values = {key: cupy.asarray(x) for key, x in values.items()}
+        value, slopes = float(module.fun(**values)), module.fun_grad(**values)
+        slope = float(slopes.y.sum())
+    want = walked(name, phi, theta, y)
+    assert value == pytest.approx((want**2).sum(), rel=1e-12)
+    moved = (walked(name, phi, theta, y + sign * step) for sign in (1, -1))
+    ahead, behind = ((found**2).sum() for found in moved)
+    assert slope == pytest.approx((ahead - behind) / (2 * step), rel=1e-6)
+
+
+@pytest.mark.parametrize("case", CASES[:8], ids=lambda case: case.name)
+def test_the_other_library_steps_alike(case: Case) -> None:
+    values = given(case)
+    with stand_in() as cupy:
+        module = execute(tensorgen.generate(case.text, backend="cupy"))
+        arrays = {name: cupy.asarray(x) for name, x in values.items()}
+        value = float(module.fun(**arrays))
+    assert value == pytest.approx(case.loop(**values), rel=1e-12)

@@ -274,11 +274,12 @@ def _running_{name}(x: Array) -> Array:
 
 FILTERED = '''
 def _filtered(x: Array, a: Any) -> Array:
-    """Return y with y[t] = x[t] + a * y[t - 1] along the first axis; y[-1] is 0."""
-    from cupyx.scipy import signal
-
-    taps = np.stack([np.ones_like(a), -a])
-    return signal.lfilter(taps[:1], taps, x, axis=0)
+    """Return y with y[t] = x[t] + a * y[t - 1], from 0 on, in sweeps that double."""
+    found, step = x.copy(), 1
+    while step < len(found):
+        found[step:] = found[step:] + a * found[:-step]
+        a, step = a * a, 2 * step
+    return found
 '''
 
 RUNNING_LOGSUMEXP = '''

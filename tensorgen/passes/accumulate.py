@@ -76,7 +76,9 @@ def _walk(
         case Product(coefficient=scale, factors=factors) if whole in factors:
             if not (new.inner or new.constraints) and len(factors) > 1:
                 others = [ref for ref in factors if ref != whole]
-                if len(others) == len(factors) - 1 and any(x.labels for x in others):
+                below = topological([ref.node for ref in others])
+                once = len(others) == len(factors) - 1
+                if once and any(item in below for item in own.items):
                     sizes = dict(enumerate(state.dims))
                     rest = graph.product(axes, others, coefficient=scale, sizes=sizes)
                     return "running_product", rest, None
