@@ -25,6 +25,7 @@ from tensorgen.arrays.objects import (
     Ravel,
     Reshape,
     Results,
+    Selected,
     Solution,
     ZerosLike,
 )
@@ -47,6 +48,8 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
         case Solution(transposed=transposed):
             turned = ", transposed=True" if transposed else ""
             return Text(f"{args[0].at(Level.ATOM)}.solve({texts[1]}{turned})")
+        case Selected():
+            return Text(f"{args[0].at(Level.ATOM)}.inverse_at({texts[1]}, {texts[2]})")
         case Known(name=name):
             return Text(f"{args[0].at(Level.ATOM)}.{name}")
         case Pack(grows=True):

@@ -52,6 +52,13 @@ class Solution:
 
 
 @dataclass(frozen=True, slots=True)
+class Selected:
+    """Entries of the inverse of an object's matrix, in some rows and columns."""
+
+    dims: tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """What an object knows of itself: its attribute `name`."""
 
@@ -171,6 +178,7 @@ Object = (
     | Nothing
     | Made
     | Solution
+    | Selected
     | Known
     | Pack
     | Results

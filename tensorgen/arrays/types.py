@@ -24,6 +24,7 @@ from tensorgen.arrays.objects import (
     Ravel,
     Reshape,
     Results,
+    Selected,
     Solution,
     ZerosLike,
 )
@@ -226,7 +227,7 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "float"
         case Attribute() | Answer() | Nothing() | Made() | Pack() | Numbered():
             return "float"
-        case Solution() | Known():
+        case Solution() | Selected() | Known():
             return "float"
         case Later() | JoinEach() | Join() | Extent() | Results() | Member():
             return "float"

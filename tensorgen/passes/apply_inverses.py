@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Call, Node, Product, Ref, topological
-from tensorgen.operators.systems import is_system, solution
+from tensorgen.operators.systems import solution
 from tensorgen.passes.context import Context
 from tensorgen.passes.rebuild import carry_names, with_operands
+from tensorgen.passes.select_entries import is_inverse
 from tensorgen.passes.views import opened
 
 
@@ -43,18 +44,12 @@ def _rewritten(
     return [new[root] for root in roots]
 
 
-def _is_inverse(node: Node) -> bool:
-    if not isinstance(node, Call) or node.operator != "inv":
-        return False
-    return is_system(node.args[0])
-
-
 def _is_view(node: Node) -> bool:
     """Whether deltas pick some entries of an inverse."""
     return (
         isinstance(node, Product)
         and len(node.factors) == 1
-        and _is_inverse(node.factors[0].node)
+        and is_inverse(node.factors[0].node)
     )
 
 
@@ -64,7 +59,7 @@ def _applied(
     if not isinstance(node, Product):
         return None
     for k, (inner, labels) in enumerate(node.factors):
-        if _is_inverse(inner) and len({*labels}) == 2:
+        if is_inverse(inner) and len({*labels}) == 2:
             ways = [_to(context, node, k, x) for x in reversed(labels)]
             found = [way for way in ways if way is not None]
             for solved, _ in found:

@@ -27,6 +27,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.promises import is_promise
+from tensorgen.operators.systems import is_system
 from tensorgen.passes.networks import Network, Plan
 from tensorgen.passes.spans import Span, span
 
@@ -120,6 +121,10 @@ class CostModel:
                 return self.size(matrix.dims) * side * work
             case Call() if is_promise(node):
                 return 0.0
+            case Call() if is_system(node):  # what it is made of
+                return sum(self.size(arg.dims) for arg in node.args)
+            case Call() if OPERATORS[node.operator].internal:
+                return self.size(node.dims)
             case Call():
                 return self.size(node.args[0].dims)
             case Input() | Constant() | Size() | Iota():
@@ -149,6 +154,8 @@ class CostModel:
                 return STATEMENT + FUNCTION * self.size(node.dims)
             case Call() if is_promise(node):
                 return 0.0
+            case Call() if OPERATORS[node.operator].internal:
+                return STATEMENT + FUNCTION * self.flops(node)
             case Call():
                 scaling = 2 * ELEMENT if OPERATORS[node.operator].scales else 0.0
                 entries = self.size(node.args[0].dims)

@@ -44,8 +44,8 @@ UNKNOWN_SIZES = 6
 FLATTENING_ROUNDS = 3
 """A later round sees what an earlier one has uncovered; a fourth found nothing yet."""
 
-DIAGONAL_ROUNDS = 8
-"""How many operands deep a diagonal is moved: one a round."""
+ENTRIES_ROUNDS = 8
+"""How many operands deep what is read is moved: one a round."""
 
 # Factors of a product.
 
