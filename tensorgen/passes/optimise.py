@@ -1,9 +1,9 @@
 """All passes, in order; the plan that the cost model prefers wins.
 
 Why this order. Laws that need what the user wrote come first: the transpose of a
-symmetric matrix. Then chains of products are flattened, for a
-derivative's structure and the best order of its factors can only be seen in one n-ary
-product. The structure is taken while deltas still stand beside the factors: ordering
+symmetric matrix. Then chains of products are flattened, for a derivative's structure
+and the best order of its factors can only be seen in one n-ary product, and who reads
+how much of what. The structure is taken while deltas still stand beside the factors: ordering
 would multiply them. Then comes what regroups factors, since ordering leaves pairs; then
 the order; and last what pairs alone show: one product may begin with a pair that
 another makes, and terms share an operand again; elementwise pairs are fused, and
@@ -179,7 +179,7 @@ PASSES = (
     Pass(
         "take_entries",
         law="(A @ B)[i, i] = sum_k A[i, k] * B[k, i], and likewise for sums and maps",
-        needs="distributing has shown who reads what: all who read an array read little",
+        needs="distributed products: all who read an array read little of it",
         ends="what is read moves towards the inputs",
         run=_each(take_entries),
     ),

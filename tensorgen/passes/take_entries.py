@@ -97,7 +97,7 @@ def _entries(graph: Graph, found: Reading) -> Ref | None:
             return Ref(node, kept)
         case Product() if whole.factors:
             view = View(constraints=list(found.ties))
-            view.sizes.update(dims)
+            view.sizes.update(dims.items())
             view.add(whole, labels, "inner")
             return Ref(view.product(graph, kept), kept)
     return None
