@@ -3,10 +3,10 @@
 Why this order. Laws that need what the user wrote come first: the transpose of a
 symmetric matrix. Then chains of products are flattened, for a derivative's structure
 and the best order of its factors can only be seen in one n-ary product, and who reads
-how much of what. The structure is taken while deltas still stand beside the factors: ordering
-would multiply them. Then comes what regroups factors, since ordering leaves pairs; then
-the order; and last what pairs alone show: one product may begin with a pair that
-another makes, and terms share an operand again; elementwise pairs are fused, and
+how much of what. The structure is taken while deltas still stand beside the factors:
+ordering would multiply them. Then comes what regroups factors, since ordering leaves
+pairs; then the order; and last what pairs alone show: one product may begin with a pair
+that another makes, and terms share an operand again; elementwise pairs are fused, and
 products that the order made may be transposes of one another, or as steady as their
 factors.
 
