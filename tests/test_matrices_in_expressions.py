@@ -19,6 +19,8 @@ SPEC = HEAD + """
 dims: {n: 1000, m: 1500, p: 400, k: 5}
 inputs:
   theta: scalar
+  phi: scalar
+  kappa: scalar
   x: [m]
   y: [n]
   d: [n]
@@ -44,6 +46,34 @@ functions:
       T = diag(d) + 0.5*diag(ones(n - 1), 1) - diag(y[1:], -1)
     expr: y @ solve(T, y) + logdet(T) + det(T) + trace(solve(T, outer(y, d)))
     wrt: d
+    emit: [value, gradient]
+  arma:
+    where: |
+      P = eye(n) - theta*diag(ones(n - 1), -1)
+      M = eye(n) + phi*diag(ones(n - 1), -1)
+      e = solve(M, P @ y)
+    expr: e @ e
+    wrt: [theta, phi]
+    emit: [value, gradient]
+  autoregression:
+    where: |
+      P = eye(n) - theta*diag(ones(n - 1), -1) - phi*diag(ones(n - 2), -2)
+      e = solve(P, y) - d
+    expr: e @ e
+    wrt: [theta, phi, y]
+    emit: [value, gradient, hvp]
+  garch:
+    where: |
+      G = eye(n) - phi*diag(ones(n - 1), -1)
+      lagged[i=range(n)] = sum(y[j]**2*delta(i, j + 1), j)
+      h = solve(G, kappa + theta*lagged)
+    expr: sum(log(h) + y**2/h)/2
+    wrt: [kappa, theta, phi]
+    emit: [value, gradient, hvp]
+  scaled:
+    where: U = 3*diag(d) + theta*diag(y[1:], 1)
+    expr: logdet(U) + y @ solve(U, y) + det(U)
+    wrt: [d, y]
     emit: [value, gradient]
   poisson:
     where: |
@@ -125,6 +155,32 @@ def tridiagonal(g: dict[str, Array]) -> Array:
     return y @ inverse @ y + logdet(T) + last
 
 
+def arma(g: dict[str, Array]) -> Array:
+    n, y = len(g["y"]), g["y"]
+    P, M = np.eye(n) - g["theta"] * shift(n, -1), np.eye(n) + g["phi"] * shift(n, -1)
+    e = np.linalg.solve(M, P @ y)
+    return e @ e
+
+
+def autoregression(g: dict[str, Array]) -> Array:
+    n = len(g["y"])
+    A = np.eye(n) - g["theta"] * shift(n, -1) - g["phi"] * shift(n, -2)
+    e = np.linalg.solve(A, g["y"]) - g["d"]
+    return e @ e
+
+
+def garch(g: dict[str, Array]) -> Array:
+    n, squares = len(g["y"]), g["y"] ** 2
+    B, lagged = np.eye(n) - g["phi"] * shift(n, -1), shift(n, -1) @ squares
+    h = np.linalg.solve(B, g["kappa"] + g["theta"] * lagged)
+    return (np.log(h) + squares / h).sum() / 2
+
+
+def scaled(g: dict[str, Array]) -> Array:
+    U = 3 * np.diag(g["d"]) + g["theta"] * np.diag(g["y"][1:], 1)
+    return logdet(U) + g["y"] @ np.linalg.solve(U, g["y"]) + np.linalg.det(U)
+
+
 def poisson(g: dict[str, Array]) -> Array:
     n = len(g["y"])
     K = 2 * np.eye(n) - shift(n, 1) - shift(n, -1)
@@ -185,6 +241,10 @@ def diagonals(g: dict[str, Array]) -> Array:
 CASES: dict[str, tuple[Callable[[dict[str, Array]], Array], str, str]] = {
     "moving_average": (moving_average, "theta y", "theta y"),
     "tridiagonal": (tridiagonal, "y d", "d"),
+    "arma": (arma, "theta phi y", "theta phi"),
+    "autoregression": (autoregression, "theta phi y d", "theta phi y"),
+    "garch": (garch, "theta phi kappa y", "kappa theta phi"),
+    "scaled": (scaled, "theta y d", "d y"),
     "poisson": (poisson, "y d", "d"),
     "compliance": (compliance, "x y rho a b", "x"),
     "factors": (factors, "L psi r", "L psi"),
@@ -204,6 +264,8 @@ def given(n: int, m: int, p: int, k: int) -> dict[str, Array]:
     A, B = (np.eye(s) * 3 + rng.normal(size=(s, s)) / s for s in (k, min(p, 20)))
     return {
         "theta": 0.4,
+        "phi": 0.3,
+        "kappa": 0.2,
         "x": rng.uniform(1, 2, m),
         "y": rng.normal(size=n),
         "d": d,
@@ -296,6 +358,12 @@ def test_low_rank_takes_no_square_array(name: str) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 50e6
+
+
+@pytest.mark.parametrize("name", ["arma", "autoregression", "garch"])
+def test_a_likelihood_takes_one_solution_and_one_adjoint(name: str) -> None:
+    text = tensorgen.generate(SPEC).partition(f"def {name}_value_and_grad(")[2]
+    assert text.partition("\ndef ")[0].count(".solve(") == 2
 
 
 def test_problems_eliminate_once_what_data_make() -> None:

@@ -125,19 +125,25 @@ class _Banded:
         self._below, self._above = max(0, -min(bands)), max(0, max(bands))
         dtype = dtype or np.result_type(*bands.values())
         letter = "s" if dtype == np.float32 else "d"
-        self._solver = getattr(lapack, letter + "gbtrs")
         # As LAPACK has it: entry (i, j) in column j, below rows that pivoting fills.
-        table = np.zeros((2 * self._below + self._above + 1, size), dtype)
+        self._top = self._above and self._below + self._above
+        table = np.zeros((self._top + self._below + 1, size), dtype, order="F")
         for s, band in bands.items():
             if abs(s) < size:
-                row = table[self._below + self._above - s]
-                row[max(s, 0) : size + min(s, 0)] = band
+                table[self._top - s, max(s, 0) : size + min(s, 0)] = band
         self._table, self._inverse = table, None
-        self._factors, self._rows, self._failed = table, np.arange(size), 0
-        if size:
+        self._factors, self._rows, self._uplo = table, None, "U" if self._above else "L"
+        if self._below and self._above and size:
             eliminate = getattr(lapack, letter + "gbtrf")
             found = eliminate(table, self._below, self._above)
             self._factors, self._rows, self._failed = found
+            self._solver = getattr(lapack, letter + "gbtrs")
+        else:  # it is a triangle
+            first = bands.get(0, 0)
+            number = np.ndim(first) == 0
+            self._failed = not (first if number else first.all())
+            self._diag = "U" if number and first == 1 else "N"
+            self._solver = getattr(lapack, letter + "tbtrs")
 
     def solve(self, b: Array, transposed: bool = False) -> Array:
         """Solve for one or several right-hand sides."""
@@ -145,8 +151,12 @@ class _Banded:
             return b.copy()
         if self._failed:
             raise np.linalg.LinAlgError("Singular matrix")
-        sides = self._factors, self._below, self._above, b, self._rows
-        x, _ = self._solver(*sides, trans=int(transposed))
+        if self._rows is None:
+            way = self._uplo, "T" if transposed else "N", self._diag
+            x, _ = self._solver(self._factors, b.reshape(len(b), -1), *way)
+        else:
+            sides = self._factors, self._below, self._above, b, self._rows
+            x, _ = self._solver(*sides, trans=int(transposed))
         return x.reshape(b.shape)
 
     def inverse_at(self, rows: Array, columns: Array) -> Array:
@@ -158,7 +168,8 @@ class _Banded:
             raise np.linalg.LinAlgError("Singular matrix")
         reach = max(self._below, self._above, int(abs(rows - columns).max()))
         if self._inverse is None or len(self._inverse) < 2 * reach + 1:
-            still = (self._rows == np.arange(len(self._rows))).all()
+            n, moved = self._table.shape[1], self._rows
+            still = moved is None or bool((moved == np.arange(n)).all())
             by_factors = still and reach <= 4  # more has too many zeros
             way = self._near_by_factors if by_factors else self._near_by_blocks
             self._inverse = way(reach)
@@ -173,11 +184,13 @@ class _Banded:
         """
         from scipy.linalg import lapack
 
-        n, top, group = len(self._rows), self._below + self._above, 2 * w + 1
+        n, top, group = self._table.shape[1], self._top, 2 * w + 1
         lower, upper = np.zeros((2, w + 1, n), self._table.dtype)
         lower[: self._below + 1] = self._factors[top : top + self._below + 1]
         for q in range(self._above + 1):
             upper[q, : n - q] = self._factors[top - q, q:]
+        if self._rows is None:
+            lower[1:] /= upper[0]
         upper[1:] /= upper[0]
         # Below m come the entries of column m, then those of row m, and the diagonal.
         slot = {k: k - 1 if k > 0 else w - k - 1 for k in range(-w, w + 1)}
@@ -213,7 +226,7 @@ class _Banded:
         Step k turns the rows of blocks k and k + 1 by Q.T. Of what is left, H is the
         first block of the inverse; the blocks beside it follow from those after it.
         """
-        n, top, b = len(self._rows), self._below + self._above, max(w, 16)
+        n, top, b = self._table.shape[1], self._top, max(w, 16)
         count = -(-n // b)
         # Rows of a block have the columns of the one before it to the one after it.
         rows = np.zeros((count, b, 3 * b), self._table.dtype)
@@ -253,13 +266,16 @@ class _Banded:
     def logdet(self) -> Scalar:
         """The logarithm of the absolute value of the determinant."""
         with np.errstate(divide="ignore"):
-            return np.log(abs(self._factors[self._below + self._above])).sum()
+            return np.log(abs(self._factors[self._top])).sum()
 
     @property
     def det(self) -> Scalar:
         """The determinant."""
+        found = self._factors[self._top].prod()
+        if self._rows is None:
+            return found
         moved = int((self._rows != np.arange(len(self._rows))).sum())
-        return (-1) ** moved * self._factors[self._below + self._above].prod()
+        return (-1) ** moved * found
 '''
 
 CUPY_BANDED = '''

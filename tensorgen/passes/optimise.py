@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.apply_inverses import apply_inverses
+from tensorgen.passes.apply_inverses import apply_in_numbers, apply_inverses
 from tensorgen.passes.context import Context, Law, Plan
 from tensorgen.passes.factor_pairs import factor_pairs
 from tensorgen.passes.flatten_products import flatten_products
@@ -204,6 +204,13 @@ PASSES = (
         needs="matrices as objects; all deltas that read an inverse in one product",
         ends="each product reads an inverse less",
         run=_each(select_entries),
+    ),
+    Pass(
+        "apply_in_numbers",
+        law="u @ inv(A) @ v = inv(A).T @ u @ v",
+        needs="n-ary products, which have no order yet",
+        ends="a number keeps no inverse that can be applied",
+        run=_each(apply_in_numbers),
     ),
     GATHERING,
     Pass(

@@ -119,6 +119,18 @@ functions:
     wrt: y
     emit: [value, gradient]
 """
+ARMA = """
+inputs: {phi: scalar, theta: scalar, y: [n]}
+functions:
+  f:
+    where: |
+      A = eye(n) - phi*diag(ones(n - 1), -1)
+      M = eye(n) + theta*diag(ones(n - 1), -1)
+      e = solve(M, A @ y)
+    expr: e @ e
+    wrt: [phi, theta]
+    emit: [gradient]
+"""
 MESH = """
 inputs:
   y: [n]
@@ -146,6 +158,7 @@ PASSES = (
     ("compress", SEPARABLE),
     ("solve_by_structure", CHAIN),
     ("select_entries", MESH),
+    ("apply_in_numbers", ARMA),
     ("gather_steady", STEADY),
     ("share_transposes", TURNED),
     ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
