@@ -75,6 +75,13 @@ functions:
     expr: logdet(U) + y @ solve(U, y) + det(U)
     wrt: [d, y]
     emit: [value, gradient]
+  stationary:
+    where: |
+      K[i=range(n), j=range(n)] = exp(-abs(i - j)*kappa) + theta*delta(i, j)
+      S = spd(K)
+    expr: y @ solve(S, y) + logdet(S)
+    wrt: [kappa, theta, y]
+    emit: [value, gradient, hvp]
   poisson:
     where: |
       K = 2*eye(n) - diag(ones(n - 1), 1) - diag(ones(n - 1), -1)
@@ -181,6 +188,13 @@ def scaled(g: dict[str, Array]) -> Array:
     return logdet(U) + g["y"] @ np.linalg.solve(U, g["y"]) + np.linalg.det(U)
 
 
+def stationary(g: dict[str, Array]) -> Array:
+    n, y = len(g["y"]), g["y"]
+    distance = abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    S = np.exp(-distance * g["kappa"]) + g["theta"] * np.eye(n)
+    return y @ np.linalg.solve(S, y) + logdet(S)
+
+
 def poisson(g: dict[str, Array]) -> Array:
     n = len(g["y"])
     K = 2 * np.eye(n) - shift(n, 1) - shift(n, -1)
@@ -245,6 +259,7 @@ CASES: dict[str, tuple[Callable[[dict[str, Array]], Array], str, str]] = {
     "autoregression": (autoregression, "theta phi y d", "theta phi y"),
     "garch": (garch, "theta phi kappa y", "kappa theta phi"),
     "scaled": (scaled, "theta y d", "d y"),
+    "stationary": (stationary, "theta kappa y", "kappa theta y"),
     "poisson": (poisson, "y d", "d"),
     "compliance": (compliance, "x y rho a b", "x"),
     "factors": (factors, "L psi r", "L psi"),
@@ -465,3 +480,19 @@ def test_cupy_solves_as_numpy_does() -> None:
             others = expected[1] if isinstance(gradient, tuple) else (expected[1],)
             for part, other in zip(parts, others, strict=True):
                 np.testing.assert_allclose(part.get(), other, rtol=1e-8, atol=1e-10)
+
+
+def test_a_toeplitz_matrix_takes_no_square_array_to_solve_with() -> None:
+    own = arguments("stationary", given(3000, 2, 2, 1))
+    SYSTEMS.stationary(**arguments("stationary", SMALL))  # imports
+    tracemalloc.start()
+    SYSTEMS.stationary(**own)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5e6
+
+
+def test_a_toeplitz_matrix_that_breaks_its_promise_is_refused() -> None:
+    own = arguments("stationary", SMALL)
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        SYSTEMS.stationary(**{**own, "theta": -0.9})

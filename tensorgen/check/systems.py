@@ -26,6 +26,8 @@ class Told(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name in ("solve", "inverse_at"):
             return getattr(self, name)
+        if name == "inverse":
+            return self.functions["inv"](self.matrix)
         if name == "logdet":
             return self.functions["slogdet"](self.matrix)[1]
         if name == "det":
@@ -62,4 +64,8 @@ def systems(
             entries.append((i + max(-s, 0), i + max(s, 0), band))
         return sparse(size, *entries)
 
-    return {"_Sparse": sparse, "_Banded": banded}
+    def toeplitz(column: Array) -> Told:
+        i = np.arange(len(column))
+        return Told(functions, field.of(column)[abs(i[:, None] - i)])
+
+    return {"_Toeplitz": toeplitz, "_Sparse": sparse, "_Banded": banded}

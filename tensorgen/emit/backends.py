@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tensorgen.operators.helpers import EXPM, NORM, RUNNING_LOGSUMEXP
-from tensorgen.operators.system_helpers import CUPY_BANDED, CUPY_SPARSE
+from tensorgen.operators.system_helpers import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,7 @@ BACKENDS: dict[str, Backend] = {
                 "_running_logsumexp": RUNNING_LOGSUMEXP,
                 "_Sparse": CUPY_SPARSE,
                 "_Banded": CUPY_BANDED,
+                "_Toeplitz": CUPY_TOEPLITZ,
             },
             refuses=False,
             slow_at=False,

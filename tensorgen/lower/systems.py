@@ -30,6 +30,8 @@ def lower_system(known: Values, node: Call) -> Operand:
     if node.operator == "sparse":
         terms = [_entries(known, node, row) for row in terms_of(node)]
         return made(Made("_Sparse"), (), side, *terms)
+    if node.operator == "toeplitz":
+        return made(Made("_Toeplitz"), (), as_float(known.whole(node.args[0])))
     bands = [known.operand(Ref(x, tuple(range(x.order)))) for x in node.args]
     offsets = cast(tuple[int, ...], dict(node.params)["offsets"])
     table = made(Numbered(offsets), (), *bands)
@@ -43,6 +45,9 @@ def lower_told(known: Values, node: Call) -> Operand:
     found = known.values[node.args[0]]
     if node.operator != "inv":
         return made(Known(node.operator), (), found)
+    matrix = node.args[0]
+    if isinstance(matrix, Call) and matrix.operator == "toeplitz":
+        return Operand(array(Known("inverse", node.dims), found.array), (0, 1))
     unit = made(Eye(node.dims[0]), (0, 1))
     return made(Solution(node.dims), (0, 1), found, unit)
 

@@ -296,5 +296,80 @@ class _Banded(_Sparse):
         super().__init__(size, *entries)
 '''
 
-IMPORTS = {"_Sparse": ("scipy.sparse",), "_Banded": ("scipy.linalg",)}
+_TOEPLITZ = '''
+class _Toeplitz:
+    """A positive definite matrix of equal diagonals: O(n^2); needs SciPy{where}.
+
+    Durbin's recursion gives the pivots, and the first column of the inverse, from
+    which its other entries follow (Trench 1964).
+    """
+
+    def __init__(self, column: Array) -> None:
+        self._dtype, pivots = column.dtype, list[float]()
+        self._column = {host}.astype(float)
+        column, weights = self._column, self._column.copy()  # k - 1 of them in step k
+        for k, pivot in enumerate(column.tolist()):
+            if k:
+                known = weights[: k - 1]
+                last = -float(column[k] + known @ column[k - 1 : 0 : -1]) / pivots[-1]
+                weights[: k - 1] = known + last * known[::-1]
+                weights[k - 1] = last
+                pivot = pivots[-1] * (1 - last) * (1 + last)
+            if not pivot > 0:
+                raise np.linalg.LinAlgError("Matrix is not positive definite")
+            pivots.append(pivot)
+        first = np.ones(len(column))
+        first[1:] = np.asarray(weights[: max(len(column) - 1, 0)])
+        self._pivots = np.asarray(pivots, dtype=first.dtype)
+        self._first = first / self._pivots[-1:]
+
+    def solve(self, b: Array, transposed: bool = False) -> Array:
+        """Solve for one or several right-hand sides."""
+        from scipy.linalg import solve_toeplitz
+
+        if not b.size:
+            return b.copy()
+        return self._of(solve_toeplitz(self._column, {b}, check_finite=False))
+
+    @property
+    def inverse(self) -> Array:
+        """All of the inverse, row by row."""
+        x, y = self._first, np.zeros_like(self._first)
+        y[1:] = x[:0:-1]
+        found = np.empty((len(x), len(x)))
+        found[:1] = x
+        for i in range(1, len(x)):
+            found[i, 0] = x[i]
+            change = (x[i] * x[1:] - y[i] * y[1:]) / x[0]
+            np.add(found[i - 1, :-1], change, out=found[i, 1:])
+        return self._of(found)
+
+    def inverse_at(self, rows: Array, columns: Array) -> Array:
+        """Entries of the inverse."""
+        return self.inverse[rows, columns]
+
+    @property
+    def logdet(self) -> Scalar:
+        """The logarithm of the determinant."""
+        return self._of(np.log(self._pivots).sum())
+
+    @property
+    def det(self) -> Scalar:
+        """The determinant."""
+        return self._of(self._pivots.prod())
+
+    def _of(self, found: Any) -> Any:
+        return np.asarray(found, dtype=self._dtype)[()]
+'''
+
+TOEPLITZ = _TOEPLITZ.format(where="", host="column", b="b")
+CUPY_TOEPLITZ = _TOEPLITZ.format(
+    where=", on the host", host="column.get()", b="b.get()"
+)
+
+IMPORTS = {
+    "_Toeplitz": ("scipy.linalg",),
+    "_Sparse": ("scipy.sparse",),
+    "_Banded": ("scipy.linalg",),
+}
 """The modules that they import where they are made."""

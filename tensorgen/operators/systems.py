@@ -25,6 +25,7 @@ from tensorgen.ir.nodes import (
     Node,
     affine,
     delta,
+    indicator,
 )
 from tensorgen.operators.reshape import reshape
 from tensorgen.operators.table import Operator, Partial
@@ -71,7 +72,7 @@ def is_system(node: Node) -> bool:
     """Whether a matrix is an object that solves."""
     if isinstance(node, Input):
         return FACTORED in node.properties
-    return isinstance(node, Call) and node.operator in ("banded", "sparse")
+    return isinstance(node, Call) and node.operator in ("banded", "sparse", "toeplitz")
 
 
 def banded(
@@ -136,6 +137,25 @@ def sparse(
     size = prod(sides, start=ONE)
     known = {"terms": tuple(terms), "symmetric": symmetric, "sides": tuple(sides)}
     return graph.call("sparse", args, (size, size), **known)
+
+
+def toeplitz(graph: Graph, column: Node) -> Node:
+    """Return the symmetric matrix of equal diagonals with this first column."""
+    return graph.call("toeplitz", [column], column.dims * 2, symmetric=True)
+
+
+def _diagonals(graph: Graph, node: Call) -> Node:
+    (column,), (size, _) = node.args, node.dims
+    axes, parts = (0, 1), []
+    for sign in (1, -1):
+        at = [delta({0: sign, 1: -sign, "k": -1})]
+        if sign < 0:
+            at.append(indicator({"k": 1}, -1))
+        sizes = {0: size, 1: size, "k": size}
+        factors = [(column, ("k",))]
+        part = graph.product(axes, factors, constraints=at, sizes=sizes)
+        parts.append((1, part, axes))
+    return graph.sum(axes, parts)
 
 
 Row = tuple[int, tuple[Dim, ...], tuple[Place, ...], tuple[Place, ...]]
@@ -237,6 +257,15 @@ def _no_partials(graph: Graph, node: Call) -> list[Partial]:
 ROWS = (
     Operator("banded", _dims, _no_partials, "_Banded", expand=_bands, internal=True),
     Operator("sparse", _dims, _no_partials, "_Sparse", expand=_entries, internal=True),
+    Operator(
+        "toeplitz",
+        _dims,
+        _no_partials,
+        "_Toeplitz",
+        expand=_diagonals,
+        refuses="not positive definite",
+        internal=True,
+    ),
     Operator(
         "solution",
         _dims,

@@ -22,6 +22,9 @@ GAIN_OF_A_FORM = 4
 GAIN_OF_A_RULE = 8
 """How much less entries at places by rule must hold than arrays with zeros."""
 
+ROWS_OF_A_RECURSION = 300
+"""Of a Toeplitz matrix: with fewer a Cholesky factor takes less than n steps do."""
+
 GAIN_OF_LOW_RANK = 2
 """How many times the rank a matrix must have rows to gain by Woodbury."""
 
