@@ -15,7 +15,7 @@ from tensorgen.operators.symmetry import Symmetry
 from tensorgen.operators.systems import Entries, banded, sparse, toeplitz
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import GAIN_OF_A_RULE, ROWS_OF_A_RECURSION
-from tensorgen.passes.stored import Compressed, StoredTerm, laid_out
+from tensorgen.passes.stored import Compressed, StoredTerm, laid_out, values
 from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.bands import WIDE
 from tensorgen.structure.compress import compress
@@ -122,33 +122,16 @@ def _entries(graph: Graph, tensor: Compressed, term: StoredTerm) -> Entries:
     """A term by values over the labels that number its entries, and their places."""
     free = term.free(tensor.dims)
     forms: dict[Name, Affine] = {x: affine([(x, 1)]) for x in free}
-    constraints: dict[Name, Constraint] = {}
-    for link in term.links:
-        forms[link.axis] = link.form
-        constraints[link.axis] = link.constraint()
+    forms |= {link.axis: link.form for link in term.links}
     for tie in term.ties:
         forms[tie.second] = forms[tie.first] + affine([], tie.offset)
-        constraints[tie.second] = tie.constraint
-    factors = _factors(graph, term)
-    used = {x for _, labels in factors for x in labels}
-    for tie in reversed(term.ties):
-        if tie.second in used:
-            used.add(tie.first)
-    values = graph.product(
-        [*free],
-        factors,
-        coefficient=term.coefficient,
-        constraints=[
-            *(at for axis, at in constraints.items() if axis in used),
-            *_inside(tensor, free, forms),
-        ],
-        sizes={**{x: d for x, d in enumerate(tensor.dims) if x in used}, **free},
-    )
+    inside = _inside(tensor, free, forms)
+    found = values(graph, term, tensor.dims, _factors(graph, term), inside=inside)
     number = {x: k for k, x in enumerate(free)}
     places = [forms[x].renamed(number.__getitem__) for x in range(len(tensor.dims))]
     rows = tensor.axes(1)
     sides = tuple(places[:rows]), tuple(places[rows:])
-    return Entries(values, *sides, tuple(free.values()))
+    return Entries(found, *sides, tuple(free.values()))
 
 
 def _inside(
