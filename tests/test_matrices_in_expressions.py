@@ -349,6 +349,23 @@ def test_second_derivatives_are_slopes_of_the_gradient(name: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7 * scale)
 
 
+@pytest.mark.parametrize("name", ["autoregression", "garch", "stationary"])
+def test_products_with_joint_hessians_are_slopes_of_the_gradient(name: str) -> None:
+    own, by, step = arguments(name, SMALL), CASES[name][2].split(), 1e-5
+    into = {x: np.sin(1 + np.arange(np.size(own[x]))) for x in by}
+    into = {x: v.reshape(np.shape(own[x])) for x, v in into.items()}
+
+    def slope(sign: int) -> Array:
+        moved = {x: own[x] + sign * step * into[x] for x in by}
+        return getattr(SYSTEMS, f"{name}_grad")(**{**own, **moved})
+
+    found = getattr(SYSTEMS, f"{name}_hvp")(**own, **{f"d{x}": into[x] for x in by})
+    for one, above, below in zip(found, slope(1), slope(-1), strict=True):
+        expected = (above - below) / (2 * step)
+        scale = abs(expected).max()
+        np.testing.assert_allclose(one, expected, rtol=1e-6, atol=1e-7 * scale)
+
+
 @pytest.mark.parametrize(
     "name", ["moving_average", "poisson", "tridiagonal", "compliance", "mixed", "grid"]
 )
