@@ -81,7 +81,10 @@ def _entries(graph: Graph, found: Reading) -> Ref | None:
     def part(inner: Node, axes: Sequence[Label]) -> tuple[Node, tuple[Label, ...]]:
         at = [labels[a] for a in axes]
         own = kept if found.ties else tuple(dict.fromkeys(at))
-        node = graph.product(own, [(inner, at)], constraints=found.ties, sizes=dims)
+        # Of no other label: it would be summed, and nothing depends on it.
+        used = {*own, *at}.union(*(tie.form.labels for tie in found.ties))
+        sizes = {x: dim for x, dim in dims.items() if x in used}
+        node = graph.product(own, [(inner, at)], constraints=found.ties, sizes=sizes)
         return node, own
 
     match whole:
@@ -91,6 +94,8 @@ def _entries(graph: Graph, found: Reading) -> Ref | None:
         case Map(args=args):
             refs = [part(arg, axes) for arg, axes in args]
             made = graph.map(whole.function, kept, refs, found.sizes)
+            if not found.ties:
+                return Ref(made, kept)
             # Beyond the array there is nothing, whatever the function is at 0.
             ties = found.ties
             node = graph.product(kept, [(made, kept)], constraints=ties, sizes=dims)
