@@ -32,8 +32,12 @@ class Reading(NamedTuple):
 
     def is_few(self, cost: CostModel) -> bool:
         """Whether far fewer entries are read than there are."""
-        read = GAIN_OF_A_RULE * cost.size(self.sizes.values())
-        return read <= cost.size(self.factor.node.dims)
+        whole = cost.size(self.factor.node.dims)
+        return GAIN_OF_A_RULE * self.entries(cost) <= whole
+
+    def entries(self, cost: CostModel) -> float:
+        """How many entries are read."""
+        return cost.size(self.sizes.values())
 
     def replaced(
         self, graph: Graph, new: Ref, extra: Collection[Constraint] = ()

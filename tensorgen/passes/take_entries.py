@@ -6,7 +6,7 @@ diagonal: nothing off the diagonal is computed. So it is with few entries elsewh
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from tensorgen.ir.graph import Graph
@@ -21,7 +21,7 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.passes.context import Context
-from tensorgen.passes.limits import ENTRIES_ROUNDS
+from tensorgen.passes.limits import ENTRIES_ROUNDS, GAIN_OF_A_RULE
 from tensorgen.passes.readings import Reading, reading
 from tensorgen.passes.rebuild import rebuild
 from tensorgen.passes.views import View
@@ -44,13 +44,20 @@ def take_entries(context: Context, roots: Sequence[Node]) -> list[Node]:
 def _round(context: Context, roots: Sequence[Node]) -> list[Node]:
     order = topological(roots)
     uses = Counter([*roots, *(child for node in order for child in children(node))])
+    read: defaultdict[Node, float] = defaultdict(float)
     for node in order:
         for found in _readings(context, node):
             uses[found.factor.node] -= 1
+            if found.ties:
+                read[found.factor.node] += found.entries(context.cost)
+
+    # All together may read it whole: the parts of a concatenation, one by one.
+    def is_little(node: Node) -> bool:
+        return GAIN_OF_A_RULE * read[node] <= context.cost.size(node.dims)
 
     def visit(node: Node) -> Node:
         for found in _readings(context, node):
-            if not uses.get(found.factor.node, 1):
+            if not uses.get(found.factor.node, 1) and is_little(found.factor.node):
                 entries = _entries(context.graph, found)
                 if entries is not None:
                     return visit(found.replaced(context.graph, entries))
