@@ -1,7 +1,8 @@
 """Matrices inside of expressions: value and gradient, beside code by hand.
 
-By hand a band is solved with by `solve_banded`, low rank by Woodbury's formula, an
-assembled matrix by `splu`; the dense column is what NumPy makes of the text as it is.
+By hand a band is solved with by `solve_banded`, a recurrence run by `lfilter`, low rank
+treated by Woodbury's formula, an assembled matrix by `splu`; the dense column is what
+NumPy makes of the text as it is.
 """
 
 import time
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import report
 from scipy.linalg import cho_factor, cho_solve, solve_banded
+from scipy.signal import lfilter
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
@@ -24,6 +26,8 @@ module: systems
 dims: {n: 2000, m: 6000, p: 2000, k: 8, a: 40, b: 50}
 inputs:
   theta: scalar
+  phi: scalar
+  omega: scalar
   y: [n]
   x: [m]
   f: [n]
@@ -43,6 +47,35 @@ functions:
       e = solve(S, y)
     expr: e @ e
     wrt: theta
+    emit: [value, gradient]
+  arma:
+    where: |
+      P = eye(n) - phi*diag(ones(n - 1), -1)
+      M = eye(n) + theta*diag(ones(n - 1), -1)
+      e = solve(M, P @ y)
+    expr: e @ e
+    wrt: [phi, theta]
+    emit: [value, gradient]
+  autoregression:
+    where: |
+      P = eye(n) - phi*diag(ones(n - 1), -1) - theta*diag(ones(n - 2), -2)
+      e = solve(P, f) - y
+    expr: e @ e
+    wrt: [phi, theta]
+    emit: [value, gradient]
+  garch:
+    where: |
+      G = eye(n) - phi*diag(ones(n - 1), -1)
+      lagged[i=range(n)] = sum(y[j]**2*delta(i, j + 1), j)
+      h = solve(G, omega + theta*lagged)
+    expr: sum(log(h) + y**2/h)/2
+    wrt: [omega, theta, phi]
+    emit: [value, gradient]
+  field:
+    where: |
+      T = diag(rho + 2) - diag(ones(n - 1), 1) - diag(ones(n - 1), -1)
+    expr: y @ T @ y - logdet(T)
+    wrt: rho
     emit: [value, gradient]
   factors:
     where: S = diag(psi) + L @ L.T
@@ -72,6 +105,53 @@ def moving_average(theta: float, y: Array) -> Any:
     e = solve_banded((1, 0), lower, y)
     adjoint = solve_banded((0, 1), upper, e)
     return e @ e, 2 * adjoint[1:] @ e[:-1]
+
+
+def _backward(weights: list[float], x: Array) -> Array:
+    """Run a recurrence from the end: the transposed triangle."""
+    return lfilter([1], weights, x[::-1])[::-1]
+
+
+def arma(phi: float, theta: float, y: Array) -> Any:
+    """One recurrence forward and one back."""
+    e = lfilter([1, -phi], [1, theta], y)
+    adjoint = -2 * _backward([1, theta], e)
+    return e @ e, (y[:-1] @ adjoint[1:], e[:-1] @ adjoint[1:])
+
+
+def autoregression(phi: float, theta: float, f: Array, y: Array) -> Any:
+    """One recurrence forward and one back."""
+    x = lfilter([1], [1, -phi, -theta], f)
+    e = x - y
+    adjoint = 2 * _backward([1, -phi, -theta], e)
+    return e @ e, (x[:-1] @ adjoint[1:], x[:-2] @ adjoint[2:])
+
+
+def garch(omega: float, theta: float, phi: float, y: Array) -> Any:
+    """One recurrence forward and one back."""
+    squares = y**2
+    right = np.full(len(y), omega)
+    right[1:] += theta * squares[:-1]
+    h = lfilter([1], [1, -phi], right)
+    ratio = squares / h
+    adjoint = 0.5 * _backward([1, -phi], (1 - ratio) / h)
+    slopes = adjoint.sum(), squares[:-1] @ adjoint[1:], h[:-1] @ adjoint[1:]
+    return 0.5 * (np.log(h) + ratio).sum(), slopes
+
+
+def field(y: Array, rho: Array) -> Any:
+    """The pivots of one elimination, and the diagonal of the inverse from the end."""
+    d = rho + 2
+    product = d * y
+    product[1:] -= y[:-1]
+    product[:-1] -= y[1:]
+    pivots = d.tolist()
+    for k in range(1, len(pivots)):
+        pivots[k] -= 1 / pivots[k - 1]
+    inverse = [1 / pivot for pivot in pivots]
+    for k in range(len(pivots) - 2, -1, -1):
+        inverse[k] += inverse[k] ** 2 * inverse[k + 1]
+    return y @ product - np.log(pivots).sum(), y**2 - np.array(inverse)
 
 
 def factors(L: Array, psi: Array, r: Array) -> Any:
@@ -108,6 +188,10 @@ def kronecker(A: Array, B: Array, V: Array) -> Any:
 
 HAND: dict[str, Callable[..., Any]] = {
     "moving_average": moving_average,
+    "arma": arma,
+    "autoregression": autoregression,
+    "garch": garch,
+    "field": field,
     "factors": factors,
     "compliance": compliance,
     "kronecker": kronecker,
@@ -116,22 +200,67 @@ HAND: dict[str, Callable[..., Any]] = {
 
 def dense(name: str, g: dict[str, Array]) -> Array:
     """The same value of a dense matrix, without a gradient."""
-    if name == "moving_average":
-        S = np.eye(len(g["y"])) - g["theta"] * np.eye(len(g["y"]), k=-1)
-        e = np.linalg.solve(S, g["y"])
-        return e @ e
-    if name == "factors":
-        S, v = np.diag(g["psi"]) + g["L"] @ g["L"].T, g["r"]
-    elif name == "kronecker":
-        S, v = np.kron(g["A"], g["B"]), g["V"].ravel()
-    else:
-        D = np.zeros((len(g["x"]), len(g["f"])))
-        e = np.arange(len(D))
-        D[e, g["s"]] += 1
-        D[e, g["t"]] -= 1
-        K = np.diag(g["rho"]) + D.T @ (g["x"][:, None] * D)
-        return g["f"] @ np.linalg.solve(K, g["f"])
+    return DENSE[name](g)
+
+
+def _shift(g: dict[str, Array], by: int) -> Array:
+    return np.eye(len(g["y"]), k=by)
+
+
+def _residual(g: dict[str, Array], S: Array, right: Array, less: Any = 0.0) -> Any:
+    e = np.linalg.solve(S, right) - less
+    return e @ e
+
+
+def _moving_average(g: dict[str, Array]) -> Any:
+    return _residual(g, _shift(g, 0) - g["theta"] * _shift(g, -1), g["y"])
+
+
+def _arma(g: dict[str, Array]) -> Any:
+    A = _shift(g, 0) - g["phi"] * _shift(g, -1)
+    return _residual(g, _shift(g, 0) + g["theta"] * _shift(g, -1), A @ g["y"])
+
+
+def _autoregression(g: dict[str, Array]) -> Any:
+    A = _shift(g, 0) - g["phi"] * _shift(g, -1) - g["theta"] * _shift(g, -2)
+    return _residual(g, A, g["f"], g["y"])
+
+
+def _garch(g: dict[str, Array]) -> Any:
+    squares = g["y"] ** 2
+    right = g["omega"] + g["theta"] * (_shift(g, -1) @ squares)
+    h = np.linalg.solve(_shift(g, 0) - g["phi"] * _shift(g, -1), right)
+    return (np.log(h) + squares / h).sum() / 2
+
+
+def _field(g: dict[str, Array]) -> Any:
+    T = np.diag(g["rho"] + 2) - _shift(g, 1) - _shift(g, -1)
+    return g["y"] @ T @ g["y"] - np.linalg.slogdet(T)[1]
+
+
+def _quadratic(S: Array, v: Array) -> Any:
     return v @ np.linalg.solve(S, v) + np.linalg.slogdet(S)[1]
+
+
+def _compliance(g: dict[str, Array]) -> Any:
+    D = np.zeros((len(g["x"]), len(g["f"])))
+    e = np.arange(len(D))
+    D[e, g["s"]] += 1
+    D[e, g["t"]] -= 1
+    K = np.diag(g["rho"]) + D.T @ (g["x"][:, None] * D)
+    return g["f"] @ np.linalg.solve(K, g["f"])
+
+
+DENSE: dict[str, Callable[[dict[str, Array]], Any]] = {
+    "moving_average": _moving_average,
+    "arma": _arma,
+    "autoregression": _autoregression,
+    "garch": _garch,
+    "field": _field,
+    "factors": lambda g: _quadratic(np.diag(g["psi"]) + g["L"] @ g["L"].T, g["r"]),
+    "compliance": _compliance,
+    "kronecker": lambda g: _quadratic(np.kron(g["A"], g["B"]), g["V"].ravel()),
+}
 
 
 def data() -> dict[str, dict[str, Array]]:
@@ -140,8 +269,14 @@ def data() -> dict[str, dict[str, Array]]:
     n, m, p, k, a, b = 2000, 6000, 2000, 8, 40, 50
     s = rng.integers(0, n, m)
     squares = [np.eye(d) * 3 + rng.normal(size=(d, d)) / d for d in (a, b)]
+    y = rng.normal(size=n)
+    recurrence = {"phi": 0.5, "theta": 0.2, "y": y}
     return {
-        "moving_average": {"theta": 0.4, "y": rng.normal(size=n)},
+        "moving_average": {"theta": 0.4, "y": y},
+        "arma": recurrence,
+        "autoregression": {**recurrence, "f": rng.normal(size=n)},
+        "garch": {**recurrence, "omega": 0.1},
+        "field": {"y": y, "rho": rng.uniform(0.1, 1, n)},
         "factors": {
             "L": rng.normal(size=(p, k)),
             "psi": rng.uniform(0.5, 1.5, p),

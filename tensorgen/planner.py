@@ -27,7 +27,7 @@ from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.invert_low_rank import invert_low_rank
+from tensorgen.passes.invert_low_rank import Parts, invert_low_rank
 from tensorgen.passes.join_entries import filled_in
 from tensorgen.passes.optimise import candidates, cheapest, optimise
 from tensorgen.spec.model import InputSpec, Spec
@@ -66,8 +66,9 @@ class PlannedFunction:
     """One public function: what it computes, from which arguments.
 
     `stated` are its roots as calculus first states them, before any pass; `unpromised`
-    are matrices whose inverse would be cheaper if more were known of them. The first of
-    `others` whose sizes are as it needs them, which no hint says, replaces the plan.
+    are matrices whose inverse would be cheaper if more were known of what low rank is
+    added to, and whether this is a diagonal. The first of `others` whose sizes are as
+    it needs them, which no hint says, replaces the plan.
     """
 
     source: ElaboratedFunction
@@ -80,7 +81,7 @@ class PlannedFunction:
     order: tuple[str, ...] = ()
     stated: tuple[Node, ...] = ()
     others: tuple[OtherPlan, ...] = ()
-    unpromised: tuple[str, ...] = ()
+    unpromised: tuple[tuple[str, bool], ...] = ()
 
     @property
     def name(self) -> str:
@@ -152,10 +153,12 @@ class Planner:
         self.hints = known_sizes(spec)
         self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
         self.inputs = program.inputs
-        missed: dict[Node, None] = {}
+        missed: dict[Node, Parts] = {}
         (node,) = invert_low_rank(self.context(), [function.node], missed)
-        names = (graph.names.get(matrix, "a matrix") for matrix in missed)
-        self.unpromised = tuple(dict.fromkeys(names))
+        found = {
+            graph.names.get(x, "a matrix"): own.is_diagonal for x, own in missed.items()
+        }
+        self.unpromised = tuple(found.items())
         variables = tuple(self.inputs[name] for name in self.wrt)
         self.request = Request(
             node,

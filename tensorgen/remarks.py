@@ -22,6 +22,19 @@ INSTEAD: Mapping[Kind, str] = {
     JACOBIAN: "'jvp' and 'vjp' multiply by it and hold none of them",
 }
 
+BASES = {
+    True: (
+        "a diagonal plus low rank",
+        "that the diagonal is positive; promise it of the input, {shape: [n], "
+        "positive: true}",
+    ),
+    False: (
+        "a matrix of few entries plus low rank",
+        "that the first is positive definite; promise it, spd(...)",
+    ),
+}
+"""What low rank is added to, whether or not it is a diagonal, and what would help."""
+
 
 def remarks(planned: PlannedFunction, hints: Mapping[str, int]) -> Iterator[Remark]:
     """What to tell of one public function, for the sizes that a spec hints at."""
@@ -33,11 +46,11 @@ def remarks(planned: PlannedFunction, hints: Mapping[str, int]) -> Iterator[Rema
     for block in range(len(planned.tensors)):
         if dense := _dense(planned, block, hints):
             yield Remark(dense, span, True)
-    for matrix in planned.unpromised:
+    for matrix, is_diagonal in planned.unpromised:
+        what, lacking = BASES[is_diagonal]
         yield Remark(
-            f"{planned.name}: {matrix} is a diagonal plus low rank, but is solved as a "
-            "dense matrix, for nobody says that the diagonal is positive; promise it "
-            "of the input, {shape: [n], positive: true}",
+            f"{planned.name}: {matrix} is {what}, but is solved as a dense matrix, for "
+            f"nobody says {lacking}",
             span,
         )
     if planned.others:

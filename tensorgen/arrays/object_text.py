@@ -26,6 +26,7 @@ from tensorgen.arrays.objects import (
     Ravel,
     Reshape,
     Results,
+    Selected,
     Solution,
     Times,
     ZerosLike,
@@ -52,6 +53,8 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
         case Times(transposed=transposed):
             turned = ", transposed=True" if transposed else ""
             return Text(f"{args[0].at(Level.ATOM)}.times({texts[1]}{turned})")
+        case Selected():
+            return Text(f"{args[0].at(Level.ATOM)}.inverse_at({texts[1]}, {texts[2]})")
         case Known(name=name):
             return Text(f"{args[0].at(Level.ATOM)}.{name}")
         case Pack(grows=True):

@@ -60,6 +60,13 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
+class Selected:
+    """Entries of the inverse of an object's matrix, in some rows and columns."""
+
+    dims: tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """What an object knows of itself: its attribute `name`."""
 
@@ -187,6 +194,7 @@ Object = (
     | Made
     | Solution
     | Times
+    | Selected
     | Known
     | Pack
     | Results

@@ -25,6 +25,7 @@ from tensorgen.arrays.objects import (
     Ravel,
     Reshape,
     Results,
+    Selected,
     Solution,
     Times,
     ZerosLike,
@@ -228,7 +229,7 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "float"
         case Attribute() | Answer() | Nothing() | Made() | Pack() | Numbered():
             return "float"
-        case Solution() | Times() | Known():
+        case Solution() | Selected() | Times() | Known():
             return "float"
         case Later() | JoinEach() | Join() | Extent() | Count() | Results() | Member():
             return "float"

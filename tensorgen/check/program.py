@@ -98,7 +98,9 @@ class Program:
                 array = self.value(target.value, values)
                 at = self.value(target.slice, values)
                 added = self.value(value, values)
-                array[at] = self.binary(op, self.part(array, at), added)
+                found = self.binary(op, self.part(array, at), added)
+                # A number, for arrays of objects hold arrays without axes as such.
+                array[at] = found[()] if isinstance(found, np.ndarray) else found
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
                 values[name] = self.binary(op, values[name], self.value(value, values))
             case ast.Expr(value=ast.Call() as call):

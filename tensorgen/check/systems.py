@@ -24,8 +24,10 @@ class Told(dict[str, Any]):
         self.matrix = matrix
 
     def __missing__(self, name: str) -> Any:
-        if name == "solve":
-            return self.solve
+        if name in ("solve", "inverse_at"):
+            return getattr(self, name)
+        if name == "inverse":
+            return self.functions["inv"](self.matrix)
         if name == "logdet":
             return self.functions["slogdet"](self.matrix)[1]
         if name == "det":
@@ -35,6 +37,10 @@ class Told(dict[str, Any]):
     def solve(self, b: Array, transposed: bool = False) -> Array:
         """Solve for one or several right-hand sides."""
         return self.functions["solve"](self.matrix.T if transposed else self.matrix, b)
+
+    def inverse_at(self, rows: Array, columns: Array) -> Array:
+        """Entries of the inverse."""
+        return self.functions["inv"](self.matrix)[rows, columns]
 
 
 def systems(
@@ -58,4 +64,8 @@ def systems(
             entries.append((i + max(-s, 0), i + max(s, 0), band))
         return sparse(size, *entries)
 
-    return {"_Sparse": sparse, "_Banded": banded}
+    def toeplitz(column: Array) -> Told:
+        i = np.arange(len(column))
+        return Told(functions, field.of(column)[abs(i[:, None] - i)])
+
+    return {"_Toeplitz": toeplitz, "_Sparse": sparse, "_Banded": banded}

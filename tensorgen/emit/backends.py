@@ -16,7 +16,7 @@ from tensorgen.operators.helpers import (
     RUNNING_EXTREME,
     RUNNING_LOGSUMEXP,
 )
-from tensorgen.operators.system_helpers import CUPY_BANDED, CUPY_SPARSE
+from tensorgen.operators.system_helpers import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,7 @@ BACKENDS: dict[str, Backend] = {
                 "_filtered": FILTERED,
                 "_Sparse": CUPY_SPARSE,
                 "_Banded": CUPY_BANDED,
+                "_Toeplitz": CUPY_TOEPLITZ,
             },
             refuses=False,
             slow_at=False,

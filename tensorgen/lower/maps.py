@@ -29,7 +29,12 @@ from tensorgen.ir.nodes import (
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.layout import aligned, natural_order, ordered
 from tensorgen.lower.operands import Operand, as_float, literal, made, number
-from tensorgen.lower.systems import lower_solution, lower_system, lower_told
+from tensorgen.lower.systems import (
+    lower_selected,
+    lower_solution,
+    lower_system,
+    lower_told,
+)
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.definite import Sign, sign
@@ -124,6 +129,8 @@ def lower_call(known: Values, node: Call) -> Operand:
         return lower_system(known, node)
     if node.operator == "solution":
         return lower_solution(known, node)
+    if node.operator == "selected":
+        return lower_selected(known, node)
     if node.args and is_system(node.args[0]):
         return lower_told(known, node)
     if OPERATORS[node.operator].boolean:

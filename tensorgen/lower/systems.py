@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import cast
 
 from tensorgen.arrays.arrays import Array, array, variable
-from tensorgen.arrays.objects import Known, Made, Numbered, Pack, Solution
+from tensorgen.arrays.objects import Known, Made, Numbered, Pack, Selected, Solution
 from tensorgen.arrays.operations import (
     Add,
     Expand,
@@ -21,7 +21,7 @@ from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Call, Ref
 from tensorgen.lower.operands import Operand, as_float, made, size
 from tensorgen.lower.values import Values
-from tensorgen.operators.systems import Place, Row, sides_of, terms_of
+from tensorgen.operators.systems import Place, Row, places_of, sides_of, terms_of
 
 
 def lower_system(known: Values, node: Call) -> Operand:
@@ -30,6 +30,8 @@ def lower_system(known: Values, node: Call) -> Operand:
     if node.operator == "sparse":
         terms = [_entries(known, node, row) for row in terms_of(node)]
         return made(Made("_Sparse"), (), side, *terms)
+    if node.operator == "toeplitz":
+        return made(Made("_Toeplitz"), (), as_float(known.whole(node.args[0])))
     bands = [known.operand(Ref(x, tuple(range(x.order)))) for x in node.args]
     offsets = cast(tuple[int, ...], dict(node.params)["offsets"])
     table = made(Numbered(offsets), (), *bands)
@@ -43,6 +45,9 @@ def lower_told(known: Values, node: Call) -> Operand:
     found = known.values[node.args[0]]
     if node.operator != "inv":
         return made(Known(node.operator), (), found)
+    matrix = node.args[0]
+    if isinstance(matrix, Call) and matrix.operator == "toeplitz":
+        return Operand(array(Known("inverse", node.dims), found.array), (0, 1))
     unit = made(Eye(node.dims[0]), (0, 1))
     return made(Solution(node.dims), (0, 1), found, unit)
 
@@ -53,6 +58,16 @@ def lower_solution(known: Values, node: Call) -> Operand:
     right = as_float(known.whole(node.args[1]))
     op = Solution(node.dims, transposed=bool(dict(node.params)["transposed"]))
     return made(op, tuple(range(node.order)), system, right)
+
+
+def lower_selected(known: Values, node: Call) -> Operand:
+    """Entries of the inverse of the matrix of an object."""
+    system, order = known.values[node.args[0]], node.order
+    rows, columns = (
+        _place(known, node, place, order, node.dims) for place in places_of(node)
+    )
+    op = Selected(node.dims)
+    return Operand(array(op, system.array, rows, columns), tuple(range(order)))
 
 
 def _entries(known: Values, node: Call, term: Row) -> Operand:

@@ -4,7 +4,7 @@ Only those that a module uses are emitted; each is what an expert would write on
 at the top of a file.
 """
 
-from tensorgen.operators.system_helpers import BANDED, SPARSE
+from tensorgen.operators.system_helpers import BANDED, SPARSE, TOEPLITZ
 
 HELPERS: dict[str, str] = {
     "_Sparse": SPARSE,
@@ -25,6 +25,7 @@ def _max_by_key(x: Array, keys: Array, read: Array) -> Array:
     np.maximum.at(largest, keys, x)
     return largest[read]
 ''',
+    "_Toeplitz": TOEPLITZ,
     "_sigmoid": '''
 def _sigmoid(t: Array | Scalar) -> Array:
     """Return 1 / (1 + exp(-t)) without overflow or loss of digits."""

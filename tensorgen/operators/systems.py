@@ -9,9 +9,11 @@ differentiation, so that no rule of the calculus needs to know.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import prod
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
+from tensorgen.ir.constraints import atom_key
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -23,6 +25,7 @@ from tensorgen.ir.nodes import (
     Node,
     affine,
     delta,
+    indicator,
 )
 from tensorgen.operators.reshape import reshape
 from tensorgen.operators.table import Operator, Partial
@@ -69,7 +72,7 @@ def is_system(node: Node) -> bool:
     """Whether a matrix is an object that solves."""
     if isinstance(node, Input):
         return FACTORED in node.properties
-    return isinstance(node, Call) and node.operator in ("banded", "sparse")
+    return isinstance(node, Call) and node.operator in ("banded", "sparse", "toeplitz")
 
 
 def banded(
@@ -98,6 +101,19 @@ def _bands(graph: Graph, node: Call) -> Node:
     return graph.sum(axes, parts)
 
 
+def _placed(args: list[Node], form: Affine) -> Place:
+    """A place whose index arrays are among the arguments, added where they are not."""
+    atoms: list[tuple[int | tuple[int, tuple[int, ...]], int]] = []
+    for atom, c in form.terms:
+        if isinstance(atom, Lookup):
+            if atom.node not in args:
+                args.append(atom.node)
+            atoms.append(((args.index(atom.node), atom.labels), c))
+        else:
+            atoms.append((atom, c))
+    return Place(tuple(atoms), form.const)
+
+
 def sparse(
     graph: Graph,
     sides: Sequence[Dim],
@@ -111,17 +127,7 @@ def sparse(
     Places outside of the matrix have none. Labels are the axes of the values.
     """
     args: list[Node] = []
-
-    def place(form: Affine) -> Place:
-        atoms = []
-        for atom, c in form.terms:
-            if isinstance(atom, Lookup):
-                if atom.node not in args:
-                    args.append(atom.node)
-                atom = (args.index(atom.node), atom.labels)
-            atoms.append((atom, c))
-        return Place(tuple(atoms), form.const)
-
+    place = partial(_placed, args)
     terms = []
     for one in entries:
         args.append(one.values)
@@ -131,6 +137,25 @@ def sparse(
     size = prod(sides, start=ONE)
     known = {"terms": tuple(terms), "symmetric": symmetric, "sides": tuple(sides)}
     return graph.call("sparse", args, (size, size), **known)
+
+
+def toeplitz(graph: Graph, column: Node) -> Node:
+    """Return the symmetric matrix of equal diagonals with this first column."""
+    return graph.call("toeplitz", [column], column.dims * 2, symmetric=True)
+
+
+def _diagonals(graph: Graph, node: Call) -> Node:
+    (column,), (size, _) = node.args, node.dims
+    axes, parts = (0, 1), []
+    for sign in (1, -1):
+        at = [delta({0: sign, 1: -sign, "k": -1})]
+        if sign < 0:
+            at.append(indicator({"k": 1}, -1))
+        sizes = {0: size, 1: size, "k": size}
+        factors = [(column, ("k",))]
+        part = graph.product(axes, factors, constraints=at, sizes=sizes)
+        parts.append((1, part, axes))
+    return graph.sum(axes, parts)
 
 
 Row = tuple[int, tuple[Dim, ...], tuple[Place, ...], tuple[Place, ...]]
@@ -166,7 +191,7 @@ def _entries(graph: Graph, node: Call) -> Node:
 def solution(graph: Graph, system: Node, right: Node, transposed: bool) -> Node:
     """Return the x with `A @ x = right`, or `A.T @ x = right`; one or several."""
     args = [system, right]
-    if isinstance(system, Call) and dict(system.params)["symmetric"]:
+    if _is_symmetric(system):
         transposed = False
     return graph.call("solution", args, right.dims, transposed=transposed)
 
@@ -177,6 +202,48 @@ def _solved(graph: Graph, node: Call) -> Node:
     labels = ("j", "i") if dict(node.params)["transposed"] else ("i", "j")
     out, inside = ("i", "k")[: node.order], ("j", "k")[: node.order]
     return graph.product(out, [(inverse, labels), (right, inside)])
+
+
+def selected(
+    graph: Graph, system: Node, row: Affine, column: Affine, sizes: Sequence[Dim]
+) -> Node:
+    """Return entries of the inverse, for each of some labels: the axes of the result.
+
+    Their places have to be inside of the matrix.
+    """
+    args = [system]
+    if _is_symmetric(system):
+        row, column = sorted((row, column), key=_place_key)
+    places = {"row": _placed(args, row), "column": _placed(args, column)}
+    return graph.call("selected", args, tuple(sizes), **places)
+
+
+def _is_symmetric(system: Node) -> bool:
+    return isinstance(system, Call) and bool(dict(system.params)["symmetric"])
+
+
+def _place_key(form: Affine) -> tuple[Any, ...]:
+    terms = tuple((atom_key(term), term[1]) for term in form.terms)
+    return terms, form.const.terms
+
+
+def places_of(node: Call) -> tuple[Place, Place]:
+    """The rows and columns of the entries that are selected."""
+    params = dict(node.params)
+    return cast(Place, params["row"]), cast(Place, params["column"])
+
+
+def _selected(graph: Graph, node: Call) -> Node:
+    system, axes = node.args[0], range(node.order)
+    inverse = graph.call("inv", [system], system.dims)
+    sides = ("row", "column")
+    at = [
+        Constraint("eq", affine([(side, 1)]) - place.form(node.args))
+        for side, place in zip(sides, places_of(node), strict=True)
+    ]
+    sizes: dict[object, Dim] = {**dict(enumerate(node.dims))}
+    sizes |= dict(zip(sides, system.dims, strict=True))
+    return graph.product(axes, [(inverse, sides)], constraints=at, sizes=sizes)
 
 
 def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
@@ -191,11 +258,29 @@ ROWS = (
     Operator("banded", _dims, _no_partials, "_Banded", expand=_bands, internal=True),
     Operator("sparse", _dims, _no_partials, "_Sparse", expand=_entries, internal=True),
     Operator(
+        "toeplitz",
+        _dims,
+        _no_partials,
+        "_Toeplitz",
+        expand=_diagonals,
+        refuses="not positive definite",
+        internal=True,
+    ),
+    Operator(
         "solution",
         _dims,
         _no_partials,
         ".solve",
         expand=_solved,
+        refuses="singular",
+        internal=True,
+    ),
+    Operator(
+        "selected",
+        _dims,
+        _no_partials,
+        ".inverse_at",
+        expand=_selected,
         refuses="singular",
         internal=True,
     ),

@@ -1,8 +1,9 @@
 """Inverses of matrices that solve by structure, applied to something: solutions.
 
-Contractions are pairs by now. What deltas shift or gather goes with the array that the
-inverse is applied to: else entries of the inverse would be read, all of them, where one
-solution is all that is needed.
+What deltas shift or gather goes with the array that the inverse is applied to: else
+entries of the inverse would be read, all of them, where one solution is all that is
+needed. Numbers `u @ inv(A) @ v` come first, while their products are n-ary: pairs would
+have said already what the inverse is applied to.
 """
 
 from __future__ import annotations
@@ -12,41 +13,66 @@ from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Call, Node, Product, Ref, topological
 from tensorgen.ir.rebuild import carry_names, with_operands
-from tensorgen.operators.systems import is_system, solution
+from tensorgen.operators.systems import solution
 from tensorgen.passes.context import Context
+from tensorgen.passes.select_entries import is_inverse
 from tensorgen.passes.views import opened
 
+ROUNDS = 3
+"""Numbers choose again once it is known what the others have chosen."""
 
-def apply_inverses(context: Context, roots: Sequence[Node]) -> list[Node]:
-    """Return `roots` with solutions in place of inverses that are applied.
+FORCED = 1000
+"""What a solution that has to be taken counts, against those that may be."""
+
+
+def apply_in_numbers(context: Context, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with solutions in place of inverses in numbers alone.
 
     A number `u @ inv(A) @ v` takes the one of two solutions that others take too.
     """
-    asked: Counter[Node] = Counter()
-    _rewritten(context, roots, Counter(), asked)
-    return _rewritten(context, roots, asked, Counter()) if asked else list(roots)
+    return _chosen(context, roots, numbers=True)
+
+
+def apply_inverses(context: Context, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with solutions in place of inverses that are applied."""
+    return _chosen(context, roots, numbers=False)
+
+
+def _chosen(context: Context, roots: Sequence[Node], numbers: bool) -> list[Node]:
+    """Choose solutions until nobody chooses another one."""
+    wanted: Counter[Node] = Counter()
+    found = list(roots)
+    for _ in range(ROUNDS):
+        asked: Counter[Node] = Counter()
+        found = _rewritten(context, roots, numbers, wanted, asked)
+        if asked == wanted:
+            break
+        wanted = asked
+    return found
 
 
 def _rewritten(
-    context: Context, roots: Sequence[Node], wanted: Counter[Node], asked: Counter[Node]
+    context: Context,
+    roots: Sequence[Node],
+    numbers: bool,
+    wanted: Counter[Node],
+    asked: Counter[Node],
 ) -> list[Node]:
-    """Take the solutions that are most wanted; count what is asked for."""
+    """Take the solutions that are most wanted; count what is asked for.
+
+    Of `numbers` alone, if so; what else there is says what it will ask for.
+    """
     graph, new = context.graph, dict[Node, Node]()
     for node in topological(roots):
         made = with_operands(graph, node, new)
         if isinstance(made, Product):
             views = [k for k, ref in enumerate(made.factors) if _is_view(ref.node)]
             whole = opened(graph, made, views) if views else made
-            made = _applied(context, whole, wanted, asked) or made
+            applied = _applied(context, whole, wanted, asked) or made
+            made = made if numbers and node.order else applied
         carry_names(graph, node, made)
         new[node] = made
     return [new[root] for root in roots]
-
-
-def _is_inverse(node: Node) -> bool:
-    if not isinstance(node, Call) or node.operator != "inv":
-        return False
-    return is_system(node.args[0])
 
 
 def _is_view(node: Node) -> bool:
@@ -54,7 +80,7 @@ def _is_view(node: Node) -> bool:
     return (
         isinstance(node, Product)
         and len(node.factors) == 1
-        and _is_inverse(node.factors[0].node)
+        and is_inverse(node.factors[0].node)
     )
 
 
@@ -64,11 +90,11 @@ def _applied(
     if not isinstance(node, Product):
         return None
     for k, (inner, labels) in enumerate(node.factors):
-        if _is_inverse(inner) and len({*labels}) == 2:
+        if is_inverse(inner) and len({*labels}) == 2:
             ways = [_to(context, node, k, x) for x in reversed(labels)]
             found = [way for way in ways if way is not None]
             for solved, _ in found:
-                asked[solved] += 1
+                asked[solved] += 1 if len(found) > 1 else FORCED
             if found:
                 _, made = max(found, key=lambda way: wanted[way[0]])
                 return _applied(context, made, wanted, asked) or made
@@ -108,7 +134,6 @@ def _to(
     right = graph.product(
         [contracted, *free],
         factors,
-        coefficient=node.coefficient,
         constraints=[at for at, own in ties if own],
         sizes={x: dims[x] for x in used},
     )
@@ -120,6 +145,7 @@ def _to(
     return found, graph.product(
         range(node.order),
         [Ref(found, (result, *free)), *others],
+        coefficient=node.coefficient,  # so that others share the solution
         constraints=[at for at, own in ties if not own],
         sizes={x: dims[x] for x in dims if x not in reached},
     )

@@ -28,6 +28,7 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.promises import is_promise
 from tensorgen.operators.recurrences import Recurrence, is_recurrence
+from tensorgen.operators.systems import is_system
 from tensorgen.passes.networks import Network, Plan
 from tensorgen.passes.spans import Span, span
 
@@ -124,6 +125,10 @@ class CostModel:
             case Call() if is_recurrence(node):
                 steps = Recurrence.of(node).steps
                 return self.size([steps.count]) * self.total_flops(steps.roots)
+            case Call() if is_system(node):  # what it is made of
+                return sum(self.size(arg.dims) for arg in node.args)
+            case Call() if OPERATORS[node.operator].internal:
+                return self.size(node.dims)
             case Call():
                 return self.size(node.args[0].dims)
             case Input() | Constant() | Size() | Iota():
@@ -156,6 +161,8 @@ class CostModel:
             case Call() if is_recurrence(node):
                 steps = Recurrence.of(node).steps
                 return self.size([steps.count]) * self.total(steps.roots)
+            case Call() if OPERATORS[node.operator].internal:
+                return STATEMENT + FUNCTION * self.flops(node)
             case Call():
                 scaling = 2 * ELEMENT if OPERATORS[node.operator].scales else 0.0
                 entries = self.size(node.args[0].dims)

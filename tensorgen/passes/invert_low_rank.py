@@ -1,14 +1,17 @@
-"""Inverses and determinants of a positive diagonal plus low rank, by Woodbury.
+"""Inverses and determinants of a matrix of few entries plus low rank, by Woodbury.
 
-`inv(D + U W) = inv(D) - inv(D) U inv(K) W inv(D)` and `det(D + U W) = det(D) det(K)`,
-where `K = I + W inv(D) U` is as large as the rank. The diagonal has to be known to be
-positive, and what is added not to be negative: then no digits are lost that the matrix
-itself keeps, unless entries of the diagonal are smaller than the others by as much.
+`inv(B + U W) = inv(B) - inv(B) U inv(K) W inv(B)` and `det(B + U W) = det(B) det(K)`,
+where `K = I + W inv(B) U` is as large as the rank. The base B is a diagonal, or another
+matrix that is solved with by its few entries. It has to be known to be positive
+definite, and what is added not to be negative: then no digits are lost that the matrix
+itself keeps, unless B is nearer to a singular matrix than the sum is. Of a sum alone
+that is no use: B may be singular where `B + U W` is as far from it as the identity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from math import prod
 from typing import NamedTuple
 
@@ -17,11 +20,13 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Label, Node, Product, Sum, delta, topological
 from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.calls import OPERATORS, apply
-from tensorgen.operators.definite import Sign, matrix_sign, sign
+from tensorgen.operators.definite import Sign, matrix_sign
 from tensorgen.operators.promises import bare
 from tensorgen.operators.symmetry import flat
 from tensorgen.passes.context import Context
+from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.limits import GAIN_OF_LOW_RANK
+from tensorgen.passes.views import View
 
 
 class LowRank(NamedTuple):
@@ -33,21 +38,27 @@ class LowRank(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """A matrix: the entries of a diagonal, and what has low rank."""
+    """A matrix: what is solved with by its entries, and what has low rank."""
 
-    diagonal: Node
+    base: Node
     added: LowRank
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether the base has a diagonal alone."""
+        return isinstance(self.base, Product)
 
 
 def invert_low_rank(
-    context: Context, roots: Sequence[Node], missed: dict[Node, None]
+    context: Context, roots: Sequence[Node], missed: dict[Node, Parts]
 ) -> list[Node]:
     """Return `roots` with inverses and determinants of smaller matrices.
 
-    Those whose diagonal is not known to be positive are `missed`.
+    Those whose base is not known to be positive definite are `missed`.
     """
     graph, new = context.graph, dict[Node, Node]()
     known: dict[Node, Parts | None] = {}
+    inverses: set[Node] = set()
     # What stable forms would recognise has been recognised.
     with graph.without_rewrites():
         for node in topological(roots):
@@ -58,49 +69,106 @@ def invert_low_rank(
                     known[matrix] = _safe(context, matrix, missed)
                 found = known[matrix]
                 if found is not None:
+                    whole = made.operator == "inv"
                     made = _asked(graph, made.operator, found)
+                    inverses |= {made} if whole else set()
+            made = _apart(graph, made, inverses)
             carry_names(graph, node, made)
             new[node] = made
     return [new[root] for root in roots]
 
 
+def _apart(graph: Graph, node: Node, inverses: set[Node]) -> Node:
+    """A product with such an inverse as one with each of its terms: none is formed."""
+    if not isinstance(node, Product):
+        return node
+    axes = tuple(range(node.order))
+    for k, (factor, labels) in enumerate(node.factors):
+        if factor not in inverses or not isinstance(factor, Sum):
+            continue
+        parts = []
+        for c, inner, own in factor.terms:
+            view = View(node.coefficient)
+            view.sizes.update(enumerate(node.sizes))
+            view.add(inner, [labels[a] for a in own], "term")
+            for place, ref in enumerate(node.factors):
+                if place != k:
+                    view.add(*ref)
+            view.constraints += node.constraints
+            parts.append((c, _apart(graph, view.product(graph, axes), inverses), axes))
+        return graph.sum(axes, parts)
+    return node
+
+
 def parts(context: Context, matrix: Node) -> Parts | None:
-    """Return the diagonal and the terms of low rank of a matrix, if that is all."""
+    """Return the base and the terms of low rank of a matrix, if that is all."""
     matrix = bare(matrix)
     if matrix.order != 2 or not isinstance(matrix, Sum):
         return None
     graph, cost = context.graph, context.cost
-    diagonal: list[tuple[int, Node, tuple[str, ...]]] = []
-    terms: list[LowRank] = []
-    for coefficient, node, labels in matrix.terms:
-        term = graph.sum(
-            (0, 1), [(coefficient, node, labels)], dict(enumerate(matrix.dims))
-        )
+    diagonal, base, terms = list[Node](), list[Node](), list[LowRank]()
+    limit = cost.value(matrix.dims[0]) / GAIN_OF_LOW_RANK
+    for term in _terms(graph, matrix):
         if not isinstance(term, Product):
-            return None
+            base.append(term)
+            continue
         if term.constraints == (delta({0: 1, 1: -1}),):
-            diagonal.append((1, _entries(graph, term), ("i",)))
+            diagonal.append(_entries(graph, term))
             continue
         found = None if term.constraints else _factored(graph, term)
-        if found is None or matrix_sign(term) < Sign.NONNEGATIVE:
+        if found is None or cost.size(found.width) > limit:
+            base.append(term)
+        elif matrix_sign(term) < Sign.NONNEGATIVE:
             return None
-        terms.append(found)
-    if not diagonal or not terms:
-        return None
+        else:
+            terms.append(found)
     rank = sum(cost.size(term.width) for term in terms)
-    entries = graph.sum(("i",), diagonal)
-    if GAIN_OF_LOW_RANK * rank > cost.value(matrix.dims[0]):
+    if not (diagonal or base) or not terms or rank > limit:
         return None
-    return Parts(entries, _joined(graph, terms))
+    if diagonal:
+        base.insert(0, _diagonal(graph, graph.add(*diagonal)))
+    whole = graph.add(*base)
+    if base[bool(diagonal) :] and not _is_solved_by_entries(context, base):
+        return None
+    return Parts(whole, _joined(graph, terms))
 
 
-def _safe(context: Context, matrix: Node, missed: dict[Node, None]) -> Parts | None:
-    """The parts of a matrix, if its diagonal is known to be positive."""
+def _terms(graph: Graph, matrix: Sum) -> Iterator[Node]:
+    """The terms of a sum, those of sums among them too, with their numbers."""
+    sizes = dict(enumerate(matrix.dims))
+    for coefficient, node, labels in matrix.terms:
+        term = graph.sum((0, 1), [(coefficient, node, labels)], sizes)
+        if isinstance(node, Sum) and labels == (0, 1) and coefficient == 1:
+            yield from _terms(graph, node)
+        else:
+            yield term
+
+
+def _is_solved_by_entries(context: Context, terms: Sequence[Node]) -> bool:
+    """Whether a sum has a structure to solve by, once it is seen without products."""
+    graph = context.graph
+    if context.system is None:
+        return False
+    with graph.without_rewrites():
+        roots = [graph.add(*map(bare, terms))]
+        run = partial(flatten_products, context, roots)
+        (flat,) = graph.effort.attempt(run, roots)
+        return context.system(graph, flat, context.cost) is not None
+
+
+def _safe(context: Context, matrix: Node, missed: dict[Node, Parts]) -> Parts | None:
+    """The parts of a matrix, if its base is known to be positive definite."""
     found = parts(context, matrix)
-    if found is not None and sign(found.diagonal) < Sign.POSITIVE:
-        missed[matrix] = None
+    if found is not None and matrix_sign(found.base) < Sign.POSITIVE:
+        missed[matrix] = found
         return None
     return found
+
+
+def _diagonal(graph: Graph, entries: Node) -> Node:
+    (size,) = entries.dims
+    at, sizes = [delta({0: 1, 1: -1})], {0: size, 1: size}
+    return graph.product((0, 1), [(entries, (0,))], constraints=at, sizes=sizes)
 
 
 def _entries(graph: Graph, term: Product) -> Node:
@@ -153,14 +221,8 @@ def _joined(graph: Graph, terms: Sequence[LowRank]) -> LowRank:
 
 
 def _asked(graph: Graph, operator: str, parts: Parts) -> Node:
-    """An inverse or a determinant, by those of the diagonal and of K."""
-    size, (left, right, (rank,)) = parts.diagonal.dims[0], parts.added
-    whole = graph.product(
-        (0, 1),
-        [(parts.diagonal, (0,))],
-        constraints=[delta({0: 1, 1: -1})],
-        sizes={0: size, 1: size},
-    )
+    """An inverse or a determinant, by those of the base and of K."""
+    whole, (left, right, (rank,)) = parts
     inverse = apply(graph, "inv", [whole])
     solved = graph.product("it", [(inverse, "ik"), (left, "kt")])
     inner = graph.product("st", [(right, "sk"), (solved, "kt")])

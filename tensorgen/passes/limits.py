@@ -25,6 +25,9 @@ GAIN_OF_A_RULE = 8
 GAIN_OF_ROOM = 2
 """How much less arrays must hold that others are made part of."""
 
+ROWS_OF_A_RECURSION = 300
+"""Of a Toeplitz matrix: with fewer a Cholesky factor takes less than n steps do."""
+
 GAIN_OF_LOW_RANK = 2
 """How many times the rank a matrix must have rows to gain by Woodbury."""
 
@@ -47,8 +50,8 @@ UNKNOWN_SIZES = 6
 FLATTENING_ROUNDS = 3
 """A later round sees what an earlier one has uncovered; a fourth found nothing yet."""
 
-DIAGONAL_ROUNDS = 8
-"""How many operands deep a diagonal is moved: one a round."""
+ENTRIES_ROUNDS = 8
+"""How many operands deep what is read is moved: one a round."""
 
 # Factors of a product.
 

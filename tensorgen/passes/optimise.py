@@ -1,12 +1,12 @@
 """All passes, in order; the plan that the cost model prefers wins.
 
 Why this order. Laws that need what the user wrote come first: the transpose of a
-symmetric matrix, a diagonal of a product. Then chains of products are flattened, for a
-derivative's structure and the best order of its factors can only be seen in one n-ary
-product. The structure is taken while deltas still stand beside the factors: ordering
-would multiply them. Then comes what regroups factors, since ordering leaves pairs; then
-the order; and last what pairs alone show: one product may begin with a pair that
-another makes, and terms share an operand again; elementwise pairs are fused, and
+symmetric matrix. Then chains of products are flattened, for a derivative's structure
+and the best order of its factors can only be seen in one n-ary product, and who reads
+how much of what. The structure is taken while deltas still stand beside the factors:
+ordering would multiply them. Then comes what regroups factors, since ordering leaves
+pairs; then the order; and last what pairs alone show: one product may begin with a pair
+that another makes, and terms share an operand again; elementwise pairs are fused, and
 products that the order made may be transposes of one another, or as steady as their
 factors.
 
@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.apply_inverses import apply_inverses
+from tensorgen.passes.apply_inverses import apply_in_numbers, apply_inverses
 from tensorgen.passes.context import Context, Law, Plan
 from tensorgen.passes.factor_pairs import factor_pairs
 from tensorgen.passes.flatten_products import flatten_products
@@ -34,11 +34,12 @@ from tensorgen.passes.open_promises import open_promises
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
 from tensorgen.passes.reuse_pairs import reuse_pairs
+from tensorgen.passes.select_entries import select_entries
 from tensorgen.passes.share_factors import share_factors
 from tensorgen.passes.share_transposes import share_transposes
 from tensorgen.passes.shorten_steps import shorten_steps
 from tensorgen.passes.solve_by_structure import solve_by_structure
-from tensorgen.passes.take_diagonals import take_diagonals
+from tensorgen.passes.take_entries import take_entries
 from tensorgen.passes.use_symmetry import use_symmetry
 
 
@@ -172,13 +173,6 @@ PASSES = (
         patient=True,
     ),
     Pass(
-        "take_diagonals",
-        law="(A @ B)[i, i] = sum_k A[i, k] * B[k, i], and likewise for sums and maps",
-        needs="an array of which nothing but the diagonal is used",
-        ends="a diagonal moves towards the inputs",
-        run=_each(take_diagonals),
-    ),
-    Pass(
         "flatten_products",
         law="(A * B) * C = A * B * C, (A + D) * B = A * B + D * B and back",
         needs="products as differentiation left them; a mode's own keep their order",
@@ -198,6 +192,13 @@ PASSES = (
     # Flattening contracts with symmetric matrices from the other side.
     replace(SYMMETRY, when=lambda context, plan: bool(plan.derived)),
     Pass(
+        "take_entries",
+        law="(A @ B)[i, i] = sum_k A[i, k] * B[k, i], and likewise for sums and maps",
+        needs="distributed products: all who read an array read little of it",
+        ends="what is read moves towards the inputs",
+        run=_each(take_entries),
+    ),
+    Pass(
         "compress",
         law="a derivative tensor is what its structure says of the arrays it keeps",
         needs="one sum of n-ary products; formulas show what it is before",
@@ -211,6 +212,20 @@ PASSES = (
         needs="deltas of matrices, and formulas that show them as they are",
         ends="each matrix is looked at once",
         run=_each(solve_by_structure),
+    ),
+    Pass(
+        "select_entries",
+        law="inv(A)[i, i + 1] is what selected inversion gives",
+        needs="matrices as objects; all deltas that read an inverse in one product",
+        ends="each product reads an inverse less",
+        run=_each(select_entries),
+    ),
+    Pass(
+        "apply_in_numbers",
+        law="u @ inv(A) @ v = inv(A).T @ u @ v",
+        needs="n-ary products, which have no order yet",
+        ends="a number keeps no inverse that can be applied",
+        run=_each(apply_in_numbers),
     ),
     GATHERING,
     Pass(

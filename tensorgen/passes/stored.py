@@ -180,6 +180,37 @@ class StoredTerm:
         return tuple(dict.fromkeys([*labels, *self.elements]))
 
 
+def values(
+    graph: Graph,
+    term: StoredTerm,
+    dims: Sequence[Dim],
+    factors: Sequence[Factor],
+    stored: Mapping[Node, Node] | None = None,
+    inside: Iterable[Constraint] = (),
+) -> Node:
+    """Return the entries of a term, with an axis for each label that is free.
+
+    Its factors are given as what stands for them, over `stored` index arrays. Deltas
+    give the axes that follow from others, or from index arrays. Places that are not
+    `inside` have zeros.
+    """
+    free = term.free(dims)
+    used = {x for _, labels in factors for x in labels}
+    given = []
+    for tie in reversed(term.ties):
+        if tie.second in used:
+            used.add(tie.first)
+            given.append(tie.constraint)
+    given += [link.constraint(stored) for link in term.links if link.axis in used]
+    return graph.product(
+        [*free],
+        factors,
+        coefficient=term.coefficient,
+        constraints=[*given, *inside],
+        sizes={**{x: d for x, d in enumerate(dims) if x in used}, **free},
+    )
+
+
 @dataclass(frozen=True)
 class Compressed:
     """A derivative tensor of dims `dims` as a sum of stored terms.

@@ -36,8 +36,8 @@ from tensorgen.arrays.places import (
 from tensorgen.arrays.statements import Append, Let, Statement, Unpack, When
 from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ONE, ZERO, Dim
-from tensorgen.ir.nodes import Affine, Constraint, Lookup
-from tensorgen.passes.stored import StoredTerm
+from tensorgen.ir.nodes import Affine, Lookup
+from tensorgen.passes.stored import StoredTerm, values
 from tensorgen.passes.views import Name
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.mirror_terms import mirrored
@@ -172,15 +172,8 @@ class _Term:
     def _values(self) -> Array:
         """The entries, with an axis for each label that is free."""
         term, structure = self.term, self.structure
-        gathered = _gathered(structure, term)
-        between = {x for c in gathered for x, _ in c.form.terms if isinstance(x, int)}
-        node = structure.graph.product(
-            [*self.free],
-            structure.factors(term),
-            coefficient=term.coefficient,
-            constraints=gathered,
-            sizes={**{axis: self.dims[axis] for axis in between}, **self.free},
-        )
+        factors = structure.factors(term)
+        node = values(structure.graph, term, self.dims, factors, structure.stored)
         reserved = [*self.names.values(), *OWN, *self.body.taken]
         code = structure.code(node, "values", reserved, fresh=self.alone)
         self.body.statements += code.statements
@@ -264,19 +257,6 @@ def _flat(value: Array, count: Dim, alone: bool) -> Array:
     if isinstance(value.op, Copy):
         return array(Ravel((count,), copied=True), value.args[0])
     return array(Ravel((count,)), value)
-
-
-def _gathered(structure: Structure, term: StoredTerm) -> list[Constraint]:
-    """The deltas that give the axes of factors which others, or index arrays, give."""
-    used = {x for _, labels in term.factors for x in labels}
-    found: list[Constraint] = []
-    for tie in reversed(term.ties):
-        if tie.second in used:
-            used.add(tie.first)
-            found.append(tie.constraint)
-    return found + [
-        link.constraint(structure.stored) for link in term.links if link.axis in used
-    ]
 
 
 def _limits(place: Array, reach: tuple[Dim, Dim], dim: Dim) -> list[Array]:

@@ -9,21 +9,39 @@ from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Constraint, Node, affine, delta
+from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.promises import bare
 from tensorgen.operators.symmetry import Symmetry
-from tensorgen.operators.systems import Entries, banded, sparse
+from tensorgen.operators.systems import Entries, banded, sparse, toeplitz
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import GAIN_OF_A_RULE
-from tensorgen.passes.stored import Compressed, StoredTerm, laid_out
+from tensorgen.passes.limits import GAIN_OF_A_RULE, ROWS_OF_A_RECURSION
+from tensorgen.passes.stored import Compressed, StoredTerm, laid_out, values
 from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.bands import WIDE
 from tensorgen.structure.compress import compress
+from tensorgen.structure.toeplitz import keep_toeplitz
 from tensorgen.structure.ways import ties_sides
 
 
 def system(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:
-    """Return a matrix as an object that solves by its few entries, if they are few."""
-    found = compress(graph, bare(matrix), cost)
+    """Return a matrix as an object that solves by its structure, if it has one."""
+    return _few(graph, bare(matrix), cost) or _steady(graph, matrix, cost)
+
+
+def _steady(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:
+    """A matrix of equal diagonals; the recursion breaks down unless it is definite."""
+    if cost.value(matrix.dims[0]) < ROWS_OF_A_RECURSION:
+        return None
+    found = keep_toeplitz(graph, bare(matrix)) if is_positive_definite(matrix) else None
+    if found is None:
+        return None
+    ((column, _),) = found[0].factors
+    return toeplitz(graph, column)
+
+
+def _few(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:
+    """A matrix of few entries."""
+    found = compress(graph, matrix, cost)
     if found.is_dense or found.vanishes:
         return None
     size, rows = matrix.dims[0], found.axes(1)
@@ -104,33 +122,16 @@ def _entries(graph: Graph, tensor: Compressed, term: StoredTerm) -> Entries:
     """A term by values over the labels that number its entries, and their places."""
     free = term.free(tensor.dims)
     forms: dict[Name, Affine] = {x: affine([(x, 1)]) for x in free}
-    constraints: dict[Name, Constraint] = {}
-    for link in term.links:
-        forms[link.axis] = link.form
-        constraints[link.axis] = link.constraint()
+    forms |= {link.axis: link.form for link in term.links}
     for tie in term.ties:
         forms[tie.second] = forms[tie.first] + affine([], tie.offset)
-        constraints[tie.second] = tie.constraint
-    factors = _factors(graph, term)
-    used = {x for _, labels in factors for x in labels}
-    for tie in reversed(term.ties):
-        if tie.second in used:
-            used.add(tie.first)
-    values = graph.product(
-        [*free],
-        factors,
-        coefficient=term.coefficient,
-        constraints=[
-            *(at for axis, at in constraints.items() if axis in used),
-            *_inside(tensor, free, forms),
-        ],
-        sizes={**{x: d for x, d in enumerate(tensor.dims) if x in used}, **free},
-    )
+    inside = _inside(tensor, free, forms)
+    found = values(graph, term, tensor.dims, _factors(graph, term), inside=inside)
     number = {x: k for k, x in enumerate(free)}
     places = [forms[x].renamed(number.__getitem__) for x in range(len(tensor.dims))]
     rows = tensor.axes(1)
     sides = tuple(places[:rows]), tuple(places[rows:])
-    return Entries(values, *sides, tuple(free.values()))
+    return Entries(found, *sides, tuple(free.values()))
 
 
 def _inside(

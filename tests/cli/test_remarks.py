@@ -133,6 +133,17 @@ def test_a_promise_that_would_help_is_told(gen: Gen) -> None:
     )
 
 
+def test_a_promise_of_a_band_that_would_help_is_told(gen: Gen) -> None:
+    band = "diag(d) + diag(ones(n - 1), 1) + diag(ones(n - 1), -1)"
+    text = FACTORS.replace("diag(d)", band)
+    assert gen(text).err.splitlines()[0] == (
+        "m.yaml:6:3: note: f: S is a matrix of few entries plus low rank, but is "
+        "solved as a dense matrix, for nobody says that the first is positive "
+        "definite; promise it, spd(...)"
+    )
+    assert gen(text.replace(band, f"spd({band})")).err == "wrote m_numpy.py\n"
+
+
 def test_that_looking_for_a_structure_stopped_is_told(
     gen: Gen, monkeypatch: pytest.MonkeyPatch
 ) -> None:

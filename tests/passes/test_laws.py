@@ -130,17 +130,47 @@ functions:
     wrt: y
     emit: [value, gradient]
 """
+ARMA = """
+inputs: {phi: scalar, theta: scalar, y: [n]}
+functions:
+  f:
+    where: |
+      A = eye(n) - phi*diag(ones(n - 1), -1)
+      M = eye(n) + theta*diag(ones(n - 1), -1)
+      e = solve(M, A @ y)
+    expr: e @ e
+    wrt: [phi, theta]
+    emit: [gradient]
+"""
+MESH = """
+inputs:
+  y: [n]
+  x: [m]
+  rho: [n]
+  a: {shape: [m], index: n}
+  b: {shape: [m], index: n}
+functions:
+  f:
+    where: |
+      D[e, i] = delta(i, a[e]) - delta(i, b[e])
+      K[i, j] = rho[i]*delta(i, j) + sum(x[e]*D[e, i]*D[e, j], e)
+    expr: y @ solve(K, y) + logdet(K)
+    wrt: x
+    emit: [gradient]
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("shorten_steps", STEPS),
     ("use_symmetry", GRAM),
     ("open_promises", PROMISED),
-    ("take_diagonals", DIAGONAL),
     ("flatten_products", HESSIAN),
     ("join_entries", ENTRIES),
     ("use_symmetry", GRAM),
+    ("take_entries", DIAGONAL),
     ("compress", SEPARABLE),
     ("solve_by_structure", CHAIN),
+    ("select_entries", MESH),
+    ("apply_in_numbers", ARMA),
     ("gather_steady", STEADY),
     ("share_transposes", TURNED),
     ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
