@@ -195,7 +195,9 @@ def _pushed(proof: _Proof, term: Node, count: int) -> Node | None:
     more = proof.cost.size(dims) > proof.cost.size(term.dims)
     if whole.constraints or not outside or more:
         return None
-    inner = packed(proof.graph, proof.graph.product([*lead, *own], inside), count)
+    sizes = {axis: term.dims[axis] for axis in own}  # a term may lack one
+    element = proof.graph.product([*lead, *own], inside, sizes=sizes)
+    inner = packed(proof.graph, element, count)
     return proof.graph.product(
         [*range(rest), "packed"],
         [*outside, (inner, (*lead, "packed"))],

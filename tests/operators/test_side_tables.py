@@ -17,6 +17,7 @@ ALLOWED = {
     "operators/reference_arrays.py": {"OPERATORS"},
     # Rewrites of nodes, made of modules that read the rows.
     "operators/stable/__init__.py": {"_MAP_RULES"},
+    "passes/accumulate.py": {"WALKS"},
 }
 
 
