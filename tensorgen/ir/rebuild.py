@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import assert_never
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
     Constant,
+    Constraint,
     Input,
     Iota,
+    Lookup,
     Map,
     Node,
     Product,
     Ref,
     Size,
     Sum,
+    affine,
+    children,
     topological,
 )
 
@@ -60,12 +64,35 @@ def with_factors(graph: Graph, node: Product, factors: Sequence[Ref]) -> Node:
     )
 
 
+def _over(constraint: Constraint, new: Mapping[Node, Node]) -> Constraint:
+    """A constraint with other index arrays."""
+    terms = (
+        (_looked_up(atom, new) if isinstance(atom, Lookup) else atom, c)
+        for atom, c in constraint.form.terms
+    )
+    return Constraint(constraint.kind, affine(terms, constraint.form.const))
+
+
+def _looked_up(atom: Lookup, new: Mapping[Node, Node]) -> Lookup:
+    # Passes that rewrite no index array do not say what becomes of it.
+    return atom._replace(node=new.get(atom.node, atom.node))
+
+
 def with_operands(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
     """Return a node with its operands replaced; itself if none changed."""
     match node:
         case Product():
             refs = [Ref(new[ref.node], ref.labels) for ref in node.factors]
-            return with_factors(graph, node, refs)
+            looked_up = children(node)[len(refs) :]
+            if all(new.get(one, one) is one for one in looked_up):
+                return with_factors(graph, node, refs)
+            return graph.product(
+                range(node.order),
+                refs,
+                coefficient=node.coefficient,
+                constraints=[_over(constraint, new) for constraint in node.constraints],
+                sizes=dict(enumerate(node.sizes)),
+            )
         case Sum():
             if all(new[term.node] is term.node for term in node.terms):
                 return node

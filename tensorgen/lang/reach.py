@@ -62,9 +62,9 @@ class Reach:
             self._too_few(member, low - lows[member.name])
         found = [given] if given is not None else self._found(index)
         if not found:
-            text = index.name
-            hint = f"state it on the left: {text}=range(1, T)"
-            fail(f"nothing says how far '{text}' goes", index.span, hint=hint)
+            t, name = index.name, next(iter(self.members))
+            hint = f"say it on the left: {name}[{t}=range(1, T)] = ... {name}[{t} - 1]"
+            fail(f"nothing says how far '{t}' goes", index.span, hint=hint)
         top = found[0][1]
         for start, end in found:
             if end != top:

@@ -78,8 +78,14 @@ class Stepping:
         own = {x.id for x in ast.walk(tree.slice) if isinstance(x, ast.Name)}
         if self.index.name not in own or e.scope.get(self.index.name) is not self.index:
             return False, None
-        array = e.value(base)
-        found = None if array is None else select(e, array, tree)
+        names = {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)}
+        # Without states it is read for all steps, places behind index arrays too.
+        e.steps = self if names & {*self.members} else None
+        try:
+            array = e.value(base)
+            found = None if array is None else select(e, array, tree)
+        finally:
+            e.steps = self
         if found is None or self.index not in found.batch:
             return True, found
         places = {*self.items, *self.states.values()}

@@ -21,9 +21,11 @@ from tensorgen.arrays.arrays import (
 )
 from tensorgen.arrays.operations import Add, Fill, Index, Number, Variable
 from tensorgen.arrays.statements import Let, Loop, Statement, Store, operands, rebuilt
+from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ONE, ZERO, Dim
-from tensorgen.ir.nodes import Call, Input, Node, Product, constant_value, is_zero
+from tensorgen.ir.nodes import Call, Input, Node, Product, Ref, constant_value, is_zero
 from tensorgen.lower.draft import Draft, Repeat, Result, Row
+from tensorgen.lower.layout import ordered
 from tensorgen.lower.operands import Operand
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.values import Values
@@ -103,7 +105,11 @@ def _rows(known: Values, node: Node) -> Row:
 
 def _array(known: Values, node: Node) -> Array:
     """A variable for what is given to steps."""
-    found = known.whole(node)
+    if index_bound(node) is None:
+        found = known.whole(node)
+    else:  # places, and no numbers
+        axes = tuple(range(node.order))
+        found = ordered(known.operand(Ref(node, axes)), axes)
     return found.array if found.is_name else known.draft.variable(node, found.array)
 
 

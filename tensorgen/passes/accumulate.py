@@ -109,7 +109,8 @@ def _gain(graph: Graph, own: Opened, state: Node, term: Ref) -> Node | None:
     others = [ref for ref in node.factors if ref.node is not state]
     if len(others) != len(node.factors) - 1 or any(ref.labels for ref in others):
         return None
-    if any(x in own.items for x in topological([ref.node for ref in others])):
+    below = topological([ref.node for ref in others])
+    if state in below or any(item in below for item in own.items):
         return None
     return graph.product((), others, coefficient=node.coefficient)
 
