@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tensorgen.errors import SpecError
 from tests.device.library import execute, stand_in
 
 Array = Any
@@ -165,6 +166,13 @@ def nested(A: Array, x0: Array, y: Array, phi: Array) -> Array:
     return total
 
 
+def gains(A: Array, x0: Array, y: Array) -> Array:
+    x = x0
+    for t in range(len(y)):
+        x = (x**2).sum() * x + (A @ x) * y[t]
+    return x
+
+
 def varying(M: Array, x0: Array) -> Array:
     x = x0
     for matrix in M:
@@ -255,6 +263,11 @@ CASES = (
     Case(
         "rows_of_matrices", "x[0] = x0\nx[t + 1] = tanh(M[t] @ x[t])",
         "sum(x[T])", ("M", "x0"), lambda **k: varying(**k).sum(),
+    ),
+    Case(
+        "gains",
+        "x[0] = x0\nq[t] = sum(x[t]**2)\nx[t + 1] = q[t]*x[t] + (A @ x[t])*y[t]",
+        "sum(x[T])", ("A", "x0"), lambda **k: gains(**k).sum(),
     ),
     Case(
         "factors", "x[0] = x0\nx[t + 1] = phi*x[t] + (A @ sin(x[t]))*y[t]",
@@ -392,3 +405,118 @@ def test_the_other_library_steps_alike(case: Case) -> None:
         arrays = {name: cupy.asarray(x) for name, x in values.items()}
         value = float(module.fun(**arrays))
     assert value == pytest.approx(case.loop(**values), rel=1e-12)
+
+
+def differences(f: Callable[[Array], Array], x: Array) -> Array:
+    """The slope of a number by central differences."""
+    found = np.zeros(x.shape)
+    for at in np.ndindex(x.shape):
+        ahead, behind = x.copy(), x.copy()
+        ahead[at] += 1e-6
+        behind[at] -= 1e-6
+        found[at] = (f(ahead) - f(behind)) / 2e-6
+    return found
+
+
+PLACES = """
+tensorgen: 1
+inputs: {S: [K, K], lab: {shape: [T], index: K}, c: [K], y: [T]}
+functions:
+  f:
+    where: |
+      a[0] = c
+      a[t + 1] = a[t]*y[t] + a[t, lab[t]]*S[lab[t]]
+    expr: sum(a[T])
+    wrt: [S, c]
+    emit: [value, gradient, hvp]
+"""
+
+
+def test_steps_read_states_where_index_arrays_say() -> None:
+    module, rng = execute(tensorgen.generate(PLACES)), np.random.default_rng(0)
+    S, c, y = (rng.normal(size=shape) for shape in ((3, 3), 3, 5))
+    lab = rng.integers(0, 3, 5)
+
+    def loop(S: Array, c: Array) -> Array:
+        a = c
+        for t in range(5):
+            a = a * y[t] + a[lab[t]] * S[lab[t]]
+        return a.sum()
+
+    given = {"S": S, "lab": lab, "c": c, "y": y}
+    assert module.f(**given) == pytest.approx(loop(S, c), rel=1e-12)
+    slopes = module.f_grad(**given)
+    want = differences(lambda x: loop(x, c), S)
+    np.testing.assert_allclose(slopes.S, want, 1e-7, 1e-8)
+    np.testing.assert_allclose(slopes.c, differences(lambda x: loop(S, x), c), 1e-7)
+
+
+EXCLUDED = """
+tensorgen: 1
+inputs: {A: [n, n], u: [T, n], x0: [n], y: [T, n], mask: [T]}
+functions:
+  f:
+    where: |
+      x[0] = x0
+      x[t + 1] = A @ x[t] + where(mask[t] > 0, u[t], 0)
+    expr: sum(where(mask[t] > 0, norm(y[t] - x[t])**2, 0), t)
+    wrt: [A, x0]
+    emit: [value, gradient, hvp]
+"""
+
+
+def test_what_is_left_out_of_steps_does_not_exist() -> None:
+    module, rng = execute(tensorgen.generate(EXCLUDED)), np.random.default_rng(0)
+    A, u, x0, y = (rng.normal(size=s) / 2 for s in ((3, 3), (6, 3), 3, (6, 3)))
+    mask = np.array([1.0, 0, 1, 1, 0, 1])
+    u[mask == 0] = y[mask == 0] = np.nan
+
+    def loop(A: Array, x0: Array) -> Array:
+        x, total = x0, 0.0
+        for t in np.arange(6):
+            if mask[t]:
+                total += ((y[t] - x) ** 2).sum()
+            x = A @ x + (u[t] if mask[t] else 0)
+        return total
+
+    given = {"A": A, "u": u, "x0": x0, "y": y, "mask": mask}
+    assert module.f(**given) == pytest.approx(loop(A, x0), rel=1e-12)
+    slopes = module.f_grad(**given)
+    want = differences(lambda x: loop(x, x0), A)
+    np.testing.assert_allclose(slopes.A, want, 1e-6, 1e-7)
+    np.testing.assert_allclose(slopes.x0, differences(lambda x: loop(A, x), x0), 1e-6)
+    twice = module.f_hvp(**given, dA=np.ones((3, 3)), dx0=np.ones(3))
+    assert all(np.isfinite(part).all() for part in twice)
+
+
+FAULTS = {
+    "e[t] = y[t] - phi*e[t - 1]": "the first entry of 'e' has to be given",
+    "h = h + y": "'h' is defined by itself",
+    "x[0] = x0\nx[t + 1] = A @ x[t]": "nothing says how far 't' goes",
+    "x[0] = x0\nx[t + 1] = A @ x[t + 2] + u[t]": "made by a later step",
+    "x[0] = x0\nx[t + 1] = A @ x + u[t]": "no whole array here",
+    "x[0] = 0\nx[t + 1] = x[t] + u[t]": "gives the shape (n,), but entry 0 has ()",
+    "x[0] = x0": "there are first entries alone",
+    "x[1] = x0\nx[t + 1] = x[t] + u[t]": "first entries of 'x' begin at 0",
+    "x[0] = x0\nx[2*t] = x[t] + u[t]": "'2*t' is no place of an entry",
+    "x[0] = x0\nx[t + 1] = x[t]\nx[t + 2] = x[t]": "'x' has two steps",
+    "p[0] = x0\nq[0] = x0\np[t + 1] = q[t + 1] + u[t]\nq[t + 1] = p[t + 1]": (
+        "entries of one step need each other"
+    ),
+    "x[0] = x0\nx[t + 1] = x[t] + u[t]\nx[3] = x0": "first entries of 'x' begin at 0",
+    "x[0] = x0\nx[t + 1] = x[5] + u[t]": "is made by a step",
+    "x[0] = x0\nx[t=range(1, T)] = x[t - 1] + u[t + 1]": "u[t + 1]",
+    "x[0] = x0\nx[t + 1] = (x[t]*y)[t] + u[t]": "shapes do not match",
+}
+
+
+@pytest.mark.parametrize("lines", FAULTS)
+def test_what_is_no_recurrence_is_reported(lines: str) -> None:
+    where = lines.replace("\n", "\n      ")
+    text = (
+        "tensorgen: 1\ninputs: {A: [n, n], u: [T, n], x0: [n], y: [T], phi: scalar}\n"
+        f"functions:\n  f:\n    where: |\n      {where}\n    expr: sum(x0)\n"
+    )
+    with pytest.raises(SpecError) as error:
+        tensorgen.generate(text)
+    assert FAULTS[lines] in str(error.value)
