@@ -47,12 +47,10 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text("None")
         case Made(by=name):
             return Text(f"{name}({listed})")
-        case Solution(transposed=transposed):
+        case Solution(transposed=transposed) | Times(transposed=transposed):
             turned = ", transposed=True" if transposed else ""
-            return Text(f"{args[0].at(Level.ATOM)}.solve({texts[1]}{turned})")
-        case Times(transposed=transposed):
-            turned = ", transposed=True" if transposed else ""
-            return Text(f"{args[0].at(Level.ATOM)}.times({texts[1]}{turned})")
+            method = "solve" if isinstance(op, Solution) else "times"
+            return Text(f"{args[0].at(Level.ATOM)}.{method}({texts[1]}{turned})")
         case Selected():
             return Text(f"{args[0].at(Level.ATOM)}.inverse_at({texts[1]}, {texts[2]})")
         case Known(name=name):
