@@ -35,7 +35,8 @@ class Case:
     expr: str
     wrt: tuple[str, ...]
     loop: Callable[..., Array]
-    hessian: bool = True
+    second: bool = True
+    hessian: bool = False
 
     @property
     def used(self) -> list[str]:
@@ -48,7 +49,7 @@ class Case:
         """The spec."""
         inputs = ", ".join(f"{x}: [{', '.join(SHAPES[x])}]" for x in self.used)
         lines = self.where.strip().replace("\n", "\n      ")
-        emit = "value, gradient" + ", hessian, hvp" * self.hessian
+        emit = "value, gradient" + ", hvp" * self.second + ", hessian" * self.hessian
         return (
             f"tensorgen: 1\ninputs: {{{inputs}}}\nfunctions:\n  fun:\n    where: |\n"
             f"      {lines}\n    expr: {self.expr}\n    wrt: [{', '.join(self.wrt)}]\n"
@@ -185,10 +186,12 @@ CASES = (
     Case(
         "entry", STEPS, "x[2, 1]*x[T, 0]", ("x0", "B"),
         lambda **k: rnn(**k)[2, 1] * rnn(**k)[-1, 0],
+        hessian=True,
     ),
     Case(
         "arma", "e[0] = y[0]\ne[t] = y[t] - phi*y[t - 1] - theta*e[t - 1]",
         "sum(e**2)", ("phi", "theta"), squares(arma),
+        hessian=True,
     ),
     Case(
         "stated",
@@ -201,7 +204,7 @@ CASES = (
         "G[t] = P[t] @ H.T @ inv(S[t])\nm[t + 1] = A @ (m[t] + G[t] @ e[t])\n"
         "P[t + 1] = A @ (P[t] - G[t] @ H @ P[t]) @ A.T + Q\n"
         "l[t] = logdet(S[t]) + e[t] @ solve(S[t], e[t])",
-        "sum(l)/2", ("A", "R"), kalman, hessian=False,
+        "sum(l)/2", ("A", "R"), kalman, second=False,
     ),
     Case(
         "lstm",
@@ -210,12 +213,13 @@ CASES = (
         "o[t] = sigmoid(C[2] @ u[t] + U[2] @ h[t])\n"
         "m[t + 1] = f[t]*m[t] + i[t]*tanh(C[3] @ u[t] + U[3] @ h[t])\n"
         "h[t + 1] = o[t]*tanh(m[t + 1])",
-        "dot(v, h[T])", ("U", "b"), lstm, hessian=False,
+        "dot(v, h[T])", ("U", "b"), lstm, second=False,
     ),
     Case(
         "forward", "s[0, k] = c[k] + E[0, k]\n"
         "s[t + 1, k] = E[t + 1, k] + logsumexp(s[t, j] + L[j, k], j)",
         "logsumexp(s[T - 1, k], k)", ("L", "c"), forward,
+        hessian=True,
     ),
     Case(
         "forward_arrays", "s[0] = c + E[0]\n"
@@ -240,6 +244,7 @@ CASES = (
         "late", "r[T - 1] = y[T - 1]\nr[T - 2] = y[T - 2]\n"
         "r[t] = phi*sin(r[t + 1]) + theta*r[t + 2] + y[t]",
         "sum(r**2)", ("phi", "theta", "y"), squares(late),
+        hessian=True,
     ),
     Case(
         "clock", "r[0] = phi\nr[t + 1] = r[t] + (t + 1)*sin(r[t])*y[t]",

@@ -14,13 +14,13 @@ from tensorgen.ir.effort import READING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Lookup, Map, Node, Product, Sum, delta
-from tensorgen.lang.bound import bounded, is_range
 from tensorgen.lang.forms import Index
 from tensorgen.lang.grouping import steps, units
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
 from tensorgen.lang.problem import ElaboratedProblem, elaborate_problem
 from tensorgen.lang.recurrences import elaborate_steps
+from tensorgen.lang.sides import Noted, note_range
 from tensorgen.lang.sizes import check_axes, check_emit, check_filled, check_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
@@ -279,24 +279,18 @@ def _stated(
 
     None where one is wrong.
     """
-    record, fine = Record(), True
-    for index, text in zip(left, ranges, strict=False):
-        if text is None:
-            continue
-        body = parse(text, statement.session.faults)
-        if body is None:
-            fine = False
-            continue
-        reader = Statement(statement.session, body, statement.names)
-        reader.ranges = statement.ranges
-        if not is_range(body.tree):
-            message = f"the range of '{index.name}' is no range"
-            reader.fault(message, body.tree, hint=f"write {index.name}=range(n)")
-            fine = False
-        elif not bounded(reader, index, body.tree):
-            fine = False
-        record.merge(reader.record)
-    return record if fine else None
+    record = Record()
+    try:
+        for index, text in zip(left, ranges, strict=False):
+            if text is not None:
+                record.merge(note_range(statement, index, text))
+    except SpecError as error:
+        statement.session.faults.extend(error.diagnostics)
+    except Noted:
+        pass
+    else:
+        return record
+    return None
 
 
 def _function(

@@ -122,9 +122,13 @@ def note_range(e: Statement, index: Index, text: Text) -> Record:
         raise Noted
     reader = Statement(e.session, body, e.names)
     reader.ranges = e.ranges
-    if not is_range(body.tree) or not bounded(reader, index, body.tree):
+    if is_range(body.tree):
+        if not bounded(reader, index, body.tree):
+            raise Noted
+    else:
         hint = f"write {index.name}=range(n)"
-        fail(f"the range of '{index.name}' is no range", text.span(), hint=hint)
+        place = reader.expression.span(body.tree)
+        fail(f"the range of '{index.name}' is no range", place, hint=hint)
     return reader.record
 
 
