@@ -5,7 +5,6 @@ conditional logit is two products, one of them of means by group, and that of a 
 logistic regression SciPy's `X.T @ diags(w) @ X`.
 """
 
-import time
 from collections.abc import Callable
 from functools import partial
 from itertools import cycle
@@ -113,7 +112,7 @@ def main() -> None:
         times: list[list[float]] = [[], []]
         for _ in range(ROUNDS):
             for row, task in zip(times, tasks, strict=True):
-                row.append(_timed(task))
+                row.append(report.timed(task))
         a, b = (report.spread(row)[0] for row in times)
         lines.append(f"{name:<16}{a:>10.5f}{b:>10.5f}{a / b:>8.2f}")
     report.write("keys.txt", lines)
@@ -121,12 +120,6 @@ def main() -> None:
 
 def _dense(x: Any) -> Array:
     return x.toarray() if sparse.issparse(x) else np.asarray(x)
-
-
-def _timed(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ By hand states are stored and adjoints run backwards over them; what does not wa
 state is computed for all steps at once. JAX differentiates `lax.scan`, compiled.
 """
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -323,7 +322,7 @@ def main() -> None:
         times = list(
             map(
                 _median,
-                zip(*([_timed(c) for c in calls] for _ in range(7)), strict=True),
+                zip(*([report.timed(c) for c in calls] for _ in range(7)), strict=True),
             )
         )
         text = (
@@ -335,12 +334,6 @@ def main() -> None:
 
 def _median(times: tuple[float, ...]) -> float:
     return 1000 * report.spread(times)[0]
-
-
-def _timed(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 import os
 import platform
 import statistics
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -34,6 +35,13 @@ def spread(seconds: Iterable[float]) -> tuple[float, float, float]:
     """Return median, least and largest of some times."""
     times = list(seconds)
     return statistics.median(times), min(times), max(times)
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Return how many seconds a call takes."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def write(name: str, lines: list[str]) -> None:

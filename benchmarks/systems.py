@@ -5,7 +5,6 @@ treated by Woodbury's formula, an assembled matrix by `splu`; the dense column i
 NumPy makes of the text as it is.
 """
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -316,9 +315,9 @@ def main() -> None:
             np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
         own, hand = [], []
         for _ in range(15):
-            own.append(_timed(partial(ours, **given)))
-            hand.append(_timed(partial(HAND[name], **given)))
-        whole = _timed(partial(dense, name, given))
+            own.append(report.timed(partial(ours, **given)))
+            hand.append(report.timed(partial(HAND[name], **given)))
+        whole = report.timed(partial(dense, name, given))
         times = report.spread(own)[0], report.spread(hand)[0]
         lines.append(
             f"{name:<16}{times[0]:>10.6f}{times[1]:>10.6f}{times[0] / times[1]:>8.2f}"
@@ -329,12 +328,6 @@ def main() -> None:
 
 def _parts(gradient: Any) -> tuple[Any, ...]:
     return gradient if isinstance(gradient, tuple) else (gradient,)
-
-
-def _timed(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

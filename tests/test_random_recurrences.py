@@ -13,7 +13,7 @@ from tensorgen.passes.optimise import optimise
 from tests.ir.verify import verify
 from tests.lower.support import check
 from tests.programs.graphs import SIZES, RandomGraph
-from tests.test_random_graphs import WANTED, agree, differentiated
+from tests.test_random_graphs import WANTED, agree, differentiated, keeps_values
 
 MODES: tuple[tuple[Direction, Direction], ...] = (
     ("reverse", "forward"),
@@ -72,19 +72,7 @@ def test_second_derivatives_agree_with_complex_steps_of_the_first(block: int) ->
 @pytest.mark.parametrize("cross_country", [True, False])
 def test_plans_keep_the_values_of_their_roots(block: int, cross_country: bool) -> None:
     for seed in range(3000 + 8 * block, 3008 + 8 * block):
-        grown = RandomGraph(seed, 5, recurrent=True)
-        node = grown.pool[-1]
-        inputs = [grown.inputs[name] for name in WANTED]
-        ways = [
-            [node, *jacobian(grown.graph, node, inputs, mode)]
-            for mode in ("forward", "reverse")
-        ]
-        plan = optimise(Context(grown.graph, cross_country=cross_country), ways)
-        verify([*plan.roots, *plan.formulas])
-        wanted = grown.values(ways[0])
-        for planned in (plan.roots, plan.formulas):
-            for got, want in zip(grown.values(list(planned)), wanted, strict=True):
-                agree(got, want)
+        keeps_values(RandomGraph(seed, 5, recurrent=True), cross_country)
 
 
 @pytest.mark.parametrize("block", range(8))
