@@ -12,6 +12,7 @@ from tensorgen.arrays.objects import (
     Attribute,
     Count,
     Extent,
+    GramEntries,
     Join,
     JoinEach,
     Known,
@@ -53,6 +54,9 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"{args[0].at(Level.ATOM)}.{method}({texts[1]}{turned})")
         case Selected():
             return Text(f"{args[0].at(Level.ATOM)}.inverse_at({texts[1]}, {texts[2]})")
+        case GramEntries(transposed=transposed):
+            turned = ", transposed=True" if transposed else ""
+            return Text(f"{args[0].at(Level.ATOM)}.gram({texts[1]}{turned})")
         case Known(name=name):
             return Text(f"{args[0].at(Level.ATOM)}.{name}")
         case Pack(grows=True):

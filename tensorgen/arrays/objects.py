@@ -67,6 +67,14 @@ class Selected:
 
 
 @dataclass(frozen=True, slots=True)
+class GramEntries:
+    """Rows, columns and values of `A' diag(s) A`, or of `A diag(s) A'`: A, and s."""
+
+    transposed: bool = False
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """What an object knows of itself: its attribute `name`."""
 
@@ -195,6 +203,7 @@ Object = (
     | Solution
     | Times
     | Selected
+    | GramEntries
     | Known
     | Pack
     | Results

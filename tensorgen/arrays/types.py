@@ -11,6 +11,7 @@ from tensorgen.arrays.objects import (
     Attribute,
     Count,
     Extent,
+    GramEntries,
     Join,
     JoinEach,
     Known,
@@ -229,7 +230,7 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "float"
         case Attribute() | Answer() | Nothing() | Made() | Pack() | Numbered():
             return "float"
-        case Solution() | Selected() | Times() | Known():
+        case Solution() | Selected() | Times() | GramEntries() | Known():
             return "float"
         case Later() | JoinEach() | Join() | Extent() | Count() | Results() | Member():
             return "float"

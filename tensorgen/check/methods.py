@@ -11,6 +11,7 @@ import numpy as np
 
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statement_text import statement_text
+from tensorgen.check.entries import by_rows
 from tensorgen.check.points import Point
 from tensorgen.check.solvers import solvers
 from tensorgen.ir.dims import Dim
@@ -44,11 +45,14 @@ class Methods:
             "dtype": point.field.dtype,
             **{name: partial(self.run, name) for name in self.texts},
         }
+        cached = [method.name for method in made.methods if method.cached]
+        self.own.update({name: self.run(name) for name in cached})
 
     def run(self, name: str, **given: Any) -> Any:
         """What a method returns."""
         program = self.point.program
-        known = {"lower": False, **given, "self": self.own}
+        matrices = {"_by_rows": partial(by_rows, self.point)}
+        known = {"lower": False, **matrices, **given, "self": self.own}
         return program.run(self.texts[name], known)
 
     def pairs(self, whole: Array) -> Pairs:

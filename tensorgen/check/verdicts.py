@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.arrays.printer import Printer
+from tensorgen.check.entries import by_rows
 from tensorgen.check.meaning import MOST_ENTRIES, Meaning, TooLarge
 from tensorgen.check.methods import Methods
 from tensorgen.check.points import Point, points
@@ -253,15 +254,10 @@ class _Judge:
 def _matrix(part: Parameter, values: Mapping[str, Any], point: Point) -> Any:
     """A sparse matrix, as far as code knows it, given its values as a parameter."""
     assert part.of is not None
-    name, field = part.of.name, point.field
+    name = part.of.name
     places = tuple(values[f"{name}_{x}"] for x in ("rows", "columns"))
-    whole = field.of(np.zeros([d.value(point.sizes) for d in part.of.dims], dtype=int))
-    np.add.at(whole, places, field.of(values[part.name]))
-
-    def times(x: Array, transposed: bool = False) -> Array:
-        return point.program.known["matmul"](whole.T if transposed else whole, x)
-
-    return {"times": times}
+    sides = (d.value(point.sizes) for d in part.of.dims)
+    return by_rows(point, values[part.name], *places, *sides)
 
 
 class _Kept:

@@ -277,13 +277,16 @@ def _uses(module: Module) -> dict[str, bool]:
     bodies = [*_bodies(module), *(f.body for f in (*module.forms, *made))]
     sparse_joint = [f for f in joint if results.is_sparse_joint(f)]
     dense = bool(used & {JACOBIAN.holder, HESSIAN.holder})
+    by_matrices = any(c.by_matrices for c in module.classes)
     hessian = bool(used & {HESSIAN.holder, results.JOINT} or HESSIAN_BASE in bases)
     return {
         "has_arguments": any(_parameters(module)),
         "has_indices": any(p.index is not None for p in _parameters(module)),
         "has_sparse": any(p.sparse for p in _parameters(module)),
         "has_pairs": any(p.source.endswith("_pairs") for p in _parts(module)),
-        "has_times": any(".times(" in row for body in bodies for row in body.text),
+        "has_times": by_matrices
+        or any(".times(" in row for body in bodies for row in body.text),
+        "has_gram": by_matrices,
         "has_replacements": any(p.inputs[len(p.wrt) :] for p in module.bound),
         "has_numbers": any(
             "math." in row

@@ -32,7 +32,7 @@ def matrix_product(node: Node, matrices: Mapping[str, str]) -> MatrixProduct | N
         if not isinstance(values.node, Input) or values.node.name not in matrices:
             continue
         name = matrices[values.node.name]
-        sides = _sides(node, name, values.labels)
+        sides = _sides(node, values.node.name.removesuffix("values"), values.labels)
         if {*sides} != {"rows", "columns"} or len(node.constraints) != 2:
             return None
         transposed = sides["rows"] >= node.order
@@ -48,7 +48,7 @@ def matrix_product(node: Node, matrices: Mapping[str, str]) -> MatrixProduct | N
     return None
 
 
-def _sides(node: Product, name: str, entry: tuple[Label, ...]) -> dict[str, Label]:
+def _sides(node: Product, prefix: str, entry: tuple[Label, ...]) -> dict[str, Label]:
     """The labels that deltas say the rows and the columns of entries are."""
     found: dict[str, Label] = {}
     for kind, (terms, const) in node.constraints:
@@ -58,6 +58,6 @@ def _sides(node: Product, name: str, entry: tuple[Label, ...]) -> dict[str, Labe
             return {}
         if len(plain) != 1 or len(lists) != 1 or lists[0].labels != entry:
             return {}
-        side = getattr(lists[0].node, "name", "").removeprefix(f"{name}_")
+        side = getattr(lists[0].node, "name", "").removeprefix(prefix)
         found[side] = plain[0]
     return found

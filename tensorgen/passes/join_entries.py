@@ -34,21 +34,21 @@ from tensorgen.passes.views import Name, View
 PAIR = "pair"
 
 
-def join_entries(context: Context, roots: Sequence[Node]) -> list[Node]:
+def join_entries(graph: Graph, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with products over the pairs of entries that they compare.
 
     Fires where both entries give an axis of the result: else what has one row is added
     up first. Ends: such a product compares entries of an index array once less.
     """
-    if not context.graph.pairs:
+    if not graph.pairs:
         return list(roots)
-    return rebuild(context.graph, roots, partial(_join, context.graph))
+    return rebuild(graph, roots, partial(_join, graph))
 
 
 def _join(graph: Graph, node: Node) -> Node:
     if not isinstance(node, Product):
         return node
-    pairs = [*_compared(graph, node)]
+    pairs = [*compared(graph, node)]
     if (same := _one_entry(pairs)) is not None:
         return _join(graph, _identified(graph, node, *same))
     for first, second in pairs:
@@ -110,7 +110,7 @@ def _compares_all(node: Node, sizes: Collection[str]) -> bool:
     return len(labels) > 1
 
 
-def _compared(graph: Graph, node: Product) -> Iterator[tuple[Lookup, Lookup]]:
+def compared(graph: Graph, node: Product) -> Iterator[tuple[Lookup, Lookup]]:
     """Two entries of one index array that deltas say are equal."""
     forms = [form for kind, form in node.constraints if kind == "eq"]
     forms = [

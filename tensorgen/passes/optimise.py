@@ -181,14 +181,6 @@ PASSES = (
         optional=True,
         patient=True,
     ),
-    Pass(
-        "join_entries",
-        law="sum_e,f v[e] * v[f] * delta(r[e], r[f]) = sum_p v[a[p]] * v[b[p]]",
-        needs="all deltas in one product; pairs of equal entries that are known",
-        ends="each product compares entries of an index array once less",
-        run=_each(join_entries),
-        patient=True,
-    ),
     # Flattening contracts with symmetric matrices from the other side.
     replace(SYMMETRY, when=lambda context, plan: bool(plan.derived)),
     Pass(
@@ -204,6 +196,14 @@ PASSES = (
         needs="one sum of n-ary products; formulas show what it is before",
         ends="each tensor is taken apart once",
         run=_compressed,
+        patient=True,
+    ),
+    Pass(
+        "join_entries",
+        law="sum_e,f v[e] * v[f] * delta(r[e], r[f]) = sum_p v[a[p]] * v[b[p]]",
+        needs="all deltas in one product; pairs of equal entries that are known",
+        ends="each product compares entries of an index array once less",
+        run=_each(lambda context, roots: join_entries(context.graph, roots)),
         patient=True,
     ),
     Pass(

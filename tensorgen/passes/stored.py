@@ -31,21 +31,34 @@ class Element(NamedTuple):
 class LaidOut(ABC):
     """A label that several axes give: an array along it stands for one of these.
 
-    It is the only label of its array.
+    It is the only label of its array. The inputs that it is laid out `by` are kept too.
     """
 
     axes: tuple[Name, ...]
 
+    @property
+    def by(self) -> tuple[Node, ...]:
+        """The inputs that say more than the array."""
+        return ()
+
     @abstractmethod
-    def laid_out(self, graph: Graph, node: Node) -> Node:
+    def laid_out(self, graph: Graph, node: Node, by: Sequence[Node] = ()) -> Node:
         """An array along the label, as one of the axes."""
 
 
-def laid_out(graph: Graph, factors: Sequence[Factor]) -> list[Factor]:
-    """Factors of axes and summed labels alone."""
+def laid_out(
+    graph: Graph,
+    factors: Sequence[Factor],
+    stored: Mapping[Node, Node] | None = None,
+) -> list[Factor]:
+    """Factors of axes and summed labels alone, over other nodes if there are such."""
+
+    def over(label: LaidOut) -> list[Node]:
+        return [stored[x] if stored else x for x in label.by]
+
     return [
         (
-            (labels[0].laid_out(graph, node), labels[0].axes)
+            (labels[0].laid_out(graph, node, over(labels[0])), labels[0].axes)
             if labels and isinstance(labels[0], LaidOut)
             else (node, labels)
         )
@@ -278,7 +291,7 @@ class Compressed:
             held = [(stored[node], labels) for node, labels in term.factors]
             factors: list[Factor] = [
                 (node, tuple(names.get(x, x) for x in labels))
-                for node, labels in laid_out(graph, held)
+                for node, labels in laid_out(graph, held, stored)
             ]
             factors += [(node, ()) for node in term.scale]
             # Tied axes may have been given one label: then the tie holds or not.
@@ -311,4 +324,6 @@ def kept(terms: Sequence[StoredTerm]) -> tuple[Node, ...]:
     factors = {node: None for term in terms for node, _ in term.factors}
     links = (link for term in terms for link in term.links)
     indices = {node: None for link in links for node in link.indices}
-    return tuple(factors | indices)
+    labels = (xs[0] for term in terms for _, xs in term.factors if xs)
+    by = {node: None for x in labels if isinstance(x, LaidOut) for node in x.by}
+    return tuple(factors | indices | by)

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.needs import Needs
+from tensorgen.arrays.objects import Made
+from tensorgen.arrays.operations import Fill, Index, Size
+from tensorgen.arrays.places import Entries
+from tensorgen.arrays.statements import Scatter
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import Input
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.passes.views import Factor
-from tensorgen.structure.coordinates import all_coordinates, coordinates
+from tensorgen.structure.coordinates import (
+    COUNT,
+    all_coordinates,
+    coordinates,
+    entries,
+)
+from tensorgen.structure.gram import attribute
 from tensorgen.structure.methods import OPERAND, Body, Method, Structure
 from tensorgen.structure.sparse import no_entries
 from tensorgen.structure.table import solved, templates
@@ -33,7 +44,7 @@ class StructuredClass:
     input. `ease` ranks what a solve costs, if there is a better way than the
     dense matrix; `factorizations` are the templates that it takes. What it holds does
     not exist unless the sizes `positive` are at least 1. The fields `integers` are
-    index arrays.
+    index arrays. It multiplies `by_matrices` if it makes sparse ones of its arrays.
     """
 
     name: str
@@ -51,6 +62,7 @@ class StructuredClass:
     sparse: bool = False
     positive: tuple[str, ...] = ()
     integers: tuple[str, ...] = ()
+    by_matrices: bool = False
     words: str = ""
 
     @property
@@ -65,11 +77,8 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
     column_axes = tuple(range(structure.rows, structure.axes))
     way = solved(structure) if hessian and not structure.tensor.vanishes else None
     methods = [
-        structure.method(
-            "dense",
-            "Return the derivative as a new array of shape `tensor_shape`.",
-            (*row_axes, *column_axes),
-        ),
+        *_matrices(structure),
+        _dense(structure, row_axes, column_axes),
         _apply(structure, "_apply", row_axes, column_axes, way and way[0].product),
     ]
     if hessian:
@@ -102,6 +111,34 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
     )
 
 
+def _matrices(structure: Structure) -> list[Method]:
+    """The sparse matrices that a class multiplies by, made of their entries."""
+    found = {}
+    for label, name in structure.matrices.items():
+        parts = [(x, structure.stored[x]) for x in label.by]
+        entries = [variable(x.name, x.dims) for _, x in parts if isinstance(x, Input)]
+        sides = [array(Size(dim)) for dim in label.shape]
+        made = array(Made("_by_rows"), *entries, *sides)
+        body = Body(structure).returning(made)
+        found[name] = Method(attribute(name), "self", "_Entries", "", body, cached=True)
+    return [*found.values()]
+
+
+def _dense(structure: Structure, rows: Sequence[int], columns: Sequence[int]) -> Method:
+    """The whole tensor; of products of sparse matrices all entries at once."""
+    doc = "Return the derivative as a new array of shape `tensor_shape`."
+    if not structure.matrices:
+        return structure.method("dense", doc, (*rows, *columns))
+    body = Body(structure)
+    *places, values = entries(body, structure.tensor.terms, rows, columns)
+    dims = structure.tensor.dims
+    whole = body.let("result", array(Fill(dims, 0)))
+    at = Index((Entries(),) * len(dims), COUNT)
+    by_entry = structure.slow_at
+    body.statements.append(Scatter(whole, at, (*places,), values, by_entry))
+    return Method("dense", "self", "Array", doc, body.returning(whole))
+
+
 def _matrix(
     structure: Structure, name: str, hessian: bool, methods: Sequence[Method]
 ) -> StructuredClass:
@@ -117,6 +154,7 @@ def _matrix(
         tuple(methods),
         helpers=_helpers(methods),
         vanishes=structure.tensor.vanishes,
+        by_matrices=bool(structure.matrices),
         words=words(structure),
     )
 
@@ -135,7 +173,8 @@ def few_class(structure: Structure, name: str, hessian: bool) -> StructuredClass
     )
     doc = "Rows, columns and values; those of the same place add up."
     methods = [
-        Method("_entries", "self", "tuple[Any, Any, Array]", doc, body, cached=True)
+        *_matrices(structure),
+        Method("_entries", "self", "tuple[Any, Any, Array]", doc, body, cached=True),
     ]
     return replace(
         _matrix(structure, name, hessian, methods),

@@ -36,6 +36,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_sums import factor_sum
+from tensorgen.passes.join_entries import join_entries
 from tensorgen.passes.limits import (
     GAIN_OF_A_RULE,
     GAIN_OF_ROOM,
@@ -58,6 +59,7 @@ from tensorgen.passes.stored import (
 )
 from tensorgen.passes.views import Factor, ties_axes
 from tensorgen.structure.absorb_terms import absorb_terms
+from tensorgen.structure.gram import take_grams
 from tensorgen.structure.groupings import groupings, held, place
 from tensorgen.structure.link_elements import (
     has_links,
@@ -87,13 +89,21 @@ def compress(
     stays what it is. `derived` is the tensor as it was before it was flattened: a sum
     over elements is still one there.
     """
+    whole = node
+    (node,) = join_entries(graph, [whole])
     found = _compress(graph, node, cost, derived, symmetries)
+    products = take_grams(graph, whole)
+    if products is not None:
+        terms, rest = products
+        others: tuple[StoredTerm, ...] = ()
+        if not is_zero(rest):
+            (rest,) = join_entries(graph, [rest])
+            others = _compress(graph, rest, cost, None, symmetries).terms
+        found = _least([found, Compressed(node.dims, (*others, *terms))], cost)
     opened = open_reshapes(graph, derived or node)
     if opened is not (derived or node):
-        found = min(
-            [found, _compress(graph, opened, cost, None, symmetries)],
-            key=lambda form: held(form.arrays, cost),
-        )
+        other = _compress(graph, opened, cost, None, symmetries)
+        found = _least([found, other], cost)
     # Where a symmetry exchanges axes, all of them would have to have the same parts.
     axes = parts(derived or node) if node.order > 1 and not symmetries else None
     if axes is None or not found.is_dense:
@@ -103,6 +113,11 @@ def compress(
     if not finer or GAIN_OF_A_RULE * held(finer.arrays, cost) > cost.size(node.dims):
         return found
     return replace(finer, parts=axes)
+
+
+def _least(forms: Sequence[Compressed], cost: CostModel) -> Compressed:
+    """The first of those that hold least."""
+    return min(forms, key=lambda form: held(form.arrays, cost))
 
 
 def _compress(

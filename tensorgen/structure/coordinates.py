@@ -10,6 +10,7 @@ from math import prod
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.objects import (
     AsPlaces,
+    GramEntries,
     JoinEach,
     Pack,
     Places,
@@ -39,6 +40,7 @@ from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.nodes import Affine, Lookup
 from tensorgen.passes.stored import StoredTerm, values
 from tensorgen.passes.views import Name
+from tensorgen.structure.gram import Gram, gram
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.mirror_terms import mirrored
 
@@ -92,7 +94,9 @@ def entries(
     before: StoredTerm | None = None
     for term in terms:
         places = ROWS, COLUMNS
-        if before is not None and _is_transpose(term, before, rows, columns):
+        if (label := gram(term)) is not None:
+            lines.append(_products(body.structure, term, label))
+        elif before is not None and _is_transpose(term, before, rows, columns):
             places, before = (COLUMNS, ROWS), None
         else:
             _Term(body, term, fresh and not several).write(rows, columns)
@@ -102,6 +106,15 @@ def entries(
     if several:
         lines.append(Unpack(("rows", "columns", "values"), array(JoinEach(), PARTS)))
     return ROWS, COLUMNS, VALUES
+
+
+def _products(structure: Structure, term: StoredTerm, label: Gram) -> Statement:
+    """The entries of a sparse matrix times its transpose, added up by the library."""
+    ((weights, _),) = term.factors
+    name = structure.fields[structure.tensor.arrays.index(weights)]
+    held = variable(structure.matrices[label], ()), variable(name, weights.dims)
+    made = array(GramEntries(label.transposed), *held)
+    return Unpack(("rows", "columns", "values"), made)
 
 
 def _is_transpose(

@@ -15,6 +15,7 @@ from tensorgen.passes.stored import LaidOut, StoredTerm
 from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.blocks import diagonal_factorization
 from tensorgen.structure.coordinates import entries
+from tensorgen.structure.gram import gram
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.sparse import sparse_factorization
 from tensorgen.structure.ways import (
@@ -56,7 +57,7 @@ def low_rank_with_cores(structure: Structure) -> Solver | None:
 
 def _low_rank(structure: Structure, cores: bool) -> Solver | None:
     terms = structure.tensor.terms
-    base = [term for term in terms if term.ties or term.links]
+    base = [term for term in terms if term.ties or term.links or gram(term)]
     thin = [term for term in terms if term not in base]
     tied = shared_ties(structure, base)
     if not thin or not (tied or all(ties_rows(structure, term) for term in base)):

@@ -30,6 +30,7 @@ from tensorgen.passes.optimise import optimise
 from tensorgen.passes.stored import Compressed, StoredTerm, laid_out
 from tensorgen.passes.views import Factor, Name
 from tensorgen.spec.names import METHOD_NAMES
+from tensorgen.structure.gram import Gram, attribute, grams
 
 VECTORS = ("d", "u", "v", "w")
 ARRAYS = ("A", "B", "C", "D", "E", "F", "G", "P", "Q", "R", "S", "T")
@@ -89,7 +90,8 @@ class Structure:
                 symbols |= {s for dim in sizes for s in dim.symbols}
         self.sizes = tuple(sorted(symbols))
         links = (link for term in tensor.terms for link in term.links)
-        indices = (node for link in links for node in link.indices)
+        indices = [node for link in links for node in link.indices]
+        indices += [x for label in grams(tensor.terms) for x in label.by[1:]]
         self.indices = tuple(dict.fromkeys(indices))
         self.width = "width"
         while self.width in symbols:
@@ -104,6 +106,16 @@ class Structure:
             )
             for node, name in zip(tensor.arrays, self.fields, strict=True)
         }
+        # Sparse matrices are themselves, with all that is known of their entries.
+        self.stored |= {x: x for label in grams(tensor.terms) for x in label.by}
+        self.matrices: dict[Gram, str] = {}
+        names: dict[str, str] = {}
+        for label in grams(tensor.terms):
+            name = label.name
+            while name in METHOD_NAMES | symbols | {*self.fields}:
+                name += "_"
+            names.setdefault(label.name, name)
+            self.matrices[label] = names[label.name]
 
     def _field_names(self, taken: set[str]) -> tuple[str, ...]:
         names: list[str] = []
@@ -146,20 +158,28 @@ class Structure:
         return lower(
             self.graph,
             plan.roots,
-            reserved=[*self.fields, *self.sizes, *reserved],
+            reserved=[*self.fields, *self.sizes, *self._by_values.values(), *reserved],
             root_names=[root],
             fresh=fresh,
             slow_at=self.slow_at,
+            matrices=self._by_values,
         )
+
+    @property
+    def _by_values(self) -> dict[str, str]:
+        """What sparse matrices are called, by the names of their values."""
+        return {f"{x.name}_values": name for x, name in self.matrices.items()}
 
     def bindings(self, statements: Sequence[Statement]) -> list[Statement]:
         """Bind what some statements use of the object: arrays, sizes, the dtype."""
         needs = Needs(statements)
         read = {*reads([one for line in statements for one in operands(line)])}
         found: list[Statement] = []
-        used = [name for name in self.fields if name in read]
+        held = {name: name for name in self.fields}
+        held |= {name: attribute(name) for name in self._by_values.values()}
+        used = [name for name in held if name in read]
         if used:
-            values = [array(Attribute(name)) for name in used]
+            values = [array(Attribute(held[name])) for name in used]
             found.append(
                 Unpack(tuple(used), array(Pack(), *values))
                 if len(used) > 1
@@ -228,7 +248,8 @@ class Structure:
     def factors(self, term: StoredTerm) -> list[Factor]:
         """The factors of a term over the inputs of the methods."""
         held = [(self.stored[n], xs) for n, xs in term.factors]
-        return laid_out(self.graph, held) + [(node, ()) for node in term.scale]
+        scale = [(node, ()) for node in term.scale]
+        return laid_out(self.graph, held, self.stored) + scale
 
     def text(self, symbol: str) -> str:
         """The structure as an equation."""

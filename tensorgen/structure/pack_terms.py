@@ -41,7 +41,7 @@ class Packed(LaidOut):
     size: Dim
     count: int
 
-    def laid_out(self, graph: Graph, node: Node) -> Node:
+    def laid_out(self, graph: Graph, node: Node, by: Sequence[Node] = ()) -> Node:
         """The array with all of its axes."""
         return unpacked(graph, node, self.size, self.count)
 

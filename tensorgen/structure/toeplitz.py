@@ -43,7 +43,7 @@ class Distance(LaidOut):
 
     axes: tuple[Name, ...] = (0, 1)
 
-    def laid_out(self, graph: Graph, node: Node) -> Node:
+    def laid_out(self, graph: Graph, node: Node, by: Sequence[Node] = ()) -> Node:
         """`t[i, j] = c[|i - j|]`, from all entries of a row one after the other."""
         (n,) = node.dims
         sides: list[Node] = []

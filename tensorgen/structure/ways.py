@@ -17,6 +17,7 @@ from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Node
 from tensorgen.passes.stored import StoredTerm
 from tensorgen.passes.views import Name
+from tensorgen.structure.gram import gram
 from tensorgen.structure.methods import Body, Structure
 
 
@@ -83,8 +84,11 @@ def shared_ties(structure: Structure, terms: Sequence[StoredTerm]) -> frozenset[
 
 
 def ties_rows(structure: Structure, term: StoredTerm) -> bool:
-    """Whether deltas tie an axis of the rows to one of the columns, or fix one."""
-    return ties_sides(term, structure.rows)
+    """Whether deltas tie an axis of the rows to one of the columns, or fix one.
+
+    Those of a sparse matrix do, which is multiplied by its transpose.
+    """
+    return gram(term) is not None or ties_sides(term, structure.rows)
 
 
 def ties_sides(term: StoredTerm, rows: int) -> bool:

@@ -8,6 +8,7 @@ from math import prod
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.groups import connected
 from tensorgen.passes.stored import LaidOut, StoredTerm, is_axis
+from tensorgen.structure.gram import gram
 from tensorgen.structure.methods import Structure
 from tensorgen.structure.strides import common_stride
 from tensorgen.structure.ways import aligned, ties_rows
@@ -87,6 +88,12 @@ def _by_links(*terms: StoredTerm) -> str:
 
 def _loose(structure: Structure, term: StoredTerm) -> str:
     """What a term without deltas is called."""
+    if (label := gram(term)) is not None:
+        ((weights, _),) = term.factors
+        weight = structure.fields[structure.tensor.arrays.index(weights)]
+        sides = (label.name, f"{label.name}.T")
+        first, last = sides if label.transposed else sides[::-1]
+        return f"{first} @ diag({weight}) @ {last}"
     if any(isinstance(x, LaidOut) for _, labels in term.factors for x in labels):
         return "Toeplitz"
     groups = [group for group, _ in connected(labels for _, labels in term.factors)]
