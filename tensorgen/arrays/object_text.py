@@ -34,6 +34,8 @@ from tensorgen.arrays.objects import (
 )
 from tensorgen.arrays.templates import Level, Text
 
+_ASKED = {Solution: "solve", Times: "times", GramEntries: "gram"}
+
 
 def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
     """An operation of operands, for the array module called `alias`."""
@@ -48,15 +50,12 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text("None")
         case Made(by=name):
             return Text(f"{name}({listed})")
-        case Solution(transposed=transposed) | Times(transposed=transposed):
-            turned = ", transposed=True" if transposed else ""
-            method = "solve" if isinstance(op, Solution) else "times"
-            return Text(f"{args[0].at(Level.ATOM)}.{method}({texts[1]}{turned})")
+        case Solution() | Times() | GramEntries():
+            turned = ", transposed=True" if op.transposed else ""
+            asked = f"{_ASKED[type(op)]}({texts[1]}{turned})"
+            return Text(f"{args[0].at(Level.ATOM)}.{asked}")
         case Selected():
             return Text(f"{args[0].at(Level.ATOM)}.inverse_at({texts[1]}, {texts[2]})")
-        case GramEntries(transposed=transposed):
-            turned = ", transposed=True" if transposed else ""
-            return Text(f"{args[0].at(Level.ATOM)}.gram({texts[1]}{turned})")
         case Known(name=name):
             return Text(f"{args[0].at(Level.ATOM)}.{name}")
         case Pack(grows=True):

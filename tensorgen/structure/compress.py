@@ -25,7 +25,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import combinations
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -50,7 +49,6 @@ from tensorgen.passes.limits import (
 )
 from tensorgen.passes.stored import (
     Compressed,
-    Element,
     Link,
     StoredTerm,
     Tie,
@@ -71,6 +69,7 @@ from tensorgen.structure.link_elements import (
 from tensorgen.structure.mirror_terms import Permutation, mirror_terms
 from tensorgen.structure.open_reshapes import open_reshapes
 from tensorgen.structure.pack_terms import pack_terms
+from tensorgen.structure.pair_terms import paired
 from tensorgen.structure.part_axes import parted, parts
 from tensorgen.structure.table import STRUCTURES
 from tensorgen.structure.take_apart import Parts, spread, take_apart, terms_of
@@ -330,7 +329,7 @@ def _merged(
         patterns.setdefault(_pattern(term), []).append(term)
     merged = []
     for terms in patterns.values():
-        group = _paired(graph, terms, cost)
+        group = paired(graph, terms, cost)
         apart = held([node for term in group for node, _ in term.factors], cost)
         elements = group[0].elements
         used = {x for term in group for _, xs in term.factors for x in xs}
@@ -361,50 +360,3 @@ def _merged(
             )
         )
     return merged
-
-
-def _paired(
-    graph: Graph, terms: Sequence[StoredTerm], cost: CostModel
-) -> list[StoredTerm]:
-    """Add up what two terms of one pattern do not share, where that holds less.
-
-    `a[i] * h[j] + b[i] * h[j]` becomes `(a[i] + b[i]) * h[j]`.
-    """
-    if len(terms) > TERMS_THAT_SHARE:
-        return list(terms)
-    before = held(kept(terms), cost)
-    for first, second in combinations(terms, 2):
-        whole = _added(graph, first, second)
-        if whole is not None:
-            found = [*(t for t in terms if t not in (first, second)), whole]
-            if held(kept(found), cost) < before:
-                return _paired(graph, found, cost)
-    return list(terms)
-
-
-def _added(graph: Graph, first: StoredTerm, second: StoredTerm) -> StoredTerm | None:
-    """Two terms as one: their common factors, and an array of their other ones.
-
-    None where these have no or different axes.
-    """
-    common = list((Counter(first.factors) & Counter(second.factors)).elements())
-    parts = []
-    for term in (first, second):
-        rest = list((Counter(term.factors) - Counter(common)).elements())
-        parts.append((term, rest, {x for _, xs in rest for x in xs}))
-    labels = parts[0][2]
-    if not common or not labels or labels != parts[1][2]:
-        return None
-    if not all(is_axis(x) or isinstance(x, Element) for x in labels):
-        return None
-    own = sorted(labels, key=place)
-    sums = [
-        (
-            term.coefficient,
-            graph.product(own, [*rest, *((node, ()) for node in term.scale)]),
-            own,
-        )
-        for term, rest, _ in parts
-    ]
-    core = (graph.sum(own, sums), tuple(own))
-    return replace(first, coefficient=Fraction(1), factors=(core, *common), scale=())

@@ -43,6 +43,10 @@ class _Matrix:
         """Add up entries of one place, and sort them."""
         self._matrix.sum_duplicates()
 
+    def sort_indices(self) -> None:
+        """Sort the entries of each row."""
+        self._matrix.sort_indices()
+
     def tocoo(self) -> Any:
         """Return the entries by row and column, on the device."""
         entries = self._matrix.tocoo()
@@ -60,7 +64,9 @@ class _Matrix:
         return (csr_matrix if turned.format == "csr" else csc_matrix)(turned)
 
     def __matmul__(self, other: Any) -> Any:
-        """Multiply an array on the device."""
+        """Multiply an array, or a sparse matrix, on the device."""
+        if isinstance(other, _Matrix):
+            return csr_matrix((self._matrix @ other._matrix).tocsr())
         return _lifted("wrap")(self._matrix @ _lifted("unwrap")(other))
 
     def toarray(self) -> Any:
