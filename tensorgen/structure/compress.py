@@ -12,6 +12,7 @@ what it is made of, and kept apart where it would grow. What comes out is the st
 - deltas with entries of index arrays: a block for each element of a graph or a mesh;
 - deltas that give axes by any form of labels, such as `i == 2*p + 1`: entries whose
   places follow by rule, where these are much fewer than those of an array;
+- two entries of one row of a sparse matrix: that matrix, and a factor along its rows;
 - one factor with all axes: a dense array, where nothing is smaller.
 
 The paper moves the unit tensor of the first partial to the end for the same effect
