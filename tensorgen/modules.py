@@ -98,6 +98,9 @@ class ModuleBuilder:
         sources = {**HELPERS, **own, **self.backend.helpers}
         for name, source in sources.items():
             text = re.sub(r"\bnp\b", self.backend.alias, source).strip()
+            text = re.sub(
+                r"\bfrom scipy\b", f"from {self.backend.spell('scipy')}", text
+            )
             called = {*re.findall(r"\b_\w+", source)} - {name}
             uses = tuple(x for x in sources if x in called)
             yield Helper(name, text, IMPORTS.get(name, ()), uses)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from tensorgen.operators.helpers import (
     EXPM,
-    FILTERED,
     NORM,
     RUNNING_EXTREME,
     RUNNING_LOGSUMEXP,
@@ -100,7 +99,6 @@ BACKENDS: dict[str, Backend] = {
                 "_running_min": RUNNING_EXTREME.format(
                     name="min", word="smallest", function="minimum"
                 ),
-                "_filtered": FILTERED,
                 "_Sparse": CUPY_SPARSE,
                 "_Banded": CUPY_BANDED,
             },

@@ -4,6 +4,7 @@ Only those that a module uses are emitted; each is what an expert would write on
 at the top of a file.
 """
 
+from tensorgen.operators.special_helpers import SPECIAL
 from tensorgen.operators.system_helpers import BANDED, SPARSE
 
 HELPERS: dict[str, str] = {
@@ -90,6 +91,7 @@ def _large_exp(x: Array | Scalar) -> Array:
     top = np.log(np.finfo(np.asarray(x).dtype).max) - 40
     return np.exp(np.minimum(x, top))
 ''',
+    **SPECIAL,
     "_acosh1p": '''
 def _acosh1p(t: Array | Scalar) -> Array:
     """Return acosh(1 + t), exact for a small t."""
@@ -270,15 +272,6 @@ def _running_{name}(x: Array) -> Array:
         found[step:] = np.{function}(found[step:], found[:-step])
         step *= 2
     return found
-'''
-
-FILTERED = '''
-def _filtered(x: Array, a: Any) -> Array:
-    """Return y with y[t] = x[t] + a * y[t - 1] along the first axis; y[-1] is 0."""
-    from cupyx.scipy import signal
-
-    taps = np.stack([np.ones_like(a), -a])
-    return signal.lfilter(taps[:1], taps, x, axis=0)
 '''
 
 RUNNING_LOGSUMEXP = '''

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.operators.complex_parts import is_complex, join
+from tensorgen.operators import special_reference as special
+from tensorgen.operators.complex_parts import is_complex
 from tensorgen.operators.exponential_reference import (
     acosh1p,
     csch,
@@ -197,49 +198,6 @@ def _by_real(function: Callable[..., Array]) -> Callable[..., Array]:
     return constant
 
 
-# Special functions
-
-
-def _special(name: str) -> Callable[..., Array]:
-    def function(*args: Array) -> Array:
-        import scipy.special
-
-        return np.asarray(getattr(scipy.special, name)(*args))
-
-    return function
-
-
-def erf(x: Array) -> Array:
-    """Return the error function; to first order in the imaginary part."""
-    value = _special("erf")(x.real)
-    if not is_complex(x):
-        return value
-    return join(value, x.imag * 2 / np.sqrt(np.pi) * np.exp(-x.real * x.real))
-
-
-def erfc(x: Array) -> Array:
-    """Return `1 - erf(x)` without cancellation; likewise."""
-    value = _special("erfc")(x.real)
-    return join(value, -erf(x).imag) if is_complex(x) else value
-
-
-def lgamma(x: Array) -> Array:
-    """Return `log|gamma(x)|`; likewise."""
-    value = _special("gammaln")(x.real)
-    if not is_complex(x):
-        return value
-    return join(value, x.imag * _special("digamma")(x.real))
-
-
-def polygamma(n: Array, x: Array) -> Array:
-    """Return derivative n of digamma; to first order in the imaginary part."""
-    derivative = _special("polygamma")
-    value = derivative(n.real, x.real)
-    if not is_complex(x):
-        return value
-    return join(value, x.imag * derivative(n.real + 1, x.real))
-
-
 FUNCTIONS: dict[str, Callable[..., Array]] = {
     "exp": np.exp,
     "expm1": expm1,
@@ -305,13 +263,22 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "logical_or": _by_real(np.logical_or),
     "logical_not": _by_real(np.logical_not),
     "where": where,
-    "erf": erf,
-    "erfc": erfc,
+    "erf": special.erf,
+    "erfc": special.erfc,
     "gauss": lambda x: np.exp(-x * x),
     "gauss_moment": lambda x: x * np.exp(-x * x),
-    "lgamma": lgamma,
-    "digamma": _special("digamma"),
-    "polygamma": polygamma,
+    "bell": lambda x: np.exp(-x * x / 2),
+    "bell_moment": lambda x: x * np.exp(-x * x / 2),
+    "ndtr": special.ndtr,
+    "log_ndtr": special.log_ndtr,
+    "inverse_mills": special.inverse_mills,
+    "mills_gap": special.mills_gap,
+    "mills_variance": special.mills_variance,
+    "ndtri": special.ndtri,
+    "ndtri_slope": special.ndtri_slope,
+    "lgamma": special.lgamma,
+    "digamma": special.special("digamma"),
+    "polygamma": special.polygamma,
 }
 
 __all__ = ["FUNCTIONS", "OPERATORS"]

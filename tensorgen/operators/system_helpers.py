@@ -4,6 +4,8 @@ Where SciPy is missing they raise its ImportError; both see to the dtype of what
 return. A singular matrix has the determinant 0, and only solving raises.
 """
 
+from tensorgen.operators.special_helpers import SPECIAL
+
 _SPARSE = '''
 class _Sparse:
     """A square matrix of few entries, eliminated once; needs {scipy}.
@@ -147,5 +149,9 @@ class _Banded(_Sparse):
         super().__init__(size, *entries)
 '''
 
-IMPORTS = {"_Sparse": ("scipy.sparse",), "_Banded": ("scipy.linalg",)}
-"""The modules that they import where they are made."""
+IMPORTS = {
+    "_Sparse": ("scipy.sparse",),
+    "_Banded": ("scipy.linalg",),
+    **dict.fromkeys(SPECIAL, ("scipy.special",)),
+}
+"""The modules that helpers import where they are made or called."""

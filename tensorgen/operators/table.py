@@ -55,7 +55,8 @@ class Elementwise:
     sample: tuple[float, ...] = (-1.7, -0.4, 0.3, 0.9, 2.5)
     extreme: tuple[float, ...] = ()
     boolean: bool = False
-    safe: tuple[int, int] | None = None  # (argument, a number where all is finite)
+    # (argument, a number where all is finite)
+    safe: tuple[int, int | Fraction] | None = None
     expand: str = ""
     traits: str = ""
     spelled: str = ""

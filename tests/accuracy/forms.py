@@ -84,6 +84,20 @@ def unit(text: str, exact: Expr) -> Form:
 
 
 CDF = sympy.erfc(-X / sqrt(2)) / 2
+
+
+class ncdf(sympy.Function):  # type: ignore[misc]
+    """The cdf of the normal distribution, by its name in mpmath.
+
+    SymPy would write it as 1 - (1 - ...), of which few digits are left far out.
+    """
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """Return the pdf."""
+        return exp(-(self.args[0] ** 2) / 2) / sqrt(2 * sympy.pi)
+
+
+QUANTILE = sqrt(2) * sympy.erfinv(2 * X - 1)
 SELU = (1.0507009873554805, 1.6732632423543772)
 
 
@@ -132,6 +146,9 @@ ONE = (
     Form("relu(x)", _less(X < 0, 0 * X, X)),
     Form("erf(x)", sympy.erf(X)),
     Form("erfc(x)", sympy.erfc(X)),
+    Form("ndtr(x)", ncdf(X)),
+    Form("log_ndtr(x)", log(ncdf(X))),
+    Form("ndtri(x)", QUANTILE, low=1e-300, high=1, extra=near(0.5, 1)),
     gamma("lgamma(x)", sympy.loggamma(X), 1, 2),
     gamma("digamma(x)", sympy.digamma(X), 1.4616321449683622),
     # The prelude.

@@ -12,10 +12,13 @@ from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.scalar import evaluate as scalar
 from tensorgen.operators.scalar import ref
 from tensorgen.operators.stable import StableForms
+from tests.accuracy.forms import QUANTILE, X, Y, ncdf
 from tests.ir.interpret import evaluate
 
-X, Y = sympy.symbols("x y", real=True)
 LOGISTIC = 1 / (1 + sympy.exp(-X))
+BELL = sympy.exp(-(X**2) / 2)
+NORMAL = ncdf(X)
+MILLS = BELL / sympy.sqrt(2 * sympy.pi) / NORMAL
 
 # The functions as SymPy knows them: written here, apart from the table.
 FORMS = {
@@ -70,6 +73,15 @@ FORMS = {
     "erfc": sympy.erfc(X),
     "gauss": sympy.exp(-(X**2)),
     "gauss_moment": X * sympy.exp(-(X**2)),
+    "bell": BELL,
+    "bell_moment": X * BELL,
+    "ndtr": NORMAL,
+    "log_ndtr": sympy.log(NORMAL),
+    "inverse_mills": MILLS,
+    "mills_gap": X + MILLS,
+    "mills_variance": 1 - MILLS * (X + MILLS),
+    "ndtri": QUANTILE,
+    "ndtri_slope": sympy.sqrt(2 * sympy.pi) * sympy.exp(QUANTILE**2 / 2),
     "lgamma": sympy.loggamma(X),
     "digamma": sympy.digamma(X),
 }

@@ -125,6 +125,10 @@ NAMESPACE: dict[str, Any] = {
     "logit": scipy.special.logit,
     "erf": scipy.special.erf,
     "erfc": scipy.special.erfc,
+    "ndtr": scipy.special.ndtr,
+    "log_ndtr": scipy.special.log_ndtr,
+    "ndtri": scipy.special.ndtri,
+    "expit": scipy.special.expit,
     "lgamma": scipy.special.gammaln,
     "digamma": scipy.special.digamma,
     "xlogy": scipy.special.xlogy,
@@ -151,13 +155,14 @@ CALLS: dict[str, tuple[str, ...]] = {
             *("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "atanh"),
             *("sigmoid", "softplus", "log_sigmoid", "relu", "gelu", "silu", "elu"),
             *("selu", "softsign", "mish", "erf", "erfc", "floor"),
+            *("ndtr", "log_ndtr", "expit"),
         )
     },
     **{
         name: (f"{name}(x)",)
         for name in (
             *("log", "log1p", "log2", "log10", "sqrt", "cbrt", "lgamma", "digamma"),
-            *("logit", "arcsin", "arccos", "arctan"),
+            *("ndtri", "logit", "arcsin", "arccos", "arctan"),
         )
     },
     "acosh": ("acosh(1 + x)",),

@@ -1,0 +1,116 @@
+"""What the rows of special functions mean, with SciPy's values.
+
+Complex arguments are taken to first order in the imaginary part, with derivatives
+that are written apart from those of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorgen.operators.complex_parts import is_complex, join
+
+Array = Any
+
+
+def special(name: str) -> Callable[..., Array]:
+    """Return a function of SciPy, imported when it is called."""
+
+    def function(*args: Array) -> Array:
+        import scipy.special
+
+        return np.asarray(getattr(scipy.special, name)(*args))
+
+    return function
+
+
+def _first_order(
+    value: Callable[..., Array], *slopes: Callable[..., Array] | None
+) -> Callable[..., Array]:
+    """Return a function of complex arguments from its value and its slopes.
+
+    An argument without a slope is one of which nothing is differentiated.
+    """
+
+    def function(*args: Array) -> Array:
+        real = [np.real(arg) for arg in args]
+        if not is_complex(*args):
+            return value(*real)
+        imag = sum(
+            np.imag(arg) * slope(*real)
+            for arg, slope in zip(args, slopes, strict=True)
+            if slope is not None
+        )
+        return join(value(*real), imag)
+
+    return function
+
+
+def mills(x: Array) -> Array:
+    """Return the pdf of the normal distribution over its cdf."""
+    return np.sqrt(2 / np.pi) / special("erfcx")(-x / np.sqrt(2))
+
+
+def _tail(order: int) -> Callable[[Array], Array]:
+    """Return a cumulant of t with the density exp(x * t - t**2 / 2), t > 0.
+
+    Of x less what is normal and less than x, that is. Far out, where formulas cancel,
+    moments are sums over the nodes of Gauss and Laguerre.
+    """
+
+    def cumulant(x: Array) -> Array:
+        top = np.maximum(x, -5.0)
+        m = mills(top)
+        gap = top + m
+        variance = 1 - m * gap
+        near = (gap, variance, m * (gap**2 - variance))[order - 1]
+        t, weights = np.polynomial.laguerre.laggauss(60)
+        a = np.maximum(-x, 5.0)[..., None]
+        weights = weights * np.exp(-((t / a) ** 2) / 2)
+        weights = weights / weights.sum(-1, keepdims=True)
+        mean = (weights * t).sum(-1, keepdims=True)
+        moment = t if order == 1 else (t - mean) ** order
+        far = (weights * moment).sum(-1) / a[..., 0] ** order
+        return np.where(x < -5, far, near)
+
+    return cumulant
+
+
+def _bell(x: Array) -> Array:
+    return np.exp(-x * x / 2)
+
+
+def _density(x: Array) -> Array:
+    return _bell(x) / np.sqrt(2 * np.pi)
+
+
+def _quantile_slope(p: Array) -> Array:
+    return 1 / (p * mills(special("ndtri")(p)))
+
+
+def _quantile_curve(p: Array) -> Array:
+    return special("ndtri")(p) * _quantile_slope(p) ** 2
+
+
+def _mills_slope(x: Array) -> Array:
+    return -mills(x) * mills_gap(x)
+
+
+def _polygamma_slope(n: Array, x: Array) -> Array:
+    return special("polygamma")(n + 1, x)
+
+
+ndtr = _first_order(special("ndtr"), _density)
+log_ndtr = _first_order(special("log_ndtr"), mills)
+inverse_mills = _first_order(mills, _mills_slope)
+mills_gap = _first_order(_tail(1), _tail(2))
+mills_variance = _first_order(_tail(2), _tail(3))
+ndtri = _first_order(special("ndtri"), _quantile_slope)
+ndtri_slope = _first_order(_quantile_slope, _quantile_curve)
+erf = _first_order(special("erf"), lambda x: 2 / np.sqrt(np.pi) * np.exp(-x * x))
+erfc = _first_order(special("erfc"), lambda x: -2 / np.sqrt(np.pi) * np.exp(-x * x))
+lgamma = _first_order(special("gammaln"), special("digamma"))
+polygamma = _first_order(special("polygamma"), None, _polygamma_slope)
