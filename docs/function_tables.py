@@ -92,6 +92,7 @@ DEFINED = {
     "glu": (_xy, "glu(x, y)"),
     "mish": (_x, "mish(x)"),
     "logit": (_x, "logit(x)"),
+    "trigamma": (_x, "trigamma(x)"),
     "huber": (_x, "huber(x, 1)"),
     "smooth_l1": (_xy, "smooth_l1(x, y)"),
     "mse": (_xy, "mse(x, y)"),
@@ -196,6 +197,8 @@ def elementwise() -> list[str]:
 
 def _renamed(text: str, old: tuple[str, ...], new: list[str]) -> str:
     """Write a derivative in the names of the function's own arguments."""
+    if not text:
+        return "none"
     names = dict(zip(old, new, strict=True))
     return ast.unparse(_Rewrite(names).visit(ast.parse(text, mode="eval")))
 

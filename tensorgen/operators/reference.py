@@ -279,6 +279,13 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "lgamma": special.lgamma,
     "digamma": special.special("digamma"),
     "polygamma": special.polygamma,
+    "polygamma_gap": special.polygamma_gap,
+    "betaln": special.betaln,
+    "gammainc": special.gammainc,
+    "betainc": special.betainc,
+    "i0e": special.i0e,
+    "i1e": special.i1e,
+    "i0e_moment": special.i0e_moment,
 }
 
 __all__ = ["FUNCTIONS", "OPERATORS"]

@@ -16,6 +16,7 @@ POSITIVE = (0.2, 0.7, 1.0, 1.9, 4.5)
 HALF = Fraction(1, 2)
 OPEN = (0.2, 0.3, 0.45, 0.6, 0.8)
 TAIL = (-1e8, -1000.0, -40.0, -6.0, -4.0, 6.0)
+FAR = (-1e9, -35.0, 25.0, 35.0, 1e9)
 
 ROWS = (
     Row("erf", ("2 / sqrt(pi) * gauss(x)",), "special.erf({0})", traits="odd bounded"),
@@ -108,10 +109,71 @@ ROWS = (
     Row("digamma", ("polygamma(1, x)",), "special.digamma({0})", POSITIVE, safe=(0, 1)),
     Row(
         "polygamma",
-        ("0", "polygamma(x + 1, y)"),
+        ("", "polygamma(x + 1, y)"),
         "special.polygamma({0}, {1}).astype(dtype)",  # which knows float64 alone
         POSITIVE,
-        traits="internal",
         safe=(1, 1),
+        arguments=("order", "x"),
+        doc="Derivatives of digamma, of an order from 0 on.",
+    ),
+    # polygamma(x, y + z) - polygamma(x, y), for a z that is not negative.
+    Row(
+        "polygamma_gap",
+        ("", "polygamma_gap(x + 1, y, z)", "polygamma(x + 1, y + z)"),
+        "_polygamma_gap({0}, {1}, {2}).astype(dtype)",
+        POSITIVE,
+        safe=(1, 1),
+        traits="internal",
+        spelled="polygamma({0}, {1} + {2}) - polygamma({0}, {1})",
+    ),
+    Row(
+        "betaln",
+        ("-polygamma_gap(0, x, y)", "-polygamma_gap(0, y, x)"),
+        "special.betaln({0}, {1}).astype(dtype)",  # which widens beside numbers
+        POSITIVE,
+        safe=(1, 1),
+        arguments=("a", "b"),
+        doc="Logarithm of the beta function of positive numbers.",
+    ),
+    Row(
+        "gammainc",
+        ("", "exp(xlogy(x - 1, y) - y - lgamma(x))"),
+        "special.gammainc({0}, {1}).astype(dtype)",
+        POSITIVE,
+        safe=(1, 1),
+        arguments=("a", "x"),
+        doc="Regularized lower incomplete gamma function.",
+    ),
+    Row(
+        "betainc",
+        ("", "", "exp(xlogy(x - 1, z) + xlogy(y - 1, 1 - z) - betaln(x, y))"),
+        "special.betainc({0}, {1}, {2}).astype(dtype)",
+        OPEN,
+        safe=(2, HALF),
+        arguments=("a", "b", "x"),
+        doc="Regularized incomplete beta function.",
+    ),
+    Row(
+        "i0e",
+        ("-sign(x) * i0e_moment(1, x)",),
+        "special.i0e({0})",
+        extreme=FAR,
+        traits="even positive bounded",
+        doc="Modified Bessel function of order 0, times exp(-abs(x)).",
+    ),
+    Row(
+        "i1e",
+        ("i0e_moment(2, x) - i0e_moment(1, x)",),
+        "special.i1e({0})",
+        extreme=FAR,
+        traits="odd bounded",
+        doc="Modified Bessel function of order 1, times exp(-abs(x)).",
+    ),
+    # The mean of s**x * exp(-abs(y) * s) over a circle, where s = 1 - cos(t).
+    Row(
+        "i0e_moment",
+        ("", "-sign(y) * i0e_moment(x + 1, y)"),
+        "_i0e_moment({0}, {1}).astype(dtype)",
+        traits="positive internal",
     ),
 )

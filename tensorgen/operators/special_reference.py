@@ -114,3 +114,54 @@ erf = _first_order(special("erf"), lambda x: 2 / np.sqrt(np.pi) * np.exp(-x * x)
 erfc = _first_order(special("erfc"), lambda x: -2 / np.sqrt(np.pi) * np.exp(-x * x))
 lgamma = _first_order(special("gammaln"), special("digamma"))
 polygamma = _first_order(special("polygamma"), None, _polygamma_slope)
+
+
+def _polygamma_gap(n: Array, x: Array, y: Array) -> Array:
+    of = special("polygamma")
+    return of(n, x + y) - of(n, x)
+
+
+def _moment(n: Array, x: Array) -> Array:
+    """The mean of s**n * exp(-abs(x) * s) over a circle, by Kummer's function."""
+    scale = 2**n / np.sqrt(np.pi) * special("gamma")(n + 0.5) / special("gamma")(n + 1)
+    return scale * special("hyp1f1")(n + 0.5, n + 1, -2 * np.abs(x))
+
+
+def _moment_slope(n: Array, x: Array) -> Array:
+    return -np.sign(x) * _moment(n + 1, x)
+
+
+def _i0e_slope(x: Array) -> Array:
+    return _moment_slope(np.float64(0), x)
+
+
+def _i1e_slope(x: Array) -> Array:
+    return _moment(np.float64(2), x) - _moment(np.float64(1), x)
+
+
+def _betaln_slope(a: Array, b: Array) -> Array:
+    return special("digamma")(a) - special("digamma")(a + b)
+
+
+def _gamma_density(a: Array, x: Array) -> Array:
+    return np.exp((a - 1) * np.log(x) - x - special("gammaln")(a))
+
+
+def _beta_density(a: Array, b: Array, x: Array) -> Array:
+    return x ** (a - 1) * (1 - x) ** (b - 1) / special("beta")(a, b)
+
+
+polygamma_gap = _first_order(
+    _polygamma_gap,
+    None,
+    lambda n, x, y: _polygamma_gap(n + 1, x, y),
+    lambda n, x, y: _polygamma_slope(n, x + y),
+)
+betaln = _first_order(
+    special("betaln"), _betaln_slope, lambda a, b: _betaln_slope(b, a)
+)
+gammainc = _first_order(special("gammainc"), None, _gamma_density)
+betainc = _first_order(special("betainc"), None, None, _beta_density)
+i0e = _first_order(special("i0e"), _i0e_slope)
+i1e = _first_order(special("i1e"), _i1e_slope)
+i0e_moment = _first_order(_moment, None, _moment_slope)
