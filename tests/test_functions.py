@@ -86,6 +86,9 @@ ELEMENTWISE = [
     unary("lgamma", special.gammaln, 0.2),
     unary("digamma", special.digamma, 0.2),
     unary("floor", jnp.floor),
+    unary("round", jnp.round),
+    Case("n", "mod(x, y)", jnp.mod, "y n", low=0.2),
+    Case("n", "floor_divide(x, y) + x**2", lambda x, y: x // y + x**2, "y n", low=0.2),
     unary("logit", special.logit, 0.2),
     Case("n", "atan2(x, y)", jnp.arctan2, "y n"),
     Case("n", "maximum(x, y)", jnp.maximum, "y n"),
@@ -109,6 +112,7 @@ REDUCTIONS = [
     Case("n m", "max(x, axis=0)", lambda x: jnp.max(x, 0)),
     Case("n m", "min(x)", jnp.min),
     Case("n m", "var(x, axis=1)", lambda x: jnp.var(x, 1)),
+    Case("n m", "std(x, axis=1, ddof=1)", lambda x: jnp.std(x, 1, ddof=1)),
     Case("n m", "norm(x)", lambda x: jnp.sqrt(jnp.sum(x**2))),
     Case("n m", "norm(x, axis=1)", lambda x: jnp.linalg.norm(x, axis=1)),
     Case("n m", "norm(x, 1)", lambda x: jnp.sum(jnp.abs(x))),
@@ -199,6 +203,10 @@ MAKING = [
         "y m",
     ),
     Case("n m", "flip(x**2, axis=0)", lambda x: jnp.flip(x**2, axis=0)),
+    Case("n m", "diff(x**2)", lambda x: jnp.diff(x**2)),
+    Case("n m", "pad(x**2, 1)", lambda x: jnp.pad(x**2, 1)),
+    Case("n m", "repeat(x**2, 2, axis=1)", lambda x: jnp.repeat(x**2, 2, axis=1)),
+    Case("n m", "tile(x**2, (2, 1))", lambda x: jnp.tile(x**2, (2, 1))),
     Case("n m", "roll(x**2, 1, axis=0)", lambda x: jnp.roll(x**2, 1, axis=0)),
 ]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.operators import special_reference as special
-from tensorgen.operators.complex_parts import is_complex
+from tensorgen.operators.complex_parts import is_complex, join
 from tensorgen.operators.exponential_reference import (
     acosh1p,
     csch,
@@ -184,6 +184,14 @@ def minimum(x: Array, y: Array) -> Array:
     return -maximum(-x, -y)
 
 
+def mod(x: Array, y: Array) -> Array:
+    """Return what is left of x / y."""
+    value = np.mod(x.real, y.real)
+    if not is_complex(x, y):
+        return value
+    return join(value, x.imag - y.imag * np.floor_divide(x.real, y.real))
+
+
 def where(condition: Array, x: Array, y: Array) -> Array:
     """Return x where the condition is not 0, else y."""
     return np.where(condition.real != 0, x, y)
@@ -249,6 +257,9 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "minimum": minimum,
     "step": _by_real(lambda x: np.heaviside(x, 0.5)),
     "floor": _by_real(np.floor),
+    "round": _by_real(np.round),
+    "mod": mod,
+    "floor_divide": _by_real(np.floor_divide),
     "hypot": hypot,
     "cosine": cosine,
     "rhypot": rhypot,

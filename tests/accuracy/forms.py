@@ -100,6 +100,17 @@ class ncdf(sympy.Function):  # type: ignore[misc]
 BESSEL = (1e-6, 1e3)
 DENSITY = "an exponential of a sum, which is off by as much as that is large"
 LONG = "mpmath takes long beyond, and other tests go there; relative to 1e-3 at roots"
+
+
+class floor(sympy.Function):  # type: ignore[misc]
+    """The largest whole number below, which is constant but for its jumps."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """Return 0."""
+        return sympy.Integer(0)
+
+
+THIRD = X - 3 * floor(X / 3)
 QUANTILE = sqrt(2) * sympy.erfinv(2 * X - 1)
 SELU = (1.0507009873554805, 1.6732632423543772)
 
@@ -151,6 +162,7 @@ ONE = (
     Form("sigmoid(x)", 1 / (1 + exp(-X))),
     Form("softplus(x)", log(1 + exp(X))),
     Form("log_sigmoid(x)", -log(1 + exp(-X))),
+    Form("mod(x, 3)", THIRD, kinks=(THIRD,)),
     Form("relu(x)", _less(X < 0, 0 * X, X)),
     Form("erf(x)", sympy.erf(X)),
     Form("erfc(x)", sympy.erfc(X)),

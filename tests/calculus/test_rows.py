@@ -98,6 +98,9 @@ OTHERS = {
     "minimum",
     "step",
     "floor",
+    "round",
+    "mod",
+    "floor_divide",
     "level",
     "where",
     "polygamma",
@@ -181,7 +184,19 @@ def test_kinks_follow_the_conventions(
 
 
 @pytest.mark.parametrize(
-    "name", ["relu", "maximum", "minimum", "step", "floor", "sign", "less", "equal"]
+    "name",
+    [
+        "relu",
+        "maximum",
+        "minimum",
+        "step",
+        "floor",
+        "round",
+        "mod",
+        "sign",
+        "less",
+        "equal",
+    ],
 )
 def test_the_derivative_between_kinks_is_the_slope(name: str) -> None:
     x = np.array([-1.7, -0.4, 0.3, 0.8, 1.9])

@@ -29,8 +29,9 @@ WRONG = [
     ),
     # What Python has and the language has not.
     ("v^2", "there is no operator '^'", "^", "powers are written with **"),
-    ("v // 2", "there is no operator '//'", "//", ""),
-    ("v % 2", "there is no operator '%'", "%", ""),
+    ("v // 0", "division by zero", "0", ""),
+    ("v % u", "shapes do not match in '%'", "%", ""),
+    ("v << 2", "there is no operator '<<'", "<<", ""),
     ("v < 1 and w < 1", "'and' and 'or' cannot stand", "v < 1 and w < 1", "& and |"),
     ("not v", "'not' cannot stand in an expression", "not v", "~"),
     ("v if c else w", "'if' and 'else' cannot stand", "v if c else w", "where("),

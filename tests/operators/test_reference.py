@@ -35,7 +35,7 @@ SMOOTH = sorted(
     for name, row in ELEMENTWISE.items()
     if row.arity == 1
     and not row.boolean
-    and name not in ("sign", "step", "floor", "level")
+    and name not in ("sign", "step", "floor", "round", "level")
 )
 
 

@@ -254,6 +254,16 @@ CALLS: dict[str, tuple[str, ...]] = {
     "squeeze": ("squeeze(X[:, None])",),
     "broadcast_to": ("broadcast_to(x, (m, n)) * X",),
     "flip": ("flip(X, 1)", "flip(x)"),
+    "diff": ("diff(X)", "diff(x, 2)"),
+    "pad": ("pad(X, ((1, 0), (2, 1)))",),
+    "repeat": ("repeat(X, 2)", "repeat(X, 2, axis=0)"),
+    "tile": ("tile(x, 2)", "tile(X, (2, 1))"),
+    "std": ("std(X)", "std(X, axis=1, ddof=1)"),
+    "round": ("x * round(2 * x)",),
+    "ceil": ("x * ceil(3 * x)",),
+    "isnan": ("where(isnan(x), 0, x)",),
+    "mod": ("mod(x, 2 * y)", "x % (1/3)"),
+    "floor_divide": ("x * floor_divide(x, 2 * y)", "x * (x // (1/3))"),
     "roll": ("roll(x, 1)", "roll(X, -2, 1)"),
 }
 CALLS |= {"ln": ("ln(x)",)}
