@@ -47,7 +47,7 @@ CASES: list[Case] = [
     ("sum", ("c",), V["c"]),
     ("max", ("c",), V["c"]),
     ("norm", ("X",), np.linalg.norm(V["X"])),
-    ("norm", ("X", 2), np.linalg.norm(V["X"])),
+    ("norm", ("v", 2), np.linalg.norm(V["v"])),
     ("norm", ("X", 1), np.abs(V["X"]).sum()),
     ("norm", ("X", "inf", 0), np.abs(V["X"]).max(0)),
     ("norm", ("X", None, 1, True), np.linalg.norm(V["X"], axis=1, keepdims=True)),

@@ -208,6 +208,12 @@ def norm(
 def _norm(
     ord: object, build: Build, x: Array, axes: Sequence[int], mask: Mask
 ) -> Array:
+    if ord == 2 and len(axes) == 2:
+        message = (
+            "the norm of order 2 of a matrix is its largest singular value in NumPy"
+        )
+        hint = "norm(X) has all entries, norm(X, axis=1) those of a row"
+        raise Misuse(message, [("ord", "")], hint)
     if ord in (None, 2) and axes:
         return _call("norm", 0, build, x, axes, mask)
     size = elementwise(build, "abs", [x])
