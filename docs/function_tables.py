@@ -29,6 +29,7 @@ SAMPLES = {
     "sum": (_X, "sum(X, axis=1)"),
     "mean": (_X, "mean(X, axis=1)"),
     "var": (_X, "var(X, axis=1)"),
+    "std": (_X, "std(X, axis=1)"),
     "prod": (_X, "prod(X, axis=1)"),
     "max": (_X, "max(X, axis=1)"),
     "min": (_X, "min(X, axis=1)"),
@@ -74,12 +75,18 @@ SAMPLES = {
     "broadcast_to": (_v, "broadcast_to(v, (3, n))"),
     "flip": (_v, "flip(v)"),
     "roll": (_v, "roll(v, 1)"),
+    "diff": (_v, "diff(v)"),
+    "pad": (_v, "pad(v, 1)"),
+    "repeat": (_v, "repeat(v, 2)"),
+    "tile": (_v, "tile(v, 2)"),
 }
 # The same for the definitions of the prelude.
 _x, _xy = "x: [n]", "x: [n], y: [n]"
 DEFINED = {
     "square": (_x, "square(x)"),
     "reciprocal": (_x, "reciprocal(x)"),
+    "ceil": (_x, "ceil(x)"),
+    "isnan": (_x, "isnan(x)"),
     "clip": (_x, "clip(x, 0, 1)"),
     "gelu": (_x, "gelu(x)"),
     "silu": (_x, "silu(x)"),
@@ -92,6 +99,7 @@ DEFINED = {
     "glu": (_xy, "glu(x, y)"),
     "mish": (_x, "mish(x)"),
     "logit": (_x, "logit(x)"),
+    "trigamma": (_x, "trigamma(x)"),
     "huber": (_x, "huber(x, 1)"),
     "smooth_l1": (_xy, "smooth_l1(x, y)"),
     "mse": (_xy, "mse(x, y)"),
@@ -196,6 +204,8 @@ def elementwise() -> list[str]:
 
 def _renamed(text: str, old: tuple[str, ...], new: list[str]) -> str:
     """Write a derivative in the names of the function's own arguments."""
+    if not text:
+        return "none"
     names = dict(zip(old, new, strict=True))
     return ast.unparse(_Rewrite(names).visit(ast.parse(text, mode="eval")))
 

@@ -180,6 +180,10 @@ class InternalError(Exception):
     """A broken promise inside tensorgen: our fault, never the user's."""
 
 
+class NoDerivative(Exception):
+    """A derivative that no row states; whoever knows the function's name reports it."""
+
+
 def fail(
     message: str,
     span: Span | None,

@@ -98,9 +98,13 @@ class ModuleBuilder:
         sources = {**HELPERS, **own, **self.backend.helpers}
         for name, source in sources.items():
             text = re.sub(r"\bnp\b", self.backend.alias, source).strip()
+            if name not in self.backend.helpers:
+                scipy = f"from {self.backend.spell('scipy')}"
+                text = re.sub(r"\bfrom scipy\b", scipy, text)
             called = {*re.findall(r"\b_\w+", source)} - {name}
             uses = tuple(x for x in sources if x in called)
-            yield Helper(name, text, IMPORTS.get(name, ()), uses)
+            modules = IMPORTS.get(name, ()) if " import " in source else ()
+            yield Helper(name, text, modules, uses)
 
     def problem(self, planned: PlannedProblem) -> BoundFunction:
         """Lower one problem."""

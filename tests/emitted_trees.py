@@ -86,7 +86,7 @@ OF_MODULES = {
     """),
     "scipy.special": words("""
     betainc betaln digamma erf erfc erfcx erfinv expit gamma gammainc gammaln
-    log_ndtr logsumexp ndtr polygamma psi softmax xlogy zeta
+    i0e i1e log_ndtr logsumexp ndtr ndtri polygamma psi softmax xlogy zeta
     """),
     "scipy.linalg": {"cho_solve", "expm", "lapack", "solve_banded", "solveh_banded"},
     "scipy.linalg.lapack": words("""

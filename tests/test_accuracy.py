@@ -133,6 +133,14 @@ def test_a_normal_distribution_keeps_its_tail() -> None:
     assert module.f(np.array([-20.0])) == pytest.approx(2.7536241186062337e-89)
 
 
+def test_the_logarithm_of_a_normal_distribution_has_slopes_however_far_out() -> None:
+    module = load("sum(log(ndtr(x)))", "x", "x: [n]", "gradient, dense_hessian")
+    x = np.array([-1e3, -1e8, -1e150])
+    np.testing.assert_allclose(module.f_grad(x)[1:], -x[1:], rtol=1e-15)
+    curves = np.diagonal(module.f_hess_dense(x))
+    np.testing.assert_allclose(curves, [-(1 - 1e-6 + 6e-12), -1, -1], rtol=1e-15)
+
+
 def test_the_slope_of_a_logistic_density_keeps_its_digits_near_zero() -> None:
     module = load("sum(sigmoid(x)*(1 - sigmoid(x)))", "x", "x: [n]")
     x = np.array([1e-20, -1e-9])

@@ -39,13 +39,10 @@ def pushforward(
         for call, arg, rule in transfers(node):
             if arg in stored:
                 terms.append((1, rule.forward(graph, call, stored[arg], extra), out))
-        for p in partials(graph, node):
-            tangent = stored.get(p.operand)
-            if tangent is None:
-                continue
+        for p in partials(graph, node, stored):
             term = graph.product(
                 out,
-                [*p.factors, (tangent, (*p.labels, *directions))],
+                [*p.factors, (stored[p.operand], (*p.labels, *directions))],
                 coefficient=p.coefficient,
                 constraints=p.constraints,
                 sizes=sizes,

@@ -7,7 +7,7 @@ mode with cotangents (Theorems 8, 9, 10).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Container, Hashable
 from typing import assert_never
 
 from tensorgen.ir.dims import Dim
@@ -29,18 +29,22 @@ from tensorgen.operators.scalar import partial
 from tensorgen.operators.table import Partial, Transfer
 
 
-def partials(graph: Graph, node: Node) -> list[Partial]:
-    """All products in the derivative of `node`, one or more an operand.
+def partials(graph: Graph, node: Node, varying: Container[Node]) -> list[Partial]:
+    """All products in the derivative of `node` by operands that vary.
 
     The node's axes have the labels 0, 1, ... in each.
     """
+    return [p for p in _partials(graph, node, varying) if p.operand in varying]
+
+
+def _partials(graph: Graph, node: Node, varying: Container[Node]) -> list[Partial]:
     match node:
         case Product():
             return _product(node)
         case Sum():
             return [Partial(t.node, t.labels, t.coefficient) for t in node.terms]
         case Map():
-            return _map(graph, node)
+            return _map(graph, node, varying)
         case Call():
             rule = OPERATORS[node.operator].derivative
             return [] if isinstance(rule, tuple) else rule(graph, node)
@@ -77,10 +81,12 @@ def _product(node: Product) -> list[Partial]:
     ]
 
 
-def _map(graph: Graph, node: Map) -> list[Partial]:
+def _map(graph: Graph, node: Map, varying: Container[Node]) -> list[Partial]:
     """Theorems 7 and 10: an elementwise factor, aligned with the result."""
     found = []
     for k, arg in enumerate(node.args):
+        if arg.node not in varying:
+            continue
         slope = partial(graph, node, k)
         if not is_zero(slope.node):
             found.append(Partial(arg.node, arg.labels, factors=(slope,)))

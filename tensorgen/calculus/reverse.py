@@ -61,9 +61,7 @@ def pullback(
                 carried = reverse(graph, call, cotangent, extra)
                 axes = (*rows, *range(arg.order))
                 pending.setdefault(arg, []).append((1, carried, axes))
-        for p in partials(graph, node):
-            if p.operand not in relevant:
-                continue
+        for p in partials(graph, node, relevant):
             term = graph.product(
                 (*rows, *p.labels),
                 [(cotangent, out), *p.factors],

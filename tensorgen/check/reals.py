@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.check.residues import holds
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.reference import FUNCTIONS
 
 Array = Any
@@ -30,10 +31,12 @@ class Reals:
             "nan_to_num": np.nan_to_num,
             "first": np.maximum,
             "last": np.minimum,
-            "gammaln": FUNCTIONS["lgamma"],
+            **{
+                row.numpy.partition("(")[0].removeprefix("special."): FUNCTIONS[name]
+                for name, row in ELEMENTWISE.items()
+                if row.requires
+            },
         }
-        for name in ("erf", "erfc", "digamma", "polygamma"):
-            self.functions[name] = FUNCTIONS[name]
         self.functions = {
             name: partial(self.each, f) for name, f in self.functions.items()
         }

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from math import inf
 from typing import TypeVar
 
-from tensorgen.errors import Text, fail
+from tensorgen.errors import NoDerivative, Text, fail
 
 T = TypeVar("T")
 
@@ -74,6 +74,8 @@ class Effort:
         except Exhausted:
             message = f"'{name}' is too large: {doing} takes more than {steps:,} steps"
             fail(message, name.span(), hint=hint)
+        except NoDerivative as missing:
+            fail(f"'{name}': {missing}", name.span())
         finally:
             self.end = before
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from tensorgen.errors import suggest
-from tensorgen.lang import bound, conditions, derivatives
+from tensorgen.lang import bound, conditions, derivatives, hints
 from tensorgen.lang.arguments import bind, counted
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.statement import Statement
@@ -46,21 +46,26 @@ def call(e: Statement, tree: ast.Call) -> Array | None:
 def _no_function(e: Statement, tree: ast.Call) -> None:
     hint = "a function is called by its name, as in exp(x)"
     if isinstance(tree.func, ast.Attribute):
-        name = tree.func.attr
-        if isinstance(tree.func.value, ast.Name) and tree.func.value.id in (
-            "np",
-            "numpy",
-            "math",
-        ):
-            hint = f"write {name}(...)"
-        elif name in FUNCTIONS:
-            hint = f"write {name}({e.expression.source(tree.func.value)})"
+        name, first = tree.func.attr, hints.root(tree.func)
+        source = e.expression.source
+        arguments = [source(part) for part in (*tree.args, *tree.keywords)]
+        close = None
+        if first is None or first in e.scope or e.names.get(first):
+            arguments = [source(tree.func.value), *arguments]
+        else:  # the name of a module
+            close = suggest(name, FUNCTIONS)
+        if name in FUNCTIONS or name in e.session.prelude:
+            hint = f"write {name}({', '.join(arguments)})"
+        else:
+            hint = hints.MEANT.get(name) or close or hint
     e.fault("this cannot be called", tree.func, hint=hint)
 
 
 def _unknown(e: Statement, tree: ast.Call, name: str, thing: Thing | None) -> None:
     known = (*FUNCTIONS, *SPECIAL, *e.session.prelude)
-    hint = suggest(name, (*known, *(n for n in e.names if _is_macro(e, n))))
+    hint = hints.MEANT.get(name) or suggest(
+        name, (*known, *(n for n in e.names if _is_macro(e, n)))
+    )
     if thing is not None or name in e.scope:
         what = thing.what if thing is not None else "an index"
         hint = "write it without parentheses; brackets give positions"

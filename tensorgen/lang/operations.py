@@ -44,10 +44,12 @@ _REFUSED: dict[type[ast.AST], tuple[str, str | None]] = {
 }
 _REFUSED_OPERATORS: dict[type[ast.AST], tuple[str, str | None]] = {
     ast.BitXor: ("^", "powers are written with **"),
-    ast.FloorDiv: ("//", None),
-    ast.Mod: ("%", None),
     ast.LShift: ("<<", None),
     ast.RShift: (">>", None),
+}
+_DIVISIONS: dict[type[ast.AST], tuple[str, str]] = {
+    ast.FloorDiv: ("//", "floor_divide"),
+    ast.Mod: ("%", "mod"),
 }
 _SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -72,6 +74,8 @@ def operation(e: Statement, tree: ast.expr) -> Array | None:
             return _matmul(e, tree)
         case ast.BinOp(op=ast.Pow()):
             return _power(e, tree)
+        case ast.BinOp(op=ast.Mod() | ast.FloorDiv()):
+            return _division(e, tree)
         case ast.BinOp(op=ast.BitAnd() | ast.BitOr()):
             return _logical(e, tree)
         case ast.BinOp():
@@ -227,6 +231,22 @@ def _power(e: Statement, tree: ast.BinOp) -> Array | None:
         return power(e.build, base, exponent, ("a", "b"))
     except Misuse as misuse:
         place = e.expression.operator(tree.left, tree.right, "**")
+        e.misused(misuse, place, {"a": tree.left, "b": tree.right})
+        return None
+
+
+def _division(e: Statement, tree: ast.BinOp) -> Array | None:
+    values = e.values((tree.left, tree.right))
+    if values is None:
+        return None
+    sign, name = _DIVISIONS[type(tree.op)]
+    if constant_value(values[1].node) == 0:
+        e.fault("division by zero", tree.right)
+        return None
+    try:
+        return elementwise(e.build, name, values, f"'{sign}'", ("a", "b"))
+    except Misuse as misuse:
+        place = e.expression.operator(tree.left, tree.right, sign)
         e.misused(misuse, place, {"a": tree.left, "b": tree.right})
         return None
 

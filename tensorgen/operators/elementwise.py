@@ -6,7 +6,7 @@ table that do not cancel (`sigmoid' = sigmoid(x) * sigmoid(-x)`, never `s * (1 -
 
 from __future__ import annotations
 
-from tensorgen.operators import kinks
+from tensorgen.operators import kinks, special
 from tensorgen.operators.table import Elementwise as Row
 
 POSITIVE = (0.2, 0.7, 1.0, 1.9, 4.5)
@@ -287,36 +287,16 @@ _ROWS = (
         spelled="1 / {0}",
     ),
     *kinks.ROWS,
-    # Special functions.
-    Row("erf", ("2 / sqrt(pi) * gauss(x)",), "special.erf({0})", traits="odd bounded"),
-    Row("erfc", ("-2 / sqrt(pi) * gauss(x)",), "special.erfc({0})", traits="bounded"),
-    Row(
-        "gauss",
-        ("-2 * gauss_moment(x)",),
-        "np.exp(-{0}**2)",
-        traits="even positive vanishes internal",
-        spelled="exp(-{0}**2)",
-    ),
-    Row(
-        "gauss_moment",
-        ("gauss(x) - 2 * x * gauss_moment(x)",),
-        "np.exp(-{0}**2) * {0}",
-        traits="odd internal",
-        spelled="{0} * exp(-{0}**2)",
-    ),
-    Row("lgamma", ("digamma(x)",), "special.gammaln({0})", POSITIVE, safe=(0, 1)),
-    Row("digamma", ("polygamma(1, x)",), "special.digamma({0})", POSITIVE, safe=(0, 1)),
-    Row(
-        "polygamma",
-        ("0", "polygamma(x + 1, y)"),
-        "special.polygamma({0}, {1}).astype(dtype)",  # which knows float64 alone
-        POSITIVE,
-        traits="internal",
-        safe=(1, 1),
-    ),
+    *special.ROWS,
 )
 
 ELEMENTWISE: dict[str, Row] = {row.name: row for row in _ROWS}
 
 # Spellings of the language that are other rows.
-ALIASES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan"}
+ALIASES = {
+    "ln": "log",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "expit": "sigmoid",
+}

@@ -16,6 +16,7 @@ that row; the factors of a matrix product are not asked for, and count as finite
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
+from fractions import Fraction
 from typing import NamedTuple, assert_never, cast
 
 from tensorgen.ir.constraints import is_light
@@ -200,11 +201,13 @@ class _Guard:
         )
         return Guarded(new, self._is_read(node, context))
 
-    def _selected(self, node: Node, context: Context, other: Ref | int = 0) -> Guarded:
+    def _selected(
+        self, node: Node, context: Context, other: Ref | int | Fraction = 0
+    ) -> Guarded:
         """`node` where all masks hold, and something else where one does not."""
         condition = together(self.graph, context)
         value = other if isinstance(other, int) else None
-        if isinstance(other, int):
+        if isinstance(other, int | Fraction):
             other = Ref(self.graph.constant(other), ())
         args = [condition, ref(node), other]
         sizes = dict(enumerate(node.dims))

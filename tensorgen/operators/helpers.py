@@ -4,6 +4,7 @@ Only those that a module uses are emitted; each is what an expert would write on
 at the top of a file.
 """
 
+from tensorgen.operators.special_helpers import SPECIAL
 from tensorgen.operators.system_helpers import BANDED, SPARSE, TOEPLITZ
 
 HELPERS: dict[str, str] = {
@@ -91,6 +92,7 @@ def _large_exp(x: Array | Scalar) -> Array:
     top = np.log(np.finfo(np.asarray(x).dtype).max) - 40
     return np.exp(np.minimum(x, top))
 ''',
+    **SPECIAL,
     "_acosh1p": '''
 def _acosh1p(t: Array | Scalar) -> Array:
     """Return acosh(1 + t), exact for a small t."""

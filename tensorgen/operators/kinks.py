@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tensorgen.operators.table import Elementwise as Row
 
+POSITIVE = (0.2, 0.7, 1.0, 1.9, 4.5)
+
 ROWS = (
     # Kinks; the conventions at ties are part of the language.
     Row(
@@ -37,6 +39,29 @@ ROWS = (
     ),
     Row("step", ("0",), "np.heaviside({0}, 0.5)", traits="bounded internal"),
     Row("floor", ("0",), "np.floor({0})"),
+    Row(
+        "round",
+        ("0",),
+        "np.round({0})",
+        traits="odd",
+        doc="The nearest whole number; of two, the even one.",
+    ),
+    Row(
+        "mod",
+        ("1", "-floor_divide(x, y)"),
+        "np.mod({0}, {1})",
+        POSITIVE,
+        safe=(1, 1),
+        doc="What is left of x / y, with the sign of y: x % y.",
+    ),
+    Row(
+        "floor_divide",
+        ("0", "0"),
+        "np.floor_divide({0}, {1})",
+        POSITIVE,
+        safe=(1, 1),
+        doc="The largest whole number below x / y: x // y.",
+    ),
     Row(
         "hypot",
         ("cosine(x, y)", "cosine(y, x)"),

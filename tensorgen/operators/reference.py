@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.operators import special_reference as special
 from tensorgen.operators.complex_parts import is_complex, join
 from tensorgen.operators.exponential_reference import (
     acosh1p,
@@ -183,6 +184,14 @@ def minimum(x: Array, y: Array) -> Array:
     return -maximum(-x, -y)
 
 
+def mod(x: Array, y: Array) -> Array:
+    """Return what is left of x / y."""
+    value = np.mod(x.real, y.real)
+    if not is_complex(x, y):
+        return value
+    return join(value, x.imag - y.imag * np.floor_divide(x.real, y.real))
+
+
 def where(condition: Array, x: Array, y: Array) -> Array:
     """Return x where the condition is not 0, else y."""
     return np.where(condition.real != 0, x, y)
@@ -195,49 +204,6 @@ def _by_real(function: Callable[..., Array]) -> Callable[..., Array]:
         return np.asarray(function(*(arg.real for arg in args))) * 1.0
 
     return constant
-
-
-# Special functions
-
-
-def _special(name: str) -> Callable[..., Array]:
-    def function(*args: Array) -> Array:
-        import scipy.special
-
-        return np.asarray(getattr(scipy.special, name)(*args))
-
-    return function
-
-
-def erf(x: Array) -> Array:
-    """Return the error function; to first order in the imaginary part."""
-    value = _special("erf")(x.real)
-    if not is_complex(x):
-        return value
-    return join(value, x.imag * 2 / np.sqrt(np.pi) * np.exp(-x.real * x.real))
-
-
-def erfc(x: Array) -> Array:
-    """Return `1 - erf(x)` without cancellation; likewise."""
-    value = _special("erfc")(x.real)
-    return join(value, -erf(x).imag) if is_complex(x) else value
-
-
-def lgamma(x: Array) -> Array:
-    """Return `log|gamma(x)|`; likewise."""
-    value = _special("gammaln")(x.real)
-    if not is_complex(x):
-        return value
-    return join(value, x.imag * _special("digamma")(x.real))
-
-
-def polygamma(n: Array, x: Array) -> Array:
-    """Return derivative n of digamma; to first order in the imaginary part."""
-    derivative = _special("polygamma")
-    value = derivative(n.real, x.real)
-    if not is_complex(x):
-        return value
-    return join(value, x.imag * derivative(n.real + 1, x.real))
 
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {
@@ -291,6 +257,9 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "minimum": minimum,
     "step": _by_real(lambda x: np.heaviside(x, 0.5)),
     "floor": _by_real(np.floor),
+    "round": _by_real(np.round),
+    "mod": mod,
+    "floor_divide": _by_real(np.floor_divide),
     "hypot": hypot,
     "cosine": cosine,
     "rhypot": rhypot,
@@ -305,13 +274,29 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "logical_or": _by_real(np.logical_or),
     "logical_not": _by_real(np.logical_not),
     "where": where,
-    "erf": erf,
-    "erfc": erfc,
+    "erf": special.erf,
+    "erfc": special.erfc,
     "gauss": lambda x: np.exp(-x * x),
     "gauss_moment": lambda x: x * np.exp(-x * x),
-    "lgamma": lgamma,
-    "digamma": _special("digamma"),
-    "polygamma": polygamma,
+    "bell": lambda x: np.exp(-x * x / 2),
+    "bell_moment": lambda x: x * np.exp(-x * x / 2),
+    "ndtr": special.ndtr,
+    "log_ndtr": special.log_ndtr,
+    "inverse_mills": special.inverse_mills,
+    "mills_gap": special.mills_gap,
+    "mills_variance": special.mills_variance,
+    "ndtri": special.ndtri,
+    "ndtri_slope": special.ndtri_slope,
+    "lgamma": special.lgamma,
+    "digamma": special.special("digamma"),
+    "polygamma": special.polygamma,
+    "polygamma_gap": special.polygamma_gap,
+    "betaln": special.betaln,
+    "gammainc": special.gammainc,
+    "betainc": special.betainc,
+    "i0e": special.i0e,
+    "i1e": special.i1e,
+    "i0e_moment": special.i0e_moment,
 }
 
 __all__ = ["FUNCTIONS", "OPERATORS"]

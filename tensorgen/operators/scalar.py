@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 
+from tensorgen.errors import NoDerivative
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Map, Node, Ref
 from tensorgen.operators.elementwise import ELEMENTWISE
@@ -20,9 +21,14 @@ MOST_BITS = 1024
 def partial(graph: Graph, node: Map, argument: int) -> Ref:
     """The derivative of an elementwise node by one argument, as an aligned array.
 
-    Its labels are axes of `node`; it may lack some, and then broadcasts.
+    Its labels are axes of `node`; it may lack some, and then broadcasts. NoDerivative
+    is raised where the row states none.
     """
-    text = ELEMENTWISE[node.function].partials[argument]
+    row = ELEMENTWISE[node.function]
+    text = row.partials[argument]
+    if not text:
+        name = (row.arguments or ARGUMENTS)[argument]
+        raise NoDerivative(f"'{row.name}' has no derivative by its argument '{name}'")
     return evaluate(graph, text, node.args)
 
 

@@ -4,6 +4,8 @@ Where SciPy is missing they raise its ImportError; both see to the dtype of what
 return. A singular matrix has the determinant 0, and only solving raises.
 """
 
+from tensorgen.operators.special_helpers import SPECIAL
+
 _SPARSE = '''
 class _Sparse:
     """A square matrix of few entries, eliminated once; needs {scipy}.
@@ -371,5 +373,7 @@ IMPORTS = {
     "_Toeplitz": ("scipy.linalg",),
     "_Sparse": ("scipy.sparse",),
     "_Banded": ("scipy.linalg",),
+    "_filtered": ("scipy.signal",),
+    **dict.fromkeys(SPECIAL, ("scipy.special",)),
 }
-"""The modules that they import where they are made."""
+"""The modules that helpers import where they are made or called."""

@@ -38,15 +38,15 @@ class Elementwise:
     """A scalar function of one or more arguments.
 
     `partials[k]` is the derivative with respect to argument k, in the names `x`, `y`,
-    `z` of the arguments and the functions of this same table. `numpy` is the template
-    of a call with `{0}`, `{1}`: for arguments in parentheses where needed; `np` in it
-    becomes the array module of the backend. A template that starts with `_` calls a
-    helper of the generated module. Where `expand` is given, an expression in the same
-    names, it is what code is emitted for. `sample` are points inside the domain,
-    `extreme` ones where values and derivatives must keep their digits. `traits` are
-    words that `has` asks for. Formulas write what is `spelled`, names of intermediate
-    values a `word`; `arguments` and `doc` are what a user of the language reads.
-    Arguments at `conditions` are truth values.
+    `z` of the arguments and the functions of this same table; it is empty where none is
+    known. `numpy` is the template of a call with `{0}`, `{1}`: for arguments in
+    parentheses where needed; `np` in it becomes the array module of the backend. A
+    template that starts with `_` calls a helper of the generated module. Where `expand`
+    is given, an expression in the same names, it is what code is emitted for. `sample`
+    are points inside the domain, `extreme` ones where values and derivatives must keep
+    their digits. `traits` are words that `has` asks for. Formulas write what is
+    `spelled`, names of intermediate values a `word`; `arguments` and `doc` are what a
+    user of the language reads. Arguments at `conditions` are truth values.
     """
 
     name: str
@@ -55,7 +55,8 @@ class Elementwise:
     sample: tuple[float, ...] = (-1.7, -0.4, 0.3, 0.9, 2.5)
     extreme: tuple[float, ...] = ()
     boolean: bool = False
-    safe: tuple[int, int] | None = None  # (argument, a number where all is finite)
+    # (argument, a number where all is finite)
+    safe: tuple[int, int | Fraction] | None = None
     expand: str = ""
     traits: str = ""
     spelled: str = ""

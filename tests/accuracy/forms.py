@@ -84,11 +84,44 @@ def unit(text: str, exact: Expr) -> Form:
 
 
 CDF = sympy.erfc(-X / sqrt(2)) / 2
+
+
+class ncdf(sympy.Function):  # type: ignore[misc]
+    """The cdf of the normal distribution, by its name in mpmath.
+
+    SymPy would write it as 1 - (1 - ...), of which few digits are left far out.
+    """
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """Return the pdf."""
+        return exp(-(self.args[0] ** 2) / 2) / sqrt(2 * sympy.pi)
+
+
+BESSEL = (1e-6, 1e3)
+DENSITY = "an exponential of a sum, which is off by as much as that is large"
+LONG = "mpmath takes long beyond, and other tests go there; relative to 1e-3 at roots"
+
+
+class floor(sympy.Function):  # type: ignore[misc]
+    """The largest whole number below, which is constant but for its jumps."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """Return 0."""
+        return sympy.Integer(0)
+
+
+THIRD = X - 3 * floor(X / 3)
+QUANTILE = sqrt(2) * sympy.erfinv(2 * X - 1)
 SELU = (1.0507009873554805, 1.6732632423543772)
 
 
 def _less(condition: Expr, first: Expr, second: Expr) -> Expr:
     return Piecewise((first, condition), (second, True))
+
+
+def _bessel(order: int) -> Expr:
+    sides = (exp(sign * X) * sympy.besseli(order, X) for sign in (1, -1))
+    return _less(X < 0, *sides)
 
 
 def _exact(number: float) -> Expr:
@@ -129,11 +162,33 @@ ONE = (
     Form("sigmoid(x)", 1 / (1 + exp(-X))),
     Form("softplus(x)", log(1 + exp(X))),
     Form("log_sigmoid(x)", -log(1 + exp(-X))),
+    Form("mod(x, 3)", THIRD, kinks=(THIRD,)),
     Form("relu(x)", _less(X < 0, 0 * X, X)),
     Form("erf(x)", sympy.erf(X)),
     Form("erfc(x)", sympy.erfc(X)),
+    Form("ndtr(x)", ncdf(X)),
+    Form("log_ndtr(x)", log(ncdf(X))),
+    Form("ndtri(x)", QUANTILE, low=1e-300, high=1, extra=near(0.5, 1)),
     gamma("lgamma(x)", sympy.loggamma(X), 1, 2),
     gamma("digamma(x)", sympy.digamma(X), 1.4616321449683622),
+    gamma("polygamma(2, x)", sympy.polygamma(2, X)),
+    Form("i0e(x)", _bessel(0), kinks=(X,), sizes=BESSEL, why=LONG),
+    Form("i1e(x)", _bessel(1), kinks=(X,), sizes=BESSEL, least=1e-3, why=LONG),
+    Form(
+        "gammainc(5/2, x)",
+        sympy.lowergamma(Rational(5, 2), X) / sympy.gamma(Rational(5, 2)),
+        low=0,
+        sizes=(1e-50, 600),
+        why=DENSITY,
+    ),
+    Form(
+        "betainc(2, 3, x)",
+        X**2 * (6 - 8 * X + 3 * X**2),
+        low=0,
+        high=0.9,
+        sizes=(1e-100, 0.9),
+        why=DENSITY,
+    ),
     # The prelude.
     Form("gelu(x)", X * CDF),
     Form("silu(x)", X / (1 + exp(-X))),
@@ -170,6 +225,14 @@ TWO = (
     Form("minimum(x, y)", _less(X < Y, X, Y), kinks=(X - Y,)),
     Form("pow(x, y)", X**Y, low=0, sizes=(1e-150, 1e150), why=SQUARES),
     Form("xlogy(x, y)", X * log(Y), low=0, sizes=(1e-150, 1e150), why=SQUARES),
+    Form(
+        "betaln(x, y)",
+        sympy.loggamma(X) + sympy.loggamma(Y) - sympy.loggamma(X + Y),
+        low=0,
+        sizes=(1e-150, 1e150),
+        least=1e-3,
+        why=GAMMA,
+    ),
     Form("glu(x, y)", X / (1 + exp(-Y)), low=-300, high=300),
 )
 

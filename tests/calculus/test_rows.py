@@ -12,10 +12,14 @@ from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.scalar import evaluate as scalar
 from tensorgen.operators.scalar import ref
 from tensorgen.operators.stable import StableForms
+from tests.accuracy.forms import QUANTILE, X, Y, ncdf
 from tests.ir.interpret import evaluate
+from tests.operators.test_helpers import helper
 
-X, Y = sympy.symbols("x y", real=True)
 LOGISTIC = 1 / (1 + sympy.exp(-X))
+BELL = sympy.exp(-(X**2) / 2)
+NORMAL = ncdf(X)
+MILLS = BELL / sympy.sqrt(2 * sympy.pi) / NORMAL
 
 # The functions as SymPy knows them: written here, apart from the table.
 FORMS = {
@@ -70,8 +74,21 @@ FORMS = {
     "erfc": sympy.erfc(X),
     "gauss": sympy.exp(-(X**2)),
     "gauss_moment": X * sympy.exp(-(X**2)),
+    "bell": BELL,
+    "bell_moment": X * BELL,
+    "ndtr": NORMAL,
+    "log_ndtr": sympy.log(NORMAL),
+    "inverse_mills": MILLS,
+    "mills_gap": X + MILLS,
+    "mills_variance": 1 - MILLS * (X + MILLS),
+    "ndtri": QUANTILE,
+    "ndtri_slope": sympy.sqrt(2 * sympy.pi) * sympy.exp(QUANTILE**2 / 2),
     "lgamma": sympy.loggamma(X),
     "digamma": sympy.digamma(X),
+    "betaln": sympy.loggamma(X) + sympy.loggamma(Y) - sympy.loggamma(X + Y),
+    "gammainc": sympy.lowergamma(X, Y) / sympy.gamma(X),
+    "i0e": sympy.exp(-sympy.Abs(X)) * sympy.besseli(0, X),
+    "i1e": sympy.exp(-sympy.Abs(X)) * sympy.besseli(1, X),
 }
 # Piecewise constant, piecewise linear or of integer order: tested in other ways.
 OTHERS = {
@@ -81,9 +98,15 @@ OTHERS = {
     "minimum",
     "step",
     "floor",
+    "round",
+    "mod",
+    "floor_divide",
     "level",
     "where",
     "polygamma",
+    "polygamma_gap",
+    "i0e_moment",
+    "betainc",
     "logical_and",
     "logical_or",
     "logical_not",
@@ -122,6 +145,8 @@ def test_the_derivative_is_that_of_sympy_at_sample_and_extreme_points(
     row = ELEMENTWISE[name]
     points = [p for p in row.sample + row.extreme if name != "abs" or p]
     for argument, symbol in enumerate((X, Y)[: row.arity]):
+        if not row.partials[argument]:
+            continue
         exact = sympy.diff(FORMS[name], symbol)
         with mpmath.workdps(900):
             evaluated = sympy.lambdify((X, Y), exact, "mpmath")
@@ -159,7 +184,19 @@ def test_kinks_follow_the_conventions(
 
 
 @pytest.mark.parametrize(
-    "name", ["relu", "maximum", "minimum", "step", "floor", "sign", "less", "equal"]
+    "name",
+    [
+        "relu",
+        "maximum",
+        "minimum",
+        "step",
+        "floor",
+        "round",
+        "mod",
+        "sign",
+        "less",
+        "equal",
+    ],
 )
 def test_the_derivative_between_kinks_is_the_slope(name: str) -> None:
     x = np.array([-1.7, -0.4, 0.3, 0.8, 1.9])
@@ -196,3 +233,44 @@ def test_the_derivative_of_a_polygamma_function_is_the_next() -> None:
     orders = np.array([0.0, 1.0, 2.0])
     expected = [float(mpmath.psi(int(n) + 1, SECOND)) for n in orders]
     np.testing.assert_allclose(derivative("polygamma", 1, orders), expected, 1e-12)
+
+
+SIZES = (1e-150, 1e-8, 0.3, 2.0, 9.0, 50.0, 1e8, 1e150)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_differences_of_polygamma_functions_keep_their_digits(n: int) -> None:
+    x, y = map(np.ravel, np.meshgrid(SIZES, SIZES))
+    with mpmath.workdps(700):
+        pairs = [(mpmath.mpf(a), mpmath.mpf(b)) for a, b in zip(x, y, strict=True)]
+        true = [mpmath.psi(n, a + b) - mpmath.psi(n, a) for a, b in pairs]
+    inside = np.array([1e-300 < abs(t) < 1e300 for t in true])
+    with np.errstate(all="ignore"):
+        found = helper("_polygamma_gap")(n, x, y)[inside]
+    expected = np.array(true)[inside].astype(float)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_moments_over_a_circle_keep_their_digits(n: int) -> None:
+    x = np.array([0.0, 0.1, 1.0, -7.0, 29.9, 30.1, -35.0, 100.0, 1e6, 1e20])
+    half = mpmath.mpf(1) / 2
+    with mpmath.workdps(60):
+        scale = mpmath.mpf(2) ** n * mpmath.gamma(n + half) / mpmath.sqrt(mpmath.pi)
+        true = [mpmath.hyp1f1(n + half, n + 1, -2 * abs(mpmath.mpf(t))) for t in x]
+        expected = [float(scale * t / mpmath.factorial(n)) for t in true]
+    np.testing.assert_allclose(helper("_i0e_moment")(n, x), expected, rtol=1e-14)
+
+
+def test_the_slope_of_an_incomplete_beta_function_is_the_density() -> None:
+    graph = Graph(StableForms())
+    args = [ref(graph.input(name, [Dim.of("n")])) for name in "xyz"]
+    found = scalar(graph, ELEMENTWISE["betainc"].partials[2], args)
+    given = {"x": np.array([0.4, 3.0]), "y": np.array([2.5, 0.7])}
+    given["z"] = np.array([0.1, 0.8])
+    (slope,) = evaluate([found.node], given, FUNCTIONS, OPERATORS, {"n": 2})
+    density = [
+        x ** (a - 1) * (1 - x) ** (b - 1) / float(mpmath.beta(a, b))
+        for a, b, x in zip(*given.values(), strict=True)
+    ]
+    np.testing.assert_allclose(slope, density, rtol=1e-13)

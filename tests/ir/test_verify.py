@@ -160,7 +160,7 @@ def test_a_lawful_graph_passes() -> None:
         formula,
         CostModel({}).flops,
         CostModel({}).work,
-        lambda node: partials(Graph(), node),
+        lambda node: partials(Graph(), node, ()),
         lambda node: with_operands(Graph(), node, {}),
     ],
 )

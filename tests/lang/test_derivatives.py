@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensorgen
+from tensorgen.errors import SpecError
 from tests.lang.speak import function, numbers, value
 
 N = numbers()
@@ -57,3 +59,14 @@ def test_second_derivatives_by_entries_are_written_one_by_one() -> None:
 def test_an_input_that_only_the_derivative_mentions_is_an_argument() -> None:
     f = function("grad(c**2 + 0 * v[0], v)")
     assert [a.name for a in f.arguments] == ["v", "c"]
+
+
+@pytest.mark.parametrize(
+    "expr", ["sum(gammainc(v, 2))", "grad(sum(gammainc(v, 2)), v)"]
+)
+def test_what_has_no_derivative_is_refused_by_name(expr: str) -> None:
+    emit = "" if "grad" in expr else ", wrt: v, emit: [gradient]"
+    spec = "tensorgen: 1\ninputs: {v: [n]}\nfunctions:\n  f: {expr: "
+    spec += f'"{expr}"{emit}}}\n'
+    with pytest.raises(SpecError, match=r"'f': 'gammainc' has no derivative by .* 'a'"):
+        tensorgen.generate(spec)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from inspect import signature
 
 from tensorgen.operators.elementwise import ALIASES, ELEMENTWISE
-from tensorgen.operators.functions import einsum, linalg, making, reductions
+from tensorgen.operators.functions import einsum, linalg, making, moving, reductions
 from tensorgen.operators.functions.arithmetic import elementwise, power
 from tensorgen.operators.functions.array import Array, Build
 from tensorgen.operators.functions.rows import Function, Parameter
@@ -46,13 +46,8 @@ def _row(
 _ROWS = (
     _row("sum", reductions.sum_, _REDUCED, "Sum of the entries.", reduces=True),
     _row("mean", reductions.mean, _REDUCED, "Mean of the entries.", reduces=True),
-    _row(
-        "var",
-        reductions.var,
-        _REDUCED,
-        "Mean squared deviation from the mean.",
-        reduces=True,
-    ),
+    _row("var", reductions.var, _REDUCED, reduces=True),
+    _row("std", reductions.std, _REDUCED, reduces=True),
     _row("prod", reductions.prod, _REDUCED, "Product of the entries.", reduces=True),
     _row(
         "max",
@@ -129,6 +124,10 @@ _ROWS = (
     _row("broadcast_to", making.broadcast_to, "the shape given"),
     _row("flip", making.flip, _SAME),
     _row("roll", making.roll, _SAME),
+    _row("diff", moving.diff, "shorter by k along the axis"),
+    _row("pad", moving.pad, "longer by both widths"),
+    _row("repeat", moving.repeat, "n times as long along the axis"),
+    _row("tile", moving.tile, "lengths times reps", spread="reps"),
 )
 
 

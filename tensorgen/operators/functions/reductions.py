@@ -101,10 +101,13 @@ def _count(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
     return product(build, (), [(whole, range(whole.order))])
 
 
-def _var(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
+def _var(ddof: int, build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
     center = insert_axes(build, _mean(build, x, axes, mask), axes, x.order)
-    deviation = total(build, [(1, x), (-1, center)])
-    return _mean(build, power(build, deviation, number(build, 2)), axes, mask)
+    square = power(build, total(build, [(1, x), (-1, center)]), number(build, 2))
+    if not ddof:
+        return _mean(build, square, axes, mask)
+    count = total(build, [(1, _count(build, x, axes, mask)), (-ddof, number(build, 1))])
+    return times(build, [_sum(build, square, axes, mask), reciprocal(build, count)])
 
 
 def _call(
@@ -157,11 +160,36 @@ _WHOLE = Mask()
 
 sum_ = _builder(_sum)
 mean = _builder(_mean)
-var = _builder(_var)
 prod = _builder(partial(_call, "prod", 1))
 max_ = _builder(partial(_call, "max", -inf))
 min_ = _builder(partial(_call, "min", inf))
 logsumexp = _builder(partial(_call, "logsumexp", -inf))
+
+
+def var(
+    build: Build,
+    x: Array,
+    axis: Axis = None,
+    keepdims: bool = False,
+    ddof: int = 0,
+    *,
+    mask: Mask = _WHOLE,
+) -> Array:
+    """Squared deviations from the mean, added up and divided by their number - ddof."""
+    return _builder(partial(_var, ddof))(build, x, axis, keepdims, mask=mask)
+
+
+def std(
+    build: Build,
+    x: Array,
+    axis: Axis = None,
+    keepdims: bool = False,
+    ddof: int = 0,
+    *,
+    mask: Mask = _WHOLE,
+) -> Array:
+    """Standard deviation, the square root of var."""
+    return elementwise(build, "sqrt", [var(build, x, axis, keepdims, ddof, mask=mask)])
 
 
 def norm(
@@ -180,6 +208,12 @@ def norm(
 def _norm(
     ord: object, build: Build, x: Array, axes: Sequence[int], mask: Mask
 ) -> Array:
+    if ord == 2 and len(axes) == 2:
+        message = (
+            "the norm of order 2 of a matrix is its largest singular value in NumPy"
+        )
+        hint = "norm(X) has all entries, norm(X, axis=1) those of a row"
+        raise Misuse(message, [("ord", "")], hint)
     if ord in (None, 2) and axes:
         return _call("norm", 0, build, x, axes, mask)
     size = elementwise(build, "abs", [x])

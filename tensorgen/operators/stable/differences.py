@@ -81,7 +81,7 @@ def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
             continue
         if first.constraints != second.constraints:
             continue
-        for rule in (_erfc, _opposite, _covariance, _quotient):
+        for rule in (_rest, _opposite, _covariance, _quotient):
             better = rule(graph, first, second)
             if better is not None:
                 return [*(t for n, t in enumerate(terms) if n not in (k, m)), better]
@@ -94,6 +94,7 @@ def _starts(factors: Factors) -> bool:
         return True
     return any(
         _is(ref, "erf")
+        or _is(ref, "ndtr")
         or _is(ref, "sigmoid")
         or (e < 0 and isinstance(ref, Ref) and isinstance(ref.node, Sum))
         for ref, e in factors.powers.items()
@@ -222,18 +223,27 @@ def _difference(first: Factors, second: Factors) -> Powers:
 # Rules of two terms
 
 
-def _erfc(graph: Graph, first: Factors, second: Factors) -> Term | None:
-    """c * A + c * A * erf(t) = c * A * erfc(-t), and the same with minus."""
+def _rest(graph: Graph, first: Factors, second: Factors) -> Term | None:
+    """c * A + c * A * erf(t) = c * A * erfc(-t), and the same with minus.
+
+    Likewise c * A - c * A * ndtr(t) = c * A * ndtr(-t).
+    """
     difference = _difference(second, first)
     if len(difference) != 1 or abs(second.coefficient) != abs(first.coefficient):
         return None
     ((ref, e),) = difference.items()
-    if e != 1 or not _is(ref, "erf"):
+    if e != 1 or not (_is(ref, "erf") or _is(ref, "ndtr")):
         return None
     (t,) = arguments(ref)
-    if second.coefficient == first.coefficient:
-        t = times(graph, t, coefficient=-1)
-    rest = apply(graph, "erfc", t)
+    adds, negative = second.coefficient == first.coefficient, times(
+        graph, t, coefficient=-1
+    )
+    if _is(ref, "erf"):
+        rest = apply(graph, "erfc", negative if adds else t)
+    elif not adds:
+        rest = apply(graph, "ndtr", negative)
+    else:
+        return None
     return _built(graph, first, first.coefficient, first.powers, rest)
 
 

@@ -134,6 +134,8 @@ def _log_of_factor(graph: Graph, ref: Ref) -> Ref | None:
         if isinstance(t.node, Product) and t.node.coefficient < 0:
             return negative(graph, apply(graph, "softplus", negative(graph, t)))
         return apply(graph, "log_sigmoid", t)
+    if is_map(ref, "ndtr"):
+        return apply(graph, "log_ndtr", *arguments(ref))
     if is_map(ref, "cosh"):
         return apply(graph, "log_cosh", *arguments(ref))
     if is_call(ref, "softmax"):

@@ -8,8 +8,9 @@ from typing import Any
 import scipy.special
 
 _FUNCTIONS = """
-    betaln digamma entr erf erfc erfcx erfinv expit gamma gammaln log_expit log_ndtr
-    logit loggamma ndtr polygamma psi rgamma xlog1py xlogy zeta
+    betainc betaln digamma entr erf erfc erfcx erfinv expit gamma gammainc gammaln
+    i0e i1e log_expit log_ndtr logit loggamma ndtr ndtri polygamma
+    psi rgamma xlog1py xlogy zeta
 """
 
 
