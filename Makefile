@@ -65,6 +65,7 @@ bench: $(DEV)  ## measure, and rewrite benchmarks/results
 	$(BIN)/python benchmarks/solvers.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/systems.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/keys.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/recurrences.py
 
 gpu: $(DEV)  ## tests that need a CUDA device; CUPY=cupy-cuda13x for CUDA 13
 	$(BIN)/python -c 'import cupy' 2>/dev/null || $(BIN)/python -m pip install --quiet $(CUPY)
