@@ -201,6 +201,7 @@ def test_without_a_promise_a_diagonal_is_not_divided_by() -> None:
     assert "S = L @ L.T" not in tensorgen.generate(promised)
 
 
+@pytest.mark.usefixtures("plain_layout")
 def test_cupy_solves_as_numpy_does() -> None:
     with stand_in() as cupy:
         source = tensorgen.generate(SPEC, backend="cupy")

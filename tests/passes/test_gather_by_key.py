@@ -11,6 +11,8 @@ import pytest
 import tensorgen
 from tests.device.library import execute, stand_in
 
+pytestmark = pytest.mark.usefixtures("plain_layout")
+
 SPEC = """
 tensorgen: 1
 module: choices

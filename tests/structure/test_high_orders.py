@@ -11,6 +11,8 @@ import pytest
 
 import tensorgen
 
+pytestmark = pytest.mark.usefixtures("plain_layout")
+
 RNG = np.random.default_rng(0)
 
 
