@@ -253,3 +253,12 @@ def test_what_is_no_recurrence_is_reported(lines: str) -> None:
     with pytest.raises(SpecError) as error:
         tensorgen.generate(text)
     assert FAULTS[lines] in str(error.value)
+
+
+def test_steps_stand_in_functions() -> None:
+    text = (
+        "tensorgen: 1\ninputs: {u: [T, n], x0: [n]}\ndefinitions: |\n  x[0] = x0\n"
+        "  x[t + 1] = x[t] + u[t]\nfunctions:\n  f: sum(x)\n"
+    )
+    with pytest.raises(SpecError, match="steps stand under 'where'"):
+        tensorgen.generate(text)

@@ -22,6 +22,10 @@ def check_names(
     for definition in definitions:
         for index in definition.indices or ():
             names.check_index(index)
+        if definition.places:
+            message = f"'{definition.name}' is defined by steps"
+            hint = "steps stand under 'where' of the function that takes them"
+            names.faults.add(message, definition.name_text.span(), hint=hint)
     for dim in dims:
         _check_size(dim, names)
     for function in functions:
