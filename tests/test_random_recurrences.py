@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 from tensorgen.calculus.derive import Direction, hessian, hvp, jacobian
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import topological
-from tensorgen.operators.recurrences import is_recurrence
+from tensorgen.operators.recurrences import State, is_recurrence, recurrence
+from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Context
 from tensorgen.passes.optimise import optimise
+from tests.ir.interpret import evaluate
 from tests.ir.verify import verify
 from tests.lower.support import check
 from tests.programs.graphs import SIZES, RandomGraph
@@ -86,3 +91,25 @@ def test_code_computes_what_the_nodes_mean(block: int) -> None:
         plan = optimise(Context(graph, cross_country=bool(seed % 2)), [roots])
         dtype = "float32" if seed % 5 == 0 else "float64"
         check(graph, plan.roots, SIZES, seed, dtype)
+
+
+def test_steps_within_steps_are_carried_along_by_steps() -> None:
+    graph, n = Graph(StableForms()), Dim.of("n")
+    x, own, inner = graph.input("x", (n,)), *(graph.fresh((n,), (), None) for _ in "ab")
+    twice = State(inner, own, graph.scale(inner, 2))
+    made = recurrence(graph, Dim.of(3), False, [twice], {}).last(graph, 0)
+    bounded = graph.map("sin", (0,), [(own, (0,))])
+    whole = recurrence(graph, Dim.of(4), False, [State(own, x, bounded)], {}, [made])
+    rows = whole.made(graph, 0)
+    given = np.array([0.4, -0.7])
+
+    def at(values: np.ndarray) -> np.ndarray:
+        (found,) = evaluate([rows], {"x": values}, FUNCTIONS, OPERATORS, {"n": 2})
+        return np.asarray(found)
+
+    want = np.stack([at(given + 1e-30j * e).imag / 1e-30 for e in np.eye(2)], axis=-1)
+    modes: tuple[Direction, ...] = ("forward", "reverse")
+    for mode in modes:
+        (slope,) = jacobian(graph, rows, [x], mode)
+        (got,) = evaluate([slope], {"x": given}, FUNCTIONS, OPERATORS, {"n": 2})
+        agree(got, want)

@@ -83,7 +83,8 @@ class Tangents:
             for (k, at), new in zip(varying.items(), new, strict=True)
         ]
         made = substituted(graph, self._carried(self.open.made), self.known)
-        alone = [x for x in made if not can_be_at_once(x, {*self.items})]
+        known: set[Node] = {*self.items, *varying.values()}
+        alone = [x for x in made if not can_be_at_once(x, known)]
         count, backwards = whole.steps.count, whole.steps.backwards
         self.whole = recurrence(graph, count, backwards, states, self.items, alone)
         for k, number in self.numbers.items():
