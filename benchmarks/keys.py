@@ -66,7 +66,17 @@ def regression(A: Array, w: Array, s: Array) -> Array:
     return (A.T @ sparse.diags_array(weights) @ A).tocsr()
 
 
-HAND: dict[str, Callable[..., Any]] = {"choice": choice, "regression": regression}
+def applied(A: Array, w: Array, s: Array) -> Array:
+    """The same Hessian times the point, without forming it."""
+    share = 1 / (1 + np.exp(s * (A @ w)))
+    return A.T @ (s**2 * share * (1 - share) * (A @ w))
+
+
+HAND: dict[str, Callable[..., Any]] = {
+    "choice": choice,
+    "regression": regression,
+    "applied": applied,
+}
 
 
 def data() -> dict[str, dict[str, Array]]:
@@ -74,6 +84,7 @@ def data() -> dict[str, dict[str, Array]]:
     rng = np.random.default_rng(0)
     n, p, g, m, q = 20_000, 20, 1_000, 50_000, 5_000
     A = sparse.random_array((m, q), density=0.002, rng=rng, format="csr")
+    sparse_one = {"A": A, "w": rng.normal(size=q), "s": rng.normal(size=m)}
     return {
         "choice": {
             "X": rng.normal(size=(n, p)),
@@ -81,7 +92,8 @@ def data() -> dict[str, dict[str, Array]]:
             "y": rng.normal(size=n),
             "group": rng.integers(0, g, n),
         },
-        "regression": {"A": A, "w": rng.normal(size=q), "s": rng.normal(size=m)},
+        "regression": sparse_one,
+        "applied": sparse_one,
     }
 
 
@@ -94,7 +106,13 @@ def ours(name: str, module: Any, given: dict[str, Array]) -> Callable[[], Any]:
         problem = module.ChoiceProblem(**held)
         return lambda: problem.hessian(next(points))
     problem = module.RegressionProblem(**held)
+    if name == "applied":
+        return lambda: _applied(problem, next(points))
     return lambda: problem.hessian(next(points)).tocsr()
+
+
+def _applied(problem: Any, point: Array) -> Array:
+    return np.asarray(problem.hessian(point) @ point)
 
 
 def main() -> None:
