@@ -29,7 +29,8 @@ from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Node, children, inputs_of, topological
-from tensorgen.lang import ElaboratedFunction
+from tensorgen.emit.solvers import Solver
+from tensorgen.lang import ElaboratedFunction, ElaboratedUnknown
 from tensorgen.lower import lower
 from tensorgen.objects import Objects
 from tensorgen.operators.helpers import HELPERS
@@ -41,6 +42,7 @@ from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder, size_che
 from tensorgen.spec.check import emitted_names
 from tensorgen.spec.model import FunctionSpec, Spec
 from tensorgen.spec.names import RESERVED
+from tensorgen.spec.unknowns import made_for
 from tensorgen.version import __version__
 
 READABLE = 40
@@ -68,6 +70,7 @@ class ModuleBuilder:
         plans: Sequence[PlannedFunction],
         problems: Sequence[PlannedProblem] = (),
         constrained: PlannedConstrained | None = None,
+        unknowns: Sequence[ElaboratedUnknown] = (),
     ) -> Module:
         """Return the module."""
         spec = self.spec
@@ -90,6 +93,7 @@ class ModuleBuilder:
             bound,
             own,
             tuple(self.objects.classes.values()),
+            tuple(_solver(x, functions) for x in unknowns),
         )
 
     def _helpers(self) -> Iterator[Helper]:
@@ -258,6 +262,20 @@ class ModuleBuilder:
         return len(seen) <= READABLE
 
 
+def _solver(unknown: ElaboratedUnknown, functions: Sequence[Function]) -> Solver:
+    """What finds an unknown by functions of the module."""
+    measure = unknown.measure.spec.name
+    found = next(f for f in functions if f.name == measure)
+    spec, text = unknown.spec, " ".join(unknown.spec.body.value.split())
+    told = {
+        "equation": f"0 = {text}",
+        "fixed_point": f"{spec.name} = {text}",
+        "minimises": f"{spec.name} = argmin {text}",
+    }
+    own = found.parameter(spec.name)
+    return Solver(spec.way, own, found, told[spec.way], spec.given.doc)
+
+
 def _checked(function: Function, checks: Sequence[Check]) -> Function:
     """A function that starts with checks of sizes."""
     lines = ["\n".join(check_lines(check)) for check in checks]
@@ -331,6 +349,8 @@ def _names(spec: Spec) -> set[str]:
         names |= {i.name, *(s for dim in i.shape for s in dim.symbols)}
     for f in spec.functions:
         names |= {f.name, *(d.name for d in f.where), *emitted_names(f)}
+    for x in spec.unknowns:
+        names |= {x.name, *made_for(x.name)}
     return names | ({spec.problem.name} if spec.problem else set())
 
 

@@ -64,8 +64,10 @@ def compile_spec(
     program = elaborate(spec, graph, Differentiate(graph, variables))
     planners = [Planner(graph, spec, program, f, chosen) for f in program.functions]
     plans = [planner.plans() for planner in planners]
+    for own in (f for unknown in program.unknowns for f in unknown.functions):
+        plans.append(Planner(graph, spec, program, own, chosen).plans())
     # Problems come last: nodes made for them have no say in the functions' text.
-    some = map(plan_problem, planners, plans)
+    some = (plan_problem(*pair) for pair in zip(planners, plans, strict=False))
     problems = [problem for problem in some if problem is not None]
     constrained = plan_constrained(graph, spec, program, chosen)
     planned = [plan for own in plans for plan in own]
@@ -76,7 +78,7 @@ def compile_spec(
     for name in backends or spec.backends:
         backend = BACKENDS[name]
         module = ModuleBuilder(spec, graph, backend).build(
-            planned, problems, constrained
+            planned, problems, constrained, program.unknowns
         )
         file_name = backend.file_name(spec.module)
         tell = partial(effort.tell, f"laying out {file_name}")

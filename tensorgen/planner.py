@@ -18,13 +18,14 @@ from tensorgen.calculus.kinds import (
     camel,
 )
 from tensorgen.calculus.requests import Mode, Request
-from tensorgen.emit.model import Parameter, counted
+from tensorgen.emit.model import Parameter, arranged, counted
 from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.operators.unknowns import as_given
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.invert_low_rank import Parts, invert_low_rank
@@ -153,6 +154,7 @@ class Planner:
         self.hints = known_sizes(spec)
         self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
         self.inputs = program.inputs
+        self.solvers = {x.spec.name: x for x in program.unknowns}
         missed: dict[Node, Parts] = {}
         (node,) = invert_low_rank(self.context(), [function.node], missed)
         found = {
@@ -319,6 +321,8 @@ class Planner:
 
     def _parameter(self, given: InputSpec, kind: Kind) -> Parameter:
         """An argument, or a part of one."""
+        if given.unknown:
+            return self._unknown(given)
         return Parameter(
             given.name,
             given.shape,
@@ -329,6 +333,21 @@ class Planner:
             given.sparse,
             None if given.of is None else self._parameter(given.of, kind),
             _source(given),
+        )
+
+    def _unknown(self, given: InputSpec) -> Parameter:
+        """An unknown, and the call that finds it."""
+        solver = self.solvers[given.name].step
+        read = [self._parameter(x, VALUE) for x in solver.arguments[1:]]
+        plain, keyword = arranged(read)
+        texts = [p.name for p in plain] + [f"{p.name}={p.name}" for p in keyword]
+        return Parameter(
+            given.name,
+            given.shape,
+            given.doc,
+            "None",
+            "unknown",
+            solved=f"{given.name}_solve({', '.join(texts)})",
         )
 
     def _said_of(self, given: InputSpec, kind: Kind) -> str | None:
@@ -357,7 +376,7 @@ class Planner:
             ]
             found = [lead + way for way in ways]
             lead = found[0]
-        return found, tuple(names)
+        return [as_given(self.graph, way) for way in found], tuple(names)
 
 
 def _source(given: InputSpec) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tensorgen.calculus.derive import Direction, hvp, jacobian, jvp, vjp
+from tensorgen.calculus.forward import pushforward
+from tensorgen.calculus.unknowns import newton_step
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Input, Node, topological
+from tensorgen.ir.nodes import Call, Input, Node, topological
 from tensorgen.operators.guards import guard
 
 
@@ -53,3 +55,7 @@ class Differentiate:
         """Return the cotangent of `wrt` for one of `node`."""
         node = self._guarded(node, wrt)
         return vjp(self.graph, node, cotangent, [wrt])[0]
+
+    def newton_step(self, call: Call) -> Node:
+        """Return the step from an unknown to where its equation's tangent is zero."""
+        return newton_step(self.graph, call, pushforward)

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from tensorgen.calculus.partials import partials, sizes_of, transfers
 from tensorgen.calculus.recurrences import Tangents
+from tensorgen.calculus.unknowns import tangent
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, is_zero, topological
 from tensorgen.operators.recurrences import Recurrence, is_recurrence
+from tensorgen.operators.unknowns import is_unknown
 
 
 def pushforward(
@@ -36,6 +38,9 @@ def pushforward(
         if is_recurrence(node):
             carried = _recurrence(graph, node, stored, extra, found)
             terms += [] if carried is None else [(1, carried, out)]
+        if is_unknown(node):
+            solved = tangent(graph, node, stored, extra, pushforward)
+            terms += [] if solved is None else [(1, solved, out)]
         for call, arg, rule in transfers(node):
             if arg in stored:
                 terms.append((1, rule.forward(graph, call, stored[arg], extra), out))

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Mapping, Sequence
 from functools import partial
 
+from tensorgen.calculus.forward import pushforward
 from tensorgen.calculus.partials import partials, sizes_of, transfers
 from tensorgen.calculus.recurrences import Cotangents
+from tensorgen.calculus.unknowns import cotangents as of_arguments
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, children, is_zero, topological
 from tensorgen.operators.recurrences import Recurrence, is_recurrence
 from tensorgen.operators.table import Transfer
+from tensorgen.operators.unknowns import is_unknown
 
 
 def pullback(
@@ -55,6 +58,13 @@ def pullback(
                 pending.setdefault(arg, []).append((1, bar, axes))
         if is_zero(cotangent):
             continue
+        if is_unknown(node):
+            carried_back = of_arguments(
+                graph, node, cotangent, relevant, extra, pushforward, pullback
+            )
+            for arg, bar in carried_back.items():
+                axes = (*rows, *range(arg.order))
+                pending.setdefault(arg, []).append((1, bar, axes))
         for call, arg, rule in transfers(node):
             if arg in relevant:
                 reverse = rule.reverse or partial(_transposed, arg, rule)

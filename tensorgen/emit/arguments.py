@@ -179,8 +179,11 @@ def _difference(size: str, rest: Dim) -> str:
     return f"{size} - {text[1:]}" if text[0] == "-" else f"{size} + {text}"
 
 
-def lines(function: Function) -> list[str]:
-    """Return the statements that convert and check the arguments and bind sizes."""
+def lines(function: Function, checks: bool = True) -> list[str]:
+    """Return the statements that convert and check the arguments and bind sizes.
+
+    With `checks`, a solution that is given is checked where callers ask for that.
+    """
     parameters = [p for group in function.signature for p in group]
     floating = [p.name for p in parameters if p.index is None]
     dtype = [f"dtype = {floating[0]}.dtype" if floating else "dtype = float"]
@@ -210,7 +213,22 @@ def lines(function: Function) -> list[str]:
     read = words([*result, *(row for f in function.forms for row in f.body.text)])
     apart = taken_apart([p for p in parts if p.name in read])
     own = dtype * function.body.needs_dtype
-    return [_conversion(parameters), *apart, *result, *own]
+    found = [
+        line
+        for p in parameters
+        if p.solved
+        for line in (f"if {p.name} is None:", f"    {p.name} = {p.solved}")
+    ]
+    solved = [p for p in parameters if p.solved and checks]
+    result += [line for p in solved for line in _solution_check(p)]
+    return [*found, _conversion(parameters), *apart, *result, *own]
+
+
+def _solution_check(parameter: Parameter) -> list[str]:
+    """Return the check that an unknown that is given solves its equation."""
+    name = parameter.name
+    step = parameter.solved.replace("_solve(", f"_step({name}, ", 1)
+    return ["if check:", f'    _checked_solution("{name}", {name}, {step})']
 
 
 def words(lines: Iterable[str]) -> set[str]:

@@ -22,7 +22,7 @@ def function_docstring(function: Function) -> str:
         paragraph(function.doc) if function.doc else [],
         [row for text in formulas for row in equation(text)],
         [
-            *_arguments(function),
+            *told_arguments(function),
             *_section("Returns", _result(function)),
             *_structure(function),
             *_section("Raises", _errors(function)),
@@ -61,7 +61,8 @@ def _section(title: str, entries: Iterable[str]) -> list[str]:
     return [f"{title}:", *rows] if rows else []
 
 
-def _arguments(function: Function) -> list[str]:
+def told_arguments(function: Function) -> list[str]:
+    """Return the rows that describe the arguments, none where there are none."""
     rows: list[str] = []
     for parameter in (p for group in function.signature for p in group):
         rows += paragraph(_argument(parameter), "    ", "    ")
@@ -83,7 +84,9 @@ def _argument(parameter: Parameter) -> str:
     if parameter.sparse:
         shape = tuple_text(parameter.dims)
         text = f"{parameter.name} : sparse matrix, shape {shape}"
-    if parameter.default is not None:
+    if parameter.solved:
+        text += f", {parameter.solved} by default"
+    elif parameter.default is not None:
         text += f", {parameter.default} by default"
     return text
 

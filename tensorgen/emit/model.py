@@ -17,7 +17,7 @@ from typing import Literal
 from tensorgen.calculus.kinds import Blocks, Kind
 from tensorgen.ir.dims import Dim
 
-Role = Literal["input", "direction", "cotangent"]
+Role = Literal["input", "direction", "cotangent", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class Parameter:
 
     `default` is the text of a number; `index` is given for index arrays, whose
     entries lie in `0 ... index - 1`. What a sparse matrix is in code are parameters
-    `of` it, each with the `source` of its value: its entries, and where they stand.
+    `of` it, each with the `source` of its value: its entries, and where they stand. An
+    unknown that is not given is what the call `solved` returns.
     """
 
     name: str
@@ -38,16 +39,30 @@ class Parameter:
     sparse: bool = False
     of: Parameter | None = None
     source: str = ""
+    solved: str = ""
 
     @property
     def type(self) -> str:
         """The type of what callers pass."""
+        if self.solved:
+            return "ArrayLike | None"
         return "Any" if self.sparse else "ArrayLike"
 
 
 def given(parameters: Iterable[Parameter]) -> list[Parameter]:
     """Return parameters as callers know them: sparse matrices in place of parts."""
     return list(dict.fromkeys(p.of or p for p in parameters))
+
+
+def arranged(
+    parameters: Iterable[Parameter],
+) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
+    """Return the positional and the keyword-only arguments, as callers know them."""
+    own = given(parameters)
+    plain = [p for p in own if p.default is None]
+    inputs = tuple(p for p in plain if p.role == "input")
+    extra = tuple(p for p in plain if p.role != "input")
+    return inputs + extra, tuple(p for p in own if p.default is not None)
 
 
 def needed(
@@ -188,12 +203,7 @@ class Function:
     @property
     def signature(self) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
         """The positional and the keyword-only arguments, in their order."""
-        parameters = given(self.parameters)
-        plain = [p for p in parameters if p.default is None]
-        inputs = tuple(p for p in plain if p.role == "input")
-        extra = tuple(p for p in plain if p.role != "input")
-        keyword = tuple(p for p in parameters if p.default is not None)
-        return inputs + extra, keyword
+        return arranged(self.parameters)
 
 
 @dataclass(frozen=True, slots=True)

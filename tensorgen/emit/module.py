@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tensorgen.emit.bound import BoundFunction, ConstrainedProblem
 from tensorgen.emit.model import Function, Helper
+from tensorgen.emit.solvers import Solver
 from tensorgen.structure.classes import StructuredClass
 
 
@@ -16,7 +17,7 @@ class Module:
 
     `helpers` are all that exist, in the order in which those used are written;
     `problems` are the functions that have a class bound to data, beside which there may
-    be a problem that is `constrained`.
+    be a problem that is `constrained`; `solvers` find unknowns.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Module:
     problems: tuple[BoundFunction, ...] = ()
     constrained: ConstrainedProblem | None = None
     classes: tuple[StructuredClass, ...] = ()
+    solvers: tuple[Solver, ...] = ()
 
     @property
     def bound(self) -> tuple[BoundFunction, ...]:

@@ -16,7 +16,7 @@ from tensorgen.arrays.number_text import size
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statement_text import statement_text
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, ORDER
-from tensorgen.emit import arguments, results
+from tensorgen.emit import arguments, results, solvers
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.constrained import Constrained, constrained
 from tensorgen.emit.documentation import function_docstring
@@ -79,6 +79,8 @@ def render(
             fields=results.all_fields(module),
             helpers=_helpers(module),
             problems=_problems(module),
+            solvers=[solvers.view(s) for s in module.solvers],
+            solver_helpers=solvers.helpers(module.solvers),
             constrained=_constrained(module),
             literals=_literals(module),
             exported=_exported(module),
@@ -150,9 +152,9 @@ def signature(function: Function) -> str:
     """Return the text of a function's parameters."""
     plain, keyword = function.signature
     parts = [_annotated(p) for p in plain]
-    return ", ".join(
-        [*parts, "*"] + [_annotated(p) for p in keyword] if keyword else parts
-    )
+    checks = ["check: bool = False"] * any(p.solved for p in keyword)
+    named = [*map(_annotated, keyword), *checks]
+    return ", ".join([*parts, "*", *named] if named else parts)
 
 
 def _annotated(parameter: Parameter) -> str:
@@ -253,6 +255,7 @@ def _parts(module: Module) -> Iterable[Parameter]:
 def _exported(module: Module) -> list[str]:
     names = [function.name for function in module.functions]
     names += [f.name for f in results.all_fields(module)]
+    names += [s.name for s in module.solvers]
     names += [p.name for p in _problems(module)]
     names += [module.constrained.name] if module.constrained else []
     if len(set(names)) != len(names):
@@ -261,7 +264,7 @@ def _exported(module: Module) -> list[str]:
     given = [*names, *(p.name for f in module.functions for p in f.parameters)]
     if hiding := [name for name in dict.fromkeys(given) if name in FRAME]:
         raise InternalError(f"names that the module uses itself: {', '.join(hiding)}")
-    return names
+    return [*names, *["NotConverged"] * bool(module.solvers)]
 
 
 def _uses(module: Module) -> dict[str, bool]:

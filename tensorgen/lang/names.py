@@ -13,13 +13,14 @@ from tensorgen.operators.functions.array import Array, SizeCheck
 
 @dataclass(slots=True)
 class Record:
-    """What a text uses: names, inputs, dims as numbers or sizes, size conditions.
+    """What a text uses: names, inputs, unknowns, dims as numbers or sizes, size conditions.
 
     Dicts without values or with places, not sets: their order reaches the output.
     """
 
     names: dict[str, None] = field(default_factory=dict)
     inputs: dict[str, None] = field(default_factory=dict)
+    unknowns: dict[str, None] = field(default_factory=dict)
     sizes: dict[str, Span] = field(default_factory=dict)
     checks: dict[SizeCheck, None] = field(default_factory=dict)
 
@@ -27,6 +28,7 @@ class Record:
         """Take over what another text uses."""
         self.names.update(other.names)
         self.inputs.update(other.inputs)
+        self.unknowns.update(other.unknowns)
         self.checks.update(other.checks)
         for name, span in other.sizes.items():
             self.sizes.setdefault(name, span)

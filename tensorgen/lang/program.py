@@ -15,6 +15,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Lookup, Map, Node, Product, Sum, delta
 from tensorgen.lang.forms import Index
+from tensorgen.lang.functions import ElaboratedFunction, Local
 from tensorgen.lang.grouping import steps, units
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
@@ -24,51 +25,23 @@ from tensorgen.lang.sides import Noted, note_range
 from tensorgen.lang.sizes import check_axes, check_emit, check_filled, check_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
+from tensorgen.lang.unknowns import ElaboratedUnknown, elaborate_unknown
 from tensorgen.lang.values import read_value
 from tensorgen.operators.functions.array import Array, SizeCheck
 from tensorgen.operators.guards import guard
-from tensorgen.operators.promises import bare
-from tensorgen.spec.model import Definition, FunctionSpec, InputSpec, Spec
+from tensorgen.spec.model import (
+    Definition,
+    FunctionSpec,
+    InputSpec,
+    Spec,
+    UnknownSpec,
+)
 from tensorgen.spec.names import in_spec
 
 SHORTER = (
     "definitions that use others several times grow with every level; what is alike "
     "many times is written once, over an index"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Local:
-    """A value that a function defines under `where`: its name, formula and node."""
-
-    name: str
-    left: str
-    formula: str
-    node: Node
-
-
-@dataclass(frozen=True, slots=True)
-class ElaboratedFunction:
-    """A function as a node, and what its generated code needs to know.
-
-    The node's axes are those of the indices on the left side, in order, then those
-    that the expression has of its own. `arguments` are the inputs that its text
-    mentions, through other names too, and those in `wrt`, in the order of the file;
-    `mentions` are all names that it mentions so.
-    """
-
-    spec: FunctionSpec
-    node: Node
-    arguments: tuple[InputSpec, ...]
-    locals: tuple[Local, ...]
-    checks: tuple[SizeCheck, ...]
-    mentions: frozenset[str]
-
-    @property
-    def named(self) -> dict[Node, str]:
-        """The names of values; what is promised of one does not change what it is."""
-        own = {local.node: local.name for local in self.locals}
-        return {bare(node): name for node, name in own.items()} | own
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +52,7 @@ class Program:
     graph: Graph
     inputs: dict[str, Node]
     functions: tuple[ElaboratedFunction, ...]
+    unknowns: tuple[ElaboratedUnknown, ...] = ()
     problem: ElaboratedProblem | None = None
 
     @property
@@ -96,6 +70,7 @@ class _Parsed:
     where: tuple[tuple[Definition, Expression | None], ...] = ()
     definition: Definition | None = None
     function: FunctionSpec | None = None
+    unknown: UnknownSpec | None = None
 
     @property
     def expressions(self) -> Iterator[Expression]:
@@ -112,12 +87,13 @@ def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program
     things: dict[str, Thing] = _leaves(spec, graph, inputs)
     parsed = {item.name.value: item for item in _parse(spec, faults)}
     found: dict[str, ElaboratedFunction] = {}
+    solved: dict[str, ElaboratedUnknown] = {}
     for name in _ordered(parsed, things, faults):
         item = parsed[name]
         try:
             with graph.effort.on(item.name, "reading it", READING, SHORTER):
                 things[name], function = _elaborated(
-                    session, item, things, spec, inputs
+                    session, item, things, spec, inputs, solved
                 )
         except SpecError as error:
             faults.extend(error.diagnostics)
@@ -128,7 +104,7 @@ def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program
     problem = elaborate_problem(session, spec, things, inputs)
     faults.raise_if_any()
     functions = tuple(found[function.name] for function in spec.functions)
-    return Program(spec, graph, inputs, functions, problem)
+    return Program(spec, graph, inputs, functions, (*solved.values(),), problem)
 
 
 def _elaborated(
@@ -137,11 +113,22 @@ def _elaborated(
     things: dict[str, Thing],
     spec: Spec,
     inputs: dict[str, Node],
+    solved: dict[str, ElaboratedUnknown],
 ) -> tuple[Thing, ElaboratedFunction | None]:
     """Elaborate one name of the file, those that it needs being known."""
     definition = item.definition
+    if item.unknown is not None:
+        before = [x.spec.given for x in solved.values()]
+        text = item.body
+        own = item.unknown
+        thing, found = elaborate_unknown(
+            session, own, text, things, spec, inputs, before
+        )
+        solved.update({} if found is None else {own.name: found})
+        return thing, None
     if definition is None:
-        return _function(session, item, things, spec, inputs)
+        before = [x.spec.given for x in solved.values()]
+        return _function(session, item, things, spec, inputs, before)
     if definition.parameters is not None:
         return _macro(definition, item.body), None
     value, record = _define(session, definition, item.body, Names(things))
@@ -154,6 +141,8 @@ def _inputs(spec: Spec, graph: Graph) -> dict[str, Node]:
         of = None if i.pairs is None else found[i.pairs]
         properties = sorted(i.properties)
         found[i.name] = graph.input(i.name, i.shape, properties, i.index, of)
+    for own in (x.given for x in spec.unknowns):
+        found[own.name] = graph.input(own.name, own.shape)
     return found
 
 
@@ -180,7 +169,7 @@ def _leaves(spec: Spec, graph: Graph, inputs: dict[str, Node]) -> dict[str, Thin
         record = Record(inputs={i.name: None})
         things[i.name] = Thing("an input", Array(node), record)
     symbols = [name for name, _ in spec.hints]
-    for i in spec.inputs:
+    for i in (*spec.inputs, *(x.given for x in spec.unknowns)):
         dims = (*i.shape, *(() if i.index is None else (i.index,)))
         symbols += [name for dim in dims for name in dim.symbols]
     for name in dict.fromkeys(symbols):
@@ -194,6 +183,9 @@ def _parse(spec: Spec, faults: Faults) -> Iterator[_Parsed]:
     for definition in spec.definitions:
         body = parse(definition.body, faults)
         yield _Parsed(definition.name_text, body, definition=definition)
+    for unknown in spec.unknowns:
+        body = parse(unknown.body, faults)
+        yield _Parsed(unknown.given.name_text, body, unknown=unknown)
     for function in spec.functions:
         where = tuple((d, parse(d.body, faults)) for d in function.where)
         body = parse(function.expr, faults)
@@ -201,12 +193,14 @@ def _parse(spec: Spec, faults: Faults) -> Iterator[_Parsed]:
 
 
 def _mentioned(item: _Parsed) -> set[str]:
+    """The names of a text that are not its own: what it binds itself is."""
+    own = item.definition.parameters if item.definition is not None else None
     return {
         node.id
         for expression in item.expressions
         for node in ast.walk(expression.tree)
         if isinstance(node, ast.Name)
-    }
+    } - {parameter.value for parameter in own or ()}
 
 
 def _ordered(
@@ -216,7 +210,8 @@ def _ordered(
     needs = {}
     for name, item in parsed.items():
         mentioned = _mentioned(item)
-        needs[name] = [other for other in parsed if other in mentioned]
+        own = {name} if item.unknown is not None else set[str]()
+        needs[name] = [other for other in parsed if other in mentioned - own]
     while True:
         try:
             return list(TopologicalSorter(needs).static_order())
@@ -231,6 +226,7 @@ def _ordered(
             for name in dict.fromkeys(cycle):
                 del needs[name]
                 what = "a definition" if parsed[name].definition else "a function"
+                what = "an unknown" if parsed[name].unknown else what
                 macro = _spoilt(parsed[name])
                 things[name] = Thing(what, macro=macro)
             needs = {n: [x for x in xs if x in needs] for n, xs in needs.items()}
@@ -299,6 +295,7 @@ def _function(
     things: dict[str, Thing],
     spec: Spec,
     inputs: dict[str, Node],
+    solved: Sequence[InputSpec],
 ) -> tuple[Thing, ElaboratedFunction | None]:
     """Elaborate a function with its `where`, whose names see those above them."""
     assert item.function is not None
@@ -335,7 +332,8 @@ def _function(
         return thing, None
     chosen = {**record.inputs, **{w.text.value: None for w in function.wrt}}
     given = tuple(i for i in spec.inputs if i.name in chosen)
-    arguments = tuple(part for i in given for part in i.parts)
+    found = tuple(x for x in solved if x.name in record.unknowns)
+    arguments = (*(part for i in given for part in i.parts), *found)
     check_sizes(session.faults, function, value.node, record, (*given, *arguments))
     check_emit(session.faults, function, value)
     check_axes(session.faults, function, value, arguments)
@@ -346,5 +344,4 @@ def _function(
     node = new.get(value.node, value.node)
     seen = tuple(replace(x, node=new.get(x.node, x.node)) for x in local)
     mentions = frozenset(record.names)
-    found = ElaboratedFunction(function, node, arguments, seen, checks, mentions)
-    return thing, found
+    return thing, ElaboratedFunction(function, node, arguments, seen, checks, mentions)

@@ -26,6 +26,7 @@ from tensorgen.operators import (
     reshape,
     running,
     systems,
+    unknowns,
 )
 from tensorgen.operators.entries import entries, values
 from tensorgen.operators.scalar import apply as apply_map
@@ -323,6 +324,7 @@ _ROWS = (
     reshape.ROW,
     keys.ROW,
     *recurrences.ROWS,
+    unknowns.ROW,
 )
 
 OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}

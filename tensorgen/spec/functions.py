@@ -12,7 +12,7 @@ from tensorgen.spec.names import Namespace
 from tensorgen.spec.nodes import Listing, Mapping, describe
 
 _KEYS = ("doc", "where", "expr", "wrt", "emit")
-_PLANNED = ("unknown", "root", "fixed_point")
+_IMPLICIT = ("unknown", "root", "fixed_point", "equation", "minimises")
 
 
 def read_functions(
@@ -48,7 +48,7 @@ def _function(
         name = side.name
         plain = None, (), expr, (), (), side.ranges
         return FunctionSpec(name.value, name, side.indices, *plain)
-    known = (*_KEYS, *_PLANNED)
+    known = (*_KEYS, *_IMPLICIT)
     fields = read_fields(entry.node, known, "a function", faults)
     expr = _expr(entry.key, fields, faults)
     where: tuple[Definition, ...] = ()
@@ -67,9 +67,11 @@ def _function(
 
 
 def _expr(name: Text, fields: dict[str, Field], faults: Faults) -> Text | None:
-    planned = [fields[key].key for key in _PLANNED if key in fields]
+    planned = [fields[key].key for key in _IMPLICIT if key in fields]
     for key in planned:
-        faults.add("implicit functions are not supported yet", key.span())
+        message = "what an equation gives is no function, but an unknown"
+        hint = "unknowns: {y: {shape: [n], equation: ...}}, and 'y' in any 'expr'"
+        faults.add(message, key.span(), hint=hint)
     if "expr" in fields:
         return read_expression(fields["expr"].node, "'expr'", name.span(), faults)
     if not planned:

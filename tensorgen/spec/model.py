@@ -40,7 +40,8 @@ class InputSpec:
 
     What a sparse matrix is to the stages after is its `parts`, which are `of` it: its
     entries, where they stand, and the pairs of entries that one row or column has,
-    those of places at which the index array `pairs` is the same.
+    those of places at which the index array `pairs` is the same. An `unknown` is found
+    where it is not given.
     """
 
     name: str
@@ -53,6 +54,7 @@ class InputSpec:
     sparse: bool = False
     of: InputSpec | None = None
     pairs: str | None = None
+    unknown: bool = False
 
     @property
     def parts(self) -> tuple[InputSpec, ...]:
@@ -86,6 +88,20 @@ class InputSpec:
             of=self,
             pairs=pairs and self.part(pairs),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownSpec:
+    """An array that is given in one of `WAYS`, by what `body` says of it."""
+
+    given: InputSpec
+    way: str
+    body: Text
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.given.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +173,9 @@ class Spec:
     functions: tuple[FunctionSpec, ...]
     backends: tuple[str, ...]
     problem: ProblemSpec | None = None
+    unknowns: tuple[UnknownSpec, ...] = ()
 
 
 PROPERTIES = ("symmetric", "spd", "positive", "nonnegative")
 BACKENDS = ("numpy", "cupy")
+WAYS = ("equation", "fixed_point", "minimises")

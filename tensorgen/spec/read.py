@@ -16,6 +16,7 @@ from tensorgen.spec.names import Namespace, check_name, in_code
 from tensorgen.spec.nodes import Mapping, Scalar, describe
 from tensorgen.spec.problem import read_problem
 from tensorgen.spec.tree import read_tree
+from tensorgen.spec.unknowns import read_unknowns
 
 VERSION = "1"
 _KEYS = (
@@ -24,6 +25,7 @@ _KEYS = (
     "doc",
     "dims",
     "inputs",
+    "unknowns",
     "definitions",
     "functions",
     "problem",
@@ -57,6 +59,7 @@ def _read_sections(
     doc = read_doc(fields.get("doc"), faults)
     dims, hints = read_dims(fields.get("dims"), names, faults)
     inputs = read_inputs(fields.get("inputs"), dims, names, faults)
+    unknowns = read_unknowns(fields.get("unknowns"), dims, names, faults)
     for name, text in dims.items():
         if name not in hints:
             names.claim(text, "a dim")
@@ -81,6 +84,7 @@ def _read_sections(
         functions,
         backends,
         problem,
+        unknowns,
     )
 
 

@@ -236,7 +236,7 @@ def test_a_wrong_input_is_reported(written: str, parts: list[str]) -> None:
         ("f: {expr: 1, wrt: w, emit: [[w, X]]}", ["4:35: 'X' does not stand in"]),
         ("f: {expr: 1, wrt: w, emit: [[w]]}", ["4:31:", "2 to 9 inputs"]),
         ("f: {expr: 1, wrt: w, emit: {a: 1}}", ["'emit' must be"]),
-        ("f: {unknown: [n], root: 1}", ["not supported yet"]),
+        ("f: {unknown: [n], root: 1}", ["an unknown", "unknowns:"]),
         ("f(x): x", ["4:3: 'f' cannot have parameters here", "definitions"]),
         ("f[]: 1", ["4:4:", "nothing between the brackets"]),
         ("f[i, i]: 1", ["4:8: 'i' stands twice"]),

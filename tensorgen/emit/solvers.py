@@ -1,0 +1,126 @@
+"""The functions that find unknowns: `y_solve`, around those that say how good y is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from tensorgen.calculus.kinds import VALUE
+from tensorgen.emit import arguments
+from tensorgen.emit.documentation import shape_phrase, told_arguments
+from tensorgen.emit.model import Body, Function, Parameter, arranged
+from tensorgen.emit.text import docstring, equation, paragraph
+from tensorgen.ir.dims import tuple_text
+
+STEPS = {"equation": 50, "fixed_point": 200, "minimises": 100}
+"""How many steps are taken by default."""
+
+HELPERS = {
+    "equation": "_newton",
+    "fixed_point": "_iterated",
+    "minimises": "_descended",
+}
+"""The helper of each way to give an unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solver:
+    """What finds an unknown: `measure` is the function that is made zero, or least.
+
+    `unknown` is an argument of `measure`, the first.
+    """
+
+    way: str
+    unknown: Parameter
+    measure: Function
+    equation: str
+    doc: str | None
+
+    @property
+    def name(self) -> str:
+        """The name in Python."""
+        return f"{self.unknown.name}_solve"
+
+    @property
+    def given(self) -> Function:
+        """What has the arguments of the equation, and knows the sizes of the unknown."""
+        sizes = dict.fromkeys(s for dim in self.unknown.dims for s in dim.symbols)
+        others = tuple(p for p in self.measure.parameters if p != self.unknown)
+        body = Body((), (), tuple(sizes), needs_dtype=True)
+        return replace(self.measure, parameters=others, body=body, kind=VALUE)
+
+
+@dataclass(frozen=True, slots=True)
+class SolverView:
+    """A solver as its template sees it: pieces of text."""
+
+    name: str
+    parameters: str
+    docstring: str
+    lines: list[str]
+    unknown: str
+    shape: str
+    expected: str
+    arguments: str
+    measure: str
+    helper: str
+    way: str
+    steps: int
+
+
+def view(solver: Solver) -> SolverView:
+    """Return what the template of a solver needs."""
+    function = solver.given
+    plain, keyword = arranged(function.parameters)
+    parts = [f"{p.name}: {p.type}" for p in plain] + ["*"]
+    parts += [f"{p.name}: {p.type} = {p.default}" for p in keyword]
+    passed = [p.name for p in plain] + [f"{p.name}={p.name}" for p in keyword]
+    shape = tuple_text(solver.unknown.dims)
+    return SolverView(
+        name=solver.name,
+        parameters=", ".join(parts),
+        docstring=_docstring(solver, function),
+        lines=arguments.lines(function, checks=False),
+        unknown=solver.unknown.name,
+        shape=shape,
+        expected=", ".join(f"{d} = {{{d}}}" for d in function.body.dims),
+        arguments=", ".join(passed),
+        measure=solver.measure.function,
+        helper=HELPERS[solver.way],
+        way=solver.way,
+        steps=STEPS[solver.way],
+    )
+
+
+def _docstring(solver: Solver, function: Function) -> str:
+    name = solver.unknown.name
+    summary = {
+        "equation": f"Solve for `{name}`, by Newton's method.",
+        "fixed_point": f"Find the fixed point `{name}`, by iteration, then Newton's.",
+        "minimises": f"Find the `{name}` at which a function is least, by Newton's method.",
+    }[solver.way]
+    told = told_arguments(function)
+    rows = told if told else ["Arguments:"]
+    size = shape_phrase(solver.unknown.dims)
+    rows += [
+        f"    start : {size}, where to start; zeros by default",
+        "    tol : how small the last step is, relative to the solution",
+        "    max_steps : how many steps are taken at most",
+        "Returns:",
+        f"    {size}",
+        "Raises:",
+        "    NotConverged: the steps do not lead to a solution; it says how far they led.",
+        "    TypeError, ValueError: an argument that the equation cannot be made of.",
+    ]
+    return docstring(
+        [summary],
+        paragraph(solver.doc) if solver.doc else [],
+        equation(solver.equation),
+        rows,
+    )
+
+
+def helpers(solvers: Iterable[Solver]) -> set[str]:
+    """Return the helpers that solvers call."""
+    used = {HELPERS[solver.way] for solver in solvers}
+    return used | ({"_newton"} if "_iterated" in used else set())

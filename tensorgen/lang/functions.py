@@ -1,0 +1,44 @@
+"""What elaboration makes of a function: its node, and what its code needs to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorgen.ir.nodes import Node
+from tensorgen.operators.functions.array import SizeCheck
+from tensorgen.operators.promises import bare
+from tensorgen.spec.model import FunctionSpec, InputSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A value that a function defines under `where`: its name, formula and node."""
+
+    name: str
+    left: str
+    formula: str
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class ElaboratedFunction:
+    """A function as a node, and what its generated code needs to know.
+
+    The node's axes are those of the indices on the left side, in order, then those
+    that the expression has of its own. `arguments` are the inputs that its text
+    mentions, through other names too, and those in `wrt`, in the order of the file;
+    `mentions` are all names that it mentions so.
+    """
+
+    spec: FunctionSpec
+    node: Node
+    arguments: tuple[InputSpec, ...]
+    locals: tuple[Local, ...]
+    checks: tuple[SizeCheck, ...]
+    mentions: frozenset[str]
+
+    @property
+    def named(self) -> dict[Node, str]:
+        """The names of values; what is promised of one does not change what it is."""
+        own = {local.node: local.name for local in self.locals}
+        return {bare(node): name for node, name in own.items()} | own

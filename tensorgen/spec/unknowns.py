@@ -1,0 +1,79 @@
+"""The section `unknowns`: what is given by an equation."""
+
+from __future__ import annotations
+
+from tensorgen.errors import Faults
+from tensorgen.spec.expressions import read_expression
+from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields
+from tensorgen.spec.model import WAYS, InputSpec, UnknownSpec
+from tensorgen.spec.names import Namespace, check_name
+from tensorgen.spec.nodes import Mapping, describe
+from tensorgen.spec.shapes import Dims, read_shape
+
+_KEYS = ("shape", *WAYS, "doc")
+_FORM = "write y: {shape: [n], equation: tanh(W @ y + x) - y}"
+
+
+def read_unknowns(
+    field: Field | None, dims: Dims, names: Namespace, faults: Faults
+) -> tuple[UnknownSpec, ...]:
+    """Return the unknowns in order; `dims` grows by those that shapes mention."""
+    if field is None or field.empty:
+        return ()
+    if not isinstance(field.node, Mapping):
+        message = f"'unknowns' must be a mapping, not {describe(field.node)}"
+        faults.add(message, field.key.span(), hint=_FORM)
+        return ()
+    found = []
+    for entry in read_entries(field.node, faults):
+        good = check_name(entry.key, "an unknown", faults)
+        if good:
+            names.claim(entry.key, "an unknown")
+            for name in made_for(entry.key.value):
+                end = name.removeprefix(entry.key.value)
+                what = f"a function emitted for the unknown '{entry.key}'"
+                names.claim(entry.key.extended(end), what)
+        unknown = _unknown(entry, dims, faults)
+        if good and unknown is not None:
+            found.append(unknown)
+    return tuple(found)
+
+
+def made_for(name: str) -> tuple[str, ...]:
+    """Return the names of the functions that are emitted for an unknown."""
+    objective = f"{name}_objective"
+    ends = ("solve", "step", "residual")
+    return (
+        *(f"{name}_{end}" for end in ends),
+        *(objective, f"{objective}_grad", f"{objective}_hess"),
+    )
+
+
+def _unknown(entry: Field, dims: Dims, faults: Faults) -> UnknownSpec | None:
+    name = entry.key
+    if not isinstance(entry.node, Mapping):
+        message = f"the unknown '{name}' needs a shape and an equation"
+        faults.add(message, name.span(), hint=_FORM)
+        return None
+    fields = read_fields(entry.node, _KEYS, "an unknown", faults)
+    shape = None
+    if "shape" in fields:
+        shape = read_shape(fields["shape"].node, name, dims, faults)
+    else:
+        hint = "write shape: [n], or shape: scalar"
+        faults.add(f"the unknown '{name}' has no shape", name.span(), hint=hint)
+    ways = [way for way in WAYS if way in fields]
+    if len(ways) != 1:
+        message = f"the unknown '{name}' has no equation"
+        if ways:
+            message = f"the unknown '{name}' is given by several: {', '.join(ways)}"
+        hint = "one of 'equation' (= 0), 'fixed_point' (= itself), 'minimises'"
+        faults.add(message, name.span(), hint=hint)
+        return None
+    (way,) = ways
+    body = read_expression(fields[way].node, f"'{way}'", name.span(), faults)
+    doc = read_doc(fields.get("doc"), faults)
+    if shape is None or body is None:
+        return None
+    given = InputSpec(name.value, name, shape, doc, unknown=True)
+    return UnknownSpec(given, way, body)
