@@ -24,12 +24,12 @@ from tensorgen.emit.model import (
     needed,
 )
 from tensorgen.emit.module import Module
+from tensorgen.emit.solvers import Solver
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Node, children, inputs_of, topological
-from tensorgen.emit.solvers import Solver
 from tensorgen.lang import ElaboratedFunction, ElaboratedUnknown
 from tensorgen.lower import lower
 from tensorgen.objects import Objects

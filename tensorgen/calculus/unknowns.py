@@ -13,12 +13,13 @@ from math import prod
 from tensorgen.calculus.recurrences import Forward, Reverse
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node, is_zero
+from tensorgen.ir.nodes import Call, Node, Ref, is_zero
+from tensorgen.ir.ties import along, ties
 from tensorgen.operators.calls import apply
 from tensorgen.operators.guards import guard
 from tensorgen.operators.promises import promise
 from tensorgen.operators.reshape import reshape
-from tensorgen.operators.scalar import power, ref
+from tensorgen.operators.scalar import power
 from tensorgen.operators.unknowns import Equation, equation_of
 
 
@@ -42,15 +43,8 @@ def tangent(
     dots: dict[Node, Node] = {at: tangents[x] for at, x in pairs if x in varying}
     (moved,) = forward(graph, [own.residual], dots, extra)
     (moved,) = own.at(graph, [moved], call)
-    axes, behind = range(call.order), [("extra", k) for k in range(len(extra))]
-    return graph.product(
-        (*axes, *behind),
-        [
-            (inverse_slope(graph, call, forward), (*axes, *_rows(call))),
-            (moved, (*_rows(call), *behind)),
-        ],
-        coefficient=-1,
-    )
+    axes = range(call.order)
+    return graph.scale(Slope(graph, call, forward).solved(moved, axes, False), -1)
 
 
 def cotangents(
@@ -71,15 +65,9 @@ def cotangents(
     if not varying or is_zero(bar):
         return {}
     own = _guarded(graph, call, {*varying})
-    front, axes = [("row", k) for k in range(len(rows))], range(call.order)
-    adjoint = graph.product(
-        (*front, *_rows(call)),
-        [
-            (bar, (*front, *axes)),
-            (inverse_slope(graph, call, forward), (*axes, *_rows(call))),
-        ],
-        coefficient=-1,
-    )
+    axes = range(len(rows), len(rows) + call.order)
+    adjoint = Slope(graph, call, forward).solved(bar, axes, True)
+    adjoint = graph.scale(adjoint, -1)
     if call in graph.names:
         graph.suggest(adjoint, f"{graph.names[call]}_adjoint")
     places = [at for at, x in zip(own.places, call.args, strict=True) if x in varying]
@@ -87,36 +75,73 @@ def cotangents(
     return dict(zip(varying, own.at(graph, found, call), strict=True))
 
 
-def inverse_slope(graph: Graph, call: Call, forward: Forward) -> Node:
-    """Return the inverse of the derivative of the residual by the unknown.
-
-    Its first axes are those of the unknown, its last ones those of the residual.
-    """
-    own = _guarded(graph, call, {call})
-    unit = graph.unit(call.dims)
-    (slope,) = forward(graph, [own.residual], {own.unknown: unit}, call.dims)
-    (slope,) = own.at(graph, [slope], call)
-    if not call.order:
-        return power(graph, ref(slope), -1).node
-    side = prod(call.dims, start=ONE)
-    square = reshape(graph, slope, (side, side))
-    if own.definite:
-        square = promise(graph, "spd", square)
-    return reshape(graph, apply(graph, "inv", [square]), (*call.dims, *call.dims))
-
-
 def newton_step(graph: Graph, call: Call, forward: Forward) -> Node:
     """Return the step from an unknown to where the residual's tangent is zero."""
     own = equation_of(call)
     (residual,) = own.at(graph, [own.residual], call)
-    inverse = inverse_slope(graph, call, forward)
     axes = range(call.order)
-    factors = [(inverse, (*axes, *_rows(call))), (residual, _rows(call))]
-    return graph.product(axes, factors, coefficient=-1)
+    return graph.scale(Slope(graph, call, forward).solved(residual, axes, False), -1)
 
 
-def _rows(call: Call) -> list[tuple[str, int]]:
-    return [("equation", k) for k in range(call.order)]
+class Slope:
+    """The derivative of a residual by its unknown, a linear map to be solved with.
+
+    Axes of the unknown that are `tied` to those of the residual number systems of their
+    own: what is left is matrices, whose sides are all other axes.
+    """
+
+    def __init__(self, graph: Graph, call: Call, forward: Forward) -> None:
+        """Differentiate the equation of an unknown."""
+        self.graph = graph
+        self.dims = call.dims
+        own = _guarded(graph, call, {call})
+        unit = graph.unit(call.dims)
+        (slope,) = forward(graph, [own.residual], {own.unknown: unit}, call.dims)
+        (slope,) = own.at(graph, [slope], call)
+        found, k = ties(slope), call.order
+        self.tied = [a for a in range(k) if (a, a + k) in found]
+        self.free = [a for a in range(k) if a not in self.tied]
+        entries = along(graph, slope, {a + k: a for a in self.tied})
+        if not self.free:
+            axes = tuple(range(k))
+            self.inverse = power(graph, Ref(entries, axes), -1).node
+            return
+        places = [a for a in range(k) if a in self.free]
+        behind = range(k, entries.order)
+        square = graph.permute(entries, (*self.tied, *places, *behind))
+        front, side = [call.dims[a] for a in self.tied], self._side
+        square = reshape(graph, square, (*front, side, side))
+        if own.definite:
+            square = promise(graph, "spd", square)
+        self.inverse = apply(graph, "inv", [square])
+
+    @property
+    def _side(self) -> Dim:
+        return prod((self.dims[a] for a in self.free), start=ONE)
+
+    def solved(self, right: Node, axes: Sequence[int], transposed: bool) -> Node:
+        """Return what the map, or its transpose, takes to `right`.
+
+        `axes` are those of `right` that belong to the map, in order.
+        """
+        graph, every = self.graph, tuple(range(right.order))
+        others = [a for a in every if a not in axes]
+        tied, free = ([axes[a] for a in own] for own in (self.tied, self.free))
+        if not free:
+            return graph.product(every, [(self.inverse, tied), (right, every)])
+        # All free axes as one, which is the last.
+        order = (*others, *tied, *free)
+        dims = [right.dims[a] for a in order]
+        flat = graph.permute(right, order)
+        flat = reshape(graph, flat, (*dims[: len(dims) - len(free)], self._side))
+        labels = (*others, *tied)
+        sides = ("in", "out") if transposed else ("out", "in")
+        flat = graph.product(
+            (*labels, "out"),
+            [(self.inverse, (*tied, *sides)), (flat, (*labels, "in"))],
+        )
+        found = reshape(graph, flat, dims)
+        return graph.permute(found, [order.index(a) for a in every])
 
 
 def _guarded(graph: Graph, call: Call, varying: Container[Node]) -> Equation:

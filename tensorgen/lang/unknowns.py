@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, VALUE
 from tensorgen.errors import Text
 from tensorgen.ir.dims import tuple_text
-from tensorgen.ir.nodes import Call, Input, Node
+from tensorgen.ir.nodes import Input, Node
 from tensorgen.lang.functions import ElaboratedFunction
 from tensorgen.lang.names import Names, Record, Thing
 from tensorgen.lang.sizes import Known, check_filled
