@@ -104,9 +104,12 @@ def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProbl
     kinds = _offered(function)
     methods = {kind: known.get(kind) or planner.planned(kind) for kind in kinds}
     value = planner.planned(VALUE)
-    data = [p for p in value.parameters if p.name not in planner.wrt]
+    solved = [p.name for p in value.parameters if p.solved]
+    given_at = {*planner.wrt, *solved}
+    data = [p for p in value.parameters if p.name not in given_at]
     sizes = arguments.plan(every(data)).sources
-    rates = Rates(request.variables, request.directions.values(), sizes)
+    varying = (*request.variables, *(planner.inputs[name] for name in solved))
+    rates = Rates(varying, request.directions.values(), sizes)
     roots = {kind: roots_of(planner, plan) for kind, plan in methods.items()}
     second = [node for part in roots.get(HESSIAN, ()) for node in part]
     constant = bool(second) and all(rates.of(n) == Rate.DATA for n in second)

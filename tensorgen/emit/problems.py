@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, HVP, JACOBIAN, PROBLEM, VALUE
 from tensorgen.emit import results
-from tensorgen.emit.arguments import plan, range_check
+from tensorgen.emit.arguments import plan, range_check, words
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.bound import BoundFunction
 from tensorgen.emit.data import (
@@ -37,8 +37,9 @@ class Problem:
 
     `packing` checks the data with the `wrt` inputs. `shapes` finds the shapes of these
     in a vector of `size` entries; where they follow neither from the data nor from that
-    size, `pack` leaves them, `packs`. `checks` are for what only a point knows. It
-    `widens` its data for vectors of a wider dtype.
+    size, `pack` leaves them, `packs`. `checks` are for what only a point knows,
+    which finds what `solving` says, `warm` from the last point. It `widens` its data
+    for vectors of a wider dtype.
     """
 
     name: str
@@ -48,6 +49,8 @@ class Problem:
     data: Data
     widens: bool
     given: str
+    solving: list[str]
+    warm: str
     wrt: tuple[str, ...]
     sizes: tuple[str, ...]
     packing: list[str]
@@ -68,8 +71,9 @@ class Problem:
 
 def problem(bound: BoundFunction, backend_name: str) -> Problem:
     """Describe the problem class of a function."""
-    data = [p for p in bound.inputs if p.name not in bound.wrt]
+    data = [p for p in bound.inputs if p.name not in bound.wrt and not p.solved]
     unknowns = [p for name in bound.wrt for p in bound.inputs if p.name == name]
+    solved = [p for p in bound.inputs if p.solved]
     known = plan(every(data))
     symbols = dict.fromkeys(s for p in unknowns for d in p.dims for s in d.symbols)
     sizes = tuple(s for s in symbols if s in known.sources)
@@ -81,6 +85,7 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
     hessian, jacobian = bound.method(HESSIAN), bound.method(JACOBIAN)
     name = PROBLEM.public_name(bound.function)
     dims = next(part.dims for part in bound.methods if part.kind is VALUE)
+    warm = free_name("before", bound) if solved and not packs else ""
     return Problem(
         name=name,
         point=f"_{name.removesuffix('Problem')}Point",
@@ -88,7 +93,9 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
         docstring=_docstring(bound, unknowns),
         data=data_of(bound, data, sizes, backend),
         widens=any(p.index is None for p in given(data)),
-        given=keyed(bound.wrt),
+        given=keyed([*bound.wrt, *(p.name for p in solved)]),
+        solving=_solving(bound, data, solved, warm),
+        warm=warm,
         wrt=bound.wrt,
         sizes=sizes,
         packing=_packing(data, unknowns),
@@ -137,6 +144,24 @@ def _packing(data: list[Parameter], unknowns: list[Parameter]) -> list[str]:
     taken = [p.name for p in (*data, *unknowns)]
     read = unpacked("self._data", [p.name for p in met], taken) if met else []
     return [*read, *conversion([*met, *unknowns])]
+
+
+def _solving(
+    bound: BoundFunction,
+    data: list[Parameter],
+    solved: list[Parameter],
+    warm: str,
+) -> list[str]:
+    """Return the statements that find the unknowns of a point."""
+    read = words(p.solved for p in solved)
+    rows = [f"{p.name} = {p.solved}" for p in solved]
+    if warm:
+        rows = [
+            f"{p.name} = {p.solved[:-1]}, start={warm} and {warm}.{p.name})"
+            for p in solved
+        ]
+    own = [p.name for p in given(data) if p.name in read]
+    return [*(unpacked(free_name("data", bound), own, ()) if own else []), *rows]
 
 
 def _late_checks(

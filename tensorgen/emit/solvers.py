@@ -43,7 +43,7 @@ class Solver:
 
     @property
     def given(self) -> Function:
-        """What has the arguments of the equation, and knows the sizes of the unknown."""
+        """A function of the arguments that knows the sizes of the unknown."""
         sizes = dict.fromkeys(s for dim in self.unknown.dims for s in dim.symbols)
         others = tuple(p for p in self.measure.parameters if p != self.unknown)
         body = Body((), (), tuple(sizes), needs_dtype=True)
@@ -97,7 +97,7 @@ def _docstring(solver: Solver, function: Function) -> str:
     summary = {
         "equation": f"Solve for `{name}`, by Newton's method.",
         "fixed_point": f"Find the fixed point `{name}`, by iteration, then Newton's.",
-        "minimises": f"Find the `{name}` at which a function is least, by Newton's method.",
+        "minimises": f"Find the `{name}` that minimises, by Newton's method, shifted where needed.",
     }[solver.way]
     told = told_arguments(function)
     rows = told if told else ["Arguments:"]
@@ -109,7 +109,7 @@ def _docstring(solver: Solver, function: Function) -> str:
         "Returns:",
         f"    {size}",
         "Raises:",
-        "    NotConverged: the steps do not lead to a solution; it says how far they led.",
+        "    NotConverged: the steps lead to no solution; it says how far they led.",
         "    TypeError, ValueError: an argument that the equation cannot be made of.",
     ]
     return docstring(

@@ -13,7 +13,7 @@ from tensorgen.operators.functions.array import Array, SizeCheck
 
 @dataclass(slots=True)
 class Record:
-    """What a text uses: names, inputs, unknowns, dims as numbers or sizes, size conditions.
+    """What a text uses: names, inputs, unknowns, dims and conditions on sizes.
 
     Dicts without values or with places, not sets: their order reaches the output.
     """

@@ -56,6 +56,10 @@ def elaborate_problem(
     used = [things[name] for name in named]
     for thing in used:
         record.merge(thing.record)
+    for name in record.unknowns:
+        message = f"the problem depends on the unknown '{name}'"
+        hint = "make it a variable, and its equation a constraint"
+        session.faults.add(message, problem.name_text.span(), hint=hint)
     objective, *values = [thing.value for thing in used]
     if objective is not None and objective.order:
         shape = tuple_text(objective.shape)

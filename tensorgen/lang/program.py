@@ -44,6 +44,12 @@ SHORTER = (
 )
 
 
+COUPLED = (
+    "unknowns that need each other are one: y of shape [n + m], with its equations in "
+    "concatenate([...]), and y[:n] and y[n:] in place of them"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """All functions of a spec over one graph."""
@@ -222,7 +228,8 @@ def _ordered(
             start = cycle.index(first)
             ring = [*cycle[start:-1], *cycle[:start], first]
             message = f"'{first}' is defined by itself: {' -> '.join(ring)}"
-            faults.add(message, parsed[first].name.span())
+            hint = COUPLED if any(parsed[x].unknown for x in cycle) else None
+            faults.add(message, parsed[first].name.span(), hint=hint)
             for name in dict.fromkeys(cycle):
                 del needs[name]
                 what = "a definition" if parsed[name].definition else "a function"
