@@ -21,9 +21,10 @@ from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, constant_value, topological
 from tensorgen.lang import Between, ElaboratedFunction, ElaboratedProblem, Program
+from tensorgen.parameters import decimal
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rates
-from tensorgen.planner import PlannedFunction, Planner, decimal
+from tensorgen.planner import PlannedFunction, Planner
 from tensorgen.problems import (
     Described,
     Parts,

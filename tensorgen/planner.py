@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial
 
 from tensorgen.calculus.kinds import (
@@ -18,7 +17,7 @@ from tensorgen.calculus.kinds import (
     camel,
 )
 from tensorgen.calculus.requests import Mode, Request
-from tensorgen.emit.model import Parameter, arranged, counted
+from tensorgen.emit.model import Parameter, counted
 from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
@@ -26,12 +25,13 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.operators.unknowns import as_given
+from tensorgen.parameters import Parameters
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.invert_low_rank import Parts, invert_low_rank
 from tensorgen.passes.join_entries import filled_in
 from tensorgen.passes.optimise import candidates, cheapest, optimise
-from tensorgen.spec.model import InputSpec, Spec
+from tensorgen.spec.model import Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
 from tensorgen.structure.compress import compress
 from tensorgen.structure.mirror_terms import Permutation, exchanges
@@ -40,13 +40,6 @@ from tensorgen.structure.systems import system
 ENTRIES = 10
 """The entries that rows of a sparse matrix are taken to have, or columns if they are
 longer, and how many times as long these are at least."""
-
-# What the docstring says of an argument under `wrt: {K: symmetric}`.
-ON_SYMMETRIC = (
-    "derivatives are those on the symmetric matrices, as arrays that are symmetric: "
-    "a gradient G is projected to (G + G.T) / 2, a direction likewise, a Hessian on "
-    "both sides"
-)
 
 
 @dataclass(frozen=True)
@@ -154,7 +147,7 @@ class Planner:
         self.hints = known_sizes(spec)
         self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
         self.inputs = program.inputs
-        self.solvers = {x.spec.name: x for x in program.unknowns}
+        self.parameters = Parameters(program, function.spec)
         missed: dict[Node, Parts] = {}
         (node,) = invert_low_rank(self.context(), [function.node], missed)
         found = {
@@ -204,7 +197,7 @@ class Planner:
         dims = (dim for shape in self._shapes for dim in shape)
         alone = (dim for dim in dims if dim.degree == 1)
         known = {x for d in alone for x in d.symbols if d == Dim.symbol(x)}
-        own = (self._parameter(x, VALUE) for x in self.function.arguments)
+        own = (self.parameters.of(x, VALUE) for x in self.function.arguments)
         return frozenset(known.union(counted(own)))
 
     @property
@@ -237,7 +230,7 @@ class Planner:
             # A sparse matrix holds little at all sizes.
             flat = next((p for p in plans if p.derived and not self._entries), None)
             others = self._others(context, flat, plan) if flat else []
-        parameters = [self._parameter(x, kind) for x in self.function.arguments]
+        parameters = [self.parameters.of(x, kind) for x in self.function.arguments]
         if kind.argument == "direction":
             parameters += [
                 Parameter("d" + n, x.dims, f"direction in {n}", role="direction")
@@ -319,44 +312,6 @@ class Planner:
             (*joint.formulas[: len(others)], *plan.formulas),
         )
 
-    def _parameter(self, given: InputSpec, kind: Kind) -> Parameter:
-        """An argument, or a part of one."""
-        if given.unknown:
-            return self._unknown(given)
-        return Parameter(
-            given.name,
-            given.shape,
-            self._said_of(given, kind),
-            None if given.default is None else decimal(given.default),
-            "input",
-            given.index,
-            given.sparse,
-            None if given.of is None else self._parameter(given.of, kind),
-            _source(given),
-        )
-
-    def _unknown(self, given: InputSpec) -> Parameter:
-        """An unknown, and the call that finds it."""
-        solver = self.solvers[given.name].step
-        read = [self._parameter(x, VALUE) for x in solver.arguments[1:]]
-        plain, keyword = arranged(read)
-        texts = [p.name for p in plain] + [f"{p.name}={p.name}" for p in keyword]
-        return Parameter(
-            given.name,
-            given.shape,
-            given.doc,
-            "None",
-            "unknown",
-            solved=f"{given.name}_solve({', '.join(texts)})",
-        )
-
-    def _said_of(self, given: InputSpec, kind: Kind) -> str | None:
-        """The doc of an argument, and on which matrices derivatives are taken."""
-        symmetric = {x.name for x in self.function.spec.wrt if x.symmetric}
-        if kind is VALUE or given.name not in symmetric:
-            return given.doc
-        return "; ".join([*filter(None, [given.doc]), ON_SYMMETRIC])
-
     def ways(
         self, kind: Kind, order: tuple[str, ...], request: Request
     ) -> tuple[Sequence[Sequence[Node]], tuple[str, ...]]:
@@ -377,16 +332,6 @@ class Planner:
             found = [lead + way for way in ways]
             lead = found[0]
         return [as_given(self.graph, way) for way in found], tuple(names)
-
-
-def _source(given: InputSpec) -> str:
-    """What gives a part of a sparse matrix."""
-    if given.of is None:
-        return ""
-    name, own = given.name.removeprefix(given.of.part("")), given.of.name
-    return (
-        f"{own}.{name}" if given.pairs is None else f"{own}.{name.split('_')[0]}_pairs"
-    )
 
 
 def known_sizes(spec: Spec) -> dict[str, int]:
@@ -412,8 +357,3 @@ def held(plan: Plan) -> list[tuple[Node, ...]]:
         plan.formulas[k : k + 1] if tensor is None else tensor.arrays
         for k, tensor in enumerate(plan.tensors)
     ]
-
-
-def decimal(value: Fraction) -> str:
-    """A rational as the Python literal nearest to it."""
-    return repr(float(value)) if value.denominator != 1 else str(value.numerator)

@@ -97,7 +97,7 @@ def _docstring(solver: Solver, function: Function) -> str:
     summary = {
         "equation": f"Solve for `{name}`, by Newton's method.",
         "fixed_point": f"Find the fixed point `{name}`, by iteration, then Newton's.",
-        "minimises": f"Find the `{name}` that minimises, by Newton's method, shifted where needed.",
+        "minimises": f"Find the `{name}` that minimises, by shifted Newton's steps.",
     }[solver.way]
     told = told_arguments(function)
     rows = told if told else ["Arguments:"]

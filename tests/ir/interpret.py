@@ -26,6 +26,7 @@ from tensorgen.ir.nodes import (
     Sum,
     topological,
 )
+from tensorgen.operators.unknowns import Equation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -161,6 +162,8 @@ class _Machine:
                 return self.map(node)
             case Call(operator="recurrence"):
                 return self.recurrence(node)
+            case Call(operator="unknown"):
+                return self.unknown(node)
             case Call():
                 args = [self.values[arg] for arg in node.args]
                 params = {name: self.numbers(value) for name, value in node.params}
@@ -199,6 +202,39 @@ class _Machine:
         if steps.backwards:
             found.reverse()
         return self.np.reshape(self.np.array(found), self.lengths(node.dims))
+
+    def unknown(self, node: Call) -> Array:
+        """What solves an equation, by Newton's steps; small parts may be complex."""
+        np, equation = self.np, node.param("equation")
+        assert isinstance(equation, Equation)
+        args = {
+            place.name: self.values[arg]
+            for place, arg in zip(equation.places, node.args, strict=True)
+        }
+        order = topological([equation.residual])
+
+        def residual(y: Array, args: Mapping[str, Array]) -> Array:
+            given = {**args, equation.unknown.name: y}
+            machine = _Machine(np, given, self.functions, self.operators, self.sizes)
+            for one in order:
+                machine.run(one)
+            return machine.values[equation.residual]
+
+        y = np.zeros(self.lengths(node.dims))
+        real = {name: np.real(value) for name, value in args.items()}
+        for _ in range(99):
+            unit = 1e-30j * np.eye(y.size).reshape(y.size, *y.shape)
+            rows = [np.imag(residual(np.real(y) + e, real)) / 1e-30 for e in unit]
+            slope = np.array(rows).reshape(y.size, y.size).T
+            step = np.linalg.solve(slope, np.ravel(residual(y, args)))
+            # Far steps lead anywhere.
+            step = step / max(1.0, np.max(np.abs(np.real(step)), initial=0.0))
+            y = y - step.reshape(y.shape)
+            pairs = [(np.real(step), np.real(y)), (np.imag(step), np.imag(y))]
+            largest = [[np.max(np.abs(x), initial=0.0) for x in pair] for pair in pairs]
+            if all(moved <= 1e-12 * size for moved, size in largest):
+                return y
+        raise InternalError("Newton's steps lead nowhere")
 
     def grid(self, lengths: Sequence[int]) -> Grid:
         """For each label the array of its values, along an axis of its own."""

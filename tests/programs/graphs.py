@@ -5,18 +5,19 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Kind, Node, affine
+from tensorgen.ir.nodes import Constraint, Input, Kind, Node, affine
 from tensorgen.operators import calls
 from tensorgen.operators.recurrences import State, recurrence
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
+from tensorgen.operators.unknowns import unknown
 from tests.ir.interpret import evaluate
 from tests.ir.verify import verify
 
@@ -31,7 +32,13 @@ BINARY = ("logaddexp", "less")
 class RandomGraph:
     """A graph, its inputs with values, and a pool of nodes grown from them."""
 
-    def __init__(self, seed: int, steps: int = 9, recurrent: bool = False) -> None:
+    def __init__(
+        self,
+        seed: int,
+        steps: int = 9,
+        recurrent: bool = False,
+        implicit: bool = False,
+    ) -> None:
         """Grow `steps` nodes, each from inputs and earlier ones."""
         self.random = random.Random(seed)
         self.graph = Graph(StableForms())
@@ -50,6 +57,8 @@ class RandomGraph:
         self.inside = False
         if recurrent:
             ways += [self.recurrence] * 6
+        if implicit:
+            ways += [self.unknown] * 6
         while len(self.pool) < len(SHAPES) + steps:
             node = self.random.choice(ways)()
             if node is not None and node.order < 4 and self.is_sound(node):
@@ -160,6 +169,30 @@ class RandomGraph:
         )
         name = self.random.choice(("inv", "inv", "logdet", "det"))
         return calls.apply(self.graph, name, [shifted])
+
+    def unknown(self) -> Node | None:
+        """What solves an equation that is grown like everything else."""
+        like = self.pick()
+        if self.inside or like.order > 2:
+            return None
+        outer, self.inside = self.pool, True
+        name = self.graph.input(f"u{len(outer)}", like.dims)
+        self.pool = [*self.random.sample(outer, min(3, len(outer))), self.inputs["B"]]
+        self.pool += [name, name]
+        ways = [self.product, self.product, self.sum, self.map, self.matrix]
+        for _ in range(self.random.choice((2, 4, 6))):
+            node = self.random.choice(ways)()
+            if node is not None and node.order < 4:
+                self.pool.append(node)
+        fitting = [x for x in self.pool if x.dims == like.dims and x is not name]
+        self.pool, self.inside = outer, False
+        axes = range(like.order)
+        pulled = self.graph.scale(name, -3)
+        if not fitting:
+            return None
+        new = self.graph.map("sin", axes, [(fitting[-1], axes)])
+        residual = self.graph.add(pulled, new, like)
+        return unknown(self.graph, cast(Input, name), residual, False)
 
     def recurrence(self) -> Node | None:
         """A result of steps that are grown like everything else."""

@@ -1,0 +1,73 @@
+"""The arguments of generated functions, from the inputs and unknowns of a spec."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from tensorgen.calculus.kinds import VALUE, Kind
+from tensorgen.emit.model import Parameter, arranged
+from tensorgen.lang import Program
+from tensorgen.spec.model import FunctionSpec, InputSpec
+
+# What the docstring says of an argument under `wrt: {K: symmetric}`.
+ON_SYMMETRIC = (
+    "derivatives are those on the symmetric matrices, as arrays that are symmetric: "
+    "a gradient G is projected to (G + G.T) / 2, a direction likewise, a Hessian on "
+    "both sides"
+)
+
+
+class Parameters:
+    """What the inputs of one function are as arguments of its code."""
+
+    def __init__(self, program: Program, function: FunctionSpec) -> None:
+        """Know how unknowns are found."""
+        self._steps = {x.spec.name: x.step for x in program.unknowns}
+        self._symmetric = {x.name for x in function.wrt if x.symmetric}
+
+    def of(self, given: InputSpec, kind: Kind) -> Parameter:
+        """Return an argument, or a part of one."""
+        if given.unknown:
+            return self._unknown(given)
+        return Parameter(
+            given.name,
+            given.shape,
+            self._doc(given, kind),
+            None if given.default is None else decimal(given.default),
+            "input",
+            given.index,
+            given.sparse,
+            None if given.of is None else self.of(given.of, kind),
+            _source(given),
+        )
+
+    def _unknown(self, given: InputSpec) -> Parameter:
+        """An unknown, and the call that finds it."""
+        read = self._steps[given.name].arguments[1:]
+        plain, keyword = arranged(self.of(x, VALUE) for x in read)
+        texts = [p.name for p in plain] + [f"{p.name}={p.name}" for p in keyword]
+        found = f"{given.name}_solve({', '.join(texts)})"
+        return Parameter(
+            given.name, given.shape, given.doc, "None", "unknown", solved=found
+        )
+
+    def _doc(self, given: InputSpec, kind: Kind) -> str | None:
+        """The doc of an argument, and on which matrices derivatives are taken."""
+        if kind is VALUE or given.name not in self._symmetric:
+            return given.doc
+        return "; ".join([*filter(None, [given.doc]), ON_SYMMETRIC])
+
+
+def _source(given: InputSpec) -> str:
+    """What gives a part of a sparse matrix."""
+    if given.of is None:
+        return ""
+    name, own = given.name.removeprefix(given.of.part("")), given.of.name
+    return (
+        f"{own}.{name}" if given.pairs is None else f"{own}.{name.split('_')[0]}_pairs"
+    )
+
+
+def decimal(value: Fraction) -> str:
+    """A rational as the Python literal nearest to it."""
+    return repr(float(value)) if value.denominator != 1 else str(value.numerator)
