@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 
 from tensorgen.calculus.forward import pushforward
@@ -58,19 +58,9 @@ def pullback(
                 pending.setdefault(arg, []).append((1, bar, axes))
         if is_zero(cotangent):
             continue
-        if is_unknown(node):
-            carried_back = of_arguments(
-                graph, node, cotangent, relevant, extra, pushforward, pullback
-            )
-            for arg, bar in carried_back.items():
-                axes = (*rows, *range(arg.order))
-                pending.setdefault(arg, []).append((1, bar, axes))
-        for call, arg, rule in transfers(node):
-            if arg in relevant:
-                reverse = rule.reverse or partial(_transposed, arg, rule)
-                carried = reverse(graph, call, cotangent, extra)
-                axes = (*rows, *range(arg.order))
-                pending.setdefault(arg, []).append((1, carried, axes))
+        for arg, carried in _carried(graph, node, cotangent, relevant, extra):
+            axes = (*rows, *range(arg.order))
+            pending.setdefault(arg, []).append((1, carried, axes))
         for p in partials(graph, node, relevant):
             term = graph.product(
                 (*rows, *p.labels),
@@ -107,6 +97,24 @@ def _recurrence(
         return {}
     whole = Recurrence.of(next(iter(given)))
     return Cotangents(graph, whole, given, relevant, extra, pullback).found
+
+
+def _carried(
+    graph: Graph,
+    node: Node,
+    cotangent: Node,
+    relevant: Container[Node],
+    extra: Sequence[Dim],
+) -> Iterator[tuple[Node, Node]]:
+    """Yield the cotangents of arguments of a call that carries them by no product."""
+    if is_unknown(node):
+        yield from of_arguments(
+            graph, node, cotangent, relevant, extra, pushforward, pullback
+        ).items()
+    for call, arg, rule in transfers(node):
+        if arg in relevant:
+            reverse = rule.reverse or partial(_transposed, arg, rule)
+            yield arg, reverse(graph, call, cotangent, extra)
 
 
 def _transposed(
