@@ -76,8 +76,14 @@ def is_real_input(text: Text, inputs: dict[str, InputSpec], faults: Faults) -> b
     if name not in inputs:
         hint = suggest(name, inputs)
         if hint is None and inputs:
-            hint = "the inputs are " + ", ".join(inputs)
+            own = [x for x, given in inputs.items() if not given.unknown]
+            hint = "the inputs are " + ", ".join(own)
         faults.add(f"'{name}' is not an input", text.span(), hint=hint)
+        return False
+    if inputs[name].unknown:
+        message = f"'{name}' is an unknown, which follows from inputs"
+        hint = "differentiate by what its equation reads, or make it an input"
+        faults.add(message, text.span(), hint=hint)
         return False
     if inputs[name].index is not None:
         message = f"'{name}' is an index array, and integers have no derivative"

@@ -65,7 +65,8 @@ def _read_sections(
             names.claim(text, "a dim")
     definitions = _definitions(fields.get("definitions"), names, faults)
     by_name = {i.name: i for i in inputs}
-    functions = read_functions(fields.get("functions"), by_name, names, faults)
+    known = by_name | {x.name: x.given for x in unknowns}
+    functions = read_functions(fields.get("functions"), known, names, faults)
     if "functions" not in fields:
         faults.add("the file has no 'functions'", Span(source, 0, 0))
     backends = _backends(fields.get("backends"), faults)
