@@ -273,7 +273,8 @@ def _solver(unknown: ElaboratedUnknown, functions: Sequence[Function]) -> Solver
         "minimises": f"{spec.name} = argmin {text}",
     }
     own = found.parameter(spec.name)
-    return Solver(spec.way, own, found, told[spec.way], spec.given.doc)
+    starts = unknown.start is not None
+    return Solver(spec.way, own, found, told[spec.way], spec.given.doc, starts)
 
 
 def _checked(function: Function, checks: Sequence[Check]) -> Function:

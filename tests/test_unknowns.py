@@ -238,11 +238,10 @@ def test_other_derivatives_against_differences(module: ModuleType) -> None:
     for name in ("logK", "total"):
         block = getattr(jacobian, name).dense()
         for k, unit in enumerate(1e-6 * np.eye(len(given[name]))):
-            ends = (
+            after, before = (
                 np.exp(module.c_solve(**given | {name: given[name] + s * unit}))
                 for s in (1, -1)
             )
-            after, before = ends
             np.testing.assert_allclose(block[:, k], (after - before) / 2e-6, 1e-6)
     given = told(module.inner)
     step = 1e-6 * np.eye(5)

@@ -325,12 +325,16 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of whole arrays, by the name of its row, and its parameters."""
+    """A function of whole arrays, by the name of its row, and its parameters.
+
+    A function of the module itself is called by a template of its own, `text`.
+    """
 
     operator: str
     dims: tuple[Dim, ...]
     axes: tuple[int, ...] | None = None
     reshapes: bool = False
+    text: str = ""
 
 
 Leaf = Variable | Number | Truth | Constant | Size

@@ -86,7 +86,7 @@ def row_template(op: Elementwise | Call, order: int) -> Template:
     """The template of a row, with all that its operands do not say filled in."""
     if isinstance(op, Elementwise):
         return template(ELEMENTWISE[op.function].numpy)
-    text = OPERATORS[op.operator].numpy
+    text = op.text or OPERATORS[op.operator].numpy
     if op.axes is not None:
         argument = axis_argument(op.axes, order)
         text = text.replace("{axis}", f", {argument}" if argument else "")

@@ -8,6 +8,7 @@ Both read y itself, so that they can be differentiated again; neither forms F_x.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from tensorgen.calculus.recurrences import Forward, Reverse
@@ -150,4 +151,4 @@ def _guarded(graph: Graph, call: Call, varying: Container[Node]) -> Equation:
     pairs = zip((own.unknown, *own.places), (call, *call.args), strict=True)
     places = [at for at, x in pairs if x in varying]
     residual = guard(graph, own.residual, places).get(own.residual, own.residual)
-    return Equation(own.unknown, own.places, residual, own.definite)
+    return replace(own, residual=residual)

@@ -15,6 +15,7 @@ from typing import Any, assert_never, cast
 import numpy as np
 
 from tensorgen.check import promises
+from tensorgen.check.opaque import solvers
 from tensorgen.check.program import Program
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -36,6 +37,7 @@ from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.promises import is_promise
 from tensorgen.operators.recurrences import Recurrence, is_recurrence, result_of
+from tensorgen.operators.unknowns import equation_of, is_unknown
 
 Array = Any
 Labels = tuple[int, ...]
@@ -228,6 +230,9 @@ class Meaning:
         row = OPERATORS[node.operator]
         if is_recurrence(node):
             return self._recurrence(node, args)
+        if is_unknown(node):
+            solver = solvers([node], self.field, self.lengths)
+            return self._template(equation_of(node).solver, args, **solver)
         if is_promise(node):
             (value,) = args
             kept = promises.holds(self.field, node.operator, value)

@@ -21,6 +21,7 @@ from tensorgen.arrays.printer import Printer
 from tensorgen.check.entries import by_rows
 from tensorgen.check.meaning import MOST_ENTRIES, Meaning, TooLarge
 from tensorgen.check.methods import Methods
+from tensorgen.check.opaque import solvers
 from tensorgen.check.points import Point, points
 from tensorgen.emit.model import Body, Holder, Parameter
 from tensorgen.errors import InternalError, SpecError
@@ -215,6 +216,8 @@ class _Judge:
     ) -> Iterator[tuple[Array, Array]]:
         """What is computed beside what is stated."""
         values: dict[str, Any] = dict(point.sizes)
+        nodes = topological(claim.stated)
+        values |= solvers(nodes, point.field, point.meaning.lengths)
         for p in claim.parameters:
             node = claim.inputs.get(p.name) if p.role == "input" else None
             known = node.properties if isinstance(node, Input) else frozenset()

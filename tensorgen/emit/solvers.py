@@ -27,7 +27,8 @@ HELPERS = {
 class Solver:
     """What finds an unknown: `measure` is the function that is made zero, or least.
 
-    `unknown` is an argument of `measure`, the first.
+    `unknown` is an argument of `measure`, the first. It `starts` at a function of its
+    own, or at zeros.
     """
 
     way: str
@@ -35,6 +36,7 @@ class Solver:
     measure: Function
     equation: str
     doc: str | None
+    starts: bool = False
 
     @property
     def name(self) -> str:
@@ -66,6 +68,7 @@ class SolverView:
     helper: str
     way: str
     steps: int
+    start: str
 
 
 def view(solver: Solver) -> SolverView:
@@ -89,6 +92,7 @@ def view(solver: Solver) -> SolverView:
         helper=HELPERS[solver.way],
         way=solver.way,
         steps=STEPS[solver.way],
+        start=f"{solver.unknown.name}_start({', '.join(passed)})" * solver.starts,
     )
 
 
@@ -102,8 +106,9 @@ def _docstring(solver: Solver, function: Function) -> str:
     told = told_arguments(function)
     rows = told if told else ["Arguments:"]
     size = shape_phrase(solver.unknown.dims)
+    default = f"{name}_start" if solver.starts else "zeros"
     rows += [
-        f"    start : {size}, where to start; zeros by default",
+        f"    start : {size}, where to start; {default} by default",
         "    tol : how small the last step is, relative to the solution",
         "    max_steps : how many steps are taken at most",
         "Returns:",

@@ -6,12 +6,14 @@ import ast
 from collections.abc import Callable
 
 from tensorgen.errors import suggest
+from tensorgen.ir.dims import tuple_text
 from tensorgen.lang import bound, conditions, derivatives, hints
 from tensorgen.lang.arguments import bind, counted
-from tensorgen.lang.names import Macro, Names, Record, Thing
+from tensorgen.lang.names import Implicit, Macro, Names, Record, Thing
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions import FUNCTIONS, Function
 from tensorgen.operators.functions.array import Array, Misuse
+from tensorgen.operators.unknowns import applied
 
 SPECIAL: dict[str, Callable[[Statement, ast.Call], Array | None]] = {
     "delta": conditions.delta,
@@ -28,6 +30,8 @@ def call(e: Statement, tree: ast.Call) -> Array | None:
     thing = e.names.get(name)
     if thing is not None and thing.macro is not None:
         return expand(e, thing.macro, tree)
+    if thing is not None and thing.implicit is not None:
+        return _solved(e, thing, thing.implicit, tree)
     if name in SPECIAL:
         return SPECIAL[name](e, tree)
     if name in FUNCTIONS:
@@ -95,6 +99,34 @@ def plain(e: Statement, function: Function, tree: ast.Call) -> Array | None:
         place = tree.func if not misuse.marks else tree
         e.misused(misuse, place, arguments.places)
         return None
+
+
+def _solved(e: Statement, thing: Thing, own: Implicit, tree: ast.Call) -> Array | None:
+    """Return an unknown at the arguments of a call."""
+    values = e.values(tree.args)
+    e.record.merge(thing.record)
+    if tree.keywords or len(tree.args) != len(own.parameters):
+        message = f"'{own.name}' takes {counted(len(own.parameters))}"
+        e.fault(message, tree, hint=f"it is declared as {own}")
+        return None
+    if values is None:
+        return None
+    fine = True
+    for (name, dims), value, part in zip(
+        own.parameters, values, tree.args, strict=True
+    ):
+        if value.batch:
+            message = f"'{own.name}' is solved for one at a time, not for each index"
+            e.fault(message, part, hint="in the step of a recurrence it may stand")
+            fine = False
+        elif value.shape != dims:
+            marks = [(e.expression.span(part), tuple_text(value.shape))]
+            message = f"'{name}' of '{own.name}' has shape {tuple_text(dims)}"
+            e.fault(message, part, marks)
+            fine = False
+    if not fine:
+        return None
+    return Array(applied(e.build.graph, own.call, [x.node for x in values]))
 
 
 def expand(e: Statement, macro: Macro, tree: ast.Call) -> Array | None:

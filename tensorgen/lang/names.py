@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tensorgen.errors import Span
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import Call
 from tensorgen.lang.syntax import Expression
 from tensorgen.operators.functions.array import Array, SizeCheck
 
@@ -48,6 +49,18 @@ class Macro:
 
 
 @dataclass(frozen=True, slots=True)
+class Implicit:
+    """An unknown that is a function: a call over its parameters, by their shapes."""
+
+    name: str
+    parameters: tuple[tuple[str, tuple[Dim, ...]], ...]
+    call: Call
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(x for x, _ in self.parameters)})"
+
+
+@dataclass(frozen=True, slots=True)
 class Thing:
     """What one name stands for; a `value` of None has a fault that is reported."""
 
@@ -56,6 +69,7 @@ class Thing:
     record: Record = field(default_factory=Record)
     dim: Dim | None = None
     macro: Macro | None = None
+    implicit: Implicit | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from tensorgen.lang.sides import Noted, note_range
 from tensorgen.lang.sizes import check_axes, check_emit, check_filled, check_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
-from tensorgen.lang.unknowns import ElaboratedUnknown, elaborate_unknown
+from tensorgen.lang.unknowns import ElaboratedUnknown, Unknown
 from tensorgen.lang.values import read_value
 from tensorgen.operators.functions.array import Array, SizeCheck
 from tensorgen.operators.guards import guard
@@ -125,12 +125,9 @@ def _elaborated(
     definition = item.definition
     if item.unknown is not None:
         before = [x.spec.given for x in solved.values()]
-        text = item.body
-        own = item.unknown
-        thing, found = elaborate_unknown(
-            session, own, text, things, spec, inputs, before
-        )
-        solved.update({} if found is None else {own.name: found})
+        one = Unknown(session, item.unknown, things, spec, inputs, before)
+        thing, found = one.elaborate(item.body)
+        solved.update({} if found is None else {item.unknown.name: found})
         return thing, None
     if definition is None:
         before = [x.spec.given for x in solved.values()]
@@ -216,7 +213,9 @@ def _ordered(
     needs = {}
     for name, item in parsed.items():
         mentioned = _mentioned(item)
-        own = {name} if item.unknown is not None else set[str]()
+        own = set[str]()
+        if item.unknown is not None:
+            own = {name, *(x.name for x in item.unknown.parameters)}
         needs[name] = [other for other in parsed if other in mentioned - own]
     while True:
         try:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, VALUE
 from tensorgen.errors import Text
 from tensorgen.ir.dims import tuple_text
-from tensorgen.ir.nodes import Input, Node
+from tensorgen.ir.nodes import Call, Input, Node
 from tensorgen.lang.functions import ElaboratedFunction
-from tensorgen.lang.names import Names, Record, Thing
+from tensorgen.lang.names import Implicit, Names, Record, Thing
 from tensorgen.lang.sizes import Known, check_filled
 from tensorgen.lang.statement import Session, Statement
-from tensorgen.lang.syntax import Expression
+from tensorgen.lang.syntax import Expression, parse
 from tensorgen.operators.functions.array import Array
-from tensorgen.operators.unknowns import unknown
+from tensorgen.operators.recurrences import substituted
+from tensorgen.operators.unknowns import leaves, unknown
 from tensorgen.spec.model import Emit, FunctionSpec, InputSpec, Spec, UnknownSpec, Wrt
 from tensorgen.spec.names import in_spec
 
@@ -24,59 +26,207 @@ from tensorgen.spec.names import in_spec
 class ElaboratedUnknown:
     """An unknown, and functions of it and of what its equation reads.
 
-    `step` is Newton's; `measure` is what is made zero, or the least.
+    `step` is Newton's; `measure` is what is made zero, or the least. The search begins
+    at what `start` gives, if that is stated.
     """
 
     spec: UnknownSpec
     step: ElaboratedFunction
     measure: ElaboratedFunction
+    start: ElaboratedFunction | None = None
 
     @property
     def functions(self) -> tuple[ElaboratedFunction, ...]:
         """Those that are emitted beside the one that solves."""
-        return (self.measure, self.step)
+        start = () if self.start is None else (self.start,)
+        return (self.measure, self.step, *start)
 
 
-def elaborate_unknown(
-    session: Session,
-    own: UnknownSpec,
-    body: Expression | None,
-    things: Mapping[str, Thing],
-    spec: Spec,
-    inputs: dict[str, Node],
-    solved: list[InputSpec],
-) -> tuple[Thing, ElaboratedUnknown | None]:
-    """Elaborate one unknown, those that it needs being known and `solved`."""
-    failed = Thing("an unknown", None)
-    name = inputs[own.name]
-    assert isinstance(name, Input)
-    if body is None:
-        return failed, None
-    known = {**things, own.name: Thing("an unknown", Array(name))}
-    statement = Statement(session, body, Names(known))
-    value = statement.elaborate([])
-    record = statement.record
-    if value is None or not _fits(session, own, value, name):
-        return failed, None
-    graph, residual = session.graph, value.node
-    if own.way == "fixed_point":
-        residual = graph.add(residual, graph.scale(name, -1))
-    elif own.way == "minimises":
-        residual = session.differentiate.gradient(value.node, name)
-    call = unknown(graph, name, residual, own.way == "minimises")
-    given = _arguments(spec, record, solved)
-    if call is None or not _follows(session, own, given):
-        if call is None:
-            message = f"the equation of '{own.name}' depends on no input"
-            hint = "an unknown is a function of inputs; else it is a number to be given"
-            session.faults.add(message, own.body.span(), hint=hint)
-        return failed, None
-    check_filled(session.faults, f"'{own.name}'", own.body, residual, given)
-    graph.name(call, own.name)
-    step = session.differentiate.newton_step(call)
-    found = _functions(session, own, value.node, residual, step, record, given)
-    used = replace(record, unknowns={**record.unknowns, own.name: None})
-    return Thing("an unknown", Array(call), used), found
+class Unknown:
+    """Elaborates one unknown, those that it needs being known and `solved`."""
+
+    def __init__(
+        self,
+        session: Session,
+        own: UnknownSpec,
+        things: Mapping[str, Thing],
+        spec: Spec,
+        inputs: dict[str, Node],
+        solved: Sequence[InputSpec],
+    ) -> None:
+        """Bind the names that its texts may mention."""
+        self.session = session
+        self.graph = session.graph
+        self.own = own
+        self.spec = spec
+        self.solved = solved
+        self.things = things
+        name = inputs[own.name]
+        assert isinstance(name, Input)
+        self.name = name
+        self.parameters = [
+            cast(Input, self.graph.input(x.name, x.shape)) for x in own.parameters
+        ]
+        pairs = zip(own.parameters, self.parameters, strict=True)
+        what = f"an argument of {own.name}"
+        self.known = {
+            **things,
+            own.name: Thing("an unknown", Array(name)),
+            **{x.name: Thing(what, Array(node)) for x, node in pairs},
+        }
+
+    def elaborate(
+        self, body: Expression | None
+    ) -> tuple[Thing, ElaboratedUnknown | None]:
+        """Return what the name stands for, and the functions that come with it."""
+        own, graph, failed = self.own, self.graph, Thing("an unknown", None)
+        for parameter in own.parameters:
+            if parameter.name in self.things:
+                what = self.things[parameter.name].what
+                message = f"'{parameter.name}' is {what}, and an argument of an unknown"
+                self.session.faults.add(message, parameter.name_text.span())
+                return failed, None
+        if body is None:
+            return failed, None
+        statement = Statement(self.session, body, Names(self.known))
+        value, record = statement.elaborate([]), statement.record
+        if value is None or not _fits(self.session, own, value, self.name):
+            return failed, None
+        residual = value.node
+        if own.way == "fixed_point":
+            residual = graph.add(residual, graph.scale(self.name, -1))
+        elif own.way == "minimises":
+            residual = self.session.differentiate.gradient(value.node, self.name)
+        start = self._start(record)
+        given = self._given(record)
+        call = self._call(residual, record, given)
+        if call is None or not _follows(self.session, own, given):
+            return failed, None
+        check_filled(self.session.faults, f"'{own.name}'", own.body, residual, given)
+        (step,) = substituted(
+            graph, [self.session.differentiate.newton_step(call)], {call: self.name}
+        )
+        functions = self._functions(value.node, residual, step, start, record, given)
+        if own.parameters:
+            pairs = tuple((x.name, x.shape) for x in own.parameters)
+            implicit = Implicit(own.name, pairs, call)
+            return Thing("an unknown", None, record, implicit=implicit), functions
+        graph.name(call, own.name)
+        used = replace(record, unknowns={**record.unknowns, own.name: None})
+        return Thing("an unknown", Array(call), used), functions
+
+    def _start(self, record: Record) -> Node | None:
+        """Where the search begins, if that is stated; it belongs to the record."""
+        text, faults = self.own.start, self.session.faults
+        body = None if text is None else parse(text, faults)
+        if text is None or body is None:
+            return None
+        known = {name: x for name, x in self.known.items() if name != self.own.name}
+        statement = Statement(self.session, body, Names(known))
+        value = statement.elaborate([])
+        if value is None:
+            return None
+        if value.shape != self.name.dims:
+            shape, own = tuple_text(value.shape), tuple_text(self.name.dims)
+            message = f"'start' has shape {shape}, and '{self.own.name}' {own}"
+            faults.add(message, text.span(), hint="such as zeros(n), ones(n)")
+        record.merge(statement.record)
+        return value.node
+
+    def _given(self, record: Record) -> tuple[InputSpec, ...]:
+        """What the functions that come with an unknown are given beside it."""
+        inputs = (i for i in self.spec.inputs if i.name in record.inputs)
+        others = (x for x in self.solved if x.name in record.unknowns)
+        parts = (part for i in inputs for part in i.parts)
+        return (*self.own.parameters, *parts, *others)
+
+    def _call(
+        self, residual: Node, record: Record, given: Sequence[InputSpec]
+    ) -> Call | None:
+        """The unknown itself: over its parameters, if it is a function."""
+        own, graph, faults = self.own, self.graph, self.session.faults
+        definite = own.way == "minimises"
+        if not own.parameters:
+            read = [x for x in leaves(residual) if x is not self.name]
+            if not read:
+                message = f"the equation of '{own.name}' depends on no input"
+                hint = "an unknown follows from inputs; else it is a number to be given"
+                faults.add(message, own.body.span(), hint=hint)
+                return None
+            return unknown(graph, self.name, residual, definite, read)
+        sparse = [x.of.name for x in given if x.of is not None]
+        if sparse:
+            message = f"'{own.name}' is a function, and reads the sparse '{sparse[0]}'"
+            faults.add(message, own.body.span(), hint="an unknown without 'of' may")
+            return None
+        values = [self.things[x] for x in record.unknowns]
+        named = [thing.value.node for thing in values if thing.value is not None]
+        inputs = [self.spec_input(x) for x in given if not x.unknown]
+        texts = [
+            f"{x.name}={{{k}}}" if x.unknown or x.default is not None else f"{{{k}}}"
+            for k, x in enumerate(given)
+        ]
+        texts.sort(key=lambda text: "=" in text)
+        solver = f"{own.name}_solve({', '.join(texts)})"
+        read = [*inputs, *named]
+        return unknown(graph, self.name, residual, definite, read, solver)
+
+    def spec_input(self, given: InputSpec) -> Node:
+        """Return the node of a parameter or an input."""
+        value = self.known[given.name].value
+        assert value is not None
+        return value.node
+
+    def _functions(
+        self,
+        value: Node,
+        residual: Node,
+        step: Node,
+        start: Node | None,
+        record: Record,
+        given: tuple[InputSpec, ...],
+    ) -> ElaboratedUnknown:
+        """The functions that are emitted beside the one that solves."""
+        own, name = self.own, self.own.name
+        arguments = (replace(own.given, unknown=False), *given)
+        checks, mentions = tuple(record.checks), frozenset(record.names)
+        minimises, text = own.way == "minimises", own.body.value
+        if own.way == "fixed_point":
+            text = f"{text} - {name}"
+        measure = f"{name}_{'objective' if minimises else 'residual'}"
+        doc = {
+            "equation": f"It is zero where `{name}` is the solution.",
+            "fixed_point": f"It is zero where `{name}` is the fixed point.",
+            "minimises": f"It is the least where `{name}` is the solution.",
+        }[own.way]
+        slope = f"hess({measure}, {name})" if minimises else f"jac({measure}, {name})"
+        right = f"grad({measure}, {name})" if minimises else measure
+        toward = f"Newton's step from `{name}` towards the solution."
+
+        def function(
+            end: str,
+            text: str,
+            doc: str,
+            node: Node,
+            arguments: tuple[InputSpec, ...] = arguments,
+            by: Sequence[str] = (),
+        ) -> ElaboratedFunction:
+            made = _emitting(f"{name}_{end}", own.given, text, doc, by)
+            return ElaboratedFunction(made, node, arguments, (), checks, mentions)
+
+        first = function(
+            measure.removeprefix(f"{name}_"),
+            text,
+            doc,
+            value if minimises else residual,
+            by=[name] * minimises,
+        )
+        second = function("step", f"-solve({slope}, {right})", toward, step)
+        third = None
+        if start is not None and own.start is not None:
+            doc = f"Where the search for `{name}` begins."
+            third = function("start", own.start.value, doc, start, given)
+        return ElaboratedUnknown(own, second, first, third)
 
 
 def _fits(session: Session, own: UnknownSpec, value: Array, name: Input) -> bool:
@@ -94,14 +244,6 @@ def _fits(session: Session, own: UnknownSpec, value: Array, name: Input) -> bool
     return False
 
 
-def _arguments(
-    spec: Spec, record: Record, solved: list[InputSpec]
-) -> tuple[InputSpec, ...]:
-    own = (i for i in spec.inputs if i.name in record.inputs)
-    others = (x for x in solved if x.name in record.unknowns)
-    return (*(part for i in own for part in i.parts), *others)
-
-
 def _follows(session: Session, own: UnknownSpec, given: tuple[InputSpec, ...]) -> bool:
     """Whether the sizes of an unknown follow from what its equation reads."""
     known = Known(dim for x in given for dim in x.shape)
@@ -111,44 +253,6 @@ def _follows(session: Session, own: UnknownSpec, given: tuple[InputSpec, ...]) -
         hint = f"an input of shape [{in_spec(symbol)}] in it says how large it is"
         session.faults.add(message, own.given.name_text.span(), hint=hint)
     return not missing
-
-
-def _functions(
-    session: Session,
-    own: UnknownSpec,
-    value: Node,
-    residual: Node,
-    step: Node,
-    record: Record,
-    given: tuple[InputSpec, ...],
-) -> ElaboratedUnknown:
-    """The functions that are emitted beside the one that solves."""
-    arguments = (replace(own.given, unknown=False), *given)
-    checks, mentions = tuple(record.checks), frozenset(record.names)
-    name, minimises = own.name, own.way == "minimises"
-    text = own.body.value
-    if own.way == "fixed_point":
-        text = f"{text} - {name}"
-    measure = f"{name}_{'objective' if minimises else 'residual'}"
-    doc = {
-        "equation": f"It is zero where `{name}` is the solution.",
-        "fixed_point": f"It is zero where `{name}` is the fixed point.",
-        "minimises": f"It is the least where `{name}` is the solution.",
-    }[own.way]
-    first = _emitting(measure, own.given, text, doc, by=[name] * minimises)
-    slope = f"hess({measure}, {name})" if minimises else f"jac({measure}, {name})"
-    right = f"grad({measure}, {name})" if minimises else measure
-    doc = f"Newton's step from `{name}` towards the solution."
-    second = _emitting(f"{name}_step", own.given, f"-solve({slope}, {right})", doc)
-
-    def function(made: FunctionSpec, node: Node) -> ElaboratedFunction:
-        return ElaboratedFunction(made, node, arguments, (), checks, mentions)
-
-    return ElaboratedUnknown(
-        own,
-        function(second, step),
-        function(first, value if minimises else residual),
-    )
 
 
 def _emitting(

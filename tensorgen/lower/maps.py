@@ -40,6 +40,7 @@ from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.systems import is_system
+from tensorgen.operators.unknowns import equation_of, is_unknown
 
 
 def lower_map(known: Values, node: Map, want: Sequence[Label] | None = None) -> Operand:
@@ -141,7 +142,8 @@ def lower_call(known: Values, node: Call) -> Operand:
     else:
         arguments = [known.whole(arg) for arg in node.args]
     params = dict(node.params)
+    text = equation_of(node).solver if is_unknown(node) else ""
     axes = params.get("axes", params.get("along"))
     along = axes if isinstance(axes, tuple) else None
-    op = operations.Call(node.operator, node.dims, along, "shape" in params)
+    op = operations.Call(node.operator, node.dims, along, "shape" in params, text)
     return made(op, tuple(range(node.order)), *arguments)

@@ -29,12 +29,14 @@ class Equation:
 
     A node over the places of the `unknown`, which bears its name, and of the arguments.
     The slope of one that is `definite`, a gradient at a minimum, is positive definite.
+    Where an unknown is a function, `solver` is the template of the call that finds it.
     """
 
     unknown: Input
     places: tuple[Input, ...]
     residual: Node
     definite: bool = False
+    solver: str = ""
 
     def at(self, graph: Graph, nodes: Sequence[Node], call: Call) -> list[Node]:
         """Return nodes over own places as nodes over what these stand for."""
@@ -49,7 +51,7 @@ class Equation:
             zip((self.unknown, *self.places), own, strict=True)
         )
         (residual,) = substituted(graph, [self.residual], known)
-        return Equation(own[0], own[1:], residual, self.definite)
+        return Equation(own[0], own[1:], residual, self.definite, self.solver)
 
 
 def is_unknown(node: Node) -> TypeGuard[Call]:
@@ -57,34 +59,42 @@ def is_unknown(node: Node) -> TypeGuard[Call]:
     return isinstance(node, Call) and node.operator == NAME
 
 
+def is_given(node: Node) -> TypeGuard[Call]:
+    """Whether a node is an unknown that code is given: none that is a function."""
+    return is_unknown(node) and not equation_of(node).solver
+
+
 def equation_of(call: Call) -> Equation:
     """Return the equation that an unknown solves."""
     return cast(Equation, call.param("equation"))
 
 
-def unknown(graph: Graph, name: Input, residual: Node, definite: bool) -> Call | None:
+def unknown(
+    graph: Graph,
+    name: Input,
+    residual: Node,
+    definite: bool,
+    read: Sequence[Node],
+    solver: str = "",
+) -> Call:
     """Return what solves `residual = 0` for an input that stands for it.
 
-    It is a call of the inputs and other unknowns that the residual reads; None where
-    there are none, so that nothing can vary.
+    It is a call of the inputs and other unknowns that the residual may `read`.
     """
-    read = [x for x in _leaves(residual) if x is not name]
-    if not read:
-        return None
     places = tuple(place(graph, x) for x in read)
     known: dict[Node, Node] = dict(zip(read, places, strict=True))
     (over,) = substituted(graph, [residual], known)
-    equation = Equation(name, places, over, definite)
+    equation = Equation(name, places, over, definite, solver)
     return cast(Call, graph.call(NAME, read, name.dims, equation=equation))
 
 
-def _leaves(root: Node) -> list[Node]:
-    """The inputs and unknowns that a node is made of, in the order of its text."""
+def leaves(root: Node) -> list[Node]:
+    """Return the inputs and unknowns that a node is made of, in the order of its text."""
     found: dict[Node, None] = {}
     waiting, seen = [root], {root}
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Input) or is_unknown(node):
+        if isinstance(node, Input) or is_given(node):
             found[node] = None
             continue
         below = [x for x in children(node) if x not in seen]
@@ -97,9 +107,15 @@ def as_given(graph: Graph, roots: Sequence[Node]) -> list[Node]:
     """Return nodes with the arguments that code is given in place of unknowns."""
 
     def given(node: Node) -> Node:
-        return equation_of(node).unknown if is_unknown(node) else node
+        return equation_of(node).unknown if is_given(node) else node
 
     return rebuild(graph, roots, given)
+
+
+def applied(graph: Graph, call: Call, args: Sequence[Node]) -> Call:
+    """Return an unknown as a function of other first arguments."""
+    every = [*args, *call.args[len(args) :]]
+    return cast(Call, graph.call(NAME, every, call.dims, **dict(call.params)))
 
 
 def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:

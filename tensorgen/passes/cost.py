@@ -29,11 +29,15 @@ from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.promises import is_promise
 from tensorgen.operators.recurrences import Recurrence, is_recurrence
 from tensorgen.operators.systems import is_system
+from tensorgen.operators.unknowns import is_unknown
 from tensorgen.passes.networks import Network, Plan
 from tensorgen.passes.spans import Span, span
 
 UNHINTED = 1000
 """The size of a dim without a hint: large, and the same for all."""
+
+STEPS = 5.0
+"""Newton's steps that find an unknown."""
 
 ELEMENT = 4.0
 """An entry read, combined and written by elementwise arithmetic (memory-bound)."""
@@ -127,6 +131,8 @@ class CostModel:
                 return self.size([steps.count]) * self.total_flops(steps.roots)
             case Call() if is_system(node):  # what it is made of
                 return sum(self.size(arg.dims) for arg in node.args)
+            case Call() if is_unknown(node):  # some of Newton's steps
+                return STEPS * self.size(node.dims) ** 3
             case Call() if OPERATORS[node.operator].internal:
                 return self.size(node.dims)
             case Call():

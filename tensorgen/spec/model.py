@@ -92,11 +92,17 @@ class InputSpec:
 
 @dataclass(frozen=True, slots=True)
 class UnknownSpec:
-    """An array that is given in one of `WAYS`, by what `body` says of it."""
+    """An array that is given in one of `WAYS`, by what `body` says of it.
+
+    With `parameters` it is a function of these, and solved for wherever it is called;
+    the search begins at `start`.
+    """
 
     given: InputSpec
     way: str
     body: Text
+    parameters: tuple[InputSpec, ...] = ()
+    start: Text | None = None
 
     @property
     def name(self) -> str:

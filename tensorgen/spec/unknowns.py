@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorgen.errors import Faults
+from tensorgen.errors import Faults, Text
 from tensorgen.spec.expressions import read_expression
 from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields
 from tensorgen.spec.model import WAYS, InputSpec, UnknownSpec
@@ -10,7 +10,7 @@ from tensorgen.spec.names import Namespace, check_name
 from tensorgen.spec.nodes import Mapping, describe
 from tensorgen.spec.shapes import Dims, read_shape
 
-_KEYS = ("shape", *WAYS, "doc")
+_KEYS = ("of", "shape", *WAYS, "start", "doc")
 _FORM = "write y: {shape: [n], equation: tanh(W @ y + x) - y}"
 
 
@@ -42,7 +42,7 @@ def read_unknowns(
 def made_for(name: str) -> tuple[str, ...]:
     """Return the names of the functions that are emitted for an unknown."""
     objective = f"{name}_objective"
-    ends = ("solve", "step", "residual")
+    ends = ("solve", "start", "step", "residual")
     return (
         *(f"{name}_{end}" for end in ends),
         *(objective, f"{objective}_grad", f"{objective}_hess"),
@@ -63,6 +63,8 @@ def _unknown(entry: Field, dims: Dims, faults: Faults) -> UnknownSpec | None:
         hint = "write shape: [n], or shape: scalar"
         faults.add(f"the unknown '{name}' has no shape", name.span(), hint=hint)
     ways = [way for way in WAYS if way in fields]
+    if not ways and len(fields) < len(entry.node.pairs):
+        return None  # a key that is wrong may be the one that is missed
     if len(ways) != 1:
         message = f"the unknown '{name}' has no equation"
         if ways:
@@ -72,8 +74,30 @@ def _unknown(entry: Field, dims: Dims, faults: Faults) -> UnknownSpec | None:
         return None
     (way,) = ways
     body = read_expression(fields[way].node, f"'{way}'", name.span(), faults)
+    start = None
+    if "start" in fields:
+        start = read_expression(fields["start"].node, "'start'", name.span(), faults)
+    parameters = _parameters(fields.get("of"), name, dims, faults)
     doc = read_doc(fields.get("doc"), faults)
     if shape is None or body is None:
         return None
     given = InputSpec(name.value, name, shape, doc, unknown=True)
-    return UnknownSpec(given, way, body)
+    return UnknownSpec(given, way, body, parameters, start)
+
+
+def _parameters(
+    field: Field | None, name: Text, dims: Dims, faults: Faults
+) -> tuple[InputSpec, ...]:
+    """Return what an unknown is a function of, with the shapes that these have."""
+    if field is None:
+        return ()
+    if not isinstance(field.node, Mapping) or not field.node.pairs:
+        message = f"'of' names the arguments of '{name}', with their shapes"
+        faults.add(message, field.key.span(), hint="write of: {x: [n], t: scalar}")
+        return ()
+    found = []
+    for entry in read_entries(field.node, faults):
+        shape = read_shape(entry.node, entry.key, dims, faults)
+        if check_name(entry.key, "an argument", faults) and shape is not None:
+            found.append(InputSpec(entry.key.value, entry.key, shape))
+    return tuple(found)

@@ -17,7 +17,7 @@ from tensorgen.operators import calls
 from tensorgen.operators.recurrences import State, recurrence
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
-from tensorgen.operators.unknowns import unknown
+from tensorgen.operators.unknowns import leaves, unknown
 from tests.ir.interpret import evaluate
 from tests.ir.verify import verify
 
@@ -192,7 +192,8 @@ class RandomGraph:
             return None
         new = self.graph.map("sin", axes, [(fitting[-1], axes)])
         residual = self.graph.add(pulled, new, like)
-        return unknown(self.graph, cast(Input, name), residual, False)
+        read = [x for x in leaves(residual) if x is not name]
+        return unknown(self.graph, cast(Input, name), residual, False, read)
 
     def recurrence(self) -> Node | None:
         """A result of steps that are grown like everything else."""

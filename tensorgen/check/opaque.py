@@ -1,0 +1,58 @@
+"""Functions that the check knows nothing of but that they are functions.
+
+Equal arguments give equal values, and nothing else is said of them: what finds an
+unknown, which takes as many steps as it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorgen.check.library import Field
+from tensorgen.check.residues import Residues, random
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import Node
+from tensorgen.operators.recurrences import everything
+from tensorgen.operators.unknowns import equation_of, is_unknown
+
+Array = Any
+
+
+def opaque(field: Field, name: str, shape: Sequence[int], *args: Array) -> Array:
+    """The value of a function: a fixed random map of the entries of its arguments."""
+    entries = [x for arg in args for x in np.ravel(field.of(arg)).tolist()]
+    count = int(np.prod(shape, dtype=int))
+    if isinstance(field, Residues):
+        found = [random(name, k, *map(int, entries)) for k in range(count)]
+        return np.array(found, dtype=object).reshape(shape)
+    phases = np.arange(1.0, count + 1)[:, None] * np.sqrt(
+        np.arange(2, len(entries) + 2)
+    )
+    return np.cos(phases @ np.array(entries, float)).reshape(shape)
+
+
+def solvers(
+    nodes: Iterable[Node],
+    field: Field,
+    lengths: Callable[[Sequence[Dim]], Sequence[int]],
+) -> dict[str, Callable[..., Array]]:
+    """The functions that find the unknowns which nodes solve for, by their names."""
+    found: dict[str, Callable[..., Array]] = {}
+    for node in everything(nodes):
+        if is_unknown(node):
+            name = equation_of(node).solver.partition("(")[0]
+            shape = lengths(node.dims)
+
+            def solver(
+                *args: Array,
+                name: str = name,
+                shape: Sequence[int] = shape,
+                **more: Any,
+            ) -> Array:
+                return opaque(field, name, shape, *args, *more.values())
+
+            found[name] = solver
+    return found
