@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tensorgen.errors import SpecError
 from tests.device.library import execute, stand_in
 
 Array = Any
@@ -343,43 +342,3 @@ def test_cupy_solves_as_numpy_does(module: ModuleType) -> None:
             want = getattr(module, name + "_grad")(**given)
             for one, other in zip(got, want, strict=True):
                 np.testing.assert_allclose(one.get(), other, 1e-8, 1e-12)
-
-
-HEAD = "tensorgen: 1\ninputs: {x: [n], A: [n, n]}\nunknowns:\n  "
-FAULTS = {
-    "y: {shape: [n]}": "'y' has no equation",
-    "y: {shape: [n], equation: y - x, fixed_point: x}": "given by several: equation",
-    "y: x": "the unknown 'y' needs a shape and an equation",
-    "y: {equation: y - x}": "the unknown 'y' has no shape",
-    "y: {shape: [n], equaton: y - x}": "did you mean 'equation'?",
-    "y: {shape: [n], equation: sum(y) - sum(x)}": "the equation of 'y' has shape ()",
-    "y: {shape: [n], minimises: (y - x)**2}": "'y' minimises what has shape (n,)",
-    "y: {shape: [2], equation: y**2 - 2}": "the equation of 'y' depends on no input",
-    "y: {shape: [m], equation: y**2 - sum(x)}": "the dim 'm' follows from no input",
-    "x: {shape: [n], equation: x}": "'x' is the name of an input and of an unknown",
-    "f_step: {shape: [n], equation: f_step - x}\n  f: {shape: [n], equation: f - x}": (
-        "'f_step' is the name of"
-    ),
-    "y: {shape: [n], equation: z - x}\n  z: {shape: [n], equation: y - z}": (
-        "unknowns that need each other are one"
-    ),
-}
-
-
-@pytest.mark.parametrize("text", FAULTS, ids=range(len(FAULTS)))
-def test_what_is_wrong_is_said(text: str) -> None:
-    with pytest.raises(SpecError) as caught:
-        tensorgen.generate(f"{HEAD}{text}\nfunctions:\n  fun: sum(x)\n")
-    assert FAULTS[text] in str(caught.value.render())
-
-
-def test_where_unknowns_cannot_stand_is_said() -> None:
-    text = HEAD + "y: {shape: [n], equation: A @ y - x}\nfunctions:\n  "
-    with pytest.raises(SpecError, match="'y' is an unknown"):
-        tensorgen.generate(text + "f: {expr: sum(y), wrt: y}")
-    with pytest.raises(SpecError, match="the problem depends on the unknown 'y'"):
-        tensorgen.generate(
-            text + "f: sum(y)\nproblem: {minimize: f, variables: {x: {}}}"
-        )
-    with pytest.raises(SpecError, match="what an equation gives is no function"):
-        tensorgen.generate(text + "f: {root: y - x}")

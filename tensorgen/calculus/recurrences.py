@@ -14,7 +14,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Input, Node, is_zero
+from tensorgen.ir.nodes import Call, Input, Node, is_zero, topological
 from tensorgen.operators.all_steps import AllSteps, can_be_at_once, can_be_summed
 from tensorgen.operators.guards import guard
 from tensorgen.operators.recurrences import (
@@ -57,6 +57,7 @@ class Tangents:
         self.forward = forward
         self.open = _guarded(graph, opened(graph, whole), whole, tangents)
         self.items = self.open.given(graph)
+        self.after = _After(graph, self.open, self.items)
         self.known = self.open.constants
         self.dots: dict[Node, Node] = {}
         for own, value in zip(self.open.items, whole.rows, strict=True):
@@ -118,7 +119,8 @@ class Tangents:
         return self.graph.zeros((*dims, *self.extra))
 
     def _carried(self, roots: Sequence[Node]) -> list[Node]:
-        return self.forward(self.graph, roots, self.dots, self.extra)
+        carried = self.forward(self.graph, roots, self.dots, self.extra)
+        return self.after.read_by(carried)
 
 
 class Cotangents:
@@ -145,6 +147,7 @@ class Cotangents:
         self.wanted = wanted
         self.open = _guarded(graph, opened(graph, whole), whole, wanted)
         self.items = self.open.given(graph)
+        self.after = _After(graph, self.open, self.items)
         self.bars: dict[int, Input] = {}
         self.seeds: list[tuple[Node, Node]] = []
         self.ends: dict[int, list[Node]] = {}
@@ -279,7 +282,8 @@ class Cotangents:
         if not given:
             dims = [(*self.rows, *x.dims) for x in places]
             return [self.graph.zeros(x) for x in dims]
-        return self.reverse(self.graph, given, places, self.rows)
+        carried = self.reverse(self.graph, given, places, self.rows)
+        return self.after.read_by(carried)
 
     def _front(self, node: Node) -> Node:
         """The axis of steps, which stands behind those of rows, moved to the front."""
@@ -291,6 +295,26 @@ class Cotangents:
         return self.graph.permute(
             node, (*range(1, r + 1), 0, *range(r + 1, node.order))
         )
+
+
+class _After:
+    """What steps end with, as rows for those who would compute it anew."""
+
+    def __init__(self, graph: Graph, own: Opened, items: dict[Input, Node]) -> None:
+        """Add to the `items` of steps what is read."""
+        self.graph = graph
+        self.own = own
+        self.items = items
+        self.known: dict[Node, Node] = {}
+
+    def read_by(self, roots: Sequence[Node]) -> list[Node]:
+        """Return nodes over the values of states before steps and after them."""
+        used = {*topological(roots)}
+        for k, new in enumerate(self.own.new):
+            if new in used and new not in self.known and not isinstance(new, Input):
+                self.known[new] = at = self.graph.fresh(new.dims, (), None)
+                self.items[at] = self.own.whole.after(self.graph, k)
+        return substituted(self.graph, roots, self.known)
 
 
 def _guarded(

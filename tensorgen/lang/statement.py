@@ -282,10 +282,11 @@ class Statement:
             return None
         thing = self.use(name, tree)
         if thing is not None:
-            if thing.macro is None:
+            called = thing.macro or thing.implicit
+            if called is None:
                 return thing.value
-            hint = f"call it: {thing.macro}"
-            self.fault(f"'{name}' is a definition with parameters", tree, hint=hint)
+            hint = f"call it: {called}"
+            self.fault(f"'{name}' is {thing.what} with parameters", tree, hint=hint)
         elif name in CONSTANTS:
             return Array(self.build.graph.named_constant(name))
         elif name in FUNCTIONS or name in self.session.prelude:

@@ -89,7 +89,7 @@ def unknown(
 
 
 def leaves(root: Node) -> list[Node]:
-    """Return the inputs and unknowns that a node is made of, in the order of its text."""
+    """Return the inputs and unknowns that a node is made of, in the order of texts."""
     found: dict[Node, None] = {}
     waiting, seen = [root], {root}
     while waiting:

@@ -193,6 +193,8 @@ class RandomGraph:
         new = self.graph.map("sin", axes, [(fitting[-1], axes)])
         residual = self.graph.add(pulled, new, like)
         read = [x for x in leaves(residual) if x is not name]
+        if not read:
+            return None
         return unknown(self.graph, cast(Input, name), residual, False, read)
 
     def recurrence(self) -> Node | None:

@@ -1,0 +1,146 @@
+"""Unknowns that are functions, in steps and elsewhere; and what is wrong with any."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorgen
+from tensorgen.errors import SpecError
+from tests.device.library import execute
+
+Array = Any
+
+HEAD = "tensorgen: 1\ninputs: {x: [n], A: [n, n]}\nunknowns:\n  "
+FAULTS = {
+    "y: {shape: [n]}": "'y' has no equation",
+    "y: {shape: [n], equation: y - x, fixed_point: x}": "given by several: equation",
+    "y: x": "the unknown 'y' needs a shape and an equation",
+    "y: {equation: y - x}": "the unknown 'y' has no shape",
+    "y: {shape: [n], equaton: y - x}": "did you mean 'equation'?",
+    "y: {shape: [n], equation: sum(y) - sum(x)}": "the equation of 'y' has shape ()",
+    "y: {shape: [n], minimises: (y - x)**2}": "'y' minimises what has shape (n,)",
+    "y: {shape: [2], equation: y**2 - 2}": "the equation of 'y' depends on no input",
+    "y: {shape: [m], equation: y**2 - sum(x)}": "the dim 'm' follows from no input",
+    "x: {shape: [n], equation: x}": "'x' is the name of an input and of an unknown",
+    "f_step: {shape: [n], equation: f_step - x}\n  f: {shape: [n], equation: f - x}": (
+        "'f_step' is the name of"
+    ),
+    "y: {shape: [n], equation: z - x}\n  z: {shape: [n], equation: y - z}": (
+        "unknowns that need each other are one"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", FAULTS, ids=range(len(FAULTS)))
+def test_what_is_wrong_is_said(text: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        tensorgen.generate(f"{HEAD}{text}\nfunctions:\n  fun: sum(x)\n")
+    assert FAULTS[text] in str(caught.value.render())
+
+
+def test_where_unknowns_cannot_stand_is_said() -> None:
+    text = HEAD + "y: {shape: [n], equation: A @ y - x}\nfunctions:\n  "
+    with pytest.raises(SpecError, match="'y' is an unknown"):
+        tensorgen.generate(text + "f: {expr: sum(y), wrt: y}")
+    with pytest.raises(SpecError, match="the problem depends on the unknown 'y'"):
+        tensorgen.generate(
+            text + "f: sum(y)\nproblem: {minimize: f, variables: {x: {}}}"
+        )
+    with pytest.raises(SpecError, match="what an equation gives is no function"):
+        tensorgen.generate(text + "f: {root: y - x}")
+
+
+STEPS = """
+tensorgen: 1
+inputs: {x0: [n], A: [n, n], h: scalar, u: [T, n], mu: {shape: scalar, default: 1}}
+definitions:
+  rhs(x, v): A @ x - mu*x**3 + v
+unknowns:
+  later:
+    of: {x: [n], v: [n]}
+    shape: [n]
+    equation: later - x - h*rhs(later, v)
+    start: x
+  path:
+    shape: [T, n]
+    equation: >-
+      path - concatenate([stack([x0]), path[:-1]])
+      - h*(path @ A.T - mu*path**3 + u)
+functions:
+  cost:
+    where: |
+      y[0] = x0
+      y[t + 1] = later(y[t], u[t])
+    expr: sum(y[1:]**2)
+    wrt: [x0, u, A]
+    emit: [value, gradient, hvp]
+  at_once: {expr: "sum(path**2)", wrt: [x0, u, A], emit: [value, gradient, hvp]}
+"""
+
+
+def test_implicit_steps_are_taken_one_by_one_or_at_once() -> None:
+    module = execute(tensorgen.generate(STEPS))
+    rng = np.random.default_rng(4)
+    A, x0, u = rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=(9, 3))
+    given: dict[str, Array] = {"x0": x0, "A": A, "h": 0.1, "u": u, "mu": 0.7}
+    y = x0
+    total = 0.0
+    for v in u:
+        start = y
+        for _ in range(30):
+            slope = np.eye(3) - 0.1 * (A - np.diag(2.1 * y**2))
+            left = y - start - 0.1 * (A @ y - 0.7 * y**3 + v)
+            y = y - np.linalg.solve(slope, left)
+        total += float(y @ y)
+    assert module.cost(**given) == pytest.approx(total, rel=1e-12)
+    assert module.at_once(**given) == pytest.approx(total, rel=1e-12)
+    one, other = module.cost_grad(**given), module.at_once_grad(**given)
+    moves = {f"d{x}": rng.normal(size=given[x].shape) for x in one._fields}
+    ends = [
+        module.cost(**given | {x: given[x] + s * moves[f"d{x}"] for x in one._fields})
+        for s in (1e-5, -1e-5)
+    ]
+    slope = sum(np.sum(g * d) for g, d in zip(one, moves.values(), strict=True))
+    assert slope == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-7)
+    twice = module.cost_hvp(**given, **moves), module.at_once_hvp(**given, **moves)
+    for a, b in [*zip(one, other, strict=True), *zip(*twice, strict=True)]:
+        np.testing.assert_allclose(a, b, 1e-9, 1e-12)
+
+
+CALLS = {
+    "later(x)": "'later' takes 2 arguments",
+    "later(x, A)": "'v' of 'later' has shape (n,)",
+    "later(A[i, :], x)": "'later' is solved for one at a time",
+    "later": "'later' is an unknown with parameters",
+}
+
+
+@pytest.mark.parametrize("text", CALLS)
+def test_wrong_calls_of_unknowns_are_reported(text: str) -> None:
+    spec = (
+        f"{HEAD}later: {{of: {{a: [n], v: [n]}}, shape: [n], equation: later - a - v}}"
+        f"\nfunctions:\n  fun[i]: sum({text})\n"
+    )
+    with pytest.raises(SpecError) as caught:
+        tensorgen.generate(spec)
+    assert CALLS[text] in str(caught.value.render())
+
+
+def test_wrong_arguments_of_unknowns_are_reported() -> None:
+    def said(declared: str) -> str:
+        with pytest.raises(SpecError) as caught:
+            tensorgen.generate(f"{HEAD}{declared}\nfunctions:\n  fun: sum(x)\n")
+        return str(caught.value.render())
+
+    assert "'x' is an input, and an argument of an unknown" in said(
+        "y: {of: {x: [n]}, shape: [n], equation: y - x}"
+    )
+    assert "'of' names the arguments of 'y'" in said(
+        "y: {of: [a], shape: [n], equation: y - x}"
+    )
+    assert "'start' has shape (), and 'y' (n,)" in said(
+        "y: {shape: [n], equation: y - x, start: sum(x)}"
+    )
