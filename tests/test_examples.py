@@ -147,3 +147,23 @@ def test_attention_learns_to_look_up(example: ModuleType) -> None:
     seen, fresh = example.main()
     assert seen < 1e-4
     assert fresh < 1e-2
+
+
+@named("bilevel_ridge")
+def test_penalties_are_chosen_by_what_they_do_elsewhere(example: ModuleType) -> None:
+    before, after = example.main()
+    assert after < 0.9 * before
+    model = tensorgen.load(ROOT / "examples" / "bilevel_ridge.yaml")
+    (X, y), (Xv, yv), _ = example.parts()
+    rho = np.linspace(-1, 1, X.shape[1])
+    found, step = model.error_grad(rho, X, y, Xv, yv), 1e-5
+    for k, unit in enumerate(step * np.eye(len(rho))):
+        ends = [model.error(rho + s * unit, X, y, Xv, yv) for s in (1, -1)]
+        assert found[k] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4)
+
+
+@named("deep_equilibrium")
+def test_the_equilibrium_network_tells_species_apart(example: ModuleType) -> None:
+    loss, right = example.main()
+    assert loss < 0.08
+    assert right > 0.97

@@ -24,7 +24,8 @@ class Backend:
     """One array library.
 
     `folder` holds its templates and ends the names of its files; `any_array` is the
-    type of arrays of whatever dtype, `sparse` makes sparse matrices; `renamed` are the
+    type of arrays of whatever dtype, `optional` that of arguments that may be left out,
+    `sparse` makes sparse matrices; `renamed` are the
     packages that bear another name; `lacking` has the source of functions that modules
     hold themselves instead of importing them, and `helpers` that of helpers that are
     written otherwise.
@@ -38,6 +39,7 @@ class Backend:
     alias: str
     folder: str
     any_array: str
+    optional: str
     sparse: str
     renamed: Mapping[str, str] = field(default_factory=dict)
     lacking: Mapping[str, str] = field(default_factory=dict)
@@ -77,6 +79,7 @@ BACKENDS: dict[str, Backend] = {
             alias="np",
             folder="numpy",
             any_array="NDArray[Any]",
+            optional="ArrayLike | None",
             sparse="scipy.sparse.csr_array",
         ),
         Backend(
@@ -85,6 +88,7 @@ BACKENDS: dict[str, Backend] = {
             alias="cp",
             folder="cupy",
             any_array="Array",
+            optional="Any",  # which type checkers narrow to anything
             sparse="cupyx.scipy.sparse.csr_matrix",
             renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
             # CuPy's takes single matrices of double precision, and loses digits.

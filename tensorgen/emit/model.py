@@ -17,6 +17,9 @@ from typing import Literal
 from tensorgen.calculus.kinds import Blocks, Kind
 from tensorgen.ir.dims import Dim
 
+OPTIONAL = "ArrayLike | None"
+"""The type of an unknown, which is found where it is not given."""
+
 Role = Literal["input", "direction", "cotangent", "unknown"]
 
 
@@ -45,7 +48,7 @@ class Parameter:
     def type(self) -> str:
         """The type of what callers pass."""
         if self.solved:
-            return "ArrayLike | None"
+            return OPTIONAL
         return "Any" if self.sparse else "ArrayLike"
 
 

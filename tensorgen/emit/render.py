@@ -20,7 +20,7 @@ from tensorgen.emit import arguments, results, solvers
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.constrained import Constrained, constrained
 from tensorgen.emit.documentation import function_docstring
-from tensorgen.emit.model import Body, Function, Helper, Parameter, given
+from tensorgen.emit.model import OPTIONAL, Body, Function, Helper, Parameter, given
 from tensorgen.emit.module import Module
 from tensorgen.emit.problems import Problem, problem
 from tensorgen.emit.seal import sealed
@@ -79,7 +79,7 @@ def render(
             fields=results.all_fields(module),
             helpers=_helpers(module),
             problems=_problems(module),
-            solvers=[solvers.view(s) for s in module.solvers],
+            solvers=[solvers.view(s, backend) for s in module.solvers],
             solver_helpers=solvers.helpers(module.solvers),
             constrained=_constrained(module),
             literals=_literals(module),
@@ -136,7 +136,7 @@ def _view(function: Function, backend: Backend) -> FunctionView:
     body = function.body
     return FunctionView(
         name=function.name,
-        signature=signature(function),
+        signature=signature(function).replace(OPTIONAL, backend.optional),
         annotation=results.annotation(function),
         docstring=function_docstring(function),
         lines=[

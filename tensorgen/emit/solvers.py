@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from tensorgen.calculus.kinds import VALUE
 from tensorgen.emit import arguments
 from tensorgen.emit.documentation import shape_phrase, told_arguments
-from tensorgen.emit.model import Body, Function, Parameter, arranged
+from tensorgen.emit.backends import Backend
+from tensorgen.emit.model import OPTIONAL, Body, Function, Parameter, arranged
 from tensorgen.emit.text import docstring, equation, paragraph
 from tensorgen.ir.dims import tuple_text
 
@@ -71,7 +72,7 @@ class SolverView:
     start: str
 
 
-def view(solver: Solver) -> SolverView:
+def view(solver: Solver, backend: Backend) -> SolverView:
     """Return what the template of a solver needs."""
     function = solver.given
     plain, keyword = arranged(function.parameters)
@@ -81,7 +82,7 @@ def view(solver: Solver) -> SolverView:
     shape = tuple_text(solver.unknown.dims)
     return SolverView(
         name=solver.name,
-        parameters=", ".join(parts),
+        parameters=", ".join(parts).replace(OPTIONAL, backend.optional),
         docstring=_docstring(solver, function),
         lines=arguments.lines(function, checks=False),
         unknown=solver.unknown.name,

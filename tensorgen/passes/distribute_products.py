@@ -28,7 +28,7 @@ def distribute_products(known: Round, node: Node) -> Node:
             return _distributed(known, node, k, factor)
     cost = known.context.cost
     for k, factor in sums:
-        if _is_only_difference(known, node, factor):
+        if _is_only_difference(known, node, factor) or _is_applied(known, node, factor):
             apart = _distributed(known, node, k, factor)
             if pays(known.context.graph, node, apart, cost, SHARE_OF_EXPANDED):
                 return apart
@@ -65,6 +65,22 @@ def _is_only_difference(known: Round, node: Product, factor: Sum) -> bool:
     return [f for f, _ in node.factors if isinstance(f, Sum) and compares(f)] == [
         factor
     ]
+
+
+def _is_applied(known: Round, node: Product, factor: Sum) -> bool:
+    """Whether a product may move into a sum of matrices that it alone is made of.
+
+    To apply `A @ B + C` to a vector term by term takes less than to form it.
+    """
+    if not known.context.cross_country or factor not in known.private:
+        return False
+    contracted = any(
+        isinstance(term.node, Product) and term.node.inner and known.opens(term.node)
+        for term in factor.terms
+    )
+    few = len(factor.terms) <= DISTRIBUTED_TERMS
+    few &= known.effort.terms <= DISTRIBUTED_TERMS_IN_ALL
+    return node.order < min(factor.order, 2) and contracted and few
 
 
 def _distributed(known: Round, node: Product, place: int, factor: Sum) -> Node:
