@@ -31,8 +31,8 @@ class Constrained:
 
     `sizes` are arguments, for the data do not give them; `values` and `jacobians` are
     what its points call the constraints and their Jacobians, of which some are
-    `constant`. `scipy` takes arrays of
-    its library. With `has_places`, data say where entries are.
+    `constant`. `scipy` takes arrays of its library. With `has_places`, data say where
+    entries are. Unknowns are variables here: none is left to be found by `solving`.
     """
 
     name: str
@@ -57,6 +57,8 @@ class Constrained:
     has_places: bool
     widens: bool = False
     checks: tuple[str, ...] = ()
+    solving: tuple[str, ...] = ()
+    warm: str = ""
 
 
 WORDS = {
