@@ -169,12 +169,7 @@ def _sampled(name: str, samples: dict[str, tuple[str, str]]) -> tuple[str, str]:
         f"tensorgen: 1\ninputs: {{{inputs}}}\nfunctions:\n"
         f'  f: {{expr: "{body}"{options}}}\n'
     )
-    try:
-        found = _functions(tensorgen.generate(spec, backend="numpy"))
-    except tensorgen.SpecError as error:
-        if "not supported yet" not in str(error):
-            raise
-        return "not supported yet", ""
+    found = _functions(tensorgen.generate(spec, backend="numpy"))
     if name in CONSTANT:
         return "", _code(_computation(found["f"]).replace(f" + 0 * {wrt}", ""))
     derivative = f"by {wrt}: {_code(_formula(found['f_jac_dense']))}"
