@@ -166,7 +166,7 @@ class Planner:
             frozenset(self.inputs[w.name] for w in function.spec.wrt if w.symmetric),
         )
         # As the user wrote it, for the check to hold the code against.
-        self.written = replace(self.request, output=function.node)
+        self.written = replace(self.request, output=function.node, local=False)
 
     def plans(self) -> list[PlannedFunction]:
         """Return the plans, in the order in which they are emitted."""
@@ -210,7 +210,7 @@ class Planner:
     def _plan(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
         ways, names = self.ways(kind, order, self.request)
         stated = ways
-        if self.written != self.request:
+        if kind.by == "order" or self.written.output is not self.request.output:
             stated, _ = self.ways(kind, order, self.written)
         first = len(ways[0]) - len(kind.blocks(self.wrt, order))
         tensors = range(first, len(ways[0])) if kind.holder else range(0)

@@ -8,8 +8,9 @@ from itertools import combinations_with_replacement
 from typing import Literal
 
 from tensorgen.calculus.derive import Direction, hessian, hvp, jacobian, jvp, vjp
+from tensorgen.calculus.elements import by_elements
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Node, is_zero
 from tensorgen.operators.symmetry import even_part
 
 Mode = Literal["cross-country", "reverse", "forward"]
@@ -24,7 +25,8 @@ class Request:
     `directions` are the inputs `dX`, one a variable; `cotangent` is `ct`; `order` is
     what a derivative of higher order is taken by. By a variable in `symmetric` the
     derivative is the one on the symmetric matrices: with P(X) = (X + X.T) / 2,
-    gradients are P(G), and Hessians are projected on both sides.
+    gradients are P(G), and Hessians are projected on both sides. Unless it is not to be
+    `local`, a function of few neighbours is differentiated as such.
     """
 
     output: Node
@@ -33,6 +35,7 @@ class Request:
     cotangent: Node | None = None
     symmetric: frozenset[Node] = frozenset()
     order: tuple[Node, ...] = ()
+    local: bool = True
 
     def projected(
         self, graph: Graph, node: Node, by: Sequence[Node], lead: int = 0
@@ -104,17 +107,21 @@ def hessians(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
 def higher(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
     """Return the ways to write a derivative by `request.order`, one after another."""
     order, found = request.order, []
+    output, local = request.output, list[Node]()
+    if request.local and mode == "cross-country":
+        local, output = by_elements(graph, output, order)
     for direction in _directions(mode):
-        node = request.output
+        node = output
         for x in order:
             step: Direction = direction
             if mode == "cross-country":
                 # The first step of a scalar is cheapest in reverse; then forward.
-                step = "reverse" if node is request.output else "forward"
-                step = direction if request.output.order else step
+                step = "reverse" if node is output else "forward"
+                step = direction if output.order else step
             (node,) = jacobian(graph, node, [x], step)
-        found.append([request.projected(graph, node, order, request.output.order)])
-        if not request.output.order and mode == "cross-country":
+        node = graph.add(node, *local)
+        found.append([request.projected(graph, node, order, output.order)])
+        if is_zero(output) or (not output.order and mode == "cross-country"):
             break
     return found
 

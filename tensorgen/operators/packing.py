@@ -18,6 +18,10 @@ from tensorgen.operators.table import Operator, Partial
 
 def packed(graph: Graph, node: Node, count: int) -> Node:
     """Return what there is once of an array symmetric in its last `count` axes."""
+    if isinstance(node, Call) and node.operator == "unpacked":
+        (inner,) = node.args
+        if node.order - inner.order == count - 1:
+            return inner
     axes = tuple(range(node.order - count, node.order))
     return graph.call("packed", [node], _dims([node], {"axes": axes}), axes=axes)
 

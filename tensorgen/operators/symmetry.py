@@ -91,6 +91,8 @@ class Symmetry:
                 return 1 if promised else self.parity(inner, swap, depth)
             case Call(operator="inv" | "expm", args=(inner,)) if matrix:
                 return 1 if self.parity(inner, swap, depth) == 1 else None
+            case Call(operator="unpacked", args=(inner,)):
+                return 1 if swap[0] >= inner.order - 1 else None
         return None
 
     def _product(self, node: Product, swap: Swap, depth: int) -> int | None:

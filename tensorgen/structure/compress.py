@@ -182,7 +182,7 @@ def _by_terms(
     if any(map(ties_axes, best.arrays)):
         tied = partial(_by_ties, graph, best, derived or node, cost, symmetries, True)
         best = graph.effort.attempt(tied, best, STEPS_BY_TIES)
-    ruled = partial(_by_rule, graph, best, derived or node, few, cost)
+    ruled = partial(_by_rule, graph, best, derived or node, few, cost, symmetries)
     return graph.effort.attempt(ruled, None) or best
 
 
@@ -207,6 +207,7 @@ def _by_rule(
     node: Node,
     forms: Sequence[Sequence[Node]],
     cost: CostModel,
+    symmetries: Sequence[Permutation],
 ) -> Compressed | None:
     """The tensor as entries whose places follow by rule, where these are much fewer."""
     arrays = [array for array in best.arrays if array.order > 1]
@@ -220,7 +221,7 @@ def _by_rule(
     whole = cost.size(best.dims) / GAIN_OF_A_RULE
     found = []
     for choice in ruled_terms(graph, node, forms):
-        form = _compressed(graph, best.dims, choice, cost, ())
+        form = _compressed(graph, best.dims, choice, cost, symmetries)
         count = sum(cost.size(term.free(best.dims).values()) for term in form.terms)
         if count <= whole and held(form.arrays, cost) <= limit:
             found.append(form)

@@ -16,7 +16,7 @@ from itertools import combinations
 from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Affine, Atom, Lookup, Node, Product, Sum
+from tensorgen.ir.nodes import Affine, Atom, Call, Lookup, Node, Product, Sum
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import ADDED_TERMS, AXES_OF_A_LARGE_SUM
 from tensorgen.passes.stored import Link, Tie
@@ -132,6 +132,10 @@ def most_entries(node: Node, cost: CostModel, known: dict[Node, float]) -> float
             case Sum():
                 known[node] = cost.size(node.dims)
                 uses = [term.ref for term in node.terms]
+            case Call(operator="packed", args=(whole,)):
+                entries = most_entries(whole, cost, known)
+                known[node] = min(cost.size(node.dims), entries)
+                uses = []
             case _:
                 known[node] = cost.size(node.dims)
                 uses = []

@@ -16,11 +16,15 @@ pytestmark = pytest.mark.usefixtures("plain_layout")
 RNG = np.random.default_rng(0)
 
 
-def loaded(expr: str, order: int, inputs: str = "{x: [n]}") -> Any:
-    return tensorgen.load(
+def spec(expr: str, order: int, inputs: str = "{x: [n]}") -> str:
+    return (
         f"tensorgen: 1\nmodule: case\ninputs: {inputs}\nfunctions:\n"
         f"  f:\n    expr: '{expr}'\n    wrt: x\n    emit: [value, {order}]\n"
     )
+
+
+def loaded(expr: str, order: int, inputs: str = "{x: [n]}") -> Any:
+    return tensorgen.load(spec(expr, order, inputs))
 
 
 def along(f: Any, x: np.ndarray, v: np.ndarray, order: int) -> float:
@@ -39,6 +43,33 @@ CASES: dict[str, tuple[str, int, int, Callable[[np.ndarray], Any]]] = {
     "chain": (
         *("sum(exp(x[1:] * x[:-1]))", 6, 6 * 7),
         lambda x: np.exp(x[1:] * x[:-1]).sum(),
+    ),
+    # Of three neighbours, each derivative once for every element: binomial(3 + 4, 5),
+    "triples, order 5": (
+        *("sum(sin(x[i] * x[i+1] * x[i+2]), i)", 5, 21 * 5),
+        lambda x: np.sin(x[2:] * x[1:-1] * x[:-2]).sum(),
+    ),
+    # binomial(3 + 5, 6),
+    "triples, order 6": (
+        *("sum(exp(x[:-2] * x[1:-1] * x[2:]))", 6, 28 * 5),
+        lambda x: np.exp(x[2:] * x[1:-1] * x[:-2]).sum(),
+    ),
+    # binomial(2 + 7, 8) of two, and beside other terms.
+    "pairs": (
+        *("sum(exp(x[1:] * x[:-1])) + sum(x**9)", 8, 9 * 6 + 7),
+        lambda x: np.exp(x[1:] * x[:-1]).sum() + (x**9).sum(),
+    ),
+    "every second": (
+        *("sum(log(1 + exp(x[i] - 2*x[i+2] + x[i+4])), i)", 5, 21 * 3),
+        lambda x: np.log(1 + np.exp(x[:-4] - 2 * x[2:-2] + x[4:])).sum(),
+    ),
+    "places between": (  # which are not read, but have room
+        *("sum(sin(x[i] * x[i+1] * x[i+3]), i)", 5, 56 * 4),
+        lambda x: np.sin(x[3:] * x[1:-2] * x[:-3]).sum(),
+    ),
+    "chains of chains": (
+        *("sum(sin((x[1:] * x[:-1])[1:] * (x[1:] * x[:-1])[:-1]))", 5, 21 * 5),
+        lambda x: np.sin(x[:-2] * x[1:-1] ** 2 * x[2:]).sum(),
     ),
     "triples": (
         *("sum(sin(x[i] * x[i+1] * x[i+2]), i)", 4, 10 * 7),
@@ -62,3 +93,41 @@ def test_a_derivative_of_high_order_holds_few_numbers(name: str) -> None:
     np.testing.assert_allclose(other @ once, D.contract(other, *[v] * (order - 1)))
     mixed = [other, *[v] * (order - 1)]
     np.testing.assert_allclose(D.contract(*mixed), D.contract(*mixed[::-1]))
+
+
+def rows(x: np.ndarray) -> Any:
+    return np.sin(x[:-2] * x[1:-1] * x[2:]).sum()
+
+
+NEIGHBOURS: dict[str, tuple[str, str, tuple[int, ...], int, Any]] = {
+    # Inputs, an expression, a shape, the numbers held of order five, the sum in NumPy.
+    "an entry of f": ("{x: [n]}", "sin(x[:-2] * x[1:-1] * x[2:])", (7,), 21 * 5, rows),
+    "rows": ("{x: [n, m]}", "sum(sin(x[:-2] * x[1:-1] * x[2:]))", (4, 2), 21 * 4, rows),
+    "a diagonal": (
+        *("{x: [n, n]}", "sum(sin(x[i,j] * x[i+1,j+1] * x[i+2,j+2]), i, j)"),
+        *((4, 4), 21 * 4),
+        lambda x: np.sin(x[:-2, :-2] * x[1:-1, 1:-1] * x[2:, 2:]).sum(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_neighbours_stand_along_any_axes(name: str) -> None:
+    inputs, expr, shape, numbers, value = NEIGHBOURS[name]
+    module = loaded(expr, 5, inputs)
+    x, v = RNG.uniform(0.6, 1, size=shape), RNG.normal(size=shape) / 4
+    D = module.f_d5(x)
+    assert D.nbytes == 8 * numbers
+    found = D.contract(v, v, v, v, v).sum()
+    expected = along(value, x, v, 5)
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+def test_what_is_far_apart_is_no_neighbour() -> None:
+    far = loaded("sum(sin(x[i] * x[i+1] * x[i+9]), i)", 5)
+    assert far.f_d5(np.ones(10)).structure == "dense"
+
+
+def test_a_module_names_each_derivative_of_neighbours_once() -> None:
+    text = tensorgen.generate(spec("sum(sin(x[i] * x[i+1] * x[i+2]), i)", 5))
+    assert text.count("\n    A[:, ") == 21
