@@ -15,6 +15,7 @@ import pytest
 
 import tensorgen
 from tensorgen.emit import render
+from tests import solving_specs
 from tests.calls import Loaded, given, objects, problems, regular, same, solved, specs
 from tests.device.cases import CASES, Case
 from tests.device.library import execute, stand_in
@@ -50,7 +51,7 @@ def test_derivative_objects_can_be_copied(case: Case) -> None:
 @COPIES
 @pytest.mark.parametrize("shift", [0.0, 5.0])
 def test_factorizations_can_be_copied(copied: Copy, shift: float) -> None:
-    module, arguments = tensorgen.load(SPEC), inputs()
+    module, arguments = solving_specs.loaded(), inputs()
     for name, hessian in hessians(module, arguments).items():
         if name == "springs" and not shift:
             continue  # nothing holds them

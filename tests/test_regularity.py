@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tensorgen
-from tests.solving_specs import SPEC, WAYS, hessians, inputs
+from tests.solving_specs import WAYS, hessians, inputs, loaded
 
 MATRICES = "dMOABCDPQw"
 
 
 @pytest.fixture(scope="module")
 def solving() -> ModuleType:
-    return tensorgen.load(SPEC)
+    return loaded()
 
 
 @pytest.mark.parametrize("edges", [1, 5, 50])

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tensorgen
 from tests.calls import Loaded, problems, same, solved, specs
 from tests.device.cases import NAMED, Case
-from tests.solving_specs import SPEC, WAYS, hessians, inputs
+from tests.solving_specs import WAYS, hessians, inputs, loaded
 
 THREADS = 8
 
@@ -96,4 +95,4 @@ def test_threads_share_a_problem(case: Case) -> None:
 
 @pytest.mark.parametrize("name", WAYS)
 def test_threads_share_an_object_and_what_it_was_factorised_into(name: str) -> None:
-    check_hessian(hessians(tensorgen.load(SPEC), inputs(), [name])[name])
+    check_hessian(hessians(loaded(), inputs(), [name])[name])
