@@ -117,10 +117,14 @@ def _definitions(source: str) -> Iterator[str]:
         yield "\n".join(lines[start:end]).strip("\n") + "\n"
 
 
-# Most definitions of a module are those of the frame, which modules have in common.
-@lru_cache(maxsize=1 << 10)
 def layout(source: str) -> str:
     """Return the source as black lays it out, the same for all its versions."""
+    return _laid_out(source)
+
+
+# Most definitions of a module are those of the frame, which modules have in common.
+@lru_cache(maxsize=1 << 10)
+def _laid_out(source: str) -> str:
     import black
     from black.mode import TargetVersion
 
