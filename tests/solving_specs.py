@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from functools import cache
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-
-import tensorgen
 
 SPEC = """
 tensorgen: 1
@@ -99,12 +96,6 @@ def inputs(n: int = 12) -> dict[str, Any]:
     found |= {"d": 1 + rng.random(n), "O": 1 + rng.random((m, p))}
     found |= {"T": found["U"] @ found["V"].T, "w": 1 + rng.random(e)}
     return found | {"a": rng.integers(0, n, e), "b": rng.integers(0, n, e)}
-
-
-@cache
-def loaded() -> ModuleType:
-    """The module of the spec, which tests have in common."""
-    return tensorgen.load(SPEC)
 
 
 def hessians(

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.solving_specs import WAYS, hessians, inputs, loaded
+from tests import made
+from tests.solving_specs import SPEC, WAYS, hessians, inputs
 
 MATRICES = "dMOABCDPQw"
 
 
 @pytest.fixture(scope="module")
 def solving() -> ModuleType:
-    return loaded()
+    return made.load(SPEC)
 
 
 @pytest.mark.parametrize("edges", [1, 5, 50])

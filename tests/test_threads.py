@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests import made
 from tests.calls import Loaded, problems, same, solved, specs
 from tests.device.cases import NAMED, Case
-from tests.solving_specs import WAYS, hessians, inputs, loaded
+from tests.solving_specs import SPEC, WAYS, hessians, inputs
 
 THREADS = 8
 
@@ -95,4 +96,4 @@ def test_threads_share_a_problem(case: Case) -> None:
 
 @pytest.mark.parametrize("name", WAYS)
 def test_threads_share_an_object_and_what_it_was_factorised_into(name: str) -> None:
-    check_hessian(hessians(loaded(), inputs(), [name])[name])
+    check_hessian(hessians(made.load(SPEC), inputs(), [name])[name])

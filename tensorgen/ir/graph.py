@@ -141,13 +141,9 @@ class Graph:
         known = self._products.get(key)
         if known is None:
             self.effort.spend(10 + 2 * len(parts) + 5 * len(forms))
-            known = self._products[key] = ProductBuilder(self).build(
-                out,
-                parts,
-                Fraction(*scale),
-                forms,
-                dict(dims),
-            )
+            own = Fraction(*scale)
+            known = ProductBuilder(self).build(out, parts, own, forms, dict(dims))
+            self._products[key] = known
         return known
 
     def einsum(self, subscripts: str, *nodes: Node, coefficient: Number = 1) -> Node:
