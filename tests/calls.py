@@ -17,10 +17,8 @@ Arrays = dict[str, Any]
 
 
 def specs(cases: Sequence[Case] = CASES) -> pytest.MarkDecorator:
-    """One test a case; those of a case share its sources, so one process runs them."""
-    group = pytest.mark.xdist_group
-    given = [pytest.param(c, id=c.name, marks=group(c.name)) for c in cases]
-    return pytest.mark.parametrize("case", given)
+    """One test a case."""
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case.name)
 
 
 def functions(module: ModuleType) -> list[str]:

@@ -26,6 +26,14 @@ CHECKED = (
 )
 """Where functions are held against calculus when they are made, as users have it."""
 
+LAID_OUT = (
+    *("tests/cli/", "tests/emit/", "tests/hostile/"),
+    *("tests/test_documents.py", "tests/test_golden.py"),
+    *("tests/test_joint_systems.py", "tests/test_spellings.py"),
+    *("tests/operators/test_guards.py", "tests/passes/test_names.py"),
+)
+"""Where modules are laid out, as users read them."""
+
 
 # How long an example takes on a busy machine says nothing about what is tested.
 settings.register_profile("tensorgen", deadline=None)
@@ -46,10 +54,13 @@ def unchecked(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def plain_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def plain_layout(request: pytest.FixtureRequest) -> Iterator[None]:
     """Leave modules as the templates make them: layout takes a third of the time."""
-    monkeypatch.setattr(render, "layout", lambda source: source)
+    with pytest.MonkeyPatch.context() as patch:
+        if not request.node.nodeid.startswith(LAID_OUT):
+            patch.setattr(render, "layout", str)
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 import tensorgen
 
 TOLERANCE = 1e-9
+# What is compiled for a case runs once: to optimise it takes longer than it saves.
+jax.config.update("jax_disable_most_optimizations", True)
 SIZES = {"n": 3, "m": 2, "p": 4}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tensorgen
+from tests import made
 from tests.device.library import execute, stand_in
 
 INNOVATION = """
@@ -69,7 +69,7 @@ def test_systems_and_determinant_share_a_factor(
     value = e @ np.linalg.solve(S, e) / 2 + np.linalg.slogdet(S)[1] / 2
     gradient = -given["H"].T @ np.linalg.solve(S, e)
     hessian = given["H"].T @ np.linalg.solve(S, given["H"])
-    source = tensorgen.generate(INNOVATION, backend=backend)
+    source = made.generate(INNOVATION, backend=backend)
     assert source.count("linalg.cholesky(S)") >= 3
     tolerance: Any = {"rtol": 1e-10 if dtype is np.float64 else 2e-4}
     tolerance["atol"] = tolerance["rtol"]
@@ -99,7 +99,7 @@ def test_systems_and_determinant_share_a_factor(
 def test_what_is_not_definite_is_refused() -> None:
     given = observation(3, 2)
     given["R"] = -100 * given["R"]
-    model = tensorgen.load(INNOVATION)
+    model = made.load(INNOVATION)
     assert "LinAlgError: a matrix that is singular or not positive definite." in (
         model.loss.__doc__
     )
@@ -124,7 +124,7 @@ def test_a_single_system_keeps_the_promise_too(backend: str) -> None:
     S, b = definite(rng, 4, 4), rng.normal(size=4)
     with stand_in() as cupy:
         cupyx: Any = importlib.import_module("cupyx")
-        model: Any = execute(tensorgen.generate(SYSTEM, backend=backend))
+        model: Any = execute(made.generate(SYSTEM, backend=backend))
         device = cupy.asarray if backend == "cupy" else np.asarray
         given = {"S": device(S), "b": device(b)}
         found = model.f(**given)
@@ -145,9 +145,9 @@ def test_a_single_system_keeps_the_promise_too(backend: str) -> None:
 def test_stacks_are_factorised_together() -> None:
     rng = np.random.default_rng(0)
     C, v = definite(rng, 5, 3, 3), rng.normal(size=(5, 3))
-    functions = tensorgen.generate(GROUPS).split("\ndef ")
+    functions = made.generate(GROUPS).split("\ndef ")
     assert [f.count("np.linalg.cholesky(C)") for f in functions[1:3]] == [1, 1]
-    model = tensorgen.load(GROUPS)
+    model = made.load(GROUPS)
     solution = np.linalg.solve(C, v[..., None])[..., 0]
     value = np.linalg.slogdet(C)[1] + (v * solution).sum(axis=1)
     np.testing.assert_allclose(model.loss(C, v), value, rtol=1e-12)

@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 
-# One process runs them all, so that the files are generated once.
-pytestmark = pytest.mark.xdist_group("determinism")
-
 ROOT = Path(__file__).resolve().parent.parent
 SPECS = sorted((ROOT / "examples").glob("*.yaml"))
 BOTH = ("-b", "numpy", "-b", "cupy")

@@ -12,8 +12,6 @@ from tests.programs import judge
 from tests.programs.device import disagreements
 from tests.programs.tree import Expr, RandomProgram, Shape, Statement
 
-pytestmark = pytest.mark.usefixtures("plain_layout")
-
 
 def program(
     text: str,

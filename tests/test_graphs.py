@@ -12,17 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorgen import generate, load
-from tensorgen.emit import render
+from tests.made import generate, load
 from tests.programs.check_structured import check
 from tests.programs.structured import Shape, StructuredProgram, Term, structured_program
-
-
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the layout, which takes half of the time."""
-    monkeypatch.setattr(render, "layout", str)
-
 
 HESSIAN = ("gradient", "hessian", "dense_hessian", "hvp")
 JACOBIAN = ("jacobian", "dense_jacobian", "jvp")

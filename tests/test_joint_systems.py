@@ -15,8 +15,6 @@ from scipy.sparse.linalg import splu
 
 import tensorgen
 
-pytestmark = pytest.mark.xdist_group("joint_systems")  # one module for all
-
 SPEC = Path("benchmarks/joint_systems.yaml")
 
 Make = Callable[..., Any]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tensorgen
+from tests import made
 from tests.device.library import execute, stand_in
 from tests.system_cases import CASES, HEAD, SPEC, given
 
 Array = Any
-pytestmark = pytest.mark.xdist_group("systems")  # one module for all
-TEXT = tensorgen.generate(SPEC)
-SYSTEMS = execute(TEXT)
 SMALL = given(13, 20, 11, 3)
+
+
+@cache
+def systems() -> Any:
+    return execute(made.generate(SPEC))
 
 
 def arguments(name: str, values: dict[str, Array]) -> dict[str, Array]:
@@ -37,9 +41,9 @@ def test_values_and_gradients_are_those_of_dense_matrices(name: str) -> None:
     function, _, wrt = CASES[name]
     own, by = arguments(name, SMALL), wrt.split()
     expected = function(own)
-    value, gradient = getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
+    value, gradient = getattr(systems(), f"{name}_value_and_grad")(**own)
     np.testing.assert_allclose(value, expected, rtol=1e-9)
-    np.testing.assert_allclose(getattr(SYSTEMS, name)(**own), expected, rtol=1e-9)
+    np.testing.assert_allclose(getattr(systems(), name)(**own), expected, rtol=1e-9)
     for x in by:
         found = gradient if len(by) == 1 else getattr(gradient, x)
         for entry in range(np.size(own[x])):
@@ -56,13 +60,13 @@ def test_second_derivatives_are_slopes_of_the_gradient(name: str) -> None:
     _, _, by = CASES[name]
     own, step = arguments(name, SMALL), 1e-5
     direction = np.sin(np.arange(np.size(own[by])))
-    slope = getattr(SYSTEMS, f"{name}_grad")
+    slope = getattr(systems(), f"{name}_grad")
     ends = (slope(**{**own, by: own[by] + s * step * direction}) for s in (1, -1))
     expected = np.subtract(*ends) / (2 * step)
     if name == "poisson":
-        found = SYSTEMS.poisson_hvp(**own, dd=direction)
+        found = systems().poisson_hvp(**own, dd=direction)
     else:
-        found = getattr(SYSTEMS, f"{name}_hess")(**own) @ direction
+        found = getattr(systems(), f"{name}_hess")(**own) @ direction
     scale = abs(expected).max()
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7 * scale)
 
@@ -75,9 +79,9 @@ def test_products_with_joint_hessians_are_slopes_of_the_gradient(name: str) -> N
 
     def slope(sign: int) -> Array:
         moved = {x: own[x] + sign * step * into[x] for x in by}
-        return getattr(SYSTEMS, f"{name}_grad")(**{**own, **moved})
+        return getattr(systems(), f"{name}_grad")(**{**own, **moved})
 
-    found = getattr(SYSTEMS, f"{name}_hvp")(**own, **{f"d{x}": into[x] for x in by})
+    found = getattr(systems(), f"{name}_hvp")(**own, **{f"d{x}": into[x] for x in by})
     for one, above, below in zip(found, slope(1), slope(-1), strict=True):
         expected = (above - below) / (2 * step)
         scale = abs(expected).max()
@@ -91,9 +95,10 @@ def test_no_matrix_is_formed(name: str) -> None:
     size = 20_000 if name not in ("compliance", "grid") else 2000  # columns take time
     limit = 50e6 if size == 20_000 else 12e6
     own = arguments(name, given(size, size * 3 // 2, 3, 2))
+    function = getattr(systems(), f"{name}_value_and_grad")
     tracemalloc.start()
     with np.errstate(over="ignore"):  # of determinants themselves
-        getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
+        function(**own)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < limit
@@ -102,9 +107,10 @@ def test_no_matrix_is_formed(name: str) -> None:
 @pytest.mark.parametrize("name", ["factors", "several"])
 def test_low_rank_takes_no_square_array(name: str) -> None:
     own = arguments(name, given(2, 2, 20_000, 3))
+    function = getattr(systems(), f"{name}_value_and_grad")
     tracemalloc.start()
     with np.errstate(over="ignore", invalid="ignore"):  # of the determinant itself
-        getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
+        function(**own)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 50e6
@@ -112,18 +118,19 @@ def test_low_rank_takes_no_square_array(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["arma", "autoregression", "garch"])
 def test_a_likelihood_takes_one_solution_and_one_adjoint(name: str) -> None:
-    text = TEXT.partition(f"def {name}_value_and_grad(")[2].partition("\ndef ")[0]
+    source = made.generate(SPEC)
+    text = source.partition(f"def {name}_value_and_grad(")[2].partition("\ndef ")[0]
     assert text.count(".solve(") == 2
 
 
 def test_problems_eliminate_once_what_data_make() -> None:
-    made = SYSTEMS.ComplianceProblem(**{k: SMALL[k] for k in ("y", "rho", "a", "b")})
+    made = systems().ComplianceProblem(**{k: SMALL[k] for k in ("y", "rho", "a", "b")})
     value, gradient = made.value_and_gradient(SMALL["x"])
     own = arguments("compliance", SMALL)
-    expected = SYSTEMS.compliance_value_and_grad(**own)
+    expected = systems().compliance_value_and_grad(**own)
     np.testing.assert_allclose(value, expected[0], rtol=1e-12)
     np.testing.assert_allclose(gradient, expected[1], rtol=1e-12)
-    dense = SYSTEMS.compliance_hess(**own).dense()
+    dense = systems().compliance_hess(**own).dense()
     np.testing.assert_allclose(made.hessian(SMALL["x"]).dense(), dense, rtol=1e-9)
 
 
@@ -160,21 +167,21 @@ def test_the_dtype_stays(name: str) -> None:
         return x if x.dtype.kind == "i" else x.astype(np.float32)
 
     own = {key: single(x) for key, x in arguments(name, SMALL).items()}
-    value, gradient = getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
+    value, gradient = getattr(systems(), f"{name}_value_and_grad")(**own)
     assert value.dtype == np.float32
     parts = gradient if isinstance(gradient, tuple) else (gradient,)
     assert all(part.dtype == np.float32 for part in parts)
-    wide = getattr(SYSTEMS, name)(**arguments(name, SMALL))
+    wide = getattr(systems(), name)(**arguments(name, SMALL))
     np.testing.assert_allclose(value, wide, rtol=1e-2)
 
 
 def test_singular_matrices_raise() -> None:
     y, d = np.ones(13), np.zeros(13)
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
-        SYSTEMS.tridiagonal(y=0 * y, d=d)
+        systems().tridiagonal(y=0 * y, d=d)
     own = arguments("compliance", SMALL)
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
-        SYSTEMS.compliance(**{**own, "x": 0 * own["x"], "rho": 0 * own["rho"]})
+        systems().compliance(**{**own, "x": 0 * own["x"], "rho": 0 * own["rho"]})
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -183,7 +190,7 @@ def test_sizes_at_which_diagonals_leave_the_matrix(n: int) -> None:
     for name in ("moving_average", "tridiagonal", "poisson", "compliance"):
         own = arguments(name, values)
         expected = CASES[name][0](own)
-        found, _ = getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
+        found, _ = getattr(systems(), f"{name}_value_and_grad")(**own)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
@@ -201,7 +208,6 @@ def test_without_a_promise_a_diagonal_is_not_divided_by() -> None:
     assert "S = L @ L.T" not in tensorgen.generate(promised)
 
 
-@pytest.mark.usefixtures("plain_layout")
 def test_cupy_solves_as_numpy_does() -> None:
     with stand_in() as cupy:
         source = tensorgen.generate(SPEC, backend="cupy")
@@ -210,7 +216,7 @@ def test_cupy_solves_as_numpy_does() -> None:
             own = arguments(name, SMALL)
             moved = {k: cupy.asarray(v) if np.ndim(v) else v for k, v in own.items()}
             value, gradient = getattr(module, f"{name}_value_and_grad")(**moved)
-            expected = getattr(SYSTEMS, f"{name}_value_and_grad")(**own)
+            expected = getattr(systems(), f"{name}_value_and_grad")(**own)
             np.testing.assert_allclose(value.get(), expected[0], rtol=1e-9)
             parts = gradient if isinstance(gradient, tuple) else (gradient,)
             others = expected[1] if isinstance(gradient, tuple) else (expected[1],)
@@ -220,9 +226,9 @@ def test_cupy_solves_as_numpy_does() -> None:
 
 def test_a_toeplitz_matrix_takes_no_square_array_to_solve_with() -> None:
     own = arguments("stationary", given(3000, 2, 2, 1))
-    SYSTEMS.stationary(**arguments("stationary", SMALL))  # imports
+    systems().stationary(**arguments("stationary", SMALL))  # imports
     tracemalloc.start()
-    SYSTEMS.stationary(**own)
+    systems().stationary(**own)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5e6
@@ -231,4 +237,4 @@ def test_a_toeplitz_matrix_takes_no_square_array_to_solve_with() -> None:
 def test_a_toeplitz_matrix_that_breaks_its_promise_is_refused() -> None:
     own = arguments("stationary", SMALL)
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        SYSTEMS.stationary(**{**own, "theta": -0.9})
+        systems().stationary(**{**own, "theta": -0.9})

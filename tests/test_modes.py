@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import tensorgen
 from tensorgen.calculus.requests import MODES
+from tests import made
 
 CHAIN = """
 tensorgen: 1
@@ -70,9 +70,7 @@ def outer_products(source: str, name: str) -> int:
 
 @pytest.mark.parametrize(("text", "name"), DERIVATIVES)
 def test_the_statements_differ_between_all_modes(text: str, name: str) -> None:
-    found = {
-        mode: statements(tensorgen.generate(text, mode=mode), name) for mode in MODES
-    }
+    found = {mode: statements(made.generate(text, mode=mode), name) for mode in MODES}
     for first, second in combinations(MODES, 2):
         assert found[first] != found[second], f"{first} and {second} are alike"
 
@@ -81,7 +79,7 @@ def test_the_statements_differ_between_all_modes(text: str, name: str) -> None:
 def test_the_values_agree_between_all_modes(text: str, name: str) -> None:
     inputs = arguments(text)
     found: dict[str, Any] = {
-        mode: getattr(tensorgen.load(text, mode=mode), name)(**inputs) for mode in MODES
+        mode: getattr(made.load(text, mode=mode), name)(**inputs) for mode in MODES
     }
     for mode in MODES:
         np.testing.assert_allclose(found[mode], found["reverse"], rtol=0, atol=1e-13)
@@ -92,22 +90,22 @@ def test_the_gradient_of_a_network_takes_matrices_in_forward_mode_only() -> None
     # Reverse mode multiplies vectors from the left; forward mode carries a column
     # for each entry of x, whose rows it scales.
     axes = {
-        mode: outer_products(tensorgen.generate(NETWORK, mode=mode), "loss_grad")
+        mode: outer_products(made.generate(NETWORK, mode=mode), "loss_grad")
         for mode in MODES
     }
     assert axes["reverse"] == axes["cross-country"] == 0 < axes["forward"]
 
 
 def test_the_value_does_not_depend_on_the_mode() -> None:
-    sources = [tensorgen.generate(CHAIN, mode=mode) for mode in MODES]
+    sources = [made.generate(CHAIN, mode=mode) for mode in MODES]
     first, second, third = (statements(source, "f") for source in sources)
     assert first == second == third
 
 
 def test_the_default_is_cross_country() -> None:
-    assert tensorgen.generate(CHAIN) == tensorgen.generate(CHAIN, mode="cross-country")
+    assert made.generate(CHAIN) == made.generate(CHAIN, mode="cross-country")
 
 
 def test_a_mode_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ValueError, match="sideways"):
-        tensorgen.generate(CHAIN, mode="sideways")
+        made.generate(CHAIN, mode="sideways")

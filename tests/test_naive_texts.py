@@ -16,9 +16,6 @@ TRUTHS = kept()
 TINY = 1e-300
 
 
-pytestmark = pytest.mark.usefixtures("plain_layout")
-
-
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.name)
 def test_value_gradient_and_hessian_are_those_of_900_digits(text: Text) -> None:
     module = tensorgen.load(text.spec)

@@ -42,9 +42,6 @@ def _table() -> ModuleType:
 TABLE = _table()
 
 
-pytestmark = pytest.mark.usefixtures("plain_layout")
-
-
 def interpreter(text: str) -> Callable[[dict[str, Array]], Array]:
     """The function of a row by the reference interpreter, before any rewrite."""
     graph = Graph(StableForms())

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tensorgen
-from tensorgen.emit import render
+from tests import made
 from tests.calls import Loaded, given, objects, problems, regular, same, solved, specs
 from tests.device.cases import CASES, Case
 from tests.device.library import execute, stand_in
@@ -50,7 +49,7 @@ def test_derivative_objects_can_be_copied(case: Case) -> None:
 @COPIES
 @pytest.mark.parametrize("shift", [0.0, 5.0])
 def test_factorizations_can_be_copied(copied: Copy, shift: float) -> None:
-    module, arguments = tensorgen.load(SPEC), inputs()
+    module, arguments = made.load(SPEC), inputs()
     for name, hessian in hessians(module, arguments).items():
         if name == "springs" and not shift:
             continue  # nothing holds them
@@ -85,8 +84,7 @@ sys.stdout.buffer.write(pickle.dumps((found, answers)))
 def test_another_process_can_use_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(render, "layout", str)  # which takes half of the time
-    (tmp_path / "solving_numpy.py").write_text(tensorgen.generate(SPEC))
+    (tmp_path / "solving_numpy.py").write_text(made.generate(SPEC))
     monkeypatch.syspath_prepend(str(tmp_path))
     import solving_numpy  # type: ignore[import-not-found]
 
@@ -108,10 +106,9 @@ def test_another_process_can_use_them(
     del sys.modules["solving_numpy"]
 
 
-def test_objects_on_the_device_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render, "layout", str)
+def test_objects_on_the_device_can_be_copied() -> None:
     with stand_in() as cupy:
-        module = execute(tensorgen.generate(SPEC, backend="cupy"))
+        module = execute(made.generate(SPEC, backend="cupy"))
         arguments = {x: cupy.asarray(a) for x, a in inputs().items()}
         for name, hessian in hessians(module, arguments).items():
             b = cupy.asarray(np.cos(np.arange(1.0 * hessian.shape[0])))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tensorgen
 from tensorgen.errors import SpecError
+from tests import made
 from tests.device.library import execute, stand_in
 
 HEAD = "tensorgen: 1\nmodule: promises\n"
@@ -72,7 +72,7 @@ def flat(value: Any) -> list[Any]:
 
 
 def test_both_forms_give_one_module_but_for_the_hash_of_the_spec() -> None:
-    texts = [tensorgen.generate(spec) for spec in (PROMISED, CALLED)]
+    texts = [made.generate(spec) for spec in (PROMISED, CALLED)]
     first, second = (re.sub(r"sha256 \w+", "", text) for text in texts)
     assert first == second
     assert "S = spd(K + diag(s))" in first
@@ -81,11 +81,11 @@ def test_both_forms_give_one_module_but_for_the_hash_of_the_spec() -> None:
 @pytest.mark.parametrize("backend", ["numpy", "cupy"])
 @pytest.mark.parametrize("n", [1, 5, 70])
 def test_a_promised_name_changes_no_value(n: int, backend: str) -> None:
-    plain: Any = tensorgen.load(PLAIN)
+    plain: Any = made.load(PLAIN)
     arguments = given(n)
     more = {"db": arguments["s"], "ds": arguments["b"]}
     with stand_in() as cupy:
-        module: Any = execute(tensorgen.generate(PROMISED, backend=backend))
+        module: Any = execute(made.generate(PROMISED, backend=backend))
         device = cupy.asarray if backend == "cupy" else np.asarray
         for name in METHODS:
             own = arguments | (more if name == "f_hvp" else {})
@@ -96,7 +96,7 @@ def test_a_promised_name_changes_no_value(n: int, backend: str) -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_one_factor_serves_all_that_is_asked(name: str) -> None:
-    source = tensorgen.generate(PROMISED)
+    source = made.generate(PROMISED)
     function = source.split(f"\ndef {name}(")[1].split("\ndef ")[0].split("\nclass ")[0]
     assert function.count("np.linalg.cholesky(S)") == 1
     assert not re.search(r"np\.linalg\.(solve|inv|slogdet)\(", function)
@@ -104,7 +104,7 @@ def test_one_factor_serves_all_that_is_asked(name: str) -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_broken_promise_is_told_by_everything(name: str) -> None:
-    module = tensorgen.load(PROMISED)
+    module = made.load(PROMISED)
     arguments = given() | {"s": np.full(5, -3.0)}
     if name == "f_hvp":
         arguments |= {"db": arguments["b"], "ds": arguments["b"]}
@@ -126,7 +126,7 @@ inputs: {{W: {{shape: [n, n], spd: true}}, b: [n]}}
 functions:
   f: {{expr: "{expr}", wrt: {wrt}, emit: [value, gradient, hvp]}}
 """
-    module = vars(tensorgen.load(spec))
+    module = vars(made.load(spec))
     names = [k for k in ("f", "f_grad", "f_hvp") if "cholesky(W)" in text(module, k)]
     assert "f" in names and (wrt == "b" or len(names) == 3)
     W, b = given()["K"], given()["b"]
@@ -147,7 +147,7 @@ def test_a_promise_hides_no_structure() -> None:
     promised = STRUCTURED.replace("diag(s) + V @ V.T", "spd(diag(s) + V @ V.T)")
     bodies = []
     for spec in (promised, STRUCTURED):
-        source = tensorgen.generate(spec)
+        source = made.generate(spec)
         hessian = source.split("\ndef f_hess(")[1].split("\nclass ")[0]
         bodies.append((hessian.split("Structure:")[1], "V @ (V.T @ b)" in source))
     assert bodies[0] == bodies[1] and "sum_k V[i, k] * V[j, k]" in bodies[0][0]
@@ -163,7 +163,7 @@ functions:
     wrt: b
     emit: [value, gradient]
 """
-    source = tensorgen.generate(spec)
+    source = made.generate(spec)
     assert source.count("np.linalg.cholesky(") == 3 and "linalg.solve(S" not in source
 
 
@@ -176,13 +176,13 @@ functions:
     wrt: b
     emit: [gradient]
 """
-    source = tensorgen.generate(spec)
+    source = made.generate(spec)
     assert "S.T" not in source and "cholesky" not in source
     assert source.count("np.linalg.solve(S, b)") == 1
 
 
 def test_a_matrix_that_is_given_by_entries_is_promised_as_a_whole() -> None:
-    module: Any = tensorgen.load(ENTRIES)
+    module: Any = made.load(ENTRIES)
     assert text(vars(module), "f").count("np.linalg.cholesky(K)") == 1
     x, y = np.arange(4.0), np.ones(4)
     K = np.exp(-((x[:, None] - x) ** 2)) + np.eye(4)
@@ -199,7 +199,7 @@ functions:
   f: {{expr: "logdet(S)", wrt: s, emit: [value, gradient]}}
   g: {{expr: "logdet(K + diag(s))"}}
 """
-    source = tensorgen.generate(spec)
+    source = made.generate(spec)
     assert source.count("np.linalg.cholesky(S)") == 3
     assert "slogdet" in source.split("\ndef g(")[1]  # of others nothing is promised
 
@@ -225,7 +225,7 @@ functions:
     expr: sum(S)
 """
     with pytest.raises(SpecError) as caught:
-        tensorgen.generate(spec)
+        made.generate(spec)
     (found,) = caught.value.diagnostics
     assert found.message == message
     assert found.span is not None
@@ -239,4 +239,4 @@ definitions: {{"S(t)": {{spd: K + diag(t)}}}}
 functions: {{f: sum(S(s))}}
 """
     with pytest.raises(SpecError, match="promise it in the expression: spd"):
-        tensorgen.generate(spec)
+        made.generate(spec)

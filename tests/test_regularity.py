@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tensorgen
+from tests import made
 from tests.solving_specs import SPEC, WAYS, hessians, inputs
 
 MATRICES = "dMOABCDPQw"
@@ -16,7 +16,7 @@ MATRICES = "dMOABCDPQw"
 
 @pytest.fixture(scope="module")
 def solving() -> ModuleType:
-    return tensorgen.load(SPEC)
+    return made.load(SPEC)
 
 
 @pytest.mark.parametrize("edges", [1, 5, 50])

@@ -47,7 +47,6 @@ functions:
     wrt: x
     emit: [value, gradient, hvp]
 """
-pytestmark = pytest.mark.xdist_group("selected")  # one module for all
 MODULE = tensorgen.load(SPEC)
 NAMES = {"field": "kappa y d", "band": "kappa y d", "mesh": "x y rho a b"}
 WRT = {"field": ["kappa", "d"], "band": ["kappa", "d"], "mesh": ["x"]}

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import tensorgen
 from tensorgen.errors import SpecError
+from tests import made
 from tests.device.library import execute, stand_in
 
 SPEC = """
@@ -45,7 +45,7 @@ functions:
 
 @pytest.fixture(scope="module")
 def module() -> ModuleType:
-    return execute(tensorgen.generate(SPEC, backend="numpy"))
+    return execute(made.generate(SPEC, backend="numpy"))
 
 
 def given(m: int = 7, n: int = 5) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def test_a_module_for_cupy_takes_its_sparse_matrices(module: ModuleType) -> None
     with stand_in() as cupy:
         import cupyx.scipy.sparse as device
 
-        other = execute(tensorgen.generate(SPEC, backend="cupy"))
+        other = execute(made.generate(SPEC, backend="cupy"))
         on = {"w": cupy.asarray(w), "y": cupy.asarray(y)}
         for given_matrix in (device.csr_matrix(A), device.csc_matrix(A.tocsc())):
             on["A"] = given_matrix
@@ -289,7 +289,7 @@ def test_a_module_for_cupy_takes_its_sparse_matrices(module: ModuleType) -> None
 def test_the_module_needs_scipy_only_where_the_caller_has_it(
     module: ModuleType,
 ) -> None:
-    text = tensorgen.generate(SPEC, backend="numpy")
+    text = made.generate(SPEC, backend="numpy")
     assert "\nimport scipy" not in text and "\nfrom scipy" not in text
 
 
@@ -308,15 +308,15 @@ def test_the_module_needs_scipy_only_where_the_caller_has_it(
 )
 def test_what_would_fill_in_the_matrix_is_refused(expr: str) -> None:
     with pytest.raises(SpecError, match="'f' would fill in a sparse matrix"):
-        tensorgen.generate(SPEC + f"  f: {expr}\n", backend="numpy")
+        made.generate(SPEC + f"  f: {expr}\n", backend="numpy")
 
 
 def test_products_of_two_sparse_matrices_are_taken_by_vectors_alone() -> None:
     two = SPEC.replace("inputs:", "inputs:\n  B: {shape: [m, n], sparse: true}")
-    tensorgen.generate(two + "  f: A.T @ (B @ w)\n", backend="numpy")
+    made.generate(two + "  f: A.T @ (B @ w)\n", backend="numpy")
     for expr in ("A.T @ B", "sum(A * B)"):
         with pytest.raises(SpecError, match="compare all entries of sparse matrices"):
-            tensorgen.generate(two + f"  f: {expr}\n", backend="numpy")
+            made.generate(two + f"  f: {expr}\n", backend="numpy")
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_what_cannot_be_said_of_a_sparse_matrix_is_reported(
     lines: str, message: str
 ) -> None:
     with pytest.raises(SpecError, match=re.escape(message)):
-        tensorgen.generate(SPEC + f"  {lines}\n", backend="numpy")
+        made.generate(SPEC + f"  {lines}\n", backend="numpy")
 
 
 def test_a_direction_has_a_number_for_each_entry(module: ModuleType) -> None:
@@ -348,7 +348,7 @@ def test_a_direction_has_a_number_for_each_entry(module: ModuleType) -> None:
 
 
 def test_products_with_arrays_are_those_of_the_library() -> None:
-    text = tensorgen.generate(SPEC, backend="numpy")
+    text = made.generate(SPEC, backend="numpy")
     parts = text.split("\ndef ")[1:]
     bodies = {p.partition("(")[0]: p.split('"""')[-1] for p in parts}
     for name in ("product", "transposed", "matrix", "twice", "loss", "loss_grad"):
@@ -373,7 +373,7 @@ ENTRYWISE = """
 
 def test_functions_that_are_zero_at_zero_are_of_the_entries_alone() -> None:
     spec = SPEC.partition("functions:")[0] + "functions:" + ENTRYWISE
-    module = execute(tensorgen.generate(spec, backend="numpy"))
+    module = execute(made.generate(spec, backend="numpy"))
     A, w, y = (given()[x] for x in "Awy")
     D, v, d = A.toarray(), A.data, np.cos(np.arange(A.nnz))
     same(module.squares(A), (D**2).sum())

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tensorgen
+from tests import made
 from tests.calls import Loaded, problems, same, solved, specs
 from tests.device.cases import NAMED, Case
 from tests.solving_specs import SPEC, WAYS, hessians, inputs
@@ -96,4 +96,4 @@ def test_threads_share_a_problem(case: Case) -> None:
 
 @pytest.mark.parametrize("name", WAYS)
 def test_threads_share_an_object_and_what_it_was_factorised_into(name: str) -> None:
-    check_hessian(hessians(tensorgen.load(SPEC), inputs(), [name])[name])
+    check_hessian(hessians(made.load(SPEC), inputs(), [name])[name])

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorgen import generate
 from tests.device.library import execute, stand_in
+from tests.made import generate
 from tests.problem_specs import PROCESS, RIDGE, SPECS, inputs, loaded
 from tests.test_problems import host
 

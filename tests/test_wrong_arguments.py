@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tests import made
 from tests.calls import Loaded, specs
 from tests.device.cases import Case
 from tests.device.library import execute, stand_in
@@ -120,7 +121,7 @@ functions: {f: "sum(W[:, :D] @ U)"}
 
 
 def test_operands_of_objects_are_checked_as_arguments_are() -> None:
-    module = tensorgen.load(SPEC)
+    module = made.load(SPEC)
     for hessian in hessians(module, inputs()).values():
         factorization = hessian.factorize(9.0)
         v = np.ones(hessian.shape[0])
@@ -141,7 +142,7 @@ def test_operands_of_objects_are_checked_as_arguments_are() -> None:
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.bool_, np.uint64, ">f8"])
 def test_operands_of_all_kinds_of_numbers_mean_the_same(dtype: Any) -> None:
-    module = tensorgen.load(SPEC)
+    module = made.load(SPEC)
     for name, hessian in hessians(module, inputs()).items():
         v = np.arange(hessian.shape[0]) % 2 * 3
         wanted = hessian @ (v.astype(dtype).astype(float))
@@ -153,7 +154,7 @@ def test_operands_of_all_kinds_of_numbers_mean_the_same(dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, ">i4"])
 def test_indices_of_all_kinds_of_integers_mean_the_same(dtype: Any) -> None:
-    module, given = tensorgen.load(SPEC), inputs(n=100)
+    module, given = made.load(SPEC), inputs(n=100)
     own = {x: given[x] for x in ("x", "w")}
     ends = {x: given[x] for x in ("a", "b")}
     other = {x: given[x].astype(dtype) for x in ("a", "b")}

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from tensorgen.arrays.number_text import size
@@ -120,6 +121,12 @@ def _definitions(source: str) -> Iterator[str]:
 
 def layout(source: str) -> str:
     """Return the source as black lays it out, the same for all its versions."""
+    return _laid_out(source)
+
+
+# Most definitions of a module are those of the frame, which modules have in common.
+@lru_cache(maxsize=1 << 10)
+def _laid_out(source: str) -> str:
     import black
     from black.mode import TargetVersion
 

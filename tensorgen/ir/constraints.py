@@ -137,9 +137,10 @@ def normal(constraint: Constraint) -> Constraint:
     Constraints that are equal then say the same, whoever has written them.
     """
     kind, form = constraint
-    form = Affine(tuple(sorted(form.terms, key=atom_key)), form.const)
+    if len(form.terms) > 1:
+        form = Affine(tuple(sorted(form.terms, key=atom_key)), form.const)
     if kind == "eq" and form.terms:
-        divisor, constant = gcd(*(c for _, c in form.terms)), form.const.constant
+        divisor, constant = gcd(*[c for _, c in form.terms]), form.const.constant
         if divisor > 1 and constant is not None and not constant % divisor:
             terms = tuple((a, c // divisor) for a, c in form.terms)
             form = Affine(terms, Dim.of(constant // divisor))

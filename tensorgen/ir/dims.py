@@ -50,10 +50,11 @@ class Dim:
                 key=lambda term: (-len(term[0]), term[0]),
             )
         )
-        if own not in _KNOWN:
-            _KNOWN[own] = object.__new__(cls)
-            _KNOWN[own].terms = own
-        return _KNOWN[own]
+        known = _KNOWN.get(own)
+        if known is None:
+            known = _KNOWN[own] = object.__new__(cls)
+            known.terms = own
+        return known
 
     def __reduce__(self) -> tuple[type[Dim], tuple[object, ...]]:
         return Dim, (self.terms,)
@@ -182,6 +183,10 @@ class Dim:
         monomials, which have too many parts for that, a larger one has to be found
         for each that is subtracted.
         """
+        return self._nonnegative
+
+    @cached_property
+    def _nonnegative(self) -> bool:
         if all(c >= 0 for _, c in self.terms):
             return True
         if self.degree > _LONG:

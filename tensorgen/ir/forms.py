@@ -22,7 +22,7 @@ class AffineForm(NamedTuple, Generic[A]):
         total: dict[A, int] = {}
         for atom, coefficient in terms:
             total[atom] = total.get(atom, 0) + coefficient
-        return cls(tuple((a, c) for a, c in total.items() if c), Dim.of(const))
+        return cls(tuple([term for term in total.items() if term[1]]), Dim.of(const))
 
     @classmethod
     def atom(cls, atom: A) -> Self:
@@ -52,7 +52,10 @@ class AffineForm(NamedTuple, Generic[A]):
 
     def coefficient(self, atom: A) -> int:
         """The coefficient of an atom."""
-        return next((c for a, c in self.terms if a == atom), 0)
+        for own, coefficient in self.terms:
+            if own == atom:
+                return coefficient
+        return 0
 
     def without(self, atom: A) -> Self:
         """Return the form without an atom."""

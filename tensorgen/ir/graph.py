@@ -138,16 +138,13 @@ class Graph:
         key = (tuple(out), parts, scale, forms, dims)
         # Passes ask for the same product again and again: four times in five.
         self.effort.spend(1 + len(parts) // 8)
-        if key not in self._products:
+        known = self._products.get(key)
+        if known is None:
             self.effort.spend(10 + 2 * len(parts) + 5 * len(forms))
-            self._products[key] = ProductBuilder(self).build(
-                out,
-                parts,
-                Fraction(*scale),
-                forms,
-                dict(dims),
-            )
-        return self._products[key]
+            own = Fraction(*scale)
+            known = ProductBuilder(self).build(out, parts, own, forms, dict(dims))
+            self._products[key] = known
+        return known
 
     def einsum(self, subscripts: str, *nodes: Node, coefficient: Number = 1) -> Node:
         """Return a product in the letters of `subscripts`, as in `ij,jk->ik`."""
@@ -162,6 +159,8 @@ class Graph:
 
     def unscaled(self, node: Product) -> Node:
         """Return a product, which is not zero, without its coefficient."""
+        if node.coefficient == 1:
+            return node
         return self._intern(
             *(Product, node.dims, Fraction(1)),
             *(node.factors, node.constraints, node.inner),
@@ -209,10 +208,11 @@ class Graph:
         key = (scales, tuple(t.ref for t in aligned), dims, self.rewrites is None)
         # Passes ask for the same sum again and again: three times in four.
         self.effort.spend(1 + len(aligned) // 8)
-        if key not in self._sums:
+        found = self._sums.get(key)
+        if found is None:
             self.effort.spend(3 + 2 * len(aligned))
-            self._sums[key] = self._sum(dims, aligned)
-        return self._sums[key]
+            found = self._sums[key] = self._sum(dims, aligned)
+        return found
 
     def _sum(self, dims: tuple[Dim, ...], terms: list[Term]) -> Node:
         kept = self._merged(terms)
@@ -351,7 +351,7 @@ class Graph:
         for coefficient, node, labels in terms:
             scale, ref = self._split(coefficient, Ref(node, labels))
             if scale:
-                total[ref] = total.get(ref, Fraction(0)) + scale
+                total[ref] = total[ref] + scale if ref in total else scale
         return [Term(c, *ref) for ref, c in total.items() if c]
 
     def _aligned(self, node: Node, labels: tuple[int, ...]) -> Ref:
@@ -393,6 +393,7 @@ class Graph:
         if isinstance(node, Product):
             if is_zero(node):
                 return Fraction(0), ref
-            coefficient *= node.coefficient
-            node = self.unscaled(node)
+            if node.coefficient != 1:
+                coefficient *= node.coefficient
+                node = self.unscaled(node)
         return coefficient, self._narrow(Ref(node, labels))

@@ -81,7 +81,7 @@ class Affine(AffineForm[Any]):
 
     def renamed(self, name: Callable[[Any], Any]) -> Affine:
         """Return the form with every label replaced, merging equal atoms."""
-        terms = (
+        terms = [
             (
                 (
                     Lookup(atom.node, tuple(map(name, atom.labels)))
@@ -91,7 +91,7 @@ class Affine(AffineForm[Any]):
                 coefficient,
             )
             for atom, coefficient in self.terms
-        )
+        ]
         return self.of(terms, self.const)
 
 
@@ -230,7 +230,7 @@ def children(node: Node) -> tuple[Node, ...]:
         case Product():
             found = [ref.node for ref in node.factors]
             if node.constraints:
-                atoms = (atom for c in node.constraints for atom, _ in c.form.terms)
+                atoms = [atom for c in node.constraints for atom, _ in c.form.terms]
                 found += [atom.node for atom in atoms if isinstance(atom, Lookup)]
             return tuple(found)
         case Sum():
@@ -262,7 +262,8 @@ def topological(
             order[node] = None
         else:
             stack.append((node, True))
-            stack.extend((c, False) for c in reversed(children(node)) if c not in order)
+            below = children(node)
+            stack.extend([(c, False) for c in reversed(below) if c not in order])
     return list(order)
 
 

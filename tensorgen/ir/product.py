@@ -134,7 +134,8 @@ class ProductBuilder:
         """Add a factor, inlining it if it is light."""
         self.sizes.update(zip(labels, node.dims, strict=True))
         if isinstance(node, Product):
-            self.coefficient *= node.coefficient
+            if node.coefficient != 1:
+                self.coefficient *= node.coefficient
             if is_light(node) or is_list(node):
                 names = dict(enumerate(labels))
                 for k, dim in enumerate(node.inner):

@@ -82,8 +82,8 @@ def with_operands(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
     """Return a node with its operands replaced; itself if none changed."""
     match node:
         case Product():
-            refs = [Ref(new[ref.node], ref.labels) for ref in node.factors]
-            looked_up = children(node)[len(refs) :]
+            refs = [Ref(new[operand], labels) for operand, labels in node.factors]
+            looked_up = children(node)[len(refs) :] if node.constraints else ()
             if all(new.get(one, one) is one for one in looked_up):
                 return with_factors(graph, node, refs)
             return graph.product(

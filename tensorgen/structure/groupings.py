@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from math import prod
 
 from tensorgen.ir.graph import Graph
@@ -92,8 +94,7 @@ def _candidates(term: Parts, cost: CostModel) -> list[Partition]:
             [[x for k in group for x in pieces[k]] for group in partition]
             for partition in _partitions(len(pieces))
         ]
-    sizes = _sizes(term, cost)
-    pool.sort(key=lambda partition: _estimate(term, partition, sizes))
+    pool.sort(key=_estimate(term, cost))
     return [[[k] for k in range(count)], *pool[:GROUPINGS_BUILT]]
 
 
@@ -103,22 +104,33 @@ def _pieces(term: Parts) -> list[list[int]]:
     return [places for _, places in connected(summed)]
 
 
-def _sizes(term: Parts, cost: CostModel) -> dict[Name, float]:
-    """The sizes of all labels of a term."""
-    return {x: cost.size([dim]) for x, dim in term.sizes.items()}
+def _estimate(term: Parts, cost: CostModel) -> Callable[[Partition], float]:
+    """How many numbers a grouping holds, if no two arrays that it makes are equal.
 
-
-def _estimate(term: Parts, partition: Partition, sizes: Mapping[Name, float]) -> float:
-    """How many numbers a grouping holds, if no two arrays that it makes are equal."""
-    labels = [{x for k in group for x in term.factors[k][1]} for group in partition]
+    What one group holds does not depend on how the others are grouped.
+    """
+    sizes = {x: cost.size([dim]) for x, dim in term.sizes.items()}
+    labels = [dict.fromkeys(labels) for _, labels in term.factors]
+    uses = Counter(x for own in labels for x in own)
     linked = _of_links(term)
-    held: dict[object, float] = {}
-    for k, own in enumerate(labels):
-        others = linked.union(*labels[:k], *labels[k + 1 :])
-        size = prod([sizes[x] for x in own if is_axis(x) or x in others])
-        alone = len(partition[k]) == 1
-        held[term.factors[partition[k][0]][0] if alone else k] = size
-    return sum(held.values())
+
+    @cache
+    def of(group: tuple[int, ...]) -> float:
+        own = Counter(x for k in group for x in labels[k])
+        return prod(
+            sizes[x]
+            for x, count in own.items()
+            if is_axis(x) or x in linked or count < uses[x]
+        )
+
+    def estimate(partition: Partition) -> float:
+        held: dict[object, float] = {}
+        for k, group in enumerate(partition):
+            alone = len(group) == 1
+            held[term.factors[group[0]][0] if alone else k] = of(tuple(group))
+        return sum(held.values())
+
+    return estimate
 
 
 def _of_links(term: Parts) -> set[Name]:
@@ -129,7 +141,7 @@ def _of_links(term: Parts) -> set[Name]:
 def _greedy(term: Parts, cost: CostModel) -> Iterator[Partition]:
     """The groupings on the way from no grouping to one, by the best merge each."""
     partition: Partition = [[k] for k in range(len(term.factors))]
-    sizes = _sizes(term, cost)
+    estimate = _estimate(term, cost)
     yield partition
     while len(partition) > 1:
         merges = [
@@ -137,7 +149,7 @@ def _greedy(term: Parts, cost: CostModel) -> Iterator[Partition]:
             for i, left in enumerate(partition)
             for j, right in enumerate(partition[:i])
         ]
-        partition = min(merges, key=lambda p: _estimate(term, p, sizes))
+        partition = min(merges, key=estimate)
         yield partition
 
 

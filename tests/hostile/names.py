@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import symtable
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -119,6 +120,12 @@ def values(text: str, names: Mapping[str, str]) -> list[Any]:
         elif not isinstance(made, type):
             found += _function(made, given)
     return [np.asarray(value) for value in found]
+
+
+@cache
+def plain_values(text: str) -> list[Any]:
+    """What the module of a spec computes where nothing has another name."""
+    return values(text, {})
 
 
 def _arguments(text: str) -> dict[str, Any]:

@@ -24,8 +24,6 @@ from tests.constrained_specs import (
     loaded,
 )
 
-pytestmark = pytest.mark.xdist_group("cops")  # one module for all
-
 
 def solved(p: Any, v: Any) -> Any:
     """What trust-constr finds with all derivatives."""

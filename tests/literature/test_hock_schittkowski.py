@@ -17,8 +17,6 @@ from scipy.optimize import minimize
 
 from tensorgen import load
 
-pytestmark = pytest.mark.xdist_group("hock_schittkowski")  # one module for all
-
 SPEC = Path(__file__).with_name("hock_schittkowski.yaml")
 
 

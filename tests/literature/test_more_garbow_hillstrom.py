@@ -17,8 +17,6 @@ from scipy.optimize import least_squares
 
 from tensorgen import load
 
-pytestmark = pytest.mark.xdist_group("more_garbow_hillstrom")  # one module for all
-
 SPEC = Path(__file__).with_name("more_garbow_hillstrom.yaml")
 n = 10
 steps = np.arange(1, n + 1)

@@ -28,9 +28,6 @@ INPUTS = {
 }
 
 
-pytestmark = pytest.mark.usefixtures("plain_layout")
-
-
 def spec(expr: str, wrt: str = "x") -> str:
     words = {*re.findall(r"\w+", expr), wrt}
     inputs = ", ".join(f"{k}: {v}" for k, v in INPUTS.items() if k in words)

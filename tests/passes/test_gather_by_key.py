@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tracemalloc
 from typing import Any
 
@@ -9,9 +10,8 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tests import made
 from tests.device.library import execute, stand_in
-
-pytestmark = pytest.mark.usefixtures("plain_layout")
 
 SPEC = """
 tensorgen: 1
@@ -43,8 +43,8 @@ SPELLINGS = [
 @pytest.mark.parametrize("expr", SPELLINGS)
 def test_choices_within_groups_are_added_up_by_group(expr: str) -> None:
     text = SPEC.format(expr)
-    assert "group[:, None]" not in tensorgen.generate(text)
-    model: Any = tensorgen.load(text)
+    model: Any = made.load(text)
+    assert "group[:, None]" not in inspect.getsource(model)
     rng = np.random.default_rng(0)
     n, p, g = 12, 3, 5
     X, b, y, c = (rng.normal(size=s) for s in ((n, p), p, n, g))
@@ -115,8 +115,7 @@ def truth(X: Any, b: Any, y: Any, group: Any) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize("expr", COUNTED)
 def test_keys_that_no_argument_counts_are_counted(expr: str) -> None:
-    text = ALONE.format(expr)
-    model: Any = tensorgen.load(text)
+    model: Any = made.load(ALONE.format(expr))
     given = choices(12, 3, 5)
     value, gradient, hessian = truth(*given)
     np.testing.assert_allclose(model.f(*given), value)
@@ -129,7 +128,7 @@ def test_keys_that_no_argument_counts_are_counted(expr: str) -> None:
 
 @pytest.mark.parametrize("expr", COUNTED)
 def test_no_array_has_a_row_for_each_key_or_for_each_pair(expr: str) -> None:
-    model: Any = tensorgen.load(ALONE.format(expr))
+    model: Any = made.load(ALONE.format(expr))
     X, b, y, group = choices(3_000, 4, 500)
     model.f(X[:9], b, y[:9], group[:9])  # what the first call imports is not counted
     tracemalloc.start()
@@ -146,7 +145,7 @@ def test_no_array_has_a_row_for_each_key_or_for_each_pair(expr: str) -> None:
 
 @pytest.mark.parametrize("expr", COUNTED)
 def test_each_key_has_a_level_of_its_own(expr: str) -> None:
-    model: Any = tensorgen.load(ALONE.format(expr))
+    model: Any = made.load(ALONE.format(expr))
     X, b, y, group = choices(12, 3, 5)
     X = np.column_stack([X, 5000.0 * group])
     b = np.append(b, -1.0)
@@ -156,7 +155,7 @@ def test_each_key_has_a_level_of_its_own(expr: str) -> None:
 
 
 def test_what_is_no_key_is_refused_by_name() -> None:
-    model: Any = tensorgen.load(ALONE.format(COUNTED[0]))
+    model: Any = made.load(ALONE.format(COUNTED[0]))
     X, b, y, group = choices(9, 2, 4)
     with pytest.raises(ValueError, match=r"^group: expected indices from 0, got -1$"):
         model.f(X, b, y, group - 1 - group.min())
@@ -164,7 +163,7 @@ def test_what_is_no_key_is_refused_by_name() -> None:
 
 
 def test_a_problem_counts_keys_anew_where_they_change() -> None:
-    model: Any = tensorgen.load(ALONE.format(COUNTED[0]))
+    model: Any = made.load(ALONE.format(COUNTED[0]))
     X, b, y, group = choices(9, 2, 4)
     problem = model.FProblem(X=X, y=y, group=group)
     np.testing.assert_allclose(problem.value(b), truth(X, b, y, group)[0])
@@ -200,7 +199,7 @@ functions:
 
 
 def test_two_lists_meet_at_the_keys_that_they_share() -> None:
-    model: Any = tensorgen.load(PAIRS)
+    model: Any = made.load(PAIRS)
     rng = np.random.default_rng(1)
     V, z = rng.normal(size=(7, 2)), rng.normal(size=5)
     one, other = rng.integers(0, 3, 7), rng.integers(0, 6, 5)
@@ -228,7 +227,7 @@ functions:
   cubes[a, b, c]:
     sum(V[i,a] * V[j,b] * V[l,c], i, j, l, group[i] == group[j] == group[l])
 """
-    model: Any = tensorgen.load(spec)
+    model: Any = made.load(spec)
     rng = np.random.default_rng(1)
     V, group = rng.normal(size=(3000, 2)), rng.integers(0, 40, 3000)
     sums = np.zeros((40, 2))

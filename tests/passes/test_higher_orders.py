@@ -33,11 +33,7 @@ functions:
     wrt: {wrt}
     emit: [3]
 """
-# Plans are made once a process, so those of a layer are looked at in one.
-LAYERS = [
-    pytest.param(name, marks=pytest.mark.xdist_group(f"orders by {name}"))
-    for name in ("X", "P1")
-]
+LAYERS = ["X", "P1"]
 
 
 @cache

@@ -80,9 +80,7 @@ def arguments(inputs: dict[str, str], chance: random.Random) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_form_that_sizes_choose_is_the_hessian(
-    seed: int, plain_layout: None
-) -> None:
+def test_the_form_that_sizes_choose_is_the_hessian(seed: int) -> None:
     _, name, inputs = terms(seed)
     module = load(spec(seed, "hessian, dense_hessian, problem"))
     chance = random.Random(seed)

@@ -11,8 +11,6 @@ import pytest
 
 import tensorgen
 
-pytestmark = pytest.mark.usefixtures("plain_layout")
-
 RNG = np.random.default_rng(0)
 
 

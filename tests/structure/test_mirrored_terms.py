@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tests import made
 
 RNG = np.random.default_rng(0)
 
@@ -134,7 +135,7 @@ functions:
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_what_other_terms_may_hide_is_not_mirrored(n: int) -> None:
     # For some n an entry beside the diagonal also stands in a term without a delta.
-    module = tensorgen.load(HIDING)
+    module = made.load(HIDING)
     arguments: dict[str, Any] = {"x": RNG.normal(size=3), "y": RNG.normal(size=n)}
     arguments["row"] = np.arange(n) % 3
     H, dense = module.f_hess(**arguments), module.f_hess_dense(**arguments)

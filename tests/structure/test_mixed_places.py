@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tensorgen import load
+from tests.made import load
 from tests.programs.check_structured import check
 from tests.programs.structured import StructuredProgram, Term
 

@@ -13,8 +13,6 @@ import pytest
 import tensorgen
 from tensorgen.ir.dims import Dim, combinations
 
-pytestmark = pytest.mark.usefixtures("plain_layout")
-
 RNG = np.random.default_rng(0)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorgen import load
+from tests.made import load
 from tests.programs.check_structured import check_object, check_solve
 
 ROSENBROCK = {

@@ -11,8 +11,6 @@ import pytest
 
 from tensorgen import load
 
-pytestmark = pytest.mark.xdist_group("tied_terms")  # one module for all
-
 SHOOTING = Path("benchmarks/shooting.yaml")
 
 

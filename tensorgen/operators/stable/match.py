@@ -20,6 +20,8 @@ PairRule = Callable[[Graph, Args], list[Ref] | None]
 Weighted = tuple[Fraction, Ref]
 """A term of a sum: its coefficient and what it multiplies."""
 
+_ONE = Fraction(1)  # made once: rules ask for it more often than for anything else
+
 
 def is_map(ref: Ref, function: str) -> bool:
     """Whether a value is an elementwise function of others."""
@@ -44,15 +46,15 @@ def is_condition(ref: Ref) -> bool:
 
 def exponent(ref: Ref) -> Fraction | None:
     """The exponent of a power with a rational exponent."""
-    if is_map(ref, "pow"):
-        return constant_value(arguments(ref)[1].node)
+    if isinstance(ref.node, Map) and ref.node.function == "pow":
+        return constant_value(ref.node.args[1].node)
     return None
 
 
 def as_power(ref: Ref) -> tuple[Ref, Fraction]:
     """The base and the rational exponent of what may be a power."""
     found = exponent(ref)
-    return (ref, Fraction(1)) if found is None else (arguments(ref)[0], found)
+    return (ref, _ONE) if found is None else (arguments(ref)[0], found)
 
 
 def as_exponent(graph: Graph, ref: Ref) -> Ref | None:
@@ -89,7 +91,7 @@ def elementwise_factors(ref: Ref) -> tuple[Fraction, list[Ref]]:
     """The coefficient and the factors of a product that neither sums nor selects."""
     node = ref.node
     if not isinstance(node, Product) or node.inner or node.constraints:
-        return Fraction(1), [ref]
+        return _ONE, [ref]
     return node.coefficient, [factor.under(ref) for factor in node.factors]
 
 
@@ -112,7 +114,7 @@ def terms(ref: Ref) -> list[Weighted]:
         return [(t.coefficient, t.ref.under(ref)) for t in node.terms]
     coefficient, factors = elementwise_factors(ref)
     if len(factors) != 1:
-        return [(Fraction(1), ref)]
+        return [(_ONE, ref)]
     if factors[0] == ref:
         return [(coefficient, ref)]
     return [(coefficient * c, part) for c, part in terms(factors[0])]

@@ -182,10 +182,12 @@ def squared_log(graph: Graph, pair: Args) -> list[Ref] | None:
 def signed(graph: Graph, pair: Args) -> list[Ref] | None:
     """An odd power of an absolute value, times the sign."""
     first, second = pair
+    if not is_map(second, "sign"):
+        return None
     base, e = as_power(first)
     if e.denominator != 1 or e % 2 == 0 or not is_map(base, "abs"):
         return None
     (inside,) = arguments(base)
-    if not is_map(second, "sign") or arguments(second) != (inside,):
+    if arguments(second) != (inside,):
         return None
     return [power(graph, inside, e)]
