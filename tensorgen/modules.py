@@ -17,13 +17,13 @@ from tensorgen.emit.model import (
     Body,
     Choice,
     Function,
-    Helper,
     counted,
     every,
     matrices,
     needed,
 )
 from tensorgen.emit.module import Module
+from tensorgen.emit.support import helpers
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
@@ -32,9 +32,7 @@ from tensorgen.ir.nodes import Node, children, inputs_of, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.objects import Objects
-from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.printer import equations
-from tensorgen.operators.system_helpers import IMPORTS
 from tensorgen.passes.context import Plan
 from tensorgen.planner import PlannedFunction, known_sizes
 from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder, size_checks
@@ -86,25 +84,11 @@ class ModuleBuilder:
             self.backend.name,
             functions,
             spec.doc,
-            tuple(self._helpers()),
+            tuple(helpers(self.backend)),
             bound,
             own,
             tuple(self.objects.classes.values()),
         )
-
-    def _helpers(self) -> Iterator[Helper]:
-        lacking = self.backend.lacking
-        own = dict(zip(self.backend.written(lacking), lacking.values(), strict=True))
-        sources = {**HELPERS, **own, **self.backend.helpers}
-        for name, source in sources.items():
-            text = re.sub(r"\bnp\b", self.backend.alias, source).strip()
-            if name not in self.backend.helpers:
-                scipy = f"from {self.backend.spell('scipy')}"
-                text = re.sub(r"\bfrom scipy\b", scipy, text)
-            called = {*re.findall(r"\b_\w+", source)} - {name}
-            uses = tuple(x for x in sources if x in called)
-            modules = IMPORTS.get(name, ()) if " import " in source else ()
-            yield Helper(name, text, modules, uses)
 
     def problem(self, planned: PlannedProblem) -> BoundFunction:
         """Lower one problem."""

@@ -24,6 +24,7 @@ from tensorgen.constrained import plan_constrained
 from tensorgen.emit import write as write  # the command line's way to it
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.render import render
+from tensorgen.emit.support import support_code, support_file
 from tensorgen.errors import Remark, Source
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
@@ -48,13 +49,17 @@ def compile_spec(
     checked: bool = True,
     note: Callable[[Remark], None] = lambda remark: None,
     report: Callable[[str, Report], None] | None = None,
+    support: str | None = None,
+    in_package: bool = False,
 ) -> dict[str, str]:
     """Return the text of each generated file by its name, laid out for a reader.
 
     Raises `SpecError` with every fault of the spec, and `InternalError` if a function
     does not compute what calculus states, which is looked into if it is to be
     `checked`. `watch` hears now and then what is being done, `note` what is worth to be
-    known of derivatives, and `report` what the check found of each file.
+    known of derivatives, and `report` what the check found of each file. Where
+    `support` code is "shared", or the spec says so, its file is among them, and modules
+    `in_package` import it as their sibling.
     """
     chosen = _mode(mode)
     spec = read_spec(source)
@@ -73,6 +78,9 @@ def compile_spec(
     for remark in (x for plan in planned for x in remarks(plan, hints)):
         note(remark)
     texts = {}
+    prefix = (
+        ("." if in_package else "") if (support or spec.support) == "shared" else None
+    )
     for name in backends or spec.backends:
         backend = BACKENDS[name]
         module = ModuleBuilder(spec, graph, backend).build(
@@ -88,7 +96,9 @@ def compile_spec(
             told = held(program, planned, problems, constrained, module, backend.alias)
             if report is not None:
                 report(file_name, told)
-        texts[file_name] = render(module, laid_out, tell)
+        texts[file_name] = render(module, laid_out, tell, prefix)
+        if prefix is not None:
+            texts[support_file(backend)] = support_code(name, module.version, laid_out)
     return texts
 
 

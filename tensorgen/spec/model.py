@@ -157,7 +157,9 @@ class Spec:
     functions: tuple[FunctionSpec, ...]
     backends: tuple[str, ...]
     problem: ProblemSpec | None = None
+    support: str = "inline"
 
 
 PROPERTIES = ("symmetric", "spd", "positive", "nonnegative")
 BACKENDS = ("numpy", "cupy")
+SUPPORT = ("inline", "shared")

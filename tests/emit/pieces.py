@@ -7,7 +7,7 @@ import sys
 from types import ModuleType
 
 from tensorgen.emit.backends import BACKENDS
-from tensorgen.emit.render import layout
+from tensorgen.emit.layout import layout
 from tensorgen.emit.templates import environment
 
 _COUNTER = itertools.count()

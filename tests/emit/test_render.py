@@ -17,8 +17,9 @@ import pytest
 import tensorgen
 from tensorgen.calculus.kinds import KINDS, camel
 from tensorgen.emit.backends import BACKENDS
+from tensorgen.emit.layout import layout
 from tensorgen.emit.model import Body, Function, Helper, Parameter
-from tensorgen.emit.render import layout, render
+from tensorgen.emit.render import render
 from tensorgen.emit.templates import environment, template_folder
 from tensorgen.errors import InternalError
 from tests.emit.models import (
