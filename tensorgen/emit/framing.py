@@ -34,8 +34,11 @@ def header(
 
 def code(backend: Backend, context: Mapping[str, object]) -> str:
     """Return what stands below the imports, not laid out."""
-    template = environment(backend.folder).get_template("code.py.j2")
-    return template.render(backend=backend, np=backend.alias, **context)
+    templates = environment(backend.folder)
+    given = {"backend": backend, "np": backend.alias, **context}
+    own = templates.get_template("functions.py.j2").render(given)
+    given.setdefault("has_shape_checks", "_check_shape(" in own)
+    return templates.get_template("code.py.j2").render(given, own=own)
 
 
 def framed(

@@ -16,7 +16,7 @@ from tensorgen.arrays.statement_text import statement_text
 from tensorgen.emit import arguments, pieces, results
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.constrained import Constrained, constrained
-from tensorgen.emit.documentation import function_docstring
+from tensorgen.emit.documentation import function_docstrings, module_docstring
 from tensorgen.emit.framing import code, framed, header
 from tensorgen.emit.layout import finished
 from tensorgen.emit.model import Function, Parameter
@@ -25,10 +25,8 @@ from tensorgen.emit.problems import Problem, problem
 from tensorgen.emit.support import support_file, support_name, support_names
 from tensorgen.emit.text import (
     docstring,
-    equation,
     file_name,
     literal,
-    paragraph,
 )
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim, tuple_text
@@ -66,7 +64,7 @@ def render(
     backend = BACKENDS[module.backend]
     ways = pieces.factorizations(module)
     context = {
-        "functions": [_view(f, backend) for f in module.functions],
+        "functions": _views(module, backend),
         "fields": results.all_fields(module),
         "helpers": pieces.helpers(module),
         "problems": _problems(module),
@@ -83,18 +81,25 @@ def render(
         beside[shared + support_name(backend)] = support_names(backend.name)
     top = _header(module, backend, shared is not None)
     text = code(backend, context)
-    words, exported = _module_docstring(module), _exported(module)
+    words = module_docstring(module.name, module.doc, pieces.parameters(module))
+    exported = _exported(module)
     source = framed(backend, top, words, text, exported, beside)
     return finished(source, tell) if laid_out else source
 
 
-def _view(function: Function, backend: Backend) -> FunctionView:
+def _views(module: Module, backend: Backend) -> list[FunctionView]:
+    told = function_docstrings(module.functions)
+    pairs = zip(module.functions, told, strict=True)
+    return [_view(function, words, backend) for function, words in pairs]
+
+
+def _view(function: Function, words: str, backend: Backend) -> FunctionView:
     body = function.body
     return FunctionView(
         name=function.name,
         signature=signature(function),
         annotation=results.annotation(function),
-        docstring=function_docstring(function),
+        docstring=words,
         lines=[
             *map(backend.import_line, body.modules),
             *[""] * bool(body.modules),
@@ -141,11 +146,6 @@ def _lazy_modules(module: Module, shared: bool) -> Iterable[str]:
         yield from ("scipy.sparse", "scipy.sparse.linalg")
 
 
-def _module_docstring(module: Module) -> str:
-    rows = paragraph(module.doc or "")
-    return docstring(rows if any(rows) else [f"Functions of {module.name}."])
-
-
 def _problems(module: Module) -> list[Problem]:
     return [problem(bound, module.backend) for bound in module.problems]
 
@@ -185,7 +185,7 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
     return {
         "name": c.name,
         "base": c.base,
-        "docstring": docstring([f"{_capital(c.words)}."], equation(c.structure, "")),
+        "docstring": docstring([f"{_capital(c.words)}."]),
         "title": f"{_capital(c.words)}.",
         "structure_literal": literal(f"{c.words}: {c.structure}"),
         "vanishes": c.vanishes,

@@ -84,6 +84,7 @@ def _code(backend: Backend) -> str:
         "pieces": {piece for way in ways for piece in way.pieces},
         "helpers": list(helpers(backend)),
         "literals": None,
+        "has_shape_checks": True,
         "shared": False,
         "constrained": None,
     }
