@@ -42,7 +42,7 @@ from tensorgen.lower.names import Names
 from tensorgen.lower.naming import Naming
 from tensorgen.lower.operands import Operand, made, number, size
 from tensorgen.lower.plan import Plan
-from tensorgen.lower.products import ProductLowering
+from tensorgen.lower.products import ProductLowering, spreads
 from tensorgen.lower.recurrences import repeat
 from tensorgen.lower.results import is_view, result
 from tensorgen.lower.sums import lower_sum
@@ -168,7 +168,8 @@ class Lowering:
             return
         if plan.is_write(node) and node not in plan.named and plan.uses[node] == 1:
             user = plan.user.get(node)
-            if isinstance(user, Sum) and isinstance(node, Product):
+            again = isinstance(user, Product) and spreads(plan, user)
+            if (again or isinstance(user, Sum)) and isinstance(node, Product):
                 self.writes[node] = ProductLowering(self.known, node).write()
                 return
         own = self._is_bound(node) and not plan.is_leaf(node)
