@@ -14,6 +14,7 @@ from typing import assert_never
 from tensorgen.arrays import arrays, operations
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.frugal import frugal
+from tensorgen.arrays.long_sums import broken_sums
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.objects import Count
 from tensorgen.arrays.operations import Kind
@@ -93,6 +94,7 @@ def lower(
     statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
     code = frugal(code, naming.name, naming.again, [*plan.named.values()])
+    code = broken_sums(code)
     return _counting(code, counted or {})
 
 
