@@ -9,7 +9,7 @@ from operator import gt, le
 
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.price import Held
-from tensorgen.arrays.reading import LONGEST
+from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.statements import (
     Release,
     Return,
@@ -303,7 +303,7 @@ def _rows(names: Sequence[str]) -> list[tuple[str, ...]]:
     """Names by the lines that they fill."""
     rows: list[tuple[str, ...]] = []
     for name in names:
-        if rows and len(", ".join([*rows[-1], name])) <= LONGEST:
+        if rows and len(", ".join(["del " + rows[-1][0], *rows[-1][1:], name])) <= LINE:
             rows[-1] += (name,)
         else:
             rows.append((name,))

@@ -99,7 +99,10 @@ def entries(
         elif before is not None and _is_transpose(term, before, rows, columns):
             places, before = (COLUMNS, ROWS), None
         else:
-            _Term(body, term, fresh and not several).write(rows, columns)
+            own = _Term(body, term, fresh and not several)
+            found = own.write(rows, columns, named=several or fresh)
+            if not (several or fresh):
+                return found
             before = term
         if several:
             lines.append(Append(PARTS, array(Pack(), *places, VALUES)))
@@ -157,15 +160,17 @@ class _Term:
             x: next(letters) for x in (*range(structure.axes), *term.elements)
         }
 
-    def write(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Write the statements that give rows, columns and values."""
+    def write(
+        self, rows: Sequence[int], columns: Sequence[int], named: bool
+    ) -> tuple[Array, Array, Array]:
+        """Return rows, columns and values, `named` if some are left out anyway."""
         lines, free = self.body.statements, self.free
         value = self._values()
         if free:
             flat = _flat(value, self.count, self.alone)
         else:
             flat = array(Reshape((ONE,)), value)
-        lines.append(Let("values", flat))
+        start = len(lines)
         names = [self.names[x] for x in free]
         if len(free) == 1:
             lines.append(Let(names[0], array(Range(ZERO, self.count))))
@@ -177,10 +182,14 @@ class _Term:
         # Whoever sorts one of them in place does not mean the other.
         if self.alone and row is column and isinstance(row.op, Variable) and not kept:
             column = array(Copy(), column)
+        if not (named or kept):
+            return row, column, flat
+        lines.insert(start, Let("values", flat))
         lines += [Let("rows", row), Let("columns", column)]
         if kept:
             both = array(Conjunction(), *kept) if len(kept) > 1 else kept[0]
             lines += [Let("kept", both), _only_kept()]
+        return ROWS, COLUMNS, VALUES
 
     def _values(self) -> Array:
         """The entries, with an axis for each label that is free."""
