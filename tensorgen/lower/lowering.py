@@ -46,7 +46,8 @@ from tensorgen.lower.plan import Plan
 from tensorgen.lower.products import ProductLowering, spreads
 from tensorgen.lower.recurrences import repeat
 from tensorgen.lower.results import is_view, result
-from tensorgen.lower.sums import lower_sum
+from tensorgen.lower.scatter import Write
+from tensorgen.lower.sums import lower_sum, spread_sum
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
@@ -168,12 +169,9 @@ class Lowering:
             if node not in self.values:
                 self._recur(node)
             return
-        if plan.is_write(node) and node not in plan.named and plan.uses[node] == 1:
-            user = plan.user.get(node)
-            again = isinstance(user, Product) and spreads(plan, user)
-            if (again or isinstance(user, Sum)) and isinstance(node, Product):
-                self.writes[node] = ProductLowering(self.known, node).write()
-                return
+        if write := self._passed_on(node):
+            self.writes[node] = write
+            return
         own = self._is_bound(node) and not plan.is_leaf(node)
         expr = self.values[node] = self._plainest(node)
         last = plan.uses[node] == 1 and node in self.roots
@@ -185,6 +183,19 @@ class Lowering:
             self.values[node] = Operand(variable, expr.labels)
         else:
             self.draft.value(node, expr.array)
+
+    def _passed_on(self, node: Node) -> Write | None:
+        """Entries that are written by the one who uses the node, if it is so."""
+        plan, user = self.plan, self.plan.user.get(node)
+        if node in plan.named or plan.uses[node] != 1 or user is None:
+            return None
+        again = isinstance(user, Product) and spreads(plan, user)
+        if isinstance(node, Sum):
+            return spread_sum(self.known, node) if again else None
+        if not (again or isinstance(user, Sum)) or not plan.is_write(node):
+            return None
+        assert isinstance(node, Product)
+        return ProductLowering(self.known, node).write()
 
     def _is_bound(self, node: Node) -> bool:
         """What is returned alone stands behind `return`; several have names."""

@@ -55,6 +55,16 @@ class Write:
         indexer = Indexer(self.indexer.draft, ranges, self.indexer.looked)
         return Write(tuple(dims), tuple(forms), self.core, indexer)
 
+    def canonical(self) -> Write:
+        """The same, its labels numbered as they come."""
+        met = dict.fromkeys(x for form in self.forms for x in form.labels)
+        name = {x: k for k, x in enumerate(met)}.__getitem__
+        known = self.indexer.ranges
+        ranges = replace(known, intervals={name(x): known.intervals[x] for x in met})
+        indexer = Indexer(self.indexer.draft, ranges, self.indexer.looked)
+        forms = tuple(form.renamed(name) for form in self.forms)
+        return Write(self.dims, forms, self.core.renamed(name), indexer)
+
     def within(
         self, whole: Solution, labels: Sequence[Label | None], node: Product
     ) -> Write:
