@@ -41,7 +41,7 @@ from tensorgen.spec.model import FunctionSpec, Spec
 from tensorgen.spec.names import RESERVED
 from tensorgen.version import __version__
 
-READABLE = 40
+READABLE = 36
 """The most values that a formula in a docstring may be made of."""
 
 

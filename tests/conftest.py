@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from tensorgen import claims
 from tensorgen.check import Report
-from tensorgen.emit import render
+from tensorgen.emit import layout
 
 BLOCK = 10  # random programs in one test
 
@@ -49,7 +49,7 @@ def unchecked(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture
 def plain_layout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave modules as the templates make them: layout takes a third of the time."""
-    monkeypatch.setattr(render, "layout", lambda source: source)
+    monkeypatch.setattr(layout, "layout", lambda source: source)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorgen.emit import render
+from tensorgen.emit import layout
 from tests.extremes import judge
 from tests.extremes.grow import program
 from tests.extremes.tree import smaller
@@ -19,7 +19,7 @@ FOUND = (26, 56, 131, 193, 225, 229, 251, 277, 285, 311, 414)
 @pytest.fixture(autouse=True)
 def plain_layout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave modules as the templates make them: layout takes a third of the time."""
-    monkeypatch.setattr(render, "layout", lambda source: source)
+    monkeypatch.setattr(layout, "layout", lambda source: source)
 
 
 @pytest.mark.parametrize("seed", FOUND)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tensorgen import generate, load
-from tensorgen.emit import render
+from tensorgen.emit import layout
 from tests.programs.check_structured import check
 from tests.programs.structured import Shape, StructuredProgram, Term, structured_program
 
@@ -21,7 +21,7 @@ from tests.programs.structured import Shape, StructuredProgram, Term, structured
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the layout, which takes half of the time."""
-    monkeypatch.setattr(render, "layout", str)
+    monkeypatch.setattr(layout, "layout", str)
 
 
 HESSIAN = ("gradient", "hessian", "dense_hessian", "hvp")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tensorgen.emit import render
+from tensorgen.emit import layout
 from tests.calls import Loaded, given, objects, problems, regular, same, solved, specs
 from tests.device.cases import CASES, Case
 from tests.device.library import execute, stand_in
@@ -85,7 +85,7 @@ sys.stdout.buffer.write(pickle.dumps((found, answers)))
 def test_another_process_can_use_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(render, "layout", str)  # which takes half of the time
+    monkeypatch.setattr(layout, "layout", str)  # which takes half of the time
     (tmp_path / "solving_numpy.py").write_text(tensorgen.generate(SPEC))
     monkeypatch.syspath_prepend(str(tmp_path))
     import solving_numpy  # type: ignore[import-not-found]
@@ -109,7 +109,7 @@ def test_another_process_can_use_them(
 
 
 def test_objects_on_the_device_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render, "layout", str)
+    monkeypatch.setattr(layout, "layout", str)
     with stand_in() as cupy:
         module = execute(tensorgen.generate(SPEC, backend="cupy"))
         arguments = {x: cupy.asarray(a) for x, a in inputs().items()}

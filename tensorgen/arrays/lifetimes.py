@@ -279,7 +279,7 @@ def released(code: Code, values: Sequence[Valued]) -> Code:
     life, last = lives[0], lives[0].last()
     most = [top + top // PART for top in _peaks(lives, last)]
     until: dict[str, int] = {}
-    for k in range(1, len(code.statements)):
+    for k in range(1, len(life.steps)):
         if any(map(gt, (own.profile(until)[k] for own in lives), most)):
             dead = (name for name, place in last.items() if place < k)
             until.update({name: k - 1 for name in dead if name not in until})

@@ -211,19 +211,22 @@ def _structure(function: Function) -> list[str]:
 
 
 def _structures(function: Function) -> list[list[str]]:
-    """The structure of each object: its name first, then the equation."""
+    """The structure of each object: its name first, then the equation.
+
+    Of one among several the class has the equation.
+    """
     several, rows = len(function.holders) > 1, []
     for holder, block in zip(function.holders, function.blocks, strict=False):
         text = holder.structure
         if len(text) > EVIDENT:
             text = f"that of {holder.class_name}"
         first = f"{', '.join(block)}: " * several + (holder.words or text)
-        if not holder.words:
+        if not holder.words or several:
             rows.append([first])
         elif len(first) + len(text) < FILLED - len("Structure: : "):
             rows.append([f"{first}: {text}"])
         else:
-            rows.append([first, *equation(text, "    " + "    " * several)])
+            rows.append([first, *equation(text)])
     return rows
 
 
@@ -231,13 +234,10 @@ def _always_raised(parameters: Sequence[Parameter]) -> list[str]:
     """What all functions with arguments raise."""
     if not parameters:
         return []
-    wrong = "an argument of a wrong shape"
+    wrong = "a wrong shape"
     if any(p.index is not None for p in parameters):
-        wrong = "a wrong shape, or an index that is out of range"
-    return [
-        "TypeError: an argument that is not real numbers.",
-        f"ValueError: {wrong}.",
-    ]
+        wrong += " or an index out of range"
+    return [f"TypeError for what is not real numbers, ValueError for {wrong}."]
 
 
 def _errors(function: Function) -> list[str]:

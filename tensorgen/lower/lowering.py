@@ -46,7 +46,7 @@ from tensorgen.lower.plan import Plan
 from tensorgen.lower.products import ProductLowering, spreads
 from tensorgen.lower.recurrences import repeat
 from tensorgen.lower.results import is_view, result
-from tensorgen.lower.scatter import Write
+from tensorgen.lower.scatter import Write, is_plain
 from tensorgen.lower.sums import lower_sum, spread_sum
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
@@ -192,9 +192,11 @@ class Lowering:
         again = isinstance(user, Product) and spreads(plan, user)
         if isinstance(node, Sum):
             return spread_sum(self.known, node) if again else None
-        if not (again or isinstance(user, Sum)) or not plan.is_write(node):
+        if not isinstance(node, Product) or not plan.is_write(node):
             return None
-        assert isinstance(node, Product)
+        again = again and is_plain(plan.solution(node).writes)
+        if not (again or isinstance(user, Sum)):
+            return None
         return ProductLowering(self.known, node).write()
 
     def _is_bound(self, node: Node) -> bool:

@@ -27,6 +27,14 @@ from tensorgen.lower.operands import Operand, as_float, literal, made, product
 from tensorgen.lower.windows import window_axes
 
 
+def is_plain(forms: Sequence[Affine]) -> bool:
+    """Whether entries stand in slices and at numbers, no two at one place.
+
+    Others are added up in the smallest array that holds them.
+    """
+    return all(not form.terms or single_label(form) for form in forms)
+
+
 @dataclass(frozen=True)
 class Write:
     """Entries `core` that stand at the positions `forms` of an array of zeros."""

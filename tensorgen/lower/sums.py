@@ -13,7 +13,7 @@ from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.layout import aligned, natural_order
 from tensorgen.lower.operands import Operand, as_float, product, total
 from tensorgen.lower.results import full
-from tensorgen.lower.scatter import Write
+from tensorgen.lower.scatter import Write, is_plain
 from tensorgen.lower.values import Values
 
 
@@ -41,7 +41,7 @@ def spread_sum(known: Values, node: Sum) -> Write | None:
     if any(term.node not in known.writes for term in node.terms):
         return None
     (scale, write), *others = _together(known, node, node.terms)
-    if others:
+    if others or not is_plain(write.forms):
         return None
     return replace(write, core=multiply([Factor(as_float(write.core))], scale))
 

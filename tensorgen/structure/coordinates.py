@@ -132,10 +132,12 @@ def _is_transpose(
 
 def _only_kept() -> Statement:
     """Drop the entries that are not to be kept."""
-    found = (
-        array(Index((Entries(),), COUNT), x, KEPT) for x in (ROWS, COLUMNS, VALUES)
-    )
+    found = map(_kept, (ROWS, COLUMNS, VALUES))
     return Unpack(("rows", "columns", "values"), array(Pack(), *found))
+
+
+def _kept(one: Array) -> Array:
+    return array(Index((Entries(),), COUNT), one, KEPT)
 
 
 class _Term:
@@ -163,7 +165,7 @@ class _Term:
     def write(
         self, rows: Sequence[int], columns: Sequence[int], named: bool
     ) -> tuple[Array, Array, Array]:
-        """Return rows, columns and values, `named` if some are left out anyway."""
+        """Return rows, columns and values, `named` or not."""
         lines, free = self.body.statements, self.free
         value = self._values()
         if free:
@@ -182,12 +184,15 @@ class _Term:
         # Whoever sorts one of them in place does not mean the other.
         if self.alone and row is column and isinstance(row.op, Variable) and not kept:
             column = array(Copy(), column)
-        if not (named or kept):
-            return row, column, flat
+        both = array(Conjunction(), *kept) if len(kept) > 1 else next(iter(kept), None)
+        if not named:
+            if both is None:
+                return row, column, flat
+            lines.append(Let("kept", both))
+            return _kept(row), _kept(column), _kept(flat)
         lines.insert(start, Let("values", flat))
         lines += [Let("rows", row), Let("columns", column)]
-        if kept:
-            both = array(Conjunction(), *kept) if len(kept) > 1 else kept[0]
+        if both is not None:
             lines += [Let("kept", both), _only_kept()]
         return ROWS, COLUMNS, VALUES
 
