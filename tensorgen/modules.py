@@ -41,8 +41,10 @@ from tensorgen.spec.model import FunctionSpec, Spec
 from tensorgen.spec.names import RESERVED
 from tensorgen.version import __version__
 
-READABLE = 36
+READABLE = 40
 """The most values that a formula in a docstring may be made of."""
+PARTS = 5
+"""The most parts that it may be cut into: with more it is another text of the code."""
 
 
 class ModuleBuilder:
@@ -183,7 +185,8 @@ class ModuleBuilder:
         )
         names = self._visible(function)
         formulas = list(zip(planned.root_names, _formulas(plan, names), strict=True))
-        shown = [pair for pair in formulas if self._is_readable(pair[1])]
+        readable = [pair for pair in formulas if self._is_readable(pair[1])]
+        shown = [x for x in readable if len(equations([x], names)) <= 1 + PARTS]
         texts = equations(shown, names)
         return Function(
             function.spec.name,
