@@ -79,5 +79,6 @@ def _generate(
         path = Path(text_or_path)
         data = read_regular(path, LARGEST_TEXT).data
         source = Source.decode(fspath(path), data)
-    ((name, text),) = compile_spec(source, [backend], mode, laid_out).items()
+    files = compile_spec(source, [backend], mode, laid_out, support="inline")
+    ((name, text),) = files.items()
     return name, text

@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NoReturn
 
@@ -28,6 +28,7 @@ FINE, STALE, WRONG, BUG = 0, 1, 2, 3
 INTERRUPTED = 130  # as shells have it
 BACKENDS = ("numpy", "cupy")
 MODES = ("cross-country", "reverse", "forward")
+SUPPORT = ("inline", "shared")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -64,6 +65,12 @@ def cli() -> None:
     help=f"The order of differentiation; by default {MODES[0]}.",
 )
 @click.option(
+    "--support",
+    type=click.Choice(SUPPORT),
+    help="Where checks, derivative objects and the like stand: in each module what it"
+    " uses, or in one file beside them all; by default what the spec says, or inline.",
+)
+@click.option(
     "--fast", is_flag=True, help="Do not check that functions compute their formulas."
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
@@ -82,6 +89,7 @@ def gen(
     stdout: bool,
     force: bool,
     mode: str | None,
+    support: str | None,
     fast: bool,
     quiet: bool,
     warnings: str | None,
@@ -90,7 +98,8 @@ def gen(
     if stdout and (check or diff):
         raise click.UsageError("--stdout goes with neither --check nor --diff.")
     voice = _Voice(quiet, strict=warnings == "error")
-    texts = _generate_all(specs, output, backends, mode, fast, voice)
+    given = Settings(Path(output) if output else None, backends, mode, support)
+    texts = _generate_all(specs, given, fast, voice)
     if stdout:
         streams.write("".join(texts.values()))
     elif check or diff:
@@ -129,11 +138,17 @@ class _Voice:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What stands under `[tool.tensorgen]` in the nearest pyproject.toml."""
+    """What the command line says, or `[tool.tensorgen]` in pyproject.toml."""
 
     output: Path | None = None
     backends: tuple[str, ...] = ()
     mode: str | None = None
+    support: str | None = None
+
+    def over(self, other: Settings) -> Settings:
+        """Return these settings, and those of others where they say nothing."""
+        own = (getattr(self, x.name) or getattr(other, x.name) for x in fields(self))
+        return Settings(*own)
 
 
 def read_settings(folder: Path) -> Settings:
@@ -163,17 +178,21 @@ def read_settings(folder: Path) -> Settings:
 def _settings(table: object, folder: Path) -> Settings:
     if not isinstance(table, dict):
         raise ValueError("a table is expected")
-    known = ("output", "backends", "mode")
+    known = tuple(x.name for x in fields(Settings))
     for key in table:
         if key not in known:
             raise ValueError(_not_one_of(f"the key '{key}'", key, known))
     output, mode = table.get("output"), table.get("mode")
-    if not isinstance(output, str | None) or not isinstance(mode, str | None):
-        raise ValueError("'output' and 'mode' are texts")
+    support = table.get("support")
+    if not all(isinstance(x, str | None) for x in (output, mode, support)):
+        raise ValueError("'output', 'mode' and 'support' are texts")
     if output and "\0" in output:
         raise ValueError("'output' is no path: it holds the character U+0000")
     if mode is not None and mode not in MODES:
         raise ValueError(_not_one_of(f"the mode '{mode}'", mode, MODES))
+    if support is not None and support not in SUPPORT:
+        wrong = f"the place '{support}' of support code"
+        raise ValueError(_not_one_of(wrong, support, SUPPORT))
     backends = table.get("backends", [])
     if not isinstance(backends, list):
         raise ValueError("'backends' is a list of names")
@@ -182,7 +201,7 @@ def _settings(table: object, folder: Path) -> Settings:
             wrong = f"the backend '{backend}'"
             raise ValueError(_not_one_of(wrong, str(backend), BACKENDS))
     place = None if output is None else folder / output
-    return Settings(place, tuple(backends), mode)
+    return Settings(place, tuple(backends), mode, support)
 
 
 def _not_one_of(what: str, name: str, known: tuple[str, ...]) -> str:
@@ -190,40 +209,34 @@ def _not_one_of(what: str, name: str, known: tuple[str, ...]) -> str:
 
 
 def _generate_all(
-    specs: tuple[str, ...],
-    output: str | None,
-    backends: tuple[str, ...],
-    mode: str | None,
-    fast: bool,
-    voice: _Voice,
+    specs: tuple[str, ...], given: Settings, fast: bool, voice: _Voice
 ) -> dict[Path, str]:
     """Return the text of every file to write, or exit with what is wrong."""
     texts: dict[Path, str] = {}
     makers: dict[str, tuple[str, Path]] = {}
     failed = False
     for spec in dict.fromkeys(specs):
-        settings = read_settings(Path(spec).absolute().parent)
-        folder = Path(output) if output else settings.output or Path(spec).parent
+        settings = given.over(read_settings(Path(spec).absolute().parent))
+        folder = settings.output or Path(spec).parent
         source = _read(spec)
         files = None
         if source is not None:
-            wanted = backends or settings.backends
-            chosen = mode or settings.mode or MODES[0]
-            files = _compile(source, wanted, chosen, fast, voice)
+            files = _compile(source, settings, folder, fast, voice)
         if files is None:
             failed = True
             continue
         for name, text in files.items():
             path = folder / name
             texts[path] = text
+            shared = name.startswith("_")  # the same whoever asks; no spec is called so
             # Where a link leads; `Path.resolve` would raise where it leads nowhere.
             place = os.path.realpath(path)
             other, there = makers.setdefault(place, (spec, path))
-            if other != spec:
+            if other != spec and not shared:
                 _note(f"error: {other} and {spec} would both write {name}")
             elif there != path:
                 _note(f"error: {there} and {path} are links to one file")
-            failed |= (other, there) != (spec, path)
+            failed |= there != path or (other != spec and not shared)
     if failed:
         sys.exit(WRONG)
     return texts
@@ -241,7 +254,7 @@ def _read(spec: str) -> Source | None:
 
 
 def _compile(
-    source: Source, backends: tuple[str, ...], mode: str, fast: bool, voice: _Voice
+    source: Source, settings: Settings, folder: Path, fast: bool, voice: _Voice
 ) -> dict[str, str] | None:
     """Return the files of one spec, or None after saying what is wrong with it."""
     from tensorgen.pipeline import compile_spec
@@ -250,12 +263,14 @@ def _compile(
     try:
         files = compile_spec(
             source,
-            backends or None,
-            mode,
+            settings.backends or None,
+            settings.mode or MODES[0],
             watch=voice.watch,
             checked=not fast,
             note=voice.remark,
             report=voice.report,
+            support=settings.support,
+            in_package=(folder / "__init__.py").is_file(),
         )
         if voice.faults:
             raise SpecError(voice.faults)

@@ -17,7 +17,6 @@ from tensorgen.emit.model import (
     Body,
     Choice,
     Function,
-    Helper,
     counted,
     every,
     matrices,
@@ -25,6 +24,7 @@ from tensorgen.emit.model import (
 )
 from tensorgen.emit.module import Module
 from tensorgen.emit.solvers import Solver
+from tensorgen.emit.support import helpers
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
@@ -33,9 +33,7 @@ from tensorgen.ir.nodes import Node, children, inputs_of, topological
 from tensorgen.lang import ElaboratedFunction, ElaboratedUnknown
 from tensorgen.lower import lower
 from tensorgen.objects import Objects
-from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.printer import equations
-from tensorgen.operators.system_helpers import IMPORTS
 from tensorgen.passes.context import Plan
 from tensorgen.planner import PlannedFunction, known_sizes
 from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder, size_checks
@@ -47,6 +45,8 @@ from tensorgen.version import __version__
 
 READABLE = 40
 """The most values that a formula in a docstring may be made of."""
+PARTS = 5
+"""The most parts that it may be cut into: with more it is another text of the code."""
 
 
 class ModuleBuilder:
@@ -89,26 +89,12 @@ class ModuleBuilder:
             self.backend.name,
             functions,
             spec.doc,
-            tuple(self._helpers()),
+            tuple(helpers(self.backend)),
             bound,
             own,
             tuple(self.objects.classes.values()),
             tuple(_solver(x, functions) for x in unknowns),
         )
-
-    def _helpers(self) -> Iterator[Helper]:
-        lacking = self.backend.lacking
-        own = dict(zip(self.backend.written(lacking), lacking.values(), strict=True))
-        sources = {**HELPERS, **own, **self.backend.helpers}
-        for name, source in sources.items():
-            text = re.sub(r"\bnp\b", self.backend.alias, source).strip()
-            if name not in self.backend.helpers:
-                scipy = f"from {self.backend.spell('scipy')}"
-                text = re.sub(r"\bfrom scipy\b", scipy, text)
-            called = {*re.findall(r"\b_\w+", source)} - {name}
-            uses = tuple(x for x in sources if x in called)
-            modules = IMPORTS.get(name, ()) if " import " in source else ()
-            yield Helper(name, text, modules, uses)
 
     def problem(self, planned: PlannedProblem) -> BoundFunction:
         """Lower one problem."""
@@ -203,7 +189,8 @@ class ModuleBuilder:
         )
         names = self._visible(function)
         formulas = list(zip(planned.root_names, _formulas(plan, names), strict=True))
-        shown = [pair for pair in formulas if self._is_readable(pair[1])]
+        readable = [pair for pair in formulas if self._is_readable(pair[1])]
+        shown = [x for x in readable if len(equations([x], names)) <= 1 + PARTS]
         texts = equations(shown, names)
         return Function(
             function.spec.name,

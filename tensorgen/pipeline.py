@@ -24,6 +24,7 @@ from tensorgen.constrained import plan_constrained
 from tensorgen.emit import write as write  # the command line's way to it
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.render import render
+from tensorgen.emit.support import support_code, support_file
 from tensorgen.errors import Remark, Source
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
@@ -48,13 +49,17 @@ def compile_spec(
     checked: bool = True,
     note: Callable[[Remark], None] = lambda remark: None,
     report: Callable[[str, Report], None] | None = None,
+    support: str | None = None,
+    in_package: bool = False,
 ) -> dict[str, str]:
     """Return the text of each generated file by its name, laid out for a reader.
 
     Raises `SpecError` with every fault of the spec, and `InternalError` if a function
     does not compute what calculus states, which is looked into if it is to be
     `checked`. `watch` hears now and then what is being done, `note` what is worth to be
-    known of derivatives, and `report` what the check found of each file.
+    known of derivatives, and `report` what the check found of each file. Where
+    `support` code is "shared", or the spec says so, its file is among them, and modules
+    `in_package` import it as their sibling.
     """
     chosen = _mode(mode)
     spec = read_spec(source)
@@ -62,12 +67,10 @@ def compile_spec(
     graph = Graph(StableForms(), effort)
     variables = {wrt.name for function in spec.functions for wrt in function.wrt}
     program = elaborate(spec, graph, Differentiate(graph, variables))
-    planners = [Planner(graph, spec, program, f, chosen) for f in program.functions]
+    planners = [Planner(graph, spec, program, f, chosen) for f in program.generated]
     plans = [planner.plans() for planner in planners]
-    for own in (f for unknown in program.unknowns for f in unknown.functions):
-        plans.append(Planner(graph, spec, program, own, chosen).plans())
     # Problems come last: nodes made for them have no say in the functions' text.
-    some = (plan_problem(*pair) for pair in zip(planners, plans, strict=False))
+    some = map(plan_problem, planners, plans)
     problems = [problem for problem in some if problem is not None]
     constrained = plan_constrained(graph, spec, program, chosen)
     planned = [plan for own in plans for plan in own]
@@ -75,6 +78,8 @@ def compile_spec(
     for remark in (x for plan in planned for x in remarks(plan, hints)):
         note(remark)
     texts = {}
+    shared = (support or spec.support) == "shared"
+    prefix = "." * in_package if shared else None
     for name in backends or spec.backends:
         backend = BACKENDS[name]
         module = ModuleBuilder(spec, graph, backend).build(
@@ -90,7 +95,9 @@ def compile_spec(
             told = held(program, planned, problems, constrained, module, backend.alias)
             if report is not None:
                 report(file_name, told)
-        texts[file_name] = render(module, laid_out, tell)
+        texts[file_name] = render(module, laid_out, tell, prefix)
+        if prefix is not None:
+            texts[support_file(backend)] = support_code(name, module.version, laid_out)
     return texts
 
 

@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from tensorgen import claims
 from tensorgen.check import Report
-from tensorgen.emit import render
+from tensorgen.emit import layout
 
 BLOCK = 10  # random programs in one test
 
@@ -59,7 +59,7 @@ def plain_layout(request: pytest.FixtureRequest) -> Iterator[None]:
     """Leave modules as the templates make them: layout takes a third of the time."""
     with pytest.MonkeyPatch.context() as patch:
         if not request.node.nodeid.startswith(LAID_OUT):
-            patch.setattr(render, "layout", str)
+            patch.setattr(layout, "layout", str)
         yield
 
 

@@ -27,7 +27,7 @@ STANDARD = {
     "itertools": {"accumulate"},
     "math": set[str](),
     "types": {"SimpleNamespace"},
-    "typing": {"Any", "NamedTuple", "TypeAlias"},
+    "typing": {"Any", "ClassVar", "NamedTuple", "TypeAlias"},
 }
 ARRAYS = {"numpy.typing": {"ArrayLike", "NDArray"}}
 # Only where the header names them. CuPy has most of SciPy under its own name.
@@ -193,7 +193,8 @@ class _Walk:
 
     def _lacks(self, path: str) -> bool:
         """Whether the header names neither what is imported nor its package."""
-        named = " ".join(self.header).partition("used: ")[2].split(". ")[0]
+        header = " ".join(line.removeprefix("# ") for line in self.header)
+        named = header.partition("used: ")[2].split(". ")[0]
         paths = named.rstrip(".").split(", ")
         return not any(path == p or path.startswith(p + ".") for p in paths)
 

@@ -18,7 +18,10 @@ def equations(docstring: str) -> list[tuple[str, str]]:
     block = textwrap.dedent(docstring.split("\n\n")[1])
     lines = re.sub(r"\n +", " ", block).split("\n")
     sides = [line.removeprefix("where ").partition(" = ") for line in lines]
-    found = {left.partition("[")[0]: (left, right) for left, _, right in sides[1:]}
+    # The function's own text stands before, where it is told for the first time.
+    if re.fullmatch(r"f\d*", sides[0][0]):
+        del sides[0]
+    found = {left.partition("[")[0]: (left, right) for left, _, right in sides}
     order: dict[str, None] = {}
 
     def visit(name: str) -> None:

@@ -24,7 +24,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from tensorgen.emit import render
+from tensorgen.emit import layout
 from tests.programs import judge
 from tests.programs.check_structured import LOOSE
 from tests.programs.device import disagreements
@@ -96,7 +96,7 @@ class Outcome(NamedTuple):
 
 def outcomes(seed: int) -> list[Outcome]:
     """Run the programs of a seed."""
-    render.layout = lambda source: source  # it takes a third of the time
+    layout.layout = lambda source: source  # it takes a third of the time
     general, structured = program(seed), structured_program(seed)
     parts = sparse_program(seed)
     wrong = judge.faults(general)

@@ -12,7 +12,7 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Add, Index, Leaf, Multiply, Permute, Variable
 from tensorgen.arrays.places import WHOLE
 from tensorgen.arrays.price import memory
-from tensorgen.arrays.reading import is_long
+from tensorgen.arrays.reading import LINE, is_long
 from tensorgen.arrays.statements import (
     Let,
     Statement,
@@ -24,9 +24,6 @@ from tensorgen.arrays.statements import (
 )
 
 Term = tuple[int, Array]
-
-LINE = 84
-"""Characters of a statement that stands in a function, which is indented."""
 
 
 def in_place(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from operator import le
+from operator import gt, le
 
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.price import Held
-from tensorgen.arrays.reading import LONGEST
+from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.statements import (
     Release,
     Return,
@@ -271,24 +271,22 @@ def _completed(life: Lifetimes, order: Sequence[int]) -> list[int]:
 
 
 def released(code: Code, values: Sequence[Valued]) -> Code:
-    """Return code that gives up what is dead, where that lowers its peak."""
+    """Return code that gives up what is dead, where that lowers its peak.
+
+    It does so where it cannot wait: in as few lines as there may be.
+    """
     lives = [Lifetimes(code, value) for value in values]
-    life, until = lives[0], lives[0].last()
-    most = [top + top // PART for top in _peaks(lives, until)]
-
-    def fits(places: Mapping[str, int]) -> bool:
-        return all(map(le, _peaks(lives, places), most))
-
+    life, last = lives[0], lives[0].last()
+    most = [top + top // PART for top in _peaks(lives, last)]
+    until: dict[str, int] = {}
+    for k in range(1, len(life.steps)):
+        if any(map(gt, (own.profile(until)[k] for own in lives), most)):
+            dead = (name for name, place in last.items() if place < k)
+            until.update({name: k - 1 for name in dead if name not in until})
     for name in sorted(until, key=life.sizes.__getitem__):
         without = {x: place for x, place in until.items() if x != name}
-        if until[name] == len(code.statements) or fits(without):
+        if all(map(le, _peaks(lives, without), most)):
             until = without
-    # One line releases what several could.
-    for name in sorted(until, key=until.__getitem__):
-        for place in sorted(x for x in until.values() if x > until[name]):
-            if not fits({**until, name: place}):
-                break
-            until[name] = place
     lines: list[Statement] = []
     for place, line in enumerate(code.statements):
         lines.append(line)
@@ -305,7 +303,7 @@ def _rows(names: Sequence[str]) -> list[tuple[str, ...]]:
     """Names by the lines that they fill."""
     rows: list[tuple[str, ...]] = []
     for name in names:
-        if rows and len(", ".join([*rows[-1], name])) <= LONGEST:
+        if rows and len(", ".join(["del " + rows[-1][0], *rows[-1][1:], name])) <= LINE:
             rows[-1] += (name,)
         else:
             rows.append((name,))

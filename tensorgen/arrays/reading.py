@@ -9,6 +9,8 @@ from tensorgen.arrays.templates import Level
 
 LONGEST = 66
 """Characters of an expression, beyond which its longest part gets a name."""
+LINE = 84
+"""Characters of a statement that stands in a function, which is indented."""
 LONGEST_NESTED = 52
 """The same where parentheses stand within parentheses, `DEEPEST` deep."""
 DEEPEST = 2

@@ -86,9 +86,13 @@ def plan(parameters: Iterable[Parameter], needed: Collection[str] = ()) -> Plan:
         axis, symbol, text = chosen
         result.sources[symbol] = (text, axis.parameter)
         result.free[symbol] = axis
-    result.compared = [
-        a for a in waiting if a.less is None and not _unknown(a.dim, result)
-    ]
+    # `_arrays` has compared axes of one size with each other: one of them is enough.
+    told = {axis.dim for axis in result.solved.values()}
+    for axis in waiting:
+        known = axis.less is None and not _unknown(axis.dim, result)
+        if known and axis.dim not in told:
+            result.compared.append(axis)
+            told.add(axis.dim)
     return result
 
 
@@ -202,8 +206,15 @@ def lines(function: Function, checks: bool = True) -> list[str]:
     }
     result = [line for p in parameters for line in _entry_check(p, parts)]
     result += bindings(parameters, known, [s for s in known.sources if s in needed])
+    whole = dict.fromkeys(
+        axis.parameter
+        for axis in known.compared
+        if not any(_unknown(d, known) for d in axis.parameter.dims)
+    )
     for axis in axes:
-        result += _comparison(axis, known)
+        if axis not in known.compared or axis.parameter not in whole:
+            result += _comparison(axis, known)
+    result += [_shape_check(p, known) for p in whole]
     for parameter in indices:
         result += range_check(parameter, known)
     for symbol in function.body.positive:
@@ -323,6 +334,15 @@ def _comparison(axis: Axis, known: Plan) -> list[str]:
         f"if {' or '.join(conditions)}:",
         f"    raise ValueError({_shape_message(axis, known, solved)})",
     ]
+
+
+def _shape_check(parameter: Parameter, known: Plan) -> str:
+    """The check of an argument of which all sizes are known."""
+    shape = tuple_text([str(dim) for dim in parameter.dims])
+    symbols = dict.fromkeys(s for d in parameter.dims for s in d.symbols)
+    reason = _f_string(_set_by(known, symbols))
+    name = parameter.name
+    return f'_check_shape("{name}", {name}, "{shape}", {shape}, {reason})'
 
 
 def _shape_message(axis: Axis, known: Plan, solved: list[str]) -> str:

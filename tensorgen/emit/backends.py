@@ -24,11 +24,11 @@ class Backend:
     """One array library.
 
     `folder` holds its templates and ends the names of its files; `any_array` is the
-    type of arrays of whatever dtype, `optional` that of arguments that may be left out,
-    `sparse` makes sparse matrices; `renamed` are the
-    packages that bear another name; `lacking` has the source of functions that modules
-    hold themselves instead of importing them, and `helpers` that of helpers that are
-    written otherwise.
+    type of arrays of whatever dtype, `optional` that of arguments that may be left out;
+    `sparse` makes sparse matrices, `library` imports what modules name of it; `renamed`
+    are the packages that bear another name; `lacking` has the source of functions that
+    modules hold themselves instead of importing them, and `helpers` that of helpers
+    that are written otherwise.
     Matrices that cannot be factorised raise where the library `refuses` them; else they
     give NaN. Where `slow_at`, `add.at` is fast for vectors alone: NumPy takes 7 to
     10 ns an entry of a matrix, and 0.7 ns of a vector.
@@ -41,6 +41,7 @@ class Backend:
     any_array: str
     optional: str
     sparse: str
+    library: Mapping[str, str]
     renamed: Mapping[str, str] = field(default_factory=dict)
     lacking: Mapping[str, str] = field(default_factory=dict)
     helpers: Mapping[str, str] = field(default_factory=dict)
@@ -81,6 +82,11 @@ BACKENDS: dict[str, Backend] = {
             any_array="NDArray[Any]",
             optional="ArrayLike | None",
             sparse="scipy.sparse.csr_array",
+            library={
+                "np": "import numpy as np",
+                "ArrayLike": "from numpy.typing import ArrayLike",
+                "NDArray": "from numpy.typing import NDArray",
+            },
         ),
         Backend(
             name="cupy",
@@ -90,6 +96,7 @@ BACKENDS: dict[str, Backend] = {
             any_array="Array",
             optional="Any",  # which type checkers narrow to anything
             sparse="cupyx.scipy.sparse.csr_matrix",
+            library={"cp": "import cupy as cp", "cupyx": "import cupyx"},
             renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
             # CuPy's takes single matrices of double precision, and loses digits.
             lacking={"scipy.linalg.expm": EXPM},

@@ -1,12 +1,24 @@
-"""Docstrings of generated functions: formula, arguments, result, structure, errors."""
+"""Docstrings of generated functions: formula, arguments, result, structure, errors.
+
+What all functions of a module share is said once: the meaning of arguments and common
+errors at its top, the text of a function of the spec where that is first met.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from tensorgen.calculus.kinds import Kind
-from tensorgen.emit.model import Function, Parameter, given
-from tensorgen.emit.text import WIDTH, docstring, equation, paragraph
+from tensorgen.emit.model import Function, Parameter
+from tensorgen.emit.text import (
+    FILLED,
+    WIDTH,
+    docstring,
+    equation,
+    filled,
+    paragraph,
+)
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.operators.system_helpers import IMPORTS
 
@@ -14,15 +26,73 @@ EVIDENT = 300
 """The longest structure that is repeated where its class is returned."""
 
 
-def function_docstring(function: Function) -> str:
+@dataclass(slots=True)
+class Told:
+    """What docstrings have said of one function of the spec, and the first of them."""
+
+    first: str
+    texts: set[str] = field(default_factory=set)
+
+    def new(self, texts: Iterable[str]) -> list[str]:
+        """Return those of some texts that are told for the first time."""
+        found = [text for text in texts if text not in self.texts]
+        self.texts.update(found)
+        return found
+
+
+def module_docstring(
+    name: str, doc: str | None, parameters: Iterable[Parameter]
+) -> str:
+    """Return the docstring of a module, with the arguments of its functions."""
+    rows = paragraph(doc or "")
+    # An unknown is an argument like others of the functions that find it.
+    by_role = sorted(parameters, key=lambda p: p.role == "unknown")
+    own = list({p.name: p for p in by_role}.values())
+    inputs = [p for p in own if p.role in ("input", "unknown")]
+    directions = [p.name for p in own if p.role == "direction"]
+    entries = [row for p in inputs for row in _argument(p)]
+    if directions:
+        text = f"{', '.join(directions)} : directions in these, of their shapes"
+        entries += paragraph(text, "    ", "    ")
+    if any(p.role == "cotangent" for p in own):
+        entries.append("    ct : the cotangent, of the shape of the value")
+    return docstring(
+        rows if any(rows) else [f"Functions of {name}."],
+        [
+            *(["Arguments:", *entries] if entries else []),
+            *_section("Raises", _always_raised(own)),
+        ],
+    )
+
+
+def function_docstrings(functions: Iterable[Function]) -> list[str]:
+    """Return the docstrings of a module's functions; what one has said is said once."""
+    told: dict[str, Told] = {}
+    return [
+        function_docstring(f, told.setdefault(f.function, Told(f.name)))
+        for f in functions
+    ]
+
+
+def function_docstring(function: Function, told: Told | None = None) -> str:
     """Return the docstring of a generated function, quotes included."""
-    formulas = (*function.formula, *function.derivatives)
+    told = told or Told(function.name)
+    doc = told.new([function.doc] if function.doc else [])
+    formulas = told.new(function.formula)
+    elsewhere = told.first not in (function.name, function.function)
+    derivatives = "\n".join(function.derivatives)
+    if "where " in derivatives:  # the names of parts are those of this function
+        formulas += told.new([derivatives])
+    else:
+        formulas += told.new(function.derivatives)
+    stated = f"`{function.function}` is stated in `{told.first}`."
     return docstring(
         [_summary(function)],
-        paragraph(function.doc) if function.doc else [],
+        [row for text in doc for row in paragraph(text)],
         [row for text in formulas for row in equation(text)],
         [
-            *told_arguments(function),
+            *[stated] * (elsewhere and bool(function.formula)),
+            *filled("Arguments: ", [_brief(p) for p in _signature(function)]),
             *_section("Returns", _result(function)),
             *_structure(function),
             *_section("Raises", _errors(function)),
@@ -53,7 +123,9 @@ def _listing(names: tuple[str, ...], shown: int | None = None) -> str:
     return " and ".join([", ".join(quoted[:-1]), *quoted[-1:]][len(quoted) < 2 :])
 
 
-def _section(title: str, entries: Iterable[str]) -> list[str]:
+def _section(title: str, entries: Sequence[str]) -> list[str]:
+    if len(entries) == 1:
+        return paragraph(f"{title}: {entries[0]}", hanging="    ")
     rows: list[str] = []
     for text in entries:
         indent = " " * (4 + len(text) - len(text.lstrip(" ")))
@@ -61,21 +133,20 @@ def _section(title: str, entries: Iterable[str]) -> list[str]:
     return [f"{title}:", *rows] if rows else []
 
 
-def told_arguments(function: Function) -> list[str]:
-    """Return the rows that describe the arguments, none where there are none."""
-    rows: list[str] = []
-    for parameter in (p for group in function.signature for p in group):
-        rows += paragraph(_argument(parameter), "    ", "    ")
-        if parameter.doc:
-            rows += paragraph(parameter.doc, "        ")
-        if parameter.sparse:
-            values = next(p for p in function.parameters if p.of == parameter)
-            told = f"{values.name} are its entries, row by row"
-            rows += paragraph(told, "        ")
-    return ["Arguments:", *rows] if rows else []
+def _signature(function: Function) -> list[Parameter]:
+    return [p for group in function.signature for p in group]
 
 
-def _argument(parameter: Parameter) -> str:
+def _brief(parameter: Parameter) -> str:
+    """The name and the shape of an argument, which the module describes."""
+    text = f"{parameter.name} {tuple_text(parameter.dims)}"
+    if parameter.index is not None:
+        text += f" in 0 ... {parameter.index - 1}"
+    return text + " sparse" * parameter.sparse
+
+
+def _argument(parameter: Parameter) -> list[str]:
+    """Name, shape and meaning of an argument, in one line where they fit."""
     text = f"{parameter.name} : {shape_phrase(parameter.dims)}"
     if parameter.index is not None:
         bound = parameter.index - 1
@@ -84,11 +155,18 @@ def _argument(parameter: Parameter) -> str:
     if parameter.sparse:
         shape = tuple_text(parameter.dims)
         text = f"{parameter.name} : sparse matrix, shape {shape}"
+        text += "; its entries count row by row"
     if parameter.solved:
         text += f", {parameter.solved} by default"
     elif parameter.default is not None:
         text += f", {parameter.default} by default"
-    return text
+    doc = (parameter.doc or "").strip()
+    if doc and "\n" not in doc:
+        text, doc = f"{text}; {doc}", ""
+    return [
+        *paragraph(text, "    ", "    "),
+        *(paragraph(doc, "        ") if doc else []),
+    ]
 
 
 def shape_phrase(dims: tuple[Dim, ...]) -> str:
@@ -112,8 +190,9 @@ def _part(kind: Kind, function: Function, named: bool) -> list[str]:
     if len(blocks) == 1:
         return [label + kind.returns.format(shape=shape(*blocks[0]))]
     if kind.by == "each":
-        fields = [f"    {x}: {shape(x)}" for x in function.wrt]
-        return [label + kind.returns.format(shape="a tuple with the fields"), *fields]
+        dims = (tuple_text(function.block_dims(kind, (x,))) for x in function.wrt)
+        each = ", ".join(f"{x} {d}" for x, d in zip(function.wrt, dims, strict=True))
+        return [label + kind.returns.format(shape=f"a tuple of arrays, {each}")]
     if kind.holder:
         return [f"{kind.returns}, over the inputs raveled and concatenated"]
     return ["a dictionary from pairs of inputs, such as `('a', 'b')`, to arrays of"] + [
@@ -124,38 +203,52 @@ def _part(kind: Kind, function: Function, named: bool) -> list[str]:
 def _structure(function: Function) -> list[str]:
     """Say what each object holds, by the names of its blocks where it has several."""
     rows = _structures(function)
+    if len(rows) == 1 and not function.choices:
+        first, *more = rows[0]
+        return [*equation(f"Structure: {first}", ""), *more]
+    found = [row for first, *more in rows for row in (*equation(first), *more)]
     for choice in function.choices:
-        rows.append(f"    if {choice.condition}, to hold less:")
-        rows += [f"    {row}" for row in _structures(choice.function)]
-    return ["Structure:", *rows] if rows else []
+        found.append(f"    if {choice.condition}, to hold less:")
+        for first, *more in _structures(choice.function):
+            found += [f"    {row}" for row in (*equation(first), *more)]
+    return ["Structure:", *found] if found else []
 
 
-def _structures(function: Function) -> list[str]:
-    """The structure of each object: its name first, then the equation."""
+def _structures(function: Function) -> list[list[str]]:
+    """The structure of each object: its name first, then the equation.
+
+    Of one among several the class has the equation.
+    """
     several, rows = len(function.holders) > 1, []
     for holder, block in zip(function.holders, function.blocks, strict=False):
         text = holder.structure
         if len(text) > EVIDENT:
             text = f"that of {holder.class_name}"
         first = f"{', '.join(block)}: " * several + (holder.words or text)
-        rows += equation(first)
-        if holder.words:
-            rows += equation(text, "    " + "    " * several)
+        if not holder.words or several:
+            rows.append([first])
+        elif len(first) + len(text) < FILLED - len("Structure: : "):
+            rows.append([f"{first}: {text}"])
+        else:
+            rows.append([first, *equation(text)])
     return rows
 
 
-def _errors(function: Function) -> list[str]:
-    if not function.parameters:
+def _always_raised(parameters: Sequence[Parameter]) -> list[str]:
+    """What all functions with arguments raise."""
+    if not parameters:
         return []
-    indices = any(p.index is not None for p in given(function.parameters))
-    errors = ["TypeError: an argument that is not real numbers."]
-    if indices:
-        errors.append("ValueError: a wrong shape, or an index that is out of range.")
-    else:
-        errors.append("ValueError: an argument of a wrong shape.")
+    wrong = "a wrong shape"
+    if any(p.index is not None for p in parameters):
+        wrong += " or an index out of range"
+    return [f"TypeError for what is not real numbers, ValueError for {wrong}."]
+
+
+def _errors(function: Function) -> list[str]:
+    errors = ["TypeError, ValueError"] if function.parameters else []
     if function.body.refusals:
         found = " or ".join(function.body.refusals)
-        errors.append(f"LinAlgError: a matrix that is {found}.")
+        errors.append(f"LinAlgError: a matrix that is {found}")
     if function.body.modules or not IMPORTS.keys().isdisjoint(function.body.helpers):
-        errors.append("ImportError: SciPy is not installed.")
-    return errors
+        errors.append("ImportError: SciPy is not installed")
+    return [f"{'; '.join(errors)}."] if errors else []

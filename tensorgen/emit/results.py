@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from tensorgen.arrays.reading import LINE
 from tensorgen.calculus.kinds import JACOBIAN, Kind, camel
 from tensorgen.emit.model import Function, Holder
 from tensorgen.emit.module import Module
@@ -161,13 +162,24 @@ def return_lines(function: Function) -> list[str]:
         return _dense_blocks(function)
     own = objects(function) if kind.holder else tuple(values)
     if kind.holder and kind.by == "pair" and len(own) > 1:
-        items = (
-            f'("{a}", "{b}"): {made}'
-            for (a, b), made in zip(function.blocks, own, strict=True)
-        )
-        made = SPARSE_JOINT if is_sparse_joint(function) else JOINT
-        return _return(*lead, f"{made}({{{', '.join(items)}}})")
+        return _joint(function, lead, own)
     return _return(*lead, _bundle(function, kind, own))
+
+
+def _joint(function: Function, lead: Sequence[str], blocks: Sequence[str]) -> list[str]:
+    """Return a joint Hessian; its blocks have names where that leaves a line each."""
+    made = SPARSE_JOINT if is_sparse_joint(function) else JOINT
+    named = [_fresh(f"{a}_{b}", function) for a, b in function.blocks]
+
+    def result(values: Sequence[str]) -> str:
+        items = zip(function.blocks, values, strict=True)
+        inside = ", ".join(f'("{a}", "{b}"): {value}' for (a, b), value in items)
+        return _return(*lead, f"{made}({{{inside}}})")[0]
+
+    if len(result(blocks)) <= LINE or len(result(named)) > LINE:
+        return [result(blocks)]
+    rows = [f"{name} = {block}" for name, block in zip(named, blocks, strict=True)]
+    return [*rows, result(named)]
 
 
 def objects(function: Function) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from tensorgen.calculus.kinds import VALUE
 from tensorgen.emit import arguments
-from tensorgen.emit.documentation import shape_phrase, told_arguments
 from tensorgen.emit.backends import Backend
+from tensorgen.emit.documentation import shape_phrase
 from tensorgen.emit.model import OPTIONAL, Body, Function, Parameter, arranged
-from tensorgen.emit.text import docstring, equation, paragraph
+from tensorgen.emit.text import docstring, equation, filled, paragraph
 from tensorgen.ir.dims import tuple_text
 
 STEPS = {"equation": 50, "fixed_point": 200, "minimises": 100}
@@ -104,19 +104,16 @@ def _docstring(solver: Solver, function: Function) -> str:
         "fixed_point": f"Find the fixed point `{name}`, by iteration, then Newton's.",
         "minimises": f"Find the `{name}` that minimises, by shifted Newton's steps.",
     }[solver.way]
-    told = told_arguments(function)
-    rows = told if told else ["Arguments:"]
     size = shape_phrase(solver.unknown.dims)
     default = f"{name}_start" if solver.starts else "zeros"
-    rows += [
+    names = [f"{p.name} {tuple_text(p.dims)}" for p in function.parameters]
+    rows = [
+        *filled("Arguments: ", names),
         f"    start : {size}, where to start; {default} by default",
         "    tol : how small the last step is, relative to the solution",
         "    max_steps : how many steps are taken at most",
-        "Returns:",
-        f"    {size}",
-        "Raises:",
-        "    NotConverged: the steps lead to no solution; it says how far they led.",
-        "    TypeError, ValueError: an argument that the equation cannot be made of.",
+        f"Returns: {size}",
+        "Raises: TypeError, ValueError; NotConverged: the steps lead to no solution.",
     ]
     return docstring(
         [summary],
@@ -126,7 +123,8 @@ def _docstring(solver: Solver, function: Function) -> str:
     )
 
 
-def helpers(solvers: Iterable[Solver]) -> set[str]:
-    """Return the helpers that solvers call."""
+def helpers(solvers: Iterable[Solver]) -> dict[str, bool]:
+    """Say which of the helpers that find unknowns a module needs."""
     used = {HELPERS[solver.way] for solver in solvers}
-    return used | ({"_newton"} if "_iterated" in used else set())
+    used |= {"_newton"} if "_iterated" in used else set()
+    return {f"has{name}": name in used for name in HELPERS.values()}

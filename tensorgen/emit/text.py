@@ -15,6 +15,8 @@ from itertools import pairwise
 WIDTH = 88
 # Lines of docstrings, which stand in functions and methods.
 FILLED = WIDTH - 8
+# Text that an assignment in a class has room for.
+ASSIGNED = WIDTH - len('    structure = ""')
 # Characters in parentheses that one line holds.
 SHORT = 40
 
@@ -56,14 +58,18 @@ def _as_escape(match: re.Match[str]) -> str:
 
 def literal(text: str) -> str:
     """Return text as a string of Python: several in a row where it is long."""
-    rows = textwrap.wrap(
-        text,
-        64,
-        drop_whitespace=False,
-        break_long_words=False,
-        break_on_hyphens=False,
-        expand_tabs=False,
-        replace_whitespace=False,
+    rows = (
+        [text]
+        if len(text) <= ASSIGNED
+        else textwrap.wrap(
+            text,
+            64,
+            drop_whitespace=False,
+            break_long_words=False,
+            break_on_hyphens=False,
+            expand_tabs=False,
+            replace_whitespace=False,
+        )
     )
     return " ".join(map(_literal, rows or [""]))
 
@@ -103,6 +109,20 @@ def paragraph(text: str, indent: str = "", hanging: str = "") -> list[str]:
         result += _wrapped(line.strip(), indent + own, indent + own + hanging) or [""]
     flush()
     return result
+
+
+def filled(title: str, items: Iterable[str]) -> list[str]:
+    """Return escaped items behind a title, as lines that fit; none where there is none.
+
+    No line ends inside of an item.
+    """
+    rows: list[str] = []
+    for item in map(escape, items):
+        if rows and len(rows[-1]) + 2 + len(item) < FILLED:
+            rows[-1] += f", {item}"
+        else:
+            rows.append("    " + item if rows else title + item)
+    return [row + "," for row in rows[:-1]] + rows[-1:]
 
 
 def equation(text: str, indent: str = "    ") -> list[str]:

@@ -62,6 +62,12 @@ class Program:
     problem: ElaboratedProblem | None = None
 
     @property
+    def generated(self) -> tuple[ElaboratedFunction, ...]:
+        """The functions of the file, and those that come with its unknowns."""
+        more = (f for unknown in self.unknowns for f in unknown.functions)
+        return (*self.functions, *more)
+
+    @property
     def checks(self) -> tuple[SizeCheck, ...]:
         """All size conditions, each once."""
         return tuple(dict.fromkeys(c for f in self.functions for c in f.checks))

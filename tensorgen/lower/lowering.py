@@ -14,6 +14,7 @@ from typing import assert_never
 from tensorgen.arrays import arrays, operations
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.frugal import frugal
+from tensorgen.arrays.long_sums import broken_sums
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.objects import Count
 from tensorgen.arrays.operations import Kind
@@ -42,10 +43,11 @@ from tensorgen.lower.names import Names
 from tensorgen.lower.naming import Naming
 from tensorgen.lower.operands import Operand, made, number, size
 from tensorgen.lower.plan import Plan
-from tensorgen.lower.products import ProductLowering
+from tensorgen.lower.products import ProductLowering, spreads
 from tensorgen.lower.recurrences import repeat
 from tensorgen.lower.results import is_view, result
-from tensorgen.lower.sums import lower_sum
+from tensorgen.lower.scatter import Write, is_plain
+from tensorgen.lower.sums import lower_sum, spread_sum
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
@@ -93,6 +95,7 @@ def lower(
     statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
     code = frugal(code, naming.name, naming.again, [*plan.named.values()])
+    code = broken_sums(code)
     return _counting(code, counted or {})
 
 
@@ -166,11 +169,9 @@ class Lowering:
             if node not in self.values:
                 self._recur(node)
             return
-        if plan.is_write(node) and node not in plan.named and plan.uses[node] == 1:
-            user = plan.user.get(node)
-            if isinstance(user, Sum) and isinstance(node, Product):
-                self.writes[node] = ProductLowering(self.known, node).write()
-                return
+        if write := self._passed_on(node):
+            self.writes[node] = write
+            return
         own = self._is_bound(node) and not plan.is_leaf(node)
         expr = self.values[node] = self._plainest(node)
         last = plan.uses[node] == 1 and node in self.roots
@@ -182,6 +183,21 @@ class Lowering:
             self.values[node] = Operand(variable, expr.labels)
         else:
             self.draft.value(node, expr.array)
+
+    def _passed_on(self, node: Node) -> Write | None:
+        """Entries that are written by the one who uses the node, if it is so."""
+        plan, user = self.plan, self.plan.user.get(node)
+        if node in plan.named or plan.uses[node] != 1 or user is None:
+            return None
+        again = isinstance(user, Product) and spreads(plan, user)
+        if isinstance(node, Sum):
+            return spread_sum(self.known, node) if again else None
+        if not isinstance(node, Product) or not plan.is_write(node):
+            return None
+        again = again and is_plain(plan.solution(node).writes)
+        if not (again or isinstance(user, Sum)):
+            return None
+        return ProductLowering(self.known, node).write()
 
     def _is_bound(self, node: Node) -> bool:
         """What is returned alone stands behind `return`; several have names."""

@@ -21,6 +21,7 @@ from tensorgen.ir.nodes import (
     Ref,
     constant_value,
 )
+from tensorgen.lower.constraints import plain_label
 from tensorgen.lower.contract import contract
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer
@@ -28,7 +29,7 @@ from tensorgen.lower.layout import ordered, repeated
 from tensorgen.lower.maps import may_be_complex
 from tensorgen.lower.matrices import MatrixProduct, matrix_product
 from tensorgen.lower.operands import Operand, as_float, made
-from tensorgen.lower.plan import solve_partner
+from tensorgen.lower.plan import Plan, solve_partner
 from tensorgen.lower.running_sums import take_running_sums
 from tensorgen.lower.scatter import Write
 from tensorgen.lower.solve_systems import solve
@@ -181,6 +182,11 @@ class ProductLowering:
     def write(self) -> Write:
         """The product as entries to be written into an array of zeros."""
         solution = self.known.plan.solution(self.node)
+        inner = [ref.node for ref in self.node.factors]
+        first = self.known.writes.get(inner[0]) if inner else None
+        if first is not None:
+            labels = [plain_label(form) for form in solution.reads[0]]
+            return first.within(solution, labels, self.node)
         indexer = Indexer(self.draft, solution.ranges, self._looked)
         keep = indexer.layout(solution.writes, self.node.dims)
         core = self._core(indexer, keep, range(len(keep)))
@@ -259,6 +265,23 @@ class ProductLowering:
             factors[k] = Factor(made(trim, operand.labels, operand))
             return True
         return False
+
+
+def spreads(plan: Plan, node: Product) -> bool:
+    """Whether a product only spreads one array, all of it, over a larger one.
+
+    What that array is spread from may then be written to its last place at once.
+    """
+    if len(node.factors) != 1 or not plan.is_write(node):
+        return False
+    solution = plan.solution(node)
+    labels = [plain_label(form) for form in solution.reads[0]]
+    whole = all(
+        x is not None and solution.ranges.intervals[x] == (ZERO, dim)
+        for x, dim in zip(labels, node.factors[0].node.dims, strict=True)
+    )
+    summed = {x for form in solution.writes for x in form.labels} < {*labels}
+    return whole and len({*labels}) == len(labels) and not (solution.masks or summed)
 
 
 def _band(mask: Constraint, indexer: Indexer) -> tuple[Label, Label, Dim] | None:

@@ -18,13 +18,21 @@ from tensorgen.arrays.places import (
 )
 from tensorgen.arrays.statements import Change, Scatter, ScatterWindows, Store
 from tensorgen.ir.dims import ZERO, Dim
-from tensorgen.ir.nodes import Affine, Label
-from tensorgen.lower.constraints import plain_label, single_label
+from tensorgen.ir.nodes import Affine, Label, Product
+from tensorgen.lower.constraints import Solution, plain_label, single_label
 from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer, Subscript
 from tensorgen.lower.layout import aligned, permuted
 from tensorgen.lower.operands import Operand, as_float, literal, made, product
 from tensorgen.lower.windows import window_axes
+
+
+def is_plain(forms: Sequence[Affine]) -> bool:
+    """Whether entries stand in slices and at numbers, no two at one place.
+
+    Others are added up in the smallest array that holds them.
+    """
+    return all(not form.terms or single_label(form) for form in forms)
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,38 @@ class Write:
                 fresh += 1
         indexer = Indexer(self.indexer.draft, ranges, self.indexer.looked)
         return Write(tuple(dims), tuple(forms), self.core, indexer)
+
+    def canonical(self) -> Write:
+        """The same, its labels numbered as they come."""
+        met = dict.fromkeys(x for form in self.forms for x in form.labels)
+        name = {x: k for k, x in enumerate(met)}.__getitem__
+        known = self.indexer.ranges
+        ranges = replace(known, intervals={name(x): known.intervals[x] for x in met})
+        indexer = Indexer(self.indexer.draft, ranges, self.indexer.looked)
+        forms = tuple(form.renamed(name) for form in self.forms)
+        return Write(self.dims, forms, self.core.renamed(name), indexer)
+
+    def within(
+        self, whole: Solution, labels: Sequence[Label | None], node: Product
+    ) -> Write:
+        """The entries where a product writes the array that they are part of.
+
+        Its axes have the `labels` there; others repeat it.
+        """
+        first = 1 + max(whole.ranges.intervals, default=0)
+        forms = list(whole.writes)
+        for label, form in zip(labels, self.forms, strict=True):
+            own = form.renamed(lambda x: first + x)
+            forms = [f.substituted(label, own) for f in forms]
+        intervals = {
+            **{first + x: i for x, i in self.indexer.ranges.intervals.items()},
+            **{x: i for x, i in whole.ranges.intervals.items() if x not in labels},
+        }
+        ranges = replace(self.indexer.ranges, intervals=intervals)
+        indexer = Indexer(self.indexer.draft, ranges, self.indexer.looked)
+        core = self.core.renamed(lambda x: first + x)
+        core = multiply([Factor(as_float(core))], node.coefficient)
+        return Write(node.dims, tuple(forms), core, indexer)
 
     def diagonal(self) -> Operand | None:
         """The array as a plain `np.diag` or `np.eye`, where it is one."""

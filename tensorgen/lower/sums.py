@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from tensorgen.arrays.arrays import array
@@ -12,6 +13,7 @@ from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.layout import aligned, natural_order
 from tensorgen.lower.operands import Operand, as_float, product, total
 from tensorgen.lower.results import full
+from tensorgen.lower.scatter import Write, is_plain
 from tensorgen.lower.values import Values
 
 
@@ -29,10 +31,51 @@ def lower_sum(known: Values, node: Sum, want: Sequence[Label] | None = None) -> 
     else:
         first = array(Fill(node.dims, 0))
     whole = known.draft.filled(node, first)
-    for k, (coefficient, inner, labels) in enumerate(spread):
-        write = known.writes[inner].permuted(labels, node.dims)
+    for k, (coefficient, write) in enumerate(_together(known, node, spread)):
         write.onto(whole, coefficient, fresh=not dense and k == 0)
     return Operand(whole, axes)
+
+
+def spread_sum(known: Values, node: Sum) -> Write | None:
+    """A sum of entries that are all written to the same places of zeros."""
+    if any(term.node not in known.writes for term in node.terms):
+        return None
+    (scale, write), *others = _together(known, node, node.terms)
+    if others or not is_plain(write.forms):
+        return None
+    return replace(write, core=multiply([Factor(as_float(write.core))], scale))
+
+
+def _together(
+    known: Values, node: Sum, terms: Sequence[Term]
+) -> list[tuple[Fraction, Write]]:
+    """Terms as writes, those to the same places as one, of the sum of their entries."""
+    groups: dict[object, list[tuple[Fraction, Write]]] = {}
+    for coefficient, inner, labels in terms:
+        own = known.writes[inner].permuted(labels, node.dims).canonical()
+        key = own.forms, tuple(own.indexer.ranges.intervals.items())
+        groups.setdefault(key, []).append((coefficient, own))
+    return [_joined(group) for group in groups.values()]
+
+
+def _joined(group: Sequence[tuple[Fraction, Write]]) -> tuple[Fraction, Write]:
+    """One write in the place of several."""
+    if len(group) == 1:
+        return group[0]
+    group = sorted(group, key=lambda pair: pair[0] < 0)
+    sizes = {abs(coefficient) for coefficient, _ in group}
+    common = sizes.pop() if len(sizes) == 1 else Fraction(1)
+    common = -common if group[0][0] < 0 else common
+    cores = [as_float(write.core) for _, write in group]
+    target = natural_order(cores, None)
+    parts: list[tuple[int, Operand]] = []
+    for (coefficient, _), core in zip(group, cores, strict=True):
+        size = coefficient / common
+        scaled = multiply([Factor(core)], abs(size), target)
+        parts.append((1 if size > 0 else -1, aligned(scaled, target)))
+    joint = total(parts)
+    labels = tuple(x for x in target if any(x in core.labels for core in cores))
+    return common, replace(group[0][1], core=joint.bearing(labels))
 
 
 def add(known: Values, terms: Sequence[Term], want: Sequence[Label] | None) -> Operand:

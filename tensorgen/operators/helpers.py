@@ -19,7 +19,7 @@ def _count(**indices: Array) -> int:
     return 1 + max((int(x.max()) for x in indices.values() if x.size), default=-1)
 ''',
     "_max_by_key": '''
-def _max_by_key(x: Array, keys: Array, read: Array) -> Array:
+def _max_by_key(x: Array, keys: Any, read: Any) -> Array:
     """Return the largest entries of x that have the keys `read`, -inf without any."""
     size = 1 + max((int(k.max()) for k in (keys, read) if k.size), default=-1)
     largest = np.full((size, *x.shape[1:]), -np.inf, dtype=x.dtype)
@@ -124,8 +124,8 @@ def _packed(a: Array, axis: Any = None) -> Array:
     order = a.ndim if axis is None else len(axis)
     grid = np.ix_(*[np.arange(a.shape[-1])] * order)
     first = np.ones((), bool)
-    for before, after in zip(grid, grid[1:]):
-        first = first & (before >= after)
+    for k in range(1, order):
+        first = first & (grid[k - 1] >= grid[k])
     flat = a.reshape(*a.shape[: a.ndim - order], first.size)
     return flat[..., np.flatnonzero(first)]
 ''',
@@ -133,18 +133,18 @@ def _packed(a: Array, axis: Any = None) -> Array:
 def _unpacked(a: Array, *shape: int) -> Array:
     """Return the array, symmetric in its last axes, of which `_packed` has kept `a`."""
     size, order = shape[-1], len(shape) - a.ndim + 1
-    places = np.arange(size)
+    places: Any = np.arange(size)
     for k in range(2, order + 1):
         inner, places = places, np.empty((size,) * k, int)
         for i in range(size):  # the largest index, which may stand on any axis
             below = (slice(i + 1),) * (k - 1)
             for axis in range(k):
-                at = (*below[:axis], i, *below[axis:])
+                at: Any = (*below[:axis], i, *below[axis:])
                 places[at] = math.comb(i + k - 1, k) + inner[below]
     return np.take(a, places, axis=-1)
 ''',
     "_prod_others": '''
-def _prod_others(x: Array | Scalar, axis: Any = None) -> Array:
+def _prod_others(x: Array, axis: Any = None) -> Array:
     """Return for each entry the product of all others along the axes."""
     whole = tuple(range(x.ndim)) if axis is None else axis
     axes = whole if isinstance(whole, tuple) else (whole,)

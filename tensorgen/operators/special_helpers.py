@@ -41,7 +41,7 @@ def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> A
     """
     from scipy import special
 
-    def gap(power: Array | Scalar, x: Array) -> Array:
+    def gap(power: Array | Scalar, x: Array | Scalar) -> Any:
         return -(x**-power) * np.expm1(-power * np.log1p(y / x))
 
     z, s = x + 10, n + 1

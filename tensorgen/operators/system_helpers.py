@@ -15,9 +15,9 @@ class _Sparse:
     """
 
     def __init__(self, size: int, *entries: Any) -> None:
-        from {scipy}.sparse import csc_matrix
+        {elimination}from {scipy}.sparse import csc_matrix
         from {scipy}.sparse.linalg import splu
-        {elimination}
+
         parts = [np.broadcast_arrays(*map(np.asarray, part)) for part in entries]
         rows, columns, values = (
             np.concatenate([part[k].ravel() for part in parts]) for k in range(3)
@@ -107,10 +107,12 @@ class _Sparse:
         return sign
 '''
 
-SPARSE = _SPARSE.format(scipy="scipy", elimination="").replace("        \n", "\n")
+SPARSE = _SPARSE.format(scipy="scipy", elimination="")
 CUPY_SPARSE = _SPARSE.format(
     scipy="cupyx.scipy",
-    elimination="import scipy  # noqa: F401 - cupyx eliminates with it, on the host\n",
+    elimination="""\
+import scipy  # noqa: F401 - cupyx eliminates with it, on the host
+        """,
 )
 
 BANDED = '''
@@ -133,7 +135,8 @@ class _Banded:
         for s, band in bands.items():
             if abs(s) < size:
                 table[self._top - s, max(s, 0) : size + min(s, 0)] = band
-        self._table, self._inverse = table, None
+        self._table = table
+        self._inverse: Any = None
         self._factors, self._rows, self._uplo = table, None, "U" if self._above else "L"
         if self._below and self._above and size:
             eliminate = getattr(lapack, letter + "gbtrf")

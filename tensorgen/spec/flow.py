@@ -18,7 +18,7 @@ _COMMENT = re.compile(r"\s#[^\n]*")
 # Texts for people may hold commas; these keys may follow them nevertheless.
 _AFTER_DOC = """
 doc shape default index symmetric spd positive nonnegative expr where wrt emit
-inputs functions definitions dims module backends tensorgen
+inputs functions definitions dims module backends support tensorgen
 """
 
 

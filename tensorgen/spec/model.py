@@ -179,9 +179,11 @@ class Spec:
     functions: tuple[FunctionSpec, ...]
     backends: tuple[str, ...]
     problem: ProblemSpec | None = None
+    support: str = "inline"
     unknowns: tuple[UnknownSpec, ...] = ()
 
 
 PROPERTIES = ("symmetric", "spd", "positive", "nonnegative")
 BACKENDS = ("numpy", "cupy")
 WAYS = ("equation", "fixed_point", "minimises")
+SUPPORT = ("inline", "shared")

@@ -11,7 +11,7 @@ from tensorgen.spec.clauses import read_clauses
 from tensorgen.spec.fields import Field, read_doc, read_fields, read_items, read_text
 from tensorgen.spec.functions import read_functions
 from tensorgen.spec.inputs import read_dims, read_inputs
-from tensorgen.spec.model import BACKENDS, Definition, Spec
+from tensorgen.spec.model import BACKENDS, SUPPORT, Definition, Spec
 from tensorgen.spec.names import Namespace, check_name, in_code
 from tensorgen.spec.nodes import Mapping, Scalar, describe
 from tensorgen.spec.problem import read_problem
@@ -30,6 +30,7 @@ _KEYS = (
     "functions",
     "problem",
     "backends",
+    "support",
 )
 
 
@@ -85,6 +86,7 @@ def _read_sections(
         functions,
         backends,
         problem,
+        _support(fields.get("support"), faults),
         unknowns,
     )
 
@@ -148,3 +150,13 @@ def _backends(field: Field | None, faults: Faults) -> tuple[str, ...]:
     if not items:
         faults.add("'backends' names none", field.key.span())
     return tuple(name for name in BACKENDS if name in found)
+
+
+def _support(field: Field | None, faults: Faults) -> str:
+    text = None if field is None else read_text(field, faults)
+    if text is None:
+        return SUPPORT[0]
+    if text.value not in SUPPORT:
+        hint = suggest(text.value, SUPPORT) or "support is " + " or ".join(SUPPORT)
+        faults.add(f"'{text}' is no place of support code", text.span(), hint=hint)
+    return text.value

@@ -99,7 +99,10 @@ def entries(
         elif before is not None and _is_transpose(term, before, rows, columns):
             places, before = (COLUMNS, ROWS), None
         else:
-            _Term(body, term, fresh and not several).write(rows, columns)
+            own = _Term(body, term, fresh and not several)
+            found = own.write(rows, columns, named=several or fresh)
+            if not (several or fresh):
+                return found
             before = term
         if several:
             lines.append(Append(PARTS, array(Pack(), *places, VALUES)))
@@ -129,10 +132,12 @@ def _is_transpose(
 
 def _only_kept() -> Statement:
     """Drop the entries that are not to be kept."""
-    found = (
-        array(Index((Entries(),), COUNT), x, KEPT) for x in (ROWS, COLUMNS, VALUES)
-    )
+    found = map(_kept, (ROWS, COLUMNS, VALUES))
     return Unpack(("rows", "columns", "values"), array(Pack(), *found))
+
+
+def _kept(one: Array) -> Array:
+    return array(Index((Entries(),), COUNT), one, KEPT)
 
 
 class _Term:
@@ -157,15 +162,17 @@ class _Term:
             x: next(letters) for x in (*range(structure.axes), *term.elements)
         }
 
-    def write(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Write the statements that give rows, columns and values."""
+    def write(
+        self, rows: Sequence[int], columns: Sequence[int], named: bool
+    ) -> tuple[Array, Array, Array]:
+        """Return rows, columns and values, `named` or not."""
         lines, free = self.body.statements, self.free
         value = self._values()
         if free:
             flat = _flat(value, self.count, self.alone)
         else:
             flat = array(Reshape((ONE,)), value)
-        lines.append(Let("values", flat))
+        start = len(lines)
         names = [self.names[x] for x in free]
         if len(free) == 1:
             lines.append(Let(names[0], array(Range(ZERO, self.count))))
@@ -177,10 +184,17 @@ class _Term:
         # Whoever sorts one of them in place does not mean the other.
         if self.alone and row is column and isinstance(row.op, Variable) and not kept:
             column = array(Copy(), column)
+        both = array(Conjunction(), *kept) if len(kept) > 1 else next(iter(kept), None)
+        if not named:
+            if both is None:
+                return row, column, flat
+            lines.append(Let("kept", both))
+            return _kept(row), _kept(column), _kept(flat)
+        lines.insert(start, Let("values", flat))
         lines += [Let("rows", row), Let("columns", column)]
-        if kept:
-            both = array(Conjunction(), *kept) if len(kept) > 1 else kept[0]
+        if both is not None:
             lines += [Let("kept", both), _only_kept()]
+        return ROWS, COLUMNS, VALUES
 
     def _values(self) -> Array:
         """The entries, with an axis for each label that is free."""

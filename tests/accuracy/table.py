@@ -9,7 +9,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from tensorgen.emit import render
+from tensorgen.emit import layout
 from tests.accuracy.forms import FORMS, Form, points
 from tests.accuracy.measure import BOUND, Error, judged, load
 
@@ -30,7 +30,7 @@ def table(k: int) -> list[Error]:
     """Return the largest errors of one form."""
     form = FORMS[k]
     # Numbers are looked at here, not text: laying it out is half of the time.
-    render.layout = lambda source: source
+    layout.layout = lambda source: source
     return list(judged(load([form]), 0, form, points(form, fine=True)))
 
 

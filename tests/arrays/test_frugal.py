@@ -204,6 +204,17 @@ def test_what_is_dead_is_released_where_that_matters() -> None:
     assert 0 < peak(found, lambda dim: dim.value(SIZES)) <= 2 * 120**3
 
 
+def test_releases_wait_until_memory_is_needed() -> None:
+    small = [Let(f"S{k}", array(Elementwise("exp"), wide(2))) for k in range(3)]
+    lines = [*small, *chain(4).statements]
+    found = frugal(Code(tuple(lines), chain(4).returns), named, again)
+    rows = [line.names for line in found.statements if isinstance(line, Release)]
+    places = [k for k, line in enumerate(found.statements) if isinstance(line, Release)]
+    # What the first ones held is needed when the chain has begun, not before.
+    assert all(place > len(small) for place in places)
+    assert len({name for row in rows for name in row}) == sum(map(len, rows))
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_random_programs_compute_the_same(
     seed: int, monkeypatch: pytest.MonkeyPatch

@@ -32,6 +32,8 @@ def use_pipeline(monkeypatch: pytest.MonkeyPatch) -> Callable[[Compile], None]:
             checked: bool = True,
             note: object = None,
             report: Callable[[str, Report], None] | None = None,
+            support: str | None = None,
+            in_package: bool = False,
         ) -> dict[str, str]:
             files = compile_spec(*given)
             if checked and UNTRUE in given[0].text:

@@ -41,7 +41,11 @@ def stand_in(
     calls: list[tuple[str, object, str]] = []
 
     def compile_spec(
-        source: Source, backends: Sequence[str] | None, mode: str, laid_out: bool = True
+        source: Source,
+        backends: Sequence[str] | None,
+        mode: str,
+        laid_out: bool = True,
+        support: str | None = None,
     ) -> dict[str, str]:
         calls.append((source.name, backends, mode))
         spec = read_spec(source)

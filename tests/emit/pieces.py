@@ -7,21 +7,16 @@ import sys
 from types import ModuleType
 
 from tensorgen.emit.backends import BACKENDS
-from tensorgen.emit.render import layout
+from tensorgen.emit.imports import imports
+from tensorgen.emit.layout import layout
 from tensorgen.emit.templates import environment
 
 _COUNTER = itertools.count()
-_HEAD = """
-from __future__ import annotations
-import math
-from collections.abc import Callable
-from functools import cached_property
-from typing import Any
-"""
+_HEAD = "from __future__ import annotations\n"
 
 
 def source(*templates: str, backend: str = "numpy") -> str:
-    """Return the source of a module of templates and what every module starts with."""
+    """Return the source of a module of templates, with what it imports."""
     spelled = BACKENDS[backend]
     pieces = [
         environment(spelled.folder)
@@ -38,9 +33,10 @@ def source(*templates: str, backend: str = "numpy") -> str:
             has_products=True,
             factorizations=[name.removesuffix("_factorization") for name in templates],
         )
-        for name in ("library", "types", *templates, "real", "convert")
+        for name in ("types", *templates, "real", "convert")
     ]
-    return layout(_HEAD + "\n".join(pieces))
+    code = "\n".join(pieces)
+    return layout(f"{_HEAD}{imports(code, spelled, {})}\n{code}")
 
 
 def load(*templates: str, backend: str = "numpy") -> ModuleType:

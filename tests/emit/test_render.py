@@ -17,8 +17,9 @@ import pytest
 import tensorgen
 from tensorgen.calculus.kinds import KINDS, camel
 from tensorgen.emit.backends import BACKENDS
+from tensorgen.emit.layout import layout
 from tensorgen.emit.model import Body, Function, Helper, Parameter
-from tensorgen.emit.render import layout, render
+from tensorgen.emit.render import render
 from tensorgen.emit.templates import environment, template_folder
 from tensorgen.errors import InternalError
 from tests.emit.models import (
@@ -209,23 +210,44 @@ def test_every_public_thing_is_documented_and_typed(model: Any) -> None:
 
 
 def test_a_docstring_has_formula_shapes_result_and_errors() -> None:
-    text = inspect.getdoc(load(logistic_module()).loss_grad)
-    assert text == (
-        "Gradient of `loss` with respect to `w`.\n\n"
+    loaded = load(logistic_module())
+    sections = (
+        "Arguments: w (n,), X (m, n), y (m,), lam ()\n"
+        "Returns: {}\n"
+        "Raises: TypeError, ValueError."
+    )
+    assert inspect.getdoc(loaded.loss) == (
+        "Value of `loss`.\n\n"
         "Penalised negative log-likelihood.\n\n"
         "    loss = sum(log(1 + exp(t))) + lam*norm(w)**2\n\n"
+        + sections.format("scalar")
+    )
+    assert inspect.getdoc(loaded.loss_grad) == (
+        "Gradient of `loss` with respect to `w`.\n\n"
+        + sections.format("array, shape (n,)")
+    )
+
+
+def test_a_module_describes_the_arguments_of_all_its_functions() -> None:
+    assert inspect.getdoc(load(logistic_module())) == (
+        "Functions of sample.\n\n"
         "Arguments:\n"
         "    w : array, shape (n,)\n"
-        "    X : array, shape (m, n)\n"
-        "        data matrix, one sample a row\n"
+        "    X : array, shape (m, n); data matrix, one sample a row\n"
         "    y : array, shape (m,)\n"
         "    lam : scalar, 0.001 by default\n"
-        "Returns:\n"
-        "    array, shape (n,)\n"
-        "Raises:\n"
-        "    TypeError: an argument that is not real numbers.\n"
-        "    ValueError: an argument of a wrong shape."
+        "    dw : directions in these, of their shapes\n"
+        "Raises: TypeError for what is not real numbers, ValueError for a wrong shape."
     )
+
+
+def test_a_function_without_a_value_is_stated_where_it_is_first_met() -> None:
+    formula = ("f = x**2",)
+    first, second = simple("gradient", formula=formula), simple("hvp", formula=formula)
+    found = load(module(first, second))
+    assert "f = x**2" in found.f_grad.__doc__
+    assert "f = x**2" not in found.f_hvp.__doc__
+    assert "`f` is stated in `f_grad`." in found.f_hvp.__doc__
 
 
 # Entries at index arrays, in a function that has two forms.

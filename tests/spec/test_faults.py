@@ -52,6 +52,7 @@ def only(text: str, *parts: str) -> None:
         ("tensorgen: 1\nfunctions: {f: 1}\n? [a]\n: 1", ["3:3: a name is expected"]),
         ("tensorgen: 1\nmodule: a-b\nfunctions: {f: 1}", ["2:9: 'a-b' cannot be"]),
         ("tensorgen: 1\nbackends: [jax]\nfunctions: {f: 1}", ["2:12: 'jax' is not"]),
+        ("tensorgen: 1\nsupport: shard\nfunctions: {f: 1}", ["2:10: 'shard' is no"]),
         ("tensorgen: 1\nbackends: []\nfunctions: {f: 1}", ["2:1:", "names none"]),
         ("tensorgen: 1\nfunctions: {f: 1}\ndoc: [a]", ["3:1: 'doc' must be a text"]),
     ],

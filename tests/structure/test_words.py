@@ -34,9 +34,8 @@ def structure(expr: str, wrt: str, emit: str = "hessian") -> str:
     made = getattr(module, kind)
     words, formula = made.structure.split(": ", 1)
     # The docstring says the same.
-    lines = made.__doc__.split("\n")
-    assert lines[0] == words[0].upper() + words[1:] + "."
-    assert formula[:5] in lines[2]
+    assert made.__doc__ == words[0].upper() + words[1:] + "."
+    assert formula
     return str(words)
 
 

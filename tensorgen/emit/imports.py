@@ -1,0 +1,70 @@
+"""Import statements of generated modules: of every name that their code uses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping
+
+from tensorgen.emit.backends import Backend
+from tensorgen.emit.layout import parsed
+
+_STANDARD = {
+    "math": "import math",
+    "Callable": "from collections.abc import Callable",
+    "cached_property": "from functools import cached_property",
+    "accumulate": "from itertools import accumulate",
+    "SimpleNamespace": "from types import SimpleNamespace",
+    "Any": "from typing import Any",
+    "ClassVar": "from typing import ClassVar",
+    "NamedTuple": "from typing import NamedTuple",
+    "TypeAlias": "from typing import TypeAlias",
+}
+
+
+def imports(code: str, backend: Backend, support: Mapping[str, Collection[str]]) -> str:
+    """Return the statements for what `code` uses and does not define.
+
+    `support` says by the names of modules beside it what they define.
+    """
+    nodes = [*ast.walk(parsed(code))]
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    beside = {
+        name: f"from {module} import {name}"
+        for module, names in support.items()
+        for name in sorted(names, key=_rank)
+    }
+    library = {name: s for name, s in backend.library.items() if name not in beside}
+    blocks = (_STANDARD, library, beside)
+    texts = (_block(statements, used) for statements in blocks)
+    return "\n\n".join(text for text in texts if text)
+
+
+def defined(code: str) -> list[str]:
+    """Return the names that code defines at its margin, in order."""
+    found: list[str] = []
+    for node in parsed(code).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.append(node.name)
+        elif isinstance(node, ast.Assign):
+            found += [x.id for x in node.targets if isinstance(x, ast.Name)]
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.append(node.target.id)
+    return found
+
+
+def _rank(name: str) -> tuple[bool, str]:
+    """Where a name stands among those of one statement: classes come first."""
+    return not name[0].isupper(), name.lower()
+
+
+def _block(statements: Mapping[str, str], used: Collection[str]) -> str:
+    """The statements of the names that are used, one for each module."""
+    heads: dict[str, list[str]] = {}
+    for name, statement in statements.items():
+        if name in used:
+            head, _, what = statement.partition(" import ")
+            heads.setdefault(head, []).append(what)
+    return "\n".join(
+        f"{head} import {', '.join(names)}" if names != [""] else head
+        for head, names in heads.items()
+    )

@@ -1,0 +1,121 @@
+"""Which support code a module needs: helpers, pieces of the frame, factorizations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, ORDER
+from tensorgen.emit import results, solvers
+from tensorgen.emit.model import Body, Function, Helper, Parameter, given
+from tensorgen.emit.module import Module
+from tensorgen.errors import InternalError
+from tensorgen.structure.classes import DERIVATIVE_BASE, HESSIAN_BASE
+from tensorgen.structure.table import in_order
+from tensorgen.structure.ways import Row
+
+
+def bodies(module: Module) -> list[Body]:
+    """Everything that is computed anywhere in the module."""
+    limits = module.constrained.limits if module.constrained else ()
+    problems = (body for bound in module.bound for body in bound.bodies)
+    return [
+        *(function.body for function in module.functions),
+        *problems,
+        *(side.body for side in limits),
+    ]
+
+
+def helpers(module: Module) -> list[Helper]:
+    """Return the helpers that bodies use, also through others, in their order."""
+    known = {helper.name: helper for helper in module.helpers}
+    waiting = [name for body in bodies(module) for name in body.helpers]
+    waiting += [name for c in module.classes for name in c.helpers]
+    used: dict[str, Helper] = {}
+    while waiting:
+        name = waiting.pop()
+        if name not in known:
+            raise InternalError(f"a body uses the helper {name}, which does not exist")
+        if name not in used:
+            used[name] = known[name]
+            waiting += known[name].uses
+    return [helper for helper in module.helpers if helper.name in used]
+
+
+def parameters(module: Module) -> Iterable[Parameter]:
+    """All parameters, sparse matrices as callers know them."""
+    return given(parts(module))
+
+
+def parts(module: Module) -> Iterable[Parameter]:
+    """All parameters, sparse matrices as what they are in code."""
+    for function in module.functions:
+        yield from function.parameters
+    for bound in module.bound:
+        yield from bound.inputs
+
+
+def uses(module: Module) -> dict[str, bool]:
+    """Say which pieces of the frame the module needs."""
+    made = [f for bound in module.bound for f in bound.functions]
+    used = results.used_classes([*module.forms, *made])
+    bases = {c.base for c in module.classes}
+    joint = [
+        function
+        for function in (*module.forms, *made)
+        if results.result_class(function) == results.JOINT
+    ]
+    every = [*bodies(module), *(f.body for f in (*module.forms, *made))]
+    sparse_joint = [f for f in joint if results.is_sparse_joint(f)]
+    dense = bool(used & {JACOBIAN.holder, HESSIAN.holder})
+    by_matrices = any(c.by_matrices for c in module.classes)
+    hessian = bool(used & {HESSIAN.holder, results.JOINT} or HESSIAN_BASE in bases)
+    return {
+        "has_arguments": any(parameters(module)),
+        "has_indices": any(p.index is not None for p in parameters(module)),
+        "has_sparse": any(p.sparse for p in parameters(module)),
+        "has_pairs": any(p.source.endswith("_pairs") for p in parts(module)),
+        "has_times": by_matrices
+        or any(".times(" in row for body in every for row in body.text),
+        "has_gram": by_matrices,
+        "has_replacements": any(p.inputs[len(p.wrt) :] for p in module.bound),
+        "has_matrix": hessian or dense or bool(bases),
+        "has_jacobian": dense,
+        "has_hessian": hessian,
+        "has_dense_hessian": HESSIAN.holder in used,
+        "has_structured": bool(bases),
+        "has_structured_hessian": HESSIAN_BASE in bases,
+        "has_structured_derivative": DERIVATIVE_BASE in bases,
+        "has_products": any(not c.few for c in module.classes),
+        "has_joint": bool(joint),
+        "has_sparse_joint": bool(sparse_joint),
+        "has_other_joint": len(sparse_joint) < len(joint),
+        "has_joint_jacobian": any(
+            p.is_joint_jacobian(part) for p in module.bound for part in p.methods
+        ),
+        "has_higher": ORDER.holder in used,
+        "has_solvers": bool(module.solvers),
+        **solvers.helpers(module.solvers),
+    }
+
+
+def factorizations(module: Module) -> list[Row]:
+    """Return the ways to solve that the module's classes name, one a template."""
+    needed = {piece for c in module.classes for piece in c.factorizations}
+    made = [f for bound in module.bound for f in bound.functions]
+    for function in (*module.forms, *made):
+        if results.result_class(function) == results.JOINT:
+            needed |= {"sparse"} if _sparse_together(module, function) else set()
+    return in_order(needed)
+
+
+def _sparse_together(module: Module, function: Function) -> bool:
+    """Whether two inputs that are coupled have sparse blocks alone."""
+    classes = {c.name: c for c in module.classes}
+    held = zip(function.blocks, function.holders, strict=False)
+    found = {block: classes.get(holder.class_name or "") for block, holder in held}
+    sparse = {block for block, c in found.items() if c and (c.sparse or c.vanishes)}
+    return any(
+        c is not None and not c.vanishes and {(a, a), (a, b), (b, b)} <= sparse
+        for (a, b), c in found.items()
+        if a != b
+    )
