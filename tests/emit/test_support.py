@@ -202,3 +202,10 @@ def test_a_spec_may_say_where_support_code_stands() -> None:
     assert [*files] == ["mesh_numpy.py", "_tensorgen_support_numpy.py"]
     assert tensorgen.generate(text) == tensorgen.generate(text, "numpy")
     assert "_tensorgen_support" not in tensorgen.generate(text)
+
+
+def test_a_long_derivative_is_a_short_module() -> None:
+    path = Path(__file__).parents[2] / "benchmarks" / "shooting.yaml"
+    source = Source.decode(path.name, path.read_bytes())
+    texts = compile_spec(source, ["numpy"], "cross-country", support="shared")
+    assert texts["shooting_numpy.py"].count("\n") <= 400

@@ -129,3 +129,18 @@ def test_what_is_far_apart_is_no_neighbour() -> None:
 def test_a_module_names_each_derivative_of_neighbours_once() -> None:
     text = tensorgen.generate(spec("sum(sin(x[i] * x[i+1] * x[i+2]), i)", 5))
     assert text.count("\n    A[:, ") == 21
+
+
+def test_networks_of_two_layers_hold_units_and_inputs_apart() -> None:
+    text = (
+        "tensorgen: 1\nmodule: case\ninputs: {W: [h, d], v: [h], x: [d]}\n"
+        "functions:\n  f: {expr: 'tanh(dot(v, tanh(W @ x)))', wrt: W, emit: [value, 5]}"
+    )
+    module = tensorgen.load(text)
+    W, v, x = RNG.normal(size=(3, 2)), RNG.normal(size=3), RNG.normal(size=2)
+    found = module.f_d5(W, v, x)
+    # 3^5 numbers of units and the inputs, where the array has 6^5.
+    assert found.nbytes == 8 * (3**5 + 2)
+    D = RNG.normal(size=(3, 2))
+    want = along(lambda W: np.tanh(v @ np.tanh(W @ x)), W, 0.1 * D, 5) * 1e5
+    assert np.vdot(found.contract(D, D, D, D), D) == pytest.approx(want, rel=1e-5)
