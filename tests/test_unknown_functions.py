@@ -144,3 +144,31 @@ def test_wrong_arguments_of_unknowns_are_reported() -> None:
     assert "'start' has shape (), and 'y' (n,)" in said(
         "y: {shape: [n], equation: y - x, start: sum(x)}"
     )
+
+
+def test_systems_of_blocks_are_solved_with_once_and_not_inverted() -> None:
+    text = tensorgen.generate(
+        "tensorgen: 1\ninputs: {Q: [p, p], q: [p], A: [m, p], b: [m]}\nunknowns:\n"
+        "  z:\n    shape: [p + m]\n    equation: >-\n"
+        "      concatenate([Q @ z[:p] + q + A.T @ z[p:], A @ z[:p] - b])\n"
+        "functions:\n"
+        "  f: {expr: 'dot(q, z[:p])', wrt: [q, b], emit: [gradient]}\n"
+    )
+    _, _, gradient = text.partition("def f_grad")
+    own, _, _ = gradient.partition("\ndef ")
+    assert own.count("np.linalg.solve(") == 1
+    assert "linalg.inv" not in text
+
+
+def test_second_products_form_no_product_of_matrices() -> None:
+    text = tensorgen.generate(
+        "tensorgen: 1\ndims: {m: 300, n: 30}\n"
+        "inputs: {rho: [n], X: [m, n], y: [m], c: [n]}\nunknowns:\n  w:\n"
+        "    shape: [n]\n"
+        "    minimises: sum(log(1 + exp(-y * (X @ w)))) + sum(exp(rho) * w**2)\n"
+        "functions:\n  f: {expr: 'dot(c, w)', wrt: rho, emit: [hvp]}\n"
+    )
+    _, _, product = text.partition("def f_hvp")
+    own, _, _ = product.partition("\ndef ")
+    assert own.count("_cholesky_solve(") == 3
+    assert "_cholesky_inverse" not in own

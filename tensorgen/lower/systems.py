@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import cast
 
@@ -20,8 +21,16 @@ from tensorgen.arrays.operations import (
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Call, Ref
 from tensorgen.lower.operands import Operand, as_float, made, size
+from tensorgen.lower.solve_systems import solve
 from tensorgen.lower.values import Values
-from tensorgen.operators.systems import Place, Row, places_of, sides_of, terms_of
+from tensorgen.operators.systems import (
+    Place,
+    Row,
+    is_system,
+    places_of,
+    sides_of,
+    terms_of,
+)
 
 
 def lower_system(known: Values, node: Call) -> Operand:
@@ -53,9 +62,18 @@ def lower_told(known: Values, node: Call) -> Operand:
 
 
 def lower_solution(known: Values, node: Call) -> Operand:
-    """What an object solves for."""
-    system = known.values[node.args[0]]
+    """What an object, or an array, is solved with for."""
     right = as_float(known.whole(node.args[1]))
+    if not is_system(node.args[0]):
+        axes = tuple(range(node.order))
+        summed = node.order
+        inverse = (0, summed)
+        if dict(node.params)["transposed"]:
+            inverse = (summed, 0)
+        matrix = replace(known.whole(node.args[0]), labels=inverse[::-1])
+        other = Operand(right.array, (summed, *axes[1:]))
+        return solve(matrix, inverse, other, axes, {})
+    system = known.values[node.args[0]]
     op = Solution(node.dims, transposed=bool(dict(node.params)["transposed"]))
     return made(op, tuple(range(node.order)), system, right)
 

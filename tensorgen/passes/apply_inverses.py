@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from tensorgen.ir.nodes import Call, Node, Product, Ref, topological
+from tensorgen.ir.nodes import Call, Label, Node, Product, Ref, topological
 from tensorgen.ir.rebuild import carry_names, with_operands
+from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.systems import solution
 from tensorgen.passes.context import Context
 from tensorgen.passes.select_entries import is_inverse
@@ -80,8 +81,18 @@ def _is_view(node: Node) -> bool:
     return (
         isinstance(node, Product)
         and len(node.factors) == 1
-        and is_inverse(node.factors[0].node)
+        and _is_inverse(node.factors[0].node)
     )
+
+
+def _is_inverse(node: Node) -> bool:
+    """Whether a node is the inverse of an object's matrix, or of an array.
+
+    Definite arrays have a factor, which other laws know how to use.
+    """
+    if not isinstance(node, Call) or node.operator != "inv" or node.order != 2:
+        return False
+    return is_inverse(node) or not is_positive_definite(node.args[0])
 
 
 def _applied(
@@ -90,7 +101,8 @@ def _applied(
     if not isinstance(node, Product):
         return None
     for k, (inner, labels) in enumerate(node.factors):
-        if is_inverse(inner) and len({*labels}) == 2:
+        own = is_inverse(inner) or (_is_inverse(inner) and _is_read(node, labels))
+        if own and len({*labels}) == 2:
             ways = [_to(context, node, k, x) for x in reversed(labels)]
             found = [way for way in ways if way is not None]
             for solved, _ in found:
@@ -99,6 +111,12 @@ def _applied(
                 _, made = max(found, key=lambda way: wanted[way[0]])
                 return _applied(context, made, wanted, asked) or made
     return None
+
+
+def _is_read(node: Product, labels: Sequence[Label]) -> bool:
+    """Whether deltas pick some entries of an array: it is not multiplied by whole."""
+    picked = (x for at in node.constraints for x in at.form.labels)
+    return not {*labels}.isdisjoint(picked)
 
 
 def _to(
@@ -127,7 +145,8 @@ def _to(
     used = set().union(*(group for group, own in zip(groups, mine, strict=True) if own))
     free = sorted(x for x in used if x < node.order or x == result)
     factors = [ref for ref, own in zip(rest, mine, strict=False) if own]
-    if contracted < node.order or len(free) > 1 or not factors:
+    columns = int(is_inverse(inverse.node))  # of an array the inverse is no more
+    if contracted < node.order or len(free) > columns or not factors:
         return None
     graph, dims = context.graph, dict(enumerate(node.sizes))
     ties = list(zip(node.constraints, mine[len(rest) :], strict=True))

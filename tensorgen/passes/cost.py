@@ -36,6 +36,9 @@ from tensorgen.passes.spans import Span, span
 UNHINTED = 1000
 """The size of a dim without a hint: large, and the same for all."""
 
+SOLVING = 0.7
+"""What elimination takes of the cube of a side."""
+
 STEPS = 5.0
 """Newton's steps that find an unknown."""
 
@@ -131,6 +134,9 @@ class CostModel:
                 return self.size([steps.count]) * self.total_flops(steps.roots)
             case Call() if is_system(node):  # what it is made of
                 return sum(self.size(arg.dims) for arg in node.args)
+            case Call(operator="solution") if not is_system(node.args[0]):
+                side = self.size(node.dims[:1])
+                return SOLVING * side**3
             case Call() if is_unknown(node):  # some of Newton's steps
                 return STEPS * self.size(node.dims) ** 3
             case Call() if OPERATORS[node.operator].internal:
