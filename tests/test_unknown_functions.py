@@ -170,5 +170,5 @@ def test_second_products_form_no_product_of_matrices() -> None:
     )
     _, _, product = text.partition("def f_hvp")
     own, _, _ = product.partition("\ndef ")
-    assert own.count("_cholesky_solve(") == 3
-    assert "_cholesky_inverse" not in own
+    # The Hessian scales the rows of X; what it is multiplied by scales vectors.
+    assert own.count("[:, None] * X") == 1
