@@ -58,7 +58,6 @@ WRONG = {
         "f: sum(w[i + j], i, j)"
     ),
     "0 is outside of the range of 'i'": "f[i]: w[i - 1]",
-    "the dim 'm' does not follow from the arguments of 'f'": "f: sum(w) / m",
     "'gradient' is for scalars, and 'f' has shape (m, n)": (
         "f: {expr: X, wrt: X, emit: [gradient]}"
     ),

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tensorgen.calculus.kinds import Kind
-from tensorgen.emit.model import Function, Parameter, given
+from tensorgen.emit.model import (
+    Function,
+    Parameter,
+    arrays_among,
+    given,
+    sizes_among,
+)
 from tensorgen.emit.text import WIDTH, docstring, equation, paragraph
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.operators.system_helpers import IMPORTS
@@ -76,6 +82,8 @@ def told_arguments(function: Function) -> list[str]:
 
 
 def _argument(parameter: Parameter) -> str:
+    if parameter.role == "size":
+        return f"{parameter.name} : integer from 0 on, a size"
     text = f"{parameter.name} : {shape_phrase(parameter.dims)}"
     if parameter.index is not None:
         bound = parameter.index - 1
@@ -145,14 +153,18 @@ def _structures(function: Function) -> list[str]:
 
 
 def _errors(function: Function) -> list[str]:
-    if not function.parameters:
+    own = given(function.parameters)
+    if not own:
         return []
-    indices = any(p.index is not None for p in given(function.parameters))
-    errors = ["TypeError: an argument that is not real numbers."]
+    stated, indices = sizes_among(own), any(p.index is not None for p in own)
+    wrong = ["an argument that is not real numbers"] * bool(arrays_among(own))
+    wrong += ["a size that is no integer"] * bool(stated)
+    errors = [f"TypeError: {', or '.join(wrong)}."]
     if indices:
         errors.append("ValueError: a wrong shape, or an index that is out of range.")
-    else:
+    elif arrays_among(own):
         errors.append("ValueError: an argument of a wrong shape.")
+    errors += ["ValueError: a size below 0."] * bool(stated)
     if function.body.refusals:
         found = " or ".join(function.body.refusals)
         errors.append(f"LinAlgError: a matrix that is {found}.")

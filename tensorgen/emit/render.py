@@ -20,7 +20,15 @@ from tensorgen.emit import arguments, results, solvers
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.constrained import Constrained, constrained
 from tensorgen.emit.documentation import function_docstring
-from tensorgen.emit.model import Body, Function, Helper, Parameter, given
+from tensorgen.emit.model import (
+    Body,
+    Function,
+    Helper,
+    Parameter,
+    arrays_among,
+    given,
+    sizes_among,
+)
 from tensorgen.emit.module import Module
 from tensorgen.emit.problems import Problem, problem
 from tensorgen.emit.seal import sealed
@@ -66,6 +74,7 @@ def render(
     """
     backend = BACKENDS[module.backend]
     printer, ways = Printer(backend.alias), _factorizations(module)
+    own = _constrained(module)
     source = (
         environment(backend.folder)
         .get_template("module.py.j2")
@@ -81,13 +90,14 @@ def render(
             problems=_problems(module),
             solvers=[solvers.view(s) for s in module.solvers],
             solver_helpers=solvers.helpers(module.solvers),
-            constrained=_constrained(module),
+            constrained=own,
             literals=_literals(module),
             exported=_exported(module),
             classes=[_class_view(c, printer) for c in module.classes],
             factorizations=[way.template for way in ways],
             pieces={piece for way in ways for piece in way.pieces},
             **_uses(module),
+            has_sizes=_has_sizes(module, own),
         )
     )
     if not laid_out:
@@ -233,6 +243,11 @@ def _constrained(module: Module) -> Constrained | None:
     return constrained(module.constrained, BACKENDS[module.backend])
 
 
+def _has_sizes(module: Module, own: Constrained | None) -> bool:
+    """Whether sizes are arguments of anything."""
+    return bool(sizes_among(_parameters(module)) or (own and own.data.stated))
+
+
 def _literals(module: Module) -> list[int]:
     sizes = {
         dim.constant for parameter in _parameters(module) for dim in parameter.dims
@@ -283,14 +298,16 @@ def _uses(module: Module) -> dict[str, bool]:
     by_matrices = any(c.by_matrices for c in module.classes)
     hessian = bool(used & {HESSIAN.holder, results.JOINT} or HESSIAN_BASE in bases)
     return {
-        "has_arguments": any(_parameters(module)),
+        "has_arguments": any(arrays_among(_parameters(module))),
         "has_indices": any(p.index is not None for p in _parameters(module)),
         "has_sparse": any(p.sparse for p in _parameters(module)),
         "has_pairs": any(p.source.endswith("_pairs") for p in _parts(module)),
         "has_times": by_matrices
         or any(".times(" in row for body in bodies for row in body.text),
         "has_gram": by_matrices,
-        "has_replacements": any(p.inputs[len(p.wrt) :] for p in module.bound),
+        "has_replacements": any(
+            arrays_among(p.inputs)[len(p.wrt) :] for p in module.bound
+        ),
         "has_numbers": any(
             "math." in row
             for row in (

@@ -11,7 +11,7 @@ from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import Input, Node
 from tensorgen.lang.functions import ElaboratedFunction
 from tensorgen.lang.names import Names, Record, Thing
-from tensorgen.lang.sizes import Known, check_filled
+from tensorgen.lang.sizes import Known, check_filled, open_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression
 from tensorgen.operators.functions.array import Array
@@ -65,7 +65,7 @@ def elaborate_unknown(
         residual = session.differentiate.gradient(value.node, name)
     call = unknown(graph, name, residual, own.way == "minimises")
     given = _arguments(spec, record, solved)
-    if call is None or not _follows(session, own, given):
+    if call is None or not _follows(session, own, residual, record, given):
         if call is None:
             message = f"the equation of '{own.name}' depends on no input"
             hint = "an unknown is a function of inputs; else it is a number to be given"
@@ -102,10 +102,17 @@ def _arguments(
     return (*(part for i in own for part in i.parts), *others)
 
 
-def _follows(session: Session, own: UnknownSpec, given: tuple[InputSpec, ...]) -> bool:
-    """Whether the sizes of an unknown follow from what its equation reads."""
+def _follows(
+    session: Session,
+    own: UnknownSpec,
+    residual: Node,
+    record: Record,
+    given: tuple[InputSpec, ...],
+) -> bool:
+    """Whether all sizes follow from what the equation of an unknown reads."""
     known = Known(dim for x in given for dim in x.shape)
     missing = [s for dim in own.given.shape for s in known.missing(dim)]
+    missing += open_sizes(residual, record, (own.given, *given))
     for symbol in dict.fromkeys(missing):
         message = f"the dim '{in_spec(symbol)}' follows from no input of the equation"
         hint = f"an input of shape [{in_spec(symbol)}] in it says how large it is"
