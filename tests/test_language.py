@@ -51,6 +51,7 @@ WRONG = {
     "unknown name 'z'": "f: sum(z)",
     "the index 'j' is neither on the left side nor bound": "f[i]: X[i, j]",
     "nothing gives the range of 'k'": "f: sum(w[0], k)",
+    "':' stands for an axis that the value does not have": "f[i, :]: X[i, 0]",
     "the range of 'i' does not follow: n and m cannot be compared": (
         "f: sum(w[i] * y[i], i)"
     ),

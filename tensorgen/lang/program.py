@@ -21,7 +21,7 @@ from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
 from tensorgen.lang.problem import ElaboratedProblem, elaborate_problem
 from tensorgen.lang.recurrences import elaborate_steps
-from tensorgen.lang.sides import Noted, note_range
+from tensorgen.lang.sides import Noted, in_places, note_range
 from tensorgen.lang.sizes import check_axes, check_emit, check_filled, open_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
@@ -267,6 +267,8 @@ def _define(
     value = None if stated is None else statement.elaborate(left)
     if stated is not None:
         statement.record.merge(stated)
+    if value is not None:
+        value = in_places(statement, value, defined)
     promised = defined.promise if isinstance(defined, Definition) else None
     if value is not None and promised is not None:
         value = statement.promised(value, promised)

@@ -191,7 +191,10 @@ class Ranges(Facts):
             )
             if meets is None:
                 message = f"nothing gives the range of '{index.name}'"
-                faults.add(message, index.span, hint=_hint(index))
+                hint = _hint(index)
+                if index.left:
+                    hint = f"state it, {index.name}=range(n); numbers are arange(n)"
+                faults.add(message, index.span, hint=hint)
             elif open_.index(meets[1]) > open_.index(index):
                 names = _listed([index, meets[1]])
                 message = f"the ranges of {names} do not follow: neither stands alone"
