@@ -29,7 +29,7 @@ def _affine_form(e: Statement, tree: ast.expr) -> Form | None:
         case ast.Constant(value=int(number)) if not isinstance(number, bool):
             return Form.constant(number)
         case ast.Name(id=name) if name in e.scope:
-            return Form.atom(e.scope[name])
+            return e.ranges.value(e.scope[name])
         case ast.Name(id=name):
             thing = e.names.get(name)
             if thing is None or thing.value is None:

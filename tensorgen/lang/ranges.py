@@ -142,11 +142,13 @@ class Ranges(Facts):
             # scale * index + least >= 0
             quotient = floor_divided(least, abs(scale))
             if quotient is None:
+                times, length = f"{abs(scale)}*k", position.length
                 return _Failure(
                     f"the range of '{index.name}' is not affine in the dims",
                     index.span or position.span,
-                    ((position.span, f"an axis of length {position.length}"),),
-                    _hint(index),
+                    ((position.span, f"an axis of length {length}"),),
+                    f"declare that axis as a multiple, {times} in place of {length}, "
+                    f"or state a range: {index.name}=range(...)",
                 )
             if scale > 0:
                 lows.append((-quotient, position))

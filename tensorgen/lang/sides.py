@@ -124,8 +124,14 @@ def note_range(e: Statement, index: Index, text: Text) -> Record:
     reader = Statement(e.session, body, e.names)
     reader.ranges = e.ranges
     if is_range(body.tree):
-        if not bounded(reader, index, body.tree):
+        more = bounded(reader, index, body.tree)
+        if more is None:
             raise Noted
+        if more or index in e.ranges.strided:
+            hint = "positions and where(...) say the rest: x[2*i], where(i < k, ..., 0)"
+            place = reader.expression.span(body.tree)
+            message = "a range on the left side has one start, one stop and no stride"
+            fail(message, place, hint=hint)
     else:
         hint = f"write {index.name}=range(n)"
         place = reader.expression.span(body.tree)

@@ -190,12 +190,7 @@ WRONG = [
     ("sum(v[i + 1], i=range(n))", "'v[i + 1]' leaves its axis", "v[i + 1]", "a range"),
     ("sum(v[i - 1], i=range(n))", "'v[i - 1]' leaves its axis", "v[i - 1]", ""),
     ("sum(v[i], i=range(c))", "the bound 'c' is not affine", "c", ""),
-    (
-        "sum(v[i], i=range(0, n, 2))",
-        "a range takes a stop, or",
-        "range(0, n, 2)",
-        "x[2*i]",
-    ),
+    ("sum(v[i], i=range())", "a range takes a stop, or", "range()", ""),
     (
         "sum(1, i=range(j), j=range(i))",
         "the bounds of 'i' and 'j' depend",

@@ -12,7 +12,7 @@ from tensorgen.errors import SpecError
 
 HEAD = "tensorgen: 1\ndims: [T]\ninputs: {X: [m, n], A: [p, m, n], y: [n], s: scalar}\n"
 RNG = np.random.default_rng(3)
-GIVEN = {
+GIVEN: dict[str, Any] = {
     "X": RNG.normal(size=(4, 3)),
     "A": RNG.normal(size=(2, 4, 3)),
     "y": RNG.normal(size=3),
