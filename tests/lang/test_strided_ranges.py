@@ -170,6 +170,71 @@ def test_pooling_takes_its_range_from_the_shape() -> None:
     np.testing.assert_allclose(module.g_vjp(h, ct)[1], spread * taken)
 
 
+HALVES: dict[str, tuple[str, Callable[[Array], Array]]] = {
+    "sum(i*x[i]**2, i=range(n // 2))": (
+        "x",
+        lambda x: np.sum(np.arange(len(x) // 2) * x[: len(x) // 2] ** 2),
+    ),
+    "sum(x[:n // 2]**2 * x[n // 2:])": (
+        "x",
+        lambda x: np.sum(x[: len(x) // 2] ** 2 * x[len(x) // 2 :]),
+    ),
+    "x[n // 2]**2 * n // 2": (
+        "x",
+        lambda x: np.floor(np.real(x[len(x) // 2] ** 2 * len(x)) / 2),
+    ),
+    "sum(X[:, (n + 2) // 2]**2)": (
+        "X",
+        lambda X: np.sum(X[:, (X.shape[1] + 2) // 2] ** 2),
+    ),
+    "sum(sum(x[j]*i, j=range(i, n // 2))**2, i=range(n // 2))": (
+        "x",
+        lambda x: sum((x[i : len(x) // 2].sum() * i) ** 2 for i in range(len(x) // 2)),
+    ),
+}
+
+
+@pytest.mark.parametrize("text", HALVES)
+def test_half_of_a_size_is_a_size_where_nothing_is_left(text: str) -> None:
+    wrt, want = HALVES[text]
+    emit = "[value, gradient, hvp, problem]"
+    module = tensorgen.load(
+        f"{HEAD}  f: {{expr: '{text}', wrt: {wrt}, emit: {emit}}}\n"
+    )
+    for n in (4, 8):
+        x = given(n)[wrt]
+        assert module.f(x) == pytest.approx(want(x), rel=1e-12)
+        np.testing.assert_allclose(module.f_grad(x), slope(want, x), 1e-10, 1e-12)
+    for size in (3, 7):
+        with pytest.raises(ValueError, match=r"// 2' needs n.* to be a multiple of 2"):
+            module.f(given(size)[wrt])
+        p = module.FProblem()
+        with pytest.raises(ValueError, match="to be a multiple of 2"):
+            p.value(p.pack(given(size)[wrt]))
+
+
+def test_pooling_of_any_shape_checks_it() -> None:
+    left = "f[s, i=range(m // 2), j=range(n // 3)]"
+    text = "max(q[s, 2*i + a, 3*j + b], a=range(2), b=range(3))"
+    module = tensorgen.load(
+        "tensorgen: 1\ninputs: {q: [S, m, n]}\nfunctions:\n"
+        f'  "{left}": {{expr: "{text}", wrt: q, emit: [value, vjp]}}\n'
+    )
+    q = RNG.normal(size=(2, 4, 9))
+    want = q.reshape(2, 2, 2, 3, 3).max(axis=(2, 4))
+    np.testing.assert_array_equal(module.f(q), want)
+    got = module.f_vjp(q, np.ones((2, 2, 3)))[1]
+    spread = np.repeat(np.repeat(want, 2, axis=1), 3, axis=2)
+    np.testing.assert_array_equal(got, spread == q)
+    with pytest.raises(ValueError, match="'n // 3' needs n to be a multiple of 3"):
+        module.f(q[:, :, :8])
+
+
+def test_half_of_a_multiple_needs_no_check() -> None:
+    source = tensorgen.generate(f"{HEAD}  f: sum(z[i], i=range((2*k + 1) // 2))\n")
+    assert "multiple" not in source
+
+
 WRONG = {
     "f: sum(x[j], j=range(n, 0, -1))": (
         "the stride of a range is a whole number from 1 on",
@@ -200,7 +265,7 @@ WRONG = {
     ),
     "f[i]: x[2*i] + x[2*i + 1]": (
         "the range of 'i' is not affine in the dims",
-        "declare that axis as a multiple, 2*k in place of n",
+        "2*k in place of n, or state a range: i=range(n // 2)",
         "i",
     ),
     "f[i=range(0, n, 2)]: x[i]": (
