@@ -350,4 +350,4 @@ def _formula(function: ElaboratedFunction) -> tuple[str, ...]:
 
 def _equation(spec: FunctionSpec) -> str:
     """A function as its file has it, without its local values."""
-    return f"{subscript(spec.name, spec.indices or ())} = {spec.expr}"
+    return f"{subscript(spec.name, spec.places or spec.indices or ())} = {spec.expr}"

@@ -198,7 +198,7 @@ class Planner:
         alone = (dim for dim in dims if dim.degree == 1)
         known = {x for d in alone for x in d.symbols if d == Dim.symbol(x)}
         own = (self.parameters.of(x, VALUE) for x in self.function.arguments)
-        return frozenset(known.union(counted(own)))
+        return frozenset(known.union(counted(own), self.function.sizes))
 
     @property
     def _shapes(self) -> list[tuple[Dim, ...]]:
@@ -240,6 +240,7 @@ class Planner:
             dims = self.function.node.dims
             doc = f"cotangent of {self.function.spec.name}"
             parameters.append(Parameter("ct", dims, doc, role="cotangent"))
+        parameters += [Parameter(s, (), role="size") for s in self.function.sizes]
         self.check(kind.public_name(self.function.spec.name, order), plan.roots)
         return PlannedFunction(
             self.function,

@@ -33,7 +33,6 @@ from tensorgen.emit.model import (
     matrices,
     needed,
 )
-from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
@@ -362,7 +361,7 @@ class ProblemBuilder:
 def size_checks(function: ElaboratedFunction) -> list[Check]:
     """Return the conditions on sizes that a function's class checks."""
     checks = strictest(function.checks)
-    return [Check(fails(c.size), c.size.symbols, c.message) for c in checks]
+    return [Check(fails(c), c.size.symbols, c.message) for c in checks]
 
 
 def strictest(checks: Sequence[SizeCheck]) -> list[SizeCheck]:
@@ -370,17 +369,22 @@ def strictest(checks: Sequence[SizeCheck]) -> list[SizeCheck]:
 
     The first of several, whose message says why.
     """
-    first = list({check.size: check for check in reversed(checks)}.values())[::-1]
+    first = list({(x.size, x.whole): x for x in reversed(checks)}.values())[::-1]
 
     def implies(other: SizeCheck, check: SizeCheck) -> bool:
         # By a number alone: a symbol may be 0.
         more = (check.size - other.size).constant
-        return other is not check and more is not None and more >= 0
+        alike = other is not check and not (other.whole or check.whole)
+        return alike and more is not None and more >= 0
 
     return [x for x in first if not any(implies(other, x) for other in first)]
 
 
-def fails(size: Dim) -> str:
-    """The condition that fails `size >= 0`, without minus signs: `T < 1`."""
-    low, _, high = condition(size).partition(" <= ")
+def fails(check: SizeCheck) -> str:
+    """The condition that fails a check, without minus signs: `T < 1`, `n % 2 != 0`."""
+    if check.whole:
+        top, below = check.size.whole
+        text = str(top) if len(top.terms) == 1 else f"({top})"
+        return f"{text} % {below} != 0"
+    low, _, high = condition(check.size).partition(" <= ")
     return f"{high} < {low}"

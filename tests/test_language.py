@@ -51,6 +51,11 @@ WRONG = {
     "unknown name 'z'": "f: sum(z)",
     "the index 'j' is neither on the left side nor bound": "f[i]: X[i, j]",
     "nothing gives the range of 'k'": "f: sum(w[0], k)",
+    "the range of 'i' is not affine in the dims": "f[i]: w[2*i] + w[2*i + 1]",
+    "the stride of a range is a whole number from 1 on": (
+        "f: sum(w[i], i=range(n, 0, -1))"
+    ),
+    "':' stands for an axis that the value does not have": "f[i, :]: X[i, 0]",
     "the range of 'i' does not follow: n and m cannot be compared": (
         "f: sum(w[i] * y[i], i)"
     ),
@@ -58,7 +63,6 @@ WRONG = {
         "f: sum(w[i + j], i, j)"
     ),
     "0 is outside of the range of 'i'": "f[i]: w[i - 1]",
-    "the dim 'm' does not follow from the arguments of 'f'": "f: sum(w) / m",
     "'gradient' is for scalars, and 'f' has shape (m, n)": (
         "f: {expr: X, wrt: X, emit: [gradient]}"
     ),

@@ -62,7 +62,9 @@ def size(dim: Dim) -> Text:
     """A size as a Python integer, without a sign in front if possible."""
     dim, below = dim.whole
     if below > 1:
-        return Text(f"({size(dim).text}) // {below}", Level.TERM)
+        top = size(dim).text
+        text = top if len(dim.terms) == 1 else f"({top})"
+        return Text(f"{text} // {below}", Level.TERM)
     text = ""
     level = Level.ATOM
     terms = sorted(dim.terms, key=lambda term: (not term[0], term[1] < 0))

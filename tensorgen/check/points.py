@@ -52,9 +52,15 @@ def some_sizes(
             sizes = dict.fromkeys(symbols, 2)
         fits = all(dim.value(sizes) >= 2 * is_wide for dim in made)
         fits = fits and all(dim.value(sizes) >= 0 for dim in bounds)
+        fits = fits and all(_is_whole(dim, sizes) for dim in bounds)
         if fits and all(dim.value(sizes) > 0 for dim in least):
             return sizes
     return None
+
+
+def _is_whole(dim: Dim, sizes: Mapping[str, int]) -> bool:
+    top, below = dim.whole
+    return top.value(sizes) % below == 0
 
 
 class Point:

@@ -23,7 +23,7 @@ from tensorgen.check.meaning import MOST_ENTRIES, Meaning, TooLarge
 from tensorgen.check.methods import Methods
 from tensorgen.check.opaque import solvers
 from tensorgen.check.points import Point, points
-from tensorgen.emit.model import Body, Holder, Parameter
+from tensorgen.emit.model import Body, Holder, Parameter, arrays_among, sizes_among
 from tensorgen.errors import InternalError, SpecError
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
@@ -132,6 +132,7 @@ class _Judge:
         inputs = {x: None for claim in claims for x in claim.inputs.values()}
         dims = [d for node in inputs for d in node.dims]
         dims += [d for c in claims for p in c.parameters for d in p.dims]
+        dims += [Dim.symbol(p.name) for c in claims for p in sizes_among(c.parameters)]
         least = [x.index for x in inputs if isinstance(x, Input) and x.index]
         bounds = [*dims, *(size for claim in claims for size in claim.checks)]
         symbols = sorted({s for dim in (*bounds, *least) for s in dim.symbols})
@@ -218,15 +219,16 @@ class _Judge:
         values: dict[str, Any] = dict(point.sizes)
         nodes = topological(claim.stated)
         values |= solvers(nodes, point.field, point.meaning.lengths)
-        for p in claim.parameters:
+        parameters = arrays_among(claim.parameters)
+        for p in parameters:
             node = claim.inputs.get(p.name) if p.role == "input" else None
             known = node.properties if isinstance(node, Input) else frozenset()
             values[p.name] = point.array(p.name, p.dims, known, p.index)
-        arguments = {p.name: np.array(values[p.name]) for p in claim.parameters}
+        arguments = {p.name: np.array(values[p.name]) for p in parameters}
         values |= {name: array.copy() for name, array in arguments.items()}
         values |= {
             p.of.name: _matrix(p, values, point)
-            for p in claim.parameters
+            for p in parameters
             if p.of is not None and p.index is None
         }
         for body in claim.before:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from math import gcd
 
-from tensorgen.emit.model import Function, Parameter
+from tensorgen.emit.model import Function, Parameter, arrays_among, sizes_among
 from tensorgen.ir.dims import Dim, tuple_text
 
 
@@ -63,11 +63,14 @@ class Plan:
 
 def plan(parameters: Iterable[Parameter], needed: Collection[str] = ()) -> Plan:
     """Find out how each dim symbol follows from the shapes of the arguments."""
-    result = Plan()
+    parameters = list(parameters)
+    stated = {p.name: (p.name, p) for p in sizes_among(parameters)}
+    result = Plan(dict(stated))
     waiting: list[Axis] = []
     for parameter in parameters:
         for position, dim in enumerate(parameter.dims):
-            if (symbol := plain_symbol(dim)) is not None:
+            symbol = plain_symbol(dim)
+            if symbol is not None and symbol not in stated:
                 size = f"{parameter.name}.shape[{position}]"
                 result.sources.setdefault(symbol, (size, parameter))
             elif dim.constant is None:
@@ -188,13 +191,12 @@ def lines(function: Function, checks: bool = True) -> list[str]:
 
     With `checks`, a solution that is given is checked where callers ask for that.
     """
-    parameters = [p for group in function.signature for p in group]
+    every = [p for group in function.signature for p in group]
+    parameters, stated = arrays_among(every), sizes_among(every)
     floating = [p.name for p in parameters if p.index is None]
     dtype = [f"dtype = {floating[0]}.dtype" if floating else "dtype = float"]
-    if not parameters:
-        return dtype * function.body.needs_dtype
     parts = [p for p in function.parameters if p.of is not None]
-    known = plan([*parameters, *parts], {*function.body.dims, *function.body.positive})
+    known = plan([*every, *parts], {*function.body.dims, *function.body.positive})
     indices = [p for p in parameters if p.index is not None]
     axes = [*known.solved.values(), *known.compared]
     needed = {
@@ -218,7 +220,7 @@ def lines(function: Function, checks: bool = True) -> list[str]:
     for parameter in indices:
         result += range_check(parameter, known)
     for symbol in function.body.positive:
-        size = _set_by(known, (symbol,))
+        size = _set_by(known, (symbol,)) * (known.sources[symbol][1] not in stated)
         message = _f_string(f"{symbol}: expected a size of at least 1, got 0", size)
         result += [f"if {symbol} < 1:", f"    raise ValueError({message})"]
     read = words([*result, *(row for f in function.forms for row in f.body.text)])
@@ -232,7 +234,16 @@ def lines(function: Function, checks: bool = True) -> list[str]:
     ]
     solved = [p for p in parameters if p.solved and checks]
     result += [line for p in solved for line in _solution_check(p)]
-    return [*found, _conversion(parameters), *apart, *result, *own]
+    first = [*size_checks(stated), *found]
+    if parameters:
+        first.append(_conversion(parameters))
+    return [*first, *apart, *result, *own]
+
+
+def size_checks(parameters: Iterable[Parameter]) -> list[str]:
+    """Return the statements that make sizes Python's integers."""
+    own = sizes_among(parameters)
+    return [f'{p.name} = _size("{p.name}", {p.name})' for p in own]
 
 
 def _solution_check(parameter: Parameter) -> list[str]:
@@ -299,7 +310,7 @@ def _dims(parameter: Parameter) -> str:
 def bindings(parameters: list[Parameter], known: Plan, needed: list[str]) -> list[str]:
     """Bind the needed symbols, several at once where an argument has just those."""
     result: list[str] = []
-    unbound = list(needed)
+    unbound = [s for s in needed if known.sources[s][1].role != "size"]
     for parameter in parameters:
         symbols = [plain_symbol(dim) for dim in parameter.dims]
         several = len(symbols) > 1 and len(set(symbols)) == len(symbols)
@@ -373,8 +384,11 @@ def range_check(parameter: Parameter, known: Plan) -> list[str]:
 
 
 def _set_by(known: Plan, symbols: Iterable[str]) -> str:
-    parts = [f"{s} = {{{s}}} was set by {known.sources[s][1].name}" for s in symbols]
-    return ", ".join(parts)
+    setters = {s: known.sources[s][1] for s in symbols}
+    return ", ".join(
+        f"{s} = {{{s}}} was {'given' if p.role == 'size' else f'set by {p.name}'}"
+        for s, p in setters.items()
+    )
 
 
 def _f_string(*parts: str) -> str:

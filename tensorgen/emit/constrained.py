@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, VALUE
 from tensorgen.emit.arguments import plan
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.bound import ConstrainedProblem, Limited, Limits, Part
+from tensorgen.emit.bound import (
+    BoundFunction,
+    ConstrainedProblem,
+    Limited,
+    Limits,
+    Part,
+)
 from tensorgen.emit.data import Data, data_of
 from tensorgen.emit.documentation import shape_phrase
-from tensorgen.emit.model import every, given
+from tensorgen.emit.model import Parameter, every, given, sizes_among
 from tensorgen.emit.points import Method, Scope, annotation, keyed, members, split_rows
 from tensorgen.emit.text import docstring, paragraph
 from tensorgen.ir.dims import tuple_text
@@ -29,10 +36,10 @@ class Side:
 class Constrained:
     """A problem class as its template sees it: pieces of text, without indentation.
 
-    `sizes` are arguments, for the data do not give them; `values` and `jacobians` are
-    what its points call the constraints and their Jacobians, of which some are
-    `constant`. `scipy` takes arrays of its library. With `has_places`, data say where
-    entries are. Unknowns are variables here: none is left to be found by `solving`.
+    `values` and `jacobians` are what its points call the constraints and their
+    Jacobians, of which some are `constant`. `scipy` takes arrays of its library. With
+    `has_places`, data say where entries are. Unknowns are variables here: none is left
+    to be found by `solving`.
     """
 
     name: str
@@ -41,7 +48,6 @@ class Constrained:
     docstring: str
     data: Data
     held: str
-    sizes: tuple[str, ...]
     wrt: tuple[str, ...]
     wrt_signature: str
     shapes: str
@@ -74,15 +80,10 @@ def constrained(problem: ConstrainedProblem, backend: Backend) -> Constrained:
     bound = problem.bound
     data = [p for p in bound.inputs if p.name not in bound.wrt]
     own = given(data)
-    known = plan(every(data)).sources
-    met = [*(x.dims for x in problem.variables), *(x.dims for x in problem.constraints)]
-    symbols = [s for dims in met for d in dims for s in d.symbols]
-    symbols += [s for p in own if p.index is not None for s in p.index.symbols]
-    symbols += [s for check in bound.checks for s in check.symbols]
-    sizes = tuple(s for s in dict.fromkeys(symbols) if s not in known)
-    needed = [s for s in dict.fromkeys(symbols) if s in known]
-    view = data_of(bound, data, needed, backend, sizes, double=True)
-    places = dict.fromkeys((*sizes, *view.names, *bound.held), "self._data")
+    known, needed = plan(every(data)).sources, _needed(problem, own)
+    data += [Parameter(s, (), role="size") for s in needed if s not in known]
+    view = data_of(bound, data, [s for s in needed if s in known], backend, double=True)
+    places = dict.fromkeys((*view.stated, *view.names, *bound.held), "self._data")
     floating = [p.name for p in own if p.index is None]
     scope = Scope(data, floating, bound.taken, places, backend)
     floats = [
@@ -97,7 +98,6 @@ def constrained(problem: ConstrainedProblem, backend: Backend) -> Constrained:
         docstring=_docstring(problem, bool(data)),
         data=view,
         held=", ".join([*floats, *([keyed(view.held)] if view.held else [])]),
-        sizes=sizes,
         wrt=bound.wrt,
         wrt_signature=", ".join(f"{name}: ArrayLike" for name in bound.wrt),
         shapes=_shapes(problem.variables),
@@ -107,11 +107,31 @@ def constrained(problem: ConstrainedProblem, backend: Backend) -> Constrained:
         jacobians=[p.name for p in bound.methods if p.kind.ways is JACOBIAN.ways],
         constant=problem.constant,
         hessian=annotation(bound, hessian),
-        members=members(bound, backend),
+        members=members(_knowing(bound, data), backend),
         given=keyed(bound.wrt),
         scipy=backend.name == "numpy",
         has_places=view.has_indices or any(p.sparse for p in own),
     )
+
+
+def _needed(problem: ConstrainedProblem, data: Sequence[Parameter]) -> list[str]:
+    """The sizes that a problem is made of, and others that only methods use."""
+    bound = problem.bound
+    known = plan(every(bound.inputs)).sources
+    met = [*(x.dims for x in problem.variables), *(x.dims for x in problem.constraints)]
+    symbols = [s for dims in met for d in dims for s in d.symbols]
+    symbols += [s for p in data if p.index is not None for s in p.index.symbols]
+    symbols += [s for check in bound.checks for s in check.symbols]
+    bodies = [*bound.bodies, *(side.body for side in problem.limits)]
+    symbols += [s for body in bodies for s in body.dims if s not in known]
+    return list(dict.fromkeys(symbols))
+
+
+def _knowing(bound: BoundFunction, data: Sequence[Parameter]) -> BoundFunction:
+    """A problem whose points know what neither data nor variables give: sizes."""
+    known = plan(every(bound.inputs)).sources
+    more = [p for p in sizes_among(data) if p.name not in known]
+    return replace(bound, inputs=(*bound.inputs, *more))
 
 
 def _shapes(limited: tuple[Limited, ...]) -> str:

@@ -8,10 +8,18 @@ from dataclasses import dataclass, replace
 
 from tensorgen.calculus.kinds import VALUE
 from tensorgen.emit import arguments
-from tensorgen.emit.arguments import Plan, plan, range_check
+from tensorgen.emit.arguments import plan, range_check
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check
-from tensorgen.emit.model import Body, Function, Parameter, every, given
+from tensorgen.emit.model import (
+    Body,
+    Function,
+    Parameter,
+    arrays_among,
+    every,
+    given,
+    sizes_among,
+)
 from tensorgen.emit.points import (
     Scope,
     import_lines,
@@ -28,10 +36,12 @@ class Data:
 
     `binding` converts and checks them, `once` computes what follows from sizes alone,
     and `following` what follows from data that have changed; `held` is all that is kept
-    but for that. `holder` and `changed` are arguments that no data are called like.
+    but for that, the sizes that are `stated` first. `holder` and `changed` are
+    arguments that no data are called like.
     """
 
     names: tuple[str, ...]
+    stated: tuple[str, ...]
     floating: tuple[str, ...]
     has_indices: bool
     binding: list[str]
@@ -50,16 +60,16 @@ def data_of(
     data: Sequence[Parameter],
     sizes: Sequence[str],
     backend: Backend,
-    stated: Sequence[str] = (),
     double: bool = False,
 ) -> Data:
-    """Describe data; their constructor needs `sizes`, of which some are `stated`.
+    """Describe data; their constructor needs `sizes`.
 
     They are kept in the dtype that they have in common, or in `double` precision.
     """
     once = [part for part in bound.data if not part.sources]
-    known, own = plan(every(data)).sources, given(data)
-    early = early_checks(bound, [*known, *stated])
+    known, own = plan(every(data)).sources, given(arrays_among(data))
+    stated = tuple(p.name for p in sizes_among(data))
+    early = early_checks(bound, [*known])
     needed = [*sizes, *(s for part in once for s in part.body.dims)]
     needed += [s for c in early for s in c.symbols]
     read = {known[symbol][1].name for symbol in needed if symbol in known}
@@ -67,6 +77,7 @@ def data_of(
     dtype = any(part.body.needs_dtype for part in once)
     return Data(
         names=tuple(p.name for p in own),
+        stated=stated,
         floating=tuple(p.name for p in own if p.index is None),
         has_indices=any(p.index is not None for p in own),
         binding=[
@@ -77,7 +88,7 @@ def data_of(
         ],
         once=[row for part in once for row in split_rows(part.body.lines)],
         held=(*stated, *(x for part in once for x in part.body.returns)),
-        following=_following(bound, data, backend, stated),
+        following=_following(bound, data, backend),
         holder=free_name("data", bound),
         changed=free_name("changed", bound),
         signature=_signature(own, stated),
@@ -137,16 +148,16 @@ def _following(
     bound: BoundFunction,
     data: Sequence[Parameter],
     backend: Backend,
-    stated: Sequence[str],
 ) -> list[str]:
     """Return the statements that compute what follows from data, where they changed."""
     holder = free_name("data", bound)
-    own = given(data)
+    own = given(arrays_among(data))
+    stated = [p.name for p in sizes_among(data)]
     names = (*stated, *(p.name for p in own), *bound.held)
     floating = [p.name for p in own if p.index is None]
     places = dict.fromkeys(names, holder)
     scope = Scope(data, floating, bound.taken, places, backend)
-    known = _with_sizes(plan(every(data)), stated)
+    known = plan(every(data))
     found: list[str] = []
 
     def under(names: Sequence[str], rows: Iterable[str]) -> list[str]:
@@ -160,8 +171,9 @@ def _following(
     for p in own:
         check = range_check(p, known)
         if p.index is not None and check:
-            sizes, read = size_lines(own, plan(own), p.index.symbols)
-            read = [p.name, *(s for s in p.index.symbols if s in stated), *read]
+            whole = [*own, *sizes_among(data)]
+            sizes, read = size_lines(whole, plan(whole), p.index.symbols)
+            read = [p.name, *read]
             first = unpacked(holder, list(dict.fromkeys(read)), ())
             found += under([p.name], [*first, *sizes, *check])
     for part in bound.data:
@@ -170,9 +182,3 @@ def _following(
             rows = [*scope.reading(part), *split_rows(part.body.lines), *stores]
             found += under(part.sources, rows)
     return found
-
-
-def _with_sizes(known: Plan, stated: Sequence[str]) -> Plan:
-    """A plan that also knows sizes that are arguments themselves."""
-    known.sources.update({name: (name, Parameter(name, ())) for name in stated})
-    return known

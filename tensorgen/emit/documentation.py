@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tensorgen.calculus.kinds import Kind
-from tensorgen.emit.model import Function, Parameter
+from tensorgen.emit.model import Function, Parameter, arrays_among, sizes_among
 from tensorgen.emit.text import (
     FILLED,
     WIDTH,
@@ -48,7 +48,7 @@ def module_docstring(
     # An unknown is an argument like others of the functions that find it.
     by_role = sorted(parameters, key=lambda p: p.role == "unknown")
     own = list({p.name: p for p in by_role}.values())
-    inputs = [p for p in own if p.role in ("input", "unknown")]
+    inputs = [p for p in own if p.role in ("input", "unknown", "size")]
     directions = [p.name for p in own if p.role == "direction"]
     entries = [row for p in inputs for row in _argument(p)]
     if directions:
@@ -139,6 +139,8 @@ def _signature(function: Function) -> list[Parameter]:
 
 def _brief(parameter: Parameter) -> str:
     """The name and the shape of an argument, which the module describes."""
+    if parameter.role == "size":
+        return parameter.name
     text = f"{parameter.name} {tuple_text(parameter.dims)}"
     if parameter.index is not None:
         text += f" in 0 ... {parameter.index - 1}"
@@ -147,6 +149,8 @@ def _brief(parameter: Parameter) -> str:
 
 def _argument(parameter: Parameter) -> list[str]:
     """Name, shape and meaning of an argument, in one line where they fit."""
+    if parameter.role == "size":
+        return [f"    {parameter.name} : integer from 0 on, a size"]
     text = f"{parameter.name} : {shape_phrase(parameter.dims)}"
     if parameter.index is not None:
         bound = parameter.index - 1
@@ -236,12 +240,17 @@ def _structures(function: Function) -> list[list[str]]:
 
 def _always_raised(parameters: Sequence[Parameter]) -> list[str]:
     """What all functions with arguments raise."""
-    if not parameters:
+    arrays, stated = arrays_among(parameters), sizes_among(parameters)
+    types = ["what is not real numbers"] * bool(arrays)
+    types += ["a size that is no integer"] * bool(stated)
+    values = ["a wrong shape"] * bool(arrays)
+    values += ["an index out of range"] * any(p.index is not None for p in arrays)
+    values += ["a size below 0"] * bool(stated)
+    if not types:
         return []
-    wrong = "a wrong shape"
-    if any(p.index is not None for p in parameters):
-        wrong += " or an index out of range"
-    return [f"TypeError for what is not real numbers, ValueError for {wrong}."]
+    return [
+        f"TypeError for {' or '.join(types)}, ValueError for {' or '.join(values)}."
+    ]
 
 
 def _errors(function: Function) -> list[str]:

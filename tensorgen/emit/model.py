@@ -20,13 +20,14 @@ from tensorgen.ir.dims import Dim
 OPTIONAL = "ArrayLike | None"
 """The type of an unknown, which is found where it is not given."""
 
-Role = Literal["input", "direction", "cotangent", "unknown"]
+Role = Literal["input", "direction", "cotangent", "unknown", "size"]
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument: an input, a direction `dX` or the cotangent `ct`.
+    """An argument: an input, a direction `dX`, the cotangent `ct`, or a size.
 
+    A size is a dim symbol that no shape of the others gives, and an integer.
     `default` is the text of a number; `index` is given for index arrays, whose
     entries lie in `0 ... index - 1`. What a sparse matrix is in code are parameters
     `of` it, each with the `source` of its value: its entries, and where they stand. An
@@ -49,6 +50,8 @@ class Parameter:
         """The type of what callers pass."""
         if self.solved:
             return OPTIONAL
+        if self.role == "size":
+            return "int"
         return "Any" if self.sparse else "ArrayLike"
 
 
@@ -62,10 +65,21 @@ def arranged(
 ) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
     """Return the positional and the keyword-only arguments, as callers know them."""
     own = given(parameters)
-    plain = [p for p in own if p.default is None]
+    plain = [p for p in arrays_among(own) if p.default is None]
     inputs = tuple(p for p in plain if p.role == "input")
     extra = tuple(p for p in plain if p.role != "input")
-    return inputs + extra, tuple(p for p in own if p.default is not None)
+    named = (*sizes_among(own), *(p for p in own if p.default is not None))
+    return inputs + extra, named
+
+
+def sizes_among(parameters: Iterable[Parameter]) -> list[Parameter]:
+    """Return the parameters that are sizes."""
+    return [p for p in parameters if p.role == "size"]
+
+
+def arrays_among(parameters: Iterable[Parameter]) -> list[Parameter]:
+    """Return all others."""
+    return [p for p in parameters if p.role != "size"]
 
 
 def needed(
@@ -82,6 +96,7 @@ def counted(parameters: Iterable[Parameter]) -> dict[str, tuple[str, ...]]:
     own = list(parameters)
     shapes = [p.dims for x in own for p in (x, *([x.of] if x.of is not None else []))]
     given = {symbol for dims in shapes for dim in dims for symbol in dim.symbols}
+    given |= {p.name for p in sizes_among(own)}
     found: dict[str, tuple[str, ...]] = {}
     for p in own:
         symbol = str(p.index)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, ORDER
 from tensorgen.emit import results, solvers
-from tensorgen.emit.model import Body, Function, Helper, Parameter, given
+from tensorgen.emit.model import Body, Function, Helper, Parameter, arrays_among, given
 from tensorgen.emit.module import Module
 from tensorgen.errors import InternalError
 from tensorgen.structure.classes import DERIVATIVE_BASE, HESSIAN_BASE
@@ -70,14 +70,16 @@ def uses(module: Module) -> dict[str, bool]:
     by_matrices = any(c.by_matrices for c in module.classes)
     hessian = bool(used & {HESSIAN.holder, results.JOINT} or HESSIAN_BASE in bases)
     return {
-        "has_arguments": any(parameters(module)),
+        "has_arguments": any(arrays_among(parameters(module))),
         "has_indices": any(p.index is not None for p in parameters(module)),
         "has_sparse": any(p.sparse for p in parameters(module)),
         "has_pairs": any(p.source.endswith("_pairs") for p in parts(module)),
         "has_times": by_matrices
         or any(".times(" in row for body in every for row in body.text),
         "has_gram": by_matrices,
-        "has_replacements": any(p.inputs[len(p.wrt) :] for p in module.bound),
+        "has_replacements": any(
+            arrays_among(p.inputs)[len(p.wrt) :] for p in module.bound
+        ),
         "has_matrix": hessian or dense or bool(bases),
         "has_jacobian": dense,
         "has_hessian": hessian,

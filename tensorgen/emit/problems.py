@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, HVP, JACOBIAN, PROBLEM, VALUE
 from tensorgen.emit import results
-from tensorgen.emit.arguments import plan, range_check, words
+from tensorgen.emit.arguments import plan, range_check, size_checks, words
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.bound import BoundFunction
 from tensorgen.emit.data import (
@@ -18,7 +18,7 @@ from tensorgen.emit.data import (
     free_name,
 )
 from tensorgen.emit.documentation import shape_phrase
-from tensorgen.emit.model import Parameter, every, given
+from tensorgen.emit.model import Parameter, arrays_among, every, given
 from tensorgen.emit.points import (
     Method,
     annotation,
@@ -92,7 +92,7 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
         function=bound.function,
         docstring=_docstring(bound, unknowns),
         data=data_of(bound, data, sizes, backend),
-        widens=any(p.index is None for p in given(data)),
+        widens=any(p.index is None for p in given(arrays_among(data))),
         given=keyed([*bound.wrt, *(p.name for p in solved)]),
         solving=_solving(bound, data, solved, warm),
         warm=warm,
@@ -136,14 +136,15 @@ def _packing(data: list[Parameter], unknowns: list[Parameter]) -> list[str]:
     data = given(data)
     symbols = {s for p in unknowns for d in p.dims for s in d.symbols}
     met = [p for p in data if any(s in symbols for d in p.dims for s in d.symbols)]
-    floating = [p for p in data if p.index is None]
+    floating = [p for p in arrays_among(data) if p.index is None]
     if not any(p in floating for p in met):
         met = [*floating[:1], *met]  # for its dtype
     if symbols & {*plan(data).sources} != symbols & {*plan(met).sources}:
         met = data
     taken = [p.name for p in (*data, *unknowns)]
     read = unpacked("self._data", [p.name for p in met], taken) if met else []
-    return [*read, *conversion([*met, *unknowns])]
+    done = size_checks(data)
+    return [*read, *(x for x in conversion([*met, *unknowns]) if x not in done)]
 
 
 def _solving(

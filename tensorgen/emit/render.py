@@ -19,7 +19,7 @@ from tensorgen.emit.constrained import Constrained, constrained
 from tensorgen.emit.documentation import function_docstrings, module_docstring
 from tensorgen.emit.framing import code, framed, header
 from tensorgen.emit.layout import finished
-from tensorgen.emit.model import OPTIONAL, Function, Parameter
+from tensorgen.emit.model import OPTIONAL, Function, Parameter, sizes_among
 from tensorgen.emit.module import Module
 from tensorgen.emit.problems import Problem, problem
 from tensorgen.emit.support import support_file, support_name, support_names
@@ -62,6 +62,7 @@ def render(
     `shared`, the prefix of the module that holds it, support code is imported.
     """
     backend = BACKENDS[module.backend]
+    own = _constrained(module)
     ways = pieces.factorizations(module)
     context = {
         "functions": _views(module, backend),
@@ -69,13 +70,14 @@ def render(
         "helpers": pieces.helpers(module),
         "solvers": [solvers.view(s, backend) for s in module.solvers],
         "problems": _problems(module),
-        "constrained": _constrained(module),
+        "constrained": own,
         "literals": _literals(module),
         "classes": [_class_view(c, Printer(backend.alias)) for c in module.classes],
         "factorizations": [way.template for way in ways],
         "pieces": {piece for way in ways for piece in way.pieces},
         "shared": shared is not None,
         **pieces.uses(module),
+        "has_sizes": _has_sizes(module, own),
     }
     beside: dict[str, Sequence[str]] = {}
     if shared is not None:
@@ -155,6 +157,11 @@ def _constrained(module: Module) -> Constrained | None:
     if module.constrained is None:
         return None
     return constrained(module.constrained, BACKENDS[module.backend])
+
+
+def _has_sizes(module: Module, own: Constrained | None) -> bool:
+    """Whether sizes are arguments of anything."""
+    return bool(sizes_among(pieces.parameters(module)) or (own and own.data.stated))
 
 
 def _literals(module: Module) -> list[int]:

@@ -85,6 +85,7 @@ def _code(backend: Backend) -> str:
         "helpers": list(helpers(backend)),
         "literals": None,
         "has_shape_checks": True,
+        "has_sizes": True,
         "shared": False,
         "constrained": None,
     }

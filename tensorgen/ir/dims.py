@@ -223,7 +223,7 @@ class Dim:
     def __str__(self) -> str:
         top, below = self.whole
         if below > 1:
-            return f"({top}) // {below}"
+            return f"{top} // {below}" if len(top.terms) == 1 else f"({top}) // {below}"
         text = ""
         for monomial, coefficient in self.terms:
             sign = "-" if coefficient < 0 else "+"

@@ -7,6 +7,7 @@ import ast
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.nodes import Constraint, Kind, Lookup, affine
 from tensorgen.lang.forms import Entry, Form, Index
+from tensorgen.lang.ranges import floor_divided
 from tensorgen.lang.statement import Statement
 
 LARGEST = 10**15
@@ -29,7 +30,7 @@ def _affine_form(e: Statement, tree: ast.expr) -> Form | None:
         case ast.Constant(value=int(number)) if not isinstance(number, bool):
             return Form.constant(number)
         case ast.Name(id=name) if name in e.scope:
-            return Form.atom(e.scope[name])
+            return e.ranges.value(e.scope[name])
         case ast.Name(id=name):
             thing = e.names.get(name)
             if thing is None or thing.value is None:
@@ -45,6 +46,8 @@ def _affine_form(e: Statement, tree: ast.expr) -> Form | None:
             return None if form is None else -form
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
             return affine_form(e, operand)
+        case ast.BinOp(op=ast.FloorDiv()):
+            return _quotient(e, tree)
         case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() as op):
             left, right = affine_form(e, tree.left), affine_form(e, tree.right)
             if left is None or right is None:
@@ -65,6 +68,21 @@ def _times(left: Form, right: Form) -> Form | None:
         if not factor.terms and factor.const.constant is not None:
             return form.scaled(factor.const.constant)
     return None
+
+
+def _quotient(e: Statement, tree: ast.BinOp) -> Form | None:
+    """A size divided by a number, the remainder of which is checked if need be."""
+    left, right = affine_form(e, tree.left), affine_form(e, tree.right)
+    if left is None or right is None or left.terms or right.terms:
+        return None
+    divisor = right.const.constant
+    if divisor is None or divisor < 1:
+        return None
+    found = floor_divided(left.const, divisor)
+    if found is None:
+        what = f"'{e.expression.source(tree)}'"
+        found = e.build.quotient(left.const, divisor, what)
+    return Form.constant(found)
 
 
 def _may_be_entry(e: Statement, tree: ast.Subscript) -> bool:

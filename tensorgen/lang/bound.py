@@ -17,6 +17,7 @@ from tensorgen.lang.arguments import bind
 from tensorgen.lang.conditions import affine_conditions, indicator, split
 from tensorgen.lang.facts import Bounds
 from tensorgen.lang.forms import Form, Index
+from tensorgen.lang.ranges import floor_divided
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions import Function
 from tensorgen.operators.functions.arithmetic import elementwise, is_condition
@@ -116,7 +117,10 @@ def _bind(e: Statement, function: Function, tree: ast.Call) -> _Binding | None:
             e.fault(message, keyword, hint=hint)
             fine = False
     for index, part in ranges:
-        fine &= bounded(e, index, part)
+        more = bounded(e, index, part)
+        fine &= more is not None
+        for form in more or ():
+            _hold(e, found, "ge", form)
     if fine and not found.indices:
         e.fault(
             "a condition needs an index that is bound here",
@@ -137,29 +141,78 @@ def is_range(tree: ast.expr) -> bool:
     return False
 
 
-def bounded(e: Statement, index: Index, tree: ast.expr) -> bool:
-    """Note the bounds of an index, and what they guard."""
+def bounded(e: Statement, index: Index, tree: ast.expr) -> list[Form] | None:
+    """Note the bounds of an index, and what they guard; None after a fault.
+
+    Returns what else is not negative: an index has one low and one high bound, of
+    which others leave less, and so does the end of a range with a stride.
+    """
     assert isinstance(tree, ast.Call)
-    if tree.keywords or len(tree.args) not in (1, 2):
-        message = "a range takes a stop, or a start and a stop"
-        e.fault(message, tree, hint="a stride is an affine position: x[2*i]")
-        return False
+    if tree.keywords or len(tree.args) not in (1, 2, 3):
+        message = "a range takes a stop, or a start and a stop, or these and a stride"
+        e.fault(message, tree)
+        return None
+    alone = len(tree.args) == 1
+    lows = [Form.constant(0)] if alone else _bounds(e, tree.args[0], "max")
+    highs = _bounds(e, tree.args[0 if alone else 1], "min")
+    stride = _stride(e, tree.args[2]) if len(tree.args) == 3 else 1
+    if lows is None or highs is None or stride is None:
+        return None
+    if stride > 1 and len(lows) > 1:
+        message = "a range with a stride has one start"
+        e.fault(message, tree.args[0], hint="state the others as conditions")
+        return None
+    # What does not depend on other indices says most of how long the axis is.
+    low, high = (next((f for f in x if not f.terms), x[0]) for x in (lows, highs))
+    if low.terms or high.terms:
+        # Where anything is evaluated, the range is not empty.
+        e.guards.append(high - 1 - low)
+    own, within = Form.atom(index), Bounds(low, high)
+    left = [f for f in highs if f != high]
+    if stride > 1:
+        own = e.ranges.strided[index] = own.scaled(stride) + low
+        size = high - low
+        count = None if size.terms else floor_divided(size.const + stride - 1, stride)
+        if count is None:
+            left = highs
+        within = Bounds(Form.constant(0), size if count is None else size.of((), count))
+    e.ranges.bounds[index] = within
+    more = [*(own - f for f in lows if f != low), *(f - 1 - own for f in left)]
+    e.ranges.parted.update({index: None} if more else {})
+    return more
+
+
+def _bounds(e: Statement, tree: ast.expr, several: str) -> list[Form] | None:
+    """Read the start of a range, which may be a `max`, or the stop, a `min`."""
+    parts = [tree]
+    match tree:
+        case ast.Call(func=ast.Name(id=name), args=[_, *_] as args, keywords=[]):
+            parts = args if name == several else parts
     forms: list[Form] = []
-    for part in tree.args:
+    for part in parts:
         form = affine_form(e, part)
         if form is None or len(form.indices) < len(form.terms):
             if not e.unbound(part):
                 shown = e.expression.source(part)
                 message = f"the bound '{shown}' is not affine in dims and indices"
-                e.fault(message, part)
-            return False
+                hint = (
+                    "a range starts at one, or max(...) of some; it stops at min(...)"
+                )
+                e.fault(message, part, hint=hint)
+            return None
         forms.append(form)
-    low = forms[0] if len(forms) == 2 else Form.constant(0)
-    e.ranges.bounds[index] = Bounds(low, forms[-1])
-    if low.terms or forms[-1].terms:
-        # Where anything is evaluated, the range is not empty.
-        e.guards.append(forms[-1] - 1 - low)
-    return True
+    return forms
+
+
+def _stride(e: Statement, tree: ast.expr) -> int | None:
+    """Read the stride of a range."""
+    form = affine_form(e, tree)
+    stride = None if form is None or form.terms else form.const.constant
+    if stride is not None and stride > 0:
+        return stride
+    hint = "reverse positions instead: x[n - 1 - i]" if stride else None
+    e.fault("the stride of a range is a whole number from 1 on", tree, hint=hint)
+    return None
 
 
 def _condition(e: Statement, found: _Binding, tree: ast.expr) -> bool:
@@ -175,13 +228,18 @@ def _condition(e: Statement, found: _Binding, tree: ast.expr) -> bool:
         found.others.append(value)
         return True
     for kind, form in affine:
-        found.affine.append((kind, form))
-        both = [form] if kind == "ge" else [form, -form]
-        e.guards += both
-        for index in found.indices:
-            if e.known is None:
-                e.ranges.conditions += [(index, f) for f in both]
+        _hold(e, found, kind, form)
     return True
+
+
+def _hold(e: Statement, found: _Binding, kind: Kind, form: Form) -> None:
+    """Note an affine condition, and what it guards."""
+    found.affine.append((kind, form))
+    both = [form] if kind == "ge" else [form, -form]
+    e.guards += both
+    for index in found.indices:
+        if e.known is None:
+            e.ranges.conditions += [(index, f) for f in both]
 
 
 def _reduced(
@@ -249,6 +307,12 @@ def along(e: Statement, function: Function, tree: ast.Call) -> Array | None:
             e.fault(message, part, hint=hint)
             return None
         indices.append(e.scope[part.id])
+    for index in indices:
+        if index in e.ranges.parted:
+            message = f"the range of '{index.name}' leaves out some of an axis"
+            hint = f"{function.name}(where(..., x, -inf), {index.name}) leaves out some"
+            e.fault(message, tree, hint=hint)
+            return None
     missing = [i for i in indices if i not in body.batch]
     if missing or tree.keywords:
         message = f"'{function.name}' takes indices of its first argument, or axis="

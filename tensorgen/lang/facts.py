@@ -78,7 +78,13 @@ class Facts:
     positions: list[Position] = field(default_factory=list)
     compared: list[Compared] = field(default_factory=list)
     conditions: list[tuple[Index, Form]] = field(default_factory=list)
+    strided: dict[Index, Form] = field(default_factory=dict)
+    parted: dict[Index, None] = field(default_factory=dict)
     checks: dict[SizeCheck, None] = field(default_factory=dict)
+
+    def value(self, index: Index) -> Form:
+        """What the name of an index stands for: a multiple where there is a stride."""
+        return self.strided.get(index, Form.atom(index))
 
     def dependent(self, index: Index) -> bool:
         """Whether the range of an index depends on other indices."""

@@ -27,7 +27,8 @@ class ElaboratedFunction:
     The node's axes are those of the indices on the left side, in order, then those
     that the expression has of its own. `arguments` are the inputs that its text
     mentions, through other names too, and those in `wrt`, in the order of the file;
-    `mentions` are all names that it mentions so.
+    `mentions` are all names that it mentions so. No shape of an argument gives its
+    `sizes`, dims that it uses: they are arguments too.
     """
 
     spec: FunctionSpec
@@ -36,6 +37,7 @@ class ElaboratedFunction:
     locals: tuple[Local, ...]
     checks: tuple[SizeCheck, ...]
     mentions: frozenset[str]
+    sizes: tuple[str, ...] = ()
 
     @property
     def named(self) -> dict[Node, str]:

@@ -54,7 +54,7 @@ def _groups(
     """
     tied = {name: set(found) for name, found in needs.items()}
     for definition, _ in lines:
-        if definition.places:
+        if definition.gives_entries:
             tied[definition.name].add(definition.name)
     while True:
         groups = _circles(tied)
@@ -99,6 +99,6 @@ def _circles(needs: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
 def steps(unit: Sequence[Line]) -> bool:
     """Whether definitions are steps: they give some entries, or need themselves."""
     names = {definition.name for definition, _ in unit}
-    if len(unit) > 1 or unit[0][0].places:
+    if len(unit) > 1 or unit[0][0].gives_entries:
         return True
     return not names.isdisjoint(mentioned(unit[0][1]))

@@ -21,8 +21,8 @@ from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
 from tensorgen.lang.problem import ElaboratedProblem, elaborate_problem
 from tensorgen.lang.recurrences import elaborate_steps
-from tensorgen.lang.sides import Noted, note_range
-from tensorgen.lang.sizes import check_axes, check_emit, check_filled, check_sizes
+from tensorgen.lang.sides import Noted, in_places, note_range
+from tensorgen.lang.sizes import check_axes, check_emit, check_filled, open_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
 from tensorgen.lang.unknowns import ElaboratedUnknown, Unknown
@@ -272,6 +272,8 @@ def _define(
     value = None if stated is None else statement.elaborate(left)
     if stated is not None:
         statement.record.merge(stated)
+    if value is not None:
+        value = in_places(statement, value, defined)
     promised = defined.promise if isinstance(defined, Definition) else None
     if value is not None and promised is not None:
         value = statement.promised(value, promised)
@@ -346,7 +348,7 @@ def _function(
     given = tuple(i for i in spec.inputs if i.name in chosen)
     found = tuple(x for x in solved if x.name in record.unknowns)
     arguments = (*(part for i in given for part in i.parts), *found)
-    check_sizes(session.faults, function, value.node, record, (*given, *arguments))
+    sizes = open_sizes(value.node, record, (*given, *arguments))
     check_emit(session.faults, function, value)
     check_axes(session.faults, function, value, arguments)
     name, place = f"'{function.name}'", function.name_text
@@ -356,4 +358,6 @@ def _function(
     node = new.get(value.node, value.node)
     seen = tuple(replace(x, node=new.get(x.node, x.node)) for x in local)
     mentions = frozenset(record.names)
-    return thing, ElaboratedFunction(function, node, arguments, seen, checks, mentions)
+    return thing, ElaboratedFunction(
+        function, node, arguments, seen, checks, mentions, sizes
+    )

@@ -142,11 +142,14 @@ class Ranges(Facts):
             # scale * index + least >= 0
             quotient = floor_divided(least, abs(scale))
             if quotient is None:
+                times, length = f"{abs(scale)}*k", str(position.length)
+                part = f"({length})" if " " in length else length
                 return _Failure(
                     f"the range of '{index.name}' is not affine in the dims",
                     index.span or position.span,
-                    ((position.span, f"an axis of length {position.length}"),),
-                    _hint(index),
+                    ((position.span, f"an axis of length {length}"),),
+                    f"declare that axis as a multiple, {times} in place of {length}, "
+                    f"or state a range: {index.name}=range({part} // {abs(scale)})",
                 )
             if scale > 0:
                 lows.append((-quotient, position))
@@ -191,7 +194,10 @@ class Ranges(Facts):
             )
             if meets is None:
                 message = f"nothing gives the range of '{index.name}'"
-                faults.add(message, index.span, hint=_hint(index))
+                hint = _hint(index)
+                if index.left:
+                    hint = f"state it, {index.name}=range(n); numbers are arange(n)"
+                faults.add(message, index.span, hint=hint)
             elif open_.index(meets[1]) > open_.index(index):
                 names = _listed([index, meets[1]])
                 message = f"the ranges of {names} do not follow: neither stands alone"
@@ -225,8 +231,12 @@ def _hint(index: Index) -> str:
 
 def floor_divided(size: Dim, divisor: int) -> Dim | None:
     """Return floor(size / divisor) where that is a polynomial."""
+    if divisor == 1:
+        return size
+    whole, below = size.whole
+    divisor *= below
     terms = []
-    for monomial, c in size.terms:
+    for monomial, c in whole.terms:
         if monomial and c % divisor:
             return None
         terms.append((monomial, c // divisor))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorgen.errors import Span, Text, fail
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.bound import bounded, is_range
 from tensorgen.lang.forms import Form, Index
@@ -15,7 +15,8 @@ from tensorgen.lang.grouping import Line, mentioned
 from tensorgen.lang.names import Names, Record
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
-from tensorgen.spec.model import Definition
+from tensorgen.operators.functions.array import Array
+from tensorgen.spec.model import Definition, FunctionSpec
 
 
 class Noted(Exception):
@@ -123,13 +124,44 @@ def note_range(e: Statement, index: Index, text: Text) -> Record:
     reader = Statement(e.session, body, e.names)
     reader.ranges = e.ranges
     if is_range(body.tree):
-        if not bounded(reader, index, body.tree):
+        more = bounded(reader, index, body.tree)
+        if more is None:
             raise Noted
+        if more or index in e.ranges.strided:
+            hint = "positions and where(...) say the rest: x[2*i], where(i < k, ..., 0)"
+            place = reader.expression.span(body.tree)
+            message = "a range on the left side has one start, one stop and no stride"
+            fail(message, place, hint=hint)
     else:
         hint = f"write {index.name}=range(n)"
         place = reader.expression.span(body.tree)
         fail(f"the range of '{index.name}' is no range", place, hint=hint)
     return reader.record
+
+
+def in_places(
+    e: Statement, value: Array, defined: Definition | FunctionSpec
+) -> Array | None:
+    """Put the axes that an expression has of its own where `:` stands on the left.
+
+    Those of indices come first in `value`. Where there is no `:`, its own are the last.
+    """
+    whole = [k for k, place in enumerate(defined.places) if place.value == ":"]
+    indices = len(defined.indices or ())
+    if not whole:
+        return value
+    own = value.shape[indices:]
+    if len(own) != len(whole):
+        message = "':' stands for an axis that the value does not have"
+        if len(own) > len(whole):
+            message = "the value has more axes of its own than ':' stand for"
+        place = defined.places[whole[min(len(own), len(whole) - 1)]].span()
+        hint = f"beside the indices, its shape is {tuple_text(own)}"
+        e.fault(message, place, hint=hint)
+        return None
+    left, rest = iter(range(indices)), iter(range(indices, value.order))
+    axes = [next(rest if k in whole else left) for k in range(value.order)]
+    return Array(e.build.graph.product(axes, [(value.node, range(value.order))]))
 
 
 def is_name(tree: ast.expr, name: str) -> bool:

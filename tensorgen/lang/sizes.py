@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from tensorgen.errors import Faults, Span, Text
+from tensorgen.errors import Faults, Text
 from tensorgen.ir.constraints import is_scattered
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Node, Product, Size, children, topological
 from tensorgen.lang.names import Record
 from tensorgen.operators.functions.array import Array
 from tensorgen.spec.model import FunctionSpec, InputSpec
-from tensorgen.spec.names import in_code, in_spec
+from tensorgen.spec.names import in_code
 
 # An affine dim as a row of a linear system: its symbols with their coefficients.
 Row = dict[str, Fraction]
@@ -28,17 +28,19 @@ class Known:
     def __init__(self, dims: Iterable[Dim]) -> None:
         self.rows: list[Row] = []
         for dim in dims:
-            if dim.degree > 1:
-                continue
-            row = self._rest(dim)
-            if not row:
-                continue
-            pivot = next(iter(row))
-            row = {name: c / row[pivot] for name, c in row.items()}
-            for known in self.rows:
-                if pivot in known:
-                    _eliminate(known, row)
-            self.rows.append(row)
+            self.add(dim)
+
+    def add(self, dim: Dim) -> None:
+        """Take a dim to be known; what is not affine tells nothing of its symbols."""
+        row = self._rest(dim) if dim.degree < 2 else {}
+        if not row:
+            return
+        pivot = next(iter(row))
+        row = {name: c / row[pivot] for name, c in row.items()}
+        for known in self.rows:
+            if pivot in known:
+                _eliminate(known, row)
+        self.rows.append(row)
 
     def _rest(self, dim: Dim) -> Row:
         """What the known dims leave open of the affine part of a dim."""
@@ -49,10 +51,13 @@ class Known:
 
     def missing(self, dim: Dim) -> tuple[str, ...]:
         """The symbols that keep a dim from following; none if it follows."""
-        crossed = [name for m, _ in dim.terms if len(m) > 1 for name in m]
-        alone = [name for name in crossed if self._rest(Dim.symbol(name))]
-        open_ = self._rest(dim)
-        return tuple(name for name in dim.symbols if name in open_ or name in alone)
+        crossed = {name for m, _ in dim.terms if len(m) > 1 for name in m}
+        whole = bool(self._rest(dim))
+        return tuple(
+            name
+            for name in dim.symbols
+            if (whole or name in crossed) and self._rest(Dim.symbol(name))
+        )
 
 
 def _eliminate(row: Row, known: Row) -> None:
@@ -66,26 +71,24 @@ def _eliminate(row: Row, known: Row) -> None:
             row[name] = left
 
 
-def check_sizes(
-    faults: Faults,
-    function: FunctionSpec,
-    node: Node,
-    record: Record,
-    arguments: tuple[InputSpec, ...],
-) -> None:
-    """Report dims that no argument's shape gives."""
+def open_sizes(
+    node: Node, record: Record, arguments: Iterable[InputSpec]
+) -> tuple[str, ...]:
+    """Return the dims that a function uses and no argument's shape gives.
+
+    They are arguments themselves: first those that its text mentions.
+    """
     known = Known(dim for argument in arguments for dim in argument.shape)
-    for name, span in record.sizes.items():
-        if known.missing(Dim.symbol(in_code(name))):
-            _undetermined(faults, function, name, span)
-    used = {check.size: None for check in record.checks}
+    used = {Dim.symbol(in_code(name)): None for name in record.sizes}
+    used |= {check.size: None for check in record.checks}
     for part in topological([node]):
-        used.update(dict.fromkeys(_sizes(part)))
-    symbols = (symbol for size in used for symbol in known.missing(size))
-    missing = dict.fromkeys(map(in_spec, symbols))
-    for name in missing:
-        if name not in record.sizes:
-            _undetermined(faults, function, name, function.name_text.span())
+        used |= dict.fromkeys(_sizes(part))
+    found: list[str] = []
+    for size in used:
+        while missing := known.missing(size):
+            found.append(missing[0])
+            known.add(Dim.symbol(missing[0]))
+    return tuple(found)
 
 
 def _sizes(node: Node) -> tuple[Dim, ...]:
@@ -96,15 +99,6 @@ def _sizes(node: Node) -> tuple[Dim, ...]:
         case Size():
             return (node.value,)
     return node.dims
-
-
-def _undetermined(
-    faults: Faults, function: FunctionSpec, name: str, span: Span
-) -> None:
-    own = function.name
-    message = f"the dim '{name}' does not follow from the arguments of '{own}'"
-    hint = f"no input that '{own}' mentions has an axis that gives '{name}'"
-    faults.add(message, span, hint=hint)
 
 
 def check_emit(faults: Faults, function: FunctionSpec, value: Array) -> None:

@@ -297,10 +297,13 @@ class Statement:
         return None
 
     def _index_number(self, index: Index) -> Array:
-        graph = self.build.graph
-        numbers, low = graph.iota(self.size(index)), self.low(index)
-        out = (index,)
-        terms: list[tuple[int, Node, tuple[Index, ...]]] = [(1, numbers, out)]
+        graph, form = self.build.graph, self.ranges.value(index)
+        out, low = form.indices, form.const
+        terms: list[tuple[int, Node, tuple[Index, ...]]] = []
+        for one in out:
+            c = form.coefficient(one)
+            terms.append((c, graph.iota(self.size(one)), (one,)))
+            low = low + self.low(one) * c
         if low != 0:
             terms.append((1, graph.size(low), ()))
         return Array(graph.sum(out, terms), out)

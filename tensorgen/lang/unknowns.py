@@ -12,7 +12,7 @@ from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import Call, Input, Node
 from tensorgen.lang.functions import ElaboratedFunction
 from tensorgen.lang.names import Implicit, Names, Record, Thing
-from tensorgen.lang.sizes import Known, check_filled
+from tensorgen.lang.sizes import Known, check_filled, open_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
 from tensorgen.operators.functions.array import Array
@@ -100,7 +100,7 @@ class Unknown:
         start = self._start(record)
         given = self._given(record)
         call = self._call(residual, record, given)
-        if call is None or not _follows(self.session, own, given):
+        if call is None or not _follows(self.session, own, residual, record, given):
             return failed, None
         check_filled(self.session.faults, f"'{own.name}'", own.body, residual, given)
         (step,) = substituted(
@@ -244,10 +244,17 @@ def _fits(session: Session, own: UnknownSpec, value: Array, name: Input) -> bool
     return False
 
 
-def _follows(session: Session, own: UnknownSpec, given: tuple[InputSpec, ...]) -> bool:
-    """Whether the sizes of an unknown follow from what its equation reads."""
+def _follows(
+    session: Session,
+    own: UnknownSpec,
+    residual: Node,
+    record: Record,
+    given: tuple[InputSpec, ...],
+) -> bool:
+    """Whether all sizes follow from what the equation of an unknown reads."""
     known = Known(dim for x in given for dim in x.shape)
     missing = [s for dim in own.given.shape for s in known.missing(dim)]
+    missing += open_sizes(residual, record, (own.given, *given))
     for symbol in dict.fromkeys(missing):
         message = f"the dim '{in_spec(symbol)}' follows from no input of the equation"
         hint = f"an input of shape [{in_spec(symbol)}] in it says how large it is"

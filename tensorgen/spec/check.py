@@ -22,7 +22,7 @@ def check_names(
     for definition in definitions:
         for index in definition.indices or ():
             names.check_index(index)
-        if definition.places:
+        if definition.gives_entries:
             message = f"'{definition.name}' is defined by steps"
             hint = "steps stand under 'where' of the function that takes them"
             names.faults.add(message, definition.name_text.span(), hint=hint)
@@ -91,7 +91,8 @@ def _check_local_names(function: FunctionSpec, names: Namespace) -> None:
 
 def _is_part(definition: Definition, names: Namespace) -> bool:
     """Whether a definition gives one entry, as in `x[0]` and `x[T]`, or one a step."""
-    return bool(definition.places) or any(map(names.is_dim, definition.indices or ()))
+    own = definition.indices or ()
+    return definition.gives_entries or any(map(names.is_dim, own))
 
 
 def _check_arguments(function: FunctionSpec, names: Namespace) -> None:

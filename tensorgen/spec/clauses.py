@@ -31,7 +31,8 @@ class LeftSide:
     """`name`, `name[i, k]`, `name[i, k=range(n)]`, `name[t + 1, i]` or `name(t, d)`.
 
     `ranges` has the text behind `=` of each index, None where there is none; `places`
-    has all that stands between the brackets, where that is more than indices.
+    has all that stands between the brackets, where that is more than indices, as in
+    `name[i, :]`.
     """
 
     name: Text
@@ -51,7 +52,7 @@ def read_left_side(
 ) -> LeftSide | None:
     """Return the parts of a left side; reports what is wrong with it.
 
-    With `steps` it may say which entries it gives: `x[0]`, `x[t + 1]`, `x[t, :]`.
+    With `steps` it may say which entries it gives: `x[0]`, `x[t + 1]`.
     """
     text = text.strip()
     match = _LEFT_SIDE.fullmatch(text.value)
@@ -70,9 +71,11 @@ def read_left_side(
         groups[group] = None
         if start >= 0:
             inside = text.slice(start, end)
-            if steps and group == "indices":
+            if group == "indices":
                 pieces = tuple(piece.strip() for piece in _pieces(inside))
-                places = pieces if any(map(_is_place, pieces)) else ()
+                more = [piece for piece in pieces if _is_place(piece)]
+                if more and (steps or all(piece.value == ":" for piece in more)):
+                    places = pieces
             pairs = _names(inside, each, faults, bool(places))
             groups[group] = tuple(name for name, _ in pairs)
             good = good and bool(pairs or places)

@@ -46,7 +46,7 @@ def _function(
         if side is None or expr is None:
             return None
         name = side.name
-        plain = None, (), expr, (), (), side.ranges
+        plain = None, (), expr, (), (), side.ranges, side.places
         return FunctionSpec(name.value, name, side.indices, *plain)
     known = (*_KEYS, *_IMPLICIT)
     fields = read_fields(entry.node, known, "a function", faults)
@@ -62,7 +62,7 @@ def _function(
     if side is None or expr is None:
         return None
     name = side.name
-    rest = doc, where, expr, wrt, emit, side.ranges
+    rest = doc, where, expr, wrt, emit, side.ranges, side.places
     return FunctionSpec(name.value, name, side.indices, *rest)
 
 

@@ -20,8 +20,9 @@ class Definition:
 
     At most one of `indices` and `parameters` is given; None means that the
     brackets are absent, which differs from empty ones. A `promise` is one of
-    `PROMISES`, of the value as a whole; `ranges` are those that indices state. Of what
-    gives some entries alone, as in `x[0]` and `x[t + 1]`, `places` says which.
+    `PROMISES`, of the value as a whole; `ranges` are those that indices state. `places`
+    are all that stands between the brackets, where that is more than indices: `:` in
+    `x[i, :]`, or which entries it gives, as in `x[0]` and `x[t + 1]`.
     """
 
     name: str
@@ -32,6 +33,12 @@ class Definition:
     promise: Text | None = None
     ranges: tuple[Text | None, ...] = ()
     places: tuple[Text, ...] = ()
+
+    @property
+    def gives_entries(self) -> bool:
+        """Whether it gives some entries alone."""
+        more = [place for place in self.places if place.value != ":"]
+        return len(more) > len(self.indices or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +148,7 @@ class FunctionSpec:
     wrt: tuple[Wrt, ...]
     emit: tuple[Emit, ...]
     ranges: tuple[Text | None, ...] = ()
+    places: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

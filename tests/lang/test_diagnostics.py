@@ -190,12 +190,7 @@ WRONG = [
     ("sum(v[i + 1], i=range(n))", "'v[i + 1]' leaves its axis", "v[i + 1]", "a range"),
     ("sum(v[i - 1], i=range(n))", "'v[i - 1]' leaves its axis", "v[i - 1]", ""),
     ("sum(v[i], i=range(c))", "the bound 'c' is not affine", "c", ""),
-    (
-        "sum(v[i], i=range(0, n, 2))",
-        "a range takes a stop, or",
-        "range(0, n, 2)",
-        "x[2*i]",
-    ),
+    ("sum(v[i], i=range())", "a range takes a stop, or", "range()", ""),
     (
         "sum(1, i=range(j), j=range(i))",
         "the bounds of 'i' and 'j' depend",
@@ -215,9 +210,7 @@ WRONG = [
     ),
     ("delta(v, 1)", "'v' is not affine in indices and dims", "v", "where(a == b"),
     ("delta(1)", "delta takes two arguments", "delta(1)", ""),
-    # Dims and derivatives.
-    ("k * v", "the dim 'k' does not follow from the arguments of 'f'", "k", "'k'"),
-    ("eye(k)", "the dim 'k' does not follow from the arguments of 'f'", "k", ""),
+    # Derivatives.
     ("grad(v, v)", "'grad' needs a scalar, and v has axes", "v", "jac(f, x)"),
     ("grad(c, c * 2)", "'c * 2' is not an input to differentiate by", "c * 2", ""),
     ("grad(sum(u[row]), row)", "'row' is not an input", "row", ""),
@@ -244,7 +237,6 @@ def test_a_fault_says_what_and_where(
         ("f[i]", "v[i - 1]", "0 is outside of the range of 'i': 1 to n", "i"),
         ("f[i]", "v[i] + sum(w[i], i)", "the index 'i' is bound already", "i"),
         ("f[i]", "v[i] * u[i]", "the range of 'i' does not follow", "i"),
-        ("f[a]", "v[row[a]]", "the dim 'm' does not follow", "f"),
     ],
 )
 def test_a_fault_of_the_left_side_says_what_and_where(

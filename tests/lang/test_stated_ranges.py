@@ -58,7 +58,7 @@ def test_a_range_that_is_stated_holds() -> None:
     [
         ("f[i=n]", "the range of 'i' is no range"),
         ("f[i=range(1, n)]", "0 is outside of the range of 'i'"),
-        ("f[i=range(0, n, 2)]", "a range takes a stop, or a start and a stop"),
+        ("f[i=range(0, n, 2)]", "a range on the left side has one start, one stop"),
         ("f[i=range(s)]", "the bound 's' is not affine in dims and indices"),
         ("f[i=range(k)]", "the index 'k' is neither on the left side nor bound"),
         ("f[i=]", "an expression is missing"),

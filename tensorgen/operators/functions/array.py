@@ -65,10 +65,14 @@ class Misuse(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SizeCheck:
-    """What a generated function checks when it runs: `size >= 0`."""
+    """What a generated function checks when it runs: `size >= 0`.
+
+    With `whole` it is that `size`, a quotient such as `n // 2`, leaves no remainder.
+    """
 
     size: Dim
     message: str
+    whole: bool = False
 
 
 def verdict(size: Dim) -> Literal["always", "check", "never"]:
@@ -84,6 +88,7 @@ def verdict(size: Dim) -> Literal["always", "check", "never"]:
 
 def condition(size: Dim) -> str:
     """Return `size >= 0` without minus signs, e.g. `m + 1 <= n`."""
+    size, _ = size.whole
     left = Dim((monomial, -c) for monomial, c in size.terms if c < 0)
     right = Dim((monomial, c) for monomial, c in size.terms if c > 0)
     return f"{left} <= {right}"
@@ -107,6 +112,13 @@ class Build:
         if holds == "check":
             size = Dim.of(high) - Dim.of(low)
             self.checks[SizeCheck(size, f"{what} needs {condition(size)}")] = None
+
+    def quotient(self, size: Dim, divisor: int, what: str) -> Dim:
+        """Return `size // divisor`, a size itself; that nothing is left is checked."""
+        text = f"{what} needs {size} to be a multiple of {divisor}"
+        found = size * Fraction(1, divisor)
+        self.checks[SizeCheck(found, text, whole=True)] = None
+        return found
 
     def equal(self, a: Dim, b: Dim, what: str, at: Place | None = None) -> None:
         """Demand `a == b`: prove it, refute it, or note it to be checked."""
