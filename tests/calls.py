@@ -29,13 +29,16 @@ def functions(module: ModuleType) -> list[str]:
 def arguments(module: ModuleType, name: str, inputs: Arrays) -> Arrays:
     """Copies of the arguments of a function, directions and cotangents included."""
     found: Arrays = {}
-    for parameter in inspect.signature(vars(module)[name]).parameters:
+    for parameter, told in inspect.signature(vars(module)[name]).parameters.items():
         if parameter in inputs:
             value = inputs[parameter]
             found[parameter] = value.copy() if hasattr(value, "copy") else value
         elif parameter == "ct":
             found["ct"] = _cotangent(module, name.removesuffix("_vjp"), inputs)
-        else:
+        elif f"{parameter}_solve" in module.__all__:
+            solve = f"{parameter}_solve"
+            found[parameter] = vars(module)[solve](**arguments(module, solve, inputs))
+        elif told.default is told.empty:
             found[parameter] = np.asarray(np.cos(inputs[parameter[1:]]))
     return found
 

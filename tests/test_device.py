@@ -88,6 +88,8 @@ def test_nothing_waits_for_the_device(case: Case, cupy: ModuleType) -> None:
     cupyx = importlib.import_module("cupyx")
     both = pair(case, cupy)
     for name in both.functions():
+        if name.endswith("_solve"):
+            continue  # its steps depend on how far the last one led
         both.call(name)  # compiles kernels
         given = {key: both.on_device(a) for key, a in both.arguments(name).items()}
         with warnings.catch_warnings():
@@ -196,8 +198,9 @@ def test_indices_out_of_range_are_refused(cupy: ModuleType) -> None:
 @specs(CASES)
 def test_modules_compute_only_and_name_what_they_import_where_used(case: Case) -> None:
     for source in case.sources():
-        lines = [line for line in source.split("\n") if line.startswith("# Needs")]
-        header = lines[0].partition("used: ")[2].rstrip(".").split(", ")
+        _, _, needs = source.partition("# Needs")
+        told = needs.partition("\n# mypy")[0].replace("\n#", "")
+        header = told.partition("used: ")[2].rstrip(".").split(", ")
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset:
                 module = getattr(node, "module", None)

@@ -56,7 +56,10 @@ def check(module: Any, wrt: dict[str, list[str]], inputs: Any) -> None:
     """Look for arguments in what functions return, then change all but the data."""
     for name in functions(module):
         given = arguments(module, name, inputs)
-        own = wrt[max((f for f in wrt if f"{name}_".startswith(f"{f}_")), key=len)]
+        of = [f for f in wrt if f"{name}_".startswith(f"{f}_")]
+        if not of:
+            continue  # what comes with an unknown is differentiated by nothing
+        own = wrt[max(of, key=len)]
         result = vars(module)[name](**given)
         before = copy.deepcopy(dict(arrays(result)))
         held = list(arrays(result))

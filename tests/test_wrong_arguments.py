@@ -74,6 +74,8 @@ def test_wrong_arguments_are_named(case: Case) -> None:
     for function in loaded.names:
         given = loaded.arguments(function)
         for name, array in given.items():
+            if f"{name}_solve" in vars(loaded.module):
+                continue  # None says that it is to be found
             call = functools.partial(
                 replaced, vars(loaded.module)[function], given, name
             )

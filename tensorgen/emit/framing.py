@@ -46,7 +46,7 @@ def framed(
     top: Sequence[str],
     docstring: str,
     text: str,
-    exported: Sequence[str] = (),
+    exported: Sequence[str] | None = None,
     beside: Mapping[str, Collection[str]] | None = None,
 ) -> str:
     """Put the frame around code, which may use what modules `beside` it define."""
@@ -54,7 +54,7 @@ def framed(
     return template.render(
         header=top,
         docstring=docstring,
-        imports=imports("\n".join([text, *exported]), backend, beside or {}),
+        imports=imports("\n".join([text, *(exported or ())]), backend, beside or {}),
         exported=exported,
         code=text,
     )

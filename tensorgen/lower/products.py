@@ -15,6 +15,7 @@ from tensorgen.ir.nodes import (
     Call,
     Constraint,
     Label,
+    Lookup,
     Map,
     Node,
     Product,
@@ -281,6 +282,9 @@ def spreads(plan: Plan, node: Product) -> bool:
         for x, dim in zip(labels, node.factors[0].node.dims, strict=True)
     )
     summed = {x for form in solution.writes for x in form.labels} < {*labels}
+    atoms = (atom for form in solution.writes for atom, _ in form.terms)
+    if any(isinstance(atom, Lookup) for atom in atoms):
+        return False  # the place in an index array is that in the array itself
     return whole and len({*labels}) == len(labels) and not (solution.masks or summed)
 
 

@@ -65,10 +65,12 @@ class Write:
 
     def canonical(self) -> Write:
         """The same, its labels numbered as they come."""
-        met = dict.fromkeys(x for form in self.forms for x in form.labels)
-        name = {x: k for k, x in enumerate(met)}.__getitem__
         known = self.indexer.ranges
-        ranges = replace(known, intervals={name(x): known.intervals[x] for x in met})
+        first = (x for form in self.forms for x in form.labels)
+        met = dict.fromkeys([*first, *self.core.labels, *known.intervals])
+        name = {x: k for k, x in enumerate(met)}.__getitem__
+        own = {name(x): known.intervals[x] for x in met if x in known.intervals}
+        ranges = replace(known, intervals=own)
         indexer = Indexer(self.indexer.draft, ranges, self.indexer.looked)
         forms = tuple(form.renamed(name) for form in self.forms)
         return Write(self.dims, forms, self.core.renamed(name), indexer)

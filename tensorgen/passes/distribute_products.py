@@ -70,17 +70,19 @@ def _is_only_difference(known: Round, node: Product, factor: Sum) -> bool:
 def _is_applied(known: Round, node: Product, factor: Sum) -> bool:
     """Whether a product may move into a sum of matrices that it alone is made of.
 
-    To apply `A @ B + C` to a vector term by term takes less than to form it.
+    To apply `A @ B + C` to a vector term by term takes less than to form it. Must not
+    fire on a difference of arguments, as above.
     """
     if not known.context.cross_country or factor not in known.private:
+        return False
+    if factor.order < 2 or node.order > 1 or compares(factor):
         return False
     contracted = any(
         isinstance(term.node, Product) and term.node.inner and known.opens(term.node)
         for term in factor.terms
     )
     few = len(factor.terms) <= DISTRIBUTED_TERMS
-    few &= known.effort.terms <= DISTRIBUTED_TERMS_IN_ALL
-    return node.order < min(factor.order, 2) and contracted and few
+    return contracted and few and known.effort.terms <= DISTRIBUTED_TERMS_IN_ALL
 
 
 def _distributed(known: Round, node: Product, place: int, factor: Sum) -> Node:

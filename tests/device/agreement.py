@@ -47,12 +47,16 @@ class Pair:
     def arguments(self, name: str) -> dict[str, Any]:
         """Arguments on the host for a function, directions and cotangents included."""
         found: dict[str, Any] = {}
-        for parameter in inspect.signature(getattr(self.ours, name)).parameters:
+        function = getattr(self.ours, name)
+        for parameter, told in inspect.signature(function).parameters.items():
             if parameter in self.host:
                 found[parameter] = self.host[parameter]
             elif parameter == "ct":
                 found["ct"] = self._cotangent(name)
-            else:
+            elif f"{parameter}_solve" in self.ours.__all__:
+                solve = f"{parameter}_solve"
+                found[parameter] = getattr(self.ours, solve)(**self.arguments(solve))
+            elif told.default is told.empty:
                 found[parameter] = np.asarray(np.cos(self.host[parameter[1:]]))
         return found
 
