@@ -117,7 +117,25 @@ class Library:
                 found[place] = self._reduced("first", x[keys == key], 0)
         return found
 
+    def _np_argsort(self, a: Array, axis: int = -1, kind: str = "") -> Array:
+        return np.argsort(self.field.of(a), axis=axis, kind="stable")
+
+    def _np__interval(self, x: Array, knots: Array) -> Array:
+        x, knots = self._numbers(x, knots)
+        return (x[..., None] >= knots[1:-1]).sum(axis=-1).astype(int)
+
     # Reductions
+
+    def _np_median(self, a: Array, axis: Axes = None) -> Array:
+        sides = (self._np_quantile(a, None, axis, x) for x in ("lower", "higher"))
+        return self.field.divided(self.field.reduced(sum(sides)), 2)
+
+    def _np_quantile(
+        self, a: Array, q: Any, axis: Axes = None, method: str = ""
+    ) -> Array:
+        rows = np.sort(self._rows(self.field.of(a), axis), axis=0)
+        middle = (len(rows) - 1) // 2 if method == "lower" else len(rows) // 2
+        return np.asarray(rows[middle], dtype=self.field.dtype)
 
     def _np_max(self, a: Array, axis: Axes = None) -> Array:
         return self._reduced("first", a, axis)

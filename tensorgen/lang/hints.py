@@ -11,12 +11,9 @@ MEANT = {
     "scan": _STEPS,
     "fori_loop": _STEPS,
     "while_loop": _STEPS,
-    "cumprod": "define it by steps under 'where': p[0] = x[0], "
-    "p[t + 1] = p[t] * x[t + 1]",
     "vmap": _INDICES,
     "map": _INDICES,
     "vectorize": _INDICES,
-    "one_hot": "a label is compared with an index: delta(i, label[k])",
     "gather": "entries at an index array are read by brackets: x[index]",
     "take": "entries at an index array are read by brackets: x[index]",
     "scatter": "add up with a condition: sum(delta(i, index[k]) * x[k], k)",

@@ -21,6 +21,7 @@ from tensorgen.operators import (
     keys,
     matrix_functions,
     packing,
+    places,
     promises,
     recurrences,
     reshape,
@@ -165,6 +166,16 @@ def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
     return _weighted(node, times(graph, hit, share).node)
 
 
+def _median_partials(graph: Graph, node: Call) -> list[Partial]:
+    # It is the mean of the last entry of the lower half and the first of the upper.
+    halves = [over(graph, f"{half}_median", node) for half in ("lower", "upper")]
+    return [
+        partial._replace(coefficient=Fraction(1, 2))
+        for half in halves
+        for partial in _extremum_partials(graph, cast(Call, half))
+    ]
+
+
 def _no_partials(graph: Graph, node: Call) -> list[Partial]:
     return []
 
@@ -307,6 +318,16 @@ _ROWS = (
     ),
     _OverAxes("max", _reduced_dims, _extremum_partials, "np.max({0}{axis})"),
     _OverAxes("min", _reduced_dims, _extremum_partials, "np.min({0}{axis})"),
+    _OverAxes("median", _reduced_dims, _median_partials, "np.median({0}{axis})"),
+    *(
+        _OverAxes(
+            f"{half}_median",
+            _reduced_dims,
+            _extremum_partials,
+            f'np.quantile({{0}}, 0.5{{axis}}, method="{side}")',
+        )
+        for half, side in (("lower", "lower"), ("upper", "higher"))
+    ),
     # Of conditions, and so without a derivative.
     _OverAxes("any", _reduced_dims, _no_partials, "np.any({0}{axis})", boolean=True),
     _OverAxes("norm", _reduced_dims, _weighted_by("unit"), "_norm({0}{axis})"),
@@ -318,6 +339,7 @@ _ROWS = (
     ),
     *matrix_functions.ROWS,
     *packing.ROWS,
+    *places.ROWS,
     *promises.ROWS,
     *running.ROWS,
     *systems.ROWS,

@@ -147,6 +147,8 @@ NAMESPACE: dict[str, Any] = {
     "cross_entropy": _cross_entropy,
     "layer_norm": _layer_norm,
     "attention": _attention,
+    "one_hot": lambda places: np.eye(4)[places],
+    "take_along_axis": np.take_along_axis,
     "centered": lambda x: x - x.mean(-1, keepdims=True),
     "row_length": lambda x: x.shape[-1],
     "similarity": lambda q, k: q @ k.T / np.sqrt(q.shape[-1]),
@@ -205,12 +207,17 @@ CALLS: dict[str, tuple[str, ...]] = {
     # Reductions.
     **{
         name: (f"{name}(X**2)", f"{name}(T, axis=(0, -1))", f"{name}(X, axis=1)")
-        for name in ("sum", "mean", "prod", "max", "min", "var", "logsumexp")
+        for name in ("sum", "mean", "prod", "max", "min", "var", "logsumexp", "median")
     },
     "norm": ("norm(X)", "norm(X - 1/2, 1)", "norm(X, inf)", "norm(X, axis=1)"),
     "softmax": ("softmax(X, axis=1)", "softmax(X)", "softmax(T, axis=(0, 2))"),
     "log_softmax": ("log_softmax(X, axis=0)", "log_softmax(x)"),
     "cumsum": ("cumsum(X, axis=1)", "cumsum(x)"),
+    "cumprod": ("cumprod(X, axis=1)", "cumprod(1 - x)"),
+    "sort": ("sort(X)", "sort(T**2, axis=0)", "sort(-x) * y"),
+    "argsort": ("argsort(x) * y", "X[arange(m)[:, None], argsort(Y)]"),
+    "take_along_axis": ("take_along_axis(X, argsort(-Y), 1)",),
+    "one_hot": ("one_hot(argsort(x)) @ A",),
     # Linear algebra.
     "dot": ("dot(x, y)", "dot(X, A)", "dot(T, B)"),
     "vdot": ("vdot(X, Y)", "vdot(x, reshape(A, (4, n))[0])"),

@@ -10,7 +10,15 @@ from collections.abc import Callable
 from inspect import signature
 
 from tensorgen.operators.elementwise import ALIASES, ELEMENTWISE
-from tensorgen.operators.functions import einsum, linalg, making, moving, reductions
+from tensorgen.operators.functions import (
+    einsum,
+    gathering,
+    linalg,
+    making,
+    moving,
+    reductions,
+    running,
+)
 from tensorgen.operators.functions.arithmetic import elementwise, power
 from tensorgen.operators.functions.array import Array, Build
 from tensorgen.operators.functions.rows import Function, Parameter
@@ -63,6 +71,7 @@ _ROWS = (
         "Smallest entry; the derivative is shared among equals.",
         reduces=True,
     ),
+    _row("median", reductions.median, _REDUCED, reduces=True),
     _row("norm", reductions.norm, _REDUCED, reduces=True),
     _row(
         "logsumexp",
@@ -73,7 +82,10 @@ _ROWS = (
     ),
     _row("softmax", reductions.softmax, _SAME, along=True),
     _row("log_softmax", reductions.log_softmax, _SAME, along=True),
-    _row("cumsum", reductions.cumsum, _SAME, along=True),
+    _row("cumsum", running.cumsum, _SAME, along=True),
+    _row("cumprod", running.cumprod, _SAME, along=True),
+    _row("sort", gathering.sort, _SAME, along=True),
+    _row("argsort", gathering.argsort, _SAME, along=True),
     # Linear algebra.
     _row("dot", linalg.dot, "a.shape[:-1] + the rest of b"),
     _row("vdot", linalg.vdot, "()"),
@@ -124,6 +136,8 @@ _ROWS = (
     _row("broadcast_to", making.broadcast_to, "the shape given"),
     _row("flip", making.flip, _SAME),
     _row("roll", making.roll, _SAME),
+    _row("take_along_axis", gathering.take_along_axis, "shape of indices"),
+    _row("one_hot", gathering.one_hot, "indices.shape + (n,)"),
     _row("diff", moving.diff, "shorter by k along the axis"),
     _row("pad", moving.pad, "longer by both widths"),
     _row("repeat", moving.repeat, "n times as long along the axis"),

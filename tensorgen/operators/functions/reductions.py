@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf, isinf
 
-from tensorgen.ir.nodes import indicator
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
@@ -22,7 +21,6 @@ from tensorgen.operators.functions.arithmetic import (
     total,
 )
 from tensorgen.operators.functions.array import (
-    OLD,
     Array,
     Build,
     Label,
@@ -32,7 +30,6 @@ from tensorgen.operators.functions.array import (
     insert_axes,
     number,
     product,
-    replaced,
 )
 from tensorgen.operators.scalar import infinity
 
@@ -166,6 +163,21 @@ min_ = _builder(partial(_call, "min", inf))
 logsumexp = _builder(partial(_call, "logsumexp", -inf))
 
 
+def median(
+    build: Build,
+    x: Array,
+    axis: Axis = None,
+    keepdims: bool = False,
+    *,
+    mask: Mask = _WHOLE,
+) -> Array:
+    """The middle entry, or the mean of both; equals share the derivative."""
+    if mask != _WHOLE:
+        hint = "the entries of an index array can be: median(x[kept])"
+        raise Misuse("the entries of a median are not chosen by conditions", (), hint)
+    return _builder(partial(_call, "median", 0))(build, x, axis, keepdims)
+
+
 def var(
     build: Build,
     x: Array,
@@ -242,11 +254,3 @@ def log_softmax(build: Build, x: Array, axis: Axis = None) -> Array:
     if axes := normal_axes(axis, x.order):
         return _over(build, "log_softmax", x, axes)
     return Array(build.graph.zeros(x.node.dims), x.batch)
-
-
-def cumsum(build: Build, x: Array, axis: int | None = None) -> Array:
-    """Running sums."""
-    if axis is None and x.order != 1:
-        raise Misuse("cumsum of more than one axis needs axis=", [("x", "")])
-    along = normal_axis(axis or 0, x.order)
-    return replaced(build, x, along, indicator({along: 1, OLD: -1}), x.shape[along])
