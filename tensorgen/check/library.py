@@ -42,10 +42,12 @@ def _real_matrices(field: Reals) -> dict[str, Callable[..., Array]]:
     def cholesky_solve(factor: Array, b: Array) -> Array:
         return np.linalg.solve(factor @ np.swapaxes(factor, -1, -2), b)
 
-    names = ("inv", "det", "slogdet", "solve", "cholesky")
+    names = ("inv", "det", "slogdet", "solve", "cholesky", "eigh", "eigvalsh", "svd")
     found = {name: getattr(np.linalg, name) for name in names}
     found |= {"_cholesky_solve": cholesky_solve, "expm": OPERATORS["expm"]}
-    return {**found, "_cholesky_inverse": OPERATORS["cholesky_inverse"]}
+    own = ("cholesky_inverse", "sqrtm", "logm", "lyapunov", "log_slope")
+    found |= {f"_{name}": OPERATORS[name] for name in own}
+    return {**found, "pinv": OPERATORS["pinv"]}
 
 
 class Library:

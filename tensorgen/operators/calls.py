@@ -26,6 +26,7 @@ from tensorgen.operators import (
     recurrences,
     reshape,
     running,
+    spectral,
     systems,
     unknowns,
 )
@@ -342,6 +343,7 @@ _ROWS = (
     *places.ROWS,
     *promises.ROWS,
     *running.ROWS,
+    *spectral.ROWS,
     *systems.ROWS,
     reshape.ROW,
     keys.ROW,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.operators import spectral_reference
 from tensorgen.operators.complex_parts import is_complex, join
 
 # An array or NumPy scalar, real or complex: NumPy's types know no more of arithmetic.
@@ -217,6 +218,7 @@ def reshape(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 OPERATORS: dict[str, Callable[..., Array]] = {
+    **spectral_reference.OPERATORS,
     "cholesky": cholesky,
     "expm": expm,
     "reshape": reshape,

@@ -29,7 +29,7 @@ PLAIN = [
     name
     for name, row in OPERATORS.items()
     if not (isinstance(row.derivative, tuple) or row.internal)
-    if not (row.keyed or row.places)
+    if not (row.keyed or row.places or row.params not in ((), ("axes",)))
 ]
 REDUCED = [name for name in PLAIN if OPERATORS[name].params == ("axes",)]
 EXPANDED = [name for name in REDUCED if OPERATORS[name].expand]

@@ -60,6 +60,11 @@ def _even(a: Array) -> Array:
     return (a + np.swapaxes(a, -1, -2)) / 2
 
 
+def _by_eigenvalues(function: Callable[[Array], Array], a: Array) -> Array:
+    values, vectors = np.linalg.eigh(_even(a))
+    return vectors * function(values)[..., None, :] @ np.swapaxes(vectors, -1, -2)
+
+
 def _softmax(x: Array, axis: Any = None) -> Array:
     return scipy.special.softmax(x, axis=axis)
 
@@ -82,7 +87,8 @@ def _attention(q: Array, k: Array, v: Array) -> Array:
 
 
 def _norm(x: Array, ord: Any = None, axis: Any = None) -> Array:
-    flat = x.ravel() if axis is None else x
+    flat = x.ravel() if axis is None and ord != "nuc" else x
+    axis = (0, 1) if ord == "nuc" else axis
     return np.linalg.norm(flat, ord, -1 if axis is None else axis)
 
 
@@ -147,6 +153,18 @@ NAMESPACE: dict[str, Any] = {
     "cross_entropy": _cross_entropy,
     "layer_norm": _layer_norm,
     "attention": _attention,
+    "sqrtm": lambda a: _by_eigenvalues(np.sqrt, a),
+    "logm": lambda a: _by_eigenvalues(np.log, a),
+    "eigvalsh": lambda a: np.linalg.eigvalsh(_even(a)),
+    "eigvecsh": lambda a: np.linalg.eigh(_even(a))[1],
+    "svdvals": lambda a: np.linalg.svd(a, compute_uv=False),
+    "pinv": np.linalg.pinv,
+    "solve_triangular": lambda a, b, lower=False: np.linalg.solve(
+        (np.tril if lower else np.triu)(a), b
+    ),
+    "matrix_power": np.linalg.matrix_power,
+    "toeplitz": scipy.linalg.toeplitz,
+    "block_diag": scipy.linalg.block_diag,
     "one_hot": lambda places: np.eye(4)[places],
     "take_along_axis": np.take_along_axis,
     "centered": lambda x: x - x.mean(-1, keepdims=True),
@@ -209,7 +227,13 @@ CALLS: dict[str, tuple[str, ...]] = {
         name: (f"{name}(X**2)", f"{name}(T, axis=(0, -1))", f"{name}(X, axis=1)")
         for name in ("sum", "mean", "prod", "max", "min", "var", "logsumexp", "median")
     },
-    "norm": ("norm(X)", "norm(X - 1/2, 1)", "norm(X, inf)", "norm(X, axis=1)"),
+    "norm": (
+        'norm(A, "nuc")',
+        "norm(X)",
+        "norm(X - 1/2, 1)",
+        "norm(X, inf)",
+        "norm(X, axis=1)",
+    ),
     "softmax": ("softmax(X, axis=1)", "softmax(X)", "softmax(T, axis=(0, 2))"),
     "log_softmax": ("log_softmax(X, axis=0)", "log_softmax(x)"),
     "cumsum": ("cumsum(X, axis=1)", "cumsum(x)"),
@@ -238,6 +262,19 @@ CALLS: dict[str, tuple[str, ...]] = {
     "spd": ("spd(A)", "spd(B)"),
     "symmetric": ("symmetric(A)", "symmetric(B)"),
     "expm": ("expm(A)", "expm(B / 4)"),
+    "sqrtm": ("sqrtm(A)", "sqrtm(B)", "sqrtm(c * eye(n)) @ x"),
+    "logm": ("logm(A)", "logm(B)", "logm(c * eye(n)) @ x"),
+    "eigvalsh": ("eigvalsh(A)", "eigvalsh(B)"),
+    "eigvecsh": ("eigvecsh(A) ** 2",),
+    "svdvals": ("svdvals(A)", "svdvals(concatenate([A, X]))"),
+    "pinv": ("pinv(X)", "pinv(X.T) @ x", "pinv(T)"),
+    "solve_triangular": (
+        "solve_triangular(A, x)",
+        "solve_triangular(B, A, lower=True)",
+    ),
+    "matrix_power": ("matrix_power(A, 3)", "matrix_power(B, -2)"),
+    "toeplitz": ("toeplitz(x)", "toeplitz(x, u)"),
+    "block_diag": ("block_diag(X, A)",),
     "cross": ("cross(q, P[0])", "cross(P, q)"),
     "einsum": ('einsum("ij,jk->ik", X, A)', 'einsum("bij,bjk->bik", T, B)'),
     "tensordot": ("tensordot(X, A, 1)", "tensordot(T, B, ((0, 2), (0, 1)))"),

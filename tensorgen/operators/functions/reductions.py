@@ -30,8 +30,10 @@ from tensorgen.operators.functions.array import (
     insert_axes,
     number,
     product,
+    shorter,
 )
 from tensorgen.operators.scalar import infinity
+from tensorgen.operators.spectral import singular_values
 
 Axis = int | tuple[int, ...] | None
 
@@ -213,7 +215,7 @@ def norm(
     *,
     mask: Mask = _WHOLE,
 ) -> Array:
-    """Entrywise norm: Euclidean, or of order 1 or inf."""
+    """Entrywise norm: Euclidean, or of order 1 or inf; 'nuc' of a matrix."""
     return _builder(partial(_norm, ord))(build, x, axis, keepdims, mask=mask)
 
 
@@ -224,18 +226,28 @@ def _norm(
         message = (
             "the norm of order 2 of a matrix is its largest singular value in NumPy"
         )
-        hint = "norm(X) has all entries, norm(X, axis=1) those of a row"
+        hint = "it is svdvals(X)[0]; norm(X) has all entries, norm(X, axis=1) a row's"
         raise Misuse(message, [("ord", "")], hint)
-    if ord in (None, 2) and axes:
+    if ord == "nuc" and len(axes) == 2 and mask == _WHOLE:
+        kept = [a for a in range(x.order) if a not in axes]
+        turned = product(build, (*kept, *axes), [(x, range(x.order))])
+        count = shorter(*turned.shape[-2:])
+        node = singular_values(build.graph, turned.node, count)
+        values = Array(node, x.batch)
+        return _sum(build, values, (values.order - 1,), mask)
+    if ord in (None, 2, "fro") and axes:
         return _call("norm", 0, build, x, axes, mask)
     size = elementwise(build, "abs", [x])
-    if ord in (None, 2):
+    if ord in (None, 2, "fro"):
         return size
     if ord == 1:
         return _sum(build, size, axes, mask)
     if ord == "inf":
         return _call("max", 0, build, size, axes, mask)
-    hint = "norm(x) is Euclidean, norm(x, 1) and norm(x, inf) are entrywise"
+    hint = (
+        "norm(x) is Euclidean, norm(x, 1) and norm(x, inf) are entrywise, "
+        "norm(X, 'nuc') is the sum of singular values"
+    )
     raise Misuse(f"there is no norm of order {ord}", [("ord", "")], hint)
 
 

@@ -19,6 +19,8 @@ _KINDS = {
     "k": "integer",
     "shift": "integer",
     "ddof": "integer",
+    "power": "integer",
+    "lower": "flag",
     "pad_width": "pairs",
     "keepdims": "flag",
     "ord": "order",
