@@ -95,6 +95,10 @@ SAMPLES = {
     "flip": (_v, "flip(v)"),
     "roll": (_v, "roll(v, 1)"),
     "diff": (_v, "diff(v)"),
+    "convolve": (f"{_v}, h: [k]", "convolve(v, h)"),
+    "correlate": (f"{_v}, h: [k]", "correlate(v, h)"),
+    "interp": (f"fp: [k], {_v}, xp: [k]", "interp(v, xp, fp)"),
+    "spline": ("fp: [k], c: scalar, xp: [k]", "spline(c, xp, fp)"),
     "pad": (_v, "pad(v, 1)"),
     "repeat": (_v, "repeat(v, 2)"),
     "tile": (_v, "tile(v, 2)"),
@@ -174,6 +178,8 @@ def _formula(function: ast.FunctionDef) -> str:
     equations = heading.replace("\n    ", " ").splitlines()
     wheres = [x for x in equations if x.startswith("where ")]
     last = [x for x in equations if not x.startswith("where ")][-1]
+    if not last.startswith("jac"):  # it would be too long to be read
+        return ""
     return "; ".join([last.partition(" = ")[2], *wheres])
 
 
@@ -196,7 +202,8 @@ def _sampled(name: str, samples: dict[str, tuple[str, str]]) -> tuple[str, str]:
         return "not supported yet", ""
     if name in CONSTANT:
         return "", _code(_computation(found["f"]).replace(f" + 0 * {wrt}", ""))
-    derivative = f"by {wrt}: {_code(_formula(found['f_jac_dense']))}"
+    formula = _formula(found["f_jac_dense"])
+    derivative = f"by {wrt}: {_code(formula)}" if formula else ""
     return derivative, _code(_computation(found["f"]))
 
 

@@ -31,6 +31,8 @@ SHAPES: dict[str, tuple[str | int, ...]] = {
     "q": (3,),
     "F": (3, 5),
     "thin": ("m", 1, "n"),
+    "corner": (2, 3),
+    "knots": ("n",),
     "order": ("m", "n"),
     "label": ("m",),
 }
@@ -51,6 +53,7 @@ def numbers() -> dict[str, Any]:
     }
     for name in INDICES:
         found[name] = random.integers(0, 4, sizes(SHAPES[name]))
+    found["knots"] = np.sort(found["knots"])
     found["A"] = found["A"] + 2 * np.eye(4)
     found["B"] = found["B"] + 2 * np.eye(4)
     return found

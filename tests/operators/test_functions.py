@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.linalg
+import scipy.signal
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import delta, indicator
@@ -26,6 +28,11 @@ def softmax(x: Any, axis: Any = None) -> Any:
 def symmetrised(a: Any) -> Any:
     """Return the mean of matrices and their transposes."""
     return (a + np.swapaxes(a, -1, -2)) / 2
+
+
+def splined(x: Any, xp: Any, fp: Any) -> Any:
+    """Return the natural cubic spline."""
+    return scipy.interpolate.CubicSpline(xp, fp, bc_type="natural")(x)
 
 
 V = NUMBERS
@@ -180,6 +187,21 @@ CASES: list[Case] = [
     ("pad", ("v", 2), np.pad(V["v"], 2)),
     ("pad", ("X", (1, 2)), np.pad(V["X"], (1, 2))),
     ("pad", ("X", ((0, 1), (2, 0))), np.pad(V["X"], ((0, 1), (2, 0)))),
+    *[
+        (name, ("v", "p", mode), function(V["v"], V["p"], mode))
+        for name, function in (("convolve", np.convolve), ("correlate", np.correlate))
+        for mode in ("full", "same", "valid")
+    ],
+    *[
+        (name, ("F", "corner", mode), function(V["F"], V["corner"], mode))
+        for name, function in (
+            ("convolve", scipy.signal.convolve),
+            ("correlate", scipy.signal.correlate),
+        )
+        for mode in ("full", "same", "valid")
+    ],
+    ("interp", ("X", "knots", "v"), np.interp(V["X"], V["knots"], V["v"])),
+    ("spline", ("X", "knots", "v"), splined(V["X"], V["knots"], V["v"])),
     ("repeat", ("X", Dim.of(2)), np.repeat(V["X"], 2)),
     ("repeat", ("X", K, 0), np.repeat(V["X"], 2, 0)),
     ("tile", ("v", (K,)), np.tile(V["v"], 2)),
@@ -263,6 +285,9 @@ def _batched(name: str, *args: object) -> tuple[Any, Any]:
         ("symmetric", ()),
         ("expm", ()),
         ("sqrtm", ()),
+        ("convolve", ("corner",)),
+        ("interp", ("knots", "v")),
+        ("spline", ("knots", "v")),
         ("logm", ()),
         ("eigvalsh", ()),
         ("eigvecsh", ()),

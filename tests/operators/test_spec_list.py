@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.linalg
+import scipy.signal
 import scipy.special
 
 import tensorgen
@@ -165,6 +167,11 @@ NAMESPACE: dict[str, Any] = {
     "matrix_power": np.linalg.matrix_power,
     "toeplitz": scipy.linalg.toeplitz,
     "block_diag": scipy.linalg.block_diag,
+    "convolve": scipy.signal.convolve,
+    "correlate": partial(scipy.signal.correlate, mode="valid"),
+    "spline": lambda x, xp, fp: scipy.interpolate.CubicSpline(
+        xp, fp, bc_type="natural"
+    )(x),
     "one_hot": lambda places: np.eye(4)[places],
     "take_along_axis": np.take_along_axis,
     "centered": lambda x: x - x.mean(-1, keepdims=True),
@@ -299,6 +306,10 @@ CALLS: dict[str, tuple[str, ...]] = {
     "broadcast_to": ("broadcast_to(x, (m, n)) * X",),
     "flip": ("flip(X, 1)", "flip(x)"),
     "diff": ("diff(X)", "diff(x, 2)"),
+    "convolve": ("convolve(x, u)", 'convolve(X, P[:1, :2], mode="same")'),
+    "correlate": ("correlate(x, u)", 'correlate(X, P[:, :2], mode="full")'),
+    "interp": ("interp(u, x, y)", "interp(2 * u - 1/2, x, y)"),
+    "spline": ("spline(2 * X - 1/2, arange(n) / 4, y)",),
     "pad": ("pad(X, ((1, 0), (2, 1)))",),
     "repeat": ("repeat(X, 2)", "repeat(X, 2, axis=0)"),
     "tile": ("tile(x, 2)", "tile(X, (2, 1))"),

@@ -19,6 +19,7 @@ from tensorgen.operators.functions import (
     moving,
     reductions,
     running,
+    windows,
 )
 from tensorgen.operators.functions.arithmetic import elementwise, power
 from tensorgen.operators.functions.array import Array, Build
@@ -150,6 +151,10 @@ _ROWS = (
     _row("take_along_axis", gathering.take_along_axis, "shape of indices"),
     _row("one_hot", gathering.one_hot, "indices.shape + (n,)"),
     _row("diff", moving.diff, "shorter by k along the axis"),
+    _row("convolve", windows.convolve, "as mode says"),
+    _row("correlate", windows.correlate, "as mode says"),
+    _row("interp", windows.interp, _SAME),
+    _row("spline", windows.spline, _SAME),
     _row("pad", moving.pad, "longer by both widths"),
     _row("repeat", moving.repeat, "n times as long along the axis"),
     _row("tile", moving.tile, "lengths times reps", spread="reps"),

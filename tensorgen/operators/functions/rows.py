@@ -32,6 +32,7 @@ _KINDS = {
     "reps": "shape",
     "newshape": "open shape",
     "subscripts": "string",
+    "mode": "string",
     "arrays": "arrays",
     "operands": "arrays",
 }
