@@ -180,8 +180,11 @@ def _scanned(text: Text, faults: Faults) -> bool:
     if opened or quote not in ("", "#"):
         at = opened[-1][1] if opened else value.rindex(quote)
         transposed = value[at] == "'" and value[:at].rstrip()[-1:].isalnum()
-        hint = "a transpose is written A.T" if transposed else None
-        faults.add(f"'{value[at]}' is never closed", text.span(at, at + 1), hint=hint)
+        faults.add(
+            f"'{value[at]}' is never closed",
+            text.span(at, at + 1),
+            hint="a transpose is written A.T" if transposed else None,
+        )
         return False
     return True
 
