@@ -50,9 +50,9 @@ NUMPY = words("""
     heaviside hypot iinfo indices inexact inf inner int64 integer intp invert
     iscomplexobj isfinite isinf isnan issubdtype kron ldexp less less_equal lib
     linalg linspace log log10 log1p log2 logaddexp logical_and logical_not
-    logical_or ma matmul matrix_transpose max maximum mean min minimum moveaxis
+    logical_or ma matmul matrix_transpose max maximum mean median min minimum moveaxis
     multiply nan ndarray ndim ndindex negative nextafter nonzero not_equal
-    number ones ones_like outer pi power prod product promote_types ravel
+    number ones ones_like outer pi power prod product promote_types quantile ravel
     ravel_multi_index real reciprocal repeat reshape result_type roll rollaxis
     rot90 round searchsorted shape sign signbit sin sinh size sort spacing split
     sqrt square squeeze stack subtract sum swapaxes take take_along_axis tan
@@ -65,7 +65,7 @@ OF_MODULES = {
     "numpy": NUMPY,
     "cupy": NUMPY | {"ElementwiseKernel", "fuse"},
     "numpy.linalg": words("""
-    LinAlgError cholesky det eigh eigvalsh eigvals inv lstsq matrix_rank norm qr
+    LinAlgError cholesky det eigh eigvalsh eigvals inv lstsq matrix_rank norm pinv qr
     slogdet solve svd
     """),
     "numpy.fft": {"irfft", "rfft"},

@@ -93,7 +93,10 @@ def _contracted(op: Contraction, one: Array) -> Dim:
             return work + count(one.dims) * first[-1] * 2
         case Call(operator=name):
             cubes = round(OPERATORS[name].work)
-            return count(first) * (first[-1] * cubes if cubes else ONE)
+            if not cubes:
+                return count(first)
+            matrices = [*one.args[-1].dims]
+            return count(matrices) * matrices[-1] * cubes
         case _:
             assert_never(op)
 

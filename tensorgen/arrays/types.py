@@ -211,8 +211,10 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
     if isinstance(op, View):
         return args[0].kind
     if isinstance(op, Contraction):
-        made = isinstance(op, Call) and OPERATORS[op.operator].boolean
-        return "bool" if made else "float"
+        row = OPERATORS[op.operator] if isinstance(op, Call) else None
+        if row is not None and row.places:
+            return "int"
+        return "bool" if row is not None and row.boolean else "float"
     if isinstance(op, Entrywise):
         return _combined(op, args)
     match op:

@@ -42,10 +42,12 @@ def _real_matrices(field: Reals) -> dict[str, Callable[..., Array]]:
     def cholesky_solve(factor: Array, b: Array) -> Array:
         return np.linalg.solve(factor @ np.swapaxes(factor, -1, -2), b)
 
-    names = ("inv", "det", "slogdet", "solve", "cholesky")
+    names = ("inv", "det", "slogdet", "solve", "cholesky", "eigh", "eigvalsh", "svd")
     found = {name: getattr(np.linalg, name) for name in names}
     found |= {"_cholesky_solve": cholesky_solve, "expm": OPERATORS["expm"]}
-    return {**found, "_cholesky_inverse": OPERATORS["cholesky_inverse"]}
+    own = ("cholesky_inverse", "sqrtm", "logm", "lyapunov", "log_slope")
+    found |= {f"_{name}": OPERATORS[name] for name in own}
+    return {**found, "pinv": OPERATORS["pinv"]}
 
 
 class Library:
@@ -117,7 +119,25 @@ class Library:
                 found[place] = self._reduced("first", x[keys == key], 0)
         return found
 
+    def _np_argsort(self, a: Array, axis: int = -1, kind: str = "") -> Array:
+        return np.argsort(self.field.of(a), axis=axis, kind="stable")
+
+    def _np__interval(self, x: Array, knots: Array) -> Array:
+        x, knots = self._numbers(x, knots)
+        return (x[..., None] >= knots[1:-1]).sum(axis=-1).astype(int)
+
     # Reductions
+
+    def _np_median(self, a: Array, axis: Axes = None) -> Array:
+        sides = (self._np_quantile(a, None, axis, x) for x in ("lower", "higher"))
+        return self.field.divided(self.field.reduced(sum(sides)), 2)
+
+    def _np_quantile(
+        self, a: Array, q: Any, axis: Axes = None, method: str = ""
+    ) -> Array:
+        rows = np.sort(self._rows(self.field.of(a), axis), axis=0)
+        middle = (len(rows) - 1) // 2 if method == "lower" else len(rows) // 2
+        return np.asarray(rows[middle], dtype=self.field.dtype)
 
     def _np_max(self, a: Array, axis: Axes = None) -> Array:
         return self._reduced("first", a, axis)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,7 +52,12 @@ def functions(field: Residues) -> dict[str, Callable[..., Array]]:
         "solve": solve,
         "cholesky": cholesky,
         "_cholesky_solve": cholesky_solve,
-        "expm": lambda a: _stacked(_opaque, a, a.shape),
+        **{name: partial(_random, name) for name in ("expm", "_sqrtm", "_logm")},
+        "eigvalsh": lambda a: _random("eigvalsh", a, a.shape[-1:]),
+        "eigh": lambda a: (None, _random("eigh", a)),
+        "svd": lambda a, compute_uv: _random("svd", a, (min(a.shape[-2:]),)),
+        "pinv": lambda a: _random("pinv", a, (a.shape[-1], a.shape[-2])),
+        **{name: partial(_mixed, field, name) for name in ("_lyapunov", "_log_slope")},
     }
 
 
@@ -102,8 +109,20 @@ def _factored(field: Residues, a: Array) -> Array:
     return factor
 
 
-def _opaque(a: Array) -> Array:
-    """A random map of all entries."""
-    entries = a.ravel().tolist()
-    found = [random("expm", k, *entries) for k in range(len(entries))]
-    return np.array(found, dtype=object).reshape(a.shape)
+def _random(name: str, a: Array, shape: tuple[int, ...] = ()) -> Array:
+    """A random map of all entries of each matrix, of the same shape or another."""
+    own = shape or a.shape[-2:]
+
+    def opaque(matrix: Array) -> Array:
+        entries = matrix.ravel().tolist()
+        found = [random(name, k, *entries) for k in range(math.prod(own))]
+        return np.array(found, dtype=object).reshape(own)
+
+    return _stacked(opaque, a, (*a.shape[:-2], *own))
+
+
+def _mixed(field: Residues, name: str, a: Array, x: Array) -> Array:
+    """A linear map of x, its own transpose: by a random symmetric matrix."""
+    sides = _random(name, a)
+    weights = field.reduced(sides * np.swapaxes(sides, -1, -2))
+    return field.reduced(weights * x)

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import gcd
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, TypeGuard, cast
 
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.nodes import (
     Affine,
     Atom,
+    Call,
     Constraint,
     Input,
     Label,
@@ -215,6 +216,8 @@ def index_bound(node: Node) -> Dim | None:
     """The bound of the entries of an index array or of a part of one, else None."""
     if isinstance(node, Input):
         return node.index
+    if isinstance(node, Call):
+        return cast(Dim | None, dict(node.params).get("bound"))
     if isinstance(node, Product) and node.coefficient == 1 and len(node.factors) == 1:
         return index_bound(node.factors[0].node) if is_light(node) else None
     return None

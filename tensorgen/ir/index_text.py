@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved
 from tensorgen.ir.dims import Coefficient, Dim
@@ -38,19 +38,28 @@ def letters(taken: Iterable[str]) -> Iterator[str]:
         number += 1
 
 
-def combine(form: Affine, at: Mapping[Label, Index]) -> Index:
+Spell = Callable[[Node, Sequence[Index]], str]
+"""How the entry of an array is written at some indices."""
+
+
+def unspelled(node: Node, at: Sequence[Index]) -> str:
+    """Write the entry of an index array that is computed, of which nothing is known."""
+    return subscript("?", at)
+
+
+def combine(form: Affine, at: Mapping[Label, Index], spell: Spell = unspelled) -> Index:
     """Write a form of labels in the letters of `at`."""
     total = Index.constant(form.const)
     for atom, scale in form.terms:
         if isinstance(atom, Lookup):
-            index = Index.atom(_entry(atom.node, [at[x] for x in atom.labels]))
+            index = Index.atom(_entry(atom.node, [at[x] for x in atom.labels], spell))
         else:
             index = at[atom]
         total += index.scaled(scale)
     return total
 
 
-def _entry(node: Node, at: Sequence[Index]) -> str:
+def _entry(node: Node, at: Sequence[Index], spell: Spell) -> str:
     """The entry of an index array, or of a part of one: `tri[i, j + 1]`."""
     if isinstance(node, Input):
         return subscript(node.name, at)
@@ -58,11 +67,11 @@ def _entry(node: Node, at: Sequence[Index]) -> str:
         fixed, constraints = solved_labels(node)
         place = dict(enumerate(at))
         for label, form in reversed(fixed.items()):
-            place[label] = combine(form, place)
+            place[label] = combine(form, place, spell)
         part, labels = node.factors[0]
         if not constraints and all(label in place for label in labels):
-            return _entry(part, [place[label] for label in labels])
-    return subscript("?", at)
+            return _entry(part, [place[label] for label in labels], spell)
+    return spell(node, at)
 
 
 def subscript(name: str, indices: Sequence[object]) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ONE, Dim, tuple_text
-from tensorgen.ir.nodes import Constraint, Lookup, Node, Sum, affine, delta
+from tensorgen.ir.nodes import Constraint, Node, Sum, affine, delta
 from tensorgen.lang.affine import affine_form, constraint
 from tensorgen.lang.forms import Form, Index
+from tensorgen.lang.gathers import Gathered, gathered, placed
 from tensorgen.lang.ranges import floor_divided
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.array import (
@@ -32,7 +32,8 @@ class _View:
     constraints: list[Constraint] = field(default_factory=list)
     sizes: dict[Label, Dim] = field(default_factory=dict)
     indices: dict[Label, None] = field(default_factory=dict)
-    gathers: bool = False
+    gathered: Gathered | None = None
+    joint: list[Label] = field(default_factory=list)
 
     def new_axis(self, dim: Dim) -> Label:
         """Add a positional axis to the result."""
@@ -40,6 +41,12 @@ class _View:
         self.out.append(label)
         self.sizes[label] = dim
         return label
+
+    def gather(self) -> list[Label]:
+        """Return the axes of all index arrays, which are made once."""
+        if self.gathered is not None and not self.joint:
+            self.joint = [self.new_axis(dim) for dim in self.gathered.shape]
+        return self.joint
 
     def fix(self, dim: Dim, equal: Constraint) -> None:
         """Add an axis whose place is given; `equal` is what it equals, negated."""
@@ -105,8 +112,10 @@ def select(
         message = f"'{shown}' has {axes} and {len(taken)} positions are given"
         e.fault(message, tree, [(e.expression.span(tree.value), label)])
         return None
-    view = _View()
-    fine, rest = True, base.order - len(taken)
+    view = _View(gathered=gathered(e, items))
+    fine, rest = view.gathered is not None, base.order - len(taken)
+    if view.gathered is not None and view.gathered.first:
+        view.gather()
     for item in items:
         if _is_ellipsis(item):
             while rest:
@@ -170,27 +179,16 @@ def _spans(e: Statement, index: Index, length: Dim) -> bool:
 
 def _gather(e: Statement, view: _View, item: ast.expr, length: Dim) -> bool:
     """Add an index array with axes of its own, as in `U[row]`."""
-    if e.unbound(item):
+    if view.gathered is None:
+        return False  # after a fault
+    array, own = view.gathered.arrays[item]
+    joint = view.gather()
+    labels = [joint[k] for k in own if isinstance(k, int)]
+    equal = placed(e, array, labels, length, item)
+    if equal is None:
         return False
-    array = e.value(item)
-    if array is None:
-        return False
-    bound = index_bound(array.node)
-    if bound is None or view.gathers:
-        shown = e.expression.source(item)
-        hint = "a position is an affine form of indices and dims, or an index array"
-        e.fault(f"'{shown}' cannot be a position", item, hint=hint)
-        return False
-    view.gathers = True
     view.indices.update(dict.fromkeys(array.batch))
-    labels = array.labels(view.new_axis(dim) for dim in array.shape)
-    try:
-        e.build.require(bound, length, f"'{e.expression.source(item)}'")
-    except Misuse as misuse:
-        e.misused(misuse, item, {})
-        return False
-    lookup = Lookup(array.node, labels)
-    view.fix(length, delta({lookup: -1}))
+    view.fix(length, equal)
     return True
 
 

@@ -22,6 +22,7 @@ DEEPEST = 80
 _LARGEST_EXPONENT = 400
 _MOST_DIGITS = 1000
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)$")
+_DOTTED = re.compile(r"(?:\b[A-Za-z_]\w*|[)\]'])\s*(\.[*/^])")
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _LOOKALIKES = {
     "\N{MINUS SIGN}": "-",
@@ -178,7 +179,12 @@ def _scanned(text: Text, faults: Faults) -> bool:
             return False
     if opened or quote not in ("", "#"):
         at = opened[-1][1] if opened else value.rindex(quote)
-        faults.add(f"'{value[at]}' is never closed", text.span(at, at + 1))
+        transposed = value[at] == "'" and value[:at].rstrip()[-1:].isalnum()
+        faults.add(
+            f"'{value[at]}' is never closed",
+            text.span(at, at + 1),
+            hint="a transpose is written A.T" if transposed else None,
+        )
         return False
     return True
 
@@ -210,4 +216,10 @@ def _explain(text: Text, error: SyntaxError, faults: Faults) -> None:
         message = "this number cannot be read"
     elif "too many" in said or "Exceeds the limit" in said:
         message = "the expression is nested too deeply, or a number is too long"
+    dotted = _DOTTED.search(text.value)
+    if dotted and dotted.start(1) <= place:
+        place = dotted.start(1)
+        hint = "*, / and ** go entry by entry without a dot, @ is the matrix product"
+    elif text.value[place : place + 1] == "\\" or "line continuation" in said:
+        hint = "solve(A, b) solves A @ x = b"
     faults.add(message, text.span(place, place + 1), hint=hint)

@@ -168,13 +168,21 @@ class Write:
         kept = tuple(part if isinstance(part, Slice) else WHOLE for part in parts)
         target = whole
         if set(kept) != {WHOLE}:
-            target = array(Index(kept, at.index.dims), target)
+            target = array(Index(kept, self._cut(at, rest)), target)
         target = permuted(target, (*first, *rest))
         along = [x for axis in rest for x in self.forms[axis].labels]
         labels = [x for x in at.labels if x not in along] + along
         index = Index(tuple(parts[axis] for axis in first), at.index.dims)
         entries = aligned(value, labels).array
         return Scatter(target, index, at.places, entries, True)
+
+    def _cut(self, at: Subscript, sliced: Sequence[int]) -> tuple[Dim, ...]:
+        """The dims of the array along slices, and of all of its other axes."""
+        sizes = dict(zip(at.labels, at.index.dims, strict=True))
+        return tuple(
+            sizes[self.forms[axis].labels[0]] if axis in sliced else dim
+            for axis, dim in enumerate(self.dims)
+        )
 
     def _is_injective(self) -> bool:
         """Whether no two entries are written to one place."""

@@ -21,10 +21,12 @@ from tensorgen.operators import (
     keys,
     matrix_functions,
     packing,
+    places,
     promises,
     recurrences,
     reshape,
     running,
+    spectral,
     systems,
     unknowns,
 )
@@ -163,6 +165,16 @@ def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
     count = graph.product(kept, [hit])
     share = power(graph, Ref(count, kept), -1)
     return _weighted(node, times(graph, hit, share).node)
+
+
+def _median_partials(graph: Graph, node: Call) -> list[Partial]:
+    # It is the mean of the last entry of the lower half and the first of the upper.
+    halves = [over(graph, f"{half}_median", node) for half in ("lower", "upper")]
+    return [
+        partial._replace(coefficient=Fraction(1, 2))
+        for half in halves
+        for partial in _extremum_partials(graph, cast(Call, half))
+    ]
 
 
 def _no_partials(graph: Graph, node: Call) -> list[Partial]:
@@ -307,6 +319,16 @@ _ROWS = (
     ),
     _OverAxes("max", _reduced_dims, _extremum_partials, "np.max({0}{axis})"),
     _OverAxes("min", _reduced_dims, _extremum_partials, "np.min({0}{axis})"),
+    _OverAxes("median", _reduced_dims, _median_partials, "np.median({0}{axis})"),
+    *(
+        _OverAxes(
+            f"{half}_median",
+            _reduced_dims,
+            _extremum_partials,
+            f'np.quantile({{0}}, 0.5{{axis}}, method="{side}")',
+        )
+        for half, side in (("lower", "lower"), ("upper", "higher"))
+    ),
     # Of conditions, and so without a derivative.
     _OverAxes("any", _reduced_dims, _no_partials, "np.any({0}{axis})", boolean=True),
     _OverAxes("norm", _reduced_dims, _weighted_by("unit"), "_norm({0}{axis})"),
@@ -318,8 +340,10 @@ _ROWS = (
     ),
     *matrix_functions.ROWS,
     *packing.ROWS,
+    *places.ROWS,
     *promises.ROWS,
     *running.ROWS,
+    *spectral.ROWS,
     *systems.ROWS,
     reshape.ROW,
     keys.ROW,

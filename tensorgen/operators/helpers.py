@@ -5,6 +5,7 @@ at the top of a file.
 """
 
 from tensorgen.operators.special_helpers import SPECIAL
+from tensorgen.operators.spectral_helpers import SPECTRAL
 from tensorgen.operators.system_helpers import BANDED, SPARSE, TOEPLITZ
 
 HELPERS: dict[str, str] = {
@@ -17,6 +18,11 @@ def _count(**indices: Array) -> int:
         if entries.size and entries.min() < 0:
             raise ValueError(f"{name}: expected indices from 0, got {entries.min()}")
     return 1 + max((int(x.max()) for x in indices.values() if x.size), default=-1)
+''',
+    "_interval": '''
+def _interval(x: Array | Scalar, knots: Array) -> Any:
+    """Return which of the intervals between knots each x is in, or is nearest to."""
+    return np.asarray(np.searchsorted(knots[1:-1], x, side="right"))
 ''',
     "_max_by_key": '''
 def _max_by_key(x: Array, keys: Any, read: Any) -> Array:
@@ -93,6 +99,7 @@ def _large_exp(x: Array | Scalar) -> Array:
     return np.exp(np.minimum(x, top))
 ''',
     **SPECIAL,
+    **SPECTRAL,
     "_acosh1p": '''
 def _acosh1p(t: Array | Scalar) -> Array:
     """Return acosh(1 + t), exact for a small t."""

@@ -116,7 +116,7 @@ def axes_of_argument(node: Call) -> tuple[Label, ...]:
     """For each axis of a call's argument that of the result; new ones count from -1."""
     arg = node.args[0]
     kept: dict[int, int] = {}
-    if OPERATORS[node.operator].work:
+    if OPERATORS[node.operator].work and len(node.args) == 1:
         kept = {axis: axis for axis in range(arg.order - 2)}
     elif "axes" in dict(node.params):
         axes = kept_axes(node)

@@ -105,7 +105,7 @@ def _cholesky_forward(
 # Exponentials
 
 
-def _frechet(graph: Graph, x: Node, direction: Node) -> Node:
+def frechet(graph: Graph, x: Node, direction: Node) -> Node:
     """Return the derivative of `expm` at `x` along `direction`, axes of both last.
 
     `direction` may have further axes in front of those of `x`.
@@ -142,7 +142,7 @@ def _expm_forward(
 ) -> Node:
     r = node.order
     front = (*range(r, r + len(extra)), *range(r))
-    found = _frechet(graph, node.args[0], graph.permute(tangent, front))
+    found = frechet(graph, node.args[0], graph.permute(tangent, front))
     return graph.product((*front[len(extra) :], *front[: len(extra)]), [(found, front)])
 
 
@@ -151,7 +151,7 @@ def _expm_reverse(
 ) -> Node:
     (x,) = node.args
     *batch, i, j = range(x.order)
-    return _frechet(graph, graph.permute(x, (*batch, j, i)), cotangent)
+    return frechet(graph, graph.permute(x, (*batch, j, i)), cotangent)
 
 
 ROWS = (

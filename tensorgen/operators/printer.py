@@ -177,6 +177,10 @@ class _Printer:
         with self.reserved(_letters_in(at)):
             return self.kind(node, at)
 
+    def entry(self, node: Node, at: Sequence[Index]) -> str:
+        """The entry of an index array that is computed."""
+        return self.value(node, at)[0]
+
     @contextmanager
     def reserved(self, letters: Iterable[str]) -> Iterator[None]:
         """Keep letters from being used anew."""
@@ -222,7 +226,7 @@ class _Printer:
                 summed.append(next(pool))
                 indices[label] = Index.atom(summed[-1])
         for label, form in reversed(solved.items()):
-            indices[label] = combine(form, indices)
+            indices[label] = combine(form, indices, self.entry)
         over, under = [], []
         # Scalars, then matrices before vectors, as a person writes them.
         ordered = sorted(node.factors, key=lambda f: (f.node.order > 0, -f.node.order))
@@ -239,7 +243,8 @@ class _Printer:
             else:
                 over.append(text)
         for kind, form in constraints:
-            over.append(constraint_text(kind, combine(form, indices)))
+            form_text = combine(form, indices, self.entry)
+            over.append(constraint_text(kind, form_text))
         return assembled(node.coefficient, summed, over, under)
 
     def divided(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.operators import spectral_reference
 from tensorgen.operators.complex_parts import is_complex, join
 
 # An array or NumPy scalar, real or complex: NumPy's types know no more of arithmetic.
@@ -84,6 +85,42 @@ def max_(x: Array, axes: Axes) -> Array:
 def min_(x: Array, axes: Axes) -> Array:
     """Return the mean of the smallest entries along the axes."""
     return -max_(-x, axes)
+
+
+def _middle(x: Array, axes: Axes, upper: bool) -> Array:
+    """Return the mean of the entries that are equal to one in the middle."""
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    rows = x.transpose(*kept, *axes).reshape(*(x.shape[k] for k in kept), -1)
+    size = rows.shape[-1]
+    place = size // 2 if upper else (size - 1) // 2
+    hit = rows.real == np.sort(rows.real, axis=-1)[..., place, None]
+    return np.sum(np.where(hit, rows, 0.0), axis=-1) / np.sum(hit, axis=-1)
+
+
+def lower_median(x: Array, axes: Axes) -> Array:
+    """Return the last entry of the lower half along the axes."""
+    return _middle(x, axes, upper=False)
+
+
+def upper_median(x: Array, axes: Axes) -> Array:
+    """Return the first entry of the upper half along the axes."""
+    return _middle(x, axes, upper=True)
+
+
+def median(x: Array, axes: Axes) -> Array:
+    """Return the middle entry along the axes, or the mean of both."""
+    return (lower_median(x, axes) + upper_median(x, axes)) / 2
+
+
+def argsort(x: Array, along: Axes, bound: int) -> Array:
+    """Return the places of the entries along an axis, the smallest first."""
+    return np.argsort(x.real, axis=along[0], kind="stable")
+
+
+def interval(x: Array, knots: Array, bound: int) -> Array:
+    """Return the number of the last knot that is not above each x, but the last one."""
+    inner = knots.real[1:-1]
+    return np.sum(x.real[..., None] >= inner, axis=-1)
 
 
 def prod(x: Array, axes: Axes) -> Array:
@@ -181,6 +218,7 @@ def reshape(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 OPERATORS: dict[str, Callable[..., Array]] = {
+    **spectral_reference.OPERATORS,
     "cholesky": cholesky,
     "expm": expm,
     "reshape": reshape,
@@ -200,6 +238,11 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "max": max_,
     "max_by_key": max_by_key,
     "min": min_,
+    "median": median,
+    "lower_median": lower_median,
+    "upper_median": upper_median,
+    "argsort": argsort,
+    "interval": interval,
     "prod": prod,
     "prod_others": prod_others,
     "packed": packed,

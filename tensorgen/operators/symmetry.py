@@ -89,6 +89,8 @@ class Symmetry:
             case Call(operator="spd" | "symmetric", args=(inner,)):
                 promised = matrix and self.promised
                 return 1 if promised else self.parity(inner, swap, depth)
+            case Call(operator="sqrtm" | "logm") if matrix:
+                return 1
             case Call(operator="inv" | "expm", args=(inner,)) if matrix:
                 return 1 if self.parity(inner, swap, depth) == 1 else None
             case Call(operator="unpacked", args=(inner,)):

@@ -137,7 +137,8 @@ class Operator:
     `regular`, or their derivatives, want regular ones. Names of intermediate values use
     the `word`. An `internal` one is no function of users, and never differentiated.
     What is known `by_parts` of a matrix, an object that stands for it knows too. A
-    `keyed` one takes index arrays after its first argument.
+    `keyed` one takes index arrays after its first argument; one of `places` makes an
+    index array, of entries below its parameter `bound`.
     """
 
     name: str
@@ -157,3 +158,4 @@ class Operator:
     internal: bool = False
     by_parts: ByParts | None = None
     keyed: bool = False
+    places: bool = False

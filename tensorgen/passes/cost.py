@@ -124,9 +124,9 @@ class CostModel:
             case Map():
                 return self.size(node.dims)
             case Call(operator=name) if work := OPERATORS[name].work:
-                (matrix,) = node.args
-                side = self.size(matrix.dims[-1:])
-                return self.size(matrix.dims) * side * work
+                matrices = node.args[-1]  # as many as a function is asked of
+                side = self.size(matrices.dims[-1:])
+                return self.size(matrices.dims) * side * work
             case Call() if is_promise(node):
                 return 0.0
             case Call() if is_recurrence(node):

@@ -28,9 +28,8 @@ def open_promises(context: Context, roots: Sequence[Node]) -> list[Node]:
         if is_promise(node):
             new[node] = new[children(node)[0]]
         elif isinstance(node, Call) and OPERATORS[node.operator].work:
-            (matrix,) = node.args
-            known = kept_promise(graph, matrix, new[matrix])
-            new[node] = with_operands(graph, node, {matrix: known})
+            known = {x: kept_promise(graph, x, new[x]) for x in node.args}
+            new[node] = with_operands(graph, node, known)
         else:
             new[node] = with_operands(graph, node, new)
         carry_names(graph, node, new[node])

@@ -50,8 +50,9 @@ METHOD_NAMES = _names("""
     tensor_shape tocsc tocsr values weight width
     """)
 
-# What bears these names in code is numbered where that is needed.
-_RENAMED = ("a definition", "an index", "a parameter")
+# What bears these names in code is numbered where that is needed. The name of a module
+# is the first part of that of its file, `zip_numpy.py`.
+_RENAMED = ("a definition", "an index", "a parameter", "a module")
 
 
 def in_code(dim: str) -> str:
@@ -71,7 +72,7 @@ def check_name(text: Text, what: str, faults: Faults) -> bool:
     if not _NAME.fullmatch(name):
         fault = f"'{shorten(name)}' cannot be the name of {what}"
         hint = "a name is an ASCII letter, then letters, digits and underscores"
-    elif keyword.iskeyword(name):
+    elif keyword.iskeyword(name) and what != "a module":
         fault = f"'{name}' cannot be the name of {what}"
         hint = f"'{name}' is a keyword of Python, in which the result is written"
     elif name in RESERVED and what not in _RENAMED:

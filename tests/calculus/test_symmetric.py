@@ -107,7 +107,7 @@ def test_a_derivative_of_third_order_is_projected_on_every_side() -> None:
 
 def test_the_docstring_states_the_convention() -> None:
     loaded = module("logdet(K)", "[value, gradient]")
-    assert "on the symmetric matrices" in " ".join(loaded.__doc__.split())
+    assert "on the symmetric matrices" in " ".join(str(loaded.__doc__).split())
     assert "on the symmetric matrices" not in " ".join(loaded.f.__doc__.split())
 
 

@@ -31,7 +31,12 @@ SHAPES: dict[str, tuple[str | int, ...]] = {
     "q": (3,),
     "F": (3, 5),
     "thin": ("m", 1, "n"),
+    "corner": (2, 3),
+    "knots": ("n",),
+    "order": ("m", "n"),
+    "label": ("m",),
 }
+INDICES = {"order": N, "label": N}
 
 
 def sizes(shape: tuple[str | int, ...]) -> tuple[int, ...]:
@@ -42,10 +47,13 @@ def sizes(shape: tuple[str | int, ...]) -> tuple[int, ...]:
 def numbers() -> dict[str, Any]:
     """Return positive values for all inputs."""
     random = np.random.default_rng(3)
-    found = {
+    found: dict[str, Any] = {
         name: np.asarray(random.uniform(0.2, 0.9, sizes(shape)))
         for name, shape in SHAPES.items()
     }
+    for name in INDICES:
+        found[name] = random.integers(0, 4, sizes(SHAPES[name]))
+    found["knots"] = np.sort(found["knots"])
     found["A"] = found["A"] + 2 * np.eye(4)
     found["B"] = found["B"] + 2 * np.eye(4)
     return found
@@ -62,7 +70,8 @@ class Bench:
 
     def array(self, name: str, *batch: str) -> Array:
         """Return an input; its first axes bear the labels `batch`."""
-        return Array(self.build.graph.input(name, SHAPES[name]), batch)
+        index = INDICES.get(name)
+        return Array(self.build.graph.input(name, SHAPES[name], (), index), batch)
 
     def value(self, x: Array) -> Any:
         """Verify a node and interpret it, batch axes first."""

@@ -25,7 +25,7 @@ from tests.operators.bench import Bench, K, M, N
 WRONG: list[tuple[str, tuple[object, ...], str]] = [
     ("sum", ("X", 2), "axis 2 is outside of an array with 2 axes"),
     ("sum", ("X", (0, -2)), "an axis is given twice"),
-    ("cumsum", ("X",), "cumsum of more than one axis needs axis="),
+    ("cumsum", ("X",), "'cumsum' of more than one axis needs axis="),
     ("cumsum", ("X", (0, 1)), "one axis is expected, written as a number"),
     ("norm", ("X", 3), "there is no norm of order 3"),
     ("dot", ("X", "u"), "shapes do not match in 'dot'"),

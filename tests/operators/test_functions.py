@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.linalg
+import scipy.signal
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import delta, indicator
@@ -28,6 +30,11 @@ def symmetrised(a: Any) -> Any:
     return (a + np.swapaxes(a, -1, -2)) / 2
 
 
+def splined(x: Any, xp: Any, fp: Any) -> Any:
+    """Return the natural cubic spline."""
+    return scipy.interpolate.CubicSpline(xp, fp, bc_type="natural")(x)
+
+
 V = NUMBERS
 Case = tuple[str, tuple[object, ...], Any]
 CASES: list[Case] = [
@@ -40,6 +47,7 @@ CASES: list[Case] = [
             ("prod", np.prod),
             ("max", np.max),
             ("min", np.min),
+            ("median", np.median),
         )
         for axis in (None, 0, -1, (0, 1), ())
         for keep in (False, True)
@@ -60,6 +68,16 @@ CASES: list[Case] = [
     ("log_softmax", ("X",), np.log(softmax(V["X"]))),
     ("cumsum", ("X", 0), np.cumsum(V["X"], 0)),
     ("cumsum", ("v",), np.cumsum(V["v"])),
+    ("cumprod", ("X", 0), np.cumprod(V["X"], 0)),
+    ("cumprod", ("v",), np.cumprod(V["v"])),
+    ("sort", ("v",), np.sort(V["v"])),
+    ("sort", ("X",), np.sort(V["X"])),
+    ("sort", ("X", 0), np.sort(V["X"], 0)),
+    ("argsort", ("X", 0), np.argsort(V["X"], 0)),
+    ("argsort", ("v",), np.argsort(V["v"])),
+    ("take_along_axis", ("X", "order"), np.take_along_axis(V["X"], V["order"], 1)),
+    ("one_hot", ("label",), np.eye(4)[V["label"]]),
+    ("one_hot", ("order", Dim.of(6) + N), np.eye(10)[V["order"]]),
     ("dot", ("v", "w"), V["v"] @ V["w"]),
     ("dot", ("X", "A"), V["X"] @ V["A"]),
     ("dot", ("T", "B"), np.dot(V["T"], V["B"])),
@@ -108,6 +126,25 @@ CASES: list[Case] = [
     ("cholesky", ("A",), np.linalg.cholesky(symmetrised(V["A"]))),
     ("cholesky", ("B",), np.linalg.cholesky(symmetrised(V["B"]))),
     ("expm", ("B",), scipy.linalg.expm(V["B"])),
+    ("sqrtm", ("A",), scipy.linalg.sqrtm(symmetrised(V["A"]))),
+    ("logm", ("A",), scipy.linalg.logm(symmetrised(V["A"]))),
+    ("eigvalsh", ("B",), np.linalg.eigvalsh(symmetrised(V["B"]))),
+    ("eigvecsh", ("A",), np.linalg.eigh(symmetrised(V["A"]))[1]),
+    ("svdvals", ("B",), np.linalg.svd(V["B"], compute_uv=False)),
+    ("svdvals", ("F",), np.linalg.svd(V["F"], compute_uv=False)),
+    ("norm", ("F", "nuc"), np.linalg.norm(V["F"], "nuc")),
+    ("norm", ("X", "fro"), np.linalg.norm(V["X"])),
+    ("pinv", ("X",), np.linalg.pinv(V["X"])),
+    ("pinv", ("T",), np.linalg.pinv(V["T"])),
+    ("solve_triangular", ("A", "v"), np.linalg.solve(np.triu(V["A"]), V["v"])),
+    ("solve_triangular", ("B", "A", True), np.linalg.solve(np.tril(V["B"]), V["A"])),
+    *[
+        ("matrix_power", ("B", power), np.linalg.matrix_power(V["B"], power))
+        for power in (-3, -1, 0, 1, 2, 7)
+    ],
+    ("toeplitz", ("v",), scipy.linalg.toeplitz(V["v"])),
+    ("toeplitz", ("v", "u"), scipy.linalg.toeplitz(V["v"], V["u"])),
+    ("block_diag", (("X", "A", "F"),), scipy.linalg.block_diag(V["X"], V["A"], V["F"])),
     ("spd", ("B",), V["B"]),
     ("symmetric", ("B",), V["B"]),
     ("eye", (N,), np.eye(4)),
@@ -150,6 +187,21 @@ CASES: list[Case] = [
     ("pad", ("v", 2), np.pad(V["v"], 2)),
     ("pad", ("X", (1, 2)), np.pad(V["X"], (1, 2))),
     ("pad", ("X", ((0, 1), (2, 0))), np.pad(V["X"], ((0, 1), (2, 0)))),
+    *[
+        (name, ("v", "p", mode), function(V["v"], V["p"], mode))
+        for name, function in (("convolve", np.convolve), ("correlate", np.correlate))
+        for mode in ("full", "same", "valid")
+    ],
+    *[
+        (name, ("F", "corner", mode), function(V["F"], V["corner"], mode))
+        for name, function in (
+            ("convolve", scipy.signal.convolve),
+            ("correlate", scipy.signal.correlate),
+        )
+        for mode in ("full", "same", "valid")
+    ],
+    ("interp", ("X", "knots", "v"), np.interp(V["X"], V["knots"], V["v"])),
+    ("spline", ("X", "knots", "v"), splined(V["X"], V["knots"], V["v"])),
     ("repeat", ("X", Dim.of(2)), np.repeat(V["X"], 2)),
     ("repeat", ("X", K, 0), np.repeat(V["X"], 2, 0)),
     ("tile", ("v", (K,)), np.tile(V["v"], 2)),
@@ -212,6 +264,10 @@ def _batched(name: str, *args: object) -> tuple[Any, Any]:
         ("softmax", (0,)),
         ("log_softmax", ()),
         ("cumsum", (1,)),
+        ("cumprod", (0,)),
+        ("sort", (0,)),
+        ("argsort", ()),
+        ("median", (1,)),
         ("dot", ("v",)),
         ("dot", ("A",)),
         ("vdot", ("A",)),
@@ -228,6 +284,18 @@ def _batched(name: str, *args: object) -> tuple[Any, Any]:
         ("spd", ()),
         ("symmetric", ()),
         ("expm", ()),
+        ("sqrtm", ()),
+        ("convolve", ("corner",)),
+        ("interp", ("knots", "v")),
+        ("spline", ("knots", "v")),
+        ("logm", ()),
+        ("eigvalsh", ()),
+        ("eigvecsh", ()),
+        ("svdvals", ()),
+        ("pinv", ()),
+        ("solve_triangular", ("v",)),
+        ("matrix_power", (3,)),
+        ("matrix_power", (0,)),
         ("kron", ("A",)),
         ("reshape", ((N * N,),)),
         ("ravel", ()),

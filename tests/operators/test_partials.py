@@ -28,7 +28,8 @@ RANDOM = np.random.default_rng(4)
 PLAIN = [
     name
     for name, row in OPERATORS.items()
-    if not (isinstance(row.derivative, tuple) or row.internal or row.keyed)
+    if not (isinstance(row.derivative, tuple) or row.internal)
+    if not (row.keyed or row.places or row.params not in ((), ("axes",)))
 ]
 REDUCED = [name for name in PLAIN if OPERATORS[name].params == ("axes",)]
 EXPANDED = [name for name in REDUCED if OPERATORS[name].expand]
@@ -101,6 +102,17 @@ def test_what_a_call_is_emitted_as_has_its_value(name: str, axes: Axes) -> None:
     assert written is not None
     at = entries((K, M, N))
     np.testing.assert_allclose(value(written, at), value(node, at), 1e-12)
+
+
+def test_both_in_the_middle_share_the_slope_of_a_median_and_equals_their_part() -> None:
+    graph = Graph()
+    x = graph.input("x", (M, N))
+    (found,) = jacobian(graph, call(graph, "median", x, (1,)), [x], "forward")
+    at = np.array([[4.0, 1, 2, 3], [0, 2, 0, 5], [1, 1, 1, 2]])
+    half, third = 1 / 2, 1 / 3
+    shares = [[0, 0, half, half], [half / 2, half, half / 2, 0], [third] * 3 + [0]]
+    expected = np.einsum("ij,ik->ijk", np.eye(3), shares)
+    np.testing.assert_allclose(value(found, at), expected, rtol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["max", "min"])

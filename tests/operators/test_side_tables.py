@@ -15,6 +15,7 @@ ALLOWED = {
     # What computes each function with many digits, and the tests compare with.
     "operators/reference.py": {"FUNCTIONS"},
     "operators/reference_arrays.py": {"OPERATORS"},
+    "operators/spectral_reference.py": {"OPERATORS"},
     # Rewrites of nodes, made of modules that read the rows.
     "operators/stable/__init__.py": {"_MAP_RULES"},
     "passes/accumulate.py": {"WALKS"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from tensorgen.operators.reference import FUNCTIONS
 from tensorgen.operators.reference import OPERATORS as REFERENCE
 from tensorgen.operators.reshape import Segment, reshape, segments
 from tensorgen.operators.running import running_logsumexp
+from tensorgen.operators.spectral import of_symmetric
 from tensorgen.operators.stable import StableForms
-from tensorgen.operators.symmetry import is_even, is_symmetric
+from tensorgen.operators.symmetry import even_part, is_even, is_symmetric
 from tests.ir.interpret import evaluate
 from tests.ir.verify import verify
 from tests.lower.support import check
@@ -33,10 +35,25 @@ MAKERS: dict[str, tuple[tuple[Dim, ...], Callable[[Graph, Node], Node]]] = {
     "reshape": ((K, M, N), lambda g, x: reshape(g, x, (M, N * K))),
     "cholesky": ((K, M, M), cholesky),
     "expm": ((K, M, M), lambda g, x: apply(g, "expm", [x])),
+    **{
+        name: ((K, M, M), partial(lambda name, g, x: of_symmetric(g, name, x), name))
+        for name in ("eigvalsh", "eigvecsh", "sqrtm", "logm")
+    },
+    **{
+        name: ((K, M, M), partial(lambda name, g, x: slope(g, name, x), name))
+        for name in ("lyapunov", "log_slope")
+    },
     "running_logsumexp": ((K, N, M), lambda g, x: running_logsumexp(g, x, 1)),
     "running_mean": ((K, N), lambda g, x: triangular(g, "running_mean", x)),
     "running_share": ((K, N), lambda g, x: triangular(g, "running_share", x)),
 }
+
+
+def slope(graph: Graph, operator: str, x: Node) -> Node:
+    """The slope of a function of matrices, of which both arguments depend on x."""
+    axes = range(x.order)
+    wave = graph.map("sin", axes, [(x, axes)])
+    return apply(graph, operator, [even_part(graph, x, 1, 2), wave])
 
 
 def triangular(graph: Graph, operator: str, x: Node) -> Node:

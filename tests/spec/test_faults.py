@@ -2,6 +2,7 @@
 
 import pytest
 
+import tensorgen
 from tensorgen.errors import Diagnostic, Source, SpecError
 from tensorgen.spec.read import read_spec
 
@@ -323,6 +324,15 @@ def test_all_faults_of_a_file_are_reported_at_once_in_order() -> None:
     )
     places = [line.split(": ")[0] for line in summary(text)]
     assert places == ["1:12", "2:1", "3:11", "4:10", "4:25", "6:21", "6:31", "7:3"]
+
+
+@pytest.mark.parametrize("name", ["zip", "cp", "len", "class", "Hessian"])
+def test_a_module_may_be_called_like_what_code_uses(name: str) -> None:
+    text = (
+        f"tensorgen: 1\nmodule: {name}\ninputs: {{x: [n]}}\nfunctions:\n"
+        "  f: {expr: sum(x**2), wrt: x, emit: [value, hessian]}\n"
+    )
+    assert tensorgen.load(text).f([1.0, 2.0]) == 5
 
 
 def test_a_file_name_that_is_no_module_name_is_reported() -> None:

@@ -10,7 +10,17 @@ from collections.abc import Callable
 from inspect import signature
 
 from tensorgen.operators.elementwise import ALIASES, ELEMENTWISE
-from tensorgen.operators.functions import einsum, linalg, making, moving, reductions
+from tensorgen.operators.functions import (
+    einsum,
+    gathering,
+    linalg,
+    making,
+    matrices,
+    moving,
+    reductions,
+    running,
+    windows,
+)
 from tensorgen.operators.functions.arithmetic import elementwise, power
 from tensorgen.operators.functions.array import Array, Build
 from tensorgen.operators.functions.rows import Function, Parameter
@@ -63,6 +73,7 @@ _ROWS = (
         "Smallest entry; the derivative is shared among equals.",
         reduces=True,
     ),
+    _row("median", reductions.median, _REDUCED, reduces=True),
     _row("norm", reductions.norm, _REDUCED, reduces=True),
     _row(
         "logsumexp",
@@ -73,7 +84,10 @@ _ROWS = (
     ),
     _row("softmax", reductions.softmax, _SAME, along=True),
     _row("log_softmax", reductions.log_softmax, _SAME, along=True),
-    _row("cumsum", reductions.cumsum, _SAME, along=True),
+    _row("cumsum", running.cumsum, _SAME, along=True),
+    _row("cumprod", running.cumprod, _SAME, along=True),
+    _row("sort", gathering.sort, _SAME, along=True),
+    _row("argsort", gathering.argsort, _SAME, along=True),
     # Linear algebra.
     _row("dot", linalg.dot, "a.shape[:-1] + the rest of b"),
     _row("vdot", linalg.vdot, "()"),
@@ -101,6 +115,16 @@ _ROWS = (
     ),
     _row("cholesky", linalg.cholesky, _SAME_A),
     _row("expm", linalg.expm, _SAME_A, "Matrix exponential."),
+    _row("sqrtm", matrices.sqrtm, _SAME_A),
+    _row("logm", matrices.logm, _SAME_A),
+    _row("eigvalsh", matrices.eigvalsh, "A.shape[:-1]"),
+    _row("eigvecsh", matrices.eigvecsh, _SAME_A),
+    _row("svdvals", matrices.svdvals, "A.shape[:-2] + (the shorter side,)"),
+    _row("pinv", matrices.pinv, "A.shape, its last two swapped"),
+    _row("solve_triangular", matrices.solve_triangular, "as of A @ b"),
+    _row("matrix_power", matrices.matrix_power, _SAME_A),
+    _row("toeplitz", matrices.toeplitz, "(length of c, length of r)"),
+    _row("block_diag", matrices.block_diag, "lengths added", spread="arrays"),
     _row(
         "spd",
         linalg.spd,
@@ -124,7 +148,13 @@ _ROWS = (
     _row("broadcast_to", making.broadcast_to, "the shape given"),
     _row("flip", making.flip, _SAME),
     _row("roll", making.roll, _SAME),
+    _row("take_along_axis", gathering.take_along_axis, "shape of indices"),
+    _row("one_hot", gathering.one_hot, "indices.shape + (n,)"),
     _row("diff", moving.diff, "shorter by k along the axis"),
+    _row("convolve", windows.convolve, "as mode says"),
+    _row("correlate", windows.correlate, "as mode says"),
+    _row("interp", windows.interp, _SAME),
+    _row("spline", windows.spline, _SAME),
     _row("pad", moving.pad, "longer by both widths"),
     _row("repeat", moving.repeat, "n times as long along the axis"),
     _row("tile", moving.tile, "lengths times reps", spread="reps"),

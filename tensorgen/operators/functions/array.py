@@ -256,3 +256,13 @@ def spread(build: Build, x: Array, shape: Shape, labels: Sequence[Label]) -> Arr
 def by_axis(shape: Shape) -> dict[Label, Dim]:
     """The dims of the axes 0, 1, ..."""
     return dict(enumerate(shape))
+
+
+def shorter(m: Dim, n: Dim) -> Dim:
+    """The smaller one of two sizes of a matrix."""
+    if (m - n).is_nonnegative():
+        return n
+    if (n - m).is_nonnegative():
+        return m
+    hint = "a size that is not smaller is stated as a sum: [n + k, n]"
+    raise Misuse(f"which of {m} and {n} is shorter is not known", [("A", "")], hint)

@@ -19,13 +19,15 @@ from tensorgen.operators.functions.array import (
     entries,
     insert_axes,
     product,
+    shorter,
 )
 from tensorgen.operators.functions.making import ravel, reshape
 from tensorgen.operators.functions.reductions import Axis, normal_axis
 from tensorgen.operators.promises import promise
 
 
-def _square(x: Array, name: str, hint: str | None = None) -> None:
+def square(x: Array, name: str, hint: str | None = None) -> None:
+    """Demand matrices with as many rows as columns."""
     if x.order < 2 or x.shape[-1] != x.shape[-2]:
         marks = [("A", tuple_text(x.shape))]
         raise Misuse(f"'{name}' needs a square matrix", marks, hint)
@@ -106,7 +108,7 @@ def _of_matrices(name: str) -> Callable[[Build, Array], Array]:
     """The builder of a row of operators, of the matrices in the last two axes."""
 
     def build_call(build: Build, A: Array) -> Array:
-        _square(A, name)
+        square(A, name)
         return Array(apply(build.graph, name, [A.node]), A.batch)
 
     return build_call
@@ -128,7 +130,7 @@ def _promise(name: str) -> Callable[[Build, Array], Array]:
 
     def build_promise(build: Build, A: Array) -> Array:
         entry = not A.order and len(A.batch) > 1
-        _square(A, name, f"{_ENTRY}{name}(K) for K[i, j] = ..." if entry else None)
+        square(A, name, f"{_ENTRY}{name}(K) for K[i, j] = ..." if entry else None)
         return Array(promise(build.graph, name, A.node), A.batch)
 
     return build_promise
@@ -140,27 +142,18 @@ symmetric = _promise("symmetric")
 
 def cholesky(build: Build, A: Array) -> Array:
     """Lower Cholesky factor of the symmetric part (A + A.T) / 2."""
-    _square(A, "cholesky")
+    square(A, "cholesky")
     return Array(matrix_functions.cholesky(build.graph, A.node), A.batch)
 
 
 def solve(build: Build, A: Array, b: Array) -> Array:
     """The x with A @ x = b."""
     # Lowering solves.
-    _square(A, "solve")
+    square(A, "solve")
     return matmul(build, inv(build, A), b, "'solve'", ("A", "b"))
 
 
 # Diagonals
-
-
-def _shorter(m: Dim, n: Dim) -> Dim:
-    if (m - n).is_nonnegative():
-        return n
-    if (n - m).is_nonnegative():
-        return m
-    hint = "index notation with a range does it: A[i, i]"
-    raise Misuse(f"which of {m} and {n} is shorter is not known", [("A", "")], hint)
 
 
 def diagonal(
@@ -175,7 +168,7 @@ def diagonal(
         raise Misuse("'diagonal' needs two different axes", [("axis2", "")])
     down, right = max(-offset, 0), max(offset, 0)
     m, n = A.shape[first], A.shape[second]
-    length = _shorter(m - down, n - right)
+    length = shorter(m - down, n - right)
     build.require(0, length, "the diagonal", "A")
     labels: list[Label] = list(range(A.order))
     kept = [axis for axis in range(A.order) if axis not in (first, second)]

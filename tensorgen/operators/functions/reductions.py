@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf, isinf
 
-from tensorgen.ir.nodes import indicator
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
@@ -22,7 +21,6 @@ from tensorgen.operators.functions.arithmetic import (
     total,
 )
 from tensorgen.operators.functions.array import (
-    OLD,
     Array,
     Build,
     Label,
@@ -32,9 +30,10 @@ from tensorgen.operators.functions.array import (
     insert_axes,
     number,
     product,
-    replaced,
+    shorter,
 )
 from tensorgen.operators.scalar import infinity
+from tensorgen.operators.spectral import singular_values
 
 Axis = int | tuple[int, ...] | None
 
@@ -166,6 +165,21 @@ min_ = _builder(partial(_call, "min", inf))
 logsumexp = _builder(partial(_call, "logsumexp", -inf))
 
 
+def median(
+    build: Build,
+    x: Array,
+    axis: Axis = None,
+    keepdims: bool = False,
+    *,
+    mask: Mask = _WHOLE,
+) -> Array:
+    """The middle entry, or the mean of both; equals share the derivative."""
+    if mask != _WHOLE:
+        hint = "the entries of an index array can be: median(x[kept])"
+        raise Misuse("the entries of a median are not chosen by conditions", (), hint)
+    return _builder(partial(_call, "median", 0))(build, x, axis, keepdims)
+
+
 def var(
     build: Build,
     x: Array,
@@ -201,7 +215,7 @@ def norm(
     *,
     mask: Mask = _WHOLE,
 ) -> Array:
-    """Entrywise norm: Euclidean, or of order 1 or inf."""
+    """Entrywise norm: Euclidean, or of order 1 or inf; 'nuc' of a matrix."""
     return _builder(partial(_norm, ord))(build, x, axis, keepdims, mask=mask)
 
 
@@ -212,18 +226,28 @@ def _norm(
         message = (
             "the norm of order 2 of a matrix is its largest singular value in NumPy"
         )
-        hint = "norm(X) has all entries, norm(X, axis=1) those of a row"
+        hint = "it is svdvals(X)[0]; norm(X) has all entries, norm(X, axis=1) a row's"
         raise Misuse(message, [("ord", "")], hint)
-    if ord in (None, 2) and axes:
+    if ord == "nuc" and len(axes) == 2 and mask == _WHOLE:
+        kept = [a for a in range(x.order) if a not in axes]
+        turned = product(build, (*kept, *axes), [(x, range(x.order))])
+        count = shorter(*turned.shape[-2:])
+        node = singular_values(build.graph, turned.node, count)
+        values = Array(node, x.batch)
+        return _sum(build, values, (values.order - 1,), mask)
+    if ord in (None, 2, "fro") and axes:
         return _call("norm", 0, build, x, axes, mask)
     size = elementwise(build, "abs", [x])
-    if ord in (None, 2):
+    if ord in (None, 2, "fro"):
         return size
     if ord == 1:
         return _sum(build, size, axes, mask)
     if ord == "inf":
         return _call("max", 0, build, size, axes, mask)
-    hint = "norm(x) is Euclidean, norm(x, 1) and norm(x, inf) are entrywise"
+    hint = (
+        "norm(x) is Euclidean, norm(x, 1) and norm(x, inf) are entrywise, "
+        "norm(X, 'nuc') is the sum of singular values"
+    )
     raise Misuse(f"there is no norm of order {ord}", [("ord", "")], hint)
 
 
@@ -242,11 +266,3 @@ def log_softmax(build: Build, x: Array, axis: Axis = None) -> Array:
     if axes := normal_axes(axis, x.order):
         return _over(build, "log_softmax", x, axes)
     return Array(build.graph.zeros(x.node.dims), x.batch)
-
-
-def cumsum(build: Build, x: Array, axis: int | None = None) -> Array:
-    """Running sums."""
-    if axis is None and x.order != 1:
-        raise Misuse("cumsum of more than one axis needs axis=", [("x", "")])
-    along = normal_axis(axis or 0, x.order)
-    return replaced(build, x, along, indicator({along: 1, OLD: -1}), x.shape[along])

@@ -19,6 +19,8 @@ _KINDS = {
     "k": "integer",
     "shift": "integer",
     "ddof": "integer",
+    "power": "integer",
+    "lower": "flag",
     "pad_width": "pairs",
     "keepdims": "flag",
     "ord": "order",
@@ -30,6 +32,7 @@ _KINDS = {
     "reps": "shape",
     "newshape": "open shape",
     "subscripts": "string",
+    "mode": "string",
     "arrays": "arrays",
     "operands": "arrays",
 }
