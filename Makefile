@@ -75,6 +75,12 @@ gpu: $(DEV)  ## tests that need a CUDA device; CUPY=cupy-cuda13x for CUDA 13
 fuzz: $(DEV)  ## random programs against the oracles, SEEDS=START:STOP; keeps the outcome
 	$(BIN)/python -m tests.fuzz --seeds $(SEEDS)
 
+.PHONY: plots
+plots: $(DEV)  ## draw the pictures of docs/time.md anew
+	$(BIN)/python -c 'import matplotlib' 2>/dev/null || \
+	  $(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python docs/plots.py
+
 .PHONY: fuzz-specs
 fuzz-specs: $(DEV)  ## hostile specs, SPECS=START:STOP; keeps the outcome
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz_specs --seeds $(SPECS)

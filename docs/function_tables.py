@@ -177,7 +177,8 @@ def _formula(function: ast.FunctionDef) -> str:
     # Long equations go on in lines that are indented deeper.
     equations = heading.replace("\n    ", " ").splitlines()
     wheres = [x for x in equations if x.startswith("where ")]
-    last = [x for x in equations if not x.startswith("where ")][-1]
+    others = [x for x in equations if not x.startswith("where ")]
+    last = others[-1] if others else ""
     if not last.startswith("jac"):  # it would be too long to be read
         return ""
     return "; ".join([last.partition(" = ")[2], *wheres])

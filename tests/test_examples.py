@@ -167,3 +167,53 @@ def test_the_equilibrium_network_tells_species_apart(example: ModuleType) -> Non
     loss, right = example.main()
     assert loss < 0.08
     assert right > 0.97
+
+
+@named("nile")
+def test_the_level_of_the_nile_is_that_of_statsmodels(example: ModuleType) -> None:
+    structural = pytest.importorskip("statsmodels.tsa.statespace.structural")
+    likelihood, variances = example.main()
+    _, y = example.flows()
+    model = structural.UnobservedComponents(y, "llevel", use_exact_diffuse=True)
+    fit = model.fit(variances, disp=False)
+    # A flow of which nothing is known counts with a constant there.
+    assert likelihood == pytest.approx(fit.llf + np.log(2 * np.pi) / 2, rel=1e-9)
+    np.testing.assert_allclose(variances, fit.params, 1e-3)
+    # The values that Durbin and Koopman state.
+    np.testing.assert_allclose(variances, [15099, 1469.1], 1e-4)
+    module = tensorgen.load(ROOT / "examples" / "nile.yaml")
+    level = module.level(*np.sqrt(variances), y)
+    want = model.filter(variances).filtered_state[0]
+    np.testing.assert_allclose(level, want, 1e-8)
+
+
+@named("garch")
+def test_no_parameters_are_likelier_than_those_of_the_volatility(
+    example: ModuleType,
+) -> None:
+    optimize = pytest.importorskip("scipy.optimize")
+    likelihood, found = example.main()
+    r = example.returns()
+
+    def minus(v: np.ndarray) -> float:
+        mu, omega, alpha, beta = v
+        if min(omega, alpha, beta) < 0:
+            return np.inf
+        square = (r - mu) ** 2
+        h, total = square.mean(), 0.0
+        for s in square.tolist():
+            total += (np.log(2 * np.pi * h) + s / h) / 2
+            h = omega + alpha * s + beta * h
+        return float(total)
+
+    assert likelihood == pytest.approx(-minus(found), rel=1e-12)
+    start = found * [0.8, 1.2, 0.9, 0.98]
+    fit = optimize.minimize(minus, start, method="Nelder-Mead", options={"fatol": 1e-7})
+    np.testing.assert_allclose(fit.x, found, 1e-2)
+    assert likelihood == pytest.approx(-fit.fun, abs=1e-3)
+
+
+@named("neural_ode")
+def test_the_network_follows_the_spiral(example: ModuleType) -> None:
+    seen, path = example.main()
+    assert np.sqrt(np.mean(np.sum((path - seen) ** 2, axis=1))) < 0.2
