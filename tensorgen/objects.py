@@ -11,7 +11,7 @@ from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.graph import Graph
 from tensorgen.passes.context import Plan
 from tensorgen.passes.stored import Compressed
-from tensorgen.planner import PlannedFunction
+from tensorgen.planned import PlannedFunction
 from tensorgen.structure.classes import (
     StructuredClass,
     few_class,

@@ -30,9 +30,10 @@ class Kind:
     `ways` gives equivalent lists of its own roots, `root` what those are called. There
     is one root for f itself, for `each` input, each `pair` of them, or the `order`.
     Roots that are whole tensors are held by objects of class `holder`; several of
-    `each` come as a tuple, `bundle`. `returns` describes a block of some shape, `label`
-    names it where there are others. A `direction` has the shapes of the inputs, a
-    `cotangent` that of f. Where `scalar` is given, f must be a scalar, and it says what
+    `each`, or of several results, come as a tuple, `bundle`. `returns` describes a
+    block of some shape, `label` names it where there are others. A `direction` has the
+    shapes of the inputs, a `cotangent` that of f. Where `scalar` is given, f must be a
+    scalar, and it says what
     others have instead. A kind with `beside` is not asked for: it is emitted where all
     of those are. `method` is the sentence of a method that problems have, `part` what
     that returns.
@@ -60,6 +61,25 @@ class Kind:
         names = {"k": len(order), "order": "_".join(order)}
         return self.called.format(f=function, F=camel(function), **names)
 
+    def tuple_name(self, function: str, order: tuple[str, ...] = ()) -> str:
+        """Return the class of tuples of it, by inputs or by results."""
+        names = {"k": len(order), "order": "".join(map(camel, order))}
+        return camel(function) + self.bundle.format(**names)
+
+    @property
+    def parts(self) -> tuple[Kind, ...]:
+        """The kinds of all that its functions return, in this order."""
+        return (*self.lead, self)
+
+    def of_result(self, order: int) -> Kind | None:
+        """Return what a result with so many axes has of it where there are several.
+
+        One that is no scalar has its value alone beside the gradient of another one.
+        """
+        if not (self.scalar and order):
+            return self
+        return self.lead[0] if self.lead else None
+
     def blocks(self, wrt: tuple[str, ...], order: tuple[str, ...] = ()) -> Blocks:
         """Return the inputs that each root of its own is differentiated by."""
         if self.by == "each":
@@ -72,6 +92,11 @@ class Kind:
 def camel(name: str) -> str:
     """Return a function's name as the start of a class name: my_loss as MyLoss."""
     return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+
+
+def result_name(function: str, result: str) -> str:
+    """Return what one of several results is called in the names of classes."""
+    return f"{function}_{result}"
 
 
 def pairs(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -99,6 +124,7 @@ VALUE = Kind(
     "nothing",
     requests.value,
     "{f}",
+    bundle="Value",
     label="value",
     method="Return the value.",
     part="the value",
@@ -146,6 +172,7 @@ HESSIAN = Kind(
     requests.hessians,
     "hess",
     holder="Hessian",
+    bundle="Hessian",
     returns="Hessian: an object with dense(), matvec(), solve() and more",
     scalar="emit dense_hessian",
     method="Return the Hessian.",
@@ -158,6 +185,7 @@ DENSE_HESSIAN = Kind(
     "pair",
     requests.hessians,
     "hess",
+    bundle="DenseHessian",
 )
 HVP = Kind(
     "hvp",
@@ -180,6 +208,7 @@ JVP = Kind(
     requests.jvps,
     "tangent",
     lead=(VALUE,),
+    bundle="Value",
     argument="direction",
     label="derivative",
 )
@@ -195,6 +224,8 @@ VJP = Kind(
     argument="cotangent",
     label="cotangent",
 )
+# Of several results: their values are there already.
+COTANGENTS = replace(VJP, lead=())
 ORDER = Kind(
     "order",
     "{f}_d{k}",
@@ -203,12 +234,14 @@ ORDER = Kind(
     requests.higher,
     "d{k}",
     holder="Derivative",
+    bundle="Derivative{k}",
     returns="an object with dense() of {shape}, and contract()",
 )
 MIXED = replace(
     ORDER,
     name="mixed",
     called="{f}_d_{order}",
+    bundle="Derivative{order}",
     summary="Derivative of `{f}` with respect to {order}, in this order.",
 )
 # A class whose methods are those kinds that have one.

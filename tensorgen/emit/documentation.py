@@ -97,13 +97,23 @@ def shape_phrase(dims: tuple[Dim, ...]) -> str:
 
 
 def _result(function: Function) -> list[str]:
-    kinds = (*function.kind.lead, function.kind)
+    kinds = function.kind.parts
     return [row for kind in kinds for row in _part(kind, function, len(kinds) > 1)]
 
 
 def _part(kind: Kind, function: Function, named: bool) -> list[str]:
     """Describe what a kind returns, alone or beside others, whence it is `named`."""
     label = f"{kind.label}: " if named and kind.label else ""
+    if function.results:
+        parts = [(x, _part(kind, f, False)) for x, f in function.of_part(kind)]
+        if any(name for name, _ in parts):
+            rows = [row for x, own in parts for row in _indented(x, own)]
+            return [label + "a tuple with the fields", *rows]
+        return [
+            label + row if k == 0 else row
+            for _, own in parts
+            for k, row in enumerate(own)
+        ]
 
     def shape(*block: str) -> str:
         return shape_phrase(function.block_dims(kind, block))
@@ -121,13 +131,29 @@ def _part(kind: Kind, function: Function, named: bool) -> list[str]:
     ]
 
 
+def _indented(name: str, rows: list[str]) -> list[str]:
+    first, *others = rows
+    return [f"    {name}: {first}", *(f"    {row}" for row in others)]
+
+
 def _structure(function: Function) -> list[str]:
     """Say what each object holds, by the names of its blocks where it has several."""
-    rows = _structures(function)
+    rows = _of_results(function)
     for choice in function.choices:
         rows.append(f"    if {choice.condition}, to hold less:")
-        rows += [f"    {row}" for row in _structures(choice.function)]
+        rows += [f"    {row}" for row in _of_results(choice.function)]
     return ["Structure:", *rows] if rows else []
+
+
+def _of_results(function: Function) -> list[str]:
+    """The structures of the objects of each result, by the names of several."""
+    if not function.results:
+        return _structures(function)
+    rows = []
+    for name, own in function.results:
+        if own.holders:
+            rows += [f"    {name}:", *(f"    {row}" for row in _structures(own))]
+    return rows
 
 
 def _structures(function: Function) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from tensorgen.calculus.kinds import JACOBIAN, Kind, camel
+from tensorgen.calculus.kinds import JACOBIAN, Kind
 from tensorgen.emit.model import Function, Holder
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import FILLED, literal
@@ -74,7 +74,7 @@ def used_classes(functions: Sequence[Function]) -> set[str]:
 
 def fields(function: Function, kind: Kind) -> Fields | None:
     """Return the NamedTuple of what a kind returns for several `wrt` inputs."""
-    if len(function.wrt) < 2 or not kind.bundle:
+    if len(function.wrt) < 2 or kind.by != "each":
         return None
     types = tuple(
         (
@@ -84,9 +84,19 @@ def fields(function: Function, kind: Kind) -> Fields | None:
         )
         for k, x in enumerate(function.wrt)
     )
-    name = camel(function.function) + kind.bundle
+    name = kind.tuple_name(function.function)
     own = tuple(zip(function.wrt, types, strict=True))
     return Fields(name, function.function, _WORDS[kind.bundle], own)
+
+
+def result_fields(function: Function, kind: Kind) -> Fields | None:
+    """Return the NamedTuple of what a kind returns for several results."""
+    own = [(name, _type(f, kind)) for name, f in function.of_part(kind) if name]
+    if not own:
+        return None
+    name = kind.tuple_name(function.function, function.order)
+    what = f"One field for each result of `{function.function}`."
+    return Fields(name, function.function, what, tuple(own))
 
 
 _WORDS = {
@@ -100,21 +110,29 @@ _WORDS = {
 def all_fields(module: Module) -> list[Fields]:
     """Return the NamedTuples of a module, each once, in order of use."""
     found = (
-        fields(function, kind)
+        made
         for function in module.functions
-        for kind in (*function.kind.lead, function.kind)
+        for kind in function.kind.parts
+        for made in (
+            *(fields(own, kind) for own in function.alone if own.has(kind)),
+            result_fields(function, kind),
+        )
     )
     return list(dict.fromkeys(f for f in found if f is not None))
 
 
 def annotation(function: Function) -> str:
     """Return the type of what a function returns."""
-    parts = [_type(function, kind) for kind in (*function.kind.lead, function.kind)]
+    parts = [_type(function, kind) for kind in function.kind.parts]
     return parts[0] if len(parts) == 1 else f"tuple[{', '.join(parts)}]"
 
 
 def _type(function: Function, kind: Kind) -> str:
     """Return the type of what a kind returns."""
+    if (tuples := result_fields(function, kind)) is not None:
+        return tuples.name
+    for _, own in function.of_part(kind):
+        return _type(own, kind)
     blocks, several = kind.blocks(function.wrt, function.order), fields(function, kind)
     if several is not None:
         return several.name
@@ -152,13 +170,38 @@ def _statements(
 
 def return_lines(function: Function) -> list[str]:
     """Return the last statements of a function, from the expressions of its body."""
+    if not function.results:
+        lines, values = _returned(function)
+        return [*lines, "return " + ", ".join(values)]
+    lines, made = [], dict[str, list[str]]()
+    for name, own in function.results:
+        before, values = _returned(own)
+        lines += before
+        made[name] = values
+    found = []
+    for part in function.kind.parts:
+        values = []
+        for name, own in function.of_part(part):
+            parts = [kind.name for kind in own.kind.parts]
+            value = made[name][parts.index(part.name)]
+            values.append(f"{name}={value}" if name else value)
+        tuples = result_fields(function, part)
+        found.append(", ".join(values))
+        if tuples is not None:
+            found[-1] = f"{tuples.name}({found[-1]})"
+    return [*lines, "return " + ", ".join(found)]
+
+
+def _returned(function: Function) -> tuple[list[str], list[str]]:
+    """Return what is returned, one expression a part, and the lines before it."""
     values, kind = iter(function.body.returns), function.kind
     lead = [
         _bundle(function, part, [next(values) for _ in part.blocks(function.wrt)])
         for part in kind.lead
     ]
     if kind.by == "pair" and len(function.wrt) > 1 and not kind.holder:
-        return _dense_blocks(function)
+        lines, made = _dense_blocks(function)
+        return lines, [made]
     own = objects(function) if kind.holder else tuple(values)
     if kind.holder and kind.by == "pair" and len(own) > 1:
         items = (
@@ -166,8 +209,8 @@ def return_lines(function: Function) -> list[str]:
             for (a, b), made in zip(function.blocks, own, strict=True)
         )
         made = SPARSE_JOINT if is_sparse_joint(function) else JOINT
-        return _return(*lead, f"{made}({{{', '.join(items)}}})")
-    return _return(*lead, _bundle(function, kind, own))
+        return [], [*lead, f"{made}({{{', '.join(items)}}})"]
+    return [], [*lead, _bundle(function, kind, own)]
 
 
 def objects(function: Function) -> tuple[str, ...]:
@@ -182,10 +225,6 @@ def objects(function: Function) -> tuple[str, ...]:
         name = JACOBIAN.holder if mixed else kind.holder
         found.append(_derivative(name, function, k, shown))
     return tuple(found)
-
-
-def _return(*values: str) -> list[str]:
-    return ["return " + ", ".join(values)]
 
 
 def _bundle(function: Function, kind: Kind, values: Iterable[str]) -> str:
@@ -215,7 +254,7 @@ def _derivative(name: str, function: Function, block: int, axes: object) -> str:
     return f"{name}({values[0]}, {axes}, {literal(structure)})"
 
 
-def _dense_blocks(function: Function) -> list[str]:
+def _dense_blocks(function: Function) -> tuple[list[str], str]:
     """Return all ordered pairs, those below the diagonal transposed from above."""
     lines: list[str] = []
     entries = {}
@@ -230,7 +269,7 @@ def _dense_blocks(function: Function) -> list[str]:
             entries[b, a] = value + turned
     order = [(a, b) for a in function.wrt for b in function.wrt]
     items = ", ".join(f'("{a}", "{b}"): {entries[a, b]}' for a, b in order)
-    return [*lines, f"return {{{items}}}"]
+    return lines, f"{{{items}}}"
 
 
 def _transposition(function: Function, a: str, b: str) -> str:

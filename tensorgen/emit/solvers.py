@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from tensorgen.calculus.kinds import VALUE
 from tensorgen.emit import arguments
-from tensorgen.emit.documentation import shape_phrase, told_arguments
 from tensorgen.emit.backends import Backend
+from tensorgen.emit.documentation import shape_phrase, told_arguments
 from tensorgen.emit.model import OPTIONAL, Body, Function, Parameter, arranged
 from tensorgen.emit.text import docstring, equation, paragraph
 from tensorgen.ir.dims import tuple_text

@@ -27,7 +27,8 @@ class ElaboratedFunction:
     The node's axes are those of the indices on the left side, in order, then those
     that the expression has of its own. `arguments` are the inputs that its text
     mentions, through other names too, and those in `wrt`, in the order of the file;
-    `mentions` are all names that it mentions so.
+    `mentions` are all names that it mentions so. Of several `results`, each is a
+    function with the same arguments, and the node is that of the first.
     """
 
     spec: FunctionSpec
@@ -36,6 +37,7 @@ class ElaboratedFunction:
     locals: tuple[Local, ...]
     checks: tuple[SizeCheck, ...]
     mentions: frozenset[str]
+    results: tuple[ElaboratedFunction, ...] = ()
 
     @property
     def named(self) -> dict[Node, str]:

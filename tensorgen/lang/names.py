@@ -62,7 +62,10 @@ class Implicit:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What one name stands for; a `value` of None has a fault that is reported."""
+    """What one name stands for; a `value` of None has a fault that is reported.
+
+    A function of several `results` has no value itself.
+    """
 
     what: str
     value: Array | None = None
@@ -70,6 +73,7 @@ class Thing:
     dim: Dim | None = None
     macro: Macro | None = None
     implicit: Implicit | None = None
+    results: Mapping[str, Thing] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
 from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.kinds import result_name
 from tensorgen.errors import Faults, SpecError, Text
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import READING
@@ -190,8 +191,9 @@ def _parse(spec: Spec, faults: Faults) -> Iterator[_Parsed]:
         body = parse(unknown.body, faults)
         yield _Parsed(unknown.given.name_text, body, unknown=unknown)
     for function in spec.functions:
-        where = tuple((d, parse(d.body, faults)) for d in function.where)
-        body = parse(function.expr, faults)
+        defined = (*function.where, *function.results)
+        where = tuple((d, parse(d.body, faults)) for d in defined)
+        body = None if function.results else parse(function.expr, faults)
         yield _Parsed(function.name_text, body, where, function=function)
 
 
@@ -305,8 +307,48 @@ def _function(
 ) -> tuple[Thing, ElaboratedFunction | None]:
     """Elaborate a function with its `where`, whose names see those above them."""
     assert item.function is not None
-    names = Names(things)
-    record = Record()
+    names, record = Names(things), Record()
+    local, complete = _locals(session, item, names, record)
+    function = item.function
+    if function.results:
+        of = {x.name: names.local[x.name] for x in function.results}
+        thing = Thing("a function", None, record, results=of)
+    else:
+        value, used = _define(session, function, item.body, names)
+        record.merge(used)
+        thing = Thing("a function", value, record)
+        of = {"": thing}
+    arrays = [x.value for x in of.values() if x.value is not None]
+    if not complete or len(arrays) < len(of):
+        return thing, None
+    chosen = {**record.inputs, **{w.text.value: None for w in function.wrt}}
+    given = tuple(i for i in spec.inputs if i.name in chosen)
+    found = tuple(x for x in solved if x.name in record.unknowns)
+    arguments = (*(part for i in given for part in i.parts), *found)
+    nodes = [value.node for value in arrays]
+    check_sizes(session.faults, function, nodes, record, (*given, *arguments))
+    check_emit(session.faults, function, arrays)
+    for value in arrays:
+        check_axes(session.faults, function, value, arguments)
+        name, place = f"'{function.name}'", function.name_text
+        check_filled(session.faults, name, place, value.node, arguments)
+    new = dict[Node, Node]()
+    for node in nodes:
+        new |= guard(session.graph, node, [inputs[w.name] for w in function.wrt])
+    nodes = [new.get(node, node) for node in nodes]
+    seen = tuple(replace(x, node=new.get(x.node, x.node)) for x in local)
+    rest = arguments, seen, tuple(record.checks), frozenset(record.names)
+    results = tuple(
+        ElaboratedFunction(_one(function, x), node, *rest)
+        for x, node in zip(function.results, nodes, strict=False)
+    )
+    return thing, ElaboratedFunction(function, nodes[0], *rest, results)
+
+
+def _locals(
+    session: Session, item: _Parsed, names: Names, record: Record
+) -> tuple[list[Local], bool]:
+    """Elaborate what a function defines; whether all of it has a value comes last."""
     local: list[Local] = []
     complete = True
     for unit in units(item.where):
@@ -330,24 +372,17 @@ def _function(
                 definition.name, definition.places or definition.indices or ()
             )
             local.append(Local(definition.name, left, formula, value.node))
-    function = item.function
-    value, used = _define(session, function, item.body, names)
-    record.merge(used)
-    thing = Thing("a function", value, record)
-    if value is None or not complete:
-        return thing, None
-    chosen = {**record.inputs, **{w.text.value: None for w in function.wrt}}
-    given = tuple(i for i in spec.inputs if i.name in chosen)
-    found = tuple(x for x in solved if x.name in record.unknowns)
-    arguments = (*(part for i in given for part in i.parts), *found)
-    check_sizes(session.faults, function, value.node, record, (*given, *arguments))
-    check_emit(session.faults, function, value)
-    check_axes(session.faults, function, value, arguments)
-    name, place = f"'{function.name}'", function.name_text
-    check_filled(session.faults, name, place, value.node, arguments)
-    checks = tuple(record.checks)
-    new = guard(session.graph, value.node, [inputs[w.name] for w in function.wrt])
-    node = new.get(value.node, value.node)
-    seen = tuple(replace(x, node=new.get(x.node, x.node)) for x in local)
-    mentions = frozenset(record.names)
-    return thing, ElaboratedFunction(function, node, arguments, seen, checks, mentions)
+    return local, complete
+
+
+def _one(function: FunctionSpec, result: Definition) -> FunctionSpec:
+    """One of several results as a function of its own."""
+    return replace(
+        function,
+        name=result_name(function.name, result.name),
+        indices=result.indices,
+        ranges=result.ranges,
+        expr=result.body,
+        doc=None,
+        results=(),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from tensorgen.errors import Faults, Span, Text
@@ -69,7 +69,7 @@ def _eliminate(row: Row, known: Row) -> None:
 def check_sizes(
     faults: Faults,
     function: FunctionSpec,
-    node: Node,
+    nodes: Sequence[Node],
     record: Record,
     arguments: tuple[InputSpec, ...],
 ) -> None:
@@ -79,7 +79,7 @@ def check_sizes(
         if known.missing(Dim.symbol(in_code(name))):
             _undetermined(faults, function, name, span)
     used = {check.size: None for check in record.checks}
-    for part in topological([node]):
+    for part in topological(nodes):
         used.update(dict.fromkeys(_sizes(part)))
     symbols = (symbol for size in used for symbol in known.missing(size))
     missing = dict.fromkeys(map(in_spec, symbols))
@@ -107,14 +107,17 @@ def _undetermined(
     faults.add(message, span, hint=hint)
 
 
-def check_emit(faults: Faults, function: FunctionSpec, value: Array) -> None:
-    """Report derivatives that only scalars have."""
+def check_emit(faults: Faults, function: FunctionSpec, values: Sequence[Array]) -> None:
+    """Report derivatives that only scalars have where no result is one."""
     for emit in function.emit:
-        if emit.kind.scalar and value.order:
-            name, shape = emit.kind.name, tuple_text(value.shape)
+        if emit.kind.scalar and all(value.order for value in values):
+            name, shape = emit.kind.name, tuple_text(values[0].shape)
             message = (
                 f"'{name}' is for scalars, and '{function.name}' has shape {shape}"
             )
+            if function.results:
+                message = f"'{name}' is for scalars, and no result of '{function.name}'"
+                message += " is one"
             faults.add(message, emit.text.span(), hint=emit.kind.scalar)
 
 

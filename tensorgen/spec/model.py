@@ -130,7 +130,10 @@ class Wrt:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
-    """A function; `emit` is empty where the file leaves it to the default."""
+    """A function; `emit` is empty where the file leaves it to the default.
+
+    Where `expr` is a mapping, `results` are its entries, and `expr` is the key.
+    """
 
     name: str
     name_text: Text
@@ -141,6 +144,7 @@ class FunctionSpec:
     wrt: tuple[Wrt, ...]
     emit: tuple[Emit, ...]
     ranges: tuple[Text | None, ...] = ()
+    results: tuple[Definition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
