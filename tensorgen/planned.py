@@ -83,14 +83,14 @@ class PlannedFunction:
         rows = self.blocks[block][:1] if self.kind.by == "pair" else ()
         return self.source.node.order + sum(map(self._axes, rows))
 
-    def input_axes(self) -> list[int]:
-        """The number of axes of each input of a derivative of higher order."""
-        return [self._axes(name) for name in self.order]
+    def input_axes(self, block: int) -> list[int]:
+        """The number of axes of each input of a block of higher order."""
+        return [self._axes(name) for name in self.blocks[block]]
 
     def class_name(self, block: int) -> str:
         """What the class of a block is called, such as LossHessian."""
         name = camel(self.source.spec.name) + self.kind.holder
-        several = len(self.wrt) > 1 or self.kind.by == "order"
+        several = len(self.wrt) > 1 or self.kind.is_higher
         return name + "".join(map(camel, self.blocks[block])) * several
 
 

@@ -51,7 +51,7 @@ def requested(function: ElaboratedFunction) -> list[tuple[Kind, tuple[str, ...]]
         kinds = [VALUE, *first] if spec.wrt else [VALUE]
     by_name = [kind for kind in all_emitted(kinds) if kind is not PROBLEM]
     higher = [(emit.kind, emit.inputs) for emit in spec.emit if emit.inputs]
-    return [*((kind, ()) for kind in by_name if kind.by != "order"), *higher]
+    return [*((kind, ()) for kind in by_name if not kind.is_higher), *higher]
 
 
 class Planner:
@@ -149,15 +149,15 @@ class Planner:
         return [x.shape for x in (*whole, *given)]
 
     def _plan(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
-        shares = shares_of(self, kind)
+        shares = shares_of(self, kind, order)
         rows = [x.planner.ways(x.kind, order, x.planner.request)[1] for x in shares]
-        ways = joined_ways(shares, order)
+        ways = joined_ways(shares)
         stated = ways
         owners = [share.planner for share in shares]
-        if kind.by == "order" or any(
+        if kind.is_higher or any(
             p.written.output is not p.request.output for p in owners
         ):
-            stated = joined_ways(shares, order, written=True)
+            stated = joined_ways(shares, written=True)
         first = sum(share.lead for share in shares)
         tensors = range(first, len(ways[0])) if kind.holder else range(0)
         if kind.holder and kind.beside:
@@ -166,7 +166,7 @@ class Planner:
             plan = beside(own.plan)
             others = [replace(other, plan=beside(other.plan)) for other in own.others]
         else:
-            blocks = [own for share in shares for own in share.exchanges(order)]
+            blocks = [own for share in shares for own in share.exchanges()]
             compressed = {
                 k: partial(compress, symmetries=own)
                 for k, own in zip(tensors, blocks, strict=False)
@@ -276,7 +276,7 @@ class Planner:
             if self.result and part is not VALUE:
                 root += f"_{self.result}"
             named = len(self.wrt) > 1 or part.argument == "cotangent"
-            several = named and part.by in ("each", "pair")
+            several = named and part.by in ("each", "pair", "all")
             names += [
                 "_".join([root, *block * several])
                 for block in part.blocks(self.wrt, order)

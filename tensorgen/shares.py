@@ -10,17 +10,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count, islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from tensorgen.calculus.kinds import COTANGENTS, Kind
+from tensorgen.calculus.requests import Request
 from tensorgen.ir.nodes import Node
+from tensorgen.lang import ElaboratedFunction
 from tensorgen.planned import Member, PlannedFunction
 from tensorgen.structure.mirror_terms import Permutation, exchanges
 
-if TYPE_CHECKING:
-    from tensorgen.planner import Planner
-
 T = TypeVar("T")
+
+
+class Planner(Protocol):
+    """What plans a function: itself, and each of its `results` where there are several.
+
+    It is asked for the `request` that is planned, and for the one that was `written`.
+    """
+
+    function: ElaboratedFunction
+    result: str
+    wrt: tuple[str, ...]
+    inputs: dict[str, Node]
+    request: Request
+    written: Request
+
+    @property
+    def results(self) -> Sequence[Planner]:
+        """The planners of the results."""
+        ...
+
+    def ways(
+        self, kind: Kind, order: tuple[str, ...], request: Request
+    ) -> tuple[Sequence[Sequence[Node]], tuple[str, ...]]:
+        """Return the equivalent lists of roots of a kind, and what to call them."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -33,6 +57,7 @@ class Share:
     name: str
     planner: Planner
     kind: Kind
+    order: tuple[str, ...] = ()
     is_own: bool = True
 
     @property
@@ -44,33 +69,40 @@ class Share:
     @property
     def own(self) -> int:
         """How many roots are derivatives that were asked for."""
-        return len(self.kind.blocks(self.planner.wrt)) if self.is_own else 0
+        blocks = self.kind.blocks(self.planner.wrt, self.order)
+        return len(blocks) if self.is_own else 0
 
-    def ways(self, order: tuple[str, ...], written: bool) -> list[list[Node]]:
+    def ways(self, written: bool) -> list[list[Node]]:
         """The equivalent lists of its roots, of what was `written` or as it is used."""
         planner = self.planner
         request = planner.written if written else planner.request
-        return [list(way) for way in planner.ways(self.kind, order, request)[0]]
+        return [list(way) for way in planner.ways(self.kind, self.order, request)[0]]
 
-    def exchanges(self, order: tuple[str, ...]) -> list[tuple[Permutation, ...]]:
+    def exchanges(self) -> list[tuple[Permutation, ...]]:
         """The exchanges of axes that leave each of its derivatives what it is."""
         planner, found = self.planner, []
-        for names in self.kind.blocks(planner.wrt, order) if self.is_own else ():
+        for names in self.kind.blocks(planner.wrt, self.order) if self.is_own else ():
             inputs = [(name, planner.inputs[name].order) for name in names]
             found.append(exchanges(planner.function.node.order, inputs))
         return found
 
 
-def shares_of(planner: Planner, kind: Kind) -> list[Share]:
+def shares_of(planner: Planner, kind: Kind, order: tuple[str, ...]) -> list[Share]:
     """Return what a function of some kind returns of each of its results."""
     if not planner.results:
-        return [Share("", planner, kind)]
+        return [Share("", planner, kind, order)]
     if kind.argument == "cotangent":
         # One adjoint of all results together.
-        found = [Share(p.result, p, kind.lead[0], False) for p in planner.results]
+        found = [
+            Share(p.result, p, kind.lead[0], is_own=False) for p in planner.results
+        ]
         return [*found, Share("", planner, COTANGENTS)]
     given = ((p, kind.of_result(p.function.node.order)) for p in planner.results)
-    return [Share(p.result, p, own, own is kind) for p, own in given if own is not None]
+    return [
+        Share(p.result, p, own, order, own is kind)
+        for p, own in given
+        if own is not None
+    ]
 
 
 def joined(shares: Sequence[Share], rows: Sequence[Sequence[T]]) -> list[T]:
@@ -80,11 +112,9 @@ def joined(shares: Sequence[Share], rows: Sequence[Sequence[T]]) -> list[T]:
     return lead + [x for share, row in pairs for x in row[share.lead :]]
 
 
-def joined_ways(
-    shares: Sequence[Share], order: tuple[str, ...], written: bool = False
-) -> list[list[Node]]:
+def joined_ways(shares: Sequence[Share], written: bool = False) -> list[list[Node]]:
     """Return the equivalent lists of all roots."""
-    found = [share.ways(order, written) for share in shares]
+    found = [share.ways(written) for share in shares]
     most = max(map(len, found))
     return [
         joined(shares, [ways[min(k, len(ways) - 1)] for ways in found])

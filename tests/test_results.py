@@ -39,13 +39,13 @@ functions:
 """
 
 RANDOM = np.random.default_rng(3)
-POINT = {
+POINT: dict[str, Any] = {
     "X": RANDOM.normal(size=(7, 3)),
     "y": RANDOM.normal(size=7),
     "w": RANDOM.normal(size=3),
     "b": np.float64(0.4),
 }
-DIRECTION = {"dw": RANDOM.normal(size=3), "db": np.float64(-0.7)}
+DIRECTION: dict[str, Any] = {"dw": RANDOM.normal(size=3), "db": np.float64(-0.7)}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -162,7 +162,11 @@ def test_products_are_those_of_each_result(module: ModuleType) -> None:
 
 
 def test_the_adjoint_is_of_all_results_together(module: ModuleType) -> None:
-    weights = {"ct_loss": 1.5, "ct_pred": RANDOM.normal(size=7), "ct_size": -0.3}
+    weights: dict[str, Any] = {
+        "ct_loss": 1.5,
+        "ct_pred": RANDOM.normal(size=7),
+        "ct_size": -0.3,
+    }
     value, found = module.f_vjp(**POINT, **weights)
     assert value._fields == ("loss", "pred", "size")
     for by, part in by_input(module, found).items():

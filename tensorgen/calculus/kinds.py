@@ -28,7 +28,8 @@ class Kind:
     `called` is the public name and `summary` the first line of the docstring, where
     `{x}` are the inputs in `wrt`, `{order}` those of one derivative, `{k}` how many.
     `ways` gives equivalent lists of its own roots, `root` what those are called. There
-    is one root for f itself, for `each` input, each `pair` of them, or the `order`.
+    is one root for f itself, for `each` input, each `pair` of them, the `order`, or
+    for `all` of that many inputs, in one order.
     Roots that are whole tensors are held by objects of class `holder`; several of
     `each`, or of several results, come as a tuple, `bundle`. `returns` describes a
     block of some shape, `label` names it where there are others. A `direction` has the
@@ -42,7 +43,7 @@ class Kind:
     name: str
     called: str
     summary: str
-    by: Literal["nothing", "each", "pair", "order"]
+    by: Literal["nothing", "each", "pair", "order", "all"]
     ways: Callable[[Graph, Request, Mode], list[list[Node]]]
     root: str
     lead: tuple[Kind, ...] = ()
@@ -86,7 +87,14 @@ class Kind:
             return tuple((x,) for x in wrt)
         if self.by == "pair":
             return pairs(wrt)
+        if self.by == "all":
+            return tuple(combinations_with_replacement(wrt, len(order)))
         return (order,) if self.by == "order" else ((),)
+
+    @property
+    def is_higher(self) -> bool:
+        """Whether it is of an order that is given with it."""
+        return self.by in ("order", "all")
 
 
 def camel(name: str) -> str:
@@ -244,6 +252,15 @@ MIXED = replace(
     bundle="Derivative{order}",
     summary="Derivative of `{f}` with respect to {order}, in this order.",
 )
+# Where there are several inputs; the inputs of its order say how many alone.
+ALL = replace(
+    ORDER,
+    name="whole_order",
+    by="all",
+    ways=requests.all_higher,
+    summary="All derivatives of order {k} of `{f}` with respect to {x}.",
+    returns="JointDerivative: an object with blocks by the names of inputs",
+)
 # A class whose methods are those kinds that have one.
 PROBLEM = Kind(
     "problem", "{F}Problem", "", "nothing", requests.value, "", argument="direction"
@@ -275,6 +292,7 @@ ROWS = (
     JVP,
     VJP,
     ORDER,
+    ALL,
     MIXED,
     PROBLEM,
 )
@@ -284,7 +302,7 @@ KINDS = {row.name: row for row in ROWS}
 METHODS = tuple(row for row in ROWS if row.method)
 """The methods of a problem, in the order in which they are usually called."""
 
-NAMED = tuple(row.name for row in ROWS if not row.beside and row.by != "order")
+NAMED = tuple(row.name for row in ROWS if not row.beside and not row.is_higher)
 """The kinds that are asked for by their names."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from typing import Literal
 
@@ -127,6 +127,20 @@ def higher(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
         if is_zero(output) or (not output.order and mode == "cross-country"):
             break
     return found
+
+
+def all_higher(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
+    """Return the ways to write the derivatives by all of as many variables.
+
+    What several of them begin with is one node.
+    """
+    orders = combinations_with_replacement(request.variables, len(request.order))
+    found = [higher(graph, replace(request, order=x), mode) for x in orders]
+    ways = max(map(len, found))
+    return [
+        [node for own in found for node in own[min(k, len(own) - 1)]]
+        for k in range(ways)
+    ]
 
 
 # Products are matrix-free in every mode: a direction goes forward, a cotangent back.

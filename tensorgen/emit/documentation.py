@@ -124,6 +124,9 @@ def _part(kind: Kind, function: Function, named: bool) -> list[str]:
     if kind.by == "each":
         fields = [f"    {x}: {shape(x)}" for x in function.wrt]
         return [label + kind.returns.format(shape="a tuple with the fields"), *fields]
+    if kind.by == "all":
+        names = ", ".join(f'"{x}"' for x in blocks[-2])
+        return [f"{kind.returns}, such as blocks[{names}]"]
     if kind.holder:
         return [f"{kind.returns}, over the inputs raveled and concatenated"]
     return ["a dictionary from pairs of inputs, such as `('a', 'b')`, to arrays of"] + [

@@ -24,6 +24,7 @@ class Fields:
 
 # The class of second derivatives by several inputs; a row says the others.
 JOINT = "JointHessian"
+JOINT_DERIVATIVE = "JointDerivative"
 SPARSE_JOINT = "_SparseJointHessian"
 
 WHY = "# what holds less at these sizes"
@@ -39,6 +40,8 @@ def result_class(function: Function) -> str | None:
     kind = function.kind
     if kind.by == "pair" and kind.holder and len(function.wrt) > 1:
         return JOINT
+    if kind.by == "all":
+        return JOINT_DERIVATIVE
     return block_class(function, 0, kind.holder) if kind.holder else None
 
 
@@ -68,7 +71,8 @@ def used_classes(functions: Sequence[Function]) -> set[str]:
     for function in functions:
         dense = any(h.class_name is None for h in function.holders or (Holder(),))
         if dense and len(function.blocks) > 1 and function.kind.holder:
-            found |= {JACOBIAN.holder, function.kind.holder}
+            found.add(function.kind.holder)
+            found |= {JACOBIAN.holder} if function.kind.by == "pair" else set()
     return found
 
 
@@ -203,11 +207,19 @@ def _returned(function: Function) -> tuple[list[str], list[str]]:
         lines, made = _dense_blocks(function)
         return lines, [made]
     own = objects(function) if kind.holder else tuple(values)
-    if kind.holder and kind.by == "pair" and len(own) > 1:
+    if kind.by == "all" or (kind.holder and kind.by == "pair" and len(own) > 1):
         items = (
-            f'("{a}", "{b}"): {made}'
-            for (a, b), made in zip(function.blocks, own, strict=True)
+            f"{tuple_text([literal(x) for x in block])}: {made}"
+            for block, made in zip(function.blocks, own, strict=True)
         )
+        if kind.by == "all":
+            axes = ", ".join(
+                f"{literal(x)}: {len(function.parameter(x).dims)}" for x in function.wrt
+            )
+            return [], [
+                *lead,
+                f"{JOINT_DERIVATIVE}({{{', '.join(items)}}}, {{{axes}}})",
+            ]
         made = SPARSE_JOINT if is_sparse_joint(function) else JOINT
         return [], [*lead, f"{made}({{{', '.join(items)}}})"]
     return [], [*lead, _bundle(function, kind, own)]
@@ -219,7 +231,7 @@ def objects(function: Function) -> tuple[str, ...]:
     for k, block in enumerate(function.blocks):
         axes = [len(function.parameter(x).dims) for x in block]
         inputs = "".join(f"{count}, " for count in axes)
-        shown = f"({inputs})" if kind.by == "order" else axes[-1]
+        shown = f"({inputs})" if kind.is_higher else axes[-1]
         # Off the diagonal a second derivative is the Jacobian of a gradient.
         mixed = kind.by == "pair" and len(set(block)) > 1
         name = JACOBIAN.holder if mixed else kind.holder
