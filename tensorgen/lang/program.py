@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 
 from tensorgen.calculus.expressions import Differentiate
@@ -17,7 +18,7 @@ from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Lookup, Map, Node, Product, Sum, delta
 from tensorgen.lang.forms import Index
 from tensorgen.lang.functions import ElaboratedFunction, Local
-from tensorgen.lang.grouping import steps, units
+from tensorgen.lang.grouping import Line, steps, units
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
 from tensorgen.lang.problem import ElaboratedProblem, elaborate_problem
@@ -43,8 +44,6 @@ SHORTER = (
     "definitions that use others several times grow with every level; what is alike "
     "many times is written once, over an index"
 )
-
-
 COUPLED = (
     "unknowns that need each other are one: y of shape [n + m], with its equations in "
     "concatenate([...]), and y[:n] and y[n:] in place of them"
@@ -352,12 +351,9 @@ def _locals(
     local: list[Local] = []
     complete = True
     for unit in units(item.where):
-        if steps(unit):
-            values = elaborate_steps(session, unit, names)
-        else:
-            ((definition, text),) = unit
-            values = {definition.name: _define(session, definition, text, names)}
+        values = _defined(session, unit, names)
         for name, (value, used) in values.items():
+            names.again[name] = partial(_again, session, unit, name)
             record.merge(used)
             names.local[name] = Thing("a local definition", value, used)
             complete = complete and value is not None
@@ -373,6 +369,21 @@ def _locals(
             )
             local.append(Local(definition.name, left, formula, value.node))
     return local, complete
+
+
+def _again(session: Session, unit: tuple[Line, ...], name: str, names: Names) -> Thing:
+    """Elaborate a local definition where names above it stand for something else."""
+    return Thing("a local definition", *_defined(session, unit, names)[name])
+
+
+def _defined(
+    session: Session, unit: tuple[Line, ...], names: Names
+) -> dict[str, tuple[Array | None, Record]]:
+    """Elaborate a local definition, or what steps together."""
+    if steps(unit):
+        return elaborate_steps(session, unit, names)
+    ((definition, text),) = unit
+    return {definition.name: _define(session, definition, text, names)}
 
 
 def _one(function: FunctionSpec, result: Definition) -> FunctionSpec:
