@@ -11,7 +11,7 @@ from tensorgen.emit.model import Body, Function, Holder
 from tensorgen.emit.module import Module
 from tensorgen.lang import Program
 from tensorgen.passes.context import Plan
-from tensorgen.planner import PlannedFunction
+from tensorgen.planned import PlannedFunction
 from tensorgen.problems import PlannedProblem
 
 

@@ -24,7 +24,8 @@ from tensorgen.lang import Between, ElaboratedFunction, ElaboratedProblem, Progr
 from tensorgen.parameters import decimal
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rates
-from tensorgen.planner import PlannedFunction, Planner
+from tensorgen.planned import PlannedFunction
+from tensorgen.planner import Planner
 from tensorgen.problems import (
     Described,
     Parts,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tensorgen.arrays.written import Written, written
@@ -17,6 +17,8 @@ from tensorgen.emit.model import (
     Body,
     Choice,
     Function,
+    Holder,
+    Parameter,
     counted,
     every,
     matrices,
@@ -25,20 +27,21 @@ from tensorgen.emit.model import (
 from tensorgen.emit.module import Module
 from tensorgen.emit.solvers import Solver
 from tensorgen.emit.support import helpers
+from tensorgen.formulas import equation_of, formulas_of, text_of
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.index_text import subscript
-from tensorgen.ir.nodes import Node, children, inputs_of, topological
+from tensorgen.ir.nodes import Node, children, inputs_of
 from tensorgen.lang import ElaboratedFunction, ElaboratedUnknown
 from tensorgen.lower import lower
 from tensorgen.objects import Objects
 from tensorgen.operators.printer import equations
 from tensorgen.passes.context import Plan
-from tensorgen.planner import PlannedFunction, known_sizes
+from tensorgen.planned import Member, PlannedFunction
+from tensorgen.planner import known_sizes
 from tensorgen.problems import Lowered, PlannedProblem, ProblemBuilder, size_checks
-from tensorgen.spec.check import emitted_names
-from tensorgen.spec.model import FunctionSpec, Spec
+from tensorgen.spec.check import emitted_names, tuple_names
+from tensorgen.spec.model import Spec
 from tensorgen.spec.names import RESERVED
 from tensorgen.spec.unknowns import made_for
 from tensorgen.version import __version__
@@ -154,7 +157,12 @@ class ModuleBuilder:
         compared = [d for o in planned.others for d in (o.less, *o.than)]
         found = _chosen(function, choices, [s for d in compared for s in d.symbols])
         read = {x.name for plan in planned.plans for x in inputs_of(plan.roots)}
-        return replace(found, parameters=needed(found.parameters, read))
+        parameters = needed(found.parameters, read)
+        results = tuple(
+            (name, _of_choices(own, name, found.choices, parameters))
+            for name, own in found.results
+        )
+        return replace(found, parameters=parameters, results=results)
 
     def _form(
         self,
@@ -163,18 +171,26 @@ class ModuleBuilder:
         lowered: Lowered,
         hints: Mapping[str, int],
     ) -> Function:
-        function = planned.source
-        holders, fields = self.objects.holders(planned, plan, hints)
+        members = planned.members or (Member("", planned, (*range(len(plan.parts)),)),)
+        held = [
+            self.objects.holders(one.planned, plan.at(one.places), hints)
+            for one in members
+        ]
+        holders = tuple(holder for own, _ in held for holder in own)
+        fields = {
+            one.places[k]: names
+            for one, (_, own) in zip(members, held, strict=True)
+            for k, names in own.items()
+        }
+        each = list(enumerate(plan.parts))
         buffers = [
             name
-            for k, part in enumerate(plan.parts)
+            for k, part in each
             for name in fields.get(k, (planned.root_names[k],) * len(part))
         ]
         # An object may hold arguments, which it never writes to, unless they are
         # variables: those change from step to step, often in place.
-        fresh = [
-            k not in planned.tensors for k, part in enumerate(plan.parts) for _ in part
-        ]
+        fresh = [k not in planned.tensors for k, part in each for _ in part]
         code = lowered(plan.roots, buffers, fresh)
         sizes = (s for holder in holders for s in holder.sizes)
         body = Body(
@@ -187,8 +203,30 @@ class ModuleBuilder:
             needs_dtype=code.needs_dtype,
             refusals=code.refusals if self.backend.refuses else (),
         )
+        whole = self._told(planned, plan, body, holders)
+        if not planned.members:
+            return whole
+        left = iter(code.returns)
+        returns = [[next(left) for _ in part] for part in plan.parts]
+        results = []
+        for one, (own, _) in zip(members, held, strict=True):
+            texts = tuple(text for k in one.places for text in returns[k])
+            alone = replace(body, returns=texts)
+            told = self._told(one.planned, plan.at(one.places), alone, own)
+            results.append((one.name, told))
+        return replace(whole, results=tuple(results))
+
+    def _told(
+        self,
+        planned: PlannedFunction,
+        plan: Plan,
+        body: Body,
+        holders: tuple[Holder, ...],
+    ) -> Function:
+        """A function with all that its text says beside its statements."""
+        function = planned.source
         names = self._visible(function)
-        formulas = list(zip(planned.root_names, _formulas(plan, names), strict=True))
+        formulas = list(zip(planned.root_names, formulas_of(plan, names), strict=True))
         readable = [pair for pair in formulas if self._is_readable(pair[1])]
         shown = [x for x in readable if len(equations([x], names)) <= 1 + PARTS]
         texts = equations(shown, names)
@@ -200,7 +238,7 @@ class ModuleBuilder:
             function.node.dims,
             body,
             function.spec.doc,
-            (*_formula(function), *self._cited(function, texts)),
+            (*text_of(function), *self._cited(function, texts)),
             tuple(texts),
             tuple(
                 "\n".join(equations([pair], names)) if pair in shown else "dense"
@@ -235,7 +273,7 @@ class ModuleBuilder:
         """What functions are that formulas name and the function's text does not."""
         known = {function.spec.name, *function.mentions}
         named = {*re.findall(r"\b[^\W\d]\w*", " ".join(texts))} - known
-        return [_equation(f) for f in self.spec.functions if f.name in named]
+        return [equation_of(f) for f in self.spec.functions if f.name in named]
 
     def _is_readable(self, node: Node) -> bool:
         """Whether the length of a value's formula in index notation says anything."""
@@ -301,33 +339,24 @@ def _chosen(
     return replace(function, body=body, choices=tuple(choices))
 
 
+def _of_choices(
+    result: Function,
+    name: str,
+    choices: Sequence[Choice],
+    parameters: tuple[Parameter, ...],
+) -> Function:
+    """A result of a function in several forms, which has as many."""
+    forms = tuple(
+        replace(choice, function=dict(choice.function.results)[name])
+        for choice in choices
+    )
+    return replace(result, choices=forms, parameters=parameters)
+
+
 def _smallest(less: Dim, than: Sequence[Dim]) -> str:
     """The condition that a size is smaller than others."""
     others = ", ".join(map(str, than))
     return f"{less} < {others if len(than) == 1 else f'min({others})'}"
-
-
-def _formulas(plan: Plan, names: Mapping[Node, str]) -> Iterator[Node]:
-    """Roots as their formulas say them, or as computed where only that has names."""
-    said = _said([*plan.formulas, *plan.roots], names)
-    for formula, tensor, part in zip(
-        plan.formulas, plan.tensors, plan.parts, strict=True
-    ):
-        if tensor is not None and not tensor.is_dense:
-            yield formula
-        else:
-            (computed,) = part
-            yield computed if said[computed] - said[formula] else formula
-
-
-def _said(roots: Sequence[Node], names: Mapping[Node, str]) -> dict[Node, set[str]]:
-    """The names that the formula of each node mentions."""
-    said: dict[Node, set[str]] = {}
-    for node in topological(roots):
-        below = set(children(node))
-        said[node] = {names[x] for x in below if x in names}
-        said[node].update(*(said[x] for x in below if x not in names))
-    return said
 
 
 def _names(spec: Spec) -> set[str]:
@@ -336,18 +365,8 @@ def _names(spec: Spec) -> set[str]:
     for i in (x for given in spec.inputs for x in (given, *given.parts)):
         names |= {i.name, *(s for dim in i.shape for s in dim.symbols)}
     for f in spec.functions:
-        names |= {f.name, *(d.name for d in f.where), *emitted_names(f)}
+        names |= {f.name, *(d.name for d in (*f.where, *f.results))}
+        names |= {*emitted_names(f), *tuple_names(f)}
     for x in spec.unknowns:
         names |= {x.name, *made_for(x.name)}
     return names | ({spec.problem.name} if spec.problem else set())
-
-
-def _formula(function: ElaboratedFunction) -> tuple[str, ...]:
-    """The text of the function: its local values, then itself."""
-    rows = [f"{local.left} = {local.formula}" for local in function.locals]
-    return (*rows, _equation(function.spec))
-
-
-def _equation(spec: FunctionSpec) -> str:
-    """A function as its file has it, without its local values."""
-    return f"{subscript(spec.name, spec.places or spec.indices or ())} = {spec.expr}"

@@ -11,7 +11,7 @@ from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.graph import Graph
 from tensorgen.passes.context import Plan
 from tensorgen.passes.stored import Compressed
-from tensorgen.planner import PlannedFunction
+from tensorgen.planned import PlannedFunction
 from tensorgen.structure.classes import (
     StructuredClass,
     few_class,
@@ -113,7 +113,7 @@ class Objects:
     ) -> StructuredClass:
         """The class of a derivative tensor."""
         name, hessian = planned.class_name(block), planned.is_square(block)
-        inputs = (*planned.input_axes(),) if planned.kind.by == "order" else None
+        inputs = (*planned.input_axes(block),) if planned.kind.is_higher else None
         key = structure, name, inputs, hessian, few
         if key not in self._made:
             matrix = few_class if few else matrix_class

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from tensorgen.calculus.kinds import (
@@ -11,10 +11,8 @@ from tensorgen.calculus.kinds import (
     JACOBIAN,
     PROBLEM,
     VALUE,
-    Blocks,
     Kind,
     all_emitted,
-    camel,
 )
 from tensorgen.calculus.requests import Mode, Request
 from tensorgen.emit.model import Parameter, counted
@@ -31,10 +29,11 @@ from tensorgen.passes.cost import CostModel
 from tensorgen.passes.invert_low_rank import Parts, invert_low_rank
 from tensorgen.passes.join_entries import filled_in
 from tensorgen.passes.optimise import candidates, cheapest, optimise
+from tensorgen.planned import OtherPlan, PlannedFunction
+from tensorgen.shares import joined, joined_ways, members_of, shares_of
 from tensorgen.spec.model import Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
 from tensorgen.structure.compress import compress
-from tensorgen.structure.mirror_terms import Permutation, exchanges
 from tensorgen.structure.systems import system
 
 ENTRIES = 10
@@ -42,90 +41,17 @@ ENTRIES = 10
 longer, and how many times as long these are at least."""
 
 
-@dataclass(frozen=True)
-class OtherPlan:
-    """How to compute a function where `less` is smaller than the sizes `than`.
-
-    `hints` are sizes of that kind.
-    """
-
-    plan: Plan
-    less: Dim
-    than: tuple[Dim, ...]
-    hints: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class PlannedFunction:
-    """One public function: what it computes, from which arguments.
-
-    `stated` are its roots as calculus first states them, before any pass; `unpromised`
-    are matrices whose inverse would be cheaper if more were known of what low rank is
-    added to, and whether this is a diagonal. The first of `others` whose sizes are as
-    it needs them, which no hint says, replaces the plan.
-    """
-
-    source: ElaboratedFunction
-    kind: Kind
-    wrt: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
-    plan: Plan
-    root_names: tuple[str, ...]
-    tensors: range
-    order: tuple[str, ...] = ()
-    stated: tuple[Node, ...] = ()
-    others: tuple[OtherPlan, ...] = ()
-    unpromised: tuple[tuple[str, bool], ...] = ()
-
-    @property
-    def name(self) -> str:
-        """Its name in Python."""
-        return self.kind.public_name(self.source.spec.name, self.order)
-
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        """The plans of all its forms."""
-        return (self.plan, *(other.plan for other in self.others))
-
-    @property
-    def blocks(self) -> Blocks:
-        """The inputs that each derivative tensor is differentiated by."""
-        return self.kind.blocks(self.wrt, self.order)
-
-    def _axes(self, name: str) -> int:
-        return len(next(p for p in self.parameters if p.name == name).dims)
-
-    def is_square(self, block: int) -> bool:
-        """Whether a block is the Hessian with respect to one input."""
-        first, *others = self.blocks[block]
-        return others == [first]
-
-    def row_axes(self, block: int) -> int:
-        """The number of axes of a block's rows."""
-        rows = self.blocks[block][:1] if self.kind.by == "pair" else ()
-        return self.source.node.order + sum(map(self._axes, rows))
-
-    def input_axes(self) -> list[int]:
-        """The number of axes of each input of a derivative of higher order."""
-        return [self._axes(name) for name in self.order]
-
-    def class_name(self, block: int) -> str:
-        """What the class of a block is called, such as LossHessian."""
-        name = camel(self.source.spec.name) + self.kind.holder
-        several = len(self.wrt) > 1 or self.kind.by == "order"
-        return name + "".join(map(camel, self.blocks[block])) * several
-
-
 def requested(function: ElaboratedFunction) -> list[tuple[Kind, tuple[str, ...]]]:
     """The kinds to emit, in a fixed order, with the inputs of an order or mixed one."""
     spec = function.spec
     kinds = [emit.kind for emit in spec.emit]
     if not kinds:
-        first = JACOBIAN if function.node.order else GRADIENT
-        kinds = [VALUE, first] if spec.wrt else [VALUE]
+        orders = {x.node.order for x in function.results or (function,)}
+        first = [GRADIENT] * (0 in orders) + [JACOBIAN] * bool(orders - {0})
+        kinds = [VALUE, *first] if spec.wrt else [VALUE]
     by_name = [kind for kind in all_emitted(kinds) if kind is not PROBLEM]
     higher = [(emit.kind, emit.inputs) for emit in spec.emit if emit.inputs]
-    return [*((kind, ()) for kind in by_name if kind.by != "order"), *higher]
+    return [*((kind, ()) for kind in by_name if not kind.is_higher), *higher]
 
 
 class Planner:
@@ -138,11 +64,20 @@ class Planner:
         program: Program,
         function: ElaboratedFunction,
         mode: Mode,
+        result: str = "",
     ) -> None:
-        """Make the inputs that derivatives are multiplied by."""
+        """Make the inputs that derivatives are multiplied by.
+
+        A function may be one `result` of several.
+        """
         self.graph = graph
         self.function = function
         self.mode: Mode = mode
+        self.result = result
+        self.results: list[Planner] = [
+            Planner(graph, spec, program, own, mode, given.name)
+            for own, given in zip(function.results, function.spec.results, strict=True)
+        ]
         self._planned: dict[tuple[Kind, tuple[str, ...]], PlannedFunction] = {}
         self.hints = known_sizes(spec)
         self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
@@ -155,18 +90,24 @@ class Planner:
         }
         self.unpromised = tuple(found.items())
         variables = tuple(self.inputs[name] for name in self.wrt)
-        self.request = Request(
+        self.request: Request = Request(
             node,
             variables,
             {
                 x: graph.input("d" + n, x.dims)
                 for n, x in zip(self.wrt, variables, strict=True)
             },
-            graph.input("ct", node.dims),
+            graph.input("_".join(["ct", *[result] * bool(result)]), node.dims),
             frozenset(self.inputs[w.name] for w in function.spec.wrt if w.symmetric),
+            results=tuple(own.request for own in self.results),
         )
         # As the user wrote it, for the check to hold the code against.
-        self.written = replace(self.request, output=function.node, local=False)
+        self.written: Request = replace(
+            self.request,
+            output=function.node,
+            local=False,
+            results=tuple(own.written for own in self.results),
+        )
 
     def plans(self) -> list[PlannedFunction]:
         """Return the plans, in the order in which they are emitted."""
@@ -208,11 +149,16 @@ class Planner:
         return [x.shape for x in (*whole, *given)]
 
     def _plan(self, kind: Kind, order: tuple[str, ...]) -> PlannedFunction:
-        ways, names = self.ways(kind, order, self.request)
+        shares = shares_of(self, kind, order)
+        rows = [x.planner.ways(x.kind, order, x.planner.request)[1] for x in shares]
+        ways = joined_ways(shares)
         stated = ways
-        if kind.by == "order" or self.written.output is not self.request.output:
-            stated, _ = self.ways(kind, order, self.written)
-        first = len(ways[0]) - len(kind.blocks(self.wrt, order))
+        owners = [share.planner for share in shares]
+        if kind.is_higher or any(
+            p.written.output is not p.request.output for p in owners
+        ):
+            stated = joined_ways(shares, written=True)
+        first = sum(share.lead for share in shares)
         tensors = range(first, len(ways[0])) if kind.holder else range(0)
         if kind.holder and kind.beside:
             own = self.planned(kind.beside[-1])
@@ -220,9 +166,10 @@ class Planner:
             plan = beside(own.plan)
             others = [replace(other, plan=beside(other.plan)) for other in own.others]
         else:
-            symmetries = {k: self._exchanges(kind, k - first, order) for k in tensors}
+            blocks = [own for share in shares for own in share.exchanges()]
             compressed = {
-                k: partial(compress, symmetries=own) for k, own in symmetries.items()
+                k: partial(compress, symmetries=own)
+                for k, own in zip(tensors, blocks, strict=False)
             }
             context = replace(self.context(), compressed=compressed)
             plans = candidates(context, ways)
@@ -230,31 +177,40 @@ class Planner:
             # A sparse matrix holds little at all sizes.
             flat = next((p for p in plans if p.derived and not self._entries), None)
             others = self._others(context, flat, plan) if flat else []
-        parameters = [self.parameters.of(x, kind) for x in self.function.arguments]
-        if kind.argument == "direction":
-            parameters += [
-                Parameter("d" + n, x.dims, f"direction in {n}", role="direction")
-                for n, x in zip(self.wrt, self.request.variables, strict=True)
-            ]
-        elif kind.argument:
-            dims = self.function.node.dims
-            doc = f"cotangent of {self.function.spec.name}"
-            parameters.append(Parameter("ct", dims, doc, role="cotangent"))
-        parameters += [Parameter(s, (), role="size") for s in self.function.sizes]
-        self.check(kind.public_name(self.function.spec.name, order), plan.roots)
-        return PlannedFunction(
+        public = kind.public_name(self.function.spec.name, order)
+        self.check(public, plan.roots)
+        planned = PlannedFunction(
             self.function,
             kind,
             self.wrt,
-            tuple(parameters),
+            tuple(self._parameters(kind)),
             plan,
-            names,
+            tuple(joined(shares, rows)),
             tensors,
             order,
             tuple(stated[0]),
             tuple(others),
             self.unpromised if kind is VALUE else (),
         )
+        return replace(planned, members=members_of(shares, planned))
+
+    def _parameters(self, kind: Kind) -> list[Parameter]:
+        """The arguments of a function of some kind."""
+        found = [self.parameters.of(x, kind) for x in self.function.arguments]
+        if kind.argument == "direction":
+            found += [
+                Parameter("d" + n, x.dims, f"direction in {n}", role="direction")
+                for n, x in zip(self.wrt, self.request.variables, strict=True)
+            ]
+        elif kind.argument:
+            name = self.function.spec.name
+            for own in self.results or (self,):
+                of = ".".join([name, *[own.result] * bool(own.result)])
+                ct = "_".join(["ct", *[own.result] * bool(own.result)])
+                dims = own.function.node.dims
+                doc = f"cotangent of {of}"
+                found.append(Parameter(ct, dims, doc, role="cotangent"))
+        return [*found, *(Parameter(s, (), role="size") for s in self.function.sizes)]
 
     @property
     def _entries(self) -> frozenset[str]:
@@ -288,14 +244,6 @@ class Planner:
             found.append(OtherPlan(plan, form.less, form.than, form.hints))
         return found
 
-    def _exchanges(
-        self, kind: Kind, block: int, order: tuple[str, ...]
-    ) -> tuple[Permutation, ...]:
-        """The exchanges of axes that leave a derivative tensor what it is."""
-        names = kind.blocks(self.wrt, order)[block]
-        inputs = [(name, self.inputs[name].order) for name in names]
-        return exchanges(self.function.node.order, inputs)
-
     def _beside(self, others: Sequence[Node], plan: Plan, context: Context) -> Plan:
         """The plan that computes other values beside the tensors of one.
 
@@ -321,11 +269,14 @@ class Planner:
         request = replace(request, order=inputs)
         lead: list[Node] = []
         names: list[str] = []
-        for part in (*kind.lead, kind):
+        for part in kind.parts:
             ways = part.ways(self.graph, request, self.mode)
-            root = part.root.format(f=self.function.spec.name, k=len(order))
+            called = self.result or self.function.spec.name
+            root = part.root.format(f=called, k=len(order))
+            if self.result and part is not VALUE:
+                root += f"_{self.result}"
             named = len(self.wrt) > 1 or part.argument == "cotangent"
-            several = named and part.by in ("each", "pair")
+            several = named and part.by in ("each", "pair", "all")
             names += [
                 "_".join([root, *block * several])
                 for block in part.blocks(self.wrt, order)

@@ -45,7 +45,8 @@ from tensorgen.operators.systems import FACTORED, is_system
 from tensorgen.passes.cut_stages import Sources, Stages, cut_stages, substituted
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rate, Rates
-from tensorgen.planner import PlannedFunction, Planner, held
+from tensorgen.planned import PlannedFunction
+from tensorgen.planner import Planner, held
 
 Lowered = Callable[[Sequence[Node], Sequence[str], Sequence[bool]], Written]
 Described = Callable[[PlannedFunction, Lowered], Function]

@@ -12,7 +12,7 @@ from math import prod
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, Kind
 from tensorgen.errors import Remark
 from tensorgen.ir.nodes import is_zero
-from tensorgen.planner import PlannedFunction
+from tensorgen.planned import PlannedFunction
 
 LARGE = 10**6
 """Beyond so many numbers in a dense derivative, by the hints, somebody should know."""
@@ -41,6 +41,18 @@ def remarks(planned: PlannedFunction, hints: Mapping[str, int]) -> Iterator[Rema
     kind, span = planned.kind, planned.source.spec.name_text.span()
     if kind.beside and kind.holder:
         return  # it has the derivative of another one
+    yield from _of_blocks(planned, hints)
+    if planned.others:
+        yield Remark(_undecided(planned, hints.keys()), span)
+
+
+def _of_blocks(planned: PlannedFunction, hints: Mapping[str, int]) -> Iterator[Remark]:
+    """What to tell of each derivative, of one result after another."""
+    if planned.members:
+        for member in planned.members:
+            yield from _of_blocks(member.planned, hints)
+        return
+    span = planned.source.spec.name_text.span()
     if zero := _zero(planned):
         yield Remark(zero, span, True)
     for block in range(len(planned.tensors)):
@@ -49,12 +61,10 @@ def remarks(planned: PlannedFunction, hints: Mapping[str, int]) -> Iterator[Rema
     for matrix, is_diagonal in planned.unpromised:
         what, lacking = BASES[is_diagonal]
         yield Remark(
-            f"{planned.name}: {matrix} is {what}, but is solved as a dense matrix, for "
-            f"nobody says {lacking}",
+            f"{planned.label}: {matrix} is {what}, but is solved as a dense matrix, "
+            f"for nobody says {lacking}",
             span,
         )
-    if planned.others:
-        yield Remark(_undecided(planned, hints.keys()), span)
 
 
 def _zero(planned: PlannedFunction) -> str | None:
@@ -71,7 +81,7 @@ def _zero(planned: PlannedFunction) -> str | None:
         return None
     names = ", ".join(dict.fromkeys(name for block in zero for name in block))
     by = f" by {names}" if len(planned.wrt) > 1 else ""
-    return f"{planned.name}{by} is zero everywhere"
+    return f"{planned.label}{by} is zero everywhere"
 
 
 def _dense(
@@ -87,7 +97,7 @@ def _dense(
     sizes = [dim.value(hints) for dim in root.dims]
     if prod(sizes) <= LARGE:
         return None
-    name = planned.name
+    name = planned.label
     if len(planned.tensors) > 1:
         name += f" by {', '.join(planned.blocks[block])}"
     # Looked for is structure where it is known what calculus has derived.

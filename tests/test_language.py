@@ -68,6 +68,7 @@ WRONG = {
     ),
     "'and' and 'or' cannot stand in an expression": "f: where(w > 0 and w < 1, w, 0)",
     "there is no operator '^'": "f: w^2",
+    "'f' has several results": ("f: {expr: {loss: sum(w), twice: 2 * w}}\n  g: 1 + f"),
     "inside {...}, YAML cuts this expression at ','": (
         "f: {expr: sum(X, axis=0), wrt: X}"
     ),

@@ -28,11 +28,13 @@ class Kind:
     `called` is the public name and `summary` the first line of the docstring, where
     `{x}` are the inputs in `wrt`, `{order}` those of one derivative, `{k}` how many.
     `ways` gives equivalent lists of its own roots, `root` what those are called. There
-    is one root for f itself, for `each` input, each `pair` of them, or the `order`.
+    is one root for f itself, for `each` input, each `pair` of them, the `order`, or
+    for `all` of that many inputs, in one order.
     Roots that are whole tensors are held by objects of class `holder`; several of
-    `each` come as a tuple, `bundle`. `returns` describes a block of some shape, `label`
-    names it where there are others. A `direction` has the shapes of the inputs, a
-    `cotangent` that of f. Where `scalar` is given, f must be a scalar, and it says what
+    `each`, or of several results, come as a tuple, `bundle`. `returns` describes a
+    block of some shape, `label` names it where there are others. A `direction` has the
+    shapes of the inputs, a `cotangent` that of f. Where `scalar` is given, f must be a
+    scalar, and it says what
     others have instead. A kind with `beside` is not asked for: it is emitted where all
     of those are. `method` is the sentence of a method that problems have, `part` what
     that returns.
@@ -41,7 +43,7 @@ class Kind:
     name: str
     called: str
     summary: str
-    by: Literal["nothing", "each", "pair", "order"]
+    by: Literal["nothing", "each", "pair", "order", "all"]
     ways: Callable[[Graph, Request, Mode], list[list[Node]]]
     root: str
     lead: tuple[Kind, ...] = ()
@@ -60,18 +62,49 @@ class Kind:
         names = {"k": len(order), "order": "_".join(order)}
         return self.called.format(f=function, F=camel(function), **names)
 
+    def tuple_name(self, function: str, order: tuple[str, ...] = ()) -> str:
+        """Return the class of tuples of it, by inputs or by results."""
+        names = {"k": len(order), "order": "".join(map(camel, order))}
+        return camel(function) + self.bundle.format(**names)
+
+    @property
+    def parts(self) -> tuple[Kind, ...]:
+        """The kinds of all that its functions return, in this order."""
+        return (*self.lead, self)
+
+    def of_result(self, order: int) -> Kind | None:
+        """Return what a result with so many axes has of it where there are several.
+
+        One that is no scalar has its value alone beside the gradient of another one.
+        """
+        if not (self.scalar and order):
+            return self
+        return self.lead[0] if self.lead else None
+
     def blocks(self, wrt: tuple[str, ...], order: tuple[str, ...] = ()) -> Blocks:
         """Return the inputs that each root of its own is differentiated by."""
         if self.by == "each":
             return tuple((x,) for x in wrt)
         if self.by == "pair":
             return pairs(wrt)
+        if self.by == "all":
+            return tuple(combinations_with_replacement(wrt, len(order)))
         return (order,) if self.by == "order" else ((),)
+
+    @property
+    def is_higher(self) -> bool:
+        """Whether it is of an order that is given with it."""
+        return self.by in ("order", "all")
 
 
 def camel(name: str) -> str:
     """Return a function's name as the start of a class name: my_loss as MyLoss."""
     return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+
+
+def result_name(function: str, result: str) -> str:
+    """Return what one of several results is called in the names of classes."""
+    return f"{function}_{result}"
 
 
 def pairs(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -99,6 +132,7 @@ VALUE = Kind(
     "nothing",
     requests.value,
     "{f}",
+    bundle="Value",
     label="value",
     method="Return the value.",
     part="the value",
@@ -146,6 +180,7 @@ HESSIAN = Kind(
     requests.hessians,
     "hess",
     holder="Hessian",
+    bundle="Hessian",
     returns="Hessian: an object with dense(), matvec(), solve() and more",
     scalar="emit dense_hessian",
     method="Return the Hessian.",
@@ -158,6 +193,7 @@ DENSE_HESSIAN = Kind(
     "pair",
     requests.hessians,
     "hess",
+    bundle="DenseHessian",
 )
 HVP = Kind(
     "hvp",
@@ -180,6 +216,7 @@ JVP = Kind(
     requests.jvps,
     "tangent",
     lead=(VALUE,),
+    bundle="Value",
     argument="direction",
     label="derivative",
 )
@@ -195,6 +232,8 @@ VJP = Kind(
     argument="cotangent",
     label="cotangent",
 )
+# Of several results: their values are there already.
+COTANGENTS = replace(VJP, lead=())
 ORDER = Kind(
     "order",
     "{f}_d{k}",
@@ -203,13 +242,24 @@ ORDER = Kind(
     requests.higher,
     "d{k}",
     holder="Derivative",
+    bundle="Derivative{k}",
     returns="an object with dense() of {shape}, and contract()",
 )
 MIXED = replace(
     ORDER,
     name="mixed",
     called="{f}_d_{order}",
+    bundle="Derivative{order}",
     summary="Derivative of `{f}` with respect to {order}, in this order.",
+)
+# Where there are several inputs; the inputs of its order say how many alone.
+ALL = replace(
+    ORDER,
+    name="whole_order",
+    by="all",
+    ways=requests.all_higher,
+    summary="All derivatives of order {k} of `{f}` with respect to {x}.",
+    returns="JointDerivative: an object with blocks by the names of inputs",
 )
 # A class whose methods are those kinds that have one.
 PROBLEM = Kind(
@@ -242,6 +292,7 @@ ROWS = (
     JVP,
     VJP,
     ORDER,
+    ALL,
     MIXED,
     PROBLEM,
 )
@@ -251,7 +302,7 @@ KINDS = {row.name: row for row in ROWS}
 METHODS = tuple(row for row in ROWS if row.method)
 """The methods of a problem, in the order in which they are usually called."""
 
-NAMED = tuple(row.name for row in ROWS if not row.beside and row.by != "order")
+NAMED = tuple(row.name for row in ROWS if not row.beside and not row.is_higher)
 """The kinds that are asked for by their names."""
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from typing import Literal
 
 from tensorgen.calculus.derive import Direction, hessian, hvp, jacobian, jvp, vjp
 from tensorgen.calculus.elements import by_elements
+from tensorgen.calculus.reverse import pullback
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, is_zero
 from tensorgen.operators.symmetry import even_part
@@ -26,7 +27,8 @@ class Request:
     what a derivative of higher order is taken by. By a variable in `symmetric` the
     derivative is the one on the symmetric matrices: with P(X) = (X + X.T) / 2,
     gradients are P(G), and Hessians are projected on both sides. Unless it is not to be
-    `local`, a function of few neighbours is differentiated as such.
+    `local`, a function of few neighbours is differentiated as such. With several
+    `results`, each with a cotangent, the adjoint is that of all of them.
     """
 
     output: Node
@@ -36,6 +38,7 @@ class Request:
     symmetric: frozenset[Node] = frozenset()
     order: tuple[Node, ...] = ()
     local: bool = True
+    results: tuple[Request, ...] = ()
 
     def projected(
         self, graph: Graph, node: Node, by: Sequence[Node], lead: int = 0
@@ -126,6 +129,20 @@ def higher(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
     return found
 
 
+def all_higher(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
+    """Return the ways to write the derivatives by all of as many variables.
+
+    What several of them begin with is one node.
+    """
+    orders = combinations_with_replacement(request.variables, len(request.order))
+    found = [higher(graph, replace(request, order=x), mode) for x in orders]
+    ways = max(map(len, found))
+    return [
+        [node for own in found for node in own[min(k, len(own) - 1)]]
+        for k in range(ways)
+    ]
+
+
 # Products are matrix-free in every mode: a direction goes forward, a cotangent back.
 
 
@@ -143,8 +160,12 @@ def jvps(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
 
 def vjps(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
     """Return the one way to write the derivative weighted by the cotangent."""
-    assert request.cotangent is not None
-    found = vjp(graph, request.output, request.cotangent, request.variables)
+    seeds = dict[Node, Node]()
+    for result in request.results or (request,):
+        assert result.cotangent is not None
+        before = seeds.get(result.output, graph.zeros(result.output.dims))
+        seeds[result.output] = graph.add(before, result.cotangent)
+    found = pullback(graph, seeds, request.variables, ())
     return [request.by_each(graph, found)]
 
 

@@ -179,13 +179,23 @@ def shape_phrase(dims: tuple[Dim, ...]) -> str:
 
 
 def _result(function: Function) -> list[str]:
-    kinds = (*function.kind.lead, function.kind)
+    kinds = function.kind.parts
     return [row for kind in kinds for row in _part(kind, function, len(kinds) > 1)]
 
 
 def _part(kind: Kind, function: Function, named: bool) -> list[str]:
     """Describe what a kind returns, alone or beside others, whence it is `named`."""
     label = f"{kind.label}: " if named and kind.label else ""
+    if function.results:
+        parts = [(x, _part(kind, f, False)) for x, f in function.of_part(kind)]
+        if any(name for name, _ in parts):
+            rows = [row for x, own in parts for row in _indented(x, own)]
+            return [label + "a tuple with the fields", *rows]
+        return [
+            label + row if k == 0 else row
+            for _, own in parts
+            for k, row in enumerate(own)
+        ]
 
     def shape(*block: str) -> str:
         return shape_phrase(function.block_dims(kind, block))
@@ -197,6 +207,9 @@ def _part(kind: Kind, function: Function, named: bool) -> list[str]:
         dims = (tuple_text(function.block_dims(kind, (x,))) for x in function.wrt)
         each = ", ".join(f"{x} {d}" for x, d in zip(function.wrt, dims, strict=True))
         return [label + kind.returns.format(shape=f"a tuple of arrays, {each}")]
+    if kind.by == "all":
+        names = ", ".join(f'"{x}"' for x in blocks[-2])
+        return [f"{kind.returns}, such as blocks[{names}]"]
     if kind.holder:
         return [f"{kind.returns}, over the inputs raveled and concatenated"]
     return ["a dictionary from pairs of inputs, such as `('a', 'b')`, to arrays of"] + [
@@ -204,18 +217,35 @@ def _part(kind: Kind, function: Function, named: bool) -> list[str]:
     ]
 
 
+def _indented(name: str, rows: list[str]) -> list[str]:
+    first, *others = rows
+    return [f"    {name}: {first}", *(f"    {row}" for row in others)]
+
+
 def _structure(function: Function) -> list[str]:
     """Say what each object holds, by the names of its blocks where it has several."""
-    rows = _structures(function)
+    rows = _of_results(function)
     if len(rows) == 1 and not function.choices:
         first, *more = rows[0]
         return [*equation(f"Structure: {first}", ""), *more]
     found = [row for first, *more in rows for row in (*equation(first), *more)]
     for choice in function.choices:
         found.append(f"    if {choice.condition}, to hold less:")
-        for first, *more in _structures(choice.function):
+        for first, *more in _of_results(choice.function):
             found += [f"    {row}" for row in (*equation(first), *more)]
     return ["Structure:", *found] if found else []
+
+
+def _of_results(function: Function) -> list[list[str]]:
+    """The structures of the objects of each result, by the names of several."""
+    if not function.results:
+        return _structures(function)
+    rows = []
+    for name, own in function.results:
+        found = _structures(own)
+        if found:
+            rows.append([f"{name}:", *(f"    {x}" for row in found for x in row)])
+    return rows
 
 
 def _structures(function: Function) -> list[list[str]]:

@@ -177,7 +177,8 @@ class Function:
     (`loss_grad[j] = ...`); `structure` says what dense objects are, one text a root.
     `holders` has one a Jacobian, block or derivative object, if any; all are dense
     without. With `choices`, the first whose condition holds is taken; the body needs
-    what all forms need.
+    what all forms need. Of several `results`, each is a function with the lines of all
+    and what it returns itself.
     """
 
     function: str
@@ -193,6 +194,23 @@ class Function:
     order: tuple[str, ...] = ()
     holders: tuple[Holder, ...] = ()
     choices: tuple[Choice, ...] = ()
+    results: tuple[tuple[str, Function], ...] = ()
+
+    def of_part(self, part: Kind) -> list[tuple[str, Function]]:
+        """Return the results that have a part of what is returned, by their names.
+
+        What is of all results together has no name.
+        """
+        return [(x, f) for x, f in self.results if f.has(part)]
+
+    def has(self, part: Kind) -> bool:
+        """Whether a part, such as the value, is among what is returned."""
+        return part.name in [own.name for own in self.kind.parts]
+
+    @property
+    def alone(self) -> tuple[Function, ...]:
+        """The function, or what it returns of each of its results."""
+        return tuple(f for _, f in self.results) or (self,)
 
     @property
     def forms(self) -> tuple[Function, ...]:

@@ -42,4 +42,9 @@ class Module:
     @property
     def forms(self) -> Iterator[Function]:
         """Its functions, also in their other forms."""
-        return (form for function in self.functions for form in function.forms)
+        return (
+            own
+            for function in self.functions
+            for form in function.forms
+            for own in form.alone
+        )

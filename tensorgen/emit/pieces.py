@@ -94,7 +94,8 @@ def uses(module: Module) -> dict[str, bool]:
         "has_joint_jacobian": any(
             p.is_joint_jacobian(part) for p in module.bound for part in p.methods
         ),
-        "has_higher": ORDER.holder in used,
+        "has_higher": bool({ORDER.holder, results.JOINT_DERIVATIVE} & used),
+        "has_joint_derivative": results.JOINT_DERIVATIVE in used,
         "has_solvers": bool(module.solvers),
         **solvers.helpers(module.solvers),
     }

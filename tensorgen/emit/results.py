@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tensorgen.arrays.reading import LINE
-from tensorgen.calculus.kinds import JACOBIAN, Kind, camel
+from tensorgen.calculus.kinds import JACOBIAN, Kind
 from tensorgen.emit.model import Function, Holder
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import FILLED, literal
@@ -25,6 +25,7 @@ class Fields:
 
 # The class of second derivatives by several inputs; a row says the others.
 JOINT = "JointHessian"
+JOINT_DERIVATIVE = "JointDerivative"
 SPARSE_JOINT = "_SparseJointHessian"
 
 WHY = "# what holds less at these sizes"
@@ -40,6 +41,8 @@ def result_class(function: Function) -> str | None:
     kind = function.kind
     if kind.by == "pair" and kind.holder and len(function.wrt) > 1:
         return JOINT
+    if kind.by == "all":
+        return JOINT_DERIVATIVE
     return block_class(function, 0, kind.holder) if kind.holder else None
 
 
@@ -69,13 +72,14 @@ def used_classes(functions: Sequence[Function]) -> set[str]:
     for function in functions:
         dense = any(h.class_name is None for h in function.holders or (Holder(),))
         if dense and len(function.blocks) > 1 and function.kind.holder:
-            found |= {JACOBIAN.holder, function.kind.holder}
+            found.add(function.kind.holder)
+            found |= {JACOBIAN.holder} if function.kind.by == "pair" else set()
     return found
 
 
 def fields(function: Function, kind: Kind) -> Fields | None:
     """Return the NamedTuple of what a kind returns for several `wrt` inputs."""
-    if len(function.wrt) < 2 or not kind.bundle:
+    if len(function.wrt) < 2 or kind.by != "each":
         return None
     types = tuple(
         (
@@ -85,9 +89,19 @@ def fields(function: Function, kind: Kind) -> Fields | None:
         )
         for k, x in enumerate(function.wrt)
     )
-    name = camel(function.function) + kind.bundle
+    name = kind.tuple_name(function.function)
     own = tuple(zip(function.wrt, types, strict=True))
     return Fields(name, function.function, _WORDS[kind.bundle], own)
+
+
+def result_fields(function: Function, kind: Kind) -> Fields | None:
+    """Return the NamedTuple of what a kind returns for several results."""
+    own = [(name, _type(f, kind)) for name, f in function.of_part(kind) if name]
+    if not own:
+        return None
+    name = kind.tuple_name(function.function, function.order)
+    what = f"One field for each result of `{function.function}`."
+    return Fields(name, function.function, what, tuple(own))
 
 
 _WORDS = {
@@ -101,21 +115,29 @@ _WORDS = {
 def all_fields(module: Module) -> list[Fields]:
     """Return the NamedTuples of a module, each once, in order of use."""
     found = (
-        fields(function, kind)
+        made
         for function in module.functions
-        for kind in (*function.kind.lead, function.kind)
+        for kind in function.kind.parts
+        for made in (
+            *(fields(own, kind) for own in function.alone if own.has(kind)),
+            result_fields(function, kind),
+        )
     )
     return list(dict.fromkeys(f for f in found if f is not None))
 
 
 def annotation(function: Function) -> str:
     """Return the type of what a function returns."""
-    parts = [_type(function, kind) for kind in (*function.kind.lead, function.kind)]
+    parts = [_type(function, kind) for kind in function.kind.parts]
     return parts[0] if len(parts) == 1 else f"tuple[{', '.join(parts)}]"
 
 
 def _type(function: Function, kind: Kind) -> str:
     """Return the type of what a kind returns."""
+    if (tuples := result_fields(function, kind)) is not None:
+        return tuples.name
+    for _, own in function.of_part(kind):
+        return _type(own, kind)
     blocks, several = kind.blocks(function.wrt, function.order), fields(function, kind)
     if several is not None:
         return several.name
@@ -153,33 +175,77 @@ def _statements(
 
 def return_lines(function: Function) -> list[str]:
     """Return the last statements of a function, from the expressions of its body."""
+    if not function.results:
+        lines, values = _returned(function)
+        return [*lines, "return " + ", ".join(values)]
+    lines, made = [], dict[str, list[str]]()
+    for name, own in function.results:
+        before, values = _returned(own, name)
+        lines += before
+        made[name] = values
+    found = []
+    for part in function.kind.parts:
+        values = []
+        for name, own in function.of_part(part):
+            parts = [kind.name for kind in own.kind.parts]
+            value = made[name][parts.index(part.name)]
+            values.append(f"{name}={value}" if name else value)
+        tuples = result_fields(function, part)
+        found.append(", ".join(values))
+        if tuples is not None:
+            found[-1] = f"{tuples.name}({found[-1]})"
+    return [*lines, "return " + ", ".join(found)]
+
+
+def _returned(function: Function, result: str = "") -> tuple[list[str], list[str]]:
+    """Return what is returned, one expression a part, and the lines before it.
+
+    Of one of several, the name of the `result` sets names apart.
+    """
     values, kind = iter(function.body.returns), function.kind
     lead = [
         _bundle(function, part, [next(values) for _ in part.blocks(function.wrt)])
         for part in kind.lead
     ]
     if kind.by == "pair" and len(function.wrt) > 1 and not kind.holder:
-        return _dense_blocks(function)
+        lines, made = _dense_blocks(function)
+        return lines, [made]
     own = objects(function) if kind.holder else tuple(values)
+    if kind.by == "all":
+        items = (
+            f"{tuple_text([literal(x) for x in block])}: {made}"
+            for block, made in zip(function.blocks, own, strict=True)
+        )
+        axes = ", ".join(
+            f"{literal(x)}: {len(function.parameter(x).dims)}" for x in function.wrt
+        )
+        whole = f"{JOINT_DERIVATIVE}({{{', '.join(items)}}}, {{{axes}}})"
+        return [], [*lead, whole]
     if kind.holder and kind.by == "pair" and len(own) > 1:
-        return _joint(function, lead, own)
-    return _return(*lead, _bundle(function, kind, own))
+        return _joint(function, lead, own, result)
+    return [], [*lead, _bundle(function, kind, own)]
 
 
-def _joint(function: Function, lead: Sequence[str], blocks: Sequence[str]) -> list[str]:
-    """Return a joint Hessian; its blocks have names where that leaves a line each."""
+def _joint(
+    function: Function, lead: Sequence[str], blocks: Sequence[str], result: str
+) -> tuple[list[str], list[str]]:
+    """A joint Hessian; its blocks have names where that leaves a line each."""
     made = SPARSE_JOINT if is_sparse_joint(function) else JOINT
-    named = [_fresh(f"{a}_{b}", function) for a, b in function.blocks]
+    first = [result] * bool(result)
+    named = [_fresh("_".join([*first, *x]), function) for x in function.blocks]
 
-    def result(values: Sequence[str]) -> str:
+    def whole(values: Sequence[str]) -> str:
         items = zip(function.blocks, values, strict=True)
         inside = ", ".join(f'("{a}", "{b}"): {value}' for (a, b), value in items)
-        return _return(*lead, f"{made}({{{inside}}})")[0]
+        return f"{made}({{{inside}}})"
 
-    if len(result(blocks)) <= LINE or len(result(named)) > LINE:
-        return [result(blocks)]
+    def line(values: Sequence[str]) -> str:
+        return ", ".join(["return", *lead, whole(values)])
+
+    if len(line(blocks)) <= LINE or len(line(named)) > LINE:
+        return [], [*lead, whole(blocks)]
     rows = [f"{name} = {block}" for name, block in zip(named, blocks, strict=True)]
-    return [*rows, result(named)]
+    return rows, [*lead, whole(named)]
 
 
 def objects(function: Function) -> tuple[str, ...]:
@@ -188,16 +254,12 @@ def objects(function: Function) -> tuple[str, ...]:
     for k, block in enumerate(function.blocks):
         axes = [len(function.parameter(x).dims) for x in block]
         inputs = "".join(f"{count}, " for count in axes)
-        shown = f"({inputs})" if kind.by == "order" else axes[-1]
+        shown = f"({inputs})" if kind.is_higher else axes[-1]
         # Off the diagonal a second derivative is the Jacobian of a gradient.
         mixed = kind.by == "pair" and len(set(block)) > 1
         name = JACOBIAN.holder if mixed else kind.holder
         found.append(_derivative(name, function, k, shown))
     return tuple(found)
-
-
-def _return(*values: str) -> list[str]:
-    return ["return " + ", ".join(values)]
 
 
 def _bundle(function: Function, kind: Kind, values: Iterable[str]) -> str:
@@ -227,7 +289,7 @@ def _derivative(name: str, function: Function, block: int, axes: object) -> str:
     return f"{name}({values[0]}, {axes}, {literal(structure)})"
 
 
-def _dense_blocks(function: Function) -> list[str]:
+def _dense_blocks(function: Function) -> tuple[list[str], str]:
     """Return all ordered pairs, those below the diagonal transposed from above."""
     lines: list[str] = []
     entries = {}
@@ -242,7 +304,7 @@ def _dense_blocks(function: Function) -> list[str]:
             entries[b, a] = value + turned
     order = [(a, b) for a in function.wrt for b in function.wrt]
     items = ", ".join(f'("{a}", "{b}"): {entries[a, b]}' for a, b in order)
-    return [*lines, f"return {{{items}}}"]
+    return lines, f"{{{items}}}"
 
 
 def _transposition(function: Function, a: str, b: str) -> str:

@@ -3,6 +3,8 @@
 With index notation on the right side, `grad(f, t[i])` is the derivative by that one
 entry: the brackets apply to the axes that the derivative by t has. So `u[i]` by `t[i]`
 is the diagonal of the Jacobian, in general and not only where it is diagonal.
+
+By a name of `where`, a derivative is the partial one: that name is a variable.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from functools import partial
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, HVP, JACOBIAN, JVP, VJP, Kind
 from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import Input, Node
+from tensorgen.ir.rebuild import rebuild
 from tensorgen.lang.statement import Statement
 from tensorgen.lang.subscripts import select
 from tensorgen.operators.functions.array import Array, Label, product
@@ -35,10 +38,16 @@ def derivative(name: str, e: Statement, tree: ast.Call) -> Array | None:
     if tree.keywords or len(tree.args) != signature.count(",") + 1:
         e.fault(f"this is not how '{name}' is called", tree, hint=signature)
         return None
-    f, by = e.value(tree.args[0]), tree.args[1]
+    by = tree.args[1]
     first = kind.by == "each" and not kind.argument
     entry = by if isinstance(by, ast.Subscript) and first else None
-    x = _input(e, by if entry is None else entry.value)
+    of = by if entry is None else entry.value
+    x, value = _variable(e, of)
+    before = e.names
+    if x is not None and value is not None and isinstance(of, ast.Name):
+        e.names = before.varied(of.id, Array(x))
+    f = e.value(tree.args[0])
+    e.names = before
     extra = e.values(tree.args[2:])
     if f is None or x is None or extra is None:
         return None
@@ -50,13 +59,14 @@ def derivative(name: str, e: Statement, tree: ast.Call) -> Array | None:
         e.fault(message, tree.args[0], marks, None if kind.argument else hint)
         return None
     if extra:
-        return _along(e, kind, tree, f, x, extra[0])
+        found = _along(e, kind, tree, f, x, extra[0])
+        return None if found is None else _at_value(e, found, x, value)
     calculus = e.session.differentiate
     if not first:
-        return Array(calculus.hessian(f.node, x), f.batch)
+        return _at_value(e, Array(calculus.hessian(f.node, x), f.batch), x, value)
     scalar = not f.node.dims
     node = (calculus.gradient if scalar else calculus.jacobian)(f.node, x)
-    result = Array(node, f.batch)
+    result = _at_value(e, Array(node, f.batch), x, value)
     if entry is None:
         return result
     if any(isinstance(part, ast.Slice) for part in ast.walk(entry.slice)):
@@ -85,16 +95,34 @@ def _at(e: Statement, x: Array, order: int, entry: ast.Subscript) -> Array | Non
     return Array(node, batch)
 
 
-def _input(e: Statement, tree: ast.expr) -> Node | None:
-    """The input by which to differentiate."""
+def _variable(e: Statement, tree: ast.expr) -> tuple[Node | None, Node | None]:
+    """The variable by which to differentiate, and its value where it is no input.
+
+    A name of `where` is a variable of its own: what is defined below it follows, and
+    nothing else. That is told by the text, not by the nodes, in which its value may
+    have been joined with others.
+    """
     value = e.value(tree)
     if value is None:
-        return None
-    if not isinstance(value.node, Input) or value.node.index is not None:
-        shown = e.expression.source(tree)
-        e.fault(f"'{shown}' is not an input to differentiate by", tree)
-        return None
-    return value.node
+        return None, None
+    node = value.node
+    is_real = not isinstance(node, Input) or node.index is None
+    if isinstance(tree, ast.Name) and tree.id in e.names.again and is_real:
+        return e.build.graph.input(f"the variable {tree.id}", node.dims), node
+    if isinstance(node, Input) and is_real:
+        return node, None
+    shown = e.expression.source(tree)
+    hint = "derivatives are by inputs, and by names that are defined under 'where'"
+    e.fault(f"'{shown}' is not an input to differentiate by", tree, hint=hint)
+    return None, None
+
+
+def _at_value(e: Statement, x: Array, variable: Node, value: Node | None) -> Array:
+    """A derivative with the value of its variable in place of that."""
+    if value is None:
+        return x
+    (node,) = rebuild(e.build.graph, [x.node], lambda node: node, {variable: value})
+    return Array(node, x.batch)
 
 
 def _along(

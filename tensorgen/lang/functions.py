@@ -28,7 +28,8 @@ class ElaboratedFunction:
     that the expression has of its own. `arguments` are the inputs that its text
     mentions, through other names too, and those in `wrt`, in the order of the file;
     `mentions` are all names that it mentions so. No shape of an argument gives its
-    `sizes`, dims that it uses: they are arguments too.
+    `sizes`, dims that it uses: they are arguments too. Of several `results`, each is a
+    function with the same arguments, and the node is that of the first.
     """
 
     spec: FunctionSpec
@@ -38,6 +39,7 @@ class ElaboratedFunction:
     checks: tuple[SizeCheck, ...]
     mentions: frozenset[str]
     sizes: tuple[str, ...] = ()
+    results: tuple[ElaboratedFunction, ...] = ()
 
     @property
     def named(self) -> dict[Node, str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from tensorgen.errors import Span
 from tensorgen.ir.dims import Dim
@@ -62,7 +62,10 @@ class Implicit:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What one name stands for; a `value` of None has a fault that is reported."""
+    """What one name stands for; a `value` of None has a fault that is reported.
+
+    A function of several `results` has no value itself.
+    """
 
     what: str
     value: Array | None = None
@@ -70,18 +73,33 @@ class Thing:
     dim: Dim | None = None
     macro: Macro | None = None
     implicit: Implicit | None = None
+    results: Mapping[str, Thing] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Local names before those of the file."""
+    """Local names before those of the file.
+
+    What `again` has of a local name defines it where those above it are others.
+    """
 
     file: Mapping[str, Thing]
     local: dict[str, Thing] = field(default_factory=dict)
+    again: dict[str, Callable[[Names], Thing]] = field(default_factory=dict)
 
     def get(self, name: str) -> Thing | None:
         """What a name stands for, if anything."""
         return self.local.get(name) or self.file.get(name)
+
+    def varied(self, name: str, value: Array) -> Names:
+        """Return the names where a local one has another value, and what follows."""
+        found = Names(self.file, dict(self.local), self.again)
+        found.local[name] = replace(self.local[name], value=value)
+        below = [*self.local][[*self.local].index(name) + 1 :]
+        for other in below:
+            if other in self.again and name in self.local[other].record.names:
+                found.local[other] = self.again[other](found)
+        return found
 
     def __iter__(self) -> Iterator[str]:
         yield from self.local

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from fractions import Fraction
 
-from tensorgen.errors import Mark, Span
+from tensorgen.errors import Mark, Span, suggest
 from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import constant_value
 from tensorgen.lang import conditions
+from tensorgen.lang.names import Thing
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions import linalg, making
 from tensorgen.operators.functions.arithmetic import (
@@ -310,11 +311,30 @@ def _attribute(e: Statement, tree: ast.Attribute) -> Array | None:
     if tree.attr == "T":
         value = e.value(tree.value)
         return None if value is None else linalg.transpose(e.build, value)
+    if isinstance(tree.value, ast.Name):
+        function = e.names.get(tree.value.id)
+        if function is not None and function.results:
+            return _result(e, tree, tree.value.id, function)
     hint = "only .T is an attribute"
     if tree.attr in ("shape", "size"):
         hint = "a dim of the spec is a number by its own name"
     e.fault(f"there is no attribute '.{tree.attr}'", tree, hint=hint)
     return None
+
+
+def _result(
+    e: Statement, tree: ast.Attribute, name: str, function: Thing
+) -> Array | None:
+    """One of several results of a function."""
+    result = function.results.get(tree.attr)
+    if result is None:
+        hint = suggest(tree.attr, function.results)
+        hint = hint or "it has " + ", ".join(function.results)
+        e.fault(f"'{name}' has no result '{tree.attr}'", tree, hint=hint)
+        return None
+    e.record.merge(result.record)
+    e.record.names[name] = None
+    return result.value
 
 
 def _list(e: Statement, tree: ast.List) -> Array | None:

@@ -54,8 +54,14 @@ def elaborate_problem(
     record = Record(inputs={x.name: None for x in problem.variables})
     named = (problem.objective.value, *(c.name for c in problem.constraints))
     used = [things[name] for name in named]
-    for thing in used:
+    texts = (problem.objective, *(c.name_text for c in problem.constraints))
+    for thing, text in zip(used, texts, strict=True):
         record.merge(thing.record)
+        if thing.results:
+            first = next(iter(thing.results))
+            message = f"'{text}' has several results, and a problem takes one"
+            hint = f"write a function of its own, whose 'expr' is {text}.{first}"
+            session.faults.add(message, text.span(), hint=hint)
     for name in record.unknowns:
         message = f"the problem depends on the unknown '{name}'"
         hint = "make it a variable, and its equation a constraint"

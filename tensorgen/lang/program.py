@@ -5,18 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 
 from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.kinds import result_name
 from tensorgen.errors import Faults, SpecError, Text
-from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import READING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
-from tensorgen.ir.nodes import Call, Lookup, Map, Node, Product, Sum, delta
+from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.forms import Index
 from tensorgen.lang.functions import ElaboratedFunction, Local
-from tensorgen.lang.grouping import steps, units
+from tensorgen.lang.grouping import Line, steps, units
+from tensorgen.lang.leaves import inputs_of, leaves_of
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
 from tensorgen.lang.problem import ElaboratedProblem, elaborate_problem
@@ -36,14 +38,11 @@ from tensorgen.spec.model import (
     Spec,
     UnknownSpec,
 )
-from tensorgen.spec.names import in_spec
 
 SHORTER = (
     "definitions that use others several times grow with every level; what is alike "
     "many times is written once, over an index"
 )
-
-
 COUPLED = (
     "unknowns that need each other are one: y of shape [n + m], with its equations in "
     "concatenate([...]), and y[:n] and y[n:] in place of them"
@@ -95,8 +94,8 @@ def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program
     """Return the nodes of all functions; raises a `SpecError` with all faults."""
     faults = Faults()
     session = Session(graph, differentiate, faults, prelude(), read_value)
-    inputs = _inputs(spec, graph)
-    things: dict[str, Thing] = _leaves(spec, graph, inputs)
+    inputs = inputs_of(spec, graph)
+    things: dict[str, Thing] = leaves_of(spec, graph, inputs)
     parsed = {item.name.value: item for item in _parse(spec, faults)}
     found: dict[str, ElaboratedFunction] = {}
     solved: dict[str, ElaboratedUnknown] = {}
@@ -144,50 +143,6 @@ def _elaborated(
     return Thing("a definition", value, record), None
 
 
-def _inputs(spec: Spec, graph: Graph) -> dict[str, Node]:
-    found: dict[str, Node] = {}
-    for i in (part for given in spec.inputs for part in given.parts):
-        of = None if i.pairs is None else found[i.pairs]
-        properties = sorted(i.properties)
-        found[i.name] = graph.input(i.name, i.shape, properties, i.index, of)
-    for own in (x.given for x in spec.unknowns):
-        found[own.name] = graph.input(own.name, own.shape)
-    return found
-
-
-def sparse(graph: Graph, given: InputSpec, inputs: dict[str, Node]) -> Node:
-    """Return a sparse matrix as a node: its entries, each where it stands."""
-    values, *places = (inputs[given.part(x)] for x in ("values", "rows", "columns"))
-    entry = len(places)
-    return graph.product(
-        range(entry),
-        [(values, (entry,))],
-        constraints=[
-            delta({axis: 1, Lookup(place, (entry,)): -1})
-            for axis, place in enumerate(places)
-        ],
-        sizes=dict(enumerate(given.shape)),
-    )
-
-
-def _leaves(spec: Spec, graph: Graph, inputs: dict[str, Node]) -> dict[str, Thing]:
-    """What the names of inputs and dims stand for."""
-    things: dict[str, Thing] = {}
-    for i in spec.inputs:
-        node = sparse(graph, i, inputs) if i.sparse else inputs[i.name]
-        record = Record(inputs={i.name: None})
-        things[i.name] = Thing("an input", Array(node), record)
-    symbols = [name for name, _ in spec.hints]
-    for i in (*spec.inputs, *(x.given for x in spec.unknowns)):
-        dims = (*i.shape, *(() if i.index is None else (i.index,)))
-        symbols += [name for dim in dims for name in dim.symbols]
-    for name in dict.fromkeys(symbols):
-        dim = Dim.symbol(name)
-        thing = Thing("a dim", Array(graph.size(dim)), dim=dim)
-        things.setdefault(in_spec(name), thing)
-    return things
-
-
 def _parse(spec: Spec, faults: Faults) -> Iterator[_Parsed]:
     for definition in spec.definitions:
         body = parse(definition.body, faults)
@@ -196,8 +151,9 @@ def _parse(spec: Spec, faults: Faults) -> Iterator[_Parsed]:
         body = parse(unknown.body, faults)
         yield _Parsed(unknown.given.name_text, body, unknown=unknown)
     for function in spec.functions:
-        where = tuple((d, parse(d.body, faults)) for d in function.where)
-        body = parse(function.expr, faults)
+        defined = (*function.where, *function.results)
+        where = tuple((d, parse(d.body, faults)) for d in defined)
+        body = None if function.results else parse(function.expr, faults)
         yield _Parsed(function.name_text, body, where, function=function)
 
 
@@ -313,17 +269,54 @@ def _function(
 ) -> tuple[Thing, ElaboratedFunction | None]:
     """Elaborate a function with its `where`, whose names see those above them."""
     assert item.function is not None
-    names = Names(things)
-    record = Record()
+    names, record = Names(things), Record()
+    local, complete = _locals(session, item, names, record)
+    function = item.function
+    if function.results:
+        of = {x.name: names.local[x.name] for x in function.results}
+        thing = Thing("a function", None, record, results=of)
+    else:
+        value, used = _define(session, function, item.body, names)
+        record.merge(used)
+        thing = Thing("a function", value, record)
+        of = {"": thing}
+    arrays = [x.value for x in of.values() if x.value is not None]
+    if not complete or len(arrays) < len(of):
+        return thing, None
+    chosen = {**record.inputs, **{w.text.value: None for w in function.wrt}}
+    given = tuple(i for i in spec.inputs if i.name in chosen)
+    found = tuple(x for x in solved if x.name in record.unknowns)
+    arguments = (*(part for i in given for part in i.parts), *found)
+    nodes = [value.node for value in arrays]
+    sizes = open_sizes(nodes, record, (*given, *arguments))
+    check_emit(session.faults, function, arrays)
+    for value in arrays:
+        check_axes(session.faults, function, value, arguments)
+        name, place = f"'{function.name}'", function.name_text
+        check_filled(session.faults, name, place, value.node, arguments)
+    new = dict[Node, Node]()
+    for node in nodes:
+        new |= guard(session.graph, node, [inputs[w.name] for w in function.wrt])
+    nodes = [new.get(node, node) for node in nodes]
+    seen = tuple(replace(x, node=new.get(x.node, x.node)) for x in local)
+    rest = arguments, seen, tuple(record.checks), frozenset(record.names), sizes
+    results = tuple(
+        ElaboratedFunction(_one(function, x), node, *rest)
+        for x, node in zip(function.results, nodes, strict=False)
+    )
+    return thing, ElaboratedFunction(function, nodes[0], *rest, results)
+
+
+def _locals(
+    session: Session, item: _Parsed, names: Names, record: Record
+) -> tuple[list[Local], bool]:
+    """Elaborate what a function defines; whether all of it has a value comes last."""
     local: list[Local] = []
     complete = True
     for unit in units(item.where):
-        if steps(unit):
-            values = elaborate_steps(session, unit, names)
-        else:
-            ((definition, text),) = unit
-            values = {definition.name: _define(session, definition, text, names)}
+        values = _defined(session, unit, names)
         for name, (value, used) in values.items():
+            names.again[name] = partial(_again, session, unit, name)
             record.merge(used)
             names.local[name] = Thing("a local definition", value, used)
             complete = complete and value is not None
@@ -338,26 +331,33 @@ def _function(
                 definition.name, definition.places or definition.indices or ()
             )
             local.append(Local(definition.name, left, formula, value.node))
-    function = item.function
-    value, used = _define(session, function, item.body, names)
-    record.merge(used)
-    thing = Thing("a function", value, record)
-    if value is None or not complete:
-        return thing, None
-    chosen = {**record.inputs, **{w.text.value: None for w in function.wrt}}
-    given = tuple(i for i in spec.inputs if i.name in chosen)
-    found = tuple(x for x in solved if x.name in record.unknowns)
-    arguments = (*(part for i in given for part in i.parts), *found)
-    sizes = open_sizes(value.node, record, (*given, *arguments))
-    check_emit(session.faults, function, value)
-    check_axes(session.faults, function, value, arguments)
-    name, place = f"'{function.name}'", function.name_text
-    check_filled(session.faults, name, place, value.node, arguments)
-    checks = tuple(record.checks)
-    new = guard(session.graph, value.node, [inputs[w.name] for w in function.wrt])
-    node = new.get(value.node, value.node)
-    seen = tuple(replace(x, node=new.get(x.node, x.node)) for x in local)
-    mentions = frozenset(record.names)
-    return thing, ElaboratedFunction(
-        function, node, arguments, seen, checks, mentions, sizes
+    return local, complete
+
+
+def _again(session: Session, unit: tuple[Line, ...], name: str, names: Names) -> Thing:
+    """Elaborate a local definition where names above it stand for something else."""
+    return Thing("a local definition", *_defined(session, unit, names)[name])
+
+
+def _defined(
+    session: Session, unit: tuple[Line, ...], names: Names
+) -> dict[str, tuple[Array | None, Record]]:
+    """Elaborate a local definition, or what steps together."""
+    if steps(unit):
+        return elaborate_steps(session, unit, names)
+    ((definition, text),) = unit
+    return {definition.name: _define(session, definition, text, names)}
+
+
+def _one(function: FunctionSpec, result: Definition) -> FunctionSpec:
+    """One of several results as a function of its own."""
+    return replace(
+        function,
+        name=result_name(function.name, result.name),
+        indices=result.indices,
+        ranges=result.ranges,
+        places=result.places,
+        expr=result.body,
+        doc=None,
+        results=(),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from tensorgen.errors import Faults, Text
@@ -72,7 +72,7 @@ def _eliminate(row: Row, known: Row) -> None:
 
 
 def open_sizes(
-    node: Node, record: Record, arguments: Iterable[InputSpec]
+    nodes: Sequence[Node], record: Record, arguments: Iterable[InputSpec]
 ) -> tuple[str, ...]:
     """Return the dims that a function uses and no argument's shape gives.
 
@@ -81,7 +81,7 @@ def open_sizes(
     known = Known(dim for argument in arguments for dim in argument.shape)
     used = {Dim.symbol(in_code(name)): None for name in record.sizes}
     used |= {check.size: None for check in record.checks}
-    for part in topological([node]):
+    for part in topological(nodes):
         used |= dict.fromkeys(_sizes(part))
     found: list[str] = []
     for size in used:
@@ -101,14 +101,17 @@ def _sizes(node: Node) -> tuple[Dim, ...]:
     return node.dims
 
 
-def check_emit(faults: Faults, function: FunctionSpec, value: Array) -> None:
-    """Report derivatives that only scalars have."""
+def check_emit(faults: Faults, function: FunctionSpec, values: Sequence[Array]) -> None:
+    """Report derivatives that only scalars have where no result is one."""
     for emit in function.emit:
-        if emit.kind.scalar and value.order:
-            name, shape = emit.kind.name, tuple_text(value.shape)
+        if emit.kind.scalar and all(value.order for value in values):
+            name, shape = emit.kind.name, tuple_text(values[0].shape)
             message = (
                 f"'{name}' is for scalars, and '{function.name}' has shape {shape}"
             )
+            if function.results:
+                message = f"'{name}' is for scalars, and no result of '{function.name}'"
+                message += " is one"
             faults.add(message, emit.text.span(), hint=emit.kind.scalar)
 
 

@@ -283,6 +283,10 @@ class Statement:
         thing = self.use(name, tree)
         if thing is not None:
             called = thing.macro or thing.implicit
+            if thing.results:
+                hint = " or ".join(f"{name}.{result}" for result in thing.results)
+                self.fault(f"'{name}' has several results", tree, hint=hint)
+                return None
             if called is None:
                 return thing.value
             hint = f"call it: {called}"

@@ -254,7 +254,7 @@ def _follows(
     """Whether all sizes follow from what the equation of an unknown reads."""
     known = Known(dim for x in given for dim in x.shape)
     missing = [s for dim in own.given.shape for s in known.missing(dim)]
-    missing += open_sizes(residual, record, (own.given, *given))
+    missing += open_sizes([residual], record, (own.given, *given))
     for symbol in dict.fromkeys(missing):
         message = f"the dim '{in_spec(symbol)}' follows from no input of the equation"
         hint = f"an input of shape [{in_spec(symbol)}] in it says how large it is"

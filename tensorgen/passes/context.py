@@ -89,6 +89,16 @@ class Plan:
         """All nodes to compute, in order."""
         return tuple(node for part in self.parts for node in part)
 
+    def at(self, places: Iterable[int]) -> Plan:
+        """The part of the plan that computes some of its roots."""
+        own = tuple(places)
+        return Plan(
+            tuple(self.parts[k] for k in own),
+            tuple(self.tensors[k] for k in own),
+            tuple(self.formulas[k] for k in own),
+            tuple(self.derived[k] for k in own) if self.derived else (),
+        )
+
     def over(self, roots: Iterable[Node]) -> Plan:
         """The same plan with other nodes in the places of its roots."""
         left = iter(roots)

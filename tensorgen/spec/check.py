@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from tensorgen.calculus.kinds import GRADIENT, JACOBIAN, all_emitted, camel
+from tensorgen.calculus.kinds import (
+    GRADIENT,
+    JACOBIAN,
+    VALUE,
+    all_emitted,
+    result_name,
+)
 from tensorgen.errors import Text
 from tensorgen.spec.model import Definition, FunctionSpec, ProblemSpec
 from tensorgen.spec.names import Namespace, in_code
@@ -66,7 +72,8 @@ def _check_local_names(function: FunctionSpec, names: Namespace) -> None:
     local: dict[str, Text] = {}
     whole: dict[str, Text] = {}
     indices = list(function.indices or ())
-    for definition in function.where:
+    definitions = (*function.where, *function.results)
+    for definition in definitions:
         text = definition.name_text
         local.setdefault(definition.name, text)
         # Of a recurrence several definitions give the first entries.
@@ -77,8 +84,8 @@ def _check_local_names(function: FunctionSpec, names: Namespace) -> None:
             names.clash(text, "a local definition", "a local definition", first)
         if not _is_part(definition, names):
             whole.setdefault(definition.name, text)
-    counts = Counter(definition.name for definition in function.where)
-    for definition in function.where:
+    counts = Counter(definition.name for definition in definitions)
+    for definition in definitions:
         part = counts[definition.name] > 1
         own = definition.indices or ()
         indices += [x for x in own if not (part and names.is_dim(x))]
@@ -103,6 +110,9 @@ def _check_arguments(function: FunctionSpec, names: Namespace) -> None:
             added = {f"d{w.name}": f"the direction of '{w.name}'" for w in function.wrt}
         elif emit.kind.argument:
             added = {"ct": "the cotangent"}
+            if function.results:
+                results = [result.name for result in function.results]
+                added = {f"ct_{x}": f"the cotangent of '{x}'" for x in results}
         for name, what in added.items():
             owner, text = names.owners.get(name, ("", function.name_text))
             if owner in ("an input", "a dim"):
@@ -150,7 +160,7 @@ def _check_hidden(
 ) -> None:
     """Report an input, dim or local value that hides what the function returns."""
     texts = {name: text for name, (_, text) in names.owners.items()}
-    texts |= {d.name: d.name_text for d in function.where}
+    texts |= {d.name: d.name_text for d in (*function.where, *function.results)}
     for name in tuples:
         if name in texts and name != function.name:
             message = f"'{name}' is what '{function.name}' returns tuples of"
@@ -161,8 +171,14 @@ def _check_hidden(
 
 def tuple_names(function: FunctionSpec) -> tuple[str, ...]:
     """Return the names of the tuples in which a function gives several arrays."""
-    kinds = [emit.kind for emit in function.emit] or [GRADIENT, JACOBIAN]
-    if len(function.wrt) < 2:
-        return ()
-    what = dict.fromkeys(kind.bundle for kind in kinds if kind.bundle)
-    return tuple(camel(function.name) + name for name in what)
+    given = [(emit.kind, emit.inputs) for emit in function.emit]
+    given = given or [(kind, ()) for kind in (VALUE, GRADIENT, JACOBIAN)]
+    given += [(kind, ()) for own, _ in given for kind in own.lead]
+    by_input = [(k, x) for k, x in given if k.by == "each" and len(function.wrt) > 1]
+    found = [kind.tuple_name(function.name, order) for kind, order in by_input]
+    for result in function.results:
+        own = result_name(function.name, result.name)
+        found += [kind.tuple_name(own, order) for kind, order in by_input]
+    if function.results:
+        found += [kind.tuple_name(function.name, order) for kind, order in given]
+    return tuple(dict.fromkeys(found))

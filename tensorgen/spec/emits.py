@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import comb
 
-from tensorgen.calculus.kinds import KINDS, MIXED, NAMED, ORDER, PROBLEM, VALUE, Kind
+from tensorgen.calculus.kinds import (
+    ALL,
+    KINDS,
+    MIXED,
+    NAMED,
+    ORDER,
+    PROBLEM,
+    VALUE,
+    Kind,
+)
 from tensorgen.errors import Faults, Text, suggest
 from tensorgen.spec.fields import Field, read_entries, read_items, read_text
 from tensorgen.spec.model import Emit, InputSpec, Wrt
 from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
 
 _HIGHEST_ORDER = 9
+_MOST_BLOCKS = 50
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _LOW_ORDERS = {
     "1": "the first derivative is 'gradient' or 'jacobian'",
@@ -157,8 +168,11 @@ def _order(text: Text, wrt: dict[str, str] | None, faults: Faults) -> Emit | Non
         _report_no_wrt(text, faults)
         return None
     if wrt is not None and len(wrt) > 1:
-        hint = f"name the inputs: [{', '.join(([*wrt] * order)[:order])}]"
-        message = f"an order needs one 'wrt' input, and there are {len(wrt)}"
+        count = comb(len(wrt) + order - 1, order)
+        if count <= _MOST_BLOCKS:
+            return Emit(ALL, (next(iter(wrt.values())),) * order, text)
+        hint = f"name the inputs of one: [{', '.join(([*wrt] * order)[:order])}]"
+        message = f"there are {count} derivatives of order {order} by {len(wrt)} inputs"
         faults.add(message, text.span(), hint=hint)
         return None
     # Where `wrt` is wrong, nothing is emitted, but repetitions are found.

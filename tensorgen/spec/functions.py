@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from tensorgen.calculus.kinds import PROBLEM
 from tensorgen.errors import Faults, Text
 from tensorgen.spec.clauses import LeftSide, read_clauses, read_left_side
 from tensorgen.spec.emits import read_emit, read_wrt
 from tensorgen.spec.expressions import read_expression
 from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields
-from tensorgen.spec.model import Definition, FunctionSpec, InputSpec
+from tensorgen.spec.model import Definition, Emit, FunctionSpec, InputSpec
 from tensorgen.spec.names import Namespace
 from tensorgen.spec.nodes import Listing, Mapping, describe
 
@@ -50,7 +51,8 @@ def _function(
         return FunctionSpec(name.value, name, side.indices, *plain)
     known = (*_KEYS, *_IMPLICIT)
     fields = read_fields(entry.node, known, "a function", faults)
-    expr = _expr(entry.key, fields, faults)
+    results = _results(fields.get("expr"), side, faults)
+    expr = fields["expr"].key if results else _expr(entry.key, fields, faults)
     where: tuple[Definition, ...] = ()
     if "where" in fields and not fields["where"].empty:
         field = fields["where"]
@@ -59,11 +61,42 @@ def _function(
     wrt = read_wrt(fields.get("wrt"), inputs, faults)
     sound = "wrt" not in fields or _count(fields["wrt"]) == len(wrt)
     emit = read_emit(fields.get("emit"), wrt if sound else None, faults)
+    _check_problem(emit, results, faults)
     if side is None or expr is None:
         return None
     name = side.name
     rest = doc, where, expr, wrt, emit, side.ranges, side.places
-    return FunctionSpec(name.value, name, side.indices, *rest)
+    return FunctionSpec(name.value, name, side.indices, *rest, results=results)
+
+
+def _results(
+    field: Field | None, side: LeftSide | None, faults: Faults
+) -> tuple[Definition, ...]:
+    """Return the results of a function whose `expr` is a mapping, none otherwise."""
+    if field is None or not isinstance(field.node, Mapping) or not field.node.pairs:
+        return ()
+    found = read_clauses(field.node, field.key, faults, macro=False)
+    if side is not None and side.indices:
+        hint = f"each result has its own, as in '{found[0].name}[i]'" if found else None
+        message = f"'{side.name}' has several results, and no indices itself"
+        faults.add(message, side.name.span(), hint=hint)
+    for result in found:
+        if result.places:
+            message = f"the result '{result.name}' is a whole value, not an entry"
+            hint = "what steps stands under 'where', and a result can be its name"
+            faults.add(message, result.name_text.span(), hint=hint)
+    return tuple(result for result in found if not result.places)
+
+
+def _check_problem(
+    emit: tuple[Emit, ...], results: tuple[Definition, ...], faults: Faults
+) -> None:
+    """Report a problem class of a function with several results."""
+    for one in emit:
+        if results and one.kind is PROBLEM:
+            message = "a problem is of one result, and this function has several"
+            hint = "write a function of its own for the one that the problem is of"
+            faults.add(message, one.text.span(), hint=hint)
 
 
 def _expr(name: Text, fields: dict[str, Field], faults: Faults) -> Text | None:

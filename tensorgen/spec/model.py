@@ -137,7 +137,10 @@ class Wrt:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
-    """A function; `emit` is empty where the file leaves it to the default."""
+    """A function; `emit` is empty where the file leaves it to the default.
+
+    Where `expr` is a mapping, `results` are its entries, and `expr` is the key.
+    """
 
     name: str
     name_text: Text
@@ -149,6 +152,7 @@ class FunctionSpec:
     emit: tuple[Emit, ...]
     ranges: tuple[Text | None, ...] = ()
     places: tuple[Text, ...] = ()
+    results: tuple[Definition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

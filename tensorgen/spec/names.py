@@ -25,7 +25,8 @@ def _names(words: str) -> frozenset[str]:
 # underscore need no place here: no name of a spec does.
 FRAME = _names("""
     Any Array ArrayLike Callable ClassVar DTypeLike Derivative Final Hessian
-    Jacobian JointHessian LinAlgError Literal Mapping NDArray NamedTuple NotConverged
+    Jacobian JointDerivative JointHessian LinAlgError Literal Mapping NDArray
+    NamedTuple NotConverged
     Scalar Sequence SimpleNamespace TypeAlias accumulate annotations cached_property cp
     cupy cupyx dataclass dtype expm math ndarray np numpy scipy special
     """)
