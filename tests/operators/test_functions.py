@@ -110,6 +110,7 @@ CASES: list[Case] = [
     ("expm", ("B",), scipy.linalg.expm(V["B"])),
     ("spd", ("B",), V["B"]),
     ("symmetric", ("B",), V["B"]),
+    ("stop_gradient", ("B",), V["B"]),
     ("eye", (N,), np.eye(4)),
     ("eye", (M, N), np.eye(3, 4)),
     ("ones", ((M, N),), np.ones((3, 4))),
