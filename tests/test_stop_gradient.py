@@ -18,7 +18,8 @@ P = np.cov(RANDOM.normal(size=(4, 20)))
 
 def spec(expression: str, emit: str, where: str = "") -> str:
     return (
-        "tensorgen: 1\ninputs: {w: [n], P: {shape: [n, n], spd: true}}\nfunctions:\n  f:\n"
+        "tensorgen: 1\ninputs: {w: [n], P: {shape: [n, n], spd: true}}\n"
+        "functions:\n  f:\n"
         + (f"    where: |\n      {where}\n" if where else "")
         + f"    expr: {expression}\n    wrt: w\n    emit: {emit}\n"
     )
