@@ -68,6 +68,7 @@ SAMPLES = {
     "logdet": (_A, "logdet(A)"),
     "spd": (_A, "spd(A)"),
     "symmetric": (_A, "symmetric(A)"),
+    "stop_gradient": (_v, "stop_gradient(v)"),
     "cholesky": ("A: {shape: [n, n], spd: true}", "cholesky(A)"),
     "expm": (_A, "expm(A)"),
     "sqrtm": (_A, "sqrtm(A)"),

@@ -129,9 +129,7 @@ class _Planning:
         problem = self.problem
         like = problem.functions[problem.spec.objective.value]
         like = problem.functions.get(name, replace(like, where=()))
-        wrt = tuple(
-            Wrt(x.spec.name, False, x.spec.name_text) for x in problem.variables
-        )
+        wrt = tuple(Wrt(x.spec.name, "", x.spec.name_text) for x in problem.variables)
         spec = replace(like, name=name, wrt=wrt, emit=())
         function = ElaboratedFunction(
             spec, node, (*problem.arguments, *more), (), problem.checks, frozenset()

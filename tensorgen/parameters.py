@@ -7,12 +7,13 @@ from fractions import Fraction
 from tensorgen.calculus.kinds import VALUE, Kind
 from tensorgen.emit.model import Parameter, arranged
 from tensorgen.lang import Program
+from tensorgen.operators.subspaces import SUBSPACES
 from tensorgen.spec.model import FunctionSpec, InputSpec
 
-# What the docstring says of an argument under `wrt: {K: symmetric}`.
-ON_SYMMETRIC = (
-    "derivatives are those on the symmetric matrices, as arrays that are symmetric: "
-    "a gradient G is projected to (G + G.T) / 2, a direction likewise, a Hessian on "
+# What the docstring says of an argument under `wrt: {K: symmetric}` and the like.
+ON_SUBSPACE = (
+    "derivatives are those on the {words} matrices, as arrays that are {words}: "
+    "a gradient G is projected to {formula}, a direction likewise, a Hessian on "
     "both sides"
 )
 
@@ -23,7 +24,7 @@ class Parameters:
     def __init__(self, program: Program, function: FunctionSpec) -> None:
         """Know how unknowns are found."""
         self._steps = {x.spec.name: x.step for x in program.unknowns}
-        self._symmetric = {x.name for x in function.wrt if x.symmetric}
+        self._subspaces = {x.name: x.subspace for x in function.wrt if x.subspace}
 
     def of(self, given: InputSpec, kind: Kind) -> Parameter:
         """Return an argument, or a part of one."""
@@ -53,9 +54,11 @@ class Parameters:
 
     def _doc(self, given: InputSpec, kind: Kind) -> str | None:
         """The doc of an argument, and on which matrices derivatives are taken."""
-        if kind is VALUE or given.name not in self._symmetric:
+        if kind is VALUE or given.name not in self._subspaces:
             return given.doc
-        return "; ".join([*filter(None, [given.doc]), ON_SYMMETRIC])
+        on = SUBSPACES[self._subspaces[given.name]]
+        told = ON_SUBSPACE.format(words=on.words, formula=on.formula)
+        return "; ".join([*filter(None, [given.doc]), told])
 
 
 def _source(given: InputSpec) -> str:

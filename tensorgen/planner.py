@@ -98,7 +98,7 @@ class Planner:
                 for n, x in zip(self.wrt, variables, strict=True)
             },
             graph.input("_".join(["ct", *[result] * bool(result)]), node.dims),
-            frozenset(self.inputs[w.name] for w in function.spec.wrt if w.symmetric),
+            {self.inputs[w.name]: w.subspace for w in function.spec.wrt if w.subspace},
             results=tuple(own.request for own in self.results),
         )
         # As the user wrote it, for the check to hold the code against.

@@ -143,6 +143,11 @@ MATRICES = [
         lambda x: linalg.inv(x @ x.T + jnp.eye(3))
         + linalg.inv(x + x.T + 5 * jnp.eye(3)),
     ),
+    Case(
+        "n",
+        "stop_gradient(exp(x)) * x",
+        lambda x: jax.lax.stop_gradient(jnp.exp(x)) * x,
+    ),
     Case("m n n", "inv(eye(n) + x / 3)", lambda x: jnp.linalg.inv(jnp.eye(3) + x / 3)),
     Case(
         "n n",

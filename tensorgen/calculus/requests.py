@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
 from typing import Literal
 
@@ -12,7 +12,7 @@ from tensorgen.calculus.elements import by_elements
 from tensorgen.calculus.reverse import pullback
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, is_zero
-from tensorgen.operators.symmetry import even_part
+from tensorgen.operators.subspaces import SUBSPACES
 
 Mode = Literal["cross-country", "reverse", "forward"]
 
@@ -24,18 +24,18 @@ class Request:
     """A function to be differentiated, and what its derivatives are multiplied by.
 
     `directions` are the inputs `dX`, one a variable; `cotangent` is `ct`; `order` is
-    what a derivative of higher order is taken by. By a variable in `symmetric` the
-    derivative is the one on the symmetric matrices: with P(X) = (X + X.T) / 2,
-    gradients are P(G), and Hessians are projected on both sides. Unless it is not to be
-    `local`, a function of few neighbours is differentiated as such. With several
-    `results`, each with a cotangent, the adjoint is that of all of them.
+    what a derivative of higher order is taken by. By a variable in `subspaces` the
+    derivative is the one on matrices of that kind: with the projection P on these, as
+    P(X) = (X + X.T) / 2, gradients are P(G), and Hessians are projected on both sides.
+    Unless it is not to be `local`, a function of few neighbours is differentiated as
+    such. With several `results`, each with a cotangent, the adjoint is that of all.
     """
 
     output: Node
     variables: tuple[Node, ...]
     directions: Mapping[Node, Node]
     cotangent: Node | None = None
-    symmetric: frozenset[Node] = frozenset()
+    subspaces: Mapping[Node, str] = field(default_factory=dict)
     order: tuple[Node, ...] = ()
     local: bool = True
     results: tuple[Request, ...] = ()
@@ -45,8 +45,9 @@ class Request:
     ) -> Node:
         """Project the axes of the variables `by` that follow `lead` other axes."""
         for x in by:
-            if x in self.symmetric:
-                node = even_part(graph, node, lead, lead + 1)
+            if x in self.subspaces:
+                project = SUBSPACES[self.subspaces[x]].project
+                node = project(graph, node, lead, lead + 1)
             lead += x.order
         return node
 

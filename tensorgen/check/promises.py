@@ -8,12 +8,18 @@ import numpy as np
 
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import PRIME, Residues, inverse, sign
+from tensorgen.operators.promises import PROMISES
 
 Array = Any
 
 
 def holds(field: Residues | Reals, what: str, matrices: Array) -> bool:
-    """Whether matrices in the last two axes are symmetric, or positive definite."""
+    """Whether matrices in the last two axes are symmetric, or positive definite.
+
+    What is no promise of matrices holds of all arrays.
+    """
+    if what not in PROMISES:
+        return True
     if not np.array_equal(matrices, np.swapaxes(matrices, -1, -2)):
         return False
     if what == "symmetric":

@@ -269,6 +269,6 @@ def _emitting(
     place = of.name_text
     kinds = (VALUE, GRADIENT, HESSIAN) if by else (VALUE,)
     emit = tuple(Emit(kind, (), place) for kind in kinds)
-    wrt = tuple(Wrt(x, False, place) for x in by)
+    wrt = tuple(Wrt(x, "", place) for x in by)
     expr = Text.plain(" ".join(text.split()))
     return FunctionSpec(name, place, None, doc, (), expr, wrt, emit)

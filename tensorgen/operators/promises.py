@@ -2,7 +2,8 @@
 
 `S = spd(K + diag(s))` asserts and checks nothing. Whoever asks whether a matrix is
 symmetric or positive definite is told so; everybody else shall see the argument, which
-`passes/open_promises.py` sees to once it is known what a promise is good for.
+`passes/open_promises.py` sees to once it is known what a promise is good for. That a
+value counts as constant is such a word too, to calculus.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ PROMISES: Mapping[str, str] = {
 }
 """What may be promised of the matrices in the last two axes, and what that means."""
 
+STOPPED = "stop_gradient"
+"""What says of a value that it is a constant, whatever it is computed from."""
+
 _HOLDS = {"spd": is_positive_definite, "symmetric": is_symmetric}
 
 
@@ -31,9 +35,14 @@ def promise(graph: Graph, what: str, node: Node) -> Node:
     return graph.call(what, [node], node.dims)
 
 
+def stopped(graph: Graph, node: Node) -> Node:
+    """Return a value without derivatives, of which as much is known as before."""
+    return kept_promise(graph, node, graph.call(STOPPED, [node], node.dims))
+
+
 def is_promise(node: Node) -> bool:
     """Whether a node only says what its argument is."""
-    return isinstance(node, Call) and node.operator in PROMISES
+    return isinstance(node, Call) and node.operator in (*PROMISES, STOPPED)
 
 
 def bare(node: Node) -> Node:
@@ -55,11 +64,18 @@ def _partials(graph: Graph, node: Call) -> list[Partial]:
     return [Partial(node.args[0], tuple(range(node.order)))]
 
 
+def _no_partials(graph: Graph, node: Call) -> list[Partial]:
+    return []
+
+
 def _argument(graph: Graph, node: Call) -> Node:
     return node.args[0]
 
 
-ROWS = tuple(
-    Operator(name, same_dims, _partials, expand=_argument, view=True)
-    for name in PROMISES
+ROWS = (
+    *(
+        Operator(name, same_dims, _partials, expand=_argument, view=True)
+        for name in PROMISES
+    ),
+    Operator(STOPPED, same_dims, _no_partials, expand=_argument, view=True),
 )

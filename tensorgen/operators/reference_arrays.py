@@ -224,6 +224,7 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "reshape": reshape,
     "cholesky_inverse": lambda a: np.linalg.inv(a @ np.swapaxes(a, -1, -2)),
     "spd": np.asarray,
+    "stop_gradient": np.asarray,
     "symmetric": np.asarray,
     "inv": np.linalg.inv,
     "det": np.linalg.det,

@@ -17,6 +17,7 @@ from tensorgen.calculus.kinds import (
     Kind,
 )
 from tensorgen.errors import Faults, Text, suggest
+from tensorgen.operators.subspaces import SUBSPACES
 from tensorgen.spec.fields import Field, read_entries, read_items, read_text
 from tensorgen.spec.model import Emit, InputSpec, Wrt
 from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
@@ -35,20 +36,20 @@ def read_wrt(
 ) -> tuple[Wrt, ...]:
     """Return the inputs to differentiate by, in the order in which they stand."""
     found: dict[str, Wrt] = {}
-    for text, symmetric in _entries(field, faults):
+    for text, subspace in _entries(field, faults):
         name = text.value
         if name in found:
             faults.add(f"'{name}' stands twice in 'wrt'", text.span())
         elif is_real_input(text, inputs, faults):
-            if symmetric and not _is_square(inputs[name]):
+            if subspace and not _is_square(inputs[name]):
                 shape = ", ".join(map(str, inputs[name].shape))
                 message = f"'{name}' is no square matrix: its shape is ({shape})"
                 faults.add(message, text.span())
-            if symmetric and inputs[name].sparse:
+            if subspace and inputs[name].sparse:
                 message = f"'{name}' is sparse: its derivative is by what it holds"
                 faults.add(message, text.span())
             # A sparse matrix is differentiated by its entries.
-            found[name] = Wrt(inputs[name].parts[0].name, symmetric, text)
+            found[name] = Wrt(inputs[name].parts[0].name, subspace, text)
     return tuple(found.values())
 
 
@@ -56,25 +57,26 @@ def _is_square(given: InputSpec) -> bool:
     return len(given.shape) == 2 and given.shape[0] == given.shape[1]
 
 
-def _entries(field: Field | None, faults: Faults) -> Iterator[tuple[Text, bool]]:
-    """Yield the names, and whether `{K: symmetric}` stands in place of `K`."""
+def _entries(field: Field | None, faults: Faults) -> Iterator[tuple[Text, str]]:
+    """Yield the names, with the subspace where `{K: symmetric}` stands for `K`."""
     if field is not None and isinstance(field.node, Mapping):
         items: tuple[Node, ...] = (field.node,)
     else:
         items = read_items(field, faults) if field is not None else ()
     for node in items:
         if isinstance(node, Scalar):
-            yield node.text.strip(), False
+            yield node.text.strip(), ""
         elif isinstance(node, Mapping) and not node.pairs:
             hint = "{K: symmetric} asks for a derivative on symmetric matrices"
             faults.add("this names no input", node.span, hint=hint)
         elif isinstance(node, Mapping):
             for entry in read_entries(node, faults):
                 value = read_text(entry, faults)
-                if value is not None and value.value == "symmetric":
-                    yield entry.key, True
+                if value is not None and value.value in SUBSPACES:
+                    yield entry.key, value.value
                 elif value is not None:
-                    hint = f"{{{entry.key}: symmetric}} is what it takes"
+                    takes = "it takes " + ", ".join(SUBSPACES)
+                    hint = suggest(value.value, SUBSPACES) or takes
                     message = f"'{value}' cannot be said of '{entry.key}' in 'wrt'"
                     faults.add(message, value.span(), hint=hint)
         else:

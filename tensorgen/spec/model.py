@@ -128,10 +128,10 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class Wrt:
-    """An input to differentiate by, on the symmetric subspace if it says so."""
+    """An input to differentiate by, on one of `SUBSPACES` if it says so."""
 
     name: str
-    symmetric: bool
+    subspace: str
     text: Text
 
 

@@ -69,6 +69,7 @@ NAMESPACE: dict[str, Any] = {
     "expm": scipy.linalg.expm,
     "spd": lambda a: a,
     "symmetric": lambda a: a,
+    "stop_gradient": lambda x: x,
     "tr": np.trace,
     "norm": _norm,
     "logsumexp": scipy.special.logsumexp,

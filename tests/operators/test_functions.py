@@ -147,6 +147,7 @@ CASES: list[Case] = [
     ("block_diag", (("X", "A", "F"),), scipy.linalg.block_diag(V["X"], V["A"], V["F"])),
     ("spd", ("B",), V["B"]),
     ("symmetric", ("B",), V["B"]),
+    ("stop_gradient", ("B",), V["B"]),
     ("eye", (N,), np.eye(4)),
     ("eye", (M, N), np.eye(3, 4)),
     ("ones", ((M, N),), np.ones((3, 4))),

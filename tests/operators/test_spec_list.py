@@ -142,6 +142,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "cholesky": ("cholesky(A)", "cholesky(B)", "cholesky(X.T @ X + eye(n))"),
     "spd": ("spd(A)", "spd(B)"),
     "symmetric": ("symmetric(A)", "symmetric(B)"),
+    "stop_gradient": ("stop_gradient(v)", "stop_gradient(A)"),
     "expm": ("expm(A)", "expm(B / 4)"),
     "sqrtm": ("sqrtm(A)", "sqrtm(B)", "sqrtm(c * eye(n)) @ x"),
     "logm": ("logm(A)", "logm(B)", "logm(c * eye(n)) @ x"),

@@ -223,6 +223,7 @@ def test_a_wrong_input_is_reported(written: str, parts: list[str]) -> None:
         ("f: {expr: 1, wrt: [w, w]}", ["4:25: 'w' stands twice"]),
         ("f: {expr: 1, wrt: [[w]]}", ["4:22: a name is expected"]),
         ("f: {expr: 1, wrt: {w: 1}}", ["4:25: '1' cannot be said of 'w' in 'wrt'"]),
+        ("f: {expr: 1, wrt: {X: diagnal}}", ["4:25:", "did you mean 'diagonal'?"]),
         ("f: {expr: 1, wrt: {w: symmetric}}", ["'w' is no square matrix"]),
         ("f: {expr: 1, emit: gradient}", ["4:22: 'gradient' needs a 'wrt'"]),
         ("f: {expr: 1, emit: hessian}", ["needs a 'wrt'"]),

@@ -170,20 +170,18 @@ def test_an_index_array_has_the_dim_that_it_points_into() -> None:
     ("wrt", "expected"),
     [
         # A promise alone changes nothing: entries count as independent.
-        ("[S, x]", [("S", False), ("x", False)]),
-        ("{S: symmetric}", [("S", True)]),
-        ("[{S: symmetric}, x]", [("S", True), ("x", False)]),
-        ("\n    - {S: symmetric}\n    - x", [("S", True), ("x", False)]),
+        ("[S, x]", [("S", ""), ("x", "")]),
+        ("{S: symmetric}", [("S", "symmetric")]),
+        ("[{S: symmetric}, x]", [("S", "symmetric"), ("x", "")]),
+        ("\n    - {S: skew}\n    - x", [("S", "skew"), ("x", "")]),
     ],
 )
-def test_wrt_asks_for_the_symmetric_subspace(
-    wrt: str, expected: list[tuple[str, bool]]
-) -> None:
+def test_wrt_asks_for_a_subspace(wrt: str, expected: list[tuple[str, str]]) -> None:
     spec = read(
         "inputs: {S: {shape: [n, n], spd: true}, x: [n]}\n"
         f"functions:\n  f:\n   expr: x @ S @ x\n   wrt: {wrt}\n"
     )
-    assert [(w.name, w.symmetric) for w in spec.functions[0].wrt] == expected
+    assert [(w.name, w.subspace) for w in spec.functions[0].wrt] == expected
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,12 @@ _ROWS = (
         "A itself, promised to be symmetric positive definite.",
     ),
     _row("symmetric", linalg.symmetric, _SAME_A, "A itself, promised to be symmetric."),
+    _row(
+        "stop_gradient",
+        linalg.stop_gradient,
+        _SAME,
+        "x itself, a constant to every derivative.",
+    ),
     # Making arrays from sizes.
     _row("eye", making.eye, "(n, n) or (n, m)"),
     _row("ones", making.ones, "the shape given", spread="shape"),

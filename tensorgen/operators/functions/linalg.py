@@ -23,7 +23,7 @@ from tensorgen.operators.functions.array import (
 )
 from tensorgen.operators.functions.making import ravel, reshape
 from tensorgen.operators.functions.reductions import Axis, normal_axis
-from tensorgen.operators.promises import promise
+from tensorgen.operators.promises import promise, stopped
 
 
 def square(x: Array, name: str, hint: str | None = None) -> None:
@@ -138,6 +138,11 @@ def _promise(name: str) -> Callable[[Build, Array], Array]:
 
 spd = _promise("spd")
 symmetric = _promise("symmetric")
+
+
+def stop_gradient(build: Build, x: Array) -> Array:
+    """The value of x, of which all derivatives are zero."""
+    return Array(stopped(build.graph, x.node), x.batch)
 
 
 def cholesky(build: Build, A: Array) -> Array:
