@@ -29,6 +29,7 @@ CHECKED = (
 LAID_OUT = (
     *("tests/cli/", "tests/emit/", "tests/hostile/"),
     *("tests/test_documents.py", "tests/test_golden.py"),
+    "tests/test_package.py",
     *("tests/test_joint_systems.py", "tests/test_spellings.py"),
     *("tests/operators/test_guards.py", "tests/passes/test_names.py"),
 )

@@ -21,7 +21,6 @@ from statsmodels.tsa.statespace.sarimax import SARIMAX
 from statsmodels.tsa.statespace.structural import UnobservedComponents
 
 import tensorgen
-from tensorgen.emit import render
 from tests.device.library import execute
 
 Array = Any
@@ -179,10 +178,8 @@ functions:
 
 @cache
 def made(text: str) -> ModuleType:
-    """A module as the templates make it: layout takes a third of the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render, "layout", lambda source: source)
-        return execute(tensorgen.generate(text))
+    """A module, made once."""
+    return execute(tensorgen.generate(text))
 
 
 def walk() -> Array:

@@ -14,6 +14,7 @@ from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Constraint, Iota, Lookup, Node, Product, delta
 from tensorgen.lang.affine import affine_form
+from tensorgen.lang.forms import Form
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.array import (
     Array,
@@ -29,9 +30,11 @@ from tensorgen.operators.functions.array import (
 class Gathered:
     """The index arrays of a pair of brackets, by the texts of their positions.
 
-    Each has the numbers of the axes of `shape` for labels.
+    Each has the numbers of the axes of `shape` for labels. Other positions are affine
+    `forms`; each is read once, for they nest.
     """
 
+    forms: dict[ast.expr, Form]
     shape: Shape
     arrays: dict[ast.expr, tuple[Array, tuple[Label, ...]]]
     first: bool
@@ -40,7 +43,9 @@ class Gathered:
 def gathered(e: Statement, items: Sequence[ast.expr]) -> Gathered | None:
     """Return the index arrays among positions; None with a fault noted."""
     plain = [item for item in items if not _is_whole(item)]
-    parts = [item for item in plain if affine_form(e, item) is None]
+    found = {item: affine_form(e, item) for item in plain}
+    forms = {item: form for item, form in found.items() if form is not None}
+    parts = [item for item in plain if item not in forms]
     arrays = []
     for part in parts:
         if e.unbound(part):
@@ -64,7 +69,7 @@ def gathered(e: Statement, items: Sequence[ast.expr]) -> Gathered | None:
         return None
     places = [k for k, item in enumerate(items) if item in plain]
     apart = bool(parts) and places[-1] - places[0] >= len(places)
-    return Gathered(shape, dict(zip(parts, aligned, strict=True)), apart)
+    return Gathered(forms, shape, dict(zip(parts, aligned, strict=True)), apart)
 
 
 def _is_whole(item: ast.expr) -> bool:

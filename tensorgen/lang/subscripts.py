@@ -152,7 +152,9 @@ def _position(
     e: Statement, view: _View, length: Dim, item: ast.expr, tree: ast.Subscript
 ) -> bool:
     """Add one position that is no slice."""
-    form = affine_form(e, item)
+    if view.gathered is None:
+        return False  # after a fault
+    form = view.gathered.forms.get(item)
     if form is None:
         return _gather(e, view, item, length)
     if not form.terms:
@@ -179,8 +181,7 @@ def _spans(e: Statement, index: Index, length: Dim) -> bool:
 
 def _gather(e: Statement, view: _View, item: ast.expr, length: Dim) -> bool:
     """Add an index array with axes of its own, as in `U[row]`."""
-    if view.gathered is None:
-        return False  # after a fault
+    assert view.gathered is not None
     array, own = view.gathered.arrays[item]
     joint = view.gather()
     labels = [joint[k] for k in own if isinstance(k, int)]

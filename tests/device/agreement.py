@@ -99,8 +99,10 @@ class Pair:
         on_host, want = got.get(), np.asarray(want)
         assert on_host.shape == want.shape, where
         assert on_host.dtype == want.dtype, where
-        scale = np.max(np.abs(want), initial=1.0)
-        error = np.max(np.abs(on_host - want), initial=0.0)
+        scale = np.nanmax(np.abs(want[np.isfinite(want)]), initial=1.0)
+        # Where one has no value, the other has none.
+        other = (on_host != want) & ~(np.isnan(on_host) & np.isnan(want))
+        error = np.max(np.abs(on_host[other] - want[other]), initial=0.0)
         assert error <= tolerance * scale, f"{where} is off by {error:.1e}"
 
     def _derivative(self, want: Any, got: Any, where: str) -> None:

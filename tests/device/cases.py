@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 GOLDEN = EXAMPLES.parent / "tests" / "golden"
 # All different, so that no axis is taken for another.
 SIZES = {"m": 7, "n": 5, "k": 3, "p": 4, "q": 6, "r": 2, "e": 11, "c": 3}
-SIZES |= {"d": 4, "h": 4, "s": 8, "E": 9, "N": 6, "T": 5, "b": 2, "o": 2}
+SIZES |= {"S": 3, "d": 4, "h": 4, "s": 8, "E": 9, "N": 6, "T": 5, "b": 2, "o": 2}
 SIZES |= {"nodes": 6, "fixed": 2}
 
 
