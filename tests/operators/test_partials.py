@@ -30,6 +30,7 @@ PLAIN = [
     for name, row in OPERATORS.items()
     if not (isinstance(row.derivative, tuple) or row.internal)
     if not (row.keyed or row.places or row.params not in ((), ("axes",)))
+    if name != "stop_gradient"  # whose derivative is none
 ]
 REDUCED = [name for name in PLAIN if OPERATORS[name].params == ("axes",)]
 EXPANDED = [name for name in REDUCED if OPERATORS[name].expand]
