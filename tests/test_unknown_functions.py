@@ -172,3 +172,25 @@ def test_second_products_form_no_product_of_matrices() -> None:
     own, _, _ = product.partition("\ndef ")
     # The Hessian scales the rows of X; what it is multiplied by scales vectors.
     assert own.count("[:, None] * X") == 1
+
+
+def test_factors_are_arrays_too_that_are_solved_with() -> None:
+    module = execute(
+        tensorgen.generate(
+            "tensorgen: 1\ninputs: {a: scalar, b: [n], T: [m, n]}\nfunctions:\n"
+            "  f:\n    where: |\n      u[i] = a*T[0, i]\n"
+            "    expr: >-\n      cholesky(outer(u[-1]*ones(n), b)\n"
+            "      @ outer(u[-1]*ones(n), b).T + 3*eye(n)) @ (b[-1]*ones(n))\n"
+            "    wrt: a\n    emit: [value, jacobian, jvp, vjp]\n"
+        )
+    )
+    rng = np.random.default_rng(2)
+    b, T = rng.normal(size=4), rng.normal(size=(2, 4))
+
+    def value(a: Array) -> Array:
+        return module.f(a, b, T)
+
+    slope = (value(0.7 + 1e-6) - value(0.7 - 1e-6)) / 2e-6
+    np.testing.assert_allclose(module.f_jac(0.7, b, T).dense(), slope, 1e-7)
+    _, tangent = module.f_jvp(0.7, b, T, 1.0)
+    np.testing.assert_allclose(tangent, slope, 1e-7)

@@ -165,6 +165,8 @@ class Point:
         Elsewhere the last is the first again: what adds up must not be replaced.
         """
         found = np.zeros(shape, dtype=int)
+        if not found.size:
+            return found
         for row in found.reshape(-1, shape[-1] if shape else 1):
             some = rng.sample(range(bound), min(bound, len(row)))
             row[:] = np.resize(some, len(row))

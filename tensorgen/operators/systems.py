@@ -219,7 +219,7 @@ def selected(
 
 
 def _is_symmetric(system: Node) -> bool:
-    return isinstance(system, Call) and bool(dict(system.params)["symmetric"])
+    return isinstance(system, Call) and bool(dict(system.params).get("symmetric"))
 
 
 def _place_key(form: Affine) -> tuple[Any, ...]:

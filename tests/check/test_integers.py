@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tensorgen
 from tensorgen.check.meaning import Meaning
 from tensorgen.check.program import Program, Unread
 from tensorgen.check.residues import PRIME, Residues
@@ -62,3 +63,11 @@ def test_affine_forms_do_not_wrap() -> None:
 
     found = Meaning(Program(field), {"n": 5}, none).of(node)
     assert [at.tolist() for at in np.nonzero(found)] == [[0], [0]]
+
+
+def test_index_arrays_without_entries_are_checked() -> None:
+    text = (
+        "tensorgen: 1\ninputs: {u: {shape: [0], index: n}, z: []}\n"
+        "functions: {f: {expr: u - 3, wrt: z, emit: [value, jacobian]}}"
+    )
+    assert "def f_jac" in tensorgen.generate(text)
