@@ -66,6 +66,11 @@ bench: $(DEV)  ## measure, and rewrite benchmarks/results
 	$(ONE_THREAD) $(BIN)/python benchmarks/systems.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/keys.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/recurrences.py
+	$(BIN)/python benchmarks/suite.py
+
+.PHONY: suite
+suite: $(DEV)  ## measure problems beside code by hand
+	$(BIN)/python benchmarks/suite.py
 
 gpu: $(DEV)  ## tests that need a CUDA device; CUPY=cupy-cuda13x for CUDA 13
 	$(BIN)/python -c 'import cupy' 2>/dev/null || $(BIN)/python -m pip install --quiet $(CUPY)

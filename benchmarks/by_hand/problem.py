@@ -1,0 +1,28 @@
+"""What a problem of the suite consists of."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.random import Generator
+
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A generated function, the same by hand, and what both are given.
+
+    `call` takes the generated module and the data, and returns what is timed; without
+    it `function` is called with the data. `jax` is the loss in `jax.numpy`, which is
+    differentiated by what it is given first.
+    """
+
+    name: str
+    spec: str
+    function: str
+    data: Callable[[Generator], Data]
+    hand: Callable[..., Any]
+    call: Callable[[Any, Data], Callable[[], Any]] | None = None
+    jax: Callable[..., Any] | None = None
+    agreement: float = 1e-8
