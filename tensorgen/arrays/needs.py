@@ -17,6 +17,7 @@ from tensorgen.arrays.operations import (
     Eye,
     Fill,
     Index,
+    MovingSum,
     Operation,
     Pad,
     Range,
@@ -90,6 +91,8 @@ class Needs:
                 self.dtype = self.dtype or real
             case Count():
                 self.helpers["_count"] = None
+            case MovingSum():
+                self.helpers["_moving_sum"] = None
             case Solve(factored=True):
                 self.helpers["_cholesky_solve"] = None
             case Made(by=name) if name in HELPERS:
@@ -131,6 +134,8 @@ class Needs:
 def _dims(op: Operation) -> Iterator[Dim]:
     """Yield the sizes that an operation mentions."""
     match op:
+        case MovingSum(length=length, before=before, after=after):
+            yield from (length, before, after)
         case Size(dim=dim) | Eye(size=dim) | Clip(last=dim) | Trim(shift=dim):
             yield dim
         case Windows(shape=shape) | Broadcast(shape=shape) | Fill(shape=shape):

@@ -12,7 +12,7 @@ from typing import Literal
 
 from tensorgen.arrays.objects import Object
 from tensorgen.arrays.places import Entries, Part
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ZERO, Dim
 
 Kind = Literal["float", "bool", "int"]
 
@@ -176,6 +176,19 @@ class Accumulate:
     """The running sums along an axis."""
 
     axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class MovingSum:
+    """The sums of `length` neighbours along an axis, from each that has as many.
+
+    The axis is taken to have so many zeros `before` and `after` it.
+    """
+
+    length: Dim
+    axis: int
+    before: Dim = ZERO
+    after: Dim = ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +371,7 @@ Contraction = (
     | Trace
     | Reduce
     | Accumulate
+    | MovingSum
     | Solve
     | Call
 )

@@ -21,6 +21,7 @@ from tensorgen.arrays.operations import (
     FloatPower,
     InnerProduct,
     MatMul,
+    MovingSum,
     Multiply,
     Number,
     Operation,
@@ -110,7 +111,7 @@ def _contraction(op: Contraction, args: tuple[Array, ...]) -> Last | None:
             return _two("outer", *args)
         case InnerProduct() | TensorDot() | Einsum() | Trace() | Reduce():
             return None
-        case Accumulate() | Solve() | Call():
+        case Accumulate() | MovingSum() | Solve() | Call():
             return None
         case _:
             assert_never(op)

@@ -25,6 +25,7 @@ from tensorgen.arrays.operations import (
     Leaf,
     Making,
     MatMul,
+    MovingSum,
     Multiply,
     Outer,
     Reduce,
@@ -88,6 +89,8 @@ def _contracted(op: Contraction, one: Array) -> Dim:
             return first[0]
         case Reduce() | Accumulate():
             return count(first)
+        case MovingSum():  # windows of twice the length, three times or so
+            return count(first) * 3
         case Solve(factored=factored):
             work = ZERO if factored else count(first) * first[-1]
             return work + count(one.dims) * first[-1] * 2

@@ -47,6 +47,7 @@ from tensorgen.arrays.operations import (
     Leaf,
     Making,
     MatMul,
+    MovingSum,
     Multiply,
     Number,
     Outer,
@@ -206,6 +207,12 @@ class Printer:
             case Accumulate(axis=axis):
                 along = "" if one.order == 1 else f"axis={axis}"
                 return self.call("cumsum", *texts, along)
+            case MovingSum(length=length, axis=axis):
+                least = [texts[0], size(length).text]
+                if op.before != 0 or op.after != 0:
+                    least += [size(op.before).text, size(op.after).text]
+                along = "" if one.order == 1 else f"axis={axis}"
+                return Text(f"_moving_sum({', '.join(filter(None, [*least, along]))})")
             case Solve(factored=True):
                 return Text(f"_cholesky_solve({', '.join(texts)})")
             case Solve():

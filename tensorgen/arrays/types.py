@@ -59,6 +59,7 @@ from tensorgen.arrays.operations import (
     Leaf,
     Making,
     MatMul,
+    MovingSum,
     Multiply,
     Number,
     Operation,
@@ -200,6 +201,10 @@ def _contracted(op: Contraction, shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim
             return tuple(dim for k, dim in enumerate(shapes[0]) if k not in axes)
         case Accumulate():
             return shapes[0]
+        case MovingSum(length=length, axis=axis, before=before, after=after):
+            own = shapes[0]
+            number = before + own[axis] + after - length + 1
+            return (*own[:axis], number, *own[axis + 1 :])
         case Call(dims=dims):
             return dims
         case _:

@@ -331,6 +331,18 @@ class Library:
         i = np.arange(len(column))
         return self._np_matmul(column[abs(i[:, None] - i)], operand)
 
+    def _np__moving_sum(
+        self, x: Array, length: int, before: int = 0, after: int = 0, axis: int = 0
+    ) -> Array:
+        rows = np.moveaxis(self.field.of(x), axis, 0)
+        ends = [(0, 0)] * (rows.ndim - 1)
+        rows = self._np_pad(rows, [(before, after), *ends])
+        count = max(len(rows) - length + 1, 0)
+        sums = self._filled((count, *rows.shape[1:]), 0, None)
+        for k in range(length if count else 0):
+            sums = self.field.reduced(sums + rows[k : k + count])
+        return np.moveaxis(sums, 0, axis)
+
     # Changes
 
     def _np__add_at(self, out: Array, index: Any, values: Array) -> None:

@@ -87,6 +87,9 @@ def affine_conditions(e: Statement, tree: ast.expr) -> list[tuple[Kind, Form]] |
         return None
     found: list[tuple[Kind, Form]] = []
     for left_side, op, right_side in _pairs(tree):
+        if within := _band(e, left_side, op, right_side):
+            found += within
+            continue
         a, b = affine_form(e, left_side), affine_form(e, right_side)
         if a is None or b is None or not (a.terms or b.terms):
             return None
@@ -105,6 +108,28 @@ def affine_conditions(e: Statement, tree: ast.expr) -> list[tuple[Kind, Form]] |
             case _:
                 return None
     return found
+
+
+def _band(
+    e: Statement, left: ast.expr, op: ast.cmpop, right: ast.expr
+) -> list[tuple[Kind, Form]]:
+    """The two indicators of `abs(i - j) <= k` or of `k >= abs(i - j)`; else none."""
+    match op:
+        case ast.LtE() | ast.Lt():
+            size, bound = left, right
+        case ast.GtE() | ast.Gt():
+            size, bound = right, left
+        case _:
+            return []
+    match size:
+        case ast.Call(func=ast.Name(id="abs"), args=[inner], keywords=[]):
+            a, b = affine_form(e, inner), affine_form(e, bound)
+        case _:
+            return []
+    if a is None or b is None or not a.terms:
+        return []
+    most = b - isinstance(op, ast.Lt | ast.Gt)
+    return [("ge", most - a), ("ge", most + a)]
 
 
 def split(tree: ast.expr) -> Iterator[ast.expr]:

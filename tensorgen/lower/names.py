@@ -16,6 +16,7 @@ from tensorgen.arrays.operations import (
     Elementwise,
     InnerProduct,
     MatMul,
+    MovingSum,
     Outer,
     Permute,
     Reduce,
@@ -124,7 +125,7 @@ def call_word(one: Array) -> str | None:
             return "mask"
         case MatMul() | TensorDot() | Einsum() | Outer() | InnerProduct():
             return read_name(one) or "product"
-        case Reduce() | Accumulate():
+        case Reduce() | Accumulate() | MovingSum():
             return "sums" if one.order else "total"
         case Solve():
             return "solution"

@@ -22,6 +22,7 @@ from tensorgen.ir.nodes import (
     Ref,
     constant_value,
 )
+from tensorgen.lower.box_sums import take_box_sums
 from tensorgen.lower.constraints import plain_label
 from tensorgen.lower.contract import contract
 from tensorgen.lower.elementwise import Factor, multiply
@@ -211,7 +212,8 @@ class ProductLowering:
         for ref, forms in zip(self.node.factors, solution.reads, strict=True):
             factors.append(self._selected(indexer, ref, forms))
         masks = list(solution.masks)
-        gone = take_running_sums(indexer, factors, masks, keep)
+        gone = take_box_sums(indexer, factors, masks, keep)
+        gone |= take_running_sums(indexer, factors, masks, keep)
         masks = [m for m in masks if not self._trimmed(m, indexer, factors)]
         factors += [Factor(self._mask(mask, indexer)) for mask in masks]
         if len(factors) == 1 and index_bound(self.node) is not None:

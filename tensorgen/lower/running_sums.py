@@ -37,23 +37,38 @@ def take_running_sums(
     """
     gone: set[Label] = set()
     while found := running_sum(masks, [f.operand.labels for f in factors], keep):
-        inside = [factors[k] for k in found.inside]
-        factors[:] = [f for k, f in enumerate(factors) if k not in found.inside]
         masks.remove(found.constraint)
-        elsewhere = {x for f in factors for x in f.operand.labels}
-        elsewhere.update(*(mask.form.labels for mask in masks))
-        labels = dict.fromkeys(x for f in inside for x in f.operand.labels)
-        alone = [
-            x for x in labels if x not in keep and x not in elsewhere | {found.summed}
-        ]
+        used = {*keep, *(x for mask in masks for x in mask.form.labels)}
+        terms, sizes, alone = inner_sum(
+            indexer, factors, found.inside, used, found.summed
+        )
         gone.update(alone, [found.summed])
-        intervals = indexer.ranges.intervals
-        sizes = {x: intervals[x][1] - intervals[x][0] for x in labels}
-        summed = {x: sizes[x] for x in alone}
-        kept = [x for x in labels if x not in alone]
-        terms = contract(inside, Fraction(1), kept, summed)
         factors.append(Factor(_running(indexer, found, terms, sizes)))
     return gone
+
+
+def inner_sum(
+    indexer: Indexer,
+    factors: list[Factor],
+    places: Collection[int],
+    used: Collection[Label],
+    along: Label,
+) -> tuple[Operand, dict[Label, Dim], list[Label]]:
+    """Take the factors at `places` out, for sums along a label of their product.
+
+    Labels that are neither `used` nor in other factors are summed before. Returns the
+    product, the sizes of its labels, and which labels are gone.
+    """
+    inside = [factors[k] for k in places]
+    factors[:] = [f for k, f in enumerate(factors) if k not in places]
+    elsewhere = {along, *used, *(x for f in factors for x in f.operand.labels)}
+    labels = dict.fromkeys(x for f in inside for x in f.operand.labels)
+    alone = [x for x in labels if x not in elsewhere]
+    intervals = indexer.ranges.intervals
+    sizes = {x: intervals[x][1] - intervals[x][0] for x in labels}
+    kept = [x for x in labels if x not in alone]
+    terms = contract(inside, Fraction(1), kept, {x: sizes[x] for x in alone})
+    return terms, sizes, alone
 
 
 def _running(

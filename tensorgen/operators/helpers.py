@@ -235,6 +235,35 @@ def _cholesky_inverse(L: Array) -> Array:
         X[..., rows, :start] = -block @ left
     return np.swapaxes(X, -1, -2) @ X
 ''',
+    "_moving_sum": '''
+def _moving_sum(
+    x: Array, length: int, before: int = 0, after: int = 0, axis: int = 0
+) -> Array:
+    """Return the sums over `length` neighbours along an axis, with zeros around it.
+
+    Those over 1, 2, 4, ... make up all others: nothing is added to be taken away.
+    """
+    shape = list(x.shape)
+    if before or after:
+        shape[axis] += before + after
+        inside = (slice(None),) * axis + (slice(before, before + x.shape[axis]),)
+        whole = np.zeros(shape, dtype=x.dtype)
+        whole[inside] = x
+        x = whole
+    sums = np.moveaxis(x, axis, 0)
+    count = shape[axis] = max(len(sums) - length + 1, 0)
+    found = np.zeros(shape, dtype=x.dtype)
+    total, start, width = np.moveaxis(found, axis, 0), 0, 1
+    while width <= length:
+        if length & width:
+            total += sums[start : start + count]
+            start += width
+        width *= 2
+        if width <= length:
+            half = width // 2
+            sums = sums[:-half] + sums[half:]
+    return found
+''',
     "_add_to_windows": '''
 def _add_to_windows(
     windows: Array, values: ArrayLike, pairs: list[tuple[int, int]]

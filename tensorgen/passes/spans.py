@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
+from tensorgen.ir.box_sums import box_sum
 from tensorgen.ir.constraints import solvable
 from tensorgen.ir.nodes import Constraint, Label, Lookup
 from tensorgen.ir.running_sums import running_sum
@@ -31,7 +32,7 @@ def span(
     """The work of a product over `labels` of sizes `numbers`, of which `keep` stay.
 
     A delta fixes one label: one that is summed reads an array elsewhere, one that is
-    kept writes elsewhere. A running sum walks once along what it sums.
+    kept writes elsewhere. A moving or running sum walks once along what it sums.
     """
     free = set(labels)
     parts = [frozenset(factor) for factor in factors]
@@ -57,17 +58,31 @@ def span(
         c for c in constraints if c.kind == "ge" and free.issuperset(c.form.labels)
     ]
     walked = 0.0
-    while bounds and (found := running_sum(bounds, parts, keep)):
-        bounds.remove(found.constraint)
-        inside = [parts[k] for k in found.inside]
-        parts = [p for k, p in enumerate(parts) if k not in found.inside]
-        needed = {found.limit, *keep}.union(*parts, *(c.form.labels for c in bounds))
+    while bounds and (walk := _walk(bounds, parts, keep)):
+        gone, places, limits = walk
+        bounds = [c for c in bounds if c not in gone]
+        inside = [parts[k] for k in places]
+        parts = [p for k, p in enumerate(parts) if k not in places]
+        needed = {*limits, *keep}.union(*parts, *(c.form.labels for c in bounds))
         along = frozenset().union(*inside)
         walked += _size(along & free, numbers)
         free -= along - needed
-        parts.append((along & needed) | {found.limit})
+        parts.append((along & needed) | limits)
     terms = walked + _size(free, numbers)
     return Span(terms, terms if scatters else 0.0, gathered)
+
+
+def _walk(
+    bounds: Sequence[Constraint],
+    parts: Sequence[Part],
+    keep: Collection[Label],
+) -> tuple[Collection[Constraint], Collection[int], Part] | None:
+    """A moving or running sum: its indicators, its factors, what says where it is."""
+    if box := box_sum(bounds, parts, keep):
+        return box.constraints, box.inside, frozenset(box.start.labels)
+    if found := running_sum(bounds, parts, keep):
+        return (found.constraint,), found.inside, frozenset({found.limit})
+    return None
 
 
 def _size(labels: Collection[Label], numbers: Mapping[Label, float]) -> float:

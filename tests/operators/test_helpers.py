@@ -9,7 +9,7 @@ import pytest
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Lookup, delta
+from tensorgen.ir.nodes import Lookup, delta, indicator
 from tensorgen.operators.calls import OPERATORS as CALLS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.helpers import HELPERS, NORM
@@ -57,7 +57,13 @@ def test_every_helper_is_used_by_a_row_or_by_lowering() -> None:
         graph.call(name, [K], dims) for name, dims in (("inv", K.dims), ("logdet", ()))
     )
     solved = graph.einsum("ij,jk->ik", inverse, x)
-    roots = [sums, spread, solved, logdet]
+    moving = graph.product(
+        "i",
+        [(x, "nk")],
+        constraints=[indicator({"n": 1, "i": -1}), indicator({"i": 1, "n": -1}, 2)],
+        sizes={"i": Dim.of("n")},
+    )
+    roots = [sums, spread, solved, logdet, moving]
     facts, counted = [Dim.of("n") - 1], {"m": ["row"]}
     used.update(as_text(graph, roots, facts=facts, counted=counted).helpers)
     assert sorted(used) == sorted(HELPERS)
@@ -153,6 +159,23 @@ def test_windows_that_overlap_are_added_to_by_either_axis(
     windows = np.lib.stride_tricks.sliding_window_view(out, k, axis=0, writeable=True)
     helper("_add_to_windows")(windows, values.astype(dtype), [(0, 2)])
     np.testing.assert_allclose(out, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("ends", [(0, 0), (3, 0), (2, 5)])
+@pytest.mark.parametrize("length", [0, 1, 2, 6, 7, 9, 20])
+def test_a_moving_sum_adds_neighbours(
+    length: int, ends: tuple[int, int], axis: int
+) -> None:
+    x = np.random.default_rng(length).normal(size=(9, 8)).astype(np.float32)
+    x[4, 4] = np.inf
+    found = helper("_moving_sum")(x, length, *ends, axis=axis)
+    rows = np.pad(np.moveaxis(x, axis, 0), (ends, (0, 0)))
+    count = max(len(rows) - length + 1, 0)
+    expected = [rows[k : k + length].sum(axis=0) for k in range(count)]
+    assert found.dtype == np.float32
+    whole = np.reshape(expected, (count, *rows.shape[1:]))
+    np.testing.assert_allclose(np.moveaxis(found, axis, 0), whole, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [float, np.float32])
