@@ -138,6 +138,7 @@ class ModuleBuilder:
                 slow_at=self.backend.slow_at,
                 counted=counted(planned.parameters),
                 matrices=matrices(planned.parameters),
+                hints=self.hints,
             )
             return written(code, self.backend.alias)
 

@@ -16,7 +16,10 @@ from tensorgen.arrays.places import WHOLE, At, Limit
 from tensorgen.arrays.statements import Statement
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Node
+from tensorgen.lower.names import Names
 from tensorgen.lower.plan import Plan
+
+TAPS = "klpq"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,11 @@ class Draft:
     `slow_at` tells that the library's `add.at` is fast for vectors alone.
     """
 
-    def __init__(self, slow_at: bool) -> None:
-        """Start without values."""
+    def __init__(self, slow_at: bool, names: Names | None = None) -> None:
+        """Start without values; taps are called by `names` that nothing else has."""
         self.slow_at = slow_at
+        self.names = names or Names(())
+        self._taps: list[str] = []
         self.steps: list[Value | Statement | Repeat] = []
         self._bound: dict[Array, Array] = {}
 
@@ -70,6 +75,12 @@ class Draft:
         own = bound(f"%{len(self.steps):05}", value)
         self.steps.append(Value(node, value, own, filled))
         return own
+
+    def tap(self, depth: int) -> str:
+        """What the taps of loops within so many others are called."""
+        while len(self._taps) <= depth:
+            self._taps.append(self.names.pick(TAPS))
+        return self._taps[depth]
 
     def vector(self, low: Dim, high: Dim) -> Array:
         """The variable that holds the integers from `low` up to `high`."""

@@ -74,6 +74,7 @@ def lower(
     slow_at: bool = True,
     counted: Mapping[str, Sequence[str]] | None = None,
     matrices: Mapping[str, str] | None = None,
+    hints: Mapping[str, int] | None = None,
 ) -> Code:
     """Return statements that compute `roots`, one expression for each.
 
@@ -84,13 +85,13 @@ def lower(
     be nonnegative. `slow_at` tells that the library's `add.at` is fast for vectors
     alone. Sizes that are `counted` are one more than the largest entry of the inputs
     that these index arrays are. Sparse `matrices`, by the names of their values, are at
-    hand.
+    hand. Sizes are expected to be as `hints` say.
     """
-    plan = Plan(graph, roots, facts, matrices)
-    draft = Draft(slow_at)
+    plan = Plan(graph, roots, facts, matrices, hints)
+    names = Names([*reserved, *plan.inputs, *plan.symbols, *LAZY])
+    draft = Draft(slow_at, names)
     flags = [fresh] * len(roots) if isinstance(fresh, bool) else list(fresh)
     results = Lowering(plan, draft).run(flags, variables)
-    names = Names([*reserved, *plan.inputs, *plan.symbols, *LAZY])
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
@@ -158,8 +159,8 @@ class Lowering:
 
     def _body(self, roots: Sequence[Node]) -> tuple[Plan, Draft, list[Result]]:
         """Draft a step, of which nothing else is known."""
-        plan = Plan(self.plan.graph, roots, self.plan.facts)
-        draft = Draft(self.draft.slow_at)
+        plan = Plan(self.plan.graph, roots, self.plan.facts, hints=self.plan.hints)
+        draft = Draft(self.draft.slow_at, self.draft.names)
         results = Lowering(plan, draft, stored=True).run([False] * len(roots), ())
         return plan, draft, results
 
@@ -190,6 +191,8 @@ class Lowering:
         if node in plan.named or plan.uses[node] != 1 or user is None:
             return None
         again = isinstance(user, Product) and spreads(plan, user)
+        if isinstance(node, Product) and ProductLowering(self.known, node).tapped():
+            return None
         if isinstance(node, Sum):
             return spread_sum(self.known, node) if again else None
         if not isinstance(node, Product) or not plan.is_write(node):

@@ -18,6 +18,7 @@ from tensorgen.arrays.operations import (
     MatMul,
     MovingSum,
     Outer,
+    Pad,
     Permute,
     Reduce,
     Solve,
@@ -129,6 +130,8 @@ def call_word(one: Array) -> str | None:
             return "sums" if one.order else "total"
         case Solve():
             return "solution"
+        case Pad():
+            return "padded"
         case operations.Call(operator=operator) if not OPERATORS[operator].view:
             return OPERATORS[operator].word or operator
         case _:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from tensorgen.arrays.arrays import Array, array, bound, replacing
 from tensorgen.arrays.operations import (
@@ -21,7 +22,14 @@ from tensorgen.arrays.operations import (
     View,
 )
 from tensorgen.arrays.reading import LONGEST, is_long, length
-from tensorgen.arrays.statements import Let, Statement, Store, operands, rebuilt
+from tensorgen.arrays.statements import (
+    Let,
+    Loop,
+    Statement,
+    Store,
+    operands,
+    rebuilt,
+)
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
 from tensorgen.lower.draft import Draft, Repeat, Result, Value
 from tensorgen.lower.layout import permuted
@@ -145,8 +153,10 @@ class Naming:
         """Give a value a statement of its own, where it has none yet."""
         if variable not in self._final:
             value = self._alone(step.array)
-            if step.node is None:
+            if step.node is None and value.kind == "int":
                 name = self.names.pick(INDICES)
+            elif step.node is None:
+                name = self.names.pick([call_word(value) or "held"])
             else:
                 if not step.filled:
                     self._values[step.node] = value
@@ -158,12 +168,25 @@ class Naming:
 
     def _change(self, step: Statement) -> None:
         """Append a change, with names for parts of what is too long in it."""
+        if isinstance(step, Loop):
+            self._loop(step)
+            return
         line = rebuilt(step, self._placed)
         room = LONGEST
         if isinstance(line, Store):
             place = array(line.at, line.target, *line.places)
             room = min(room, LINE - length(place))
         self.lines.append(rebuilt(line, lambda x: self._shortened(None, x, room)))
+
+    def _loop(self, step: Loop) -> None:
+        """Append a loop over taps; what it names is known inside alone."""
+        known = {**self._final}, {**self._inline}, {**self._values}
+        outside, self.lines = self.lines, []
+        for line in step.body:
+            self._change(line)
+        outside.append(replace(step, body=tuple(self.lines)))
+        self.lines = outside
+        self._final, self._inline, self._values = known
 
     def _repeat(self, step: Repeat) -> None:
         """Append a loop, whose statements have names that nothing else has."""

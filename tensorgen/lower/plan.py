@@ -29,6 +29,7 @@ from tensorgen.ir.nodes import (
 from tensorgen.lower.constraints import Solution, solve_constraints
 from tensorgen.lower.matrices import matrix_product
 from tensorgen.lower.solve_systems import solvable
+from tensorgen.lower.taps import Tapped, tapped
 from tensorgen.lower.triangles import is_triangle, triangle
 from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.definite import is_positive_definite
@@ -61,16 +62,19 @@ class Plan:
         roots: Sequence[Node],
         facts: Sequence[Dim] = (),
         matrices: Mapping[str, str] | None = None,
+        hints: Mapping[str, int] | None = None,
     ) -> None:
         """Expand calls that are written in terms of other nodes; count uses."""
         self.graph = graph
         self.roots = list(roots)
         self.facts = facts
         self.matrices = matrices or {}
+        self.hints = hints or {}
         self.expansions: dict[Node, Node] = {}
         self.solved: dict[Node, None] = {}
         self.factors: dict[Node, Node] = {}
         self._solutions: dict[Product, Solution] = {}
+        self._tapped: dict[Product, Tapped | None] = {}
         self.multiples: dict[Node, tuple[Fraction, Product]] = {}
         self.order = self._ordered()
         self.multiples = self._find_multiples()
@@ -105,6 +109,13 @@ class Plan:
         if node not in self._solutions:
             self._solutions[node] = solve_constraints(node, self.facts)
         return self._solutions[node]
+
+    def tapped(self, node: Product) -> Tapped | None:
+        """The taps of a product that sums over windows; None for all others."""
+        if node not in self._tapped:
+            found = node.constraints and tapped(node, self.solution(node), self.hints)
+            self._tapped[node] = found or None
+        return self._tapped[node]
 
     @cached_property
     def symbols(self) -> dict[str, None]:

@@ -35,7 +35,9 @@ from tensorgen.lower.plan import Plan, solve_partner
 from tensorgen.lower.running_sums import take_running_sums
 from tensorgen.lower.scatter import Write
 from tensorgen.lower.solve_systems import solve
+from tensorgen.lower.taps import Tapped
 from tensorgen.lower.values import Values
+from tensorgen.lower.windowed import Read, windowed
 from tensorgen.operators.symmetry import is_even
 
 
@@ -56,6 +58,12 @@ class ProductLowering:
             whole = Ref(other, tuple(range(other.order)))
             factor = Factor(self.known.operand(whole))
             return multiply([factor], ratio, want)
+        if found := self.tapped():
+            reads = [
+                self._windowed(*pair)
+                for pair in zip(self.node.factors, found.reads, strict=True)
+            ]
+            return windowed(self.draft, self.node, found, reads, self._looked)
         if self.known.plan.is_write(self.node):
             return self._written()
         if found := matrix_product(self.node, self.known.plan.matrices):
@@ -83,6 +91,25 @@ class ProductLowering:
         inner = {node.order + k: dim for k, dim in enumerate(node.inner)}
         keep = range(node.order)
         return contract(factors, node.coefficient, keep, inner, want)
+
+    # Windows
+
+    def tapped(self) -> Tapped | None:
+        """The taps of a product that sums over windows."""
+        plan, factors = self.known.plan, self.node.factors
+        if not factors or matrix_product(self.node, plan.matrices):
+            return None
+        found = plan.tapped(self.node)
+        if found and any(self.known.operand(ref).kind == "bool" for ref in factors):
+            return None  # what it excludes must reach nothing
+        return found
+
+    def _windowed(self, ref: Ref, forms: Sequence[Affine]) -> Read:
+        base, axes, exponent = self._power(Ref(ref.node, tuple(range(len(forms)))))
+        whole = self._looked(Ref(base, axes))
+        if exponent != 1:
+            whole = multiply([Factor(whole, exponent)])
+        return Read(as_float(whole), tuple(forms[axis] for axis in whole.labels))
 
     # Factors
 
@@ -275,7 +302,7 @@ def spreads(plan: Plan, node: Product) -> bool:
 
     What that array is spread from may then be written to its last place at once.
     """
-    if len(node.factors) != 1 or not plan.is_write(node):
+    if len(node.factors) != 1 or not plan.is_write(node) or plan.tapped(node):
         return False
     solution = plan.solution(node)
     labels = [plain_label(form) for form in solution.reads[0]]

@@ -163,6 +163,7 @@ class Structure:
             fresh=fresh,
             slow_at=self.slow_at,
             matrices=self._by_values,
+            hints=self.hints,
         )
 
     @property

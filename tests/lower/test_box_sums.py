@@ -19,7 +19,7 @@ def window(
     first: Dim | int, length: Dim | int, step: int = 1, names: str = "ij"
 ) -> list[Constraint]:
     """`first <= j - step*i < first + length`."""
-    i, j = names
+    i, j = names[0], names[1]
     return [
         indicator({j: 1, i: -step}, -Dim.of(first)),
         indicator({i: step, j: -1}, Dim.of(first) + length - 1),
