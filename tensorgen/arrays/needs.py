@@ -13,6 +13,7 @@ from tensorgen.arrays.operations import (
     Broadcast,
     Call,
     Clip,
+    Correlate,
     Elementwise,
     Eye,
     Fill,
@@ -91,6 +92,8 @@ class Needs:
                 self.dtype = self.dtype or real
             case Count():
                 self.helpers["_count"] = None
+            case Correlate():
+                self.helpers["_correlate"] = None
             case MovingSum():
                 self.helpers["_moving_sum"] = None
             case Solve(factored=True):
@@ -134,6 +137,8 @@ class Needs:
 def _dims(op: Operation) -> Iterator[Dim]:
     """Yield the sizes that an operation mentions."""
     match op:
+        case Correlate(before=before, after=after):
+            yield from (before, after)
         case MovingSum(length=length, before=before, after=after):
             yield from (length, before, after)
         case Size(dim=dim) | Eye(size=dim) | Clip(last=dim) | Trim(shift=dim):

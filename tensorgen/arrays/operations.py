@@ -192,6 +192,17 @@ class MovingSum:
 
 
 @dataclass(frozen=True, slots=True)
+class Correlate:
+    """The products of a vector's windows with another vector.
+
+    The first is taken to have so many zeros `before` and `after` it.
+    """
+
+    before: Dim = ZERO
+    after: Dim = ZERO
+
+
+@dataclass(frozen=True, slots=True)
 class Solve:
     """The solution of systems; a `factored` matrix is given by its Cholesky factor."""
 
@@ -372,6 +383,7 @@ Contraction = (
     | Reduce
     | Accumulate
     | MovingSum
+    | Correlate
     | Solve
     | Call
 )

@@ -15,6 +15,7 @@ from tensorgen.arrays.operations import (
     Compare,
     Conjunction,
     Contraction,
+    Correlate,
     Einsum,
     Elementwise,
     Entrywise,
@@ -111,7 +112,7 @@ def _contraction(op: Contraction, args: tuple[Array, ...]) -> Last | None:
             return _two("outer", *args)
         case InnerProduct() | TensorDot() | Einsum() | Trace() | Reduce():
             return None
-        case Accumulate() | MovingSum() | Solve() | Call():
+        case Accumulate() | MovingSum() | Correlate() | Solve() | Call():
             return None
         case _:
             assert_never(op)

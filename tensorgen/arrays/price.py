@@ -18,6 +18,7 @@ from tensorgen.arrays.operations import (
     Add,
     Call,
     Contraction,
+    Correlate,
     Einsum,
     Entrywise,
     Index,
@@ -89,6 +90,8 @@ def _contracted(op: Contraction, one: Array) -> Dim:
             return first[0]
         case Reduce() | Accumulate():
             return count(first)
+        case Correlate():
+            return count(one.dims) * one.args[1].dims[0] * 2
         case MovingSum():  # windows of twice the length, three times or so
             return count(first) * 3
         case Solve(factored=factored):

@@ -33,6 +33,7 @@ from tensorgen.arrays.operations import (
     Constant,
     Contraction,
     Copy,
+    Correlate,
     Diag,
     Diagonal,
     Einsum,
@@ -213,6 +214,10 @@ class Printer:
                     least += [size(op.before).text, size(op.after).text]
                 along = "" if one.order == 1 else f"axis={axis}"
                 return Text(f"_moving_sum({', '.join(filter(None, [*least, along]))})")
+            case Correlate(before=before, after=after):
+                if before != 0 or after != 0:
+                    texts += [size(before).text, size(after).text]
+                return Text(f"_correlate({', '.join(texts)})")
             case Solve(factored=True):
                 return Text(f"_cholesky_solve({', '.join(texts)})")
             case Solve():

@@ -44,6 +44,7 @@ from tensorgen.arrays.operations import (
     Constant,
     Contraction,
     Copy,
+    Correlate,
     Diag,
     Diagonal,
     Einsum,
@@ -205,6 +206,9 @@ def _contracted(op: Contraction, shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim
             own = shapes[0]
             number = before + own[axis] + after - length + 1
             return (*own[:axis], number, *own[axis + 1 :])
+        case Correlate(before=before, after=after):
+            (size,), (length,) = shapes
+            return (before + size + after - length + 1,)
         case Call(dims=dims):
             return dims
         case _:

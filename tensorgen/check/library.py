@@ -331,6 +331,15 @@ class Library:
         i = np.arange(len(column))
         return self._np_matmul(column[abs(i[:, None] - i)], operand)
 
+    def _np__correlate(
+        self, x: Array, w: Array, before: int = 0, after: int = 0
+    ) -> Array:
+        x, w = self._np_pad(x, (before, after)), self.field.of(w)
+        sums = self._filled((max(len(x) - len(w) + 1, 0),), 0, None)
+        for k in range(len(w) if len(sums) else 0):
+            sums = self.field.reduced(sums + x[k : k + len(sums)] * w[k])
+        return sums
+
     def _np__moving_sum(
         self, x: Array, length: int, before: int = 0, after: int = 0, axis: int = 0
     ) -> Array:

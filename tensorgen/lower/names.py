@@ -9,9 +9,11 @@ from itertools import count
 from typing import assert_never
 
 from tensorgen.arrays import operations
-from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.arrays import Array, is_sliding
+from tensorgen.arrays.objects import Reshape
 from tensorgen.arrays.operations import (
     Accumulate,
+    Correlate,
     Einsum,
     Elementwise,
     InnerProduct,
@@ -132,6 +134,10 @@ def call_word(one: Array) -> str | None:
             return "solution"
         case Pad():
             return "padded"
+        case Reshape() if is_sliding(one.args[0]):
+            return "columns"
+        case Correlate():
+            return "gathered"
         case operations.Call(operator=operator) if not OPERATORS[operator].view:
             return OPERATORS[operator].word or operator
         case _:

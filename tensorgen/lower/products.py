@@ -32,12 +32,13 @@ from tensorgen.lower.maps import may_be_complex
 from tensorgen.lower.matrices import MatrixProduct, matrix_product
 from tensorgen.lower.operands import Operand, as_float, made
 from tensorgen.lower.plan import Plan, solve_partner
+from tensorgen.lower.read import Read
 from tensorgen.lower.running_sums import take_running_sums
 from tensorgen.lower.scatter import Write
 from tensorgen.lower.solve_systems import solve
 from tensorgen.lower.taps import Tapped
 from tensorgen.lower.values import Values
-from tensorgen.lower.windowed import Read, windowed
+from tensorgen.lower.windowed import windowed
 from tensorgen.operators.symmetry import is_even
 
 
@@ -58,12 +59,13 @@ class ProductLowering:
             whole = Ref(other, tuple(range(other.order)))
             factor = Factor(self.known.operand(whole))
             return multiply([factor], ratio, want)
-        if found := self.tapped():
+        if taps := self.tapped():
             reads = [
                 self._windowed(*pair)
-                for pair in zip(self.node.factors, found.reads, strict=True)
+                for pair in zip(self.node.factors, taps.reads, strict=True)
             ]
-            return windowed(self.draft, self.node, found, reads, self._looked)
+            indexer = Indexer(self.draft, taps.ranges, self._looked)
+            return windowed(indexer, self.node, taps, reads, self.known.plan.hints)
         if self.known.plan.is_write(self.node):
             return self._written()
         if found := matrix_product(self.node, self.known.plan.matrices):

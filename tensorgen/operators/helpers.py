@@ -235,6 +235,17 @@ def _cholesky_inverse(L: Array) -> Array:
         X[..., rows, :start] = -block @ left
     return np.swapaxes(X, -1, -2) @ X
 ''',
+    "_correlate": '''
+def _correlate(x: Array, w: Array, before: int = 0, after: int = 0) -> Array:
+    """Return the sums of x[i + k] * w[k] over k, with zeros before and after x."""
+    if before or after:
+        whole = np.zeros(before + len(x) + after, dtype=x.dtype)
+        whole[before : before + len(x)] = x
+        x = whole
+    if not 0 < len(w) <= len(x):
+        return np.zeros(max(len(x) - len(w) + 1, 0), dtype=x.dtype)
+    return np.correlate(x, w)
+''',
     "_moving_sum": '''
 def _moving_sum(
     x: Array, length: int, before: int = 0, after: int = 0, axis: int = 0
