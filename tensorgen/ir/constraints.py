@@ -268,6 +268,8 @@ class System:
             self.constraints = list(kept)
             if self._is_contradictory():
                 return False
+            if self._meet():
+                continue
             fired = any(self._rename(c) or self._eliminate(c) for c in kept)
             fired = fired or self._solve()
         return True
@@ -300,6 +302,16 @@ class System:
                 affine([*one.terms, *other.terms], one.const + other.const)
             )
             if reach is not None and (-reach[1]).is_positive():
+                return True
+        return False
+
+    def _meet(self) -> bool:
+        """Make a delta of two indicators, as `i <= j` and `j <= i`."""
+        indicators = [c for c in self.constraints if c.kind == "ge"]
+        for one, other in combinations(indicators, 2):
+            if one.form == -other.form:
+                rest = [c for c in self.constraints if c not in (one, other)]
+                self.constraints = [Constraint("eq", one.form), *rest]
                 return True
         return False
 

@@ -137,7 +137,7 @@ class _Solver:
 
     def _best(self) -> tuple[Constraint, Label, Affine] | None:
         """The delta and label to solve for next: reads first, then what is implied."""
-        best: tuple[int, tuple[Constraint, Label, Affine]] | None = None
+        best: tuple[tuple[int, int], tuple[Constraint, Label, Affine]] | None = None
         reads = (form for forms in self.solution.reads for form in forms)
         pending = (constraint.form for constraint in self.pending)
         inside = looked_up(chain(reads, self.solution.writes, pending))
@@ -148,8 +148,11 @@ class _Solver:
                 if label in inside and plain_label(form) is None:
                     continue
                 rank = self._rank(label, form, label in written)
-                if best is None or rank < best[0]:
-                    best = (rank, (constraint, label, form))
+                # Of labels that do as well the short ones stay, to be taps of windows.
+                low, high = self.ranges.intervals[label]
+                full = rank, -len((high - low).symbols)
+                if best is None or full < best[0]:
+                    best = (full, (constraint, label, form))
                 if not rank:
                     return best[1]
         return best[1] if best else None

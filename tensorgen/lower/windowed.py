@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array
@@ -25,8 +25,28 @@ from tensorgen.lower.read import Read
 from tensorgen.lower.taps import Tapped
 
 
+@dataclass
 class Inside(Ranges):
-    """Ranges of forms of which it is known that all keep to their arrays."""
+    """Ranges of forms of which it is known that all keep to their arrays.
+
+    The symbols of `taps` stand for numbers from these on, all others from 1 on.
+    """
+
+    taps: Mapping[str, Dim] = field(default_factory=dict)
+
+    def holds(self, size: Dim) -> bool:
+        """Whether a size is provably nonnegative."""
+        own = self._counted(size)
+        return own.is_nonnegative() or any(
+            (own - self._counted(fact)).is_nonnegative() for fact in self.facts
+        )
+
+    def _counted(self, size: Dim) -> Dim:
+        """The size where taps count from 1."""
+        for name, low in self.taps.items():
+            slope = size.at({name: 1}) - size.at({name: 0})
+            size += slope * (low - 1)
+        return size
 
     def contain(self, form: Affine, interval: Interval) -> bool:
         """Whether a form keeps to an interval: that was proved for all taps at once."""
@@ -106,11 +126,12 @@ class TapLoop:
     def _ranges(self, at: dict[Label, Dim]) -> Inside:
         """The ranges of all other labels, and how far taps go."""
         intervals = dict(self.found.ranges.intervals)
-        facts = list(self.found.ranges.facts)
+        facts, lows = list(self.found.ranges.facts), dict[str, Dim]()
         for tap, name in at.items():
             low, high = intervals.pop(tap)
-            facts += [name - low, high - 1 - name]
-        return Inside(intervals, facts)
+            lows[str(name)] = low
+            facts.append(high - 1 - name)
+        return Inside(intervals, facts, lows)
 
 
 def whole_of(one: Array) -> Operand:

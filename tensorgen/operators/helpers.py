@@ -267,7 +267,10 @@ def _moving_sum(
     total, start, width = np.moveaxis(found, axis, 0), 0, 1
     while width <= length:
         if length & width:
-            total += sums[start : start + count]
+            if start:
+                total += sums[start : start + count]
+            else:
+                total[...] = sums[:count]
             start += width
         width *= 2
         if width <= length:

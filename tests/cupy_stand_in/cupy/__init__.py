@@ -31,9 +31,9 @@ _FUNCTIONS = """
     around array_equal array_split ascontiguousarray asfortranarray atleast_1d
     atleast_2d atleast_3d average bincount bitwise_and bitwise_not bitwise_or
     bitwise_xor broadcast_arrays broadcast_to cbrt ceil clip column_stack concatenate
-    copy copysign copyto correlate cos cosh count_nonzero cross cumprod cumsum deg2rad degrees
-    diag diag_indices diagflat diagonal diff digitize divide divmod dot dsplit dstack
-    einsum empty empty_like equal exp exp2 expand_dims expm1 extract eye fabs
+    copy copysign copyto correlate cos cosh count_nonzero cross cumprod cumsum deg2rad
+    degrees diag diag_indices diagflat diagonal diff digitize divide divmod dot dsplit
+    dstack einsum empty empty_like equal exp exp2 expand_dims expm1 extract eye fabs
     fill_diagonal fix flatnonzero flip fliplr flipud float_power floor floor_divide
     fmax fmin fmod frexp full full_like gcd greater greater_equal heaviside hsplit
     hstack hypot i0 identity indices inner invert isclose isfinite isin isinf isnan
