@@ -42,7 +42,6 @@ from tensorgen.arrays.statements import (
     Release,
     Return,
     Scatter,
-    ScatterWindows,
     Statement,
     Store,
     Unpack,
@@ -162,7 +161,7 @@ def _places(statement: Statement) -> tuple[Part, ...]:
     match statement:
         case Store(at=at) | Scatter(at=at):
             return at.parts
-        case Let() | ScatterWindows() | Unpack() | Append() | When() | Loop():
+        case Let() | Unpack() | Append() | When() | Loop():
             return ()
         case Return() | Release():
             return ()
@@ -174,7 +173,5 @@ def _helper(statement: Statement) -> str | None:
     match statement:
         case Scatter(by_entry=True):
             return "_add_at"
-        case ScatterWindows():
-            return "_add_to_windows"
         case _:
             return None

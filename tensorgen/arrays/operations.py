@@ -256,7 +256,6 @@ class Windows:
 
     shape: tuple[Dim, ...]
     axes: tuple[int, ...]
-    writeable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,7 +245,7 @@ class Printer:
             case Index():
                 places = joined(self.places(op, args[1:]))
                 return Text(f"{first.at(Level.ATOM)}[{places or '...'}]")
-            case Windows(shape=sizes, axes=axes, writeable=writeable):
+            case Windows(shape=sizes, axes=axes):
                 few = len(axes) < one.args[0].order
                 along = f"axis={axes[0] if len(axes) == 1 else axes}" if few else ""
                 return self.call(
@@ -253,7 +253,6 @@ class Printer:
                     first.text,
                     shape(sizes),
                     along,
-                    "writeable=True" if writeable else "",
                 )
             case Broadcast(shape=sizes):
                 return self.call("broadcast_to", first.text, shape(sizes))

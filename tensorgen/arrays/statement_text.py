@@ -24,7 +24,6 @@ from tensorgen.arrays.statements import (
     Release,
     Return,
     Scatter,
-    ScatterWindows,
     Statement,
     Store,
     Unpack,
@@ -60,9 +59,6 @@ def statement_text(printer: Printer, statement: Statement) -> str:
             call = printer.call("add.at", *texts).text
             guard = f"if {printer.text(target)}.size:\n    "
             return guard + call if statement.guarded else call
-        case ScatterWindows(view=view, value=value, pairs=pairs):
-            texts = (printer.text(view), printer.text(value), str(list(pairs)))
-            return f"_add_to_windows({', '.join(texts)})"
         case Unpack(names=names, value=value):
             left = ", ".join(name or "_" for name in names)
             packed = isinstance(value.op, Pack)

@@ -54,18 +54,6 @@ class Scatter:
 
 
 @dataclass(frozen=True, slots=True)
-class ScatterWindows:
-    """Adds entries to overlapping windows, a view of an array.
-
-    Of each pair of axes one numbers windows, the other the places in them.
-    """
-
-    view: Array
-    value: Array
-    pairs: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Unpack:
     """`names = value`, for what holds several; of some of them nothing is asked."""
 
@@ -122,18 +110,7 @@ class Release:
     names: tuple[str, ...]
 
 
-Statement = (
-    Let
-    | Store
-    | Scatter
-    | ScatterWindows
-    | Unpack
-    | Append
-    | When
-    | Loop
-    | Return
-    | Release
-)
+Statement = Let | Store | Scatter | Unpack | Append | When | Loop | Return | Release
 
 
 def everything(statements: Iterable[Statement]) -> Iterator[Statement]:
@@ -151,8 +128,6 @@ def operands(statement: Statement) -> tuple[Array, ...]:
             return (statement.value,)
         case Store() | Scatter():
             return (statement.target, *statement.places, statement.value)
-        case ScatterWindows():
-            return (statement.view, statement.value)
         case Append():
             return (statement.target, statement.value)
         case When():
@@ -179,10 +154,6 @@ def rebuilt(statement: Statement, change: Callable[[Array], Array]) -> Statement
                 target=change(statement.target),
                 places=tuple(map(change, statement.places)),
                 value=change(statement.value),
-            )
-        case ScatterWindows():
-            return replace(
-                statement, view=change(statement.view), value=change(statement.value)
             )
         case Append():
             target, value = change(statement.target), change(statement.value)
@@ -215,8 +186,6 @@ def _targets(statement: Statement) -> tuple[Array, ...]:
             return ()
         case Append() | Store() | Scatter():
             return (statement.target,)
-        case ScatterWindows():
-            return (statement.view,)
         case _:
             assert_never(statement)
 
@@ -230,7 +199,7 @@ def bindings(statement: Statement) -> tuple[tuple[str, Array], ...]:
             parts = [_member(k, value) for k in range(len(names))]
             pairs = zip(names, parts, strict=True)
             return tuple((name, part) for name, part in pairs if name)
-        case Store() | Scatter() | ScatterWindows() | Append():
+        case Store() | Scatter() | Append():
             return ()
         case When() | Loop() | Return() | Release():
             return ()

@@ -321,11 +321,9 @@ class Library:
     def _np_hstack(self, parts: Sequence[Array]) -> Array:
         return np.hstack(list(parts))
 
-    def _np_sliding_window_view(
-        self, x: Array, shape: Any, axis: Any = None, writeable: bool = False
-    ) -> Array:
+    def _np_sliding_window_view(self, x: Array, shape: Any, axis: Any = None) -> Array:
         view = np.lib.stride_tricks.sliding_window_view
-        return view(x, shape, axis=axis, writeable=writeable)
+        return view(x, shape, axis=axis)
 
     def _np__toeplitz_times(self, column: Array, operand: Array) -> Array:
         i = np.arange(len(column))
@@ -357,8 +355,3 @@ class Library:
     def _np__add_at(self, out: Array, index: Any, values: Array) -> None:
         np.add.at(out, index, self.field.of(values))
         out[...] = self.field.reduced(out)
-
-    def _np__add_to_windows(self, windows: Array, values: Array, pairs: Any) -> None:
-        values = np.broadcast_to(self.field.of(values), windows.shape)
-        for at in np.ndindex(windows.shape):
-            windows[at] = self.field.reduced(windows[at] + values[at])[()]

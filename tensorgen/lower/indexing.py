@@ -87,12 +87,11 @@ class Indexer:
         forms: list[Affine],
         dims: Sequence[Dim],
         axes: dict[int, Axis],
-        written: bool = False,
     ) -> Operand:
         """A view of `whole` through windows along some axes."""
         cut, ranges = cuts(self.ranges, forms, axes)
         part = Indexer(self.draft, ranges, self.looked).read(whole, cut, dims)
-        return windows(self.ranges, part, forms, axes, written)
+        return windows(self.ranges, part, forms, axes)
 
     def _padded(
         self, whole: Operand, forms: list[Affine], dims: Sequence[Dim]

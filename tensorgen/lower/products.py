@@ -102,16 +102,19 @@ class ProductLowering:
         if not factors or matrix_product(self.node, plan.matrices):
             return None
         found = plan.tapped(self.node)
-        if found and any(self.known.operand(ref).kind == "bool" for ref in factors):
-            return None  # what it excludes must reach nothing
-        return found
+        if found is None:
+            return None
+        # What a mask excludes must reach nothing, zeros around it included.
+        masks = any(self.known.operand(ref).kind == "bool" for ref in factors)
+        return None if masks and found.is_padded else found
 
     def _windowed(self, ref: Ref, forms: Sequence[Affine]) -> Read:
         base, axes, exponent = self._power(Ref(ref.node, tuple(range(len(forms)))))
         whole = self._looked(Ref(base, axes))
         if exponent != 1:
             whole = multiply([Factor(whole, exponent)])
-        return Read(as_float(whole), tuple(forms[axis] for axis in whole.labels))
+        whole = whole if whole.kind == "bool" else as_float(whole)
+        return Read(whole, tuple(forms[axis] for axis in whole.labels))
 
     # Factors
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from tensorgen.arrays.arrays import Array, array, base
+from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.operations import (
     Diag,
     Eye,
@@ -16,7 +16,7 @@ from tensorgen.arrays.places import (
     WHOLE,
     Slice,
 )
-from tensorgen.arrays.statements import Change, Scatter, ScatterWindows, Store
+from tensorgen.arrays.statements import Change, Scatter, Store
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Label, Product
 from tensorgen.lower.constraints import Solution, plain_label, single_label
@@ -24,7 +24,6 @@ from tensorgen.lower.elementwise import Factor, multiply
 from tensorgen.lower.indexing import Indexer, Subscript
 from tensorgen.lower.layout import aligned, permuted
 from tensorgen.lower.operands import Operand, as_float, literal, made, product
-from tensorgen.lower.windows import window_axes
 
 
 def is_plain(forms: Sequence[Affine]) -> bool:
@@ -123,8 +122,6 @@ class Write:
         core = as_float(self.core)
         injective = self._is_injective()
         slow = draft.slow_at
-        if not injective and slow and self._windows(whole, scale):
-            return
         at = self.indexer.subscript(list(self.forms), self.dims)
         if at.safe and injective:
             size = scale if fresh else abs(scale)
@@ -141,24 +138,6 @@ class Write:
         # An array without entries has no place to clip positions to.
         guarded = not at.safe
         draft.add(Scatter(whole, at.index, at.places, entries, False, guarded))
-
-    def _windows(self, whole: Array, scale: Fraction) -> bool:
-        """Append the statement that adds to windows, if there is such a view."""
-        forms = list(self.forms)
-        axes = window_axes(self.indexer.ranges, forms, self.dims)
-        if axes is None:
-            return False
-        all_axes = Operand(whole, tuple(range(len(self.dims))))
-        view = self.indexer.windows(all_axes, forms, self.dims, axes, written=True)
-        if view.base != base(whole):
-            return False  # a copy
-        value = multiply([Factor(as_float(self.core))], scale)
-        pairs = tuple(
-            (view.labels.index(a), view.labels.index(b)) for a, b in axes.values()
-        )
-        statement = ScatterWindows(view.array, aligned(value, view.labels).array, pairs)
-        self.indexer.draft.add(statement)
-        return True
 
     def _by_entry(self, whole: Array, at: Subscript, value: Operand) -> Scatter:
         """The statement for what is slow, with the axes that are indexed put first."""

@@ -38,6 +38,11 @@ class Tapped:
         kept = {x for form in self.writes for x in form.labels}
         return tuple(x for x in self.ranges.intervals if x not in kept)
 
+    @property
+    def is_padded(self) -> bool:
+        """Whether there are zeros around any factor."""
+        return any(x != ZERO for own in self.widths for width in own for x in width)
+
     def extent(self, label: Label) -> Dim:
         """How many values a label has."""
         low, high = self.ranges.intervals[label]

@@ -62,13 +62,15 @@ def windowed(
 ) -> Operand:
     """A product over windows, whose factors are read as `reads` say."""
     draft, refs = indexer.draft, node.factors
-    if plain := correlation(indexer, found, reads, node.dims):
+    numbers = all(read.whole.kind == "float" for read in reads)
+    plain = correlation(indexer, found, reads, node.dims) if numbers else None
+    if plain:
         return multiply([Factor(plain.bearing((0,)))], node.coefficient)
     wide = [
         read.held(draft, ref.node).widened(draft, widths)
         for ref, read, widths in zip(refs, reads, found.widths, strict=True)
     ]
-    if whole := columns(found, wide, hints):
+    if numbers and (whole := columns(found, wide, hints)):
         product = multiply([Factor(whole.product(indexer, found))], node.coefficient)
         axes = {plain_label(form): axis for axis, form in enumerate(found.writes)}
         return product.renamed(axes.__getitem__)

@@ -72,17 +72,16 @@ def windows(
     whole: Operand,
     forms: Sequence[Affine],
     axes: dict[int, Axis],
-    written: bool = False,
 ) -> Operand:
     """The view with an axis for each window's number, and at the end for its places.
 
-    `whole` has been cut to what is read, or written; a label with a negative
+    `whole` has been cut to what is read; a label with a negative
     coefficient runs backwards.
     """
     lengths = [ranges.intervals[place] for _, place in axes.values()]
     shape = tuple(high - low for low, high in lengths)
     at = tuple(whole.labels.index(_own(a)) for a in axes)
-    view = array(Windows(shape, at, written), whole.array)
+    view = array(Windows(shape, at), whole.array)
     steps = dict.fromkeys(whole.labels, 1)
     for a, (number, _) in axes.items():
         steps[_own(a)] = forms[a].coefficient(number)

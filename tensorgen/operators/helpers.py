@@ -238,12 +238,15 @@ def _cholesky_inverse(L: Array) -> Array:
     "_correlate": '''
 def _correlate(x: Array, w: Array, before: int = 0, after: int = 0) -> Array:
     """Return the sums of x[i + k] * w[k] over k, with zeros before and after x."""
+    size = before + len(x) + after - len(w) + 1
+    if size <= 0 or not (len(x) and len(w)):
+        return np.zeros(max(size, 0), dtype=x.dtype)
+    if before == after == len(w) - 1:
+        return np.correlate(x, w, "full")
     if before or after:
         whole = np.zeros(before + len(x) + after, dtype=x.dtype)
         whole[before : before + len(x)] = x
         x = whole
-    if not 0 < len(w) <= len(x):
-        return np.zeros(max(len(x) - len(w) + 1, 0), dtype=x.dtype)
     return np.correlate(x, w)
 ''',
     "_moving_sum": '''
@@ -277,22 +280,6 @@ def _moving_sum(
             half = width // 2
             sums = sums[:-half] + sums[half:]
     return found
-''',
-    "_add_to_windows": '''
-def _add_to_windows(
-    windows: Array, values: ArrayLike, pairs: list[tuple[int, int]]
-) -> None:
-    """Add values to windows that overlap.
-
-    Of each pair of axes one numbers windows, the other the places in them. With one of
-    both held, no entry is met twice: it is the shorter one.
-    """
-    held = [min(pair, key=windows.shape.__getitem__) for pair in pairs]
-    first = range(len(held))
-    values = np.moveaxis(np.broadcast_to(values, windows.shape), held, first)
-    windows = np.moveaxis(windows, held, first)
-    for at in np.ndindex(windows.shape[: len(held)]):
-        windows[at] += values[at]
 ''',
     "_add_at": '''
 def _add_at(out: Array, index: Any, values: ArrayLike) -> None:

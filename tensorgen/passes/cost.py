@@ -60,7 +60,8 @@ def merge(out: float, every: Span, sums: bool, factors: int) -> float:
 
     The result has `out` entries; `sums` says whether labels are summed.
     """
-    spent = STATEMENT + SCATTER * every.scattered + ELEMENT * every.gathered
+    spent = STATEMENT + SCATTER * every.scattered
+    spent += ELEMENT * (every.gathered + every.masked)
     if factors == 1 and every.gathered >= every.terms:
         return spent  # nothing is multiplied
     if not sums:

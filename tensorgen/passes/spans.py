@@ -15,11 +15,15 @@ Part = frozenset[Label]
 
 
 class Span(NamedTuple):
-    """The terms that are multiplied, and those written and read through an index."""
+    """The terms that are multiplied, and those written and read through an index.
+
+    The entries that are `masked` are multiplied or left out, one by one.
+    """
 
     terms: float
     scattered: float = 0.0
     gathered: float = 0.0
+    masked: float = 0.0
 
 
 def span(
@@ -69,7 +73,8 @@ def span(
         free -= along - needed
         parts.append((along & needed) | limits)
     terms = walked + _size(free, numbers)
-    return Span(terms, terms if scatters else 0.0, gathered)
+    masked = sum(_size({*c.form.labels}, numbers) for c in bounds)
+    return Span(terms, terms if scatters else 0.0, gathered, masked)
 
 
 def _walk(

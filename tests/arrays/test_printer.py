@@ -28,7 +28,7 @@ from tensorgen.arrays.places import (
 )
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statement_text import statement_text
-from tensorgen.arrays.statements import Scatter, ScatterWindows, Store
+from tensorgen.arrays.statements import Scatter, Store
 from tensorgen.ir.dims import ZERO, Dim
 
 n, k = Dim.of("n"), Dim.of("k")
@@ -144,7 +144,7 @@ def test_places_are_slices_numbers_and_the_entries_of_others() -> None:
 
 
 def test_statements_change_arrays_where_they_stand() -> None:
-    def line(statement: Store | Scatter | ScatterWindows) -> str:
+    def line(statement: Store | Scatter) -> str:
         return statement_text(Printer("np"), statement)
 
     both, rows = Index((Entries(), WHOLE), ()), Index((Entries(), Slice(Limit(k))), ())
@@ -155,5 +155,3 @@ def test_statements_change_arrays_where_they_stand() -> None:
         line(Scatter(A, rows, (x,), B, by_entry=False, guarded=True))
         == "if A.size:\n    np.add.at(A, (x, slice(k, None)), B)"
     )
-    pairs = ScatterWindows(A, B, ((0, 1),))
-    assert line(pairs) == "_add_to_windows(A, B, [(0, 1)])"

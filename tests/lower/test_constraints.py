@@ -161,19 +161,6 @@ WRITES: dict[str, tuple[Callable[[Case], Node], tuple[str, ...]]] = {
         ),
         ("out = np.zeros((m, n), dtype=dtype)", "_add_at(out, row, U)"),
     ),
-    "the adjoint of a convolution": (
-        lambda c: c.g.product(
-            "p",
-            [(c.z, "i"), (c.h, "k")],
-            constraints=[delta({"p": 1, "i": -1, "k": -1})],
-            sizes={"p": n},
-        ),
-        (
-            "out = np.zeros(n, dtype=dtype)",
-            "_add_to_windows(np.lib.stride_tricks.sliding_window_view"
-            "(out, n - k + 1, writeable=True), np.outer(h, z), [(0, 1)])",
-        ),
-    ),
 }
 
 
@@ -186,19 +173,6 @@ def test_what_a_delta_spreads_is_written_into_an_array(what: str) -> None:
     assert code.returns == ("out",)
     check(case.g, [make(case)], SIZES)
     check(case.g, [make(case)], {**SIZES, "n": 1, "k": 1})
-
-
-def test_a_convolution_reads_through_sliding_windows() -> None:
-    case = Case()
-    node = case.g.product(
-        "i",
-        [(case.x, "p"), (case.h, "k")],
-        constraints=[delta({"p": 1, "i": -1, "k": -1})],
-        sizes={"i": n - k + 1},
-    )
-    code = check(case.g, [node], SIZES)
-    view = "np.lib.stride_tricks.sliding_window_view(x, n - k + 1)"
-    assert code.returns == (f"h @ {view}",)
 
 
 def test_index_arrays_on_both_sides_meet_in_one_sum() -> None:

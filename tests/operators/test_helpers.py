@@ -46,12 +46,10 @@ def test_every_helper_is_used_by_a_row_or_by_lowering() -> None:
         constraints=[delta({"m": 1, entry: -1})],
         sizes={"m": Dim.of("m")},
     )
-    spread = graph.product(
-        "p",
-        [(x, "nk")],
-        constraints=[delta({"p": 1, "n": -1, "k": -1})],
-        sizes={"p": Dim.of("n") + Dim.of("k") - 1},
-    )
+    v, w = graph.input("v", ["p"]), graph.input("w", ["k"])
+    sizes = {"i": Dim.of("p") - Dim.of("k") + 1}
+    tie = delta({"p": 1, "i": -1, "k": -1})
+    windows = graph.product("i", [(v, "p"), (w, "k")], constraints=[tie], sizes=sizes)
     K = graph.input("K", ["n", "n"], ["spd"])
     inverse, logdet = (
         graph.call(name, [K], dims) for name, dims in (("inv", K.dims), ("logdet", ()))
@@ -63,8 +61,8 @@ def test_every_helper_is_used_by_a_row_or_by_lowering() -> None:
         constraints=[indicator({"n": 1, "i": -1}), indicator({"i": 1, "n": -1}, 2)],
         sizes={"i": Dim.of("n")},
     )
-    roots = [sums, spread, solved, logdet, moving]
-    facts, counted = [Dim.of("n") - 1], {"m": ["row"]}
+    roots = [sums, windows, solved, logdet, moving]
+    facts, counted = [sizes["i"]], {"m": ["row"]}
     used.update(as_text(graph, roots, facts=facts, counted=counted).helpers)
     assert sorted(used) == sorted(HELPERS)
 
@@ -145,20 +143,18 @@ def test_helpers_give_zero_where_a_limit_is_zero() -> None:
     np.testing.assert_array_equal(helper("_xlogy")(zero, zero), zero)
 
 
-@pytest.mark.parametrize("sizes", [(2, 5), (5, 2), (1, 1)])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_windows_that_overlap_are_added_to_by_either_axis(
-    sizes: tuple[int, int], dtype: str
+@pytest.mark.parametrize("sizes", [(9, 3), (3, 3), (2, 3), (0, 1), (5, 3), (0, 0)])
+@pytest.mark.parametrize("ends", [(0, 0), (2, 1), (0, 5)])
+def test_a_correlation_sums_products(
+    sizes: tuple[int, int], ends: tuple[int, int]
 ) -> None:
-    m, k = sizes
-    rng = np.random.default_rng(0)
-    out, values = np.zeros((m + k - 1, 3), dtype), rng.normal(size=(m, 3, k))
-    expected = np.zeros_like(out)
-    for i, j in np.ndindex(m, k):
-        expected[i + j] += values[i, :, j].astype(dtype)
-    windows = np.lib.stride_tricks.sliding_window_view(out, k, axis=0, writeable=True)
-    helper("_add_to_windows")(windows, values.astype(dtype), [(0, 2)])
-    np.testing.assert_allclose(out, expected, rtol=1e-6)
+    x, w = (np.random.default_rng(0).normal(size=k).astype("f4") for k in sizes)
+    found = helper("_correlate")(x, w, *ends)
+    whole = np.pad(x, ends)
+    count = max(len(whole) - len(w) + 1, 0)
+    expected = [whole[k : k + len(w)] @ w for k in range(count)]
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
