@@ -141,6 +141,16 @@ CASES = {
         (((12,), (5,)), ((2,), (5,)), ((1,), (5,))),
         "_correlate(x, w, 2, 2)",
     ),
+    "kernel of functions": Case(
+        "x: [n], w: [3]",
+        (
+            "s[i] = sum(w[a] * sin(x[i + a] - 1)**2, a)",
+            "y = sin(x - 1)**2\ns[i] = sum(w[a] * y[i + a], a)",
+        ),
+        lambda x, w: _taps(jnp.sin(x - 1) ** 2, w),
+        (((12,), (3,)),),
+        "_correlate(",
+    ),
     "dilated": Case(
         "x: [n], w: [3]",
         ("s[i] = sum(w[a] * x[i + 2*a], a)",),

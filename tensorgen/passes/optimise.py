@@ -41,6 +41,7 @@ from tensorgen.passes.shorten_steps import shorten_steps
 from tensorgen.passes.solve_by_structure import solve_by_structure
 from tensorgen.passes.take_entries import take_entries
 from tensorgen.passes.use_symmetry import use_symmetry
+from tensorgen.passes.widen_late import widen_late
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,13 @@ PASSES = (
         ends="each recurrence is replaced once",
         run=_each(lambda context, roots: shorten_steps(context, roots, _planned)),
         patient=True,
+    ),
+    Pass(
+        "widen_late",
+        law="f(x[i + k]) = y[i + k], where y = f(x)",
+        needs="maps as they were stated: products take windows apart",
+        ends="what reads windows moves towards the roots",
+        run=_each(widen_late),
     ),
     SYMMETRY,
     Pass(

@@ -47,6 +47,11 @@ functions:
     wrt: x
     emit: [value, gradient, hessian]
 """
+WINDOWS = """
+inputs: {x: [n], w: [7]}
+functions:
+  f[i]: sum(w[k] * exp(x[i + k] - 1), k)
+"""
 DIAGONAL = """
 inputs: {A: [n, n], B: [n, n], x: [n]}
 functions:
@@ -161,6 +166,7 @@ functions:
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("shorten_steps", STEPS),
+    ("widen_late", WINDOWS),
     ("use_symmetry", GRAM),
     ("open_promises", PROMISED),
     ("flatten_products", HESSIAN),
