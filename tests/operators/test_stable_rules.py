@@ -287,3 +287,13 @@ def test_a_size_to_a_power_beyond_floats_is_infinite(text: str) -> None:
     )
     with np.errstate(over="ignore"):
         assert module.f(np.ones(3)) == np.inf
+
+
+@pytest.mark.parametrize("power", [2, 3])
+def test_a_positive_part_needs_no_mask_of_its_own(power: int) -> None:
+    text = statements(f"sum(v * relu(x)**{power})")
+    assert "np.maximum(x, 0)" in text and "where" not in text
+    module = tensorgen.load(spec(f"sum(v * relu(x)**{power})"))
+    x, v = np.array([-2.0, 0.0, 3.0]), np.array([5.0, 7.0, np.pi])
+    found = module.f_grad(x, v)
+    np.testing.assert_allclose(found, v * power * np.maximum(x, 0) ** (power - 1))
