@@ -48,9 +48,9 @@ functions:
     emit: [value, gradient, hessian]
 """
 WINDOWS = """
-inputs: {x: [n], w: [7]}
+inputs: {x: [n], w: [2]}
 functions:
-  f[i]: sum(w[k] * exp(x[i + k] - 1), k)
+  f: {expr: "sum(exp(y))", where: "y[i] = sum(w[k] * sin(x[i + k] + 3)**2, k)", wrt: x}
 """
 DIAGONAL = """
 inputs: {A: [n, n], B: [n, n], x: [n]}
