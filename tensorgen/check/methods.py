@@ -108,10 +108,10 @@ class Methods:
 
     def _factorized(self, matrix: Array) -> Pairs:
         """What a solver is handed is the matrix, and the shift with it."""
-        if "factorize" in self.texts:
+        if "_factorized" in self.texts:
             shift = self.point.array("shift", ())
             known = solvers(self.point.field)
-            found = self.run("factorize", shift=shift, **known)
+            found = self.run("_factorized", shift=shift, **known)
             unit = np.eye(len(matrix), dtype=int)
             yield found, self._reduced(matrix + shift * unit)
 

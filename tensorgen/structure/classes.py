@@ -90,11 +90,11 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
     methods.append(_coo(structure, row_axes, column_axes))
     if way is not None:
         row, solution = way
-        doc = "Return H + shift I, ready to solve; LinAlgError if it is singular."
+        doc = "Return H + shift I by its structure, not yet checked."
         methods.append(
             Method(
-                "factorize",
-                "self, shift: float = 0.0",
+                "_factorized",
+                "self, shift: float",
                 row.factorization,
                 doc,
                 solution.body,
