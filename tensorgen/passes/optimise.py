@@ -30,6 +30,7 @@ from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.join_entries import filled_in, join_entries
 from tensorgen.passes.limits import STEPS_TO_COMPRESS
+from tensorgen.passes.mirror_products import mirror_products
 from tensorgen.passes.open_promises import open_promises
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
@@ -284,4 +285,12 @@ PASSES = (
     PAIRING,  # among what the order has made
     GATHERING,  # fusing has joined what is elementwise
     SYMMETRY,  # ordering makes products that are transposes of others
+    Pass(
+        "mirror_products",
+        law="sum_k x[k, i] * s[k] * x[k, j] = sum_k z[k, i] * z[k, j], z = sqrt(s) * x",
+        needs="pairs as they are computed, and weights that are never negative",
+        ends="a product of a matrix and itself has no weights",
+        run=_each(mirror_products),
+        patient=True,
+    ),
 )

@@ -183,6 +183,7 @@ PASSES = (
     ("pair_transposes", SCALED),
     ("gather_steady", LOGISTIC),
     ("use_symmetry", LIKELIHOOD),
+    ("mirror_products", LOGISTIC),
 )
 RULES = (
     ("spell_scalings", NORMS),
