@@ -115,7 +115,9 @@ def _mirrored(graph: Graph, found: Square) -> Node:
     side, weights, number = found
     labels = list(dict.fromkeys(x for ref in weights for x in ref.labels))
     product = graph.product(labels, weights, coefficient=abs(number))
-    root = Ref(graph.map("sqrt", labels, [(product, labels)]), tuple(labels))
+    # As it is: where weights are used elsewhere too, they are made once.
+    with graph.without_rewrites():
+        root = Ref(graph.map("sqrt", labels, [(product, labels)]), tuple(labels))
     scaled = Ref(graph.product(side.labels, [root, side]), side.labels)
     sides = scaled, _image(scaled)
     return graph.product((0, 1), sides, coefficient=1 if number > 0 else -1)
