@@ -83,21 +83,21 @@ class Dim:
     __hash__ = object.__hash__
 
     def __add__(self, other: int | Dim) -> Dim:
-        return _added(self, Dim.of(other))
+        return _added(self, other if type(other) is Dim else Dim.of(other))
 
     __radd__ = __add__
 
     def __neg__(self) -> Dim:
-        return _multiplied(self, Dim.of(-1))
+        return _multiplied(self, _MINUS_ONE)
 
     def __sub__(self, other: int | Dim) -> Dim:
-        return self + -Dim.of(other)
+        return _subtracted(self, other if type(other) is Dim else Dim.of(other))
 
     def __rsub__(self, other: int | Dim) -> Dim:
         return Dim.of(other) - self
 
     def __mul__(self, other: Coefficient | Dim) -> Dim:
-        return _multiplied(self, Dim.of(other))
+        return _multiplied(self, other if type(other) is Dim else Dim.of(other))
 
     __rmul__ = __mul__
 
@@ -243,6 +243,11 @@ def _added(a: Dim, b: Dim) -> Dim:
 
 
 @lru_cache(maxsize=1 << 16)
+def _subtracted(a: Dim, b: Dim) -> Dim:
+    return a + -b
+
+
+@lru_cache(maxsize=1 << 16)
 def _multiplied(a: Dim, b: Dim) -> Dim:
     if len(a.terms) * len(b.terms) > _MOST_TERMS:
         raise Exhausted
@@ -256,6 +261,7 @@ def _number(value: Coefficient) -> Dim:
 
 ONE = Dim.of(1)
 ZERO = Dim()
+_MINUS_ONE = Dim.of(-1)
 
 
 def combinations(size: Dim, order: int) -> Dim:
