@@ -19,6 +19,7 @@ from tensorgen.lang.forms import Index
 from tensorgen.lang.functions import ElaboratedFunction, Local
 from tensorgen.lang.grouping import Line, steps, units
 from tensorgen.lang.leaves import inputs_of, leaves_of
+from tensorgen.lang.metrics import elaborate_metrics
 from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.prelude import prelude
 from tensorgen.lang.problem import ElaboratedProblem, elaborate_problem
@@ -37,6 +38,7 @@ from tensorgen.spec.model import (
     InputSpec,
     Spec,
     UnknownSpec,
+    Wrt,
 )
 
 SHORTER = (
@@ -82,10 +84,14 @@ class _Parsed:
     definition: Definition | None = None
     function: FunctionSpec | None = None
     unknown: UnknownSpec | None = None
+    metrics: tuple[tuple[Wrt, Expression], ...] = ()
 
     @property
     def expressions(self) -> Iterator[Expression]:
-        for body in (*(body for _, body in self.where), self.body):
+        for body in (
+            *(body for _, body in (*self.where, *self.metrics)),
+            self.body,
+        ):
             if body is not None:
                 yield body
 
@@ -154,7 +160,12 @@ def _parse(spec: Spec, faults: Faults) -> Iterator[_Parsed]:
         defined = (*function.where, *function.results)
         where = tuple((d, parse(d.body, faults)) for d in defined)
         body = None if function.results else parse(function.expr, faults)
-        yield _Parsed(function.name_text, body, where, function=function)
+        texts = ((w, w.metric) for w in function.wrt if w.metric is not None)
+        parsed = ((w, parse(text, faults)) for w, text in texts)
+        metrics = tuple((w, text) for w, text in parsed if text is not None)
+        yield _Parsed(
+            function.name_text, body, where, function=function, metrics=metrics
+        )
 
 
 def _mentioned(item: _Parsed) -> set[str]:
@@ -281,12 +292,16 @@ def _function(
         thing = Thing("a function", value, record)
         of = {"": thing}
     arrays = [x.value for x in of.values() if x.value is not None]
-    if not complete or len(arrays) < len(of):
+    # Who uses the function needs nothing of its metrics.
+    outer, record = record, Record()
+    record.merge(outer)
+    metrics = elaborate_metrics(session, item.metrics, names, inputs, record)
+    if not complete or len(arrays) < len(of) or metrics is None:
         return thing, None
     chosen = {**record.inputs, **{w.text.value: None for w in function.wrt}}
     given = tuple(i for i in spec.inputs if i.name in chosen)
-    found = tuple(x for x in solved if x.name in record.unknowns)
-    arguments = (*(part for i in given for part in i.parts), *found)
+    unknown = tuple(x for x in solved if x.name in record.unknowns)
+    arguments = (*(part for i in given for part in i.parts), *unknown)
     nodes = [value.node for value in arrays]
     sizes = open_sizes(nodes, record, (*given, *arguments))
     check_emit(session.faults, function, arrays)
@@ -301,10 +316,11 @@ def _function(
     seen = tuple(replace(x, node=new.get(x.node, x.node)) for x in local)
     rest = arguments, seen, tuple(record.checks), frozenset(record.names), sizes
     results = tuple(
-        ElaboratedFunction(_one(function, x), node, *rest)
+        ElaboratedFunction(_one(function, x), node, *rest, metrics=metrics)
         for x, node in zip(function.results, nodes, strict=False)
     )
-    return thing, ElaboratedFunction(function, nodes[0], *rest, results)
+    found = ElaboratedFunction(function, nodes[0], *rest, results, metrics)
+    return thing, found
 
 
 def _locals(
