@@ -14,7 +14,7 @@ from tensorgen.calculus.kinds import (
     Kind,
     all_emitted,
 )
-from tensorgen.calculus.metrics import metric
+from tensorgen.calculus.metrics import metrics
 from tensorgen.calculus.requests import Mode, Request
 from tensorgen.emit.model import Parameter, counted
 from tensorgen.errors import fail
@@ -85,10 +85,7 @@ class Planner:
         self.inputs = program.inputs
         self.parameters = Parameters(program, function.spec)
         missed: dict[Node, Parts] = {}
-        stated = {
-            self.inputs[name]: metric(graph, matrix, self.inputs[name].dims)
-            for name, matrix in function.metrics.items()
-        }
+        stated = metrics(graph, self.inputs, function.metrics)
         whole = [function.node, *(own.inverse for own in stated.values())]
         node, *inverses = invert_low_rank(self.context(), whole, missed)
         found = {

@@ -8,6 +8,7 @@ Jacobians, tangents and Hessians, are what they are in any inner product.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -36,14 +37,20 @@ class Metric:
         return reshape(graph, found, dims)
 
 
-def metric(graph: Graph, matrix: Node, dims: tuple[Dim, ...]) -> Metric:
-    """Return the metric of a symmetric matrix for a variable of dims `dims`.
+def metrics(
+    graph: Graph, inputs: Mapping[str, Node], matrices: Mapping[str, Node]
+) -> dict[Node, Metric]:
+    """Return the metrics of variables that have a symmetric matrix under their name.
 
-    That it is one promises that the matrix is positive definite.
+    That it is there promises that the matrix is positive definite.
     """
-    axes = axes_of(matrix, dims)
-    assert axes is not None
-    return Metric(apply(graph, "inv", [promise(graph, "spd", matrix)]), axes)
+    found = {}
+    for name, matrix in matrices.items():
+        axes = axes_of(matrix, inputs[name].dims)
+        assert axes is not None
+        definite = promise(graph, "spd", matrix)
+        found[inputs[name]] = Metric(apply(graph, "inv", [definite]), axes)
+    return found
 
 
 def axes_of(matrix: Node, dims: tuple[Dim, ...]) -> int | None:
