@@ -32,6 +32,8 @@ functions:
   both: {expr: "sum(exp(x)) * sum(scale**2)", wrt: [x, scale], emit: [hessian, 3]}
   mapped: {expr: "x**2 * (scale @ x)", wrt: x, emit: [jacobian, 3]}
   gram: {expr: "sum(exp(S @ x))", wrt: x, emit: [hessian]}
+  beside: {expr: "sum(exp(S @ x)) + sum(scale * x**2) + (scale @ x)**4", wrt: x,
+    emit: [hessian]}
   nothing: {expr: "sum(x)", wrt: x, emit: [hessian]}
 """
 MULTIPLES: dict[str, tuple[float, Callable[[Any], Any]]] = {
@@ -64,6 +66,7 @@ def others(dtype: Any = float) -> dict[str, Any]:
         "both": ("x", "scale"),
         "mapped": ("x", "scale"),
         "gram": ("x", "S"),
+        "beside": ("x", "scale", "S"),
         "nothing": "x",
     }
     found = {}

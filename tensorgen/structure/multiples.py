@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.stored import StoredTerm
+from tensorgen.passes.stored import LaidOut, StoredTerm
 
 SCALE = "_scale"
 """What objects call the number that their methods multiply by."""
@@ -22,10 +22,17 @@ def linear_arrays(terms: Sequence[StoredTerm]) -> tuple[Node, ...] | None:
 
     None where there are no such arrays.
     """
-    counts = [
-        Counter(node for node, _ in term.factors) for term in terms if term.coefficient
-    ]
+    counts = [_uses(term) for term in terms if term.coefficient]
     return _covering(counts, ())
+
+
+def _uses(term: StoredTerm) -> Counter[Node]:
+    """How often a term has each array: twice, where its label is laid out by it."""
+    found = Counter(node for node, _ in term.factors)
+    for label in (x for _, labels in term.factors for x in labels):
+        if isinstance(label, LaidOut):
+            found.update([*label.by, *label.by])
+    return found
 
 
 def _covering(
