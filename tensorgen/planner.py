@@ -14,6 +14,7 @@ from tensorgen.calculus.kinds import (
     Kind,
     all_emitted,
 )
+from tensorgen.calculus.metrics import metrics
 from tensorgen.calculus.requests import Mode, Request
 from tensorgen.emit.model import Parameter, counted
 from tensorgen.errors import fail
@@ -84,7 +85,9 @@ class Planner:
         self.inputs = program.inputs
         self.parameters = Parameters(program, function.spec)
         missed: dict[Node, Parts] = {}
-        (node,) = invert_low_rank(self.context(), [function.node], missed)
+        stated = metrics(graph, self.inputs, function.metrics)
+        whole = [function.node, *(own.inverse for own in stated.values())]
+        node, *inverses = invert_low_rank(self.context(), whole, missed)
         found = {
             graph.names.get(x, "a matrix"): own.is_diagonal for x, own in missed.items()
         }
@@ -100,12 +103,17 @@ class Planner:
             graph.input("_".join(["ct", *[result] * bool(result)]), node.dims),
             {self.inputs[w.name]: w.subspace for w in function.spec.wrt if w.subspace},
             results=tuple(own.request for own in self.results),
+            metrics={
+                x: replace(own, inverse=inverse)
+                for (x, own), inverse in zip(stated.items(), inverses, strict=True)
+            },
         )
         # As the user wrote it, for the check to hold the code against.
         self.written: Request = replace(
             self.request,
             output=function.node,
             local=False,
+            metrics=stated,
             results=tuple(own.written for own in self.results),
         )
 
@@ -155,7 +163,9 @@ class Planner:
         stated = ways
         owners = [share.planner for share in shares]
         if kind.is_higher or any(
-            p.written.output is not p.request.output for p in owners
+            p.written.output is not p.request.output
+            or p.written.metrics != p.request.metrics
+            for p in owners
         ):
             stated = joined_ways(shares, written=True)
         first = sum(share.lead for share in shares)

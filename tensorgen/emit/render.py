@@ -191,6 +191,7 @@ def _exported(module: Module) -> list[str]:
 def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
     """Return what the template of a derivative class needs, as text."""
     columns = [_shape(dims) for dims in c.columns]
+    fixed = [name for name in c.fields if name not in (c.linear or ())]
     return {
         "name": c.name,
         "base": c.base,
@@ -202,7 +203,8 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
         "fields": [
             (name, "Any" if name in c.integers else "Array") for name in c.fields
         ],
-        "field_names": tuple_text([f'"{name}"' for name in c.fields]),
+        "field_names": _names(c.fields),
+        "fixed": fixed and _names(fixed),
         "ease": c.ease,
         "hessian": c.base in (HESSIAN_BASE, FEW_HESSIAN_BASE),
         "few": c.few,
@@ -217,6 +219,10 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
             for method in c.methods
         ],
     }
+
+
+def _names(fields: Sequence[str]) -> str:
+    return tuple_text([f'"{name}"' for name in fields])
 
 
 def _capital(words: str) -> str:

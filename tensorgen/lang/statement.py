@@ -50,7 +50,10 @@ class Session:
 class Steps(Protocol):
     """The names that step together, where an expression is one of their steps."""
 
-    index: Index
+    @property
+    def index(self) -> Index | None:
+        """The index of the steps, if they have one."""
+        ...
 
     @property
     def members(self) -> Container[str]:

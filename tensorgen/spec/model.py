@@ -128,11 +128,15 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class Wrt:
-    """An input to differentiate by, on one of `SUBSPACES` if it says so."""
+    """An input to differentiate by, on one of `SUBSPACES` if it says so.
+
+    Or in the inner product of a `metric`, an expression.
+    """
 
     name: str
     subspace: str
     text: Text
+    metric: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)

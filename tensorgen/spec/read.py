@@ -6,7 +6,7 @@ import re
 from pathlib import PurePath
 
 from tensorgen.errors import Faults, InternalError, Source, Span, Text, fail, suggest
-from tensorgen.spec.check import check_names
+from tensorgen.spec.check import check_names, claim_definitions
 from tensorgen.spec.clauses import read_clauses
 from tensorgen.spec.fields import Field, read_doc, read_fields, read_items, read_text
 from tensorgen.spec.functions import read_functions
@@ -129,8 +129,7 @@ def _definitions(
     if field is None or field.empty:
         return ()
     found = read_clauses(field.node, field.key, faults, macro=True)
-    for definition in found:
-        names.claim(definition.name_text, "a definition")
+    claim_definitions(found, names)
     return found
 
 
