@@ -46,6 +46,16 @@ def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -
         found = found or keys.over_keys(graph, x, axes)
         if found is not None:
             return found
+    if operator in keys.NEUTRAL:
+        found = keys.by_key(
+            graph,
+            operator,
+            args[0],
+            _axes(params),
+            lambda x, axes: apply(graph, operator, [x], axes=axes),
+        )
+        if found is not None:
+            return found
     if operator == "norm" and len(_axes(params)) == args[0].order > 1:
         # The zeros of a sparse matrix count for nothing.
         matrix = entries(graph, args[0])
@@ -346,7 +356,7 @@ _ROWS = (
     *spectral.ROWS,
     *systems.ROWS,
     reshape.ROW,
-    keys.ROW,
+    *keys.ROWS,
     *recurrences.ROWS,
     unknowns.ROW,
 )

@@ -4,6 +4,7 @@ Only those that a module uses are emitted; each is what an expert would write on
 at the top of a file.
 """
 
+from tensorgen.operators.key_helpers import BY_KEY
 from tensorgen.operators.special_helpers import SPECIAL
 from tensorgen.operators.spectral_helpers import SPECTRAL
 from tensorgen.operators.system_helpers import BANDED, SPARSE, TOEPLITZ
@@ -24,14 +25,7 @@ def _interval(x: Array | Scalar, knots: Array) -> Any:
     """Return which of the intervals between knots each x is in, or is nearest to."""
     return np.asarray(np.searchsorted(knots[1:-1], x, side="right"))
 ''',
-    "_max_by_key": '''
-def _max_by_key(x: Array, keys: Any, read: Any) -> Array:
-    """Return the largest entries of x that have the keys `read`, -inf without any."""
-    size = 1 + max((int(k.max()) for k in (keys, read) if k.size), default=-1)
-    largest = np.full((size, *x.shape[1:]), -np.inf, dtype=x.dtype)
-    np.maximum.at(largest, keys, x)
-    return largest[read]
-''',
+    **BY_KEY,
     "_Toeplitz": TOEPLITZ,
     "_sigmoid": '''
 def _sigmoid(t: Array | Scalar) -> Array:

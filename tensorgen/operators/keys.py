@@ -1,21 +1,52 @@
-"""What index arrays give one key: the masks that compare keys, the largest entries.
+"""What index arrays give one key: reductions over all entries that have it.
 
-Of `sum_j exp(u[j]) * delta(g[i], g[j])` the largest exponent is that of a key, found
-once for all that have it.
+`max(x[i], i, key[i] == q)` looks at each x once. Of `sum_j exp(u[j]) * delta(g[i], g[j])`
+the largest exponent is that of a key, found once for all that have it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, cast
 
 from tensorgen.ir.constraints import index_bound
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Constraint, Lookup, Map, Node, Product, Ref
-from tensorgen.operators.scalar import apply
+from tensorgen.ir.nodes import (
+    Call,
+    Constraint,
+    Label,
+    Lookup,
+    Map,
+    Node,
+    Product,
+    Ref,
+    delta,
+)
+from tensorgen.operators.scalar import apply, infinity, power, times
 from tensorgen.operators.table import Operator, Partial
 
 Keys = tuple[Lookup, Lookup]
+
+Reduced = Callable[[Node, tuple[int, ...]], Node]
+"""A reduction over some axes."""
+
+
+# What says that entries have a key
+
+
+class Keyed(NamedTuple):
+    """The delta `own == label + shift`, with the entries of `own` below `size`.
+
+    The label is below `limit`.
+    """
+
+    own: Lookup
+    label: Label
+    shift: Dim
+    size: Dim
+    limit: Dim
 
 
 def compared(mask: Ref) -> Keys | None:
@@ -40,11 +71,135 @@ def equated(constraint: Constraint) -> Keys | None:
     return (first, second) if alike else None
 
 
+def keyed(constraint: Constraint, dims: Mapping[Label, Dim]) -> Keyed | None:
+    """What a delta of an entry and a label says, where the label stays below its bound.
+
+    `dims` are those of all labels.
+    """
+    kind, (terms, const) = constraint
+    if kind != "eq" or sorted(c for _, c in terms) != [-1, 1]:
+        return None
+    for (own, sign), (label, _) in (terms, terms[::-1]):
+        if isinstance(own, Lookup) and isinstance(label, int):
+            size, shift = index_bound(own.node), const * -sign
+            if size is None or len({*own.labels}) < len(own.labels):
+                return None
+            limit = dims[label]
+            fits = shift.is_nonnegative() and (size - limit - shift).is_nonnegative()
+            return Keyed(own, label, shift, size, limit) if fits else None
+    return None
+
+
+# Reductions by key
+
+
+class _Chosen(NamedTuple):
+    """Entries `z`, of which a reduction by key takes in all; its labels are axes."""
+
+    key: Keyed
+    z: Ref
+
+
+def by_key(
+    graph: Graph, operator: str, x: Node, axes: Sequence[int], reduced: Reduced
+) -> Node | None:
+    """Return a reduction over axes of `where(key[i] == q, z[i], neutral)` by key.
+
+    What else a condition says selects entries of z. Must not fire where z has the axis
+    q: it is a table of pairs then. `reduced` reduces over what is no axis of the key.
+    """
+    found = _chosen(graph, x, axes, NEUTRAL[operator](graph))
+    if found is None:
+        return None
+    (own, label, shift, size, _), z = found
+    dims = dict(zip(z.labels, z.node.dims, strict=True))
+    others = tuple(a for a in axes if a not in own.labels)
+    if others:
+        over = tuple(a for a, axis in enumerate(z.labels) if axis in others)
+        kept = tuple(axis for axis in z.labels if axis not in others)
+        z = Ref(reduced(z.node, over), kept)
+    rest = tuple(axis for axis in z.labels if axis not in own.labels)
+    turned = graph.product((*own.labels, *rest), [z], sizes=dims)
+    shape = (size, *(dims[axis] for axis in rest))
+    node = graph.call(f"{operator}_by_key", [turned, own.node], shape, shape=shape)
+    out = [axis for axis in range(x.order) if axis not in axes]
+    return graph.product(
+        out,
+        [(node, ("key", *rest))],
+        constraints=[delta({"key": 1, label: -1}, -shift)],
+        sizes={axis: x.dims[axis] for axis in out},
+    )
+
+
+def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Ref) -> _Chosen | None:
+    """What stands at each key in `where(mask, z, fill)`."""
+    whole = _turned(x)
+    if not (isinstance(whole.node, Map) and whole.node.function == "where"):
+        return None
+    mask, z, rest = (arg.under(whole) for arg in whole.node.args)
+    if rest.node is not fill.node:
+        return None
+    constraints, conditions = _parts(mask)
+    dims = dict(enumerate(x.dims))
+    for constraint in constraints:
+        key = keyed(constraint, dims)
+        if key is None or key.label in axes or not {*key.own.labels} <= {*axes}:
+            continue
+        left = [c for c in constraints if c is not constraint]
+        used = {x for c in left for x in c.form.labels}
+        used.update(x for ref in conditions for x in ref.labels)
+        if left or conditions:
+            labels = tuple(sorted(used))
+            chosen = graph.product(
+                labels,
+                conditions,
+                constraints=left,
+                sizes={axis: dims[axis] for axis in used},
+            )
+            z = apply(graph, "where", Ref(chosen, labels), z, fill)
+        if key.label in z.labels:
+            return None
+        every = tuple(sorted({*z.labels, *axes}))
+        if every != z.labels:
+            sizes = {axis: dims[axis] for axis in every}
+            z = Ref(graph.product(every, [z], sizes=sizes), every)
+        return _Chosen(key, z)
+    return None
+
+
+def _parts(mask: Ref) -> tuple[list[Constraint], list[Ref]]:
+    """The constraints and the conditions that all hold where a mask does."""
+    node = mask.node
+    if not isinstance(node, Product) or node.inner or node.coefficient != 1:
+        return [], [mask]
+    constraints = [c.renamed(mask.labels.__getitem__) for c in node.constraints]
+    conditions: list[Ref] = []
+    for factor in node.factors:
+        more, others = _parts(factor.under(mask))
+        constraints += more
+        conditions += others
+    return constraints, conditions
+
+
 def over_keys(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
     """Return logsumexp over axes of `where(a[i] == b[j], z[j], -inf)` as one by key.
 
-    Must not fire where z has the axis i: it is a table of pairs then.
+    Or with a label in place of b[j]. Must not fire where z has the axis i: it is a
+    table of pairs then.
     """
+    minus = infinity(graph, -1)
+    out = [axis for axis in range(x.order) if axis not in axes]
+    found = _chosen(graph, x, axes, minus)
+    if found is not None:
+        (own, label, shift, *_), z = found
+        tie = delta({own: 1, label: -1}, -shift)
+        sums = graph.product(
+            out,
+            [apply(graph, "exp", z)],
+            constraints=[tie],
+            sizes=dict(enumerate(x.dims)),
+        )
+        return apply(graph, "log", Ref(sums, tuple(range(len(out))))).node
     whole = _turned(x)
     if not (isinstance(whole.node, Map) and whole.node.function == "where"):
         return None
@@ -59,7 +214,6 @@ def over_keys(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
     other = next(entry for entry in keys if entry != own)
     if {*other.labels} & {*z.labels, *axes}:
         return None
-    out = [axis for axis in range(x.order) if axis not in axes]
     exps = apply(graph, "exp", z)
     sums = graph.product(out, [exps, mask], sizes=dict(enumerate(x.dims)))
     return apply(graph, "log", Ref(sums, tuple(range(len(out))))).node
@@ -82,23 +236,72 @@ def is_minus_infinity(node: Node) -> bool:
     return len(factors) == 1 and getattr(factors[0], "name", "") == "inf"
 
 
-def largest(graph: Graph, x: Ref, own: Lookup, read: Lookup) -> Ref:
-    """Return the largest entries of x at the keys that are read, -inf without any.
+# Levels of sums of exponentials
 
-    Its labels are those of `own`, in whose place stand those of `read`.
+
+def levels(graph: Graph, x: Ref, key: Keyed) -> tuple[Ref, Ref]:
+    """Return levels: the largest entries of x at keys, and at the entries of the key.
+
+    Labels are those of x, those of its entries of the key replaced by that in the first.
+    """
+    own, label, shift, size, limit = key
+    rest = tuple(a for a in x.labels if a not in own.labels)
+    sizes = dict(zip(x.labels, x.node.dims, strict=True))
+    turned = graph.product((*own.labels, *rest), [x], sizes=sizes)
+    shape = (size, *(sizes[a] for a in rest))
+    node = graph.call("max_by_key", [turned, own.node], shape, shape=shape)
+    level = apply(graph, "level", Ref(node, tuple(range(node.order)))).node
+
+    def read(labels: tuple[int, ...], at: Label | Lookup, shift: Dim) -> Ref:
+        tie = delta({"key": 1, at: -1}, -shift)
+        known = {**sizes, label: limit}
+        found = graph.product(
+            labels,
+            [(level, ("key", *rest))],
+            constraints=[tie],
+            sizes={x: known[x] for x in labels},
+        )
+        return Ref(found, labels)
+
+    return read((label, *rest), label, shift), read(x.labels, own, ZERO)
+
+
+def levels_of_pairs(
+    graph: Graph, x: Ref, own: Lookup, read: Lookup
+) -> tuple[Ref, Ref]:
+    """Return levels: the largest entries of x at keys that are read, and at its own.
+
+    Labels are those of x, with those of what is read in the place of those of `own`.
     """
     (label,) = own.labels
     rest = tuple(a for a in x.labels if a != label)
     sizes = dict(zip(x.labels, x.node.dims, strict=True))
     turned = graph.product((label, *rest), [x], sizes=sizes)
-    args = [turned, own.node, read.node]
-    node = graph.call("max_by_key", args, _dims(args, {}))
-    return Ref(node, (*read.labels, *rest))
+
+    def level(at: Lookup) -> Ref:
+        args = [turned, own.node, at.node]
+        node = graph.call("max_of_alike", args, _read_dims(args, {}))
+        return apply(graph, "level", Ref(node, (*at.labels, *rest)))
+
+    return level(read), level(own)
 
 
-def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
+# The rows of the table
+
+Params = Mapping[str, object]
+
+
+def _shape(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
+    return cast(tuple[Dim, ...], params["shape"])
+
+
+def _read_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
     x, _, read = args
     return (*read.dims, *x.dims[1:])
+
+
+def _own_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
+    return args[0].dims
 
 
 def _no_partials(graph: Graph, node: Call) -> list[Partial]:
@@ -106,10 +309,102 @@ def _no_partials(graph: Graph, node: Call) -> list[Partial]:
     return []
 
 
-ROW = Operator(
-    "max_by_key",
-    _dims,
-    _no_partials,
-    "_max_by_key({0}, {1}, {2})",
-    keyed=True,
+def _weighted(node: Call, weights: Node) -> list[Partial]:
+    """The derivative of a reduction by key whose entries have these weights."""
+    x, own = node.args[:2]
+    entries = tuple(("own", axis) for axis in range(own.order))
+    labels = (*entries, *range(1, node.order))
+    tie = delta({0: 1, Lookup(own, entries): -1})
+    return [Partial(x, labels, factors=((weights, labels),), constraints=(tie,))]
+
+
+def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
+    # Ties share equally. No entry has a key that none has.
+    x, own = node.args
+    axes = tuple(range(x.order))
+    tie = delta({"key": 1, Lookup(own, axes[: own.order]): -1})
+    by_key = ("key", *axes[own.order :])
+
+    def read(of: Node) -> Ref:
+        sizes = dict(enumerate(x.dims))
+        found = graph.product(axes, [(of, by_key)], constraints=[tie], sizes=sizes)
+        return Ref(found, axes)
+
+    hit = apply(graph, "equal", Ref(x, axes), read(node))
+    count = graph.product(
+        by_key, [hit], constraints=[tie], sizes={"key": node.dims[0]}
+    )
+    one = Ref(graph.constant(1), ())
+    least = apply(graph, "maximum", Ref(count, tuple(range(count.order))), one)
+    share = read(power(graph, least, -1).node)
+    return _weighted(node, times(graph, hit, share).node)
+
+
+def _prod_partials(graph: Graph, node: Call) -> list[Partial]:
+    x, own = node.args
+    return _weighted(node, graph.call("prod_others_by_key", [x, own, node], x.dims))
+
+
+def _prod_others_partials(graph: Graph, node: Call) -> list[Partial]:
+    # By x[j] with j != i of the same key, the product of all but i and j: that of the
+    # others among x with a one in place of x[i].
+    x, own, _ = node.args
+    first, rest = range(own.order), tuple(range(own.order, x.order))
+    other = tuple(x.order + axis for axis in first)
+    equal = [
+        apply(
+            graph,
+            "equal",
+            Ref(graph.iota(x.dims[axis]), (axis,)),
+            Ref(graph.iota(x.dims[axis]), (twin,)),
+        )
+        for axis, twin in zip(first, other, strict=True)
+    ]
+    same = times(graph, *equal)
+    one = Ref(graph.constant(1), ())
+    chosen = apply(graph, "where", same, one, Ref(x, (*other, *rest)))
+    every = (*other, *first, *rest)
+    dims = (*(x.dims[axis] for axis in first), *x.dims)
+    turned = graph.product(every, [chosen], sizes=dict(zip(every, dims, strict=True)))
+    size = node.args[2].dims[0]
+    shape = (size, *x.dims)
+    whole = graph.call("prod_by_key", [turned, own], shape, shape=shape)
+    others = graph.call("prod_others_by_key", [turned, own, whole], dims)
+    tie = delta({Lookup(own, tuple(first)): 1, Lookup(own, other): -1})
+    different = apply(graph, "logical_not", same)
+    factors = ((others, every), different)
+    return [Partial(x, (*other, *rest), factors=factors, constraints=(tie,))]
+
+
+NEUTRAL: dict[str, Callable[[Graph], Ref]] = {
+    "max": partial(infinity, sign=-1),
+    "min": partial(infinity, sign=1),
+    "prod": lambda graph: Ref(graph.constant(1), ()),
+}
+"""What a reduction gives of no entries."""
+
+_ByKey = partial(Operator, keyed=True)
+
+ROWS = (
+    *(
+        _ByKey(
+            f"{name}_by_key",
+            _shape,
+            rule,
+            f"_{name}_by_key({{0}}, {{1}}, {{shape}})",
+            params=("shape",),
+        )
+        for name, rule in (
+            ("max", _extremum_partials),
+            ("min", _extremum_partials),
+            ("prod", _prod_partials),
+        )
+    ),
+    _ByKey(
+        "prod_others_by_key",
+        _own_dims,
+        _prod_others_partials,
+        "_prod_others_by_key({0}, {1}, {2})",
+    ),
+    _ByKey("max_of_alike", _read_dims, _no_partials, "_max_of_alike({0}, {1}, {2})"),
 )

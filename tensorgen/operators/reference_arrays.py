@@ -128,10 +128,32 @@ def prod(x: Array, axes: Axes) -> Array:
     return np.asarray(np.prod(x, axis=axes))
 
 
-def max_by_key(x: Array, keys: Array, read: Array) -> Array:
+def max_of_alike(x: Array, keys: Array, read: Array) -> Array:
     """Return the largest entries that have each key, -inf where there is none."""
     rest = np.full((1, *x.shape[1:]), -np.inf)
     return np.array([max_(np.concatenate([rest, x[keys == k]]), (0,)) for k in read])
+
+
+def by_key(
+    reduce: Callable[[Array, Axes], Array], start: float
+) -> Callable[[Array, Array, tuple[int, ...]], Array]:
+    """Return a reduction of the entries that have each key, `start` without any."""
+
+    def reduced(x: Array, keys: Array, shape: tuple[int, ...]) -> Array:
+        found = np.full(shape, start, dtype=x.dtype)
+        for key in {*keys.ravel().tolist()}:
+            found[key] = reduce(x[keys == key], (0,))
+        return found
+
+    return reduced
+
+
+def prod_others_by_key(x: Array, keys: Array, whole: Array) -> Array:
+    """Return for each entry the product of the others that have its key."""
+    value = np.ones_like(x)
+    for key in {*keys.ravel().tolist()}:
+        value[keys == key] = prod_others(x[keys == key], (0,))
+    return value
 
 
 def prod_others(x: Array, axes: Axes) -> Array:
@@ -237,7 +259,11 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "rnorm": rnorm,
     "any": any_,
     "max": max_,
-    "max_by_key": max_by_key,
+    "max_of_alike": max_of_alike,
+    "max_by_key": by_key(max_, -np.inf),
+    "min_by_key": by_key(min_, np.inf),
+    "prod_by_key": by_key(prod, 1),
+    "prod_others_by_key": prod_others_by_key,
     "min": min_,
     "median": median,
     "lower_median": lower_median,

@@ -15,7 +15,13 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Ref
 from tensorgen.operators.definite import Sign, sign
-from tensorgen.operators.keys import Keys, equated, largest
+from tensorgen.operators.keys import (
+    Keys,
+    equated,
+    keyed,
+    levels,
+    levels_of_pairs,
+)
 from tensorgen.operators.scalar import apply, times, total
 from tensorgen.operators.stable.exponential_sums import (
     Summand,
@@ -49,23 +55,41 @@ def _of_list(graph: Graph, whole: Summand) -> Levelled:
     What all of its terms have stands outside: it is no reason to look at pairs.
     """
     s, common = whole.apart()
-    top = inside = apply(graph, "level", _top(graph, s))
-    pairs = [equated(c) for c in s.constraints]
-    keys = [pair for pair in pairs if pair is not None]
-    places = _summed_and_kept(s, keys[0]) if len(keys) == 1 else None
-    if places is not None:
-        own, read = places
-        others = {x: d for x, d in s.sizes.items() if x not in own.labels}
-        exponent = _counting(graph, s, s.exponent(graph))
-        exponent = _largest(graph, exponent, others)
-        if {*own.labels} <= {*exponent.labels}:
-            top, inside = (
-                apply(graph, "level", largest(graph, exponent, own, at))
-                for at in (read, own)
-            )
+    found = _levels_by_key(graph, s)
+    if found is None:
+        found = (apply(graph, "level", _top(graph, s)),) * 2
+    top, inside = found
     level = joined(graph, [*common, (Fraction(1), top)])
     rest = total(graph, [(s.coefficient, _shifted(graph, s, inside))])
     return Levelled(level, rest)
+
+
+def _levels_by_key(graph: Graph, s: Summand) -> tuple[Ref, Ref] | None:
+    """The levels of keys, as the sum is read and at each of its terms."""
+    exponent = _counting(graph, s, s.exponent(graph))
+    labelled = [found for c in s.constraints if (found := keyed(c, s.dims))]
+    if len(labelled) == 1:
+        key = labelled[0]
+        others = {x: d for x, d in s.sizes.items() if x not in key.own.labels}
+        exponent = _largest(graph, exponent, others)
+        own = {*key.own.labels}
+        if own <= s.sizes.keys() & {*exponent.labels} and key.label not in {
+            *s.sizes,
+            *exponent.labels,
+        }:
+            return levels(graph, exponent, key)
+        return None
+    pairs = [equated(c) for c in s.constraints]
+    keys = [pair for pair in pairs if pair is not None]
+    places = _summed_and_kept(s, keys[0]) if len(keys) == 1 else None
+    if places is None:
+        return None
+    own, read = places
+    others = {x: d for x, d in s.sizes.items() if x not in own.labels}
+    exponent = _largest(graph, exponent, others)
+    if not {*own.labels} <= {*exponent.labels}:
+        return None
+    return levels_of_pairs(graph, exponent, own, read)
 
 
 def _summed_and_kept(s: Summand, keys: Keys) -> Keys | None:
