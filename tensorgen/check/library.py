@@ -222,9 +222,11 @@ class Library:
     def _np__running_mean(
         self, z: Array, level: Array, v: Array, axis: int = 0
     ) -> Array:
-        z, level, v = (np.moveaxis(self.field.of(x), axis, -1) for x in (z, level, v))
+        z, level, v = (self.field.of(x) for x in (z, level, v))
+        axis -= v.ndim
         shape = np.broadcast_shapes(z.shape, level.shape, v.shape)
         z, level, v = (np.broadcast_to(x, shape) for x in (z, level, v))
+        z, level, v = (np.moveaxis(x, axis, -1) for x in (z, level, v))
         difference = self.field.reduced(z[..., None, :] - level[..., :, None])
         counts = np.tri(shape[-1], dtype=int)
         terms = self.others["exp"](difference) * counts * v[..., None, :]
@@ -233,9 +235,11 @@ class Library:
     def _np__running_share(
         self, z: Array, level: Array, w: Array, axis: int = 0
     ) -> Array:
-        z, level, w = (np.flip(self.field.of(x), axis) for x in (z, level, w))
+        z, level, w = (self.field.of(x) for x in (z, level, w))
+        back = axis - w.ndim
+        z, level, w = (np.flip(x, back) for x in (z, level, w))
         top, bottom = (self.field.reduced(-x) for x in (level, z))
-        return np.flip(self._np__running_mean(top, bottom, w, axis), axis)
+        return np.flip(self._np__running_mean(top, bottom, w, axis), back)
 
     # Walks
 

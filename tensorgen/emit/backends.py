@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from tensorgen.operators.key_helpers import PROD_BY_KEY, PROD_OTHERS_BY_KEY
 from tensorgen.operators.helpers import (
     EXPM,
     FILTERED,
@@ -112,6 +113,8 @@ BACKENDS: dict[str, Backend] = {
                     name="min", word="smallest", function="minimum"
                 ),
                 "_filtered": FILTERED,
+                "_prod_by_key": PROD_BY_KEY,
+                "_prod_others_by_key": PROD_OTHERS_BY_KEY,
                 "_Sparse": CUPY_SPARSE,
                 "_Banded": CUPY_BANDED,
                 "_Toeplitz": CUPY_TOEPLITZ,

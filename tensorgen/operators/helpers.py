@@ -176,7 +176,16 @@ def _filtered(x: Array, a: Any) -> Array:
 ''',
     "_running_mean": '''
 def _running_mean(z: Array, level: Array, v: Array, axis: int = 0) -> Array:
-    """Return for each i the sum of exp(z[j] - level[i]) * v[j] over j <= i."""
+    """Return for each i the sum of exp(z[j] - level[i]) * v[j] over j <= i.
+
+    No z lies above the level there. The last axes of v are those of both, or any where
+    both have length 1.
+    """
+    axis -= v.ndim
+    middle = _middle(z, level, axis)
+    if middle is not None:
+        sums = np.cumsum(np.exp(z - middle) * v, axis=axis)
+        return np.exp(middle - level) * sums
 
     def share(w: Array) -> Array:
         logs = z + np.log(np.where(w <= 0, 1, w))
@@ -185,11 +194,24 @@ def _running_mean(z: Array, level: Array, v: Array, axis: int = 0) -> Array:
 
     return share(v) - share(-v)
 ''',
+    "_middle": '''
+def _middle(low: Array, high: Array, axis: int) -> Array | None:
+    """Return what all exponents are near to along an axis, None if not near enough.
+
+    Exponentials of their differences to it can then be added up and multiplied.
+    """
+    if not low.size:
+        return None
+    least, most = low.min(axis, keepdims=True), high.max(axis, keepdims=True)
+    near = most - least <= np.log(np.finfo(low.dtype).max) / 2
+    return (least + most) / 2 if near.all() else None
+''',
     "_running_share": '''
 def _running_share(z: Array, level: Array, w: Array, axis: int = 0) -> Array:
     """Return for each j the sum of exp(z[j] - level[i]) * w[i] over i >= j."""
+    axis -= w.ndim
     z, level, w = (np.flip(x, axis) for x in (z, level, w))
-    return np.flip(_running_mean(-level, -z, w, axis), axis)
+    return np.flip(_running_mean(-level, -z, w, axis + w.ndim), axis)
 ''',
     "_running_logsumexp": '''
 def _running_logsumexp(z: Array, axis: int = 0) -> Array:
@@ -255,13 +277,18 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
         return
     index = index if isinstance(index, tuple) else (index,)
     axes = len(index)
-    index = tuple(k.astype(np.intp) for k in np.broadcast_arrays(*index))
-    # Places from the end wrap.
-    rows: Any = np.ravel_multi_index(index, out.shape[:axes], mode="wrap")
-    width = int(np.prod(out.shape[axes:]))
-    places = rows[..., None] * width + np.arange(width)
-    values = np.broadcast_to(values, rows.shape + out.shape[axes:])
-    sums = np.bincount(places.ravel(), values.ravel(), out.size)
+    index = tuple(k.astype(np.intp, copy=False) for k in np.broadcast_arrays(*index))
+    rows: Any = index[0]
+    if axes > 1:  # places from the end wrap
+        rows = np.ravel_multi_index(index, out.shape[:axes], mode="wrap")
+    shape = rows.shape + out.shape[axes:]
+    if len(shape) > rows.ndim:
+        width = math.prod(out.shape[axes:])
+        rows = rows[..., None] * width + np.arange(width)
+    weights = np.broadcast_to(values, shape).ravel() if np.ndim(values) else None
+    sums: Any = np.bincount(rows.ravel(), weights, out.size)
+    if weights is None:
+        sums = sums * values
     out += sums.reshape(out.shape)
 ''',
 }

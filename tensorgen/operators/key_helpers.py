@@ -36,13 +36,14 @@ def _prod_others_by_key(x: Array, keys: Any, product: Array) -> Array:
 
     That is a quotient of the product of them all, unless that has lost digits.
     """
-    whole = product[keys]
-    with np.errstate(all="ignore"):
-        others = whole / x
-    size, finfo = np.abs(whole), np.finfo(x.dtype)
+    size, finfo = np.abs(product), np.finfo(x.dtype)
     lost = ~((size >= finfo.tiny) & (size <= finfo.max))
-    if lost.any():
-        others[lost] = _others(x[lost], _places(x, keys).reshape(x.shape)[lost])
+    if not lost.any():
+        return product[keys] / x
+    with np.errstate(all="ignore"):
+        others = product[keys] / x
+    at = lost[keys]
+    others[at] = _others(x[at], _places(x, keys).reshape(x.shape)[at])
     return others
 ''',
     "_others": '''
@@ -83,4 +84,10 @@ def _prod_by_key(x: Array, keys: Any, *shape: int) -> Array:
     last = places != np.append(places[1:], -1)
     out.reshape(-1)[places[last]] = (rows * _before(rows, places))[last]
     return out
+'''
+
+PROD_OTHERS_BY_KEY = '''
+def _prod_others_by_key(x: Array, keys: Any, product: Array) -> Array:
+    """Return for each entry the product of all others that have its key."""
+    return _others(x.reshape(-1), _places(x, keys)).reshape(x.shape)
 '''

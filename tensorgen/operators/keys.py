@@ -309,13 +309,14 @@ def _no_partials(graph: Graph, node: Call) -> list[Partial]:
     return []
 
 
-def _weighted(node: Call, weights: Node) -> list[Partial]:
-    """The derivative of a reduction by key whose entries have these weights."""
+def _weighted(node: Call, weights: Node, *by_key: Node) -> list[Partial]:
+    """The derivative of a reduction by key: weights of its entries, and of keys."""
     x, own = node.args[:2]
     entries = tuple(("own", axis) for axis in range(own.order))
     labels = (*entries, *range(1, node.order))
     tie = delta({0: 1, Lookup(own, entries): -1})
-    return [Partial(x, labels, factors=((weights, labels),), constraints=(tie,))]
+    factors = ((weights, labels), *((of, range(node.order)) for of in by_key))
+    return [Partial(x, labels, factors=factors, constraints=(tie,))]
 
 
 def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
@@ -324,20 +325,14 @@ def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
     axes = tuple(range(x.order))
     tie = delta({"key": 1, Lookup(own, axes[: own.order]): -1})
     by_key = ("key", *axes[own.order :])
-
-    def read(of: Node) -> Ref:
-        sizes = dict(enumerate(x.dims))
-        found = graph.product(axes, [(of, by_key)], constraints=[tie], sizes=sizes)
-        return Ref(found, axes)
-
-    hit = apply(graph, "equal", Ref(x, axes), read(node))
-    count = graph.product(
-        by_key, [hit], constraints=[tie], sizes={"key": node.dims[0]}
-    )
+    sizes = dict(enumerate(x.dims))
+    read = graph.product(axes, [(node, by_key)], constraints=[tie], sizes=sizes)
+    hit = apply(graph, "equal", Ref(x, axes), Ref(read, axes))
+    size = {"key": node.dims[0]}
+    count = graph.product(by_key, [hit], constraints=[tie], sizes=size)
     one = Ref(graph.constant(1), ())
     least = apply(graph, "maximum", Ref(count, tuple(range(count.order))), one)
-    share = read(power(graph, least, -1).node)
-    return _weighted(node, times(graph, hit, share).node)
+    return _weighted(node, hit.node, power(graph, least, -1).node)
 
 
 def _prod_partials(graph: Graph, node: Call) -> list[Partial]:

@@ -196,11 +196,12 @@ def running_logsumexp(z: Array, along: Axes) -> Array:
 
 def running_mean(z: Array, level: Array, v: Array, along: Axes) -> Array:
     """Return the sums of `exp(z[j] - level[i]) * v[j]` over j <= i."""
-    z, level, v = (np.moveaxis(x, along[0], -1) for x in (z, level, v))
+    axis = along[0] - v.ndim
+    z, level, v = (np.moveaxis(x, axis, -1) for x in (z, level, v))
     difference = z[..., None, :] - level[..., :, None]
     counts = np.tri(z.shape[-1], dtype=bool)
     triangle = np.where(counts, np.exp(np.where(counts, difference, 0.0)), 0.0)
-    return np.moveaxis(np.sum(triangle * v[..., None, :], axis=-1), -1, along[0])
+    return np.moveaxis(np.sum(triangle * v[..., None, :], axis=-1), -1, axis)
 
 
 def filtered(x: Array, a: Array) -> Array:
@@ -213,8 +214,9 @@ def filtered(x: Array, a: Array) -> Array:
 
 def running_share(z: Array, level: Array, w: Array, along: Axes) -> Array:
     """Return the sums of `exp(z[j] - level[i]) * w[i]` over i >= j."""
-    z, level, w = (np.flip(x, along) for x in (z, level, w))
-    return np.flip(running_mean(-level, -z, w, along), along)
+    axis = along[0] - w.ndim
+    z, level, w = (np.flip(x, axis) for x in (z, level, w))
+    return np.flip(running_mean(-level, -z, w, along), axis)
 
 
 def cholesky(a: Array) -> Array:

@@ -56,11 +56,14 @@ def _of_list(graph: Graph, whole: Summand) -> Levelled:
     """
     s, common = whole.apart()
     found = _levels_by_key(graph, s)
+    # No exponent lies above the level where all of a key's count.
+    plain = found and len(s.constraints) == 1 and not (s.conditions or _unsure(s))
     if found is None:
         found = (apply(graph, "level", _top(graph, s)),) * 2
     top, inside = found
     level = joined(graph, [*common, (Fraction(1), top)])
-    rest = total(graph, [(s.coefficient, _shifted(graph, s, inside))])
+    exp = "low_exp" if plain else "finite_exp"
+    rest = total(graph, [(s.coefficient, _shifted(graph, s, inside, exp))])
     return Levelled(level, rest)
 
 
@@ -122,12 +125,17 @@ def _top(graph: Graph, s: Summand) -> Ref:
 
 def _counting(graph: Graph, s: Summand, exponent: Ref) -> Ref:
     """The exponents that count, which are those whose weights are not zero."""
-    unsure = [w for w in s.numbers if sign(w.node) != Sign.POSITIVE]
+    unsure = _unsure(s)
     if is_too_wide(s) or not unsure:
         return exponent
     zero = Ref(graph.constant(0), ())
     counting = apply(graph, "not_equal", times(graph, *unsure), zero)
     return selected(graph, Summand(weights=(counting,)), exponent)
+
+
+def _unsure(s: Summand) -> list[Ref]:
+    """The weights that may be zero."""
+    return [w for w in s.numbers if sign(w.node) != Sign.POSITIVE]
 
 
 def _largest(graph: Graph, exponent: Ref, sizes: Mapping[int, Dim]) -> Ref:
@@ -136,9 +144,9 @@ def _largest(graph: Graph, exponent: Ref, sizes: Mapping[int, Dim]) -> Ref:
     return reduced(graph, "max", exponent, over) if over else exponent
 
 
-def _shifted(graph: Graph, s: Summand, top: Ref) -> Ref:
+def _shifted(graph: Graph, s: Summand, top: Ref, exp: str = "finite_exp") -> Ref:
     exponent = total(graph, [*s.exponents, (-1, top)])
-    factors = [*s.weights, apply(graph, "finite_exp", exponent)]
+    factors = [*s.weights, apply(graph, exp, exponent)]
     mentioned = {x for f in factors for x in f.labels}.union(s.dims)
     labels = tuple(sorted(mentioned - set(s.sizes)))
     node = graph.product(labels, factors, constraints=s.constraints, sizes=dict(s.dims))
