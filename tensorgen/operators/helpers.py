@@ -203,13 +203,17 @@ def _middle(low: Array, high: Array, axis: int) -> Array | None:
     if not low.size:
         return None
     least, most = low.min(axis, keepdims=True), high.max(axis, keepdims=True)
-    near = most - least <= np.log(np.finfo(low.dtype).max) / 2
+    near = most - least < np.finfo(low.dtype).maxexp / 3  # the root of what is finite
     return (least + most) / 2 if near.all() else None
 ''',
     "_running_share": '''
 def _running_share(z: Array, level: Array, w: Array, axis: int = 0) -> Array:
     """Return for each j the sum of exp(z[j] - level[i]) * w[i] over i >= j."""
     axis -= w.ndim
+    middle = _middle(z, level, axis)
+    if middle is not None:
+        back = np.flip(np.exp(middle - level) * w, axis)
+        return np.exp(z - middle) * np.flip(np.cumsum(back, axis=axis), axis)
     z, level, w = (np.flip(x, axis) for x in (z, level, w))
     return np.flip(_running_mean(-level, -z, w, axis + w.ndim), axis)
 ''',

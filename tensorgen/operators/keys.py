@@ -266,9 +266,7 @@ def levels(graph: Graph, x: Ref, key: Keyed) -> tuple[Ref, Ref]:
     return read((label, *rest), label, shift), read(x.labels, own, ZERO)
 
 
-def levels_of_pairs(
-    graph: Graph, x: Ref, own: Lookup, read: Lookup
-) -> tuple[Ref, Ref]:
+def levels_of_pairs(graph: Graph, x: Ref, own: Lookup, read: Lookup) -> tuple[Ref, Ref]:
     """Return levels: the largest entries of x at keys that are read, and at its own.
 
     Labels are those of x, with those of what is read in the place of those of `own`.

@@ -95,6 +95,16 @@ def _share(graph: Graph, at: Call, w: Node, lead: Names, rest: Names) -> Node:
     return _times_triangle(graph, "running_share", at, w, lead, rest)
 
 
+def axis_along(call: Call) -> int:
+    """The axis along which a call walks."""
+    return _axis(call)
+
+
+def own_axes(call: Call) -> tuple[int, ...]:
+    """The axes of a product with a triangle that its exponents have."""
+    return tuple(name for name in _own_names(call) if isinstance(name, int))
+
+
 def _own_names(at: Call) -> Names:
     """The axes of a call that z has, and others of length 1."""
     z = at.args[0]
@@ -129,7 +139,9 @@ def _times_triangle(
     named = tuple(pair[0] if name == axis else name for name in own)
     place = axis - (at.order - z.order)
     triangle = (_triangle(graph, z, level, place), (*named, pair[1]))
-    return graph.product((*lead, *outer, *rest), [triangle, (v, (*lead, *inner, *rest))])
+    return graph.product(
+        (*lead, *outer, *rest), [triangle, (v, (*lead, *inner, *rest))]
+    )
 
 
 # Tangents and cotangents, an argument at a time
@@ -191,6 +203,9 @@ def _scaled(
 def _vector_dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
     return args[2].dims
 
+
+TRANSPOSED = {"running_mean": "running_share", "running_share": "running_mean"}
+"""Products with a triangle, from the two sides."""
 
 ROWS = (
     Operator(

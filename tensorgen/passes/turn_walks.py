@@ -1,0 +1,101 @@
+"""Turn walks: a product with one walk is one with its transpose, where that is known.
+
+With `m[i] = sum_j T[i, j] a[j]`, the sums `sum_j a[j] * (T.T @ w)[j]` are
+`sum_i m[i] * w[i]`. Such pairs stand in Hessians: of Cox's likelihood the running means
+of what is known of patients, times their running shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Label, Node, Product, Ref, Sum, topological
+from tensorgen.ir.rebuild import rebuild
+from tensorgen.operators.running import TRANSPOSED, axis_along, own_axes
+from tensorgen.passes.context import Context
+
+
+def turn_walks(context: Context, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with walks in products that their transposes have made already.
+
+    Ends: each use has a walk less, and its product is a plain one.
+    """
+    graph = context.graph
+
+    def visit(node: Node) -> Node:
+        return _turned(graph, node) if isinstance(node, Product) else node
+
+    return rebuild(graph, roots, visit)
+
+
+def _turned(graph: Graph, node: Product) -> Node:
+    for place, ref in enumerate(node.factors):
+        for walk in _terms(ref):
+            found = _without(graph, node, place, walk)
+            if found is not None:
+                return found
+    return node
+
+
+def _terms(ref: Ref) -> Iterator[Ref]:
+    """The walks that a factor is, or adds up."""
+    node = ref.node
+    terms = [t.ref.under(ref) for t in node.terms] if isinstance(node, Sum) else [ref]
+    for term in terms:
+        if isinstance(term.node, Call) and term.node.operator in TRANSPOSED:
+            yield term
+
+
+def _without(graph: Graph, node: Product, place: int, walk: Ref) -> Node | None:
+    """A product with a walk at one place, or in a sum there, by the transpose of it."""
+    call = walk.node
+    assert isinstance(call, Call)
+    along = walk.labels[axis_along(call)]
+    others = [k for k, f in enumerate(node.factors) if along in f.labels and k != place]
+    tied = any(along in c.form.labels for c in node.constraints)
+    if along < node.order or tied or len(others) != 1:
+        return None
+    (other,) = others
+    mean = _known(call, node.factors[other], walk.labels)
+    if mean is None:
+        return None
+    factors = list(node.factors)
+    factors[other] = Ref(mean, factors[other].labels)
+    factors[place] = Ref(call.args[2], walk.labels)
+    axes, sizes = range(node.order), dict(enumerate(node.sizes))
+
+    def product(refs: Sequence[Ref]) -> Node:
+        return graph.product(
+            axes,
+            refs,
+            coefficient=node.coefficient,
+            constraints=node.constraints,
+            sizes=sizes,
+        )
+
+    whole = node.factors[place]
+    if not isinstance(whole.node, Sum):
+        return product(factors)
+    terms = [t for t in whole.node.terms if t.ref.under(whole) == walk]
+    rest = [t for t in whole.node.terms if t not in terms]
+    dims = dict(enumerate(whole.node.dims))
+    left = graph.sum(range(whole.node.order), rest, dims)
+    kept = list(node.factors)
+    kept[place] = Ref(left, whole.labels)
+    parts = [(terms[0].coefficient, product(factors), axes), (1, product(kept), axes)]
+    return graph.sum(axes, parts, dict(enumerate(node.dims)))
+
+
+def _known(call: Call, other: Ref, labels: Sequence[Label]) -> Call | None:
+    """The transposed walk over another factor, if what is walked over holds it."""
+    for node in topological([call.args[2]]):
+        if not isinstance(node, Call) or node.operator != TRANSPOSED[call.operator]:
+            continue
+        z, level, walked = node.args
+        if (z, level) != call.args[:2] or walked is not other.node:
+            continue
+        pairs = zip(own_axes(node), own_axes(call), strict=True)
+        if all(other.labels[a] == labels[b] for a, b in pairs):
+            return node
+    return None
