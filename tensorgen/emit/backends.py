@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tensorgen.operators.key_helpers import PROD_BY_KEY, PROD_OTHERS_BY_KEY
 from tensorgen.operators.helpers import (
     EXPM,
     FILTERED,
@@ -17,6 +16,7 @@ from tensorgen.operators.helpers import (
     RUNNING_EXTREME,
     RUNNING_LOGSUMEXP,
 )
+from tensorgen.operators.key_helpers import PROD_BY_KEY, PROD_OTHERS_BY_KEY
 from tensorgen.operators.system_helpers import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
 
 

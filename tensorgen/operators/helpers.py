@@ -287,7 +287,7 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
         rows = np.ravel_multi_index(index, out.shape[:axes], mode="wrap")
     shape = rows.shape + out.shape[axes:]
     if len(shape) > rows.ndim:
-        width = math.prod(out.shape[axes:])
+        width = int(np.prod(out.shape[axes:]))
         rows = rows[..., None] * width + np.arange(width)
     weights = np.broadcast_to(values, shape).ravel() if np.ndim(values) else None
     sums: Any = np.bincount(rows.ravel(), weights, out.size)

@@ -1,7 +1,8 @@
 """What index arrays give one key: reductions over all entries that have it.
 
-`max(x[i], i, key[i] == q)` looks at each x once. Of `sum_j exp(u[j]) * delta(g[i], g[j])`
-the largest exponent is that of a key, found once for all that have it.
+`max(x[i], i, key[i] == q)` looks at each x once. Of the exponents of
+`sum_j exp(u[j]) * delta(g[i], g[j])` the largest is that of a key, found once for all
+that have it.
 """
 
 from __future__ import annotations
@@ -93,6 +94,18 @@ def keyed(constraint: Constraint, dims: Mapping[Label, Dim]) -> Keyed | None:
 # Reductions by key
 
 
+def neutral(graph: Graph, operator: str) -> Ref | None:
+    """What a reduction gives of no entries, if it can be made by key."""
+    match operator:
+        case "max":
+            return infinity(graph, -1)
+        case "min":
+            return infinity(graph, 1)
+        case "prod":
+            return Ref(graph.constant(1), ())
+    return None
+
+
 class _Chosen(NamedTuple):
     """Entries `z`, of which a reduction by key takes in all; its labels are axes."""
 
@@ -108,8 +121,9 @@ def by_key(
     What else a condition says selects entries of z. Must not fire where z has the axis
     q: it is a table of pairs then. `reduced` reduces over what is no axis of the key.
     """
-    found = _chosen(graph, x, axes, NEUTRAL[operator](graph))
-    if found is None:
+    fill = neutral(graph, operator)
+    found = fill and _chosen(graph, x, axes, fill)
+    if not found:
         return None
     (own, label, shift, size, _), z = found
     dims = dict(zip(z.labels, z.node.dims, strict=True))
@@ -242,7 +256,7 @@ def is_minus_infinity(node: Node) -> bool:
 def levels(graph: Graph, x: Ref, key: Keyed) -> tuple[Ref, Ref]:
     """Return levels: the largest entries of x at keys, and at the entries of the key.
 
-    Labels are those of x, those of its entries of the key replaced by that in the first.
+    Labels are those of x; in the first the key stands in place of its entries.
     """
     own, label, shift, size, limit = key
     rest = tuple(a for a in x.labels if a not in own.labels)
@@ -368,13 +382,6 @@ def _prod_others_partials(graph: Graph, node: Call) -> list[Partial]:
     factors = ((others, every), different)
     return [Partial(x, (*other, *rest), factors=factors, constraints=(tie,))]
 
-
-NEUTRAL: dict[str, Callable[[Graph], Ref]] = {
-    "max": partial(infinity, sign=-1),
-    "min": partial(infinity, sign=1),
-    "prod": lambda graph: Ref(graph.constant(1), ()),
-}
-"""What a reduction gives of no entries."""
 
 _ByKey = partial(Operator, keyed=True)
 

@@ -32,7 +32,8 @@ from tensorgen.operators.table import Operator, Transfer, same_dims
 Names = tuple[object, ...]
 
 
-def _axis(node: Call) -> int:
+def axis_along(node: Call) -> int:
+    """The axis along which a call walks."""
     (axis,) = cast(tuple[int], node.param("along"))
     return axis
 
@@ -95,9 +96,10 @@ def _share(graph: Graph, at: Call, w: Node, lead: Names, rest: Names) -> Node:
     return _times_triangle(graph, "running_share", at, w, lead, rest)
 
 
-def axis_along(call: Call) -> int:
-    """The axis along which a call walks."""
-    return _axis(call)
+def transposed(call: Call) -> str | None:
+    """The product with the other side of a triangle, if a call is with one of both."""
+    sides = {"running_mean", "running_share"}
+    return (sides - {call.operator}).pop() if call.operator in sides else None
 
 
 def own_axes(call: Call) -> tuple[int, ...]:
@@ -119,8 +121,7 @@ def _times_triangle(
     graph: Graph, operator: str, at: Call, v: Node, lead: Names, rest: Names
 ) -> Node:
     z, level = (*at.args, at)[:2]
-    axis, own = _axis(at), _own_names(at)
-    every = (*lead, *range(at.order), *rest)
+    axis, own = axis_along(at), _own_names(at)
     if is_zero(v):
         return v
     if not (isinstance(v, Product) and v.constraints):
@@ -203,9 +204,6 @@ def _scaled(
 def _vector_dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
     return args[2].dims
 
-
-TRANSPOSED = {"running_mean": "running_share", "running_share": "running_mean"}
-"""Products with a triangle, from the two sides."""
 
 ROWS = (
     Operator(

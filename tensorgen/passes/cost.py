@@ -184,7 +184,7 @@ class CostModel:
             case _:
                 assert_never(node)
 
-    def _entries(self, node: Call) -> int:
+    def _entries(self, node: Call) -> float:
         """How many entries a function of arrays goes through."""
         return max(self.size(node.args[0].dims), self.size(node.dims))
 

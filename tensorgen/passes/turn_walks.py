@@ -8,11 +8,12 @@ of what is known of patients, times their running shares.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Label, Node, Product, Ref, Sum, topological
 from tensorgen.ir.rebuild import rebuild
-from tensorgen.operators.running import TRANSPOSED, axis_along, own_axes
+from tensorgen.operators.running import axis_along, own_axes, transposed
 from tensorgen.passes.context import Context
 
 
@@ -43,7 +44,7 @@ def _terms(ref: Ref) -> Iterator[Ref]:
     node = ref.node
     terms = [t.ref.under(ref) for t in node.terms] if isinstance(node, Sum) else [ref]
     for term in terms:
-        if isinstance(term.node, Call) and term.node.operator in TRANSPOSED:
+        if isinstance(term.node, Call) and transposed(term.node):
             yield term
 
 
@@ -77,20 +78,21 @@ def _without(graph: Graph, node: Product, place: int, walk: Ref) -> Node | None:
     whole = node.factors[place]
     if not isinstance(whole.node, Sum):
         return product(factors)
-    terms = [t for t in whole.node.terms if t.ref.under(whole) == walk]
-    rest = [t for t in whole.node.terms if t not in terms]
+    (term,) = (t for t in whole.node.terms if t.ref.under(whole) == walk)
+    rest = [t for t in whole.node.terms if t is not term]
     dims = dict(enumerate(whole.node.dims))
     left = graph.sum(range(whole.node.order), rest, dims)
     kept = list(node.factors)
     kept[place] = Ref(left, whole.labels)
-    parts = [(terms[0].coefficient, product(factors), axes), (1, product(kept), axes)]
+    one = Fraction(1)
+    parts = [(term.coefficient, product(factors), axes), (one, product(kept), axes)]
     return graph.sum(axes, parts, dict(enumerate(node.dims)))
 
 
 def _known(call: Call, other: Ref, labels: Sequence[Label]) -> Call | None:
     """The transposed walk over another factor, if what is walked over holds it."""
     for node in topological([call.args[2]]):
-        if not isinstance(node, Call) or node.operator != TRANSPOSED[call.operator]:
+        if not isinstance(node, Call) or node.operator != transposed(call):
             continue
         z, level, walked = node.args
         if (z, level) != call.args[:2] or walked is not other.node:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Ref
+from tensorgen.ir.nodes import Lookup, Ref
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.keys import (
     Keys,
@@ -70,29 +70,25 @@ def _of_list(graph: Graph, whole: Summand) -> Levelled:
 def _levels_by_key(graph: Graph, s: Summand) -> tuple[Ref, Ref] | None:
     """The levels of keys, as the sum is read and at each of its terms."""
     exponent = _counting(graph, s, s.exponent(graph))
-    labelled = [found for c in s.constraints if (found := keyed(c, s.dims))]
-    if len(labelled) == 1:
-        key = labelled[0]
-        others = {x: d for x, d in s.sizes.items() if x not in key.own.labels}
-        exponent = _largest(graph, exponent, others)
-        own = {*key.own.labels}
-        if own <= s.sizes.keys() & {*exponent.labels} and key.label not in {
-            *s.sizes,
-            *exponent.labels,
-        }:
-            return levels(graph, exponent, key)
-        return None
-    pairs = [equated(c) for c in s.constraints]
-    keys = [pair for pair in pairs if pair is not None]
-    places = _summed_and_kept(s, keys[0]) if len(keys) == 1 else None
-    if places is None:
-        return None
-    own, read = places
-    others = {x: d for x, d in s.sizes.items() if x not in own.labels}
-    exponent = _largest(graph, exponent, others)
-    if not {*own.labels} <= {*exponent.labels}:
-        return None
-    return levels_of_pairs(graph, exponent, own, read)
+    found = [key for c in s.constraints if (key := keyed(c, s.dims))]
+    pairs = [pair for c in s.constraints if (pair := equated(c))]
+    if len(found) == 1 and {*found[0].own.labels} <= s.sizes.keys():
+        exponent = _over_others(graph, s, exponent, found[0].own)
+        beside = found[0].label not in {*s.sizes, *exponent.labels}
+        if beside and {*found[0].own.labels} <= {*exponent.labels}:
+            return levels(graph, exponent, found[0])
+    elif len(pairs) == 1 and (places := _summed_and_kept(s, pairs[0])):
+        exponent = _over_others(graph, s, exponent, places[0])
+        if {*places[0].labels} <= {*exponent.labels}:
+            return levels_of_pairs(graph, exponent, *places)
+    return None
+
+
+def _over_others(graph: Graph, s: Summand, exponent: Ref, own: Lookup) -> Ref:
+    """The largest exponent along what is summed beside the labels of an entry."""
+    return _largest(
+        graph, exponent, {x: d for x, d in s.sizes.items() if x not in own.labels}
+    )
 
 
 def _summed_and_kept(s: Summand, keys: Keys) -> Keys | None:
