@@ -17,6 +17,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
 from tensorgen.operators import (
+    by_key,
     inverses,
     keys,
     matrix_functions,
@@ -355,7 +356,7 @@ _ROWS = (
     *spectral.ROWS,
     *systems.ROWS,
     reshape.ROW,
-    *keys.ROWS,
+    *by_key.ROWS,
     *recurrences.ROWS,
     unknowns.ROW,
 )
