@@ -12,7 +12,7 @@ from typing import cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Lookup, Node, Ref, delta
+from tensorgen.ir.nodes import Call, Label, Lookup, Node, Product, Ref, delta
 from tensorgen.operators.scalar import apply, power, times
 from tensorgen.operators.table import Operator, Partial
 
@@ -37,12 +37,20 @@ def _no_partials(graph: Graph, node: Call) -> list[Partial]:
     return []
 
 
+def _entry(own: Node, labels: Sequence[Label | tuple[str, int]]) -> Lookup:
+    """An entry of the keys, by the axes alone along which it changes."""
+    if isinstance(own, Product) and not own.constraints and len(own.factors) == 1:
+        (factor,) = own.factors
+        return Lookup(factor.node, tuple(labels[axis] for axis in factor.labels))
+    return Lookup(own, tuple(labels))
+
+
 def _weighted(node: Call, weights: Node, *by_key: Node) -> list[Partial]:
     """The derivative of a reduction by key: weights of its entries, and of keys."""
     x, own = node.args[:2]
     entries = tuple(("own", axis) for axis in range(own.order))
     labels = (*entries, *range(1, node.order))
-    tie = delta({0: 1, Lookup(own, entries): -1})
+    tie = delta({0: 1, _entry(own, entries): -1})
     factors = ((weights, labels), *((of, range(node.order)) for of in by_key))
     return [Partial(x, labels, factors=factors, constraints=(tie,))]
 
@@ -51,7 +59,7 @@ def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
     # Ties share equally. No entry has a key that none has.
     x, own = node.args
     axes = tuple(range(x.order))
-    tie = delta({"key": 1, Lookup(own, axes[: own.order]): -1})
+    tie = delta({"key": 1, _entry(own, axes[: own.order]): -1})
     by_key = ("key", *axes[own.order :])
     sizes = dict(enumerate(x.dims))
     read = graph.product(axes, [(node, by_key)], constraints=[tie], sizes=sizes)

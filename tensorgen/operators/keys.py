@@ -123,13 +123,16 @@ def by_key(
     if not found:
         return None
     (own, label, shift, size, _), z = found
-    dims = dict(zip(z.labels, z.node.dims, strict=True))
     others = tuple(a for a in axes if a not in own.labels)
-    if others:
+    if others and operator in ("max", "min"):
+        # Ties share equally, those of one entry of the key and those of others.
+        own = _spread(graph, own, others, x)
+    elif others:
         over = tuple(a for a, axis in enumerate(z.labels) if axis in others)
         kept = tuple(axis for axis in z.labels if axis not in others)
         z = Ref(reduced(z.node, over), kept)
     rest = tuple(axis for axis in z.labels if axis not in own.labels)
+    dims = dict(zip(z.labels, z.node.dims, strict=True))
     turned = graph.product((*own.labels, *rest), [z], sizes=dims)
     shape = (size, *(dims[axis] for axis in rest))
     node = graph.call(f"{operator}_by_key", [turned, own.node], shape, shape=shape)
@@ -140,6 +143,13 @@ def by_key(
         constraints=[delta({"key": 1, label: -1}, -shift)],
         sizes={axis: x.dims[axis] for axis in out},
     )
+
+
+def _spread(graph: Graph, own: Lookup, others: Sequence[int], x: Node) -> Lookup:
+    """An entry of an index array with more labels, along which it stays as it is."""
+    labels = (*own.labels, *others)
+    sizes = {axis: x.dims[axis] for axis in labels}
+    return Lookup(graph.product(labels, [own], sizes=sizes), labels)
 
 
 def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Ref) -> _Chosen | None:
