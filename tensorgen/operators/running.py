@@ -124,14 +124,14 @@ def _times_triangle(
     axis, own = axis_along(at), _own_names(at)
     if is_zero(v):
         return v
-    if not (isinstance(v, Product) and v.constraints):
+    if not _ties_axes(v):
         sizes = {**dict(zip(own, z.dims, strict=True)), **dict.fromkeys(rest, ONE)}
         operands = [
             graph.product((*own, *rest), [(x, own)], sizes=sizes) for x in (z, level)
         ]
         along = (len(lead) + axis,)
         return graph.call(operator, [*operands, v], v.dims, along=along)
-    # Entries of the triangle itself, if v is a unit tensor.
+    # Entries of the triangle itself.
     outer, inner = (
         tuple(name if a == axis else a for a in range(at.order))
         for name in (axis, "inner")
@@ -142,6 +142,13 @@ def _times_triangle(
     triangle = (_triangle(graph, z, level, place), (*named, pair[1]))
     return graph.product(
         (*lead, *outer, *rest), [triangle, (v, (*lead, *inner, *rest))]
+    )
+
+
+def _ties_axes(v: Node) -> bool:
+    """Whether an array is one like a unit tensor, few of whose entries are not 0."""
+    return isinstance(v, Product) and any(
+        len([x for x in c.form.labels if x < v.order]) > 1 for c in v.constraints
     )
 
 
