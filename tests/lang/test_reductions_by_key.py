@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tests.device.library import execute, stand_in
 
 Array = Any
 
@@ -189,3 +190,29 @@ def test_slopes_of_products_by_key_are_exact_at_zeros_and_far_out(
     wanted = [x[1] * x[2], x[0] * x[2], x[0] * x[1], 1.0]
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(found, wanted, rtol=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_cupy_reduces_by_key_as_numpy_does() -> None:
+    text = HEAD
+    for reduction in ("logsumexp", "max", "min", "prod"):
+        text += f"""  {reduction}_:
+    where: |
+      r[q, j] = {reduction}(X[i, j], i, key[i] == q)
+    expr: sum(where(abs(r) < inf, C * r, 0))
+    wrt: X
+    emit: [value, gradient]
+"""
+    given = data(ties=True)
+    own = tensorgen.load(text)
+    with stand_in() as cupy:
+        other = execute(tensorgen.generate(text, backend="cupy"))
+        for name in own.__all__:
+            wanted = call(own, name, given)
+            arrays = {x: cupy.asarray(value) for x, value in given.items()}
+            found = call(other, name, arrays)
+            if not isinstance(wanted, tuple):
+                found, wanted = (found,), (wanted,)
+            for one, right in zip(found, wanted, strict=True):
+                np.testing.assert_allclose(cupy.asnumpy(one), right, rtol=1e-12)
