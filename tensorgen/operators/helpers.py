@@ -183,16 +183,25 @@ def _running_mean(z: Array, level: Array, v: Array, axis: int = 0) -> Array:
     """
     axis -= v.ndim
     middle = _middle(z, level, axis)
-    if middle is not None:
-        sums = np.cumsum(np.exp(z - middle) * v, axis=axis)
-        return np.exp(middle - level) * sums
+    if middle is None:
+        level = np.maximum(level, np.finfo(level.dtype).min)
+        return _decayed(level, np.exp(z - level) * v, axis)
+    return np.exp(middle - level) * np.cumsum(np.exp(z - middle) * v, axis=axis)
+''',
+    "_decayed": '''
+def _decayed(level: Array, v: Array, axis: int) -> Array:
+    """Return r with r[i] = v[i] + exp(level[i - 1] - level[i]) * r[i - 1].
 
-    def share(w: Array) -> Array:
-        logs = z + np.log(np.where(w <= 0, 1, w))
-        sums = _running_logsumexp(np.where(w <= 0, -np.inf, logs), axis)
-        return np.exp(sums - level)
-
-    return share(v) - share(-v)
+    Levels, which do not fall, may be anything: it takes sweeps that double, of which
+    each looks at differences alone.
+    """
+    sums, step, tail = v.copy(), 1, (slice(None),) * (-axis - 1)
+    while step < v.shape[axis]:
+        early: Any = (..., slice(None, -step), *tail)
+        late: Any = (..., slice(step, None), *tail)
+        sums[late] += np.exp(level[early] - level[late]) * sums[early]
+        step *= 2
+    return sums
 ''',
     "_middle": '''
 def _middle(low: Array, high: Array, axis: int) -> Array | None:
@@ -203,7 +212,7 @@ def _middle(low: Array, high: Array, axis: int) -> Array | None:
     if not low.size:
         return None
     least, most = low.min(axis, keepdims=True), high.max(axis, keepdims=True)
-    near = most - least < np.finfo(low.dtype).maxexp / 3  # the root of what is finite
+    near = most - least < np.finfo(low.dtype).maxexp / 10  # and keeps its digits
     return (least + most) / 2 if near.all() else None
 ''',
     "_running_share": '''
@@ -211,11 +220,12 @@ def _running_share(z: Array, level: Array, w: Array, axis: int = 0) -> Array:
     """Return for each j the sum of exp(z[j] - level[i]) * w[i] over i >= j."""
     axis -= w.ndim
     middle = _middle(z, level, axis)
-    if middle is not None:
-        back = np.flip(np.exp(middle - level) * w, axis)
-        return np.exp(z - middle) * np.flip(np.cumsum(back, axis=axis), axis)
-    z, level, w = (np.flip(x, axis) for x in (z, level, w))
-    return np.flip(_running_mean(-level, -z, w, axis + w.ndim), axis)
+    if middle is None:
+        level = np.maximum(level, np.finfo(level.dtype).min)
+        back = _decayed(-np.flip(level, axis), np.flip(w, axis), axis)
+        return np.exp(z - level) * np.flip(back, axis)
+    back = np.cumsum(np.flip(np.exp(middle - level) * w, axis), axis=axis)
+    return np.exp(z - middle) * np.flip(back, axis)
 ''',
     "_running_logsumexp": '''
 def _running_logsumexp(z: Array, axis: int = 0) -> Array:
