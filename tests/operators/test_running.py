@@ -223,7 +223,7 @@ def test_derivatives_of_risk_sets_are_exact_at_any_spread(
     event = rng.normal(size=200)
     gradient, hessian = risks(X, b, event, prefix)
     # Levels keep `eps * spread`, and the two terms of a covariance cancel.
-    close = {"rtol": 1e-11, "atol": 1e-12 + 5e-13 * spread}
+    close: Any = {"rtol": 1e-11, "atol": 1e-12 + 5e-13 * spread}
     np.testing.assert_allclose(module.f_grad(X, b, event), gradient, **close)
     found = module.f_hess(X, b, event).dense()
     np.testing.assert_allclose(found, hessian, **close)
