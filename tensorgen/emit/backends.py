@@ -16,6 +16,7 @@ from tensorgen.operators.helpers import (
     RUNNING_EXTREME,
     RUNNING_LOGSUMEXP,
 )
+from tensorgen.operators.key_helpers import PROD_BY_KEY, PROD_OTHERS_BY_KEY
 from tensorgen.operators.system_helpers import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
 
 
@@ -112,6 +113,8 @@ BACKENDS: dict[str, Backend] = {
                     name="min", word="smallest", function="minimum"
                 ),
                 "_filtered": FILTERED,
+                "_prod_by_key": PROD_BY_KEY,
+                "_prod_others_by_key": PROD_OTHERS_BY_KEY,
                 "_Sparse": CUPY_SPARSE,
                 "_Banded": CUPY_BANDED,
                 "_Toeplitz": CUPY_TOEPLITZ,

@@ -121,7 +121,10 @@ def _condition(known: Values, node: Node) -> Operand:
 def _entries(known: Values, node: Node) -> Operand:
     """The entries of an index array, which stay integers."""
     axes = tuple(range(node.order))
-    return ordered(known.operand(Ref(node, axes)), axes)
+    operand = known.operand(Ref(node, axes))
+    if {*operand.labels} == {*axes}:
+        return ordered(operand, axes)
+    return made(operations.Broadcast(node.dims), axes, aligned(operand, axes))
 
 
 def lower_call(known: Values, node: Call) -> Operand:

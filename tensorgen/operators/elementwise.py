@@ -68,6 +68,8 @@ _ROWS = (
     ),
     # The exponential, but so small that its cube is finite: times 0 it is 0.
     Row("finite_exp", ("finite_exp(x)",), "_finite_exp({0})", traits="internal"),
+    # The same of what is known to be at most 0, the largest exponent taken off.
+    Row("low_exp", ("low_exp(x)",), "np.exp({0})", traits="internal"),
     # The same for what may be large itself: it is held only where times 0 would matter.
     Row("large_exp", ("large_exp(x)",), "_large_exp({0})", traits="internal"),
     # A number that the function does not depend on: it has no derivative.

@@ -41,6 +41,7 @@ from tensorgen.passes.share_transposes import share_transposes
 from tensorgen.passes.shorten_steps import shorten_steps
 from tensorgen.passes.solve_by_structure import solve_by_structure
 from tensorgen.passes.take_entries import take_entries
+from tensorgen.passes.turn_walks import turn_walks
 from tensorgen.passes.use_symmetry import use_symmetry
 
 
@@ -181,6 +182,14 @@ PASSES = (
         run=_flattened,
         optional=True,
         patient=True,
+    ),
+    Pass(
+        "turn_walks",
+        law="sum_j a[j] * (T.T @ w)[j] = sum_i (T @ a)[i] * w[i], T @ a known",
+        needs="products of sums, and walks in them",
+        ends="each use has a walk less",
+        run=_each(turn_walks),
+        optional=True,
     ),
     # Flattening contracts with symmetric matrices from the other side.
     replace(SYMMETRY, when=lambda context, plan: bool(plan.derived)),

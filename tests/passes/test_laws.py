@@ -27,6 +27,17 @@ functions:
     wrt: X
     emit: [gradient, hvp]
 """
+RISKS = """
+dims: {n: 2000, p: 20}
+inputs: {X: [n, p], b: [p]}
+functions:
+  f:
+    where: |
+      eta = X @ b
+    expr: sum(logsumexp(eta[j], j=range(i + 1)), i)
+    wrt: b
+    emit: [hessian]
+"""
 STEPS = """
 inputs: {A: [n, n], B: [n, k], u: [T, k], x: [n]}
 functions:
@@ -164,6 +175,7 @@ PASSES = (
     ("use_symmetry", GRAM),
     ("open_promises", PROMISED),
     ("flatten_products", HESSIAN),
+    ("turn_walks", RISKS),
     ("use_symmetry", GRAM),
     ("take_entries", DIAGONAL),
     ("compress", SEPARABLE),

@@ -39,6 +39,7 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
     "log10": (logarithms.to_base(10),),
     "exp": (numbers.at(0, 1), exponentials.exp_of_sum),
     "finite_exp": (numbers.at(0, 1),),
+    "low_exp": (numbers.at(0, 1),),
     "large_exp": (numbers.at(0, 1),),
     "expm1": (numbers.at(0, 0),),
     "sqrt": (numbers.at(0, 0), numbers.at(1, 1), norms.root, powers.root),
