@@ -22,6 +22,7 @@ from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.operators.runs import in_runs
 from tensorgen.operators.unknowns import as_given
 from tensorgen.parameters import Parameters
 from tensorgen.passes.context import Context, Plan
@@ -84,7 +85,8 @@ class Planner:
         self.inputs = program.inputs
         self.parameters = Parameters(program, function.spec)
         missed: dict[Node, Parts] = {}
-        (node,) = invert_low_rank(self.context(), [function.node], missed)
+        (node,) = in_runs(graph, [function.node])
+        (node,) = invert_low_rank(self.context(), [node], missed)
         found = {
             graph.names.get(x, "a matrix"): own.is_diagonal for x, own in missed.items()
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from tensorgen.arrays.number_text import shape
+from tensorgen.arrays.number_text import shape, size
 from tensorgen.arrays.objects import (
     Answer,
     AsPlaces,
@@ -30,9 +30,11 @@ from tensorgen.arrays.objects import (
     Selected,
     Solution,
     Times,
+    Whole,
     ZerosLike,
 )
 from tensorgen.arrays.templates import Level, Text
+from tensorgen.ir.dims import Computed
 
 _ASKED = {Solution: "solve", Times: "times", GramEntries: "gram"}
 
@@ -81,6 +83,8 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"{args[0].at(Level.ATOM)}.shape[{axis}]")
         case Count():
             return Text(f"_count({', '.join(f'{name}={name}' for name in texts)})")
+        case Whole(size=found):
+            return _computed(found)
         case Reshape(dims=dims):
             return Text(f"{alias}.reshape({listed}, {shape(dims)})")
         case Ravel(copied=True):
@@ -96,3 +100,12 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"{args[0].at(Level.ATOM)}.astype(int)")
         case _:
             assert_never(op)
+
+
+def _computed(found: Computed) -> Text:
+    of, by = size(found.of), size(found.by)
+    if found.rule == "root":
+        return Text(f"math.isqrt({of.text}) + 1", Level.SUM)
+    if found.rule == "runs":
+        return Text(f"-(-{of.at(Level.ATOM)} // {by.at(Level.ATOM)})", Level.UNARY)
+    return by

@@ -85,9 +85,12 @@ class Tangents:
         ]
         made = substituted(graph, self._carried(self.open.made), self.known)
         known: set[Node] = {*self.items, *varying.values()}
-        alone = [x for x in made if not can_be_at_once(x, known)]
+        runs = whole.steps.runs
+        alone = [x for x in made if runs or not can_be_at_once(x, known)]
         count, backwards = whole.steps.count, whole.steps.backwards
-        self.whole = recurrence(graph, count, backwards, states, self.items, alone)
+        self.whole = recurrence(
+            graph, count, backwards, states, self.items, alone, runs=runs
+        )
         for k, number in self.numbers.items():
             name = _name(graph, whole.history(graph, k))
             if name is not None:
@@ -151,7 +154,7 @@ class Cotangents:
         self.bars: dict[int, Input] = {}
         self.seeds: list[tuple[Node, Node]] = []
         self.ends: dict[int, list[Node]] = {}
-        self.uses: dict[int, Input] = {}
+        self.uses: dict[int, Node] = {}
         for call, bar in given.items():
             self._seed(call, bar)
         for k in self.ends:
@@ -190,10 +193,15 @@ class Cotangents:
         )
         slopes = self._slopes([*items, *fixed])
         known: set[Node] = {*self.items, *self.bars.values()}
-        alone = [slopes[at] for at in items if not can_be_at_once(slopes[at], known)]
+        runs = whole.steps.runs
+        alone = [
+            self._first(at, slopes[at])
+            for at in items
+            if runs or not can_be_at_once(slopes[at], known)
+        ]
         summed: dict[Node, int] = {}
         for slope in dict.fromkeys(slopes[at] for at in fixed):
-            if can_be_summed(slope, known):
+            if is_zero(slope) or (not runs and can_be_summed(slope, known)):
                 continue
             # It is added up in the steps.
             summed[slope] = len(states)
@@ -202,7 +210,13 @@ class Cotangents:
             states.append(State(total, graph.zeros(slope.dims), new))
         steps = whole.steps
         against = recurrence(
-            graph, steps.count, not steps.backwards, states, self.items, alone
+            graph,
+            steps.count,
+            not steps.backwards,
+            states,
+            self.items,
+            alone,
+            runs=runs,
         )
         result = self._of_starts(against)
         rows: dict[Node, Node] = dict(self.items.items())
@@ -213,7 +227,8 @@ class Cotangents:
             if is_zero(slope):
                 continue
             if at in items:
-                made = slope in alone and against.made(graph, alone.index(slope))
+                first = self._first(at, slope)
+                made = first in alone and against.made(graph, alone.index(first))
                 every = made or at_once.of(slope)
                 self._add(result, items[at], self._behind(every))
             elif slope in summed:
@@ -267,10 +282,19 @@ class Cotangents:
         dims = (*self.rows, *self.open.states[k].dims)
         self.bars[k] = self.graph.fresh(dims, (), None)
 
-    def _item(self, of: Node, rows: Node) -> Input:
-        at = self.graph.fresh((*self.rows, *of.dims), (), None)
+    def _item(self, of: Node, rows: Node) -> Node:
+        """The cotangent of what a step has, one of `rows`."""
+        dims, r = (*self.rows, *of.dims), len(self.rows)
+        is_part = self.whole.steps.is_part(of)
+        if is_part:
+            dims = (of.dims[0], *self.rows, *of.dims[1:])
+        at = self.graph.fresh(dims, (), None)
         self.items[at] = rows
-        return at
+        return self._behind(at) if is_part and r else at
+
+    def _first(self, at: Input, slope: Node) -> Node:
+        """The slope of an item, the steps of a run first."""
+        return self._front(slope) if self.whole.steps.is_part(at) else slope
 
     def _carried(self, places: Sequence[Node]) -> list[Node]:
         """The cotangents of places of a step."""

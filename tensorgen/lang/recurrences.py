@@ -24,14 +24,20 @@ from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.stepping import Member, Stepping
 from tensorgen.operators.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.functions.array import Array, Misuse
-from tensorgen.operators.recurrences import Recurrence, State, recurrence
+from tensorgen.operators.recurrences import Recurrence, Runs, State, recurrence
+from tensorgen.spec.model import Checkpoint
 
 Found = dict[str, tuple[Array | None, Record]]
 
 
-def elaborate_steps(session: Session, unit: Sequence[Line], names: Names) -> Found:
+def elaborate_steps(
+    session: Session,
+    unit: Sequence[Line],
+    names: Names,
+    checkpoint: Checkpoint | None = None,
+) -> Found:
     """Return the arrays that definitions by steps give, and what their texts use."""
-    group = _Group(session, names)
+    group = _Group(session, names, checkpoint)
     try:
         group.read([read_side(session, names, line) for line in unit])
     except SpecError as error:
@@ -46,9 +52,12 @@ def elaborate_steps(session: Session, unit: Sequence[Line], names: Names) -> Fou
 class _Group:
     """Definitions that step together."""
 
-    def __init__(self, session: Session, names: Names) -> None:
+    def __init__(
+        self, session: Session, names: Names, checkpoint: Checkpoint | None
+    ) -> None:
         """Start without members."""
         self.session = session
+        self.checkpoint = checkpoint
         self.names = names
         self.graph = session.graph
         self.record = Record()
@@ -293,7 +302,8 @@ class _Group:
             if not can_be_at_once(member.value.node, places):
                 alone.append(member.value.node)
         count, backwards = steps.count, steps.backwards
-        whole = recurrence(graph, count, backwards, states, steps.items, alone)
+        given = graph, count, backwards, states, steps.items, alone
+        whole = recurrence(*given, checkpoint=self._runs())
         rows: dict[Node, Node] = dict(steps.items.items())
         for k, state in enumerate(states):
             rows[state.place] = whole.before(graph, k)
@@ -315,6 +325,18 @@ class _Group:
             self.whole[name] = Array(graph.permute(found, axes))
             if self.whole[name].node.order:
                 graph.name(self.whole[name].node, name)
+
+    def _runs(self) -> Runs | None:
+        """The runs of steps, the sizes of which have names that nothing else has."""
+        if self.checkpoint is None:
+            return None
+        taken, end = {*self.names.file, *self.names.local}, ""
+        while True:
+            runs = Runs.of(self.steps.count, self.checkpoint.length, end)
+            sizes = (runs.length, runs.count, runs.width)
+            if taken.isdisjoint(x for dim in sizes for x in dim.symbols):
+                return runs
+            end += "_"
 
     def _joined(self, member: Member, whole: Recurrence, number: int) -> Node:
         """All entries of a name: the first ones, and those of steps."""

@@ -29,7 +29,7 @@ from tensorgen.lower.layout import ordered
 from tensorgen.lower.operands import Operand
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.values import Values
-from tensorgen.operators.recurrences import Recurrence, result_of
+from tensorgen.operators.recurrences import Recurrence, Runs, Steps, result_of
 
 Body = Callable[[Sequence[Node]], tuple[Plan, Draft, list[Result]]]
 """How a step is lowered."""
@@ -74,10 +74,10 @@ def repeat(
         writes.append(None)
         if call is not None:
             own = draft.filled(call, array(Fill(call.dims, 0)))
-            writes[-1] = Row(own)
+            writes[-1] = Row(own, runs=_runs(steps, steps.made[k]))
             known.values[call] = _operand(own)
     for place, node in zip(steps.items, whole.rows, strict=True):
-        reads[place.name] = _rows(known, node)
+        reads[place.name] = _rows(known, node, _runs(steps, place))
         words[place.name] = _word(known.plan, node)
     for place, node in zip(steps.fixed, whole.constants, strict=True):
         reads[place.name] = Row(_array(known, node), None)
@@ -86,10 +86,15 @@ def repeat(
     kept = [(root, row) for root, row in pairs if row is not None]
     lowered = body([root for root, _ in kept])
     into = [row for _, row in kept]
-    draft.add(Repeat(steps.count, steps.backwards, *lowered, reads, into, words))
+    given = steps.count, steps.backwards, *lowered, reads, into, words, steps.runs
+    draft.add(Repeat(*given))
 
 
-def _rows(known: Values, node: Node) -> Row:
+def _runs(steps: Steps, node: Node) -> Runs | None:
+    return steps.runs if steps.is_part(node) else None
+
+
+def _rows(known: Values, node: Node, runs: Runs | None) -> Row:
     """The rows that steps take, where they stand: of `x[1:]` those of x are read."""
     match node:
         case Product(
@@ -99,8 +104,8 @@ def _rows(known: Values, node: Node) -> Row:
             sign = dict(tie.form.terms).get(row, 0)
             moves = {row: sign, 0: -sign}
             if dict(tie.form.terms) == moves and rest == [*range(1, node.order)]:
-                return Row(_array(known, whole.node), tie.form.const * -sign)
-    return Row(_array(known, node))
+                return Row(_array(known, whole.node), tie.form.const * -sign, runs)
+    return Row(_array(known, node), runs=runs)
 
 
 def _array(known: Values, node: Node) -> Array:
@@ -165,7 +170,11 @@ def looped(
     body = [rebuilt(line, change) for line in lines]
     rows, names = _stores(one, at, [change(value) for value in values], placed)
     body += [*rows, *_in_turn(names, again)]
-    return Loop(name, ZERO, one.count, tuple(body), backwards=one.backwards)
+    loop = Loop(name, ZERO, one.count, tuple(body), backwards=one.backwards)
+    if one.runs is None:
+        return loop
+    (width,), runs = one.runs.width.symbols, one.runs
+    return replace(loop, width=width, runs=(runs.total, runs.length))
 
 
 def _stores(

@@ -172,16 +172,21 @@ def _shortened(
     items: dict[Input, Node] = dict(zip(own.items, whole.rows, strict=True))
     # What products are not taken apart for goes first: then it is the same everywhere.
     filled = substituted(graph, roots, own.constants)
-    firm, rows = _hoisted(context, own, filled, items, _is_firm)
-    short, rows = _hoisted(context, own, plan(inner, firm), rows, _is_work)
+    runs = whole.steps.runs
+    if runs is None:
+        firm, rows = _hoisted(context, own, filled, items, _is_firm)
+        short, rows = _hoisted(context, own, plan(inner, firm), rows, _is_work)
+    else:  # rows over all runs would be as many as over all steps
+        short, rows = [*plan(inner, filled)], items
     kept = [
         State(own.states[k], whole.starts[k], new)
         for k, new in zip(alive, short, strict=False)
     ]
     steps = whole.steps
     others = short[len(alive) :]
-    result = recurrence(graph, steps.count, steps.backwards, kept, rows, others)
-    walk = accumulated(graph, result)
+    given = graph, steps.count, steps.backwards, kept, rows, others
+    result = recurrence(*given, runs=runs)
+    walk = accumulated(graph, result) if runs is None else None
     if walk is not None:
         return [walk if every else result.at_last(graph, walk) for _, every in asked]
     found: list[Node] = []
