@@ -299,7 +299,8 @@ class _Group:
         others = [m for m in self.members.values() if not m.starts]
         for member in others:
             assert member.value is not None
-            if not can_be_at_once(member.value.node, places):
+            # With a checkpoint nothing is known of all states at once.
+            if self.checkpoint or not can_be_at_once(member.value.node, places):
                 alone.append(member.value.node)
         count, backwards = steps.count, steps.backwards
         given = graph, count, backwards, states, steps.items, alone

@@ -103,8 +103,12 @@ def _rows(known: Values, node: Node, runs: Runs | None) -> Row:
             row, *rest = whole.labels
             sign = dict(tie.form.terms).get(row, 0)
             moves = {row: sign, 0: -sign}
-            if dict(tie.form.terms) == moves and rest == [*range(1, node.order)]:
-                return Row(_array(known, whole.node), tie.form.const * -sign, runs)
+            low = tie.form.const * -sign
+            rows = whole.node.dims[0] - low - node.dims[0]
+            inside = low.is_nonnegative() and rows.is_nonnegative()
+            same = dict(tie.form.terms) == moves and rest == [*range(1, node.order)]
+            if same and inside:  # what lies outside is zero
+                return Row(_array(known, whole.node), low, runs)
     return Row(_array(known, node), runs=runs)
 
 

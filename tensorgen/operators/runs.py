@@ -84,6 +84,10 @@ def _over(
         items[part] = rows
     steps = replace(whole.steps, count=runs.width, checkpoint=None)
     inner = Recurrence(steps, own.states, tuple(items), whole.constants)
+    words = [_word(graph, whole, k) for k in range(len(whole.starts))]
+    for k, word in enumerate(words):
+        if word is not None:
+            graph.suggest(inner.history(graph, k), word)
     states = [
         State(at, start, inner.last(graph, k))
         for k, (at, start) in enumerate(zip(own.states, whole.starts, strict=True))
@@ -97,4 +101,17 @@ def _over(
         for k in asked
     ]
     count, backwards = runs.count, whole.steps.backwards
-    return recurrence(graph, count, backwards, states, items, made, runs=runs)
+    found = recurrence(graph, count, backwards, states, items, made, runs=runs)
+    for k, word in enumerate(words):
+        if word is not None:
+            graph.suggest(found.history(graph, k), f"{word}_starts")
+    return found
+
+
+def _word(graph: Graph, whole: Recurrence, state: int) -> str | None:
+    """What a state is called."""
+    for node in (whole.history(graph, state), whole.last(graph, state)):
+        word = graph.names.get(node) or graph.suggestions.get(node)
+        if word is not None:
+            return word
+    return None

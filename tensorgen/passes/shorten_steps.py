@@ -50,7 +50,7 @@ def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[N
     Ends: each recurrence is replaced once, and those inside of its steps by `plan`.
     """
     graph = context.graph
-    roots = _ends(graph, roots)
+    roots = ends(graph, roots)
     asked: dict[Recurrence, dict[Result, None]] = {}
     for node in topological(roots):
         if is_recurrence(node):
@@ -79,7 +79,7 @@ def _as_call(node: Node) -> Call:
 # The last value alone
 
 
-def _ends(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+def ends(graph: Graph, roots: Sequence[Node]) -> list[Node]:
     """Read the last value of a state, where nothing asks for another."""
     order = topological(roots)
     histories = {x: None for x in order if is_recurrence(x) and _is_history(x)}
