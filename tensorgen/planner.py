@@ -22,16 +22,14 @@ from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program
-from tensorgen.operators.folds import folded
-from tensorgen.operators.runs import in_runs
 from tensorgen.operators.unknowns import as_given
 from tensorgen.parameters import Parameters
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.invert_low_rank import Parts, invert_low_rank
 from tensorgen.passes.join_entries import filled_in
+from tensorgen.passes.keep_few_states import keep_few_states
 from tensorgen.passes.optimise import candidates, cheapest, optimise
-from tensorgen.passes.shorten_steps import ends
 from tensorgen.planned import OtherPlan, PlannedFunction
 from tensorgen.shares import joined, joined_ways, members_of, shares_of
 from tensorgen.spec.model import Spec
@@ -87,7 +85,7 @@ class Planner:
         self.inputs = program.inputs
         self.parameters = Parameters(program, function.spec)
         missed: dict[Node, Parts] = {}
-        (node,) = in_runs(graph, ends(graph, folded(graph, [function.node])))
+        (node,) = keep_few_states(graph, [function.node])
         (node,) = invert_low_rank(self.context(), [node], missed)
         found = {
             graph.names.get(x, "a matrix"): own.is_diagonal for x, own in missed.items()

@@ -155,6 +155,8 @@ class Cotangents:
         self.seeds: list[tuple[Node, Node]] = []
         self.ends: dict[int, list[Node]] = {}
         self.uses: dict[int, Node] = {}
+        self.known = self.open.constants
+        self.steady: dict[int, Node] = {}
         for call, bar in given.items():
             self._seed(call, bar)
         for k in self.ends:
@@ -220,7 +222,7 @@ class Cotangents:
         )
         result = self._of_starts(against)
         rows: dict[Node, Node] = dict(self.items.items())
-        for number, at in enumerate(self.bars.values()):
+        for number, at in enumerate(self.moving.values()):
             rows[at] = against.before(graph, number)
         at_once = AllSteps(graph, steps.count, rows)
         for at, slope in slopes.items():
@@ -249,23 +251,38 @@ class Cotangents:
                 break
             for k in more:
                 self._bar(k)
+        for k, at in [*self.bars.items()]:
+            if carried[k] is at and k not in self.uses:  # the same at all steps
+                self.steady[k] = self.known[at] = self._end(k)
         states = []
-        for k, at in self.bars.items():
-            ends = self.ends.get(k) or [graph.zeros(at.dims)]
+        for k, at in self.moving.items():
             parts = [carried[k], *([self.uses[k]] if k in self.uses else [])]
-            (new,) = substituted(graph, [graph.add(*parts)], own.constants)
-            states.append(State(at, graph.add(*ends), new))
+            (new,) = substituted(graph, [graph.add(*parts)], self.known)
+            states.append(State(at, self._end(k), new))
         return states
+
+    @property
+    def moving(self) -> dict[int, Input]:
+        """The states whose cotangents change from step to step."""
+        return {k: at for k, at in self.bars.items() if k not in self.steady}
+
+    def _end(self, k: int) -> Node:
+        """The cotangent of the last value of a state."""
+        dims = (*self.rows, *self.open.states[k].dims)
+        return self.graph.add(*(self.ends.get(k) or [self.graph.zeros(dims)]))
 
     def _slopes(self, places: Sequence[Input]) -> dict[Input, Node]:
         """What a step says of the cotangents of its places."""
-        found = substituted(self.graph, self._carried(places), self.open.constants)
+        found = substituted(self.graph, self._carried(places), self.known)
         return dict(zip(places, found, strict=True))
 
     def _of_starts(self, against: Recurrence) -> dict[Node, Node]:
         """The cotangents of what states start as; names for those of all states."""
         found: dict[Node, Node] = {}
-        for number, k in enumerate(self.bars):
+        for k, end in self.steady.items():
+            if self.whole.starts[k] in self.wanted:
+                self._add(found, self.whole.starts[k], end)
+        for number, k in enumerate(self.moving):
             name = _name(self.graph, self.whole.history(self.graph, k))
             if name is not None:
                 self.graph.suggest(against.history(self.graph, number), f"d_{name}")

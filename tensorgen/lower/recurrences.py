@@ -162,16 +162,23 @@ def looped(
     }
     given |= {x.op.name: x for x in below(values) if isinstance(x.op, Variable)}
     known: dict[Array, Array] = {}
+    parts: list[Statement] = []
     for place, row in one.reads.items():
-        if place in given:
-            known[given[place]] = row.at(at, placed(row.array))
+        if place not in given:
+            continue
+        found = row.at(at, placed(row.array))
+        if row.runs is not None:
+            called = again(f"{one.words[place] or 'item'}_run")
+            parts.append(Let(called, found))
+            found = bound(called, found)
+        known[given[place]] = found
     for own in given.values():
         assert isinstance(own.op, Variable)
         if own not in known and own.op.base in one.reads:
             real = base(known[given[own.op.base]]) if own.op.base in given else None
             known[own] = variable(own.op.name, own.dims, own.kind, real, own.op.boxed)
     change = replacing(known)
-    body = [rebuilt(line, change) for line in lines]
+    body = [*parts, *(rebuilt(line, change) for line in lines)]
     rows, names = _stores(one, at, [change(value) for value in values], placed)
     body += [*rows, *_in_turn(names, again)]
     loop = Loop(name, ZERO, one.count, tuple(body), backwards=one.backwards)

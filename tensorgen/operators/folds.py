@@ -31,6 +31,7 @@ from tensorgen.operators.recurrences import (
     Recurrence,
     State,
     is_recurrence,
+    name_of,
     opened,
     recurrence,
     result_of,
@@ -84,7 +85,8 @@ class _Fold:
         self.old = whole
         self.own = opened(graph, whole)
         self.order = topological(roots)
-        self.asked = [x for x in self.order if self._is_result(x)]
+        found = (x for x in self.order if is_recurrence(x))
+        self.asked = [x for x in found if Recurrence.of(x) == whole]
         self.depending: set[Node] = {x for x in self.asked if result_of(x)[1]}
         for node in self.order:
             if any(child in self.depending for child in children(node)):
@@ -98,15 +100,16 @@ class _Fold:
         self.known: dict[Node, Node] = {}
         for call in self.asked:
             self.known[call] = self._result(call)
+        for k in range(len(whole.starts)):
+            word = name_of(graph, whole, k)
+            if word is not None:
+                graph.suggest(self.whole.history(graph, k), word)
         for number, (node, (ends, _)) in enumerate(sums.items(), len(whole.starts)):
             total = self.whole.last(graph, number)
             if node in graph.names:
                 graph.suggest(total, graph.names[node])
             out = range(node.order)
             self.known[node] = graph.sum(out, [(1, x, out) for x in (*ends, total)])
-
-    def _is_result(self, node: Node) -> bool:
-        return is_recurrence(node) and Recurrence.of(node) == self.old
 
     def _with(self, terms: Sequence[Node]) -> Recurrence:
         """The recurrence that adds up terms beside its states."""
@@ -260,7 +263,8 @@ class _Fold:
         ties = []
         for axis, row in zip(axes, rows, strict=True):
             labels[axis] = ("row", axis)
-            terms = {("row", axis): 1, **({STEP: -1} if row.moves else {})}
+            terms: dict[object, int] = {("row", axis): 1}
+            terms |= {STEP: -1} if row.moves else {}
             ties.append(delta(terms, -row.at))
         out = [STEP, *rest] if moves else rest
         sizes: dict[object, Dim] = {STEP: self.old.steps.count} if moves else {}
@@ -345,11 +349,12 @@ class _Fold:
                     over = (gap - 1).is_nonnegative()
                     if over or (-gap - steps).is_nonnegative():
                         return None
-                elif len(free) == 1 and isinstance(free[0], int):
-                    if terms[free[0]] == -sign:
-                        rows[free[0]] = row.behind(sign * one.form.const)
-                        kept.remove(one)
-                        break
+                    continue
+                label, *more = free
+                if not (more or isinstance(label, Lookup) or terms[label] != -sign):
+                    rows[label] = row.behind(sign * one.form.const)
+                    kept.remove(one)
+                    break
             else:
                 return kept
 

@@ -101,6 +101,12 @@ def is_recurrence(node: Node) -> TypeGuard[Call]:
     return isinstance(node, Call) and node.operator == NAME
 
 
+def as_call(node: Node) -> Call:
+    """A result of a recurrence, which is a call."""
+    assert is_recurrence(node)
+    return node
+
+
 def everything(nodes: Iterable[Node]) -> Iterator[Node]:
     """Yield nodes, and those of the steps of recurrences among them."""
     known: set[Steps] = set()
@@ -192,6 +198,15 @@ class Recurrence:
 def result_of(call: Call) -> tuple[int, bool]:
     """Which state a call is, or what is made, and whether at all steps."""
     return cast(int, call.param("result")), cast(bool, call.param("whole"))
+
+
+def name_of(graph: Graph, whole: Recurrence, state: int) -> str | None:
+    """What a state is called."""
+    for node in (whole.history(graph, state), whole.last(graph, state)):
+        word = graph.names.get(node) or graph.suggestions.get(node)
+        if word is not None:
+            return word
+    return None
 
 
 def part(graph: Graph, rows: Node, low: int, count: Dim) -> Node:

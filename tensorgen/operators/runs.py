@@ -19,7 +19,9 @@ from tensorgen.operators.recurrences import (
     Recurrence,
     Runs,
     State,
+    as_call,
     is_recurrence,
+    name_of,
     opened,
     recurrence,
     result_of,
@@ -41,8 +43,7 @@ def in_runs(graph: Graph, roots: Sequence[Node]) -> list[Node]:
     for node in topological(roots):
         new[node] = moved = with_operands(graph, node, new)
         if is_recurrence(node) and Recurrence.of(node) in asked:
-            assert isinstance(moved, Call)
-            new[node] = _cut(graph, moved, [*asked[Recurrence.of(node)]])
+            new[node] = _cut(graph, as_call(moved), [*asked[Recurrence.of(node)]])
         carry_names(graph, node, new[node])
     return [new[root] for root in roots]
 
@@ -84,7 +85,7 @@ def _over(
         items[part] = rows
     steps = replace(whole.steps, count=runs.width, checkpoint=None)
     inner = Recurrence(steps, own.states, tuple(items), whole.constants)
-    words = [_word(graph, whole, k) for k in range(len(whole.starts))]
+    words = [name_of(graph, whole, k) for k in range(len(whole.starts))]
     for k, word in enumerate(words):
         if word is not None:
             graph.suggest(inner.history(graph, k), word)
@@ -106,12 +107,3 @@ def _over(
         if word is not None:
             graph.suggest(found.history(graph, k), f"{word}_starts")
     return found
-
-
-def _word(graph: Graph, whole: Recurrence, state: int) -> str | None:
-    """What a state is called."""
-    for node in (whole.history(graph, state), whole.last(graph, state)):
-        word = graph.names.get(node) or graph.suggestions.get(node)
-        if word is not None:
-            return word
-    return None
