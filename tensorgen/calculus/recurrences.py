@@ -21,6 +21,7 @@ from tensorgen.operators.recurrences import (
     Opened,
     Recurrence,
     State,
+    name_of,
     opened,
     recurrence,
     result_of,
@@ -92,8 +93,9 @@ class Tangents:
             graph, count, backwards, states, self.items, alone, runs=runs
         )
         for k, number in self.numbers.items():
-            name = _name(graph, whole.history(graph, k))
+            name = name_of(graph, whole, k)
             if name is not None:
+                graph.suggest(whole.history(graph, k), name)
                 graph.suggest(self.whole.history(graph, number), f"{name}_dot")
         rows: dict[Node, Node] = dict(self.items.items())
         for number, at in enumerate(varying.values()):
@@ -283,8 +285,9 @@ class Cotangents:
             if self.whole.starts[k] in self.wanted:
                 self._add(found, self.whole.starts[k], end)
         for number, k in enumerate(self.moving):
-            name = _name(self.graph, self.whole.history(self.graph, k))
+            name = name_of(self.graph, self.whole, k)
             if name is not None:
+                self.graph.suggest(self.whole.history(self.graph, k), name)
                 self.graph.suggest(against.history(self.graph, number), f"d_{name}")
             if self.whole.starts[k] in self.wanted:
                 last = against.last(self.graph, number)
@@ -371,7 +374,3 @@ def _guarded(
 
     new, made = tuple(map(guarded, own.new)), tuple(map(guarded, own.made))
     return Opened(own.whole, own.states, own.items, own.fixed, new, made)
-
-
-def _name(graph: Graph, node: Node) -> str | None:
-    return graph.names.get(node) or graph.suggestions.get(node)

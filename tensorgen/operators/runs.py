@@ -89,6 +89,7 @@ def _over(
     for k, word in enumerate(words):
         if word is not None:
             graph.suggest(inner.history(graph, k), word)
+            graph.suggest(inner.last(graph, k), word)
     states = [
         State(at, start, inner.last(graph, k))
         for k, (at, start) in enumerate(zip(own.states, whole.starts, strict=True))

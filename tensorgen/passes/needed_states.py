@@ -17,6 +17,7 @@ from tensorgen.operators.recurrences import (
     Recurrence,
     State,
     is_recurrence,
+    name_of,
     opened,
     recurrence,
     result_of,
@@ -91,6 +92,10 @@ def _once(graph: Graph, roots: list[Node]) -> list[Node]:
         made = new[len(kept) :]
         given = graph, steps.count, steps.backwards, kept, rows, made
         less = recurrence(*given, steps.checkpoint, steps.runs)
+        for number, k in enumerate(needed.states):
+            word = name_of(graph, whole, k)
+            if word is not None:
+                graph.suggest(less.history(graph, number), word)
         for call, (result, every) in calls.items():
             known[call] = needed.result(graph, less, result, every)
             carry_names(graph, call, known[call])
