@@ -36,6 +36,7 @@ from tensorgen.arrays.objects import (
 from tensorgen.arrays.templates import Level, Text
 from tensorgen.ir.dims import Computed
 
+_JOINED = "concatenate", "hstack"
 _ASKED = {Solution: "solve", Times: "times", GramEntries: "gram"}
 
 
@@ -77,8 +78,7 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             each = f"for part in zip(*{listed}, strict=True)"
             return Text(f"({alias}.concatenate(part) {each})")
         case Join(dims=dims):
-            name = "concatenate" if len(dims) == 1 else "hstack"
-            return Text(f"{alias}.{name}([{listed}])")
+            return Text(f"{alias}.{_JOINED[len(dims) > 1]}([{listed}])")
         case Extent(axis=axis):
             return Text(f"{args[0].at(Level.ATOM)}.shape[{axis}]")
         case Count():

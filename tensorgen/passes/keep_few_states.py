@@ -1,4 +1,4 @@
-"""Recurrences that have checkpoints: what reads all of their states is made to read few.
+"""Recurrences that have checkpoints: what reads all states is made to read few.
 
 This comes before derivatives are taken, which are then those of recurrences over runs.
 """

@@ -66,7 +66,8 @@ def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[N
             whole = Recurrence.of(node)
             if whole not in found:
                 moved = Recurrence.of(as_call(with_operands(graph, node, new)))
-                results = _shortened(context, moved, [*asked[whole]], plan)
+                words = [name_of(graph, whole, k) for k in range(len(whole.starts))]
+                results = _shortened(context, moved, words, [*asked[whole]], plan)
                 found[whole] = dict(zip(asked[whole], results, strict=True))
             new[node] = found[whole][result_of(node)]
         carry_names(graph, node, new[node])
@@ -77,9 +78,13 @@ def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[N
 
 
 def _shortened(
-    context: Context, whole: Recurrence, asked: Sequence[Result], plan: Plan
+    context: Context,
+    whole: Recurrence,
+    words: Sequence[str | None],
+    asked: Sequence[Result],
+    plan: Plan,
 ) -> list[Node]:
-    """The results that are asked for, of shorter steps."""
+    """The results that are asked for, of shorter steps; `words` name the states."""
     graph, own = context.graph, opened(context.graph, whole)
     needed = needed_by(graph, own, asked)
     inner = replace(context, rates=Rates(own.states), compressed={}, doubtful=0)
@@ -101,8 +106,7 @@ def _shortened(
     given = graph, steps.count, steps.backwards, kept, rows, others
     result = recurrence(*given, runs=runs)
     for number, k in enumerate(needed.states):
-        word = name_of(graph, whole, k)
-        if word is not None:
+        if (word := words[k]) is not None:
             graph.suggest(result.history(graph, number), word)
     walk = accumulated(graph, result) if runs is None else None
     if walk is not None:
