@@ -66,18 +66,23 @@ class Planner:
         function: ElaboratedFunction,
         mode: Mode,
         result: str = "",
+        node: Node | None = None,
     ) -> None:
         """Make the inputs that derivatives are multiplied by.
 
-        A function may be one `result` of several.
+        A function may be one `result` of several, which is planned as `node`.
         """
         self.graph = graph
         self.function = function
         self.mode: Mode = mode
         self.result = result
+        every = function.results or (function,)
+        nodes = [node] if node else keep_few_states(graph, [x.node for x in every])
         self.results: list[Planner] = [
-            Planner(graph, spec, program, own, mode, given.name)
-            for own, given in zip(function.results, function.spec.results, strict=True)
+            Planner(graph, spec, program, own, mode, given.name, found)
+            for own, given, found in zip(
+                function.results, function.spec.results, nodes, strict=False
+            )
         ]
         self._planned: dict[tuple[Kind, tuple[str, ...]], PlannedFunction] = {}
         self.hints = known_sizes(spec)
@@ -85,8 +90,7 @@ class Planner:
         self.inputs = program.inputs
         self.parameters = Parameters(program, function.spec)
         missed: dict[Node, Parts] = {}
-        (node,) = keep_few_states(graph, [function.node])
-        (node,) = invert_low_rank(self.context(), [node], missed)
+        (node,) = invert_low_rank(self.context(), nodes[:1], missed)
         found = {
             graph.names.get(x, "a matrix"): own.is_diagonal for x, own in missed.items()
         }

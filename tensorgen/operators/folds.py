@@ -166,6 +166,10 @@ class _Fold:
             ends = range(more)
             first = Dim() if self.old.steps.backwards else Dim.of(more)
             low = self.old.steps.count if self.old.steps.backwards else Dim()
+            tied = {label: _Row(True, first)}
+            self._tied(node.constraints, tied)
+            if min(tied) < node.order:
+                continue  # entries are taken, and not added up
             known = dict(self.items), dict(self.places), dict(self.terms)
             try:
                 apart = [
