@@ -299,14 +299,18 @@ def computed(
 ) -> Dim:
     """Return the symbol that is computed of a size, whose name says how.
 
-    The name ends with `end`, underscores that keep it apart from others.
+    The name ends with `end`, underscores that keep it apart from others. What follows
+    from numbers is a number, but for widths.
     """
+    if rule != "width" and not (of.symbols or by.symbols):
+        return Dim.of(Computed(rule, of, by).value({}))
     word = {"root": "stride", "runs": "runs", "width": "width"}[rule]
     given = (str(of),) if rule == "root" or by.symbols else (str(of), str(by))
     spelt = "_".join(given).replace("**", "_to_").replace("*", "_")
     for sign, name in (("+", "plus"), ("-", "less"), ("//", "over")):
         spelt = spelt.replace(sign, name)
-    name = "_".join([*re.findall(r"\w+", spelt), word]) + end
+    parts = re.findall(r"\w+", spelt)
+    name = "_".join([word, *parts] if spelt[0].isdigit() else [*parts, word]) + end
     COMPUTED[name] = Computed(rule, of, by)
     return Dim.symbol(name)
 
