@@ -186,7 +186,6 @@ class Cotangents:
     def _found(self) -> dict[Node, Node]:
         """Cotangents by arguments, of dims `rows + argument.dims`."""
         graph, whole, own = self.graph, self.whole, self.open
-        states = self._states()
         items, fixed = (
             {
                 at: value
@@ -195,7 +194,7 @@ class Cotangents:
             }
             for pairs in ((own.items, whole.rows), (own.fixed, whole.constants))
         )
-        slopes = self._slopes([*items, *fixed])
+        states, slopes = self._states([*items, *fixed])
         known: set[Node] = {*self.items, *self.bars.values()}
         runs = whole.steps.runs
         alone = [
@@ -241,11 +240,16 @@ class Cotangents:
                 self._add(result, fixed[at], at_once.total(slope))
         return result
 
-    def _states(self) -> list[State]:
-        """The cotangents of states, as states that run against the steps."""
+    def _states(self, places: Sequence[Input]) -> tuple[list[State], dict[Input, Node]]:
+        """The cotangents of states, as states that run against the steps.
+
+        And what a step says of the cotangents of other `places`, all at once: what
+        steps inside of it is against them once then.
+        """
         graph, own = self.graph, self.open
         while True:
-            carried = self._carried(own.states)
+            every = self._carried([*own.states, *places])
+            carried = every[: len(own.states)]
             numbers = range(len(own.states))
             some = [k for k in numbers if k in self.uses or not is_zero(carried[k])]
             more = [k for k in some if k not in self.bars]
@@ -261,7 +265,8 @@ class Cotangents:
             parts = [carried[k], *([self.uses[k]] if k in self.uses else [])]
             (new,) = substituted(graph, [graph.add(*parts)], self.known)
             states.append(State(at, self._end(k), new))
-        return states
+        slopes = substituted(graph, every[len(own.states) :], self.known)
+        return states, dict(zip(places, slopes, strict=True))
 
     @property
     def moving(self) -> dict[int, Input]:
@@ -272,11 +277,6 @@ class Cotangents:
         """The cotangent of the last value of a state."""
         dims = (*self.rows, *self.open.states[k].dims)
         return self.graph.add(*(self.ends.get(k) or [self.graph.zeros(dims)]))
-
-    def _slopes(self, places: Sequence[Input]) -> dict[Input, Node]:
-        """What a step says of the cotangents of its places."""
-        found = substituted(self.graph, self._carried(places), self.known)
-        return dict(zip(places, found, strict=True))
 
     def _of_starts(self, against: Recurrence) -> dict[Node, Node]:
         """The cotangents of what states start as; names for those of all states."""
