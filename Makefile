@@ -66,6 +66,7 @@ bench: $(DEV)  ## measure, and rewrite benchmarks/results
 	$(ONE_THREAD) $(BIN)/python benchmarks/systems.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/keys.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/recurrences.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/checkpoints.py
 	$(BIN)/python benchmarks/suite.py
 
 .PHONY: suite

@@ -27,7 +27,13 @@ from tensorgen.emit.model import (
 from tensorgen.emit.module import Module
 from tensorgen.emit.solvers import Solver
 from tensorgen.emit.support import helpers
-from tensorgen.formulas import equation_of, formulas_of, text_of
+from tensorgen.formulas import (
+    equation_of,
+    formulas_of,
+    memory_of,
+    steps_of,
+    text_of,
+)
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
@@ -247,6 +253,7 @@ class ModuleBuilder:
             * bool(planned.tensors),
             planned.order,
             holders,
+            memory=memory_of(plan),
         )
 
     def _visible(self, function: ElaboratedFunction) -> dict[Node, str]:
@@ -277,6 +284,8 @@ class ModuleBuilder:
 
     def _is_readable(self, node: Node) -> bool:
         """Whether the length of a value's formula in index notation says anything."""
+        if any(x.runs for x in steps_of([node])):
+            return False
         names = self.graph.names
         waiting, seen = [node], {node}
         while waiting and len(seen) <= READABLE:

@@ -29,6 +29,7 @@ from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.invert_low_rank import Parts, invert_low_rank
 from tensorgen.passes.join_entries import filled_in
+from tensorgen.passes.keep_few_states import keep_few_states
 from tensorgen.passes.optimise import candidates, cheapest, optimise
 from tensorgen.planned import OtherPlan, PlannedFunction
 from tensorgen.shares import joined, joined_ways, members_of, shares_of
@@ -66,18 +67,23 @@ class Planner:
         function: ElaboratedFunction,
         mode: Mode,
         result: str = "",
+        node: Node | None = None,
     ) -> None:
         """Make the inputs that derivatives are multiplied by.
 
-        A function may be one `result` of several.
+        A function may be one `result` of several, which is planned as `node`.
         """
         self.graph = graph
         self.function = function
         self.mode: Mode = mode
         self.result = result
+        every = function.results or (function,)
+        nodes = [node] if node else keep_few_states(graph, [x.node for x in every])
         self.results: list[Planner] = [
-            Planner(graph, spec, program, own, mode, given.name)
-            for own, given in zip(function.results, function.spec.results, strict=True)
+            Planner(graph, spec, program, own, mode, given.name, found)
+            for own, given, found in zip(
+                function.results, function.spec.results, nodes, strict=False
+            )
         ]
         self._planned: dict[tuple[Kind, tuple[str, ...]], PlannedFunction] = {}
         self.hints = known_sizes(spec)
@@ -86,7 +92,7 @@ class Planner:
         self.parameters = Parameters(program, function.spec)
         missed: dict[Node, Parts] = {}
         stated = metrics(graph, self.inputs, function.metrics)
-        whole = [function.node, *(own.inverse for own in stated.values())]
+        whole = [nodes[0], *(own.inverse for own in stated.values())]
         node, *inverses = invert_low_rank(self.context(), whole, missed)
         found = {
             graph.names.get(x, "a matrix"): own.is_diagonal for x, own in missed.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from tensorgen.arrays.number_text import shape
+from tensorgen.arrays.number_text import shape, size
 from tensorgen.arrays.objects import (
     Answer,
     AsPlaces,
@@ -30,10 +30,13 @@ from tensorgen.arrays.objects import (
     Selected,
     Solution,
     Times,
+    Whole,
     ZerosLike,
 )
 from tensorgen.arrays.templates import Level, Text
+from tensorgen.ir.dims import Computed
 
+_JOINED = "concatenate", "hstack"
 _ASKED = {Solution: "solve", Times: "times", GramEntries: "gram"}
 
 
@@ -75,12 +78,13 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             each = f"for part in zip(*{listed}, strict=True)"
             return Text(f"({alias}.concatenate(part) {each})")
         case Join(dims=dims):
-            name = "concatenate" if len(dims) == 1 else "hstack"
-            return Text(f"{alias}.{name}([{listed}])")
+            return Text(f"{alias}.{_JOINED[len(dims) > 1]}([{listed}])")
         case Extent(axis=axis):
             return Text(f"{args[0].at(Level.ATOM)}.shape[{axis}]")
         case Count():
             return Text(f"_count({', '.join(f'{name}={name}' for name in texts)})")
+        case Whole(size=found):
+            return _computed(found)
         case Reshape(dims=dims):
             return Text(f"{alias}.reshape({listed}, {shape(dims)})")
         case Ravel(copied=True):
@@ -96,3 +100,12 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"{args[0].at(Level.ATOM)}.astype(int)")
         case _:
             assert_never(op)
+
+
+def _computed(found: Computed) -> Text:
+    of, by = size(found.of), size(found.by)
+    if found.rule == "root":
+        return Text(f"math.isqrt({of.text}) + 1", Level.SUM)
+    if found.rule == "runs":
+        return Text(f"-(-{of.at(Level.ATOM)} // {by.at(Level.ATOM)})", Level.UNARY)
+    return by

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Computed, Dim
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,14 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class Whole:
+    """A size that is computed of others."""
+
+    size: Computed
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Count:
     """How many keys index arrays tell apart: the largest entry and one."""
 
@@ -214,6 +222,7 @@ Object = (
     | Join
     | Extent
     | Count
+    | Whole
     | Reshape
     | Ravel
     | Places

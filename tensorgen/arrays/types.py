@@ -29,6 +29,7 @@ from tensorgen.arrays.objects import (
     Selected,
     Solution,
     Times,
+    Whole,
     ZerosLike,
 )
 from tensorgen.arrays.operations import (
@@ -236,6 +237,8 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "float"
         case Later() | JoinEach() | Join() | Extent() | Count() | Results() | Member():
             return "float"
+        case Whole():
+            return "int"
         case _:
             assert_never(op)
 

@@ -27,6 +27,7 @@ Reduce = Callable[[Array, Axes], Array]
 def library(field: Field) -> dict[str, Callable[..., Array]]:
     """All functions by the last part of their names."""
     found = dict(field.functions)
+    found["isqrt"] = math.isqrt
     if isinstance(field, Residues):
         found |= elementwise.functions(field) | matrices.functions(field)
     else:

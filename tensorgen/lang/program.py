@@ -14,9 +14,10 @@ from tensorgen.ir.effort import READING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
+from tensorgen.lang.checkpoints import Unit, checkpointed
 from tensorgen.lang.forms import Index
 from tensorgen.lang.functions import ElaboratedFunction, Local
-from tensorgen.lang.grouping import Line, steps, units
+from tensorgen.lang.grouping import steps, units
 from tensorgen.lang.leaves import inputs_of, leaves_of
 from tensorgen.lang.metrics import elaborate_metrics
 from tensorgen.lang.names import Macro, Names, Record, Thing
@@ -285,14 +286,15 @@ def _locals(
     """Elaborate what a function defines; whether all of it has a value comes last."""
     local: list[Local] = []
     complete = True
-    for unit in units(item.where):
+    assert item.function is not None
+    for unit in checkpointed(session.faults, units(item.where), item.function):
         values = _defined(session, unit, names)
         for name, (value, used) in values.items():
             names.again[name] = partial(_again, session, unit, name)
             record.merge(used)
             names.local[name] = Thing("a local definition", value, used)
             complete = complete and value is not None
-        for definition, _ in unit:
+        for definition, _ in unit.lines:
             value, _ = values[definition.name]
             if value is None:
                 continue
@@ -306,18 +308,18 @@ def _locals(
     return local, complete
 
 
-def _again(session: Session, unit: tuple[Line, ...], name: str, names: Names) -> Thing:
+def _again(session: Session, unit: Unit, name: str, names: Names) -> Thing:
     """Elaborate a local definition where names above it stand for something else."""
     return Thing("a local definition", *_defined(session, unit, names)[name])
 
 
 def _defined(
-    session: Session, unit: tuple[Line, ...], names: Names
+    session: Session, unit: Unit, names: Names
 ) -> dict[str, tuple[Array | None, Record]]:
     """Elaborate a local definition, or what steps together."""
-    if steps(unit):
-        return elaborate_steps(session, unit, names)
-    ((definition, text),) = unit
+    if steps(unit.lines):
+        return elaborate_steps(session, unit.lines, names, unit.checkpoint)
+    ((definition, text),) = unit.lines
     return {definition.name: _define(session, definition, text, names)}
 
 

@@ -25,12 +25,18 @@ from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.stepping import Member, Stepping
 from tensorgen.operators.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.functions.array import Array, Misuse
-from tensorgen.operators.recurrences import Recurrence, State, recurrence
+from tensorgen.operators.recurrences import Recurrence, Runs, State, recurrence
+from tensorgen.spec.model import Checkpoint
 
 Found = dict[str, tuple[Array | None, Record]]
 
 
-def elaborate_steps(session: Session, unit: Sequence[Line], names: Names) -> Found:
+def elaborate_steps(
+    session: Session,
+    unit: Sequence[Line],
+    names: Names,
+    checkpoint: Checkpoint | None = None,
+) -> Found:
     """Return the arrays that definitions by steps give, and what their texts use."""
     try:
         sides = [read_side(session, names, line) for line in unit]
@@ -38,7 +44,7 @@ def elaborate_steps(session: Session, unit: Sequence[Line], names: Names) -> Fou
         for part in _parts(sides):
             known = {x: Thing("a local definition", *own) for x, own in found.items()}
             seen = Names(names.file, {**names.local, **known})
-            found |= _elaborated(session, part, seen)
+            found |= _elaborated(session, part, seen, checkpoint)
     except SpecError as error:
         session.faults.extend(error.diagnostics)
     except Noted:
@@ -63,14 +69,19 @@ def _parts(sides: Sequence[Side]) -> list[list[Side]]:
     return [part for part in ((steps, given) if needed else (given, steps)) if part]
 
 
-def _elaborated(session: Session, sides: Sequence[Side], names: Names) -> Found:
+def _elaborated(
+    session: Session,
+    sides: Sequence[Side],
+    names: Names,
+    checkpoint: Checkpoint | None,
+) -> Found:
     """The arrays of names that all step, or are all put together."""
     own = assembled(sides)
     if sum(map(len, own.values())) == len(sides):
         assembly = Assembly(session, names, own)
         made = assembly.arrays()
         return {name: (array, assembly.record) for name, array in made.items()}
-    group = _Group(session, names)
+    group = _Group(session, names, checkpoint)
     group.read(sides)
     return {name: (whole, group.record) for name, whole in group.whole.items()}
 
@@ -78,9 +89,12 @@ def _elaborated(session: Session, sides: Sequence[Side], names: Names) -> Found:
 class _Group:
     """Definitions that step together."""
 
-    def __init__(self, session: Session, names: Names) -> None:
+    def __init__(
+        self, session: Session, names: Names, checkpoint: Checkpoint | None
+    ) -> None:
         """Start without members."""
         self.session = session
+        self.checkpoint = checkpoint
         self.names = names
         self.graph = session.graph
         self.record = Record()
@@ -322,10 +336,12 @@ class _Group:
         others = [m for m in self.members.values() if not m.starts]
         for member in others:
             assert member.value is not None
-            if not can_be_at_once(member.value.node, places):
+            # With a checkpoint nothing is known of all states at once.
+            if self.checkpoint or not can_be_at_once(member.value.node, places):
                 alone.append(member.value.node)
         count, backwards = steps.count, steps.backwards
-        whole = recurrence(graph, count, backwards, states, steps.items, alone)
+        given = graph, count, backwards, states, steps.items, alone
+        whole = recurrence(*given, checkpoint=self._runs())
         rows: dict[Node, Node] = dict(steps.items.items())
         for k, state in enumerate(states):
             rows[state.place] = whole.before(graph, k)
@@ -347,6 +363,18 @@ class _Group:
             self.whole[name] = Array(graph.permute(found, axes))
             if self.whole[name].node.order:
                 graph.name(self.whole[name].node, name)
+
+    def _runs(self) -> Runs | None:
+        """The runs of steps, the sizes of which have names that nothing else has."""
+        if self.checkpoint is None:
+            return None
+        taken, end = {*self.names.file, *self.names.local}, ""
+        while True:
+            runs = Runs.of(self.steps.count, self.checkpoint.length, end)
+            sizes = (runs.length, runs.count, runs.width)
+            if taken.isdisjoint(x for dim in sizes for x in dim.symbols):
+                return runs
+            end += "_"
 
     def _joined(self, member: Member, whole: Recurrence, number: int) -> Node:
         """All entries of a name: the first ones, and those of steps."""

@@ -6,7 +6,7 @@ than once; else it stands where it is used. Names and lines are a later matter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import assert_never
@@ -16,12 +16,12 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.frugal import frugal
 from tensorgen.arrays.long_sums import broken_sums
 from tensorgen.arrays.needs import Needs
-from tensorgen.arrays.objects import Count
+from tensorgen.arrays.objects import Count, Whole
 from tensorgen.arrays.operations import Kind
 from tensorgen.arrays.reading import transposes
 from tensorgen.arrays.statements import Let
 from tensorgen.ir.constraints import index_bound
-from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.dims import COMPUTED, ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -96,7 +96,22 @@ def lower(
     code = Code(tuple(statements), tuple(returns), plan.refusals)
     code = frugal(code, naming.name, naming.again, [*plan.named.values()])
     code = broken_sums(code)
-    return _counting(code, counted or {})
+    return _counting(_computing(code), counted or {})
+
+
+def _computing(code: Code) -> Code:
+    """The same, where sizes that are computed of others come first."""
+    found: dict[str, Let] = {}
+
+    def see(symbols: Iterable[str]) -> None:
+        for symbol in symbols:
+            if symbol in COMPUTED and symbol not in found:
+                own = COMPUTED[symbol]
+                see((*own.of.symbols, *own.by.symbols))
+                found[symbol] = Let(symbol, arrays.array(Whole(own)))
+
+    see(sorted(Needs(code.statements, code.returns).symbols))
+    return replace(code, statements=(*found.values(), *code.statements))
 
 
 def _counting(code: Code, counted: Mapping[str, Sequence[str]]) -> Code:

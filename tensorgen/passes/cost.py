@@ -99,12 +99,12 @@ class CostModel:
 
     def knows(self, dim: Dim) -> bool:
         """Whether arguments give a size."""
-        return self.given.issuperset(dim.symbols)
+        return self.given.issuperset(dim.sources)
 
     def value(self, dim: Dim) -> int:
         """The number that a dim stands for."""
         if dim not in self._values:
-            known = {name: self.hints.get(name, UNHINTED) for name in dim.symbols}
+            known = {name: self.hints.get(name, UNHINTED) for name in dim.sources}
             self._values[dim] = dim.value(known)
         return self._values[dim]
 

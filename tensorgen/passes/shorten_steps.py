@@ -19,7 +19,6 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     children,
-    delta,
     topological,
 )
 from tensorgen.ir.rebuild import carry_names, with_operands
@@ -29,19 +28,22 @@ from tensorgen.operators.recurrences import (
     Opened,
     Recurrence,
     State,
+    as_call,
     is_recurrence,
+    name_of,
     opened,
     recurrence,
     result_of,
     substituted,
 )
 from tensorgen.passes.accumulate import accumulated
+from tensorgen.passes.at_ends import at_ends
 from tensorgen.passes.context import Context
 from tensorgen.passes.limits import ROOM_OF_ITEMS
+from tensorgen.passes.needed_states import Result, lessened, needed_by
 from tensorgen.passes.rates import Rate, Rates
 
 Plan = Callable[[Context, Sequence[Node]], Sequence[Node]]
-Result = tuple[int, bool]
 
 
 def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[Node]:
@@ -50,7 +52,7 @@ def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[N
     Ends: each recurrence is replaced once, and those inside of its steps by `plan`.
     """
     graph = context.graph
-    roots = _ends(graph, roots)
+    roots = at_ends(graph, lessened(graph, roots))
     asked: dict[Recurrence, dict[Result, None]] = {}
     for node in topological(roots):
         if is_recurrence(node):
@@ -63,149 +65,53 @@ def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[N
         else:
             whole = Recurrence.of(node)
             if whole not in found:
-                moved = Recurrence.of(_as_call(with_operands(graph, node, new)))
-                results = _shortened(context, moved, [*asked[whole]], plan)
+                moved = Recurrence.of(as_call(with_operands(graph, node, new)))
+                words = [name_of(graph, whole, k) for k in range(len(whole.starts))]
+                results = _shortened(context, moved, words, [*asked[whole]], plan)
                 found[whole] = dict(zip(asked[whole], results, strict=True))
             new[node] = found[whole][result_of(node)]
         carry_names(graph, node, new[node])
     return [new[root] for root in roots]
 
 
-def _as_call(node: Node) -> Call:
-    assert isinstance(node, Call)
-    return node
-
-
-# The last value alone
-
-
-def _ends(graph: Graph, roots: Sequence[Node]) -> list[Node]:
-    """Read the last value of a state, where nothing asks for another."""
-    order = topological(roots)
-    histories = {x: None for x in order if is_recurrence(x) and _is_history(x)}
-    if not histories:
-        return list(roots)
-    users: dict[Node, list[Node]] = {x: [] for x in histories}
-    for node in order:
-        for child in dict.fromkeys(children(node)):
-            if child in users:
-                users[child].append(node)
-    known: dict[Node, Node] = {}
-    for history, own in users.items():
-        call = _as_call(history)
-        if history in roots or not all(_reads_end(call, x) for x in own):
-            continue
-        known[history] = Recurrence.of(call).last(graph, result_of(call)[0])
-        carry_names(graph, history, known[history])
-    if not known:
-        return list(roots)
-    new: dict[Node, Node] = {}
-    for node in order:
-        if isinstance(node, Product) and any(x in known for x in children(node)):
-            new[node] = _at_end(graph, node, known, new)
-        else:
-            new[node] = with_operands(graph, node, new)
-        carry_names(graph, node, new[node])
-    return [new[root] for root in roots]
-
-
-def _is_history(call: Call) -> bool:
-    result, whole = result_of(call)
-    return whole and result < len(Recurrence.of(call).starts)
-
-
-def _reads_end(call: Call, user: Node) -> bool:
-    """Whether a node reads nothing of a history but its last row."""
-    if not isinstance(user, Product):
-        return False
-    steps = Recurrence.of(call).steps
-    at = 0 if steps.backwards else steps.count
-    rest = [label for ref in user.factors for label in ref.labels]
-    ties = [label for one in user.constraints for label in one.form.labels]
-    for ref in user.factors:
-        if ref.node is call:
-            row = ref.labels[0]
-            if delta({row: 1}, -at) not in user.constraints:
-                return False
-            if row < user.order or rest.count(row) > 1 or ties.count(row) > 1:
-                return False
-    looked = children(user)[len(user.factors) :]
-    return call not in looked
-
-
-def _at_end(
-    graph: Graph, node: Product, known: Mapping[Node, Node], new: Mapping[Node, Node]
-) -> Node:
-    """A product with last values in place of the last rows of histories."""
-    rows = {ref.labels[0] for ref in node.factors if ref.node in known}
-    factors = [
-        (
-            (known[ref.node], ref.labels[1:])
-            if ref.node in known
-            else (new[ref.node], ref.labels)
-        )
-        for ref in node.factors
-    ]
-    kept = [x for x in node.constraints if rows.isdisjoint(x.form.labels)]
-    return graph.product(
-        range(node.order),
-        factors,
-        coefficient=node.coefficient,
-        constraints=kept,
-        sizes={x: dim for x, dim in enumerate(node.sizes) if x not in rows},
-    )
-
-
 # What is left of a step
 
 
 def _shortened(
-    context: Context, whole: Recurrence, asked: Sequence[Result], plan: Plan
+    context: Context,
+    whole: Recurrence,
+    words: Sequence[str | None],
+    asked: Sequence[Result],
+    plan: Plan,
 ) -> list[Node]:
-    """The results that are asked for, of shorter steps."""
+    """The results that are asked for, of shorter steps; `words` name the states."""
     graph, own = context.graph, opened(context.graph, whole)
-    states = len(own.states)
-    alive = _alive(own, asked)
-    made = sorted({k - states for k, _ in asked if k >= states})
-    roots = [*(own.new[k] for k in alive), *(own.made[k] for k in made)]
+    needed = needed_by(graph, own, asked)
     inner = replace(context, rates=Rates(own.states), compressed={}, doubtful=0)
     items: dict[Input, Node] = dict(zip(own.items, whole.rows, strict=True))
     # What products are not taken apart for goes first: then it is the same everywhere.
-    filled = substituted(graph, roots, own.constants)
-    firm, rows = _hoisted(context, own, filled, items, _is_firm)
-    short, rows = _hoisted(context, own, plan(inner, firm), rows, _is_work)
+    filled = substituted(graph, needed.roots, own.constants)
+    runs = whole.steps.runs
+    if runs is None:
+        firm, rows = _hoisted(context, own, filled, items, _is_firm)
+        short, rows = _hoisted(context, own, plan(inner, firm), rows, _is_work)
+    else:  # rows over all runs would be as many as over all steps
+        short, rows = [*plan(inner, filled)], items
     kept = [
         State(own.states[k], whole.starts[k], new)
-        for k, new in zip(alive, short, strict=False)
+        for k, new in zip(needed.states, short, strict=False)
     ]
     steps = whole.steps
-    others = short[len(alive) :]
-    result = recurrence(graph, steps.count, steps.backwards, kept, rows, others)
-    walk = accumulated(graph, result)
+    others = short[len(needed.states) :]
+    given = graph, steps.count, steps.backwards, kept, rows, others
+    result = recurrence(*given, runs=runs)
+    for number, k in enumerate(needed.states):
+        if (word := words[k]) is not None:
+            graph.suggest(result.history(graph, number), word)
+    walk = accumulated(graph, result) if runs is None else None
     if walk is not None:
         return [walk if every else result.at_last(graph, walk) for _, every in asked]
-    found: list[Node] = []
-    for k, every in asked:
-        if k >= states:
-            found.append(result.made(graph, made.index(k - states)))
-        else:
-            take = result.history if every else result.last
-            found.append(take(graph, alive.index(k)))
-    return found
-
-
-def _alive(own: Opened, asked: Sequence[Result]) -> list[int]:
-    """The states that results depend on."""
-    states = len(own.states)
-    alive = {k for k, _ in asked if k < states}
-    waiting = [own.new[k] for k in alive]
-    waiting += [own.made[k - states] for k, _ in asked if k >= states]
-    while waiting:
-        below = set(topological(waiting))
-        more = [k for k, at in enumerate(own.states) if at in below and k not in alive]
-        alive |= set(more)
-        waiting = [own.new[k] for k in more]
-    return sorted(alive)
+    return [needed.result(graph, result, k, every) for k, every in asked]
 
 
 def _hoisted(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tensorgen.calculus.kinds import PROBLEM
 from tensorgen.errors import Faults, Text
+from tensorgen.spec.checkpoints import read_checkpoints
 from tensorgen.spec.clauses import LeftSide, read_clauses, read_left_side
 from tensorgen.spec.emits import read_emit, read_wrt
 from tensorgen.spec.expressions import read_expression
@@ -12,7 +13,7 @@ from tensorgen.spec.model import Definition, Emit, FunctionSpec, InputSpec, Wrt
 from tensorgen.spec.names import Namespace
 from tensorgen.spec.nodes import Listing, Mapping, describe
 
-_KEYS = ("doc", "where", "expr", "wrt", "emit")
+_KEYS = ("doc", "where", "checkpoint", "expr", "wrt", "emit")
 _IMPLICIT = ("unknown", "root", "fixed_point", "equation", "minimises")
 
 
@@ -57,6 +58,7 @@ def _function(
     if "where" in fields and not fields["where"].empty:
         field = fields["where"]
         where = read_clauses(field.node, field.key, faults, macro=False)
+    kept = read_checkpoints(fields.get("checkpoint"), (*where, *results), faults)
     doc = read_doc(fields.get("doc"), faults)
     wrt = read_wrt(fields.get("wrt"), inputs, faults)
     sound = "wrt" not in fields or _count(fields["wrt"]) == len(wrt)
@@ -65,8 +67,8 @@ def _function(
     if side is None or expr is None:
         return None
     name = side.name
-    rest = doc, where, expr, wrt, emit, side.ranges, side.places
-    return FunctionSpec(name.value, name, side.indices, *rest, results=results)
+    rest = doc, where, expr, wrt, emit, side.ranges, side.places, results, kept
+    return FunctionSpec(name.value, name, side.indices, *rest)
 
 
 def _results(

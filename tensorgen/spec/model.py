@@ -140,6 +140,19 @@ class Wrt:
 
 
 @dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """After how many steps of what `name` steps with a state is kept.
+
+    None is for all names, or for about the root of all steps; `text` is where it says
+    so.
+    """
+
+    name: str | None
+    text: Text
+    length: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionSpec:
     """A function; `emit` is empty where the file leaves it to the default.
 
@@ -157,6 +170,7 @@ class FunctionSpec:
     ranges: tuple[Text | None, ...] = ()
     places: tuple[Text, ...] = ()
     results: tuple[Definition, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
