@@ -23,7 +23,7 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.ir.rebuild import carry_names, with_operands
-from tensorgen.operators.all_steps import AllSteps, can_be_at_once
+from tensorgen.operators.all_steps import AllSteps, can_be_at_once, long_axes
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.recurrences import (
     Opened,
@@ -37,6 +37,7 @@ from tensorgen.operators.recurrences import (
 )
 from tensorgen.passes.accumulate import accumulated
 from tensorgen.passes.context import Context
+from tensorgen.passes.join_slices import join_slices
 from tensorgen.passes.limits import ROOM_OF_ITEMS
 from tensorgen.passes.rates import Rate, Rates
 
@@ -57,6 +58,7 @@ def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[N
             asked.setdefault(Recurrence.of(node), {})[result_of(node)] = None
     new: dict[Node, Node] = {}
     found: dict[Recurrence, dict[Result, Node]] = {}
+    slices: dict[Node, Node] = {}
     for node in topological(roots):
         if not is_recurrence(node):
             new[node] = with_operands(graph, node, new)
@@ -64,11 +66,12 @@ def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[N
             whole = Recurrence.of(node)
             if whole not in found:
                 moved = Recurrence.of(_as_call(with_operands(graph, node, new)))
-                results = _shortened(context, moved, [*asked[whole]], plan)
+                own = [*asked[whole]]
+                results = _shortened(context, moved, own, plan, slices)
                 found[whole] = dict(zip(asked[whole], results, strict=True))
             new[node] = found[whole][result_of(node)]
         carry_names(graph, node, new[node])
-    return [new[root] for root in roots]
+    return substituted(graph, [new[root] for root in roots], slices)
 
 
 def _as_call(node: Node) -> Call:
@@ -160,9 +163,16 @@ def _at_end(
 
 
 def _shortened(
-    context: Context, whole: Recurrence, asked: Sequence[Result], plan: Plan
+    context: Context,
+    whole: Recurrence,
+    asked: Sequence[Result],
+    plan: Plan,
+    slices: dict[Node, Node],
 ) -> list[Node]:
-    """The results that are asked for, of shorter steps."""
+    """The results that are asked for, of shorter steps.
+
+    What is made of `slices` together is noted for all steps.
+    """
     graph, own = context.graph, opened(context.graph, whole)
     states = len(own.states)
     alive = _alive(own, asked)
@@ -172,6 +182,10 @@ def _shortened(
     items: dict[Input, Node] = dict(zip(own.items, whole.rows, strict=True))
     # What products are not taken apart for goes first: then it is the same everywhere.
     filled = substituted(graph, roots, own.constants)
+    joined = join_slices(graph, filled)
+    if joined:
+        filled = substituted(graph, filled, joined)
+        slices |= _at_all_steps(graph, own, joined, items)
     firm, rows = _hoisted(context, own, filled, items, _is_firm)
     short, rows = _hoisted(context, own, plan(inner, firm), rows, _is_work)
     kept = [
@@ -191,6 +205,21 @@ def _shortened(
         else:
             take = result.history if every else result.last
             found.append(take(graph, alive.index(k)))
+    return found
+
+
+def _at_all_steps(
+    graph: Graph,
+    own: Opened,
+    replaced: Mapping[Node, Node],
+    items: Mapping[Input, Node],
+) -> dict[Node, Node]:
+    """What replaces nodes of a step that need no state, for all steps at once."""
+    rates, at_once = Rates(own.states), AllSteps(graph, own.whole.steps.count, items)
+    found: dict[Node, Node] = {}
+    for old, new in replaced.items():
+        if rates.of(old) == Rate.DATA and can_be_at_once(new, items):
+            found[at_once.of(old)] = at_once.of(new)
     return found
 
 
@@ -232,7 +261,7 @@ def _hoisted(
         if node in seen or not below[node] or node in items:
             continue
         seen.add(node)
-        fits = cost.size(node.dims) <= ROOM_OF_ITEMS * room
+        fits = cost.size(long_axes(node)) <= ROOM_OF_ITEMS * room
         steady = rates.of(node) == Rate.DATA
         if steady and fits and can_be_at_once(node, items) and worth(graph, node):
             place = graph.fresh(node.dims, (), None)
