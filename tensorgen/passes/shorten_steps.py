@@ -183,9 +183,11 @@ def _shortened(
     # What products are not taken apart for goes first: then it is the same everywhere.
     filled = substituted(graph, roots, own.constants)
     joined = join_slices(graph, filled)
-    if joined:
-        filled = substituted(graph, filled, joined)
-        slices |= _at_all_steps(graph, own, joined, items)
+    known: dict[Node, Node] = dict(joined)
+    for old, (before, after) in _at_all_steps(graph, own, joined, items).items():
+        known[old] = place = graph.fresh(old.dims, (), None)
+        items[place] = slices[before] = after
+    filled = substituted(graph, filled, known)
     firm, rows = _hoisted(context, own, filled, items, _is_firm)
     short, rows = _hoisted(context, own, plan(inner, firm), rows, _is_work)
     kept = [
@@ -213,14 +215,14 @@ def _at_all_steps(
     own: Opened,
     replaced: Mapping[Node, Node],
     items: Mapping[Input, Node],
-) -> dict[Node, Node]:
-    """What replaces nodes of a step that need no state, for all steps at once."""
+) -> dict[Node, tuple[Node, Node]]:
+    """Nodes of a step that need no state, for all steps: as they are, and replaced."""
     rates, at_once = Rates(own.states), AllSteps(graph, own.whole.steps.count, items)
-    found: dict[Node, Node] = {}
-    for old, new in replaced.items():
-        if rates.of(old) == Rate.DATA and can_be_at_once(new, items):
-            found[at_once.of(old)] = at_once.of(new)
-    return found
+    return {
+        old: (at_once.of(old), at_once.of(new))
+        for old, new in replaced.items()
+        if rates.of(old) == Rate.DATA and can_be_at_once(new, items)
+    }
 
 
 def _alive(own: Opened, asked: Sequence[Result]) -> list[int]:
