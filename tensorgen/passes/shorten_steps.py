@@ -24,7 +24,6 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.all_steps import AllSteps, can_be_at_once, long_axes
-from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.recurrences import (
     Opened,
     Recurrence,
@@ -38,8 +37,8 @@ from tensorgen.operators.recurrences import (
 from tensorgen.passes.accumulate import accumulated
 from tensorgen.passes.context import Context
 from tensorgen.passes.join_slices import join_slices
-from tensorgen.passes.limits import ROOM_OF_ITEMS
 from tensorgen.passes.rates import Rate, Rates
+from tensorgen.passes.remember_steps import is_work, remember_steps, room_of
 
 Plan = Callable[[Context, Sequence[Node]], Sequence[Node]]
 Result = tuple[int, bool]
@@ -48,17 +47,34 @@ Result = tuple[int, bool]
 def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[Node]:
     """Return `roots` with shorter steps; `plan` says how to compute some nodes.
 
-    Ends: each recurrence is replaced once, and those inside of its steps by `plan`.
+    Ends: each recurrence is replaced twice, and those inside of its steps by `plan`.
     """
     graph = context.graph
-    roots = _ends(graph, roots)
+    slices: dict[Node, Node] = {}
+
+    def prepared(whole: Recurrence, asked: Sequence[Result]) -> list[Node]:
+        return _prepared(context, whole, asked, slices)
+
+    def planned(whole: Recurrence, asked: Sequence[Result]) -> list[Node]:
+        return _planned(context, whole, asked, plan)
+
+    ready = _each(graph, _ends(graph, roots), prepared)
+    kept = remember_steps(context, substituted(graph, ready, slices))
+    return _each(graph, kept, planned)
+
+
+def _each(
+    graph: Graph,
+    roots: Sequence[Node],
+    change: Callable[[Recurrence, Sequence[Result]], Sequence[Node]],
+) -> list[Node]:
+    """Return `roots` with other nodes for the results of each recurrence."""
     asked: dict[Recurrence, dict[Result, None]] = {}
     for node in topological(roots):
         if is_recurrence(node):
             asked.setdefault(Recurrence.of(node), {})[result_of(node)] = None
     new: dict[Node, Node] = {}
     found: dict[Recurrence, dict[Result, Node]] = {}
-    slices: dict[Node, Node] = {}
     for node in topological(roots):
         if not is_recurrence(node):
             new[node] = with_operands(graph, node, new)
@@ -66,12 +82,11 @@ def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[N
             whole = Recurrence.of(node)
             if whole not in found:
                 moved = Recurrence.of(_as_call(with_operands(graph, node, new)))
-                own = [*asked[whole]]
-                results = _shortened(context, moved, own, plan, slices)
+                results = change(moved, [*asked[whole]])
                 found[whole] = dict(zip(asked[whole], results, strict=True))
             new[node] = found[whole][result_of(node)]
         carry_names(graph, node, new[node])
-    return substituted(graph, [new[root] for root in roots], slices)
+    return [new[root] for root in roots]
 
 
 def _as_call(node: Node) -> Call:
@@ -162,25 +177,21 @@ def _at_end(
 # What is left of a step
 
 
-def _shortened(
+def _prepared(
     context: Context,
     whole: Recurrence,
     asked: Sequence[Result],
-    plan: Plan,
     slices: dict[Node, Node],
 ) -> list[Node]:
-    """The results that are asked for, of shorter steps.
+    """The results that are asked for, of steps as they are to be looked at.
 
-    What is made of `slices` together is noted for all steps.
+    What products are not taken apart for is made for all steps: then it is the same
+    everywhere. So is what is made of slices together, in place of these `slices`.
     """
     graph, own = context.graph, opened(context.graph, whole)
-    states = len(own.states)
-    alive = _alive(own, asked)
-    made = sorted({k - states for k, _ in asked if k >= states})
+    alive, made = _alive(own, asked)
     roots = [*(own.new[k] for k in alive), *(own.made[k] for k in made)]
-    inner = replace(context, rates=Rates(own.states), compressed={}, doubtful=0)
     items: dict[Input, Node] = dict(zip(own.items, whole.rows, strict=True))
-    # What products are not taken apart for goes first: then it is the same everywhere.
     filled = substituted(graph, roots, own.constants)
     joined = join_slices(graph, filled)
     known: dict[Node, Node] = dict(joined)
@@ -189,17 +200,50 @@ def _shortened(
         items[place] = slices[before] = after
     filled = substituted(graph, filled, known)
     firm, rows = _hoisted(context, own, filled, items, _is_firm)
-    short, rows = _hoisted(context, own, plan(inner, firm), rows, _is_work)
-    kept = [
-        State(own.states[k], whole.starts[k], new)
-        for k, new in zip(alive, short, strict=False)
-    ]
-    steps = whole.steps
-    others = short[len(alive) :]
-    result = recurrence(graph, steps.count, steps.backwards, kept, rows, others)
+    result = _remade(graph, own, alive, firm, rows)
+    return _results(graph, result, own, asked)
+
+
+def _planned(
+    context: Context, whole: Recurrence, asked: Sequence[Result], plan: Plan
+) -> list[Node]:
+    """The results that are asked for, of steps as they are computed."""
+    graph, own = context.graph, opened(context.graph, whole)
+    alive, made = _alive(own, asked)
+    roots = [*(own.new[k] for k in alive), *(own.made[k] for k in made)]
+    inner = replace(context, rates=Rates(own.states), compressed={}, doubtful=0)
+    items: dict[Input, Node] = dict(zip(own.items, whole.rows, strict=True))
+    filled = substituted(graph, roots, own.constants)
+    short, rows = _hoisted(context, own, plan(inner, filled), items, is_work)
+    result = _remade(graph, own, alive, short, rows)
     walk = accumulated(graph, result)
     if walk is not None:
         return [walk if every else result.at_last(graph, walk) for _, every in asked]
+    return _results(graph, result, own, asked)
+
+
+def _remade(
+    graph: Graph,
+    own: Opened,
+    alive: Sequence[int],
+    roots: Sequence[Node],
+    rows: Mapping[Input, Node],
+) -> Recurrence:
+    """The recurrence of the states that are alive, with other steps."""
+    kept = [
+        State(own.states[k], own.whole.starts[k], new)
+        for k, new in zip(alive, roots, strict=False)
+    ]
+    steps, others = own.whole.steps, roots[len(alive) :]
+    return recurrence(graph, steps.count, steps.backwards, kept, rows, others)
+
+
+def _results(
+    graph: Graph, result: Recurrence, own: Opened, asked: Sequence[Result]
+) -> list[Node]:
+    """What was asked for of a recurrence, of one with what is alive in it."""
+    states = len(own.states)
+    alive, made = _alive(own, asked)
     found: list[Node] = []
     for k, every in asked:
         if k >= states:
@@ -225,18 +269,18 @@ def _at_all_steps(
     }
 
 
-def _alive(own: Opened, asked: Sequence[Result]) -> list[int]:
-    """The states that results depend on."""
+def _alive(own: Opened, asked: Sequence[Result]) -> tuple[list[int], list[int]]:
+    """The states that results depend on, and what is asked for of what is made."""
     states = len(own.states)
+    made = sorted({k - states for k, _ in asked if k >= states})
     alive = {k for k, _ in asked if k < states}
-    waiting = [own.new[k] for k in alive]
-    waiting += [own.made[k - states] for k, _ in asked if k >= states]
+    waiting = [*(own.new[k] for k in alive), *(own.made[k] for k in made)]
     while waiting:
         below = set(topological(waiting))
         more = [k for k, at in enumerate(own.states) if at in below and k not in alive]
         alive |= set(more)
         waiting = [own.new[k] for k in more]
-    return sorted(alive)
+    return sorted(alive), made
 
 
 def _hoisted(
@@ -249,7 +293,7 @@ def _hoisted(
     """Take out of a step what needs no state, where its rows are not too large."""
     graph, cost = context.graph, context.cost
     rates = Rates(own.states)
-    room = max(cost.size(x.dims) for x in (*own.states, *items, graph.constant(1)))
+    room = room_of(cost, (*own.states, *items))
     at_once = AllSteps(graph, own.whole.steps.count, items)
     below: dict[Node, bool] = {}
     for node in topological(roots):
@@ -263,7 +307,7 @@ def _hoisted(
         if node in seen or not below[node] or node in items:
             continue
         seen.add(node)
-        fits = cost.size(long_axes(node)) <= ROOM_OF_ITEMS * room
+        fits = cost.size(long_axes(node)) <= room
         steady = rates.of(node) == Rate.DATA
         if steady and fits and can_be_at_once(node, items) and worth(graph, node):
             place = graph.fresh(node.dims, (), None)
@@ -276,13 +320,4 @@ def _hoisted(
 def _is_firm(graph: Graph, node: Node) -> bool:
     """Whether no pass looks into a node where it is used."""
     firm = node in graph.names or isinstance(node, Map | Call)
-    return firm and (isinstance(node, Product) or _is_work(graph, node))
-
-
-def _is_work(graph: Graph, node: Node) -> bool:
-    """Whether numbers are computed, and not merely read, scaled or compared."""
-    if isinstance(node, Map) and ELEMENTWISE[node.function].boolean:
-        return False
-    if not isinstance(node, Product):
-        return True
-    return len(node.factors) > 1 or (bool(node.inner) and not node.constraints)
+    return firm and (isinstance(node, Product) or is_work(graph, node))
