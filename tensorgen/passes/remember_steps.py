@@ -25,8 +25,8 @@ from tensorgen.operators.recurrences import (
     substituted,
 )
 from tensorgen.passes.context import Context
-from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel
-from tensorgen.passes.limits import GAIN_OF_KEEPING, ROOM_OF_ITEMS
+from tensorgen.passes.cost import ELEMENT, CostModel
+from tensorgen.passes.limits import GAIN_OF_KEEPING, ROOM_OF_ITEMS, STORE
 
 
 def remember_steps(context: Context, roots: Sequence[Node]) -> list[Node]:
@@ -116,26 +116,22 @@ class _Steps:
         self.computed = set(topological(_expanded(self.graph, self.roots)))
 
     def worth(
-        self, nodes: Collection[Node], inner: Collection[Node], call: float
+        self, found: Mapping[Node, Node], users: Mapping[Node, Collection[Node]]
     ) -> list[Node]:
-        """Those of `nodes` that take much longer to compute anew than to keep.
+        """Those of the nodes `found` that take much longer to compute than to keep.
 
-        `inner` are all nodes that would be computed anew, at the cost of a `call` each.
+        They stand for what is computed anew, of which `users` tell what else needs it.
         """
-        kept: dict[Node, None] = {}
-        spent: dict[Node, dict[Node, None]] = {}
-        for node in topological(nodes):
-            if node not in inner:
-                continue
-            below = [spent[x] for x in children(node) if x in spent and x not in kept]
-            spent[node] = {node: None, **{x: None for own in below for x in own}}
+        kept: list[Node] = []
+        for node, anew in found.items():
             small = self.cost.size(long_axes(node)) <= self.room
-            price = STATEMENT + ELEMENT * self.cost.size(node.dims)
-            work = sum(self.cost.work(x) - STATEMENT + call for x in spent[node])
-            large = is_work(self.graph, node) and work > GAIN_OF_KEEPING * price
-            if node in nodes and small and large:
-                kept[node] = None
-        return list(kept)
+            price = STORE + ELEMENT * self.cost.size(node.dims)
+            if small and is_work(self.graph, node):
+                steps = anew.dims[: anew.order - node.order]
+                work = sum(map(self.cost.work, _alone(anew, users)))
+                if work > GAIN_OF_KEEPING * price * self.cost.size(steps):
+                    kept.append(node)
+        return kept
 
     def keeping(self, nodes: Sequence[Node]) -> Recurrence:
         """The recurrence that makes nodes of a step, too."""
@@ -159,16 +155,13 @@ def _outside(steps: _Steps, roots: Sequence[Node]) -> dict[Node, Node]:
             every = at_once.of(node)
             if every in present:
                 found[node] = every
-    kept = steps.worth(found, inner, 0.0) if found else []
-    users: dict[Node, list[Node]] = {}
-    for node in order:
-        for child in dict.fromkeys(children(node)):
-            users.setdefault(child, []).append(node)
+    users = _users(roots)
+    kept = steps.worth(found, users)
     by_rows = {every: node for node, every in found.items()}
 
     def top(node: Node) -> Node:
         """What alone is made of a node, if it is no larger."""
-        while len(own := users.get(found[node], [])) == 1 and own[0] in by_rows:
+        while len(own := users[found[node]]) == 1 and own[0] in by_rows:
             above = by_rows[own[0]]
             if steps.cost.size(above.dims) > steps.cost.size(node.dims):
                 break
@@ -176,6 +169,26 @@ def _outside(steps: _Steps, roots: Sequence[Node]) -> dict[Node, Node]:
         return node
 
     return {node: found[node] for node in map(top, kept)}
+
+
+def _users(roots: Sequence[Node]) -> dict[Node, list[Node]]:
+    """Who needs a node; a root needs itself."""
+    users: dict[Node, list[Node]] = {}
+    for node in topological(roots):
+        for child in dict.fromkeys(children(node)):
+            users.setdefault(child, []).append(node)
+    for root in roots:
+        users.setdefault(root, []).append(root)
+    return users
+
+
+def _alone(node: Node, users: Mapping[Node, Collection[Node]]) -> list[Node]:
+    """What is computed for a node alone, with it."""
+    alone = {node: None}
+    for one in reversed(topological([node])[:-1]):
+        if all(user in alone for user in users[one]):
+            alone[one] = None
+    return list(alone)
 
 
 def _above(roots: Sequence[Node], places: Collection[Node]) -> set[Node]:
@@ -231,8 +244,9 @@ class _Anew:
             moved = substituted(graph, order, places)
         pairs = zip(order, moved, strict=True)
         found = {x: own for x, own in pairs if own in steps.computed}
-        if found:
-            self.kept = {x: found[x] for x in steps.worth(found, inner, STATEMENT)}
+        # By nodes of this one: several may be one there.
+        same = {own: x for x, own in found.items()}
+        self.kept = {same[own]: own for own in steps.worth(same, _users(self.roots))}
 
     def reading(self, rows: Mapping[Node, Node], moved: Recurrence) -> Recurrence:
         """The recurrence with places for what was kept, of other arguments."""
