@@ -183,10 +183,10 @@ def _users(roots: Sequence[Node]) -> dict[Node, list[Node]]:
 
 
 def _alone(node: Node, users: Mapping[Node, Collection[Node]]) -> list[Node]:
-    """What is computed for a node alone, with it."""
+    """What is computed for a node alone, with it; recurrences go on without it."""
     alone = {node: None}
     for one in reversed(topological([node])[:-1]):
-        if all(user in alone for user in users[one]):
+        if not is_recurrence(one) and all(user in alone for user in users[one]):
             alone[one] = None
     return list(alone)
 
