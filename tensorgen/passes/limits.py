@@ -137,8 +137,8 @@ STORE = 300.0
 """What a row costs that is stored in a step and read again, its entries aside."""
 
 GAIN_OF_KEEPING = 4.0
-"""What a step has computed is kept for later if to compute it anew costs so many times
-as much as to store it."""
+"""What a step has computed is kept for later if to compute it anew, for all steps at
+once, costs so many times as much as to store it."""
 
 # Axes.
 

@@ -116,9 +116,12 @@ class _Steps:
         self.computed = set(topological(_expanded(self.graph, self.roots)))
 
     def worth(
-        self, found: Mapping[Node, Node], users: Mapping[Node, Collection[Node]]
+        self,
+        found: Mapping[Node, Node],
+        users: Mapping[Node, Collection[Node]],
+        gain: float,
     ) -> list[Node]:
-        """Those of the nodes `found` that take much longer to compute than to keep.
+        """Those of the nodes `found` that take longer to compute than to keep.
 
         They stand for what is computed anew, of which `users` tell what else needs it.
         """
@@ -129,7 +132,7 @@ class _Steps:
             if small and is_work(self.graph, node):
                 steps = anew.dims[: anew.order - node.order]
                 work = sum(map(self.cost.work, _alone(anew, users)))
-                if work > GAIN_OF_KEEPING * price * self.cost.size(steps):
+                if work > gain * price * self.cost.size(steps):
                     kept.append(node)
         return kept
 
@@ -156,7 +159,7 @@ def _outside(steps: _Steps, roots: Sequence[Node]) -> dict[Node, Node]:
             if every in present:
                 found[node] = every
     users = _users(roots)
-    kept = steps.worth(found, users)
+    kept = steps.worth(found, users, GAIN_OF_KEEPING)
     by_rows = {every: node for node, every in found.items()}
 
     def top(node: Node) -> Node:
@@ -244,9 +247,11 @@ class _Anew:
             moved = substituted(graph, order, places)
         pairs = zip(order, moved, strict=True)
         found = {x: own for x, own in pairs if own in steps.computed}
-        # By nodes of this one: several may be one there.
+        # By nodes of this one: several may be one there. A call in each step, too,
+        # costs as much as to keep what it gives.
         same = {own: x for x, own in found.items()}
-        self.kept = {same[own]: own for own in steps.worth(same, _users(self.roots))}
+        kept = steps.worth(same, _users(self.roots), 1.0)
+        self.kept = {same[own]: own for own in kept}
 
     def reading(self, rows: Mapping[Node, Node], moved: Recurrence) -> Recurrence:
         """The recurrence with places for what was kept, of other arguments."""

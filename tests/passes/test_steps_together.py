@@ -140,7 +140,7 @@ def test_what_takes_no_time_is_not_kept() -> None:
 
 SHARES = """
 tensorgen: 1
-dims: {K: 50, N: 1000}
+dims: {K: 20, N: 1000}
 inputs: {L: [K, K], E: [N, K]}
 functions:
   f:
@@ -166,6 +166,13 @@ def test_shares_are_normalised_by_what_the_steps_have_found(
     back = code.split("reversed(range(N - 1)):")[1]
     assert back.count("np.exp(") == 1
     assert "np.max(" not in back and "exp_values" not in back
+
+
+def test_tangents_normalise_nothing_anew(shares: tuple[str, ModuleType]) -> None:
+    code = shares[0].split("def f_hvp(")[1].split("\ndef ")[0]
+    loops = re.findall(r"    for t in .*\n((?:        .*\n)+)", code)
+    assert len(loops) == 4
+    assert [loop.count("np.max(") for loop in loops] == [1, 0, 0, 0]
 
 
 def test_shares_add_up_where_numbers_are_large_or_infinite(
