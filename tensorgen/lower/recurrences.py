@@ -19,7 +19,15 @@ from tensorgen.arrays.arrays import (
     replacing,
     variable,
 )
-from tensorgen.arrays.operations import Add, Fill, Index, Number, Variable
+from tensorgen.arrays.operations import (
+    Add,
+    Copy,
+    Fill,
+    Index,
+    Number,
+    Permute,
+    Variable,
+)
 from tensorgen.arrays.statements import Let, Loop, Statement, Store, operands, rebuilt
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ONE, ZERO, Dim
@@ -108,18 +116,22 @@ def _rows(known: Values, node: Node, runs: Runs | None) -> Row:
             inside = low.is_nonnegative() and rows.is_nonnegative()
             same = dict(tie.form.terms) == moves and rest == [*range(1, node.order)]
             if same and inside:  # what lies outside is zero
-                return Row(_array(known, whole.node), low, runs)
-    return Row(_array(known, node), runs=runs)
+                return Row(_array(known, whole.node, True), low, runs)
+    return Row(_array(known, node, True), runs=runs)
 
 
-def _array(known: Values, node: Node) -> Array:
-    """A variable for what is given to steps."""
+def _array(known: Values, node: Node, by_rows: bool = False) -> Array:
+    """A variable for what is given to steps, maybe `by_rows`, each near together."""
     if index_bound(node) is None:
         found = known.whole(node)
     else:  # places, and no numbers
         axes = tuple(range(node.order))
         found = ordered(known.operand(Ref(node, axes)), axes)
-    return found.array if found.is_name else known.draft.variable(node, found.array)
+    if found.is_name:
+        return found.array
+    apart = isinstance(found.array.op, Permute) and found.array.op.axes[0] > 0
+    value = array(Copy(), found.array) if by_rows and apart else found.array
+    return known.draft.variable(node, value)
 
 
 def _operand(own: Array) -> Operand:

@@ -171,7 +171,7 @@ def _filtered(x: Array, a: Any) -> Array:
     """Return y with y[t] = x[t] + a * y[t - 1] along the first axis; y[-1] is 0."""
     from scipy import signal
 
-    taps = np.stack([np.ones_like(a), -a])
+    taps = np.array([1, -a], dtype=x.dtype)
     return signal.lfilter(taps[:1], taps, x, axis=0)
 ''',
     "_running_mean": '''

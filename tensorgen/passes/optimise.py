@@ -161,7 +161,7 @@ PASSES = (
         "shorten_steps",
         law="f(g(u[t]), x[t]) = f(v[t], x[t]), where v[t] = g(u[t]) for all t",
         needs="what a step computes without its states; rows that are not much larger",
-        ends="each recurrence is replaced once",
+        ends="each recurrence is replaced twice",
         run=_each(lambda context, roots: shorten_steps(context, roots, _planned)),
         patient=True,
     ),
