@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tensorgen.errors import suggest
 from tensorgen.ir.dims import tuple_text
-from tensorgen.lang import bound, conditions, derivatives, hints
+from tensorgen.lang import bound, conditions, derivatives, hints, taylor
 from tensorgen.lang.arguments import bind, counted
 from tensorgen.lang.names import Implicit, Macro, Names, Record, Thing
 from tensorgen.lang.statement import Statement
@@ -18,6 +18,7 @@ from tensorgen.operators.unknowns import applied
 SPECIAL: dict[str, Callable[[Statement, ast.Call], Array | None]] = {
     "delta": conditions.delta,
     **derivatives.FORMS,
+    "taylor": taylor.taylor,
 }
 
 

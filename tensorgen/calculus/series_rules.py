@@ -1,0 +1,127 @@
+"""Rules by which coefficients follow from others where the tangent says it longer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Protocol
+
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Map, Node, Ref, is_zero
+from tensorgen.operators.matrix_functions import expm_coefficient
+from tensorgen.operators.scalar import power
+
+At = tuple[Node, int]
+"""A coefficient: of which node, and of which order."""
+
+
+class Known(Protocol):
+    """The series of nodes, as rules see them."""
+
+    graph: Graph
+    order: int
+
+    def varies(self, node: Node) -> bool:
+        """Whether a node has coefficients above the first."""
+
+    def known(self, node: Node, j: int) -> Node:
+        """Return a coefficient that has been found."""
+
+
+class Rule(Protocol):
+    """How the coefficients of one node from 1 on follow from others."""
+
+    def needs(self, j: int) -> list[At]:
+        """Return the coefficients that the one of order `j` is made of."""
+
+    def at(self, j: int) -> Node:
+        """Return the coefficient of order `j`."""
+
+
+def summed(
+    graph: Graph, dims: Sequence[Dim], terms: Iterable[tuple[int | Fraction, Node]]
+) -> Node:
+    """Return the sum of multiples of nodes of one shape."""
+    axes = range(len(dims))
+    return graph.sum(axes, [(c, x, axes) for c, x in terms], dict(enumerate(dims)))
+
+
+class Power:
+    """y = u**r, of which u * y' = r * u' * y."""
+
+    def __init__(self, series: Known, node: Map, base: Ref, exponent: Fraction):
+        """Note the base by the axes of the power."""
+        self.series = series
+        self.node = node
+        self.base = base
+        self.exponent = exponent
+
+    def needs(self, j: int) -> list[At]:
+        """Return those of the base, and the lower ones."""
+        powers = [(self.node, i) for i in range(j)]
+        return [*((self.base.node, i) for i in range(j + 1)), *powers]
+
+    def at(self, j: int) -> Node:
+        """Return the sum over lower orders, divided by the base."""
+        graph, node, (base, labels) = self.series.graph, self.node, self.base
+        axes, sizes = tuple(range(node.order)), dict(enumerate(node.dims))
+        terms = []
+        for i in range(1, j + 1):
+            u, y = self.series.known(base, i), self.series.known(node, j - i)
+            weight = (self.exponent * i - (j - i)) / j
+            if weight and not (is_zero(u) or is_zero(y)):
+                term = graph.product(axes, [(u, labels), (y, axes)], sizes=sizes)
+                terms.append((weight, term))
+        total = summed(graph, node.dims, terms)
+        inverse = power(graph, Ref(self.series.known(base, 0), labels), -1)
+        return graph.product(axes, [(total, axes), inverse], sizes=sizes)
+
+
+class Inverse:
+    """C = inv(A), of which A_0 C_j = -sum_i A_i C_(j - i)."""
+
+    def __init__(self, series: Known, node: Call):
+        """Note the matrix."""
+        self.series = series
+        self.node = node
+
+    def needs(self, j: int) -> list[At]:
+        """Return those of the matrix, and the lower ones."""
+        lower = [(self.node, i) for i in range(j)]
+        return [*((self.node.args[0], i) for i in range(1, j + 1)), *lower]
+
+    def at(self, j: int) -> Node:
+        """Return the sum over lower orders, solved with the matrix."""
+        graph, node, known = self.series.graph, self.node, self.series.known
+        *batch, row, column = range(node.order)
+        left, right = (*batch, row, "k"), (*batch, "k", column)
+        out = range(node.order)
+        terms: list[tuple[int | Fraction, Node]] = []
+        for i in range(1, j + 1):
+            pair = known(node.args[0], i), known(node, j - i)
+            if not any(map(is_zero, pair)):
+                factors = zip(pair, (left, right), strict=True)
+                terms.append((1, graph.product(out, factors)))
+        total = summed(graph, node.dims, terms)
+        last = [(known(node, 0), left), (total, right)]
+        return graph.product(out, last, coefficient=-1)
+
+
+class Exponential:
+    """The exponential of matrices: see `expm_coefficient`."""
+
+    def __init__(self, series: Known, node: Call):
+        """Note the matrix."""
+        self.series = series
+        self.node = node
+
+    def needs(self, j: int) -> list[At]:
+        """Return those of the matrix."""
+        return [(self.node.args[0], i) for i in range(j + 1)]
+
+    def at(self, j: int) -> Node:
+        """Return a block of the exponential of a matrix of blocks."""
+        (x,) = self.node.args
+        every = [self.series.known(x, i) for i in range(j + 1)]
+        return expm_coefficient(self.series.graph, every)
