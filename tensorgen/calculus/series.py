@@ -20,7 +20,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tensorgen.calculus.forward import tangent_of
-from tensorgen.calculus.series_of_calls import Coefficients, Implicit, Moving, Stepping
+from tensorgen.calculus.series_of_calls import (
+    Coefficients,
+    Implicit,
+    Moving,
+    Multiplied,
+    Stepping,
+)
 from tensorgen.calculus.series_products import (
     Convolution,
     Parts,
@@ -28,7 +34,14 @@ from tensorgen.calculus.series_products import (
     by_pairs,
     with_solutions,
 )
-from tensorgen.calculus.series_rules import At, Exponential, Inverse, Power, Rule
+from tensorgen.calculus.series_rules import (
+    At,
+    Exponential,
+    Inverse,
+    Power,
+    Rule,
+    divided,
+)
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -163,6 +176,8 @@ class Series:
                         return rule
             case Call(operator="inv"):
                 return Inverse(self, node)
+            case Call(operator="prod") if self.order > 1:
+                return Multiplied(self, node)
             case Call(operator="expm"):
                 return Exponential(self, node)
             case Call() if is_recurrence(node):
@@ -258,8 +273,7 @@ class _ByTangent:
         return [(self.tangent, j - 1)]
 
     def at(self, j: int) -> Node:
-        found = self.series.known(self.tangent, j - 1)
-        return self.series.graph.scale(found, Fraction(1, j))
+        return divided(self.series.graph, self.series.known(self.tangent, j - 1), j)
 
 
 def _sloped(node: Node) -> list[Node]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 
 from tensorgen.calculus.forward import pushforward
 from tensorgen.calculus.recurrences import After, guarded
-from tensorgen.calculus.series_rules import At, Known
+from tensorgen.calculus.series_rules import At, Known, summed
 from tensorgen.calculus.unknowns import Slope, guarded_equation
+from tensorgen.ir.dims import ONE
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, is_zero
 from tensorgen.operators.all_steps import AllSteps, can_be_at_once
+from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.recurrences import (
     Recurrence,
     State,
@@ -19,6 +22,7 @@ from tensorgen.operators.recurrences import (
     result_of,
     substituted,
 )
+from tensorgen.operators.reshape import reshape
 
 Coefficients = Callable[[Node, int], Node]
 """The coefficient of a node, of an order."""
@@ -134,8 +138,58 @@ class Stepping:
         return self.found[whole].of(self.node, j)
 
 
+class Multiplied:
+    """The product of entries, one after the other: none is divided by.
+
+    All orders step together through the entries.
+    """
+
+    def __init__(self, series: Known, node: Call) -> None:
+        """Note the argument."""
+        self.series = series
+        self.node = node
+        self.whole: Recurrence | None = None
+
+    def needs(self, j: int) -> list[At]:
+        """Return all coefficients of the argument."""
+        return [(self.node.args[0], i) for i in range(self.series.order + 1)]
+
+    def at(self, j: int) -> Node:
+        """Return a state after all entries."""
+        if self.whole is None:
+            self.whole = self._steps()
+        return self.whole.last(self.series.graph, j)
+
+    def _steps(self) -> Recurrence:
+        graph, dims = self.series.graph, self.node.dims
+        orders = range(self.series.order + 1)
+        rows = [self._rows(self.series.known(self.node.args[0], i)) for i in orders]
+        items = [graph.fresh(dims, (), None) for _ in orders]
+        places = [graph.fresh(dims, (), None) for _ in orders]
+        axes = range(len(dims))
+        moving = [i for i in orders if not is_zero(rows[i])]
+        states = []
+        for j in orders:
+            pairs = [(places[j - i], items[i]) for i in moving if i <= j]
+            terms = [
+                (1, graph.product(axes, [(x, axes) for x in pair])) for pair in pairs
+            ]
+            start = graph.constant(int(not j), dims)
+            states.append(State(places[j], start, summed(graph, dims, terms)))
+        given = dict(zip(items, rows, strict=True))
+        return recurrence(graph, rows[0].dims[0], False, states, given)
+
+    def _rows(self, x: Node) -> Node:
+        """The entries that are multiplied, in rows of the shape of the result."""
+        kept = kept_axes(self.node)
+        gone = [axis for axis in range(x.order) if axis not in kept]
+        front = self.series.graph.permute(x, (*gone, *kept))
+        count = prod((x.dims[axis] for axis in gone), start=ONE)
+        return reshape(self.series.graph, front, (count, *self.node.dims))
+
+
 class Implicit:
-    """What solves F(y, x) = 0, of which F_y y_j = -F_j, where y_j is left out of F_j."""
+    """What solves F(y, x) = 0: F_y y_j = -F_j, where F_j is what y_j is left out of."""
 
     def __init__(self, series: Known, node: Call, start: Start) -> None:
         """Open the equation, and differentiate it by its unknown."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Map, Node, Ref, is_zero
+from tensorgen.ir.nodes import Call, Map, Node, Ref, Sum, is_zero
 from tensorgen.operators.matrix_functions import expm_coefficient
 from tensorgen.operators.scalar import power
 
@@ -45,6 +45,14 @@ def summed(
     """Return the sum of multiples of nodes of one shape."""
     axes = range(len(dims))
     return graph.sum(axes, [(c, x, axes) for c, x in terms], dict(enumerate(dims)))
+
+
+def divided(graph: Graph, node: Node, number: int) -> Node:
+    """Return a node over a number; of a sum, the terms are divided."""
+    if not isinstance(node, Sum):
+        return graph.scale(node, Fraction(1, number))
+    terms = [(t.coefficient / number, t.node, t.labels) for t in node.terms]
+    return graph.sum(range(node.order), terms)
 
 
 class Power:

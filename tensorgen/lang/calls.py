@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 
 from tensorgen.errors import suggest
 from tensorgen.ir.dims import tuple_text
+from tensorgen.ir.nodes import Input
 from tensorgen.lang import bound, conditions, derivatives, hints, taylor
 from tensorgen.lang.arguments import bind, counted
 from tensorgen.lang.names import Implicit, Macro, Names, Record, Thing
@@ -151,6 +153,23 @@ def expand(e: Statement, macro: Macro, tree: ast.Call) -> Array | None:
     return value
 
 
+def _variables(local: dict[str, Thing]) -> dict[str, Callable[[Names], Thing]]:
+    """Which parameters stand for values that may be differentiated by, as they are.
+
+    An input stays what it is: whatever mentions it follows.
+    """
+    return {
+        name: partial(_as_it_is, name)
+        for name, thing in local.items()
+        if thing.value is not None
+        and not (thing.value.batch or isinstance(thing.value.node, Input))
+    }
+
+
+def _as_it_is(name: str, names: Names) -> Thing:
+    return names.local[name]
+
+
 def _expanded(
     e: Statement, macro: Macro, values: list[Array], tree: ast.Call
 ) -> tuple[Array | None, Record]:
@@ -160,7 +179,7 @@ def _expanded(
         for parameter, value in zip(macro.parameters, values, strict=True)
     }
     # Only the file's names and the parameters: nothing of the place of the call.
-    names = Names({} if macro.shipped else e.names.file, local)
+    names = Names({} if macro.shipped else e.names.file, local, _variables(local))
     callers = (*e.callers, (macro, e.expression.span(tree)))
     inner = type(e)(e.session, macro.body, names, callers, e.depth)
     return inner.elaborate(()), inner.record
