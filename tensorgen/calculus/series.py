@@ -15,7 +15,7 @@ costs a sum of so many terms as it has orders below, the whole series the square
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -27,6 +27,12 @@ from tensorgen.calculus.series_of_calls import (
     Multiplied,
     Stepping,
 )
+from tensorgen.calculus.series_of_matrices import (
+    Exponential,
+    Inverse,
+    Logarithm,
+    SquareRoot,
+)
 from tensorgen.calculus.series_products import (
     Convolution,
     Parts,
@@ -34,14 +40,7 @@ from tensorgen.calculus.series_products import (
     by_pairs,
     with_solutions,
 )
-from tensorgen.calculus.series_rules import (
-    At,
-    Exponential,
-    Inverse,
-    Power,
-    Rule,
-    divided,
-)
+from tensorgen.calculus.series_rules import At, Known, Power, Rule, divided
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -60,7 +59,15 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.masks import with_views
 from tensorgen.operators.promises import STOPPED
 from tensorgen.operators.recurrences import Recurrence, is_recurrence, substituted
+from tensorgen.operators.scalar import apply, times
 from tensorgen.operators.unknowns import is_unknown
+
+OF_MATRICES: Mapping[str, Callable[[Known, Call], Rule]] = {
+    "inv": Inverse,
+    "expm": Exponential,
+    "logm": Logarithm,
+    "sqrtm": SquareRoot,
+}
 
 
 class Series:
@@ -169,17 +176,13 @@ class Series:
                 if len(varying) > 1:
                     return self._product(node)
             case Map(function="pow"):
-                exponent = constant_value(node.args[1].node)
-                if exponent is not None:
-                    rule = self._power(node, node.args[0], exponent)
-                    if rule is not None:
-                        return rule
-            case Call(operator="inv"):
-                return Inverse(self, node)
+                rule = self._power(node, *node.args)
+                if rule is not None:
+                    return rule
             case Call(operator="prod") if self.order > 1:
                 return Multiplied(self, node)
-            case Call(operator="expm"):
-                return Exponential(self, node)
+            case Call() if node.operator in OF_MATRICES:
+                return OF_MATRICES[node.operator](self, node)
             case Call() if is_recurrence(node):
                 return Stepping(self, node, self._steps, _started)
             case Call() if is_unknown(node):
@@ -197,14 +200,23 @@ class Series:
         parts = with_solutions(self.graph, parts, self.varies)
         return Convolution(self, by_pairs(self.graph, parts, self.varies))
 
-    def _power(self, node: Map, base: Ref, exponent: Fraction) -> Rule | None:
+    def _power(self, node: Map, base: Ref, by: Ref) -> Rule | None:
+        if self.varies(by.node):
+            # y = exp(w), whose slopes do not lead to ever other functions.
+            w = times(self.graph, by, apply(self.graph, "log", base))
+            axes = tuple(range(node.order))
+            factors = [Ref(node, axes), Ref(self.dot(w.node), w.labels)]
+            return _ByTangent(self, self.graph.product(axes, factors))
+        exponent = constant_value(by.node)
+        if exponent is None:
+            return None
         if exponent.denominator == 1 and exponent > 1:
             # What is zero has powers all the same.
             half = exponent // 2
             lower = half if exponent % 2 == 0 else exponent - 1
             other = base if lower > half else self._raised(node, base, half)
-            factors = [self._raised(node, base, lower), other]
-            return Convolution(self, Parts(node.dims, tuple(factors)))
+            halves = self._raised(node, base, lower), other
+            return Convolution(self, Parts(node.dims, halves))
         return Power(self, node, base, exponent) if exponent < 1 else None
 
     def _raised(self, node: Map, base: Ref, exponent: Fraction | int) -> Ref:

@@ -8,8 +8,7 @@ from typing import Protocol
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Map, Node, Ref, Sum, is_zero
-from tensorgen.operators.matrix_functions import expm_coefficient
+from tensorgen.ir.nodes import Map, Node, Ref, Sum, is_zero
 from tensorgen.operators.scalar import power
 
 At = tuple[Node, int]
@@ -84,52 +83,3 @@ class Power:
         total = summed(graph, node.dims, terms)
         inverse = power(graph, Ref(self.series.known(base, 0), labels), -1)
         return graph.product(axes, [(total, axes), inverse], sizes=sizes)
-
-
-class Inverse:
-    """C = inv(A), of which A_0 C_j = -sum_i A_i C_(j - i)."""
-
-    def __init__(self, series: Known, node: Call):
-        """Note the matrix."""
-        self.series = series
-        self.node = node
-
-    def needs(self, j: int) -> list[At]:
-        """Return those of the matrix, and the lower ones."""
-        lower = [(self.node, i) for i in range(j)]
-        return [*((self.node.args[0], i) for i in range(1, j + 1)), *lower]
-
-    def at(self, j: int) -> Node:
-        """Return the sum over lower orders, solved with the matrix."""
-        graph, node, known = self.series.graph, self.node, self.series.known
-        *batch, row, column = range(node.order)
-        left, right = (*batch, row, "k"), (*batch, "k", column)
-        out = range(node.order)
-        terms: list[tuple[int | Fraction, Node]] = []
-        for i in range(1, j + 1):
-            pair = known(node.args[0], i), known(node, j - i)
-            if not any(map(is_zero, pair)):
-                factors = zip(pair, (left, right), strict=True)
-                terms.append((1, graph.product(out, factors)))
-        total = summed(graph, node.dims, terms)
-        last = [(known(node, 0), left), (total, right)]
-        return graph.product(out, last, coefficient=-1)
-
-
-class Exponential:
-    """The exponential of matrices: see `expm_coefficient`."""
-
-    def __init__(self, series: Known, node: Call):
-        """Note the matrix."""
-        self.series = series
-        self.node = node
-
-    def needs(self, j: int) -> list[At]:
-        """Return those of the matrix."""
-        return [(self.node.args[0], i) for i in range(j + 1)]
-
-    def at(self, j: int) -> Node:
-        """Return a block of the exponential of a matrix of blocks."""
-        (x,) = self.node.args
-        every = [self.series.known(x, i) for i in range(j + 1)]
-        return expm_coefficient(self.series.graph, every)
