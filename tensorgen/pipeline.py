@@ -34,6 +34,7 @@ from tensorgen.operators.stable import StableForms
 from tensorgen.planner import Planner, known_sizes
 from tensorgen.problems import plan_problem
 from tensorgen.remarks import remarks
+from tensorgen.spec.externals import check_backends
 from tensorgen.spec.read import read_spec
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def compile_spec(
     report: Callable[[str, Report], None] | None = None,
     support: str | None = None,
     in_package: bool = False,
+    allow_external: bool = False,
 ) -> dict[str, str]:
     """Return the text of each generated file by its name, laid out for a reader.
 
@@ -59,10 +61,12 @@ def compile_spec(
     `checked`. `watch` hears now and then what is being done, `note` what is worth to be
     known of derivatives, and `report` what the check found of each file. Where
     `support` code is "shared", or the spec says so, its file is among them, and modules
-    `in_package` import it as their sibling.
+    `in_package` import it as their sibling. A spec that calls functions from outside is
+    wrong, unless `allow_external` says that it may.
     """
     chosen = _mode(mode)
-    spec = read_spec(source)
+    spec = read_spec(source, allow_external)
+    check_backends(spec.externals, backends or spec.backends)
     effort = Effort(watch)
     graph = Graph(StableForms(), effort)
     variables = {wrt.name for function in spec.functions for wrt in function.wrt}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
+from tensorgen.calculus.externals import tangents as of_external
 from tensorgen.calculus.partials import partials, sizes_of, transfers
 from tensorgen.calculus.recurrences import Tangents
 from tensorgen.calculus.unknowns import tangent as of_unknown
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, is_zero, topological
+from tensorgen.operators.externals import is_external
 from tensorgen.operators.recurrences import Recurrence, is_recurrence
 from tensorgen.operators.unknowns import is_unknown
 
@@ -61,6 +63,9 @@ def tangent_of(
     if is_unknown(node):
         solved = of_unknown(graph, node, stored, extra, pushforward)
         terms += [] if solved is None else [(1, solved, out)]
+    if is_external(node):
+        told = of_external(graph, node, stored, extra, pushforward)
+        terms += [(1, tangent, out) for tangent in told]
     for call, arg, rule in transfers(node):
         if arg in stored:
             terms.append((1, rule.forward(graph, call, stored[arg], extra), out))

@@ -9,7 +9,7 @@ from functools import partial
 from tensorgen.errors import suggest
 from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import Input
-from tensorgen.lang import bound, conditions, derivatives, hints, taylor
+from tensorgen.lang import bound, conditions, derivatives, externals, hints, taylor
 from tensorgen.lang.arguments import bind, counted
 from tensorgen.lang.names import Implicit, Macro, Names, Record, Thing
 from tensorgen.lang.statement import Statement
@@ -35,6 +35,8 @@ def call(e: Statement, tree: ast.Call) -> Array | None:
         return expand(e, thing.macro, tree)
     if thing is not None and thing.implicit is not None:
         return _solved(e, thing, thing.implicit, tree)
+    if thing is not None and thing.external is not None:
+        return externals.call_external(e, thing, tree)
     if name in SPECIAL:
         return SPECIAL[name](e, tree)
     if name in FUNCTIONS:

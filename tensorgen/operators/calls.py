@@ -17,6 +17,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
 from tensorgen.operators import (
+    externals,
     inverses,
     keys,
     matrix_functions,
@@ -338,6 +339,7 @@ _ROWS = (
     _OverAxes(
         "prod_others", same_dims, _prod_others_partials, "_prod_others({0}{axis})"
     ),
+    *externals.ROWS,
     *matrix_functions.ROWS,
     *packing.ROWS,
     *places.ROWS,
