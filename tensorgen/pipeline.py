@@ -35,6 +35,7 @@ from tensorgen.planner import Planner, known_sizes
 from tensorgen.problems import plan_problem
 from tensorgen.remarks import remarks
 from tensorgen.spec.externals import check_backends
+from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec
 
 if TYPE_CHECKING:
@@ -61,12 +62,10 @@ def compile_spec(
     `checked`. `watch` hears now and then what is being done, `note` what is worth to be
     known of derivatives, and `report` what the check found of each file. Where
     `support` code is "shared", or the spec says so, its file is among them, and modules
-    `in_package` import it as their sibling. A spec that calls functions from outside is
-    wrong, unless `allow_external` says that it may.
+    `in_package` import it as their sibling. `allow_external` lets modules call others.
     """
     chosen = _mode(mode)
-    spec = read_spec(source, allow_external)
-    check_backends(spec.externals, backends or spec.backends)
+    spec = _read(source, backends, allow_external)
     effort = Effort(watch)
     graph = Graph(StableForms(), effort)
     variables = {wrt.name for function in spec.functions for wrt in function.wrt}
@@ -103,6 +102,12 @@ def compile_spec(
         if prefix is not None:
             texts[support_file(backend)] = support_code(name, module.version, laid_out)
     return texts
+
+
+def _read(source: Source, backends: Sequence[str] | None, allow_external: bool) -> Spec:
+    spec = read_spec(source, allow_external)
+    check_backends(spec.externals, backends or spec.backends)
+    return spec
 
 
 def _mode(name: str) -> Mode:
