@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import tensorgen
 from tensorgen.cli import cli
 from tensorgen.errors import SpecError
+from tests.device.library import execute, stand_in
 
 Array = Any
 PACKAGE = "tensorgen_tests_outside"
@@ -106,7 +107,7 @@ FUNCTIONS = """
   v: {expr: "sum(by_vjp(A, phi(x))**3)", wrt: [x, A], emit: [value, gradient, hessian]}
   j: {expr: "sum(by_jvp(A, phi(x))**3)", wrt: [x, A], emit: [value, gradient, hessian]}
   k: {expr: "sum(by_jacobian(A, phi(x))**3)", wrt: x, emit: [gradient, hessian]}
-  p: {expr: "sum(through(A, x)**2)", wrt: x, emit: [gradient, jvp]}
+  p: {expr: "sum(through(A, x)**2)", wrt: x, emit: [gradient]}
   jv: {expr: "by_vjp(A, x)", wrt: x, emit: [jvp, vjp, jacobian]}
   series: taylor(phi(x), x, w, 4)
   entries[i]: sum(psi(A[i, l], x[l]) * phi(2), l)
@@ -117,9 +118,9 @@ FUNCTIONS = """
     expr: sum(y[3])
     wrt: x
   number: {expr: phi(s) * s, wrt: s, emit: [gradient]}
-  shape: sum(bad_shape(x))
-  dtype: sum(bad_dtype(x))
-  kind: sum(bad_kind(x))
+  odd_shape: sum(bad_shape(x))
+  odd_dtype: sum(bad_dtype(x))
+  odd_kind: sum(bad_kind(x))
   same_back: same(x)
   narrow_back: narrow(x)
   lost_f: lost(x)
@@ -223,9 +224,17 @@ def test_they_stand_in_series_and_steps(
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
-        ("shape", ValueError, rf"{PACKAGE}.wrong_shape: expected shape \(4,\), got"),
-        ("dtype", TypeError, rf"{PACKAGE}.wrong_dtype: expected floats, got dtype int"),
-        ("kind", TypeError, rf"{PACKAGE}.no_array: expected an array, got str"),
+        (
+            "odd_shape",
+            ValueError,
+            rf"{PACKAGE}.wrong_shape: expected shape \(4,\), got",
+        ),
+        (
+            "odd_dtype",
+            TypeError,
+            rf"{PACKAGE}.wrong_dtype: expected floats, got dtype int",
+        ),
+        ("odd_kind", TypeError, rf"{PACKAGE}.no_array: expected an array, got str"),
         ("lost_f", ImportError, rf"No module named '{PACKAGE}_gone'"),
         ("gone_f", ImportError, r"cannot import name 'nothing'"),
     ],
@@ -257,9 +266,26 @@ def test_modules_say_what_they_import_and_do_so_late() -> None:
     assert f"from {PACKAGE} import on_device as _function" in device
 
 
+def test_devices_call_functions_of_their_own(
+    outside: ModuleType, values: dict[str, Array]
+) -> None:
+    source = tensorgen.generate(HEAD + "  f: psi(x, w)\n", "cupy", allow_external=True)
+    with stand_in() as cupy:
+        vars(outside)["on_device"] = lambda x, y: cupy.multiply(x, y * y)
+        module = execute(source)
+        x, w = (cupy.asarray(values[name]) for name in "xw")
+        expected = values["x"] * values["w"] ** 2
+        np.testing.assert_allclose(cupy.asnumpy(module.f(x, w)), expected)
+        vars(outside)["on_device"] = lambda x, y: np.ones(4)
+        with pytest.raises(
+            TypeError, match="on_device: expected an array, got ndarray"
+        ):
+            module.f(x, w)
+
+
 def test_nothing_is_called_that_was_not_allowed(tmp_path: Path) -> None:
-    spec = f"tensorgen: 1\ninputs: {{x: [n]}}\nexternal: {{phi: {{call: {PACKAGE}.sine}}}}\n"
-    spec += "functions: {f: phi(x)}\n"
+    spec = "tensorgen: 1\ninputs: {x: [n]}\nfunctions: {f: phi(x)}\n"
+    spec += f"external: {{phi: {{call: {PACKAGE}.sine}}}}\n"
     for make in (tensorgen.generate, tensorgen.load):
         with pytest.raises(SpecError) as caught:
             make(spec)
@@ -303,7 +329,7 @@ HOSTILE = [
     "numpy.\\tsin",
     "p\u00e9.phi",
     "numpy.s\u0131n",
-    "numpy.sin\\u2028",
+    "numpy.s\\u2028in",
     "a." + "b" * 250,
     "1a.phi",
     "a-b.phi",
@@ -360,8 +386,16 @@ def wrong(section: str, function: str = "f: sum(x)", head: str = "") -> str:
             "the derivative of 'phi' is not elementwise",
         ),
         (
-            "phi: {call: a.b, args: {y: [n]}, shape: [n], jvp: dy[0]}",
+            "phi: {call: a.b, args: {y: [n]}, shape: [n], jvp: sum(dy)}",
             "the jvp of 'phi' must have shape (n,)",
+        ),
+        (
+            "phi: {call: a.b, args: {ct: [n]}, shape: [n], vjp: ct}",
+            "'ct' is an argument of 'phi', and what a vjp is given",
+        ),
+        (
+            "phi: {call: a.b, args: {y: [n], dy: [n]}, shape: [n], jvp: dy}",
+            "'dy' is an argument of 'phi', and what a jvp is given",
         ),
         ("x: {call: a.b}", "'x' is the name of an input and of a function"),
         ("np: {call: a.b}", "'np' cannot be the name of a function"),

@@ -39,7 +39,7 @@ def external_helpers(
 def _expected(own: ExternalSpec, alias: str) -> Iterator[str]:
     """Yield the lines that say of which shape a result is."""
     if own.shape is None:
-        shapes = [f"{alias}.shape({x.name}_)" for x in own.arguments]
+        shapes = [f"{alias}.asarray({x.name}_).shape" for x in own.arguments]
         several = f"max({', '.join(shapes)}, key=len)"
         yield f"    shape = {shapes[0] if len(shapes) == 1 else several}"
         return

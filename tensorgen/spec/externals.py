@@ -119,7 +119,7 @@ def _calls(field: Field, faults: Faults) -> tuple[tuple[str, str], ...] | None:
         for name in BACKENDS
         if name in given
     }
-    if not paths:
+    if not field.node.pairs:
         hint = "write call: {numpy: package.phi, cupy: package.phi_on_a_device}"
         faults.add("'call' names no function", field.key.span(), hint=hint)
     found = tuple((name, path) for name, path in paths.items() if path is not None)
@@ -216,8 +216,13 @@ def _rules(
     if not given:
         return ()
     ((rule, field),) = ((rule, fields[rule]) for rule in given)
+    known = [x.name for x in arguments]
+    own = {"vjp": [COTANGENT], "jvp": [f"d{x}" for x in known]}.get(rule, [])
+    if taken := [x for x in own if x in known]:
+        message = f"'{taken[0]}' is an argument of '{name}', and what a {rule} is given"
+        faults.add(message, field.key.span(), hint="call the argument something else")
+        return None
     if isinstance(field.node, Mapping) and rule != "jvp":
-        known = [x.name for x in arguments]
         entries = [
             *read_fields(field.node, known, f"'{rule}' of '{name}'", faults).values()
         ]
