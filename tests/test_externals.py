@@ -283,6 +283,14 @@ def test_devices_call_functions_of_their_own(
             module.f(x, w)
 
 
+def test_the_example_of_the_reference_is_a_spec() -> None:
+    page = Path(__file__).resolve().parent.parent / "docs" / "language.md"
+    section = page.read_text().partition("## Functions from outside")[2]
+    spec = section.partition("```text\n")[2].partition("```")[0]
+    source = tensorgen.generate(spec, allow_external=True)
+    assert "from mypackage.special import airy_slope as _function" in source
+
+
 def test_nothing_is_called_that_was_not_allowed(tmp_path: Path) -> None:
     spec = "tensorgen: 1\ninputs: {x: [n]}\nfunctions: {f: phi(x)}\n"
     spec += f"external: {{phi: {{call: {PACKAGE}.sine}}}}\n"
