@@ -283,6 +283,18 @@ def test_devices_call_functions_of_their_own(
             module.f(x, w)
 
 
+@pytest.mark.parametrize("support", ["inline", "shared"])
+def test_all_that_is_emitted_is_checked(tmp_path: Path, support: str) -> None:
+    spec = HEAD + "  f: {expr: sum(phi(x * w)**2), wrt: x, emit: [hessian, problem]}\n"
+    path = tmp_path / "waves.yaml"
+    path.write_text(spec)
+    given = ["--allow-external", "--support", support, "-b", "numpy", str(path)]
+    told = CliRunner().invoke(cli, ["gen", *given])
+    assert told.exit_code == 0
+    assert "wrote" in told.output
+    assert "not checked" not in told.output
+
+
 def test_the_example_of_the_reference_is_a_spec() -> None:
     page = Path(__file__).resolve().parent.parent / "docs" / "language.md"
     section = page.read_text().partition("## Functions from outside")[2]

@@ -72,7 +72,7 @@ def solvers(
 
             found[name] = solver
         if is_external(node):
-            own = external_of(node)
-            sides = None if own.dims is None else lengths(node.dims)
-            found[own.helper] = partial(_external, field, own.name, sides)
+            for own in external_of(node).reached():
+                sides = None if own.dims is None else lengths(own.dims)
+                found[own.helper] = partial(_external, field, own.name, sides)
     return found

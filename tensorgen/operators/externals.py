@@ -65,6 +65,20 @@ class External:
             f"{self.helper}({', '.join(f'{{{k}}}' for k in range(len(self.places)))})"
         )
 
+    def reached(self) -> list[External]:
+        """Return the function and all that its rules lead to, in order."""
+        found: dict[External, None] = {self: None}
+        waiting = [self]
+        while waiting:
+            own = waiting.pop()
+            last = [] if own.jvp is None else [own.jvp]
+            rules = [*own.slopes.values(), *own.vjps.values(), *last]
+            calls = (node for node in topological(rules) if is_external(node))
+            new = [x for x in map(external_of, calls) if x not in found]
+            found.update(dict.fromkeys(new))
+            waiting += new
+        return list(found)
+
 
 def is_external(node: Node) -> TypeGuard[Call]:
     """Whether a node is a call of a function from outside."""
