@@ -15,7 +15,7 @@ costs a sum of so many terms as it has orders below, the whole series the square
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -27,12 +27,6 @@ from tensorgen.calculus.series_of_calls import (
     Multiplied,
     Stepping,
 )
-from tensorgen.calculus.series_of_matrices import (
-    Exponential,
-    Inverse,
-    Logarithm,
-    SquareRoot,
-)
 from tensorgen.calculus.series_products import (
     Convolution,
     Parts,
@@ -40,7 +34,7 @@ from tensorgen.calculus.series_products import (
     by_pairs,
     with_solutions,
 )
-from tensorgen.calculus.series_rules import At, Known, Power, Rule, divided
+from tensorgen.calculus.series_rules import At, ByRow, Power, Rule, divided
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -55,19 +49,13 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.ir.rebuild import with_operands
+from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.masks import with_views
 from tensorgen.operators.promises import STOPPED
 from tensorgen.operators.recurrences import Recurrence, is_recurrence, substituted
 from tensorgen.operators.scalar import apply, times
 from tensorgen.operators.unknowns import is_unknown
-
-OF_MATRICES: Mapping[str, Callable[[Known, Call], Rule]] = {
-    "inv": Inverse,
-    "expm": Exponential,
-    "logm": Logarithm,
-    "sqrtm": SquareRoot,
-}
 
 
 class Series:
@@ -181,8 +169,8 @@ class Series:
                     return rule
             case Call(operator="prod") if self.order > 1:
                 return Multiplied(self, node)
-            case Call() if node.operator in OF_MATRICES:
-                return OF_MATRICES[node.operator](self, node)
+            case Call() if (row := OPERATORS[node.operator].coefficient) is not None:
+                return ByRow(self, node, row)
             case Call() if is_recurrence(node):
                 return Stepping(self, node, self._steps, _started)
             case Call() if is_unknown(node):

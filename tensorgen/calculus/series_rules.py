@@ -8,8 +8,9 @@ from typing import Protocol
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Node, Ref, Sum, is_zero
+from tensorgen.ir.nodes import Call, Map, Node, Ref, Sum, is_zero
 from tensorgen.operators.scalar import power
+from tensorgen.operators.table import Coefficient
 
 At = tuple[Node, int]
 """A coefficient: of which node, and of which order."""
@@ -83,3 +84,24 @@ class Power:
         total = summed(graph, node.dims, terms)
         inverse = power(graph, Ref(self.series.known(base, 0), labels), -1)
         return graph.product(axes, [(total, axes), inverse], sizes=sizes)
+
+
+class ByRow:
+    """A function of matrices, whose row of the table has a rule for coefficients."""
+
+    def __init__(self, series: Known, node: Call, row: Coefficient) -> None:
+        """Note the function."""
+        self.series = series
+        self.node = node
+        self.row = row
+
+    def needs(self, j: int) -> list[At]:
+        """Return those of the argument, and the lower ones."""
+        (x,) = self.node.args
+        return [*((x, i) for i in range(j + 1)), *((self.node, i) for i in range(j))]
+
+    def at(self, j: int) -> Node:
+        """Return what the row makes of these."""
+        (x,), known = self.node.args, self.series.known
+        lower = [known(self.node, i) for i in range(j)]
+        return self.row(self.series.graph, [known(x, i) for i in range(j + 1)], lower)

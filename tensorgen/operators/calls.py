@@ -21,6 +21,7 @@ from tensorgen.operators import (
     inverses,
     keys,
     matrix_functions,
+    matrix_series,
     packing,
     places,
     promises,
@@ -292,6 +293,7 @@ _ROWS = (
         work=2.0,
         regular=True,
         by_parts=inverses.inverse,
+        coefficient=matrix_series.inverse,
     ),
     Operator(
         "det",

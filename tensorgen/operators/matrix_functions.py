@@ -170,6 +170,10 @@ def _expm_reverse(
     return frechet(graph, graph.permute(x, (*batch, j, i)), cotangent)
 
 
+def _expm_coefficient(graph: Graph, x: Sequence[Node], lower: Sequence[Node]) -> Node:
+    return expm_coefficient(graph, x)
+
+
 ROWS = (
     Operator(
         "cholesky",
@@ -196,5 +200,6 @@ ROWS = (
         "expm({0})",
         requires="scipy.linalg.expm",
         work=20.0,
+        coefficient=_expm_coefficient,
     ),
 )
