@@ -13,6 +13,7 @@ from tensorgen.constrained import PlannedConstrained, build_constrained
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check, ConstrainedProblem
 from tensorgen.emit.data import check_lines
+from tensorgen.emit.externals import external_helpers
 from tensorgen.emit.model import (
     Body,
     Choice,
@@ -103,6 +104,7 @@ class ModuleBuilder:
             own,
             tuple(self.objects.classes.values()),
             tuple(_solver(x, functions) for x in unknowns),
+            tuple(external_helpers(spec.externals, self.backend)),
         )
 
     def problem(self, planned: PlannedProblem) -> BoundFunction:

@@ -56,9 +56,9 @@ class Tangents:
         self.graph = graph
         self.extra = tuple(extra)
         self.forward = forward
-        self.open = _guarded(graph, opened(graph, whole), whole, tangents)
+        self.open = guarded(graph, opened(graph, whole), whole, tangents)
         self.items = self.open.given(graph)
-        self.after = _After(graph, self.open, self.items)
+        self.after = After(graph, self.open, self.items)
         self.known = self.open.constants
         self.dots: dict[Node, Node] = {}
         for own, value in zip(self.open.items, whole.rows, strict=True):
@@ -150,9 +150,9 @@ class Cotangents:
         self.rows = tuple(rows)
         self.reverse = reverse
         self.wanted = wanted
-        self.open = _guarded(graph, opened(graph, whole), whole, wanted)
+        self.open = guarded(graph, opened(graph, whole), whole, wanted)
         self.items = self.open.given(graph)
-        self.after = _After(graph, self.open, self.items)
+        self.after = After(graph, self.open, self.items)
         self.bars: dict[int, Input] = {}
         self.seeds: list[tuple[Node, Node]] = []
         self.ends: dict[int, list[Node]] = {}
@@ -341,7 +341,7 @@ class Cotangents:
         )
 
 
-class _After:
+class After:
     """What steps end with, as rows for those who would compute it anew."""
 
     def __init__(self, graph: Graph, own: Opened, items: dict[Input, Node]) -> None:
@@ -361,7 +361,7 @@ class _After:
         return substituted(self.graph, roots, self.known)
 
 
-def _guarded(
+def guarded(
     graph: Graph, own: Opened, whole: Recurrence, varying: Container[Node]
 ) -> Opened:
     """A step with what excludes entries, so that they do not reach derivatives."""

@@ -35,6 +35,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.externals import external_of, is_external
 from tensorgen.operators.promises import is_promise
 from tensorgen.operators.recurrences import Recurrence, is_recurrence, result_of
 from tensorgen.operators.unknowns import equation_of, is_unknown
@@ -233,6 +234,9 @@ class Meaning:
         if is_unknown(node):
             solver = solvers([node], self.field, self.lengths)
             return self._template(equation_of(node).solver, args, **solver)
+        if is_external(node):
+            outside = solvers([node], self.field, self.lengths)
+            return self._template(external_of(node).template, args, **outside)
         if is_promise(node):
             (value,) = args
             kept = promises.holds(self.field, node.operator, value)

@@ -27,7 +27,18 @@ def bodies(module: Module) -> list[Body]:
 
 def helpers(module: Module) -> list[Helper]:
     """Return the helpers that bodies use, also through others, in their order."""
-    known = {helper.name: helper for helper in module.helpers}
+    used = _used(module)
+    return [helper for helper in module.helpers if helper.name in used]
+
+
+def outside(module: Module) -> list[Helper]:
+    """Return what bodies use to call functions from outside."""
+    used = _used(module)
+    return [helper for helper in module.outside if helper.name in used]
+
+
+def _used(module: Module) -> dict[str, Helper]:
+    known = {helper.name: helper for helper in (*module.helpers, *module.outside)}
     waiting = [name for body in bodies(module) for name in body.helpers]
     waiting += [name for c in module.classes for name in c.helpers]
     used: dict[str, Helper] = {}
@@ -38,7 +49,7 @@ def helpers(module: Module) -> list[Helper]:
         if name not in used:
             used[name] = known[name]
             waiting += known[name].uses
-    return [helper for helper in module.helpers if helper.name in used]
+    return used
 
 
 def parameters(module: Module) -> Iterable[Parameter]:

@@ -15,6 +15,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.checkpoints import Unit, checkpointed
+from tensorgen.lang.externals import declare, externals_of
 from tensorgen.lang.forms import Index
 from tensorgen.lang.functions import ElaboratedFunction, Local
 from tensorgen.lang.grouping import steps, units
@@ -79,10 +80,17 @@ def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program
     session = Session(graph, differentiate, faults, prelude(), read_value)
     inputs = inputs_of(spec, graph)
     things: dict[str, Thing] = leaves_of(spec, graph, inputs)
+    things |= externals_of(spec, graph)
     parsed = {name: item for item in parse_texts(spec, faults) for name in item.names}
     found: dict[str, ElaboratedFunction] = {}
     solved: dict[str, ElaboratedUnknown] = {}
-    for name in _ordered(parsed, things, faults):
+    names = _ordered(parsed, things, faults)
+    for name in names:
+        definition = parsed[name].definition
+        if definition is not None and definition.parameters is not None:
+            things[name] = _macro(definition, parsed[name].body)
+    declare(session, spec, things)
+    for name in names:
         item = parsed[name]
         if name in things:
             continue  # made with another one

@@ -285,7 +285,7 @@ class Statement:
             return None
         thing = self.use(name, tree)
         if thing is not None:
-            called = thing.macro or thing.implicit
+            called = thing.macro or thing.implicit or thing.external
             if thing.results:
                 hint = " or ".join(f"{name}.{result}" for result in thing.results)
                 self.fault(f"'{name}' has several results", tree, hint=hint)

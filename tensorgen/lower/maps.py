@@ -39,6 +39,7 @@ from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.externals import external_of, is_external
 from tensorgen.operators.systems import is_system
 from tensorgen.operators.unknowns import equation_of, is_unknown
 
@@ -146,6 +147,8 @@ def lower_call(known: Values, node: Call) -> Operand:
         arguments = [known.whole(arg) for arg in node.args]
     params = dict(node.params)
     text = equation_of(node).solver if is_unknown(node) else ""
+    if is_external(node):
+        text, arguments = external_of(node).template, [*map(as_float, arguments)]
     axes = params.get("axes", params.get("along"))
     along = axes if isinstance(axes, tuple) else None
     op = operations.Call(node.operator, node.dims, along, "shape" in params, text)

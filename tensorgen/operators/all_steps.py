@@ -28,6 +28,7 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.externals import is_external
 from tensorgen.operators.recurrences import is_recurrence
 from tensorgen.operators.reshape import reshape
 
@@ -74,7 +75,8 @@ def can_be_summed(node: Node, places: Collection[Node]) -> bool:
 
 def is_alone(call: Call) -> bool:
     """Whether a call takes no further axis in front."""
-    return is_recurrence(call) or OPERATORS[call.operator].internal
+    internal = OPERATORS[call.operator].internal
+    return is_recurrence(call) or is_external(call) or internal
 
 
 class AllSteps:

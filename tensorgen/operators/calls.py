@@ -18,9 +18,11 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
 from tensorgen.operators import (
     by_key,
+    externals,
     inverses,
     keys,
     matrix_functions,
+    matrix_series,
     packing,
     places,
     promises,
@@ -301,6 +303,7 @@ _ROWS = (
         work=2.0,
         regular=True,
         by_parts=inverses.inverse,
+        coefficient=matrix_series.inverse,
     ),
     Operator(
         "det",
@@ -348,6 +351,7 @@ _ROWS = (
     _OverAxes(
         "prod_others", same_dims, _prod_others_partials, "_prod_others({0}{axis})"
     ),
+    *externals.ROWS,
     *matrix_functions.ROWS,
     *packing.ROWS,
     *places.ROWS,

@@ -27,6 +27,19 @@ def _interval(x: Array | Scalar, knots: Array) -> Any:
 ''',
     **BY_KEY,
     "_Toeplitz": TOEPLITZ,
+    "_outcome": '''
+def _outcome(name: str, found: Any, shape: tuple[int, ...], *given: Any) -> Array:
+    """Return a copy of what a function gave, in the dtype of what it was given."""
+    if not isinstance(found, (np.ndarray, np.generic, float)):
+        kind = type(found).__name__
+        raise TypeError(f"{name}: expected an array, got {kind}")
+    array = np.asarray(found)
+    if array.dtype.kind != "f":
+        raise TypeError(f"{name}: expected floats, got dtype {array.dtype}")
+    if array.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+    return np.array(array, dtype=np.result_type(*given))[()]
+''',
     "_sigmoid": '''
 def _sigmoid(t: Array | Scalar) -> Array:
     """Return 1 / (1 + exp(-t)) without overflow or loss of digits."""

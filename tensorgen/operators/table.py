@@ -122,6 +122,10 @@ ByParts = Callable[[Graph, Node, Make], Node | None]
 """A function of a matrix that is a product of parts on axes of their own."""
 
 
+Coefficient = Callable[[Graph, Sequence[Node], Sequence[Node]], Node]
+"""The next Taylor coefficient of a function, for those of its argument and its own."""
+
+
 @dataclass(frozen=True)
 class Operator:
     """A function of whole arrays.
@@ -138,7 +142,8 @@ class Operator:
     the `word`. An `internal` one is no function of users, and never differentiated.
     What is known `by_parts` of a matrix, an object that stands for it knows too. A
     `keyed` one takes index arrays after its first argument; one of `places` makes an
-    index array, of entries below its parameter `bound`.
+    index array, of entries below its parameter `bound`. Taylor coefficients follow from
+    the derivative, or from a rule for each `coefficient`.
     """
 
     name: str
@@ -159,3 +164,4 @@ class Operator:
     by_parts: ByParts | None = None
     keyed: bool = False
     places: bool = False
+    coefficient: Coefficient | None = None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tensorgen.calculus.kinds import Kind
-from tensorgen.errors import Source, Text
+from tensorgen.errors import Source, Span, Text
 from tensorgen.ir.dims import Dim
 
 
@@ -174,6 +174,24 @@ class FunctionSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ExternalSpec:
+    """A function that the module imports, by a path for each backend.
+
+    Without a `shape` it is elementwise. `rules` say of derivatives their kind, by which
+    argument they are, and an expression.
+    """
+
+    name: str
+    name_text: Text
+    calls: tuple[tuple[str, str], ...]
+    call_span: Span
+    arguments: tuple[InputSpec, ...]
+    shape: tuple[Dim, ...] | None
+    rules: tuple[tuple[str, str, Text], ...]
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Limited:
     """A variable, or a function that is a constraint, and its bounds, if any."""
 
@@ -211,6 +229,7 @@ class Spec:
     problem: ProblemSpec | None = None
     support: str = "inline"
     unknowns: tuple[UnknownSpec, ...] = ()
+    externals: tuple[ExternalSpec, ...] = ()
 
 
 PROPERTIES = ("symmetric", "spd", "positive", "nonnegative")
