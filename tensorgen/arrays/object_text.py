@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from tensorgen.arrays.number_text import shape
+from tensorgen.arrays.number_text import shape, size
 from tensorgen.arrays.objects import (
     Answer,
     AsPlaces,
@@ -27,6 +27,7 @@ from tensorgen.arrays.objects import (
     Ravel,
     Reshape,
     Results,
+    Rows,
     Selected,
     Solution,
     Times,
@@ -81,6 +82,11 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"{args[0].at(Level.ATOM)}.shape[{axis}]")
         case Count():
             return Text(f"_count({', '.join(f'{name}={name}' for name in texts)})")
+        case Rows(entries=entries, width=width):
+            # At least one, however wide they are, also where they have no entries.
+            return Text(
+                f"{entries} // {size(width + 1).at(Level.UNARY)} + 1", Level.SUM
+            )
         case Reshape(dims=dims):
             return Text(f"{alias}.reshape({listed}, {shape(dims)})")
         case Ravel(copied=True):

@@ -144,6 +144,15 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """How many rows of `width` entries a block of about so many entries has, or one."""
+
+    entries: int
+    width: Dim
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Extent:
     """The size of an axis, as a number."""
 
@@ -214,6 +223,7 @@ Object = (
     | Join
     | Extent
     | Count
+    | Rows
     | Reshape
     | Ravel
     | Places

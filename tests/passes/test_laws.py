@@ -158,6 +158,16 @@ functions:
     wrt: x
     emit: [gradient]
 """
+HUBER = """
+inputs: {x: [n]}
+functions:
+  f: {expr: 'sum(where(abs(x) <= 1, x**2 / 2, abs(x) - 0.5))', wrt: x}
+"""
+SHIFTED = """
+inputs: {A: [m, n], u: [m], v: [m]}
+functions:
+  f: {expr: 'exp(A + u[:, None] + v[:, None])'}
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("shorten_steps", STEPS),
@@ -183,6 +193,9 @@ PASSES = (
     ("pair_transposes", SCALED),
     ("gather_steady", LOGISTIC),
     ("use_symmetry", LIKELIHOOD),
+    ("add_narrow", SHIFTED),
+    ("select_terms", HUBER),
+    ("share_exponentials", LOGISTIC),
 )
 RULES = (
     ("spell_scalings", NORMS),
