@@ -21,6 +21,7 @@ from tensorgen.arrays.operations import (
 )
 from tensorgen.arrays.price import count, entries, steps
 from tensorgen.ir.dims import Dim
+from tensorgen.operators.elementwise import ELEMENTWISE
 
 LARGE = 2**18
 """The entries of an array that no cache holds."""
@@ -32,8 +33,6 @@ STEP = 0.05
 """An addition or multiplication within a contraction."""
 CALL = 700.0
 """An operation on a small array."""
-
-_SELECTIONS = ("where", "abs", "sign", "maximum", "minimum", "logical_not", "sqrt")
 
 
 class Speed:
@@ -64,7 +63,9 @@ class Speed:
             case Power(exponent=exponent):
                 return size * (SIMPLE if exponent.denominator == 1 else FUNCTION)
             case Elementwise(function=name):
-                return size * (SELECTION if name in _SELECTIONS else FUNCTION)
+                row = ELEMENTWISE[name]
+                quick = row.boolean or row.has("quick")
+                return size * (SELECTION if quick else FUNCTION)
         if isinstance(op, Entrywise):
             return SIMPLE * size
         total = steps(one)

@@ -19,10 +19,9 @@ from typing import TypeGuard
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Map, Node, Product, Ref, topological
 from tensorgen.ir.rebuild import carry_names, with_factors, with_operands
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, power, ref, times, total
 from tensorgen.passes.context import Context
-
-_FUNCTIONS = ("sigmoid", "softplus", "log_sigmoid")
 
 
 def share_exponentials(context: Context, roots: Sequence[Node]) -> list[Node]:
@@ -51,7 +50,11 @@ def share_exponentials(context: Context, roots: Sequence[Node]) -> list[Node]:
 
 
 def _is_logistic(node: Node) -> TypeGuard[Map]:
-    return isinstance(node, Map) and node.function in _FUNCTIONS and node.order > 0
+    return (
+        isinstance(node, Map)
+        and node.order > 0
+        and ELEMENTWISE[node.function].has("logistic")
+    )
 
 
 def _upward(graph: Graph, node: Map) -> tuple[Node, bool]:
@@ -102,19 +105,20 @@ def _product(
 ) -> Node:
     """A product over new factors, in which the two parts of a weight are one."""
     refs: list[Ref] = []
-    waiting: dict[tuple[Node, bool, tuple[int, ...]], Ref] = {}
+    waiting: dict[tuple[Node, bool, tuple[int, ...]], list[Ref]] = {}
     for old, labels in node.factors:
         found = Ref(new[old], labels)
-        if old in shared and isinstance(old, Map) and old.function == "sigmoid":
-            t, is_plus = _upward(graph, old)
-            other = waiting.pop((t, not is_plus, labels), None)
-            if other is None:
-                waiting[t, is_plus, labels] = found
-                continue
+        if not (old in shared and isinstance(old, Map) and old.function == "sigmoid"):
+            refs.append(found)
+            continue
+        t, is_plus = _upward(graph, old)
+        if waiting.get((t, not is_plus, labels)):
+            waiting[t, not is_plus, labels].pop()
             own = with_operands(graph, old, new)
             assert isinstance(own, Map)
             e = _exponential(graph, ref(_upward(graph, own)[0])).under(found)
             refs += [e, _below(graph, e, -2)]
         else:
-            refs.append(found)
-    return with_factors(graph, node, [*refs, *waiting.values()])
+            waiting.setdefault((t, is_plus, labels), []).append(found)
+    rest = [x for found in waiting.values() for x in found]
+    return with_factors(graph, node, [*refs, *rest])

@@ -158,6 +158,11 @@ functions:
     wrt: x
     emit: [gradient]
 """
+SOFTPLUS = """
+inputs: {t: [n]}
+functions:
+  f: {expr: 'sum(log(1 + exp(t)))', wrt: t, emit: [value, gradient]}
+"""
 HUBER = """
 inputs: {x: [n]}
 functions:
@@ -195,7 +200,7 @@ PASSES = (
     ("use_symmetry", LIKELIHOOD),
     ("add_narrow", SHIFTED),
     ("select_terms", HUBER),
-    ("share_exponentials", LOGISTIC),
+    ("share_exponentials", SOFTPLUS),
 )
 RULES = (
     ("spell_scalings", NORMS),
