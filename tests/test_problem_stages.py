@@ -184,7 +184,11 @@ def test_a_system_is_solved_for_a_value_and_inverted_for_derivatives() -> None:
 
 def test_stages_are_named_after_the_first_method_that_needs_them() -> None:
     texts = methods(LOGISTIC)
-    assert texts["_for_value"].endswith("return SimpleNamespace(weighted_y=weighted_y, e=e)")
-    assert texts["_for_gradient"].endswith("return SimpleNamespace(one_plus_e=one_plus_e)")
-    assert texts["_for_hessian"].endswith("return SimpleNamespace(weighted=weighted)")
+    kept = {
+        "_for_value": "weighted_y=weighted_y, e=e",
+        "_for_gradient": "one_plus_e=one_plus_e",
+        "_for_hessian": "weighted=weighted",
+    }
+    for name, what in kept.items():
+        assert texts[name].endswith(f"return SimpleNamespace({what})")
     assert "_for_hvp" not in texts

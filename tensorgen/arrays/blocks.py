@@ -17,37 +17,24 @@ It is done where the sizes that are hinted at say that it pays.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from tensorgen.arrays.arrays import Array, array, below, bound, replacing, variable
+from tensorgen.arrays.arrays import Array, array, below, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cuts import Cuts, Whole, is_shown
-from tensorgen.arrays.objects import Rows
-from tensorgen.arrays.operations import (
-    Contraction,
-    Fill,
-    Index,
-    MatMul,
-    Number,
-    Variable,
-)
-from tensorgen.arrays.places import WHOLE
+from tensorgen.arrays.operations import Contraction, Index, MatMul, Variable
 from tensorgen.arrays.price import count
 from tensorgen.arrays.speed import CALL, Speed
 from tensorgen.arrays.statements import (
     Let,
-    Loop,
     Statement,
-    Store,
     bindings,
     changed,
     operands,
     reads,
     rebuilt,
 )
-from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.ir.dims import ONE, Dim
 
 ENTRIES, ENTRIES_MULTIPLIED = 2**15, 2**16
 """The entries of a block; of one that a matrix product is made of, more."""
@@ -56,17 +43,9 @@ TRIES = 20
 GAIN = 1.3
 """So many times as long the same takes otherwise, at least."""
 
-Pick = Callable[[str], str]
 
-
-def blocked(
-    code: Code, sizes: Mapping[str, int], name: Callable[[int], str], again: Pick
-) -> Code | None:
-    """Return code that goes by blocks, if that pays at some `sizes`.
-
-    `name` gives a name to a result, `again` another one for what a name stands for.
-    """
-    speed = Speed(sizes)
+def scheduled(code: Code, speed: Speed, again: Callable[[str], str]) -> Schedule | None:
+    """How to go by blocks, where that pays; `again` gives names."""
     roots = [one for line in code.statements for one in operands(line)]
     parts = list(below([*roots, *code.returns]))
     if not any(speed.is_large(one.dims) for one in parts):
@@ -79,7 +58,7 @@ def blocked(
         found = _schedule(code, dim, names) if speed.knows(dim) else None
         if found is not None and (gain := found.gain(speed)) > most:
             best, most = found, gain
-    return None if best is None else best.written(speed, name, again)
+    return best
 
 
 def _schedule(code: Code, dim: Dim, names: tuple[str, str]) -> Schedule | None:
@@ -128,8 +107,8 @@ class Schedule:
         elif not self.body and not self.sums and not self._is_open(names):
             self.before.append(line)
         else:
-            if any(name in self.cuts.at for name in changed(line)):
-                raise Whole(changed(line))
+            late = [name for name in self.body if name in changed(line)]
+            self.kept |= dict.fromkeys(late)
             self.after.append(rebuilt(line, self._outside))
             self.cuts.late |= dict.fromkeys(changed(line))
             self.cuts.late |= {name: None for name, _ in bindings(line)}
@@ -185,6 +164,12 @@ class Schedule:
                 own = name or f"#{len(self.sums)}"
                 self.sums[one] = own, block
                 return variable(own, one.dims, one.kind, own)
+        if isinstance(one.op, Contraction) and self._is_open(reads([one])):
+            for axis in self._axes(one):  # which is less than what it is made of
+                if self._cut(one, axis) is not None:
+                    own = f"#{len(self.body)} rows"
+                    self.body[own], self.cuts.at[own] = one, axis
+                    return self._outside(variable(own, one.dims, one.kind, own))
         args = tuple(map(self._outside, one.args))
         return one if args == one.args else array(one.op, *args)
 
@@ -211,16 +196,40 @@ class Schedule:
     @property
     def entries(self) -> int:
         """The entries of a block."""
-        multiplied = any(isinstance(x.op, MatMul) for x in below(self.inside))
+        multiplied = any(
+            isinstance(x.op, MatMul) and min(arg.order for arg in x.args) > 1
+            for x in below(self.inside)
+        )
         return ENTRIES_MULTIPLIED if multiplied else ENTRIES
+
+    @property
+    def blocks(self) -> list[Array]:
+        """What is computed in the loop, of one block."""
+        cuts = self.cuts
+        body = [cuts.cut(one, cuts.at[name]) for name, one in self.body.items()]
+        results = [cuts.cut(*result) for result in self.results.values()]
+        return [*body, *results, *(block for _, block in self.sums.values())]
 
     def row(self, speed: Speed) -> Dim:
         """The entries of the largest array for each position of a block."""
-        rows = [count(dims) for dims in self.cuts.rows()]
+        width = self.cuts.width
+        cut = (one.dims for one in below(self.blocks) if width in one.dims)
+        rows = [count([dim for dim in dims if dim != width]) for dims in cut]
         return max(rows, key=lambda dim: speed.entries([dim]), default=ONE)
 
+    def _is_strided(self, one: Array) -> bool:
+        """Whether a block lies all over the memory of what is given."""
+        given = isinstance(one.op, Index) and isinstance(one.args[0].op, Variable)
+        return given and self.cuts.width in one.dims[1:]
+
     def gain(self, speed: Speed) -> float:
-        """How many times as long the same takes without blocks."""
+        """How many times as long the same takes without blocks.
+
+        Columns of large matrices are no blocks.
+        """
+        strided = filter(self._is_strided, below(self.blocks))
+        if any(speed.is_large(one.args[0].dims) for one in strided):
+            return 0.0
         parts = [*below(self.inside)]
         stored = [self.body[name] for name in self.kept]
         stored += [one for one, _ in self.results.values()]
@@ -228,99 +237,3 @@ class Schedule:
         blocks = speed.entries([self.cuts.dim, self.row(speed)]) / self.entries + 1
         once = work + sum(map(speed.memory, stored)) + blocks * len(parts) * CALL
         return (work + sum(map(speed.memory, parts))) / max(once, 1.0)
-
-    # Statements
-
-    def written(self, speed: Speed, name: Callable[[int], str], again: Pick) -> Code:
-        """The statements, with names for what has none yet."""
-        cuts = self.cuts
-        change, hoisted = self._named(again)
-        lines: list[Statement] = [*self.before, *hoisted]
-        body: list[Statement] = []
-        read = {*reads([block for _, block in self.sums.values()])}
-        read.update(reads([*self.body.values()]))
-        read.update(reads([one for one, _ in self.results.values()]))
-        for own, value in self.body.items():
-            axis = cuts.at[own]
-            block = change(cuts.cut(value, axis))
-            if own not in self.kept:
-                body.append(Let(own, block))
-                continue
-            if own in read:
-                body.append(Let(self.blocks[own], block))
-                block = bound(self.blocks[own], block)
-            lines.append(Let(own, array(Fill(value.dims, 0))))
-            body.append(_stored(cuts, own, value, axis, block))
-        returns = list(self.returns)
-        for k, (value, axis) in self.results.items():
-            own = name(k)
-            lines.append(Let(own, array(Fill(value.dims, 0))))
-            body.append(_stored(cuts, own, value, axis, change(cuts.cut(value, axis))))
-            returns[k] = bound(own, array(Fill(value.dims, 0)))
-        for whole, (own, block) in self.sums.items():
-            target = change(variable(own, whole.dims, whole.kind, own))
-            own = _name(target)
-            start = array(Fill(whole.dims, 0)) if whole.order else _ZERO
-            lines.append(Let(own, start))
-            at = Index((WHOLE,) * whole.order, whole.dims)
-            body.append(Store(target, at, (), "+=", change(block)))
-        row, step = self.row(speed), Dim.of(self.entries)
-        if row != ONE:
-            own = again("step")
-            lines.append(Let(own, array(Rows(self.entries, row))))
-            step = Dim.symbol(own)
-        loop = Loop(cuts.start, ZERO, cuts.dim, _shared(body, again), step, cuts.over)
-        after = [rebuilt(line, change) for line in self.after]
-        return Code((*lines, loop, *after), tuple(map(change, returns)), self.refusals)
-
-    def _named(self, again: Pick) -> tuple[Callable[[Array], Array], list[Statement]]:
-        """Names for sums, for what all blocks read, and for blocks of what is kept."""
-        known: dict[Array, Array] = {}
-        for whole, (own, _) in self.sums.items():
-            if own.startswith("#"):
-                new = again("sums" if whole.order else "total")
-                old = variable(own, whole.dims, whole.kind, own)
-                known[old] = variable(new, whole.dims, whole.kind, new)
-        lines: list[Statement] = []
-        for one in self.cuts.steady:
-            own = again("steady")
-            lines.append(Let(own, one))
-            known[one] = bound(own, one)
-        self.blocks = {own: again(own) for own in self.kept}
-        for own, new in self.blocks.items():
-            value, axis = self.body[own], self.cuts.at[own]
-            old = self.cuts.cut(variable(own, value.dims, value.kind), axis)
-            known[old] = variable(new, old.dims, old.kind, new)
-        return replacing(known), lines
-
-
-def _stored(cuts: Cuts, own: str, value: Array, axis: int, block: Array) -> Store:
-    """The statement that writes a block to its places in the whole array."""
-    target = variable(own, value.dims, "float", own)
-    return Store(target, cuts.part(axis, value.dims), (), "=", block)
-
-
-def _shared(body: Sequence[Statement], again: Pick) -> tuple[Statement, ...]:
-    """The statements of a block; parts of arrays that several read have names."""
-    parts = Counter(
-        one
-        for line in body
-        for one in dict.fromkeys(below(operands(line)))
-        if isinstance(one.op, Index) and isinstance(one.args[0].op, Variable)
-    )
-    known: dict[Array, Array] = {}
-    lines: list[Statement] = []
-    for one, times in parts.items():
-        if times > 1:
-            own = again(f"{_name(one.args[0])}_part")
-            lines.append(Let(own, one))
-            known[one] = bound(own, one)
-    change = replacing(known)
-    return (*lines, *(rebuilt(line, change) for line in body))
-
-
-def _name(one: Array) -> str:
-    return one.op.name if isinstance(one.op, Variable) else ""
-
-
-_ZERO = array(Number(Fraction(0)))

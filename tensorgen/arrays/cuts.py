@@ -32,7 +32,7 @@ from tensorgen.arrays.operations import (
     Variable,
     View,
 )
-from tensorgen.arrays.places import WHOLE, Limit, Slice
+from tensorgen.arrays.places import WHOLE, Entries, Limit, Part, Slice
 from tensorgen.arrays.statements import reads
 from tensorgen.ir.dims import ONE, Dim
 
@@ -71,6 +71,10 @@ class Cuts:
             self._known[key] = self._cut(one, axis)
         return self._known[key]
 
+    def block(self, name: str, one: Array, axis: int) -> Array:
+        """The variable that holds a block of an array."""
+        return variable(name, self._sizes(one.dims, axis), one.kind, name)
+
     def part(self, axis: int, dims: tuple[Dim, ...]) -> Index:
         """The places of a block in an array of some sizes."""
         first = Dim.symbol(self.start)
@@ -78,32 +82,25 @@ class Cuts:
         parts = tuple(block if k == axis else WHOLE for k in range(len(dims)))
         return Index(parts, self._sizes(dims, axis))
 
-    def rows(self) -> Iterator[tuple[Dim, ...]]:
-        """Yield the other sizes of all arrays that have been cut."""
-        for one, axis in self._known:
-            yield tuple(dim for k, dim in enumerate(one.dims) if k != axis)
-
     def _sizes(self, dims: tuple[Dim, ...], axis: int) -> tuple[Dim, ...]:
         return tuple(self.width if k == axis else dim for k, dim in enumerate(dims))
 
     def _cut(self, one: Array, axis: int) -> Array:
         op = one.op
         match op:
-            case Variable(name=name, kind=kind):
-                if name in self.late or self.at.get(name, axis) != axis:
+            case Variable(name=name):
+                if name in self.late:
                     raise Whole([name])
+                if self.at.get(name, axis) != axis:
+                    raise Whole
                 if name not in self.at:
                     return array(self.part(axis, one.dims), one)
-                return variable(name, self._sizes(one.dims, axis), kind, name)
+                return self.block(name, one, axis)
             case Range(low=low, high=_, real=real):
                 first = low + Dim.symbol(self.start)
                 return array(Range(first, first + self.width, real))
             case Index():
-                own = self._read(op, axis)
-                return array(
-                    replace(op, dims=self._sizes(op.dims, axis)),
-                    self.cut(one.args[0], own),
-                )
+                return self._read(one, op, axis)
             case Broadcast(shape=shape):
                 own = axis - one.order + one.args[0].order
                 fixed = own < 0 or one.args[0].dims[own] != self.dim
@@ -116,12 +113,18 @@ class Cuts:
             op = replace(op, dims=self._sizes(op.dims, axis))
         return array(op, *self.operands(one, axes))
 
-    def _read(self, op: Index, axis: int) -> int:
-        """The axis of what is read that a view shows whole at an axis of its own."""
-        plain = all(isinstance(part, Slice) for part in op.parts)
-        if not plain or op.parts[axis] != WHOLE:
+    def _read(self, one: Array, op: Index, axis: int) -> Array:
+        """Entries of a block of what they are read from, or in a block of places."""
+        found = replace(op, dims=self._sizes(op.dims, axis))
+        whole, *places = one.args
+        vectors = all(place.order == 1 for place in places)
+        if len(op.parts) != one.order or len(places) > 1 or not vectors:
             raise Whole
-        return axis
+        if isinstance(op.parts[axis], Entries):
+            return array(found, self.whole(whole), self.cut(places[0], 0))
+        if op.parts[axis] != WHOLE or not all(map(_keeps_axis, op.parts)):
+            raise Whole
+        return array(found, self.cut(whole, axis), *map(self.whole, places))
 
     def operands(self, one: Array, axes: Axes) -> list[Array]:
         """The operands of an operation, cut where it says so."""
@@ -148,6 +151,10 @@ class Cuts:
             except Whole as found:
                 asked.update(dict.fromkeys(found.names))
         raise Whole(asked)
+
+
+def _keeps_axis(part: Part) -> bool:
+    return isinstance(part, Slice | Entries)
 
 
 def is_shown(one: Array) -> bool:

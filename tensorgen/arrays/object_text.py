@@ -83,10 +83,7 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
         case Count():
             return Text(f"_count({', '.join(f'{name}={name}' for name in texts)})")
         case Rows(entries=entries, width=width):
-            # At least one, however wide they are, also where they have no entries.
-            return Text(
-                f"{entries} // {size(width + 1).at(Level.UNARY)} + 1", Level.SUM
-            )
+            return Text(f"{entries} // ({size(width + 1).text}) + 1", Level.SUM)
         case Reshape(dims=dims):
             return Text(f"{alias}.reshape({listed}, {shape(dims)})")
         case Ravel(copied=True):

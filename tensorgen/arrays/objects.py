@@ -145,7 +145,10 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """How many rows of `width` entries a block of about so many entries has, or one."""
+    """How many rows of `width` entries a block of about so many entries has.
+
+    It is one at least, however wide rows are, and also where they have no entries.
+    """
 
     entries: int
     width: Dim

@@ -12,7 +12,7 @@ from functools import partial
 from typing import assert_never
 
 from tensorgen.arrays import arrays, operations
-from tensorgen.arrays.blocks import blocked
+from tensorgen.arrays.block_loops import blocked
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.frugal import frugal
 from tensorgen.arrays.long_sums import broken_sums
