@@ -217,18 +217,19 @@ class Schedule:
         rows = [count([dim for dim in dims if dim != width]) for dims in cut]
         return max(rows, key=lambda dim: speed.entries([dim]), default=ONE)
 
-    def _is_strided(self, one: Array) -> bool:
-        """Whether a block lies all over the memory of what is given."""
-        given = isinstance(one.op, Index) and isinstance(one.args[0].op, Variable)
-        return given and self.cuts.width in one.dims[1:]
+    def _is_strided(self, one: Array, speed: Speed) -> bool:
+        """Whether what is read for a block lies all over the memory of much."""
+        width, dim = self.cuts.width, self.cuts.dim
+        whole = [dim if own == width else own for own in one.dims]
+        read = isinstance(one.op, Index) and width in one.dims[1:]
+        return read and speed.is_large(whole)
 
     def gain(self, speed: Speed) -> float:
         """How many times as long the same takes without blocks.
 
         Columns of large matrices are no blocks.
         """
-        strided = filter(self._is_strided, below(self.blocks))
-        if any(speed.is_large(one.args[0].dims) for one in strided):
+        if any(self._is_strided(one, speed) for one in below(self.blocks)):
             return 0.0
         parts = [*below(self.inside)]
         stored = [self.body[name] for name in self.kept]

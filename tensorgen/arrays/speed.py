@@ -16,6 +16,7 @@ from tensorgen.arrays.operations import (
     Contraction,
     Elementwise,
     Entrywise,
+    Index,
     Multiply,
     Power,
 )
@@ -29,6 +30,8 @@ MEMORY = 0.55
 """To store an entry outside of the caches, and to read it once."""
 SIMPLE, SELECTION, FUNCTION = 0.3, 0.6, 3.0
 """An entry of a sum, of a selection, and of a function like `exp`."""
+GATHER = 2.0
+"""An entry that is read from where an index array says."""
 STEP = 0.05
 """An addition or multiplication within a contraction."""
 CALL = 700.0
@@ -62,6 +65,8 @@ class Speed:
                 return SIMPLE * size * max(len(one.args) - 1, 1)
             case Power(exponent=exponent):
                 return size * (SIMPLE if exponent.denominator == 1 else FUNCTION)
+            case Index(is_basic=False):
+                return GATHER * size
             case Elementwise(function=name):
                 row = ELEMENTWISE[name]
                 quick = row.boolean or row.has("quick")
