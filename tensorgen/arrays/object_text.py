@@ -91,8 +91,7 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
         case Ravel():
             return Text(f"{alias}.ravel({listed})")
         case Places(shape=sizes):
-            whole = f"{alias}.indices({shape(sizes)})"
-            return Text(f"{whole}.reshape({len(sizes)}, -1)")
+            return Text(f"{alias}.indices({shape(sizes)}).reshape({len(sizes)}, -1)")
         case ZerosLike():
             return Text(f"{alias}.zeros_like({listed})")
         case AsPlaces():

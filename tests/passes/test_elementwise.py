@@ -35,6 +35,22 @@ inputs: {A: [m, n], u: [m], v: [m], w: [n], s: scalar}
 functions:
   f: {expr: 'exp(A + u[:, None] + w - s - v[:, None])'}
 """
+GAUSSIAN = HEAD + """
+inputs: {x: [n], y: {shape: [n], positive: true}}
+functions:
+  f: {expr: 'sum((y - exp(x))**2/(2*exp(x)**2*y))', wrt: x, emit: [gradient]}
+"""
+UNITS = HEAD + """
+inputs: {C: [m, n], a: [m], eps: {shape: scalar, positive: true}}
+functions:
+  f:
+    where: |
+      u[i] = eps*log(a[i]) - eps*logsumexp(-C[i, j]/eps, j)
+      v[j] = -eps*logsumexp((u[i] - C[i, j])/eps, i)
+    expr: sum(u) + sum(v)
+    wrt: C
+    emit: [value, gradient]
+"""
 
 
 def statements(spec: str, name: str) -> str:
@@ -91,3 +107,29 @@ def test_opposite_conditions_are_one_selection() -> None:
 def test_what_has_fewer_axes_is_added_up_first() -> None:
     text = statements(SHIFTED, "f")
     assert "(u - v - s)[:, None]" in text or "(u - s - v)[:, None]" in text, text
+
+
+def test_what_cancels_in_a_square_leaves_no_square() -> None:
+    # (y - mu)**2 + mu * (y - mu) is y * (y - mu).
+    text = statements(GAUSSIAN, "f_grad")
+    assert "**" not in text and "/ y" not in text, text
+    x, y = np.array([-3.0, 0.1, 2.0]), np.array([0.3, 1.1, 7.0])
+    expected = -(y - np.exp(x)) * np.exp(-2 * x)
+    np.testing.assert_allclose(load(GAUSSIAN).f_grad(x, y), expected, rtol=1e-14)
+
+
+def test_a_scale_that_cancels_is_neither_divided_by_nor_multiplied_with() -> None:
+    text = statements(UNITS, "f_value_and_grad")
+    assert text.count("/ eps") == 1 and text.count("eps *") == 1, text
+    rng = np.random.default_rng(1)
+    C, a = rng.random((4, 3)), rng.random(4)
+    value, grad = load(UNITS).f_value_and_grad(C, a, 0.2)
+    other, _ = load(UNITS).f_value_and_grad(2 * C, a, 0.4)
+    np.testing.assert_allclose(2 * value, other)
+    step = rng.normal(size=C.shape)
+    ends = [
+        load(UNITS).f_value_and_grad(C + h * step, a, 0.2)[0] for h in (1e-5, -1e-5)
+    ]
+    np.testing.assert_allclose(
+        (ends[0] - ends[1]) / 2e-5, (grad * step).sum(), rtol=1e-7
+    )
