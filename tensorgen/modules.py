@@ -146,6 +146,7 @@ class ModuleBuilder:
                 slow_at=self.backend.slow_at,
                 counted=counted(planned.parameters),
                 matrices=matrices(planned.parameters),
+                sizes=self.hints if self.backend.in_blocks else None,
             )
             return written(code, self.backend.alias)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
-from tensorgen.arrays.objects import Count, Made, Places, Reshape, Whole
+from tensorgen.arrays.objects import Count, Made, Places, Reshape, Rows, Whole
 from tensorgen.arrays.operations import (
     AsArray,
     AsFloat,
@@ -75,7 +75,7 @@ class Needs:
                 self._take_dims(statement.runs or ())
                 counted |= {statement.name, statement.width}
             if isinstance(statement, Let) and isinstance(
-                statement.value.op, Count | Whole
+                statement.value.op, Count | Rows | Whole
             ):
                 counted.add(statement.name)
         roots = [one for line in statements for one in operands(line)]
@@ -138,6 +138,8 @@ def _dims(op: Operation) -> Iterator[Dim]:
             yield dim
         case Windows(shape=shape) | Broadcast(shape=shape) | Fill(shape=shape):
             yield from shape
+        case Rows(width=width):
+            yield width
         case Reshape(dims=shape) | Places(shape=shape):
             yield from shape
         case Call(dims=shape, reshapes=True) if len(shape) != 1:

@@ -27,6 +27,7 @@ from tensorgen.arrays.objects import (
     Ravel,
     Reshape,
     Results,
+    Rows,
     Selected,
     Solution,
     Times,
@@ -85,6 +86,8 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"_count({', '.join(f'{name}={name}' for name in texts)})")
         case Whole(size=found):
             return _computed(found)
+        case Rows(entries=entries, width=width):
+            return Text(f"{entries} // ({size(width + 1).text}) + 1", Level.SUM)
         case Reshape(dims=dims):
             return Text(f"{alias}.reshape({listed}, {shape(dims)})")
         case Ravel(copied=True):
@@ -92,8 +95,7 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
         case Ravel():
             return Text(f"{alias}.ravel({listed})")
         case Places(shape=sizes):
-            whole = f"{alias}.indices({shape(sizes)})"
-            return Text(f"{whole}.reshape({len(sizes)}, -1)")
+            return Text(f"{alias}.indices({shape(sizes)}).reshape({len(sizes)}, -1)")
         case ZerosLike():
             return Text(f"{alias}.zeros_like({listed})")
         case AsPlaces():

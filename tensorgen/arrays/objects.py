@@ -152,6 +152,18 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """How many rows of `width` entries a block of about so many entries has.
+
+    It is one at least, however wide rows are, and also where they have no entries.
+    """
+
+    entries: int
+    width: Dim
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Extent:
     """The size of an axis, as a number."""
 
@@ -223,6 +235,7 @@ Object = (
     | Extent
     | Count
     | Whole
+    | Rows
     | Reshape
     | Ravel
     | Places

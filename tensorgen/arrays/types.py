@@ -26,6 +26,7 @@ from tensorgen.arrays.objects import (
     Ravel,
     Reshape,
     Results,
+    Rows,
     Selected,
     Solution,
     Times,
@@ -235,7 +236,16 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "float"
         case Solution() | Selected() | Times() | GramEntries() | Known():
             return "float"
-        case Later() | JoinEach() | Join() | Extent() | Count() | Results() | Member():
+        case (
+            Later()
+            | JoinEach()
+            | Join()
+            | Extent()
+            | Count()
+            | Rows()
+            | Results()
+            | Member()
+        ):
             return "float"
         case Whole():
             return "int"

@@ -32,7 +32,8 @@ class Backend:
     that are written otherwise.
     Matrices that cannot be factorised raise where the library `refuses` them; else they
     give NaN. Where `slow_at`, `add.at` is fast for vectors alone: NumPy takes 7 to
-    10 ns an entry of a matrix, and 0.7 ns of a vector.
+    10 ns an entry of a matrix, and 0.7 ns of a vector. What is large is computed
+    `in_blocks` that fit into a cache; a device would have too little to do.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Backend:
     helpers: Mapping[str, str] = field(default_factory=dict)
     refuses: bool = True
     slow_at: bool = True
+    in_blocks: bool = True
 
     def file_name(self, module: str) -> str:
         """Return the name of a module's file."""
@@ -121,6 +123,7 @@ BACKENDS: dict[str, Backend] = {
             },
             refuses=False,
             slow_at=False,
+            in_blocks=False,
         ),
     )
 }

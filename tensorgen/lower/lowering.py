@@ -12,6 +12,7 @@ from functools import partial
 from typing import assert_never
 
 from tensorgen.arrays import arrays, operations
+from tensorgen.arrays.block_loops import blocked
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.frugal import frugal
 from tensorgen.arrays.long_sums import broken_sums
@@ -74,6 +75,7 @@ def lower(
     slow_at: bool = True,
     counted: Mapping[str, Sequence[str]] | None = None,
     matrices: Mapping[str, str] | None = None,
+    sizes: Mapping[str, int] | None = None,
 ) -> Code:
     """Return statements that compute `roots`, one expression for each.
 
@@ -84,7 +86,7 @@ def lower(
     be nonnegative. `slow_at` tells that the library's `add.at` is fast for vectors
     alone. Sizes that are `counted` are one more than the largest entry of the inputs
     that these index arrays are. Sparse `matrices`, by the names of their values, are at
-    hand.
+    hand. Large arrays are made in blocks where that pays at the `sizes`.
     """
     plan = Plan(graph, roots, facts, matrices)
     draft = Draft(slow_at)
@@ -94,7 +96,9 @@ def lower(
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
-    code = frugal(code, naming.name, naming.again, [*plan.named.values()])
+    code = blocked(code, sizes or {}, naming.name, naming.again) or frugal(
+        code, naming.name, naming.again, [*plan.named.values()]
+    )
     code = broken_sums(code)
     return _counting(_computing(code), counted or {})
 

@@ -95,7 +95,7 @@ _ROWS = (
         ("1 / (2 * sqrt(x))",),
         "np.sqrt({0})",
         POSITIVE,
-        traits="nonnegative math keeps0 keeps1",
+        traits="nonnegative math keeps0 keeps1 quick",
         safe=(0, 1),
     ),
     Row(
@@ -256,14 +256,14 @@ _ROWS = (
         ("sigmoid(x) * sigmoid(-x)",),
         "_sigmoid({0})",
         extreme=WIDE,
-        traits="positive bounded",
+        traits="positive bounded logistic",
     ),
     Row(
         "softplus",
         ("sigmoid(x)",),
         "np.logaddexp(0, {0})",
         extreme=WIDE,
-        traits="positive vanishes log",
+        traits="positive vanishes log logistic",
         doc="log(1 + exp(x)), without overflow.",
     ),
     Row(
@@ -271,7 +271,7 @@ _ROWS = (
         ("sigmoid(-x)",),
         "-np.logaddexp(0, -{0})",
         extreme=WIDE,
-        traits="bounded",
+        traits="bounded logistic",
     ),
     Row(
         "logaddexp",

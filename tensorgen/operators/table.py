@@ -28,6 +28,8 @@ Trait = Literal[
     "overflows",  # is infinite at large arguments
     "vanishes",  # so fast that far out nothing is left to take a logarithm of
     "log",  # of a sum of exponentials, or a level of one
+    "logistic",  # of one exponential, of minus the size of the argument
+    "quick",  # takes about as long as a comparison, though it is no operator
     "math",  # Python has it too, for numbers; it cannot raise where they are positive
     "internal",  # only derivatives and stable forms use it
 ]

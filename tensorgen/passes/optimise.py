@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tensorgen.ir.nodes import Node
+from tensorgen.passes.add_narrow import add_narrow
 from tensorgen.passes.apply_inverses import apply_in_numbers, apply_inverses
 from tensorgen.passes.context import Context, Law, Plan
 from tensorgen.passes.factor_pairs import factor_pairs
@@ -36,6 +37,8 @@ from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
 from tensorgen.passes.reuse_pairs import reuse_pairs
 from tensorgen.passes.select_entries import select_entries
+from tensorgen.passes.select_terms import select_terms
+from tensorgen.passes.share_exponentials import share_exponentials
 from tensorgen.passes.share_factors import share_factors
 from tensorgen.passes.share_transposes import share_transposes
 from tensorgen.passes.shorten_steps import shorten_steps
@@ -301,5 +304,26 @@ PASSES = (
         ends="a product of a matrix and itself has no weights",
         run=_each(mirror_products),
         patient=True,
+    ),
+    Pass(
+        "add_narrow",
+        law="A[i, j] + b[i] + c[i] = A[i, j] + (b + c)[i]",
+        needs="all terms in one sum; terms that are not written in place",
+        ends="a sum has fewer terms",
+        run=_each(add_narrow),
+    ),
+    Pass(
+        "select_terms",
+        law="m * a + ~m * b = where(m, a, b) for a condition m",
+        needs="sums as they are computed: a selection is no product",
+        ends="each selection leaves a term less",
+        run=_each(select_terms),
+    ),
+    Pass(
+        "share_exponentials",
+        law="sigmoid(-t) = where(t >= 0, e, 1) / (1 + e) with e = exp(-abs(t))",
+        needs="derivatives in their last form: e hides what functions they are",
+        ends="no logistic function is made",
+        run=_each(share_exponentials),
     ),
 )

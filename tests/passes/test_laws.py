@@ -169,6 +169,21 @@ functions:
     wrt: x
     emit: [gradient]
 """
+SOFTPLUS = """
+inputs: {t: [n]}
+functions:
+  f: {expr: 'sum(log(1 + exp(t)))', wrt: t, emit: [value, gradient]}
+"""
+HUBER = """
+inputs: {x: [n]}
+functions:
+  f: {expr: 'sum(where(abs(x) <= 1, x**2 / 2, abs(x) - 0.5))', wrt: x}
+"""
+SHIFTED = """
+inputs: {A: [m, n], u: [m], v: [m]}
+functions:
+  f: {expr: 'exp(A + u[:, None] + v[:, None])'}
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("shorten_steps", STEPS),
@@ -196,6 +211,9 @@ PASSES = (
     ("gather_steady", LOGISTIC),
     ("use_symmetry", LIKELIHOOD),
     ("mirror_products", LOGISTIC),
+    ("add_narrow", SHIFTED),
+    ("select_terms", HUBER),
+    ("share_exponentials", SOFTPLUS),
 )
 RULES = (
     ("spell_scalings", NORMS),

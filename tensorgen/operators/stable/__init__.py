@@ -22,6 +22,7 @@ from tensorgen.operators.stable import (
     norms,
     numbers,
     powers,
+    scales,
     sums,
 )
 from tensorgen.operators.stable.match import (
@@ -66,6 +67,7 @@ _PAIR_RULES: tuple[PairRule, ...] = (
     numbers.xlogx,
     powers.squared_log,
     powers.signed,
+    scales.cancelled,
     masks.absorbed,
     reshape.merged,
 )
