@@ -37,7 +37,7 @@ demo: $(RUN)  ## generate logistic regression and fit a real data set with it
 	$(BIN)/python examples/logistic_regression_demo.py
 
 test: $(DEV)  ## run the tests
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lint: $(DEV)  ## formatting, lint and types, changing nothing
 	$(BIN)/black --check --quiet $(CODE) || $(BIN)/black --diff --quiet --check $(CODE)
@@ -66,6 +66,7 @@ bench: $(DEV)  ## measure, and rewrite benchmarks/results
 	$(ONE_THREAD) $(BIN)/python benchmarks/systems.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/keys.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/recurrences.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/checkpoints.py
 	$(BIN)/python benchmarks/suite.py
 
 .PHONY: suite

@@ -21,14 +21,16 @@ def generate(
     text_or_path: str | PathLike[str],
     backend: str = "numpy",
     mode: str = "cross-country",
+    allow_external: bool = False,
 ) -> str:
     """Return the source of the module that a spec describes.
 
     `text_or_path` is the text of a spec if it is a string with a line break, else
-    the path of a spec file, of at most a mebibyte. Raises `SpecError` for a wrong
-    spec, and `OSError` for a file that cannot be read.
+    the path of a spec file, of at most a mebibyte. A spec may name functions of other
+    packages for the module to call only with `allow_external`. Raises `SpecError` for a
+    wrong spec, and `OSError` for a file that cannot be read.
     """
-    _, text = _generate(text_or_path, backend, mode)
+    _, text = _generate(text_or_path, backend, mode, allow_external=allow_external)
     return text
 
 
@@ -36,6 +38,7 @@ def load(
     text_or_path: str | PathLike[str],
     backend: str = "numpy",
     mode: str = "cross-country",
+    allow_external: bool = False,
 ) -> ModuleType:
     """Return the module that a spec describes, made in memory.
 
@@ -46,7 +49,9 @@ def load(
     import linecache
     import sys
 
-    file_name, text = _generate(text_or_path, backend, mode, laid_out=False)
+    file_name, text = _generate(
+        text_or_path, backend, mode, laid_out=False, allow_external=allow_external
+    )
     # A name of its own, for dataclasses and pickle look classes up in sys.modules;
     # the same spec loaded again is the same module, so that nothing piles up.
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -67,7 +72,11 @@ def load(
 
 
 def _generate(
-    text_or_path: str | PathLike[str], backend: str, mode: str, laid_out: bool = True
+    text_or_path: str | PathLike[str],
+    backend: str,
+    mode: str,
+    laid_out: bool = True,
+    allow_external: bool = False,
 ) -> tuple[str, str]:
     """Return the file name and the text of the one module."""
     # Imported here: `tensorgen --help` needs neither NumPy nor templates.
@@ -79,6 +88,13 @@ def _generate(
         path = Path(text_or_path)
         data = read_regular(path, LARGEST_TEXT).data
         source = Source.decode(fspath(path), data)
-    files = compile_spec(source, [backend], mode, laid_out, support="inline")
+    files = compile_spec(
+        source,
+        [backend],
+        mode,
+        laid_out,
+        support="inline",
+        allow_external=allow_external,
+    )
     ((name, text),) = files.items()
     return name, text

@@ -71,6 +71,11 @@ def cli() -> None:
     " uses, or in one file beside them all; by default what the spec says, or inline.",
 )
 @click.option(
+    "--allow-external",
+    is_flag=True,
+    help="Let modules import and call the functions that specs name as external.",
+)
+@click.option(
     "--fast", is_flag=True, help="Do not check that functions compute their formulas."
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
@@ -90,6 +95,7 @@ def gen(
     force: bool,
     mode: str | None,
     support: str | None,
+    allow_external: bool,
     fast: bool,
     quiet: bool,
     warnings: str | None,
@@ -98,7 +104,9 @@ def gen(
     if stdout and (check or diff):
         raise click.UsageError("--stdout goes with neither --check nor --diff.")
     voice = _Voice(quiet, strict=warnings == "error")
-    given = Settings(Path(output) if output else None, backends, mode, support)
+    given = Settings(
+        Path(output) if output else None, backends, mode, support, allow_external
+    )
     texts = _generate_all(specs, given, fast, voice)
     if stdout:
         streams.write("".join(texts.values()))
@@ -144,6 +152,7 @@ class Settings:
     backends: tuple[str, ...] = ()
     mode: str | None = None
     support: str | None = None
+    allow_external: bool = False
 
     def over(self, other: Settings) -> Settings:
         """Return these settings, and those of others where they say nothing."""
@@ -178,7 +187,7 @@ def read_settings(folder: Path) -> Settings:
 def _settings(table: object, folder: Path) -> Settings:
     if not isinstance(table, dict):
         raise ValueError("a table is expected")
-    known = tuple(x.name for x in fields(Settings))
+    known = tuple(x.name.replace("_", "-") for x in fields(Settings))
     for key in table:
         if key not in known:
             raise ValueError(_not_one_of(f"the key '{key}'", key, known))
@@ -186,6 +195,9 @@ def _settings(table: object, folder: Path) -> Settings:
     support = table.get("support")
     if not all(isinstance(x, str | None) for x in (output, mode, support)):
         raise ValueError("'output', 'mode' and 'support' are texts")
+    allowed = table.get("allow-external", False)
+    if not isinstance(allowed, bool):
+        raise ValueError("'allow-external' is true or false")
     if output and "\0" in output:
         raise ValueError("'output' is no path: it holds the character U+0000")
     if mode is not None and mode not in MODES:
@@ -201,7 +213,7 @@ def _settings(table: object, folder: Path) -> Settings:
             wrong = f"the backend '{backend}'"
             raise ValueError(_not_one_of(wrong, str(backend), BACKENDS))
     place = None if output is None else folder / output
-    return Settings(place, tuple(backends), mode, support)
+    return Settings(place, tuple(backends), mode, support, allowed)
 
 
 def _not_one_of(what: str, name: str, known: tuple[str, ...]) -> str:
@@ -271,6 +283,7 @@ def _compile(
             report=voice.report,
             support=settings.support,
             in_package=(folder / "__init__.py").is_file(),
+            allow_external=settings.allow_external,
         )
         if voice.faults:
             raise SpecError(voice.faults)

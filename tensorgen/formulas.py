@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from tensorgen.ir.dims import COMPUTED
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Node, children, topological
 from tensorgen.lang import ElaboratedFunction
+from tensorgen.operators.recurrences import Recurrence, Steps, is_recurrence, result_of
 from tensorgen.passes.context import Plan
 from tensorgen.spec.model import FunctionSpec
 
@@ -32,6 +34,32 @@ def _said(roots: Sequence[Node], names: Mapping[Node, str]) -> dict[Node, set[st
         said[node] = {names[x] for x in below if x in names}
         said[node].update(*(said[x] for x in below if x not in names))
     return said
+
+
+def steps_of(roots: Iterable[Node]) -> list[Steps]:
+    """The steps of all recurrences, apart from those inside of others."""
+    found = (x for x in topological(roots) if is_recurrence(x))
+    return list(dict.fromkeys(Recurrence.of(x).steps for x in found))
+
+
+def memory_of(plan: Plan) -> str:
+    """What is kept of the states of recurrences, where that grows with the steps."""
+    found: dict[str, None] = {}
+    for node in topological(plan.roots):
+        if not is_recurrence(node):
+            continue
+        steps, (result, every) = Recurrence.of(node).steps, result_of(node)
+        if not every or result >= len(steps.states):
+            continue
+        if steps.runs is None:
+            found[f"all states of {steps.count} steps"] = None
+            continue
+        length = str(steps.runs.length)
+        if length in COMPUTED:
+            length = f"isqrt({COMPUTED[length].of}) + 1"
+        text = f"of {steps.runs.total} steps every state of one run of {length}, and"
+        found[f"{text} the first of each run"] = None
+    return "; ".join(found)
 
 
 def text_of(function: ElaboratedFunction) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from tensorgen.constrained import PlannedConstrained, build_constrained
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import BoundFunction, Check, ConstrainedProblem
 from tensorgen.emit.data import check_lines
+from tensorgen.emit.externals import external_helpers
 from tensorgen.emit.model import (
     Body,
     Choice,
@@ -27,7 +28,13 @@ from tensorgen.emit.model import (
 from tensorgen.emit.module import Module
 from tensorgen.emit.solvers import Solver
 from tensorgen.emit.support import helpers
-from tensorgen.formulas import equation_of, formulas_of, text_of
+from tensorgen.formulas import (
+    equation_of,
+    formulas_of,
+    memory_of,
+    steps_of,
+    text_of,
+)
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
@@ -97,6 +104,7 @@ class ModuleBuilder:
             own,
             tuple(self.objects.classes.values()),
             tuple(_solver(x, functions) for x in unknowns),
+            tuple(external_helpers(spec.externals, self.backend)),
         )
 
     def problem(self, planned: PlannedProblem) -> BoundFunction:
@@ -139,6 +147,7 @@ class ModuleBuilder:
                 counted=counted(planned.parameters),
                 matrices=matrices(planned.parameters),
                 hints=self.hints,
+                in_blocks=self.backend.in_blocks,
             )
             return written(code, self.backend.alias)
 
@@ -248,6 +257,7 @@ class ModuleBuilder:
             * bool(planned.tensors),
             planned.order,
             holders,
+            memory=memory_of(plan),
         )
 
     def _visible(self, function: ElaboratedFunction) -> dict[Node, str]:
@@ -278,6 +288,8 @@ class ModuleBuilder:
 
     def _is_readable(self, node: Node) -> bool:
         """Whether the length of a value's formula in index notation says anything."""
+        if any(x.runs for x in steps_of([node])):
+            return False
         names = self.graph.names
         waiting, seen = [node], {node}
         while waiting and len(seen) <= READABLE:

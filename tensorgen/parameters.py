@@ -17,6 +17,11 @@ ON_SUBSPACE = (
     "both sides"
 )
 
+IN_METRIC = (
+    "gradients, cotangents and products with Hessians are vectors in the inner product "
+    "of {matrix}"
+)
+
 
 class Parameters:
     """What the inputs of one function are as arguments of its code."""
@@ -24,6 +29,7 @@ class Parameters:
     def __init__(self, program: Program, function: FunctionSpec) -> None:
         """Know how unknowns are found."""
         self._steps = {x.spec.name: x.step for x in program.unknowns}
+        self._metrics = {x.name: x.metric for x in function.wrt if x.metric}
         self._subspaces = {x.name: x.subspace for x in function.wrt if x.subspace}
 
     def of(self, given: InputSpec, kind: Kind) -> Parameter:
@@ -53,7 +59,11 @@ class Parameters:
         )
 
     def _doc(self, given: InputSpec, kind: Kind) -> str | None:
-        """The doc of an argument, and on which matrices derivatives are taken."""
+        """The doc of an argument, and where derivatives by it are taken."""
+        if kind is not VALUE and given.name in self._metrics:
+            matrix = " ".join(self._metrics[given.name].value.split())
+            told = IN_METRIC.format(matrix=matrix)
+            return "; ".join([*filter(None, [given.doc]), told])
         if kind is VALUE or given.name not in self._subspaces:
             return given.doc
         on = SUBSPACES[self._subspaces[given.name]]

@@ -34,6 +34,8 @@ from tensorgen.operators.stable import StableForms
 from tensorgen.planner import Planner, known_sizes
 from tensorgen.problems import plan_problem
 from tensorgen.remarks import remarks
+from tensorgen.spec.externals import check_backends
+from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def compile_spec(
     report: Callable[[str, Report], None] | None = None,
     support: str | None = None,
     in_package: bool = False,
+    allow_external: bool = False,
 ) -> dict[str, str]:
     """Return the text of each generated file by its name, laid out for a reader.
 
@@ -59,10 +62,10 @@ def compile_spec(
     `checked`. `watch` hears now and then what is being done, `note` what is worth to be
     known of derivatives, and `report` what the check found of each file. Where
     `support` code is "shared", or the spec says so, its file is among them, and modules
-    `in_package` import it as their sibling.
+    `in_package` import it as their sibling. `allow_external` lets modules call others.
     """
     chosen = _mode(mode)
-    spec = read_spec(source)
+    spec = _read(source, backends, allow_external)
     effort = Effort(watch)
     graph = Graph(StableForms(), effort)
     variables = {wrt.name for function in spec.functions for wrt in function.wrt}
@@ -99,6 +102,12 @@ def compile_spec(
         if prefix is not None:
             texts[support_file(backend)] = support_code(name, module.version, laid_out)
     return texts
+
+
+def _read(source: Source, backends: Sequence[str] | None, allow_external: bool) -> Spec:
+    spec = read_spec(source, allow_external)
+    check_backends(spec.externals, backends or spec.backends)
+    return spec
 
 
 def _mode(name: str) -> Mode:

@@ -14,6 +14,7 @@ from tensorgen.calculus.kinds import (
     Kind,
     all_emitted,
 )
+from tensorgen.calculus.metrics import metrics
 from tensorgen.calculus.requests import Mode, Request
 from tensorgen.emit.model import Parameter, counted
 from tensorgen.errors import fail
@@ -28,6 +29,7 @@ from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.invert_low_rank import Parts, invert_low_rank
 from tensorgen.passes.join_entries import filled_in
+from tensorgen.passes.keep_few_states import keep_few_states
 from tensorgen.passes.optimise import candidates, cheapest, optimise
 from tensorgen.planned import OtherPlan, PlannedFunction
 from tensorgen.shares import joined, joined_ways, members_of, shares_of
@@ -65,18 +67,23 @@ class Planner:
         function: ElaboratedFunction,
         mode: Mode,
         result: str = "",
+        node: Node | None = None,
     ) -> None:
         """Make the inputs that derivatives are multiplied by.
 
-        A function may be one `result` of several.
+        A function may be one `result` of several, which is planned as `node`.
         """
         self.graph = graph
         self.function = function
         self.mode: Mode = mode
         self.result = result
+        every = function.results or (function,)
+        nodes = [node] if node else keep_few_states(graph, [x.node for x in every])
         self.results: list[Planner] = [
-            Planner(graph, spec, program, own, mode, given.name)
-            for own, given in zip(function.results, function.spec.results, strict=True)
+            Planner(graph, spec, program, own, mode, given.name, found)
+            for own, given, found in zip(
+                function.results, function.spec.results, nodes, strict=False
+            )
         ]
         self._planned: dict[tuple[Kind, tuple[str, ...]], PlannedFunction] = {}
         self.hints = known_sizes(spec)
@@ -84,7 +91,9 @@ class Planner:
         self.inputs = program.inputs
         self.parameters = Parameters(program, function.spec)
         missed: dict[Node, Parts] = {}
-        (node,) = invert_low_rank(self.context(), [function.node], missed)
+        stated = metrics(graph, self.inputs, function.metrics)
+        whole = [nodes[0], *(own.inverse for own in stated.values())]
+        node, *inverses = invert_low_rank(self.context(), whole, missed)
         found = {
             graph.names.get(x, "a matrix"): own.is_diagonal for x, own in missed.items()
         }
@@ -100,12 +109,17 @@ class Planner:
             graph.input("_".join(["ct", *[result] * bool(result)]), node.dims),
             {self.inputs[w.name]: w.subspace for w in function.spec.wrt if w.subspace},
             results=tuple(own.request for own in self.results),
+            metrics={
+                x: replace(own, inverse=inverse)
+                for (x, own), inverse in zip(stated.items(), inverses, strict=True)
+            },
         )
         # As the user wrote it, for the check to hold the code against.
         self.written: Request = replace(
             self.request,
             output=function.node,
             local=False,
+            metrics=stated,
             results=tuple(own.written for own in self.results),
         )
 
@@ -155,7 +169,9 @@ class Planner:
         stated = ways
         owners = [share.planner for share in shares]
         if kind.is_higher or any(
-            p.written.output is not p.request.output for p in owners
+            p.written.output is not p.request.output
+            or p.written.metrics != p.request.metrics
+            for p in owners
         ):
             stated = joined_ways(shares, written=True)
         first = sum(share.lead for share in shares)

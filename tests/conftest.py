@@ -16,7 +16,7 @@ BLOCK = 10  # random programs in one test
 
 
 # Graphs live as long as their tests; looking for cycles takes a tenth of the time.
-gc.set_threshold(400_000, 20, 20)
+gc.set_threshold(2_000_000, 20, 20)
 
 
 CHECKED = (
@@ -62,6 +62,12 @@ def plain_layout(request: pytest.FixtureRequest) -> Iterator[None]:
         if not request.node.nodeid.startswith(LAID_OUT):
             patch.setattr(layout, "layout", str)
         yield
+
+
+def pytest_collection_finish() -> None:
+    """Let no search for cycles look at what lives as long as the process."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -50,6 +50,9 @@ WRONG = {
     "shapes do not match in '+'": "f: X + y",
     "unknown name 'z'": "f: sum(z)",
     "the index 'j' is neither on the left side nor bound": "f[i]: X[i, j]",
+    "'phi' calls p.phi, and code from outside is not allowed": (
+        "f: sum(w)\nexternal: {phi: {call: p.phi}}"
+    ),
     "nothing gives the range of 'k'": "f: sum(w[0], k)",
     "the range of 'i' is not affine in the dims": "f[i]: w[2*i] + w[2*i + 1]",
     "the stride of a range is a whole number from 1 on": (

@@ -20,7 +20,7 @@ SMALL = given(13, 20, 11, 3)
 
 @cache
 def systems() -> Any:
-    return execute(made.generate(SPEC))
+    return execute(made.both(SPEC)[0])
 
 
 def arguments(name: str, values: dict[str, Array]) -> dict[str, Array]:
@@ -118,7 +118,7 @@ def test_low_rank_takes_no_square_array(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["arma", "autoregression", "garch"])
 def test_a_likelihood_takes_one_solution_and_one_adjoint(name: str) -> None:
-    source = made.generate(SPEC)
+    source, _ = made.both(SPEC)
     text = source.partition(f"def {name}_value_and_grad(")[2].partition("\ndef ")[0]
     assert text.count(".solve(") == 2
 
@@ -210,8 +210,7 @@ def test_without_a_promise_a_diagonal_is_not_divided_by() -> None:
 
 def test_cupy_solves_as_numpy_does() -> None:
     with stand_in() as cupy:
-        source = tensorgen.generate(SPEC, backend="cupy")
-        module = execute(source)
+        module = execute(made.both(SPEC)[1])
         for name in CASES:
             own = arguments(name, SMALL)
             moved = {k: cupy.asarray(v) if np.ndim(v) else v for k, v in own.items()}

@@ -142,16 +142,16 @@ def calls_of(action: Any) -> dict[str, int]:
     """How often the functions that take time were called."""
     Counted.calls = []
     action()
-    watched = ("matmul", "exp", "logaddexp", "power")
+    watched = ("matmul", "exp", "log1p", "power", "divide")
     return {name: Counted.calls.count(name) for name in watched}
 
 
 def test_methods_finish_from_what_others_have_computed(counted: Any) -> None:
     v = np.linspace(-1, 1, 5)
     first = calls_of(lambda: counted.value(v))
-    assert (first["matmul"], first["logaddexp"]) == (1, 1)
+    assert (first["matmul"], first["exp"], first["log1p"]) == (1, 1, 1)
     second = calls_of(lambda: counted.gradient(v))
-    assert (second["matmul"], second["logaddexp"]) == (1, 0)
+    assert (second["matmul"], second["exp"], second["log1p"]) == (1, 0, 0)
     again = calls_of(lambda: counted.value_and_gradient(v.copy()))
     assert not any(again.values())
     # Once for X.T @ (...) of each block; X @ w is there.
@@ -166,12 +166,12 @@ def test_products_at_one_point_compute_what_depends_on_the_direction(
     calls_of(lambda: counted.hvp(v, v))
     for k in range(3):
         each = calls_of(lambda k=k: counted.hvp(v, v + k))
-        assert each == {"matmul": 2, "exp": 0, "logaddexp": 0, "power": 0}
+        assert each.pop("matmul") == 2 and not any(each.values())
     assert calls_of(lambda: counted.hvp(v + 1, v))["matmul"] == 3
 
 
 def test_a_value_alone_computes_nothing_of_the_gradient(counted: Any) -> None:
-    assert calls_of(lambda: counted.value(np.ones(5)))["exp"] == 0
+    assert calls_of(lambda: counted.value(np.ones(5)))["divide"] == 0
 
 
 def test_a_system_is_solved_for_a_value_and_inverted_for_derivatives() -> None:
@@ -184,7 +184,11 @@ def test_a_system_is_solved_for_a_value_and_inverted_for_derivatives() -> None:
 
 def test_stages_are_named_after_the_first_method_that_needs_them() -> None:
     texts = methods(LOGISTIC)
-    assert texts["_for_value"].endswith("return SimpleNamespace(t=t)")
-    assert texts["_for_gradient"].endswith("return SimpleNamespace(d_t=d_t)")
-    assert texts["_for_hessian"].endswith("return SimpleNamespace(weighted=weighted)")
+    kept = {
+        "_for_value": "weighted_y=weighted_y, e=e",
+        "_for_gradient": "one_plus_e=one_plus_e",
+        "_for_hessian": "weighted=weighted",
+    }
+    for name, what in kept.items():
+        assert texts[name].endswith(f"return SimpleNamespace({what})")
     assert "_for_hvp" not in texts

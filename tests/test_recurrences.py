@@ -255,10 +255,77 @@ def test_what_is_no_recurrence_is_reported(lines: str) -> None:
     assert FAULTS[lines] in str(error.value)
 
 
-def test_steps_stand_in_functions() -> None:
+FILE = """
+tensorgen: 1
+inputs: {A: [n, n], u: [T, n], x0: [n], g: [n], phi: scalar}
+DEFINITIONS
+functions:
+  f:
+WHERE
+    expr: sum(x[T]**2) + sum(x) * sum(lam[0]) + p[T] * q[T] + end @ g
+    wrt: [A, phi]
+    emit: [value, gradient]
+  end_alone: end
+"""
+LINES = """
+end = x[T]
+x[0] = x0
+x[t + 1] = tanh(A @ x[t]) + half(u[t])
+lam[T] = g
+lam[t - 1] = A.T @ lam[t] + x[t - 1]
+p[0] = x0[0]
+q[0] = x0[1]
+p[t + 1] = p[t] + phi*q[t]*u[t, 0]
+q[t + 1] = q[t] - phi*p[t + 1]
+"""
+
+
+def block(key: str, lines: str, depth: int) -> str:
+    inside = lines.strip().replace("\n", "\n" + " " * (depth + 2))
+    return f"{' ' * depth}{key}: |\n{' ' * (depth + 2)}{inside}"
+
+
+def test_steps_are_definitions_of_the_whole_file() -> None:
+    half = "half(z) = z/2\n"
+    shared = FILE.replace("DEFINITIONS", block("definitions", LINES + half, 0))
+    below = FILE.replace("DEFINITIONS", block("definitions", half, 0))
+    below = below.replace("  end_alone: end\n", "")
+    # Under `where` names are visible below their lines.
+    lines = LINES.replace("\nend = x[T]", "") + "end = x[T]\n"
+    modules = [
+        tensorgen.load(shared.replace("WHERE\n", "")),
+        tensorgen.load(below.replace("WHERE", block("where", lines, 4))),
+    ]
+    rng = np.random.default_rng(2)
+    sizes: list[tuple[int, ...]] = [(3, 3), (4, 3), (3,), (3,), ()]
+    given = [rng.normal(size=shape) for shape in sizes]
+    A, u, x0, *_ = given
+    one, other = (module.f_grad(*given) for module in modules)
+    assert modules[0].f(*given) == modules[1].f(*given)
+    assert np.array_equal(one.A, other.A) and one.phi == other.phi
+    x = x0
+    for row in u:
+        x = np.tanh(A @ x) + row / 2
+    np.testing.assert_allclose(modules[0].end_alone(A, u, x0), x, 1e-12)
+
+
+DEFINED = {
+    "x = u\n  x[0] = x0\n  x[t + 1] = x[t] + u[t]": "'x' has two steps",
+    "x[0] = x0\n  x[t + 1] = x[t]\n  x[t + 1] = u[t]": "'x' has two steps",
+    "x[0] = x0": "there are first entries alone",
+    "x[0] = f\n  x[t + 1] = x[t] + u[t]": "'x' is defined by itself: x -> f -> x",
+    "x[0] = x0\n  x[t + 1] = y[t] + u[t]": "unknown name 'y'",
+    "x[0] = x0 +\n  x[t + 1] = x[t] + u[t]": "",
+    "u[0] = x0\n  u[t + 1] = u[t] + x0": "'u' is the name of an input and of",
+}
+
+
+@pytest.mark.parametrize("lines", DEFINED)
+def test_what_is_no_step_of_the_file_is_reported(lines: str) -> None:
     text = (
-        "tensorgen: 1\ninputs: {u: [T, n], x0: [n]}\ndefinitions: |\n  x[0] = x0\n"
-        "  x[t + 1] = x[t] + u[t]\nfunctions:\n  f: sum(x)\n"
+        "tensorgen: 1\ninputs: {u: [T, n], x0: [n]}\ndefinitions: |\n  "
+        f"{lines}\nfunctions:\n  f: sum(x)\n"
     )
-    with pytest.raises(SpecError, match="steps stand under 'where'"):
+    with pytest.raises(SpecError) as error:
         tensorgen.generate(text)
+    assert DEFINED[lines] in str(error.value)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tensorgen
+from tests import made
 from tests.device.library import execute, stand_in
 
 Array = Any
@@ -110,7 +110,7 @@ def data() -> dict[str, Array]:
 
 @pytest.fixture(scope="module")
 def module() -> ModuleType:
-    return execute(tensorgen.generate(SPEC))
+    return execute(made.both(SPEC)[0])
 
 
 def told(function: Callable[..., Array], **more: Array) -> dict[str, Array]:
@@ -334,7 +334,7 @@ def test_single_precision_stays(module: ModuleType) -> None:
 
 def test_cupy_solves_as_numpy_does(module: ModuleType) -> None:
     with stand_in() as cupy:
-        device = execute(tensorgen.generate(SPEC, backend="cupy"))
+        device = execute(made.both(SPEC)[1])
         for name in FUNCTIONS:
             given = told(getattr(module, name))
             there = {x: cupy.asarray(value) for x, value in given.items()}

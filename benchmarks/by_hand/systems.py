@@ -137,7 +137,13 @@ def joint(U: Array, V: Array, R: Array, M: Array) -> tuple[Array, Array]:
 
 
 def _joint_step(module: Any, data: Data) -> Any:
-    return lambda: module.f_hess(**data).solve(module.f_grad(**data))
+    def step() -> Any:
+        slope = np.concatenate([part.ravel() for part in module.f_grad(**data)])
+        found = module.f_hess(**data).solve(slope)
+        split = data["U"].size
+        return found[:split].reshape(-1, 5), found[split:].reshape(-1, 5)
+
+    return step
 
 
 PROBLEMS = [

@@ -98,7 +98,7 @@ def _samples(code: Code) -> list[Valued]:
     dims = [dim for one in below([*roots, *code.returns]) for dim in one.dims]
     loops = (line for line in everything(code.statements) if isinstance(line, Loop))
     dims += [dim for loop in loops for dim in (loop.low, loop.high, loop.step)]
-    symbols = dict.fromkeys(symbol for dim in dims for symbol in dim.symbols)
+    symbols = dict.fromkeys(symbol for dim in dims for symbol in dim.sources)
     usual = dict.fromkeys(symbols, USUAL)
     changed = [{**usual, symbol: size} for symbol in symbols for size in (FEW, MANY)]
     return [_valued(sizes) for sizes in (usual, *changed)]

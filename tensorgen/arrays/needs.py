@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
-from tensorgen.arrays.objects import Count, Made, Places, Reshape
+from tensorgen.arrays.objects import Count, Made, Places, Reshape, Rows, Whole
 from tensorgen.arrays.operations import (
     AsArray,
     AsFloat,
@@ -73,8 +73,11 @@ class Needs:
                 self.helpers[helper] = None
             if isinstance(statement, Loop):
                 self._take_dims([statement.low, statement.high, statement.step])
+                self._take_dims(statement.runs or ())
                 counted |= {statement.name, statement.width}
-            if isinstance(statement, Let) and isinstance(statement.value.op, Count):
+            if isinstance(statement, Let) and isinstance(
+                statement.value.op, Count | Rows | Whole
+            ):
                 counted.add(statement.name)
         roots = [one for line in statements for one in operands(line)]
         for one in below([*roots, *returns]):
@@ -144,12 +147,16 @@ def _dims(op: Operation) -> Iterator[Dim]:
             yield dim
         case Windows(shape=shape) | Broadcast(shape=shape) | Fill(shape=shape):
             yield from shape
+        case Rows(width=width):
+            yield width
         case Reshape(dims=shape) | Places(shape=shape):
             yield from shape
         case Call(dims=shape, reshapes=True) if len(shape) != 1:
             yield from shape
         case Range(low=low, high=high):
             yield from (low, high)
+        case Whole(size=found):
+            yield from (found.of, found.by)
         case Triangle(rows=rows, columns=columns, shift=shift):
             yield from (rows, columns, shift)
         case Pad(widths=widths):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from tensorgen.arrays.number_text import shape
+from tensorgen.arrays.number_text import shape, size
 from tensorgen.arrays.objects import (
     Answer,
     AsPlaces,
@@ -27,13 +27,17 @@ from tensorgen.arrays.objects import (
     Ravel,
     Reshape,
     Results,
+    Rows,
     Selected,
     Solution,
     Times,
+    Whole,
     ZerosLike,
 )
 from tensorgen.arrays.templates import Level, Text
+from tensorgen.ir.dims import Computed
 
+_JOINED = "concatenate", "hstack"
 _ASKED = {Solution: "solve", Times: "times", GramEntries: "gram"}
 
 
@@ -75,12 +79,15 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             each = f"for part in zip(*{listed}, strict=True)"
             return Text(f"({alias}.concatenate(part) {each})")
         case Join(dims=dims):
-            name = "concatenate" if len(dims) == 1 else "hstack"
-            return Text(f"{alias}.{name}([{listed}])")
+            return Text(f"{alias}.{_JOINED[len(dims) > 1]}([{listed}])")
         case Extent(axis=axis):
             return Text(f"{args[0].at(Level.ATOM)}.shape[{axis}]")
         case Count():
             return Text(f"_count({', '.join(f'{name}={name}' for name in texts)})")
+        case Whole(size=found):
+            return _computed(found)
+        case Rows(entries=entries, width=width):
+            return Text(f"{entries} // ({size(width + 1).text}) + 1", Level.SUM)
         case Reshape(dims=dims):
             return Text(f"{alias}.reshape({listed}, {shape(dims)})")
         case Ravel(copied=True):
@@ -88,11 +95,19 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
         case Ravel():
             return Text(f"{alias}.ravel({listed})")
         case Places(shape=sizes):
-            whole = f"{alias}.indices({shape(sizes)})"
-            return Text(f"{whole}.reshape({len(sizes)}, -1)")
+            return Text(f"{alias}.indices({shape(sizes)}).reshape({len(sizes)}, -1)")
         case ZerosLike():
             return Text(f"{alias}.zeros_like({listed})")
         case AsPlaces():
             return Text(f"{args[0].at(Level.ATOM)}.astype(int)")
         case _:
             assert_never(op)
+
+
+def _computed(found: Computed) -> Text:
+    of, by = size(found.of), size(found.by)
+    if found.rule == "root":
+        return Text(f"math.isqrt({of.text}) + 1", Level.SUM)
+    if found.rule == "runs":
+        return Text(f"-(-{of.at(Level.ATOM)} // {by.at(Level.ATOM)})", Level.UNARY)
+    return by

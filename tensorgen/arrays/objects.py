@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Computed, Dim
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +137,29 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class Whole:
+    """A size that is computed of others."""
+
+    size: Computed
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Count:
     """How many keys index arrays tell apart: the largest entry and one."""
 
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How many rows of `width` entries a block of about so many entries has.
+
+    It is one at least, however wide rows are, and also where they have no entries.
+    """
+
+    entries: int
+    width: Dim
     dims: tuple[Dim, ...] = ()
 
 
@@ -214,6 +234,8 @@ Object = (
     | Join
     | Extent
     | Count
+    | Whole
+    | Rows
     | Reshape
     | Ravel
     | Places

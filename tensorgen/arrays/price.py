@@ -135,13 +135,13 @@ def _work(lines: Sequence[Statement]) -> Dim:
 def _repeated(loop: Loop) -> Dim:
     """The arithmetic of all steps of a loop, each as long as the longest."""
     span = loop.high - loop.low
-    known = {loop.name: loop.high - 1, loop.width: loop.step}
+    known = {loop.name: loop.high - 1, loop.width: loop.widest}
     total = ZERO
     for monomial, coefficient in _work(loop.body).terms:
         names: list[str | None] = [*monomial]
-        if loop.width in names:  # the widths of all steps come to the span
+        if loop.width in names:
             names.remove(loop.width)
-            times = span
+            times = loop.reach
         else:
             whole = span.divided(loop.step)
             times = span if whole is None else whole
@@ -212,7 +212,7 @@ def _during(line: Statement, value: Value) -> int:
 
 def _longest(loop: Loop, value: Value) -> Value:
     """The sizes in the last step of a loop whose steps are all as wide."""
-    sizes = {loop.name: value(loop.high) - 1, str(loop.width): value(loop.step)}
+    sizes = {loop.name: value(loop.high) - 1, str(loop.width): value(loop.widest)}
     return lambda dim: value(dim.at(sizes))
 
 

@@ -94,7 +94,8 @@ def row_template(op: Elementwise | Call, order: int) -> Template:
         text = text.replace("{axis}", f", {argument}" if argument else "")
     if op.reshapes:
         sizes = [size(dim).text for dim in op.dims]
-        text = text.replace("{shape}", ", ".join(sizes) if len(sizes) != 1 else "-1")
+        rest = len(sizes) == 1 and OPERATORS[op.operator].view
+        text = text.replace("{shape}", "-1" if rest else ", ".join(sizes))
     return template(text)
 
 

@@ -30,7 +30,6 @@ from tensorgen.arrays.statements import (
     When,
 )
 from tensorgen.arrays.templates import Text
-from tensorgen.ir.dims import Dim
 
 
 def statement_text(printer: Printer, statement: Statement) -> str:
@@ -72,8 +71,8 @@ def statement_text(printer: Printer, statement: Statement) -> str:
         case Loop(name=name, width=width, step=step):
             ends = [size(x).text for x in (statement.low, statement.high, step)]
             kept = ends if step != 1 else ends[statement.low == 0 : 2]
-            rest = size(statement.high - Dim.of(name)).text
-            least = [f"{width} = min({ends[2]}, {rest})"] if width else []
+            most, left = size(statement.widest).text, size(statement.left).text
+            least = [f"{width} = min({most}, {left})"] if width else []
             every = f"range({', '.join(kept)})"
             every = f"reversed({every})" if statement.backwards else every
             head = f"for {name} in {every}"

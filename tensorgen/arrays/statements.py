@@ -82,9 +82,11 @@ class Loop:
     """What is done at each position from `low` up to, not including, `high`.
 
     Sizes and places in the body may mention `name`, the position, and `width`, the
-    places up to the next one: as many as `step`, fewer at the end. What a step leaves
-    to others it stores in arrays from before the loop. Names that are bound in the
-    body are bound nowhere else. Positions come last to first if it runs `backwards`.
+    places up to the next one: as many as `step`, fewer at the end. Where positions
+    number `runs`, it is the width of one: of so many places, parts of such a length.
+    What a step leaves to others it stores in arrays from before the loop. Names that
+    are bound in the body are bound nowhere else. Positions come last to first if it
+    runs `backwards`.
     """
 
     name: str
@@ -94,6 +96,25 @@ class Loop:
     step: Dim = ONE
     width: str | None = None
     backwards: bool = False
+    runs: tuple[Dim, Dim] | None = None
+
+    @property
+    def widest(self) -> Dim:
+        """What `width` is, but for the last one."""
+        return self.step if self.runs is None else self.runs[1]
+
+    @property
+    def left(self) -> Dim:
+        """The places from the position on."""
+        if self.runs is None:
+            return self.high - Dim.symbol(self.name)
+        places, length = self.runs
+        return places - length * Dim.symbol(self.name)
+
+    @property
+    def reach(self) -> Dim:
+        """What all widths come to."""
+        return self.high - self.low if self.runs is None else self.runs[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,11 @@ from tensorgen.arrays.objects import (
     Ravel,
     Reshape,
     Results,
+    Rows,
     Selected,
     Solution,
     Times,
+    Whole,
     ZerosLike,
 )
 from tensorgen.arrays.operations import (
@@ -243,8 +245,19 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "float"
         case Solution() | Selected() | Times() | GramEntries() | Known():
             return "float"
-        case Later() | JoinEach() | Join() | Extent() | Count() | Results() | Member():
+        case (
+            Later()
+            | JoinEach()
+            | Join()
+            | Extent()
+            | Count()
+            | Rows()
+            | Results()
+            | Member()
+        ):
             return "float"
+        case Whole():
+            return "int"
         case _:
             assert_never(op)
 

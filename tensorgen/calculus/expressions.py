@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from tensorgen.calculus.derive import Direction, hvp, jacobian, jvp, vjp
 from tensorgen.calculus.forward import pushforward
+from tensorgen.calculus.series import taylor
 from tensorgen.calculus.unknowns import newton_step
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, topological
@@ -55,6 +56,12 @@ class Differentiate:
         """Return the cotangent of `wrt` for one of `node`."""
         node = self._guarded(node, wrt)
         return vjp(self.graph, node, cotangent, [wrt])[0]
+
+    def taylor(
+        self, node: Node, wrt: Node, curve: Sequence[Node], order: int
+    ) -> list[Node]:
+        """Return the coefficients along a curve, from 0 to an order."""
+        return [node, *taylor(self.graph, self._guarded(node, wrt), wrt, curve, order)]
 
     def newton_step(self, call: Call) -> Node:
         """Return the step from an unknown to where its equation's tangent is zero."""

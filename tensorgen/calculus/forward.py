@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
+from tensorgen.calculus.externals import tangents as of_external
 from tensorgen.calculus.partials import partials, sizes_of, transfers
 from tensorgen.calculus.recurrences import Tangents
-from tensorgen.calculus.unknowns import tangent
+from tensorgen.calculus.unknowns import tangent as of_unknown
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, is_zero, topological
+from tensorgen.operators.externals import is_external
 from tensorgen.operators.recurrences import Recurrence, is_recurrence
 from tensorgen.operators.unknowns import is_unknown
 
@@ -26,39 +28,58 @@ def pushforward(
     unit tensor for a Jacobian, a direction (with `extra` empty) for a product.
     """
     stored: dict[Node, Node] = dict(tangents)
-    directions = tuple(("direction", k) for k in range(len(extra)))
     found: dict[Recurrence, Tangents] = {}
     for node in topological(roots):
         if node in stored:
             continue
-        out = (*range(node.order), *directions)
-        sizes = sizes_of(node)
-        sizes.update(zip(directions, extra, strict=True))
-        terms = []
-        if is_recurrence(node):
-            carried = _recurrence(graph, node, stored, extra, found)
-            terms += [] if carried is None else [(1, carried, out)]
-        if is_unknown(node):
-            solved = tangent(graph, node, stored, extra, pushforward)
-            terms += [] if solved is None else [(1, solved, out)]
-        for call, arg, rule in transfers(node):
-            if arg in stored:
-                terms.append((1, rule.forward(graph, call, stored[arg], extra), out))
-        for p in partials(graph, node, stored):
-            term = graph.product(
-                out,
-                [*p.factors, (stored[p.operand], (*p.labels, *directions))],
-                coefficient=p.coefficient,
-                constraints=p.constraints,
-                sizes=sizes,
-            )
-            if not is_zero(term):
-                terms.append((1, term, out))
-        if terms:
-            stored[node] = graph.sum(out, terms, {k: sizes[k] for k in out})
-            if node in graph.names:
-                graph.suggest(stored[node], f"{graph.names[node]}_dot")
+        tangent = tangent_of(graph, node, stored, extra, found)
+        if tangent is None:
+            continue
+        stored[node] = tangent
+        if node in graph.names:
+            graph.suggest(tangent, f"{graph.names[node]}_dot")
     return [stored.get(root, graph.zeros((*root.dims, *extra))) for root in roots]
+
+
+def tangent_of(
+    graph: Graph,
+    node: Node,
+    stored: Mapping[Node, Node],
+    extra: Sequence[Dim],
+    found: dict[Recurrence, Tangents],
+) -> Node | None:
+    """Return the tangent of a node for those `stored` of its operands.
+
+    None where no operand varies. `found` keeps tangents of steps for further results.
+    """
+    directions = tuple(("direction", k) for k in range(len(extra)))
+    out = (*range(node.order), *directions)
+    sizes = sizes_of(node)
+    sizes.update(zip(directions, extra, strict=True))
+    terms: list[tuple[int, Node, Sequence[Hashable]]] = []
+    if is_recurrence(node):
+        carried = _recurrence(graph, node, stored, extra, found)
+        terms += [] if carried is None else [(1, carried, out)]
+    if is_unknown(node):
+        solved = of_unknown(graph, node, stored, extra, pushforward)
+        terms += [] if solved is None else [(1, solved, out)]
+    if is_external(node):
+        told = of_external(graph, node, stored, extra, pushforward)
+        terms += [(1, tangent, out) for tangent in told]
+    for call, arg, rule in transfers(node):
+        if arg in stored:
+            terms.append((1, rule.forward(graph, call, stored[arg], extra), out))
+    for p in partials(graph, node, stored):
+        term = graph.product(
+            out,
+            [*p.factors, (stored[p.operand], (*p.labels, *directions))],
+            coefficient=p.coefficient,
+            constraints=p.constraints,
+            sizes=sizes,
+        )
+        if not is_zero(term):
+            terms.append((1, term, out))
+    return graph.sum(out, terms, {k: sizes[k] for k in out}) if terms else None
 
 
 def _recurrence(

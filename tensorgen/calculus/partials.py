@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Hashable
 from typing import assert_never
 
+from tensorgen.calculus.externals import slopes
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -25,6 +26,7 @@ from tensorgen.ir.nodes import (
     is_zero,
 )
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.externals import is_external
 from tensorgen.operators.scalar import partial
 from tensorgen.operators.table import Partial, Transfer
 
@@ -45,6 +47,8 @@ def _partials(graph: Graph, node: Node, varying: Container[Node]) -> list[Partia
             return [Partial(t.node, t.labels, t.coefficient) for t in node.terms]
         case Map():
             return _map(graph, node, varying)
+        case Call() if is_external(node):
+            return slopes(graph, node, varying)
         case Call():
             rule = OPERATORS[node.operator].derivative
             return [] if isinstance(rule, tuple) else rule(graph, node)

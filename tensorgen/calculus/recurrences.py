@@ -21,6 +21,7 @@ from tensorgen.operators.recurrences import (
     Opened,
     Recurrence,
     State,
+    name_of,
     opened,
     recurrence,
     result_of,
@@ -55,9 +56,9 @@ class Tangents:
         self.graph = graph
         self.extra = tuple(extra)
         self.forward = forward
-        self.open = _guarded(graph, opened(graph, whole), whole, tangents)
+        self.open = guarded(graph, opened(graph, whole), whole, tangents)
         self.items = self.open.given(graph)
-        self.after = _After(graph, self.open, self.items)
+        self.after = After(graph, self.open, self.items)
         self.known = self.open.constants
         self.dots: dict[Node, Node] = {}
         for own, value in zip(self.open.items, whole.rows, strict=True):
@@ -85,12 +86,16 @@ class Tangents:
         ]
         made = substituted(graph, self._carried(self.open.made), self.known)
         known: set[Node] = {*self.items, *varying.values()}
-        alone = [x for x in made if not can_be_at_once(x, known)]
+        runs = whole.steps.runs
+        alone = [x for x in made if runs or not can_be_at_once(x, known)]
         count, backwards = whole.steps.count, whole.steps.backwards
-        self.whole = recurrence(graph, count, backwards, states, self.items, alone)
+        self.whole = recurrence(
+            graph, count, backwards, states, self.items, alone, runs=runs
+        )
         for k, number in self.numbers.items():
-            name = _name(graph, whole.history(graph, k))
+            name = name_of(graph, whole, k)
             if name is not None:
+                graph.suggest(whole.history(graph, k), name)
                 graph.suggest(self.whole.history(graph, number), f"{name}_dot")
         rows: dict[Node, Node] = dict(self.items.items())
         for number, at in enumerate(varying.values()):
@@ -145,13 +150,15 @@ class Cotangents:
         self.rows = tuple(rows)
         self.reverse = reverse
         self.wanted = wanted
-        self.open = _guarded(graph, opened(graph, whole), whole, wanted)
+        self.open = guarded(graph, opened(graph, whole), whole, wanted)
         self.items = self.open.given(graph)
-        self.after = _After(graph, self.open, self.items)
+        self.after = After(graph, self.open, self.items)
         self.bars: dict[int, Input] = {}
         self.seeds: list[tuple[Node, Node]] = []
         self.ends: dict[int, list[Node]] = {}
-        self.uses: dict[int, Input] = {}
+        self.uses: dict[int, Node] = {}
+        self.known = self.open.constants
+        self.steady: dict[int, Node] = {}
         for call, bar in given.items():
             self._seed(call, bar)
         for k in self.ends:
@@ -179,7 +186,6 @@ class Cotangents:
     def _found(self) -> dict[Node, Node]:
         """Cotangents by arguments, of dims `rows + argument.dims`."""
         graph, whole, own = self.graph, self.whole, self.open
-        states = self._states()
         items, fixed = (
             {
                 at: value
@@ -188,12 +194,17 @@ class Cotangents:
             }
             for pairs in ((own.items, whole.rows), (own.fixed, whole.constants))
         )
-        slopes = self._slopes([*items, *fixed])
+        states, slopes = self._states([*items, *fixed])
         known: set[Node] = {*self.items, *self.bars.values()}
-        alone = [slopes[at] for at in items if not can_be_at_once(slopes[at], known)]
+        runs = whole.steps.runs
+        alone = [
+            self._first(at, slopes[at])
+            for at in items
+            if runs or not can_be_at_once(slopes[at], known)
+        ]
         summed: dict[Node, int] = {}
         for slope in dict.fromkeys(slopes[at] for at in fixed):
-            if can_be_summed(slope, known):
+            if is_zero(slope) or (not runs and can_be_summed(slope, known)):
                 continue
             # It is added up in the steps.
             summed[slope] = len(states)
@@ -202,18 +213,25 @@ class Cotangents:
             states.append(State(total, graph.zeros(slope.dims), new))
         steps = whole.steps
         against = recurrence(
-            graph, steps.count, not steps.backwards, states, self.items, alone
+            graph,
+            steps.count,
+            not steps.backwards,
+            states,
+            self.items,
+            alone,
+            runs=runs,
         )
         result = self._of_starts(against)
         rows: dict[Node, Node] = dict(self.items.items())
-        for number, at in enumerate(self.bars.values()):
+        for number, at in enumerate(self.moving.values()):
             rows[at] = against.before(graph, number)
         at_once = AllSteps(graph, steps.count, rows)
         for at, slope in slopes.items():
             if is_zero(slope):
                 continue
             if at in items:
-                made = slope in alone and against.made(graph, alone.index(slope))
+                first = self._first(at, slope)
+                made = first in alone and against.made(graph, alone.index(first))
                 every = made or at_once.of(slope)
                 self._add(result, items[at], self._behind(every))
             elif slope in summed:
@@ -222,11 +240,16 @@ class Cotangents:
                 self._add(result, fixed[at], at_once.total(slope))
         return result
 
-    def _states(self) -> list[State]:
-        """The cotangents of states, as states that run against the steps."""
+    def _states(self, places: Sequence[Input]) -> tuple[list[State], dict[Input, Node]]:
+        """The cotangents of states, as states that run against the steps.
+
+        And what a step says of the cotangents of other `places`, all at once: what
+        steps inside of it is against them once then.
+        """
         graph, own = self.graph, self.open
         while True:
-            carried = self._carried(own.states)
+            every = self._carried([*own.states, *places])
+            carried = every[: len(own.states)]
             numbers = range(len(own.states))
             some = [k for k in numbers if k in self.uses or not is_zero(carried[k])]
             more = [k for k in some if k not in self.bars]
@@ -234,25 +257,37 @@ class Cotangents:
                 break
             for k in more:
                 self._bar(k)
+        for k, at in [*self.bars.items()]:
+            if carried[k] is at and k not in self.uses:  # the same at all steps
+                self.steady[k] = self.known[at] = self._end(k)
         states = []
-        for k, at in self.bars.items():
-            ends = self.ends.get(k) or [graph.zeros(at.dims)]
+        for k, at in self.moving.items():
             parts = [carried[k], *([self.uses[k]] if k in self.uses else [])]
-            (new,) = substituted(graph, [graph.add(*parts)], own.constants)
-            states.append(State(at, graph.add(*ends), new))
-        return states
+            (new,) = substituted(graph, [graph.add(*parts)], self.known)
+            states.append(State(at, self._end(k), new))
+        slopes = substituted(graph, every[len(own.states) :], self.known)
+        return states, dict(zip(places, slopes, strict=True))
 
-    def _slopes(self, places: Sequence[Input]) -> dict[Input, Node]:
-        """What a step says of the cotangents of its places."""
-        found = substituted(self.graph, self._carried(places), self.open.constants)
-        return dict(zip(places, found, strict=True))
+    @property
+    def moving(self) -> dict[int, Input]:
+        """The states whose cotangents change from step to step."""
+        return {k: at for k, at in self.bars.items() if k not in self.steady}
+
+    def _end(self, k: int) -> Node:
+        """The cotangent of the last value of a state."""
+        dims = (*self.rows, *self.open.states[k].dims)
+        return self.graph.add(*(self.ends.get(k) or [self.graph.zeros(dims)]))
 
     def _of_starts(self, against: Recurrence) -> dict[Node, Node]:
         """The cotangents of what states start as; names for those of all states."""
         found: dict[Node, Node] = {}
-        for number, k in enumerate(self.bars):
-            name = _name(self.graph, self.whole.history(self.graph, k))
+        for k, end in self.steady.items():
+            if self.whole.starts[k] in self.wanted:
+                self._add(found, self.whole.starts[k], end)
+        for number, k in enumerate(self.moving):
+            name = name_of(self.graph, self.whole, k)
             if name is not None:
+                self.graph.suggest(self.whole.history(self.graph, k), name)
                 self.graph.suggest(against.history(self.graph, number), f"d_{name}")
             if self.whole.starts[k] in self.wanted:
                 last = against.last(self.graph, number)
@@ -267,10 +302,19 @@ class Cotangents:
         dims = (*self.rows, *self.open.states[k].dims)
         self.bars[k] = self.graph.fresh(dims, (), None)
 
-    def _item(self, of: Node, rows: Node) -> Input:
-        at = self.graph.fresh((*self.rows, *of.dims), (), None)
+    def _item(self, of: Node, rows: Node) -> Node:
+        """The cotangent of what a step has, one of `rows`."""
+        dims, r = (*self.rows, *of.dims), len(self.rows)
+        is_part = self.whole.steps.is_part(of)
+        if is_part:
+            dims = (of.dims[0], *self.rows, *of.dims[1:])
+        at = self.graph.fresh(dims, (), None)
         self.items[at] = rows
-        return at
+        return self._behind(at) if is_part and r else at
+
+    def _first(self, at: Input, slope: Node) -> Node:
+        """The slope of an item, the steps of a run first."""
+        return self._front(slope) if self.whole.steps.is_part(at) else slope
 
     def _carried(self, places: Sequence[Node]) -> list[Node]:
         """The cotangents of places of a step."""
@@ -297,7 +341,7 @@ class Cotangents:
         )
 
 
-class _After:
+class After:
     """What steps end with, as rows for those who would compute it anew."""
 
     def __init__(self, graph: Graph, own: Opened, items: dict[Input, Node]) -> None:
@@ -317,7 +361,7 @@ class _After:
         return substituted(self.graph, roots, self.known)
 
 
-def _guarded(
+def guarded(
     graph: Graph, own: Opened, whole: Recurrence, varying: Container[Node]
 ) -> Opened:
     """A step with what excludes entries, so that they do not reach derivatives."""
@@ -330,7 +374,3 @@ def _guarded(
 
     new, made = tuple(map(guarded, own.new)), tuple(map(guarded, own.made))
     return Opened(own.whole, own.states, own.items, own.fixed, new, made)
-
-
-def _name(graph: Graph, node: Node) -> str | None:
-    return graph.names.get(node) or graph.suggestions.get(node)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from tensorgen.calculus.derive import Direction, hessian, hvp, jacobian, jvp, vjp
 from tensorgen.calculus.elements import by_elements
+from tensorgen.calculus.metrics import Metric
 from tensorgen.calculus.reverse import pullback
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, is_zero
@@ -27,6 +28,7 @@ class Request:
     what a derivative of higher order is taken by. By a variable in `subspaces` the
     derivative is the one on matrices of that kind: with the projection P on these, as
     P(X) = (X + X.T) / 2, gradients are P(G), and Hessians are projected on both sides.
+    By one in `metrics` it is a vector in that inner product, where it is one vector.
     Unless it is not to be `local`, a function of few neighbours is differentiated as
     such. With several `results`, each with a cotangent, the adjoint is that of all.
     """
@@ -39,6 +41,7 @@ class Request:
     order: tuple[Node, ...] = ()
     local: bool = True
     results: tuple[Request, ...] = ()
+    metrics: Mapping[Node, Metric] = field(default_factory=dict)
 
     def projected(
         self, graph: Graph, node: Node, by: Sequence[Node], lead: int = 0
@@ -55,6 +58,14 @@ class Request:
         """Project the first derivatives by each variable."""
         pairs = zip(nodes, self.variables, strict=True)
         return [self.projected(graph, node, [x], lead) for node, x in pairs]
+
+    def vectors(self, graph: Graph, nodes: Sequence[Node]) -> list[Node]:
+        """The derivatives by each variable as vectors of its space."""
+        pairs = zip(self.by_each(graph, nodes), self.variables, strict=True)
+        return [
+            self.metrics[x].solved(graph, node) if x in self.metrics else node
+            for node, x in pairs
+        ]
 
     def tangents(self, graph: Graph) -> dict[Node, Node]:
         """The directions, projected."""
@@ -75,7 +86,7 @@ def gradient(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
         found = jacobian(graph, request.output, request.variables, "forward")
     else:
         found = vjp(graph, request.output, graph.constant(1), request.variables)
-    return [request.by_each(graph, found)]
+    return [request.vectors(graph, found)]
 
 
 def jacobians(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
@@ -151,7 +162,7 @@ def hvps(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
     """Return the one way to write the Hessian of a scalar times a direction."""
     tangents = request.tangents(graph)
     found = hvp(graph, request.output, request.variables, tangents)
-    return [request.by_each(graph, found)]
+    return [request.vectors(graph, found)]
 
 
 def jvps(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
@@ -167,7 +178,7 @@ def vjps(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
         before = seeds.get(result.output, graph.zeros(result.output.dims))
         seeds[result.output] = graph.add(before, result.cotangent)
     found = pullback(graph, seeds, request.variables, ())
-    return [request.by_each(graph, found)]
+    return [request.vectors(graph, found)]
 
 
 def _directions(mode: Mode) -> tuple[Direction, ...]:

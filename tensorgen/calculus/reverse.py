@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 
+from tensorgen.calculus.externals import cotangents as of_external
 from tensorgen.calculus.forward import pushforward
 from tensorgen.calculus.partials import partials, sizes_of, transfers
 from tensorgen.calculus.recurrences import Cotangents
@@ -12,6 +13,7 @@ from tensorgen.calculus.unknowns import cotangents as of_arguments
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, children, is_zero, topological
+from tensorgen.operators.externals import is_external
 from tensorgen.operators.recurrences import Recurrence, is_recurrence
 from tensorgen.operators.table import Transfer
 from tensorgen.operators.unknowns import is_unknown
@@ -111,6 +113,10 @@ def _carried(
         yield from of_arguments(
             graph, node, cotangent, relevant, extra, pushforward, pullback
         ).items()
+    if is_external(node):
+        yield from of_external(
+            graph, node, cotangent, relevant, extra, pushforward, pullback
+        )
     for call, arg, rule in transfers(node):
         if arg in relevant:
             reverse = rule.reverse or partial(_transposed, arg, rule)

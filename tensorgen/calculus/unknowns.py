@@ -39,7 +39,7 @@ def tangent(
     varying = {x for x in call.args if x in tangents and not is_zero(tangents[x])}
     if not varying:
         return None
-    own = _guarded(graph, call, varying)
+    own = guarded_equation(graph, call, varying)
     pairs = zip(own.places, call.args, strict=True)
     dots: dict[Node, Node] = {at: tangents[x] for at, x in pairs if x in varying}
     (moved,) = forward(graph, [own.residual], dots, extra)
@@ -65,7 +65,7 @@ def cotangents(
     varying = [x for x in call.args if x in wanted]
     if not varying or is_zero(bar):
         return {}
-    own = _guarded(graph, call, {*varying})
+    own = guarded_equation(graph, call, {*varying})
     axes = range(len(rows), len(rows) + call.order)
     adjoint = Slope(graph, call, forward).solved(bar, axes, True)
     adjoint = graph.scale(adjoint, -1)
@@ -95,7 +95,7 @@ class Slope:
         """Differentiate the equation of an unknown."""
         self.graph = graph
         self.dims = call.dims
-        own = _guarded(graph, call, {call})
+        own = guarded_equation(graph, call, {call})
         unit = graph.unit(call.dims)
         (slope,) = forward(graph, [own.residual], {own.unknown: unit}, call.dims)
         (slope,) = own.at(graph, [slope], call)
@@ -145,7 +145,7 @@ class Slope:
         return graph.permute(found, [order.index(a) for a in every])
 
 
-def _guarded(graph: Graph, call: Call, varying: Container[Node]) -> Equation:
+def guarded_equation(graph: Graph, call: Call, varying: Container[Node]) -> Equation:
     """The equation, with what excludes entries kept out of its derivatives."""
     own = equation_of(call).opened(graph)
     pairs = zip((own.unknown, *own.places), (call, *call.args), strict=True)

@@ -77,6 +77,11 @@ def _of_exponentials() -> dict[str, Scalar]:
         e = exp(x)
         return e * inverse(1 + e) % PRIME
 
+    def log_of_sum(x: int, y: int) -> int:
+        """The logarithm of a sum of exponentials, the larger one taken out of it."""
+        low, high = (y, x) if sign((x - y) % PRIME) > 0 else (x, y)
+        return (high + log((1 + exp((low - high) % PRIME)) % PRIME)) % PRIME
+
     def sinh(x: int) -> int:
         return (exp(x) - exp(-x % PRIME)) * inverse(2) % PRIME
 
@@ -100,7 +105,7 @@ def _of_exponentials() -> dict[str, Scalar]:
         "log1p": lambda x: log((1 + x) % PRIME),
         "log2": lambda x: log(x) * inverse(log(2)) % PRIME,
         "log10": lambda x: log(x) * inverse(log(10)) % PRIME,
-        "logaddexp": lambda x, y: log((exp(x) + exp(y)) % PRIME),
+        "logaddexp": log_of_sum,
         "_log1mexp": lambda x: log((1 - exp(x)) % PRIME),
         "_log_icloglog": lambda x: log((1 - exp(-exp(x) % PRIME)) % PRIME),
         "_log_cosh": lambda x: log(cosh(x)),

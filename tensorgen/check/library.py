@@ -21,11 +21,13 @@ from tensorgen.operators.reference import OPERATORS
 Array = Any
 Field = Residues | Reals
 Axes = int | tuple[int, ...] | None
+Reduce = Callable[[Array, Axes], Array]
 
 
 def library(field: Field) -> dict[str, Callable[..., Array]]:
     """All functions by the last part of their names."""
     found = dict(field.functions)
+    found["isqrt"] = math.isqrt
     if isinstance(field, Residues):
         found |= elementwise.functions(field) | matrices.functions(field)
     else:
@@ -112,11 +114,33 @@ class Library:
     def _np__count(self, **indices: Array) -> int:
         return 1 + max((int(x.max()) for x in indices.values() if x.size), default=-1)
 
-    def _np__max_by_key(self, x: Array, keys: Array, read: Array) -> Array:
-        found = self._filled((len(read), *x.shape[1:]), 0, None)
-        for place, key in enumerate(read):
+    def _np__max_of_alike(self, x: Array, keys: Array, read: Array) -> Array:
+        size = self._np__count(keys=keys, read=read)
+        return self._np__max_by_key(x, keys, size, *x.shape[1:])[read]
+
+    def _by_key(
+        self, x: Array, keys: Array, shape: tuple[int, ...], reduce: Reduce, start: int
+    ) -> Array:
+        found = self._filled(shape, start, None)
+        for key in range(shape[0]):
             if np.any(keys == key):
-                found[place] = self._reduced("first", x[keys == key], 0)
+                found[key] = reduce(self.field.of(x)[keys == key], 0)
+        return found
+
+    def _np__max_by_key(self, x: Array, keys: Array, *shape: int) -> Array:
+        return self._by_key(x, keys, shape, self._np_max, 0)
+
+    def _np__min_by_key(self, x: Array, keys: Array, *shape: int) -> Array:
+        return self._by_key(x, keys, shape, self._np_min, 0)
+
+    def _np__prod_by_key(self, x: Array, keys: Array, *shape: int) -> Array:
+        return self._by_key(x, keys, shape, self._np_prod, 1)
+
+    def _np__prod_others_by_key(self, x: Array, keys: Array, whole: Array) -> Array:
+        x = self.field.of(x)
+        found = self._filled(x.shape, 1, None)
+        for key in np.unique(keys):
+            found[keys == key] = self._np__prod_others(x[keys == key], 0)
         return found
 
     def _np_argsort(self, a: Array, axis: int = -1, kind: str = "") -> Array:
@@ -199,9 +223,11 @@ class Library:
     def _np__running_mean(
         self, z: Array, level: Array, v: Array, axis: int = 0
     ) -> Array:
-        z, level, v = (np.moveaxis(self.field.of(x), axis, -1) for x in (z, level, v))
+        z, level, v = (self.field.of(x) for x in (z, level, v))
+        axis -= v.ndim
         shape = np.broadcast_shapes(z.shape, level.shape, v.shape)
         z, level, v = (np.broadcast_to(x, shape) for x in (z, level, v))
+        z, level, v = (np.moveaxis(x, axis, -1) for x in (z, level, v))
         difference = self.field.reduced(z[..., None, :] - level[..., :, None])
         counts = np.tri(shape[-1], dtype=int)
         terms = self.others["exp"](difference) * counts * v[..., None, :]
@@ -210,9 +236,11 @@ class Library:
     def _np__running_share(
         self, z: Array, level: Array, w: Array, axis: int = 0
     ) -> Array:
-        z, level, w = (np.flip(self.field.of(x), axis) for x in (z, level, w))
+        z, level, w = (self.field.of(x) for x in (z, level, w))
+        back = axis - w.ndim
+        z, level, w = (np.flip(x, back) for x in (z, level, w))
         top, bottom = (self.field.reduced(-x) for x in (level, z))
-        return np.flip(self._np__running_mean(top, bottom, w, axis), axis)
+        return np.flip(self._np__running_mean(top, bottom, w, axis), back)
 
     # Walks
 

@@ -35,6 +35,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.externals import external_of, is_external
 from tensorgen.operators.promises import is_promise
 from tensorgen.operators.recurrences import Recurrence, is_recurrence, result_of
 from tensorgen.operators.unknowns import equation_of, is_unknown
@@ -233,6 +234,9 @@ class Meaning:
         if is_unknown(node):
             solver = solvers([node], self.field, self.lengths)
             return self._template(equation_of(node).solver, args, **solver)
+        if is_external(node):
+            outside = solvers([node], self.field, self.lengths)
+            return self._template(external_of(node).template, args, **outside)
         if is_promise(node):
             (value,) = args
             kept = promises.holds(self.field, node.operator, value)
@@ -265,17 +269,25 @@ class Meaning:
         order = [*range(count)][:: -1 if steps.backwards else 1]
         if every and made < 0:
             found[count if steps.backwards else 0] = states[result][()]
+        pairs = [*zip(steps.items, args[first:second], strict=True)]
         for at in order:
-            rows = [rows[at] for rows in args[first:second]]
+            sizes, part = dict(self.sizes), slice(0)
+            if steps.runs is not None:
+                low = steps.runs.first(Dim.of(at)).value(sizes)
+                total, length = self.lengths([steps.runs.total, steps.runs.length])
+                part = slice(low, min(low + length, total))
+                sizes[str(steps.runs.width)] = part.stop - low
+            rows = [rows[part if steps.is_part(x) else at] for x, rows in pairs]
             given = dict(
                 zip(steps.places, [*states, *rows, *args[second:]], strict=True)
             )
-            inner = Meaning(self.program, self.sizes, given.__getitem__)
+            inner = Meaning(self.program, sizes, given.__getitem__)
             roots = [*steps.new, *steps.made[made : made + 1][: made >= 0]]
             values = [self.field.of(inner.of(root)) for root in roots]
             states = values[:first]
             if made >= 0:
-                found[at] = values[-1][()]
+                is_part = steps.is_part(steps.made[made])
+                found[part if is_part else at] = values[-1][()]
             elif every:
                 found[at + (not steps.backwards)] = states[result][()]
         return found if every else states[result]

@@ -16,6 +16,7 @@ from tensorgen.check.points import Point
 from tensorgen.check.solvers import solvers
 from tensorgen.ir.dims import Dim
 from tensorgen.structure.classes import StructuredClass
+from tensorgen.structure.multiples import SCALE
 
 Array = Any
 Pairs = Iterator[tuple[Array, Array]]
@@ -39,8 +40,15 @@ class Methods:
             method.name: [statement_text(printer, line) for line in method.body]
             for method in made.methods
         }
+        # A multiple of the object, so that it is held as well that this is one.
+        self.scale = point.array("multiple", ())
+        linear = made.linear or ()
         self.own: dict[str, Any] = {
-            **dict(zip(made.fields, arrays, strict=True)),
+            name: self._reduced(array * self.scale) if name in linear else array
+            for name, array in zip(made.fields, arrays, strict=True)
+        }
+        self.own |= {
+            SCALE: self.scale,
             "sizes": tuple(point.sizes[s] for s in made.sizes),
             "dtype": point.field.dtype,
             **{name: partial(self.run, name) for name in self.texts},
@@ -57,6 +65,7 @@ class Methods:
 
     def pairs(self, whole: Array) -> Pairs:
         """Yield what is returned and what should be, if all entries are `whole`."""
+        whole = self._reduced(whole * self.scale)
         axes = range(self.rows)
         self.own["rows"] = whole.shape[: self.rows]
         self.own["columns"] = whole.shape[self.rows :]
@@ -108,10 +117,10 @@ class Methods:
 
     def _factorized(self, matrix: Array) -> Pairs:
         """What a solver is handed is the matrix, and the shift with it."""
-        if "factorize" in self.texts:
+        if "_factorized" in self.texts:
             shift = self.point.array("shift", ())
             known = solvers(self.point.field)
-            found = self.run("factorize", shift=shift, **known)
+            found = self.run("_factorized", shift=shift, **known)
             unit = np.eye(len(matrix), dtype=int)
             yield found, self._reduced(matrix + shift * unit)
 

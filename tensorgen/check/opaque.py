@@ -7,6 +7,7 @@ unknown, which takes as many steps as it takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tensorgen.check.library import Field
 from tensorgen.check.residues import Residues, random
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
+from tensorgen.operators.externals import external_of, is_external
 from tensorgen.operators.recurrences import everything
 from tensorgen.operators.unknowns import equation_of, is_unknown
 
@@ -32,6 +34,20 @@ def opaque(field: Field, name: str, shape: Sequence[int], *args: Array) -> Array
         np.arange(2, len(entries) + 2)
     )
     return np.cos(phases @ np.array(entries, float)).reshape(shape)
+
+
+def _external(
+    field: Field, name: str, shape: Sequence[int] | None, *args: Array
+) -> Array:
+    """The value of a function from outside, which is never called here."""
+    if shape is not None:
+        return opaque(field, name, shape, *args)
+    every = np.broadcast_arrays(*map(field.of, args))
+    found = [
+        opaque(field, name, (), *each)
+        for each in zip(*map(np.ravel, every), strict=True)
+    ]
+    return np.array([x[()] for x in found], every[0].dtype).reshape(every[0].shape)
 
 
 def solvers(
@@ -55,4 +71,8 @@ def solvers(
                 return opaque(field, name, shape, *args, *more.values())
 
             found[name] = solver
+        if is_external(node):
+            for own in external_of(node).reached():
+                sides = None if own.dims is None else lengths(own.dims)
+                found[own.helper] = partial(_external, field, own.name, sides)
     return found

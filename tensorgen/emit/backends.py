@@ -16,6 +16,7 @@ from tensorgen.operators.helpers import (
     RUNNING_EXTREME,
     RUNNING_LOGSUMEXP,
 )
+from tensorgen.operators.key_helpers import PROD_BY_KEY, PROD_OTHERS_BY_KEY
 from tensorgen.operators.system_helpers import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
 
 
@@ -31,7 +32,8 @@ class Backend:
     that are written otherwise.
     Matrices that cannot be factorised raise where the library `refuses` them; else they
     give NaN. Where `slow_at`, `add.at` is fast for vectors alone: NumPy takes 7 to
-    10 ns an entry of a matrix, and 0.7 ns of a vector.
+    10 ns an entry of a matrix, and 0.7 ns of a vector. What is large is computed
+    `in_blocks` that fit into a cache; a device would have too little to do.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Backend:
     helpers: Mapping[str, str] = field(default_factory=dict)
     refuses: bool = True
     slow_at: bool = True
+    in_blocks: bool = True
 
     def file_name(self, module: str) -> str:
         """Return the name of a module's file."""
@@ -112,12 +115,15 @@ BACKENDS: dict[str, Backend] = {
                     name="min", word="smallest", function="minimum"
                 ),
                 "_filtered": FILTERED,
+                "_prod_by_key": PROD_BY_KEY,
+                "_prod_others_by_key": PROD_OTHERS_BY_KEY,
                 "_Sparse": CUPY_SPARSE,
                 "_Banded": CUPY_BANDED,
                 "_Toeplitz": CUPY_TOEPLITZ,
             },
             refuses=False,
             slow_at=False,
+            in_blocks=False,
         ),
     )
 }

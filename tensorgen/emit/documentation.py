@@ -95,6 +95,7 @@ def function_docstring(function: Function, told: Told | None = None) -> str:
             *filled("Arguments: ", [_brief(p) for p in _signature(function)]),
             *_section("Returns", _result(function)),
             *_structure(function),
+            *_section("Memory", [function.memory] * bool(function.memory)),
             *_section("Raises", _errors(function)),
         ],
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.layout import parsed
@@ -26,8 +28,7 @@ def imports(code: str, backend: Backend, support: Mapping[str, Collection[str]])
 
     `support` says by the names of modules beside it what they define.
     """
-    nodes = [*ast.walk(parsed(code))]
-    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    used = _used(code)
     beside = {
         name: f"from {module} import {name}"
         for module, names in support.items()
@@ -37,6 +38,27 @@ def imports(code: str, backend: Backend, support: Mapping[str, Collection[str]])
     blocks = (_STANDARD, library, beside)
     texts = (_block(statements, used) for statements in blocks)
     return "\n\n".join(text for text in texts if text)
+
+
+def _used(code: str) -> set[str]:
+    """The names that code uses or binds.
+
+    Most definitions are those of the frame, which modules have in common: each is
+    read once. Where an empty line within a text cuts it, all is read at once.
+    """
+    try:
+        return set().union(*map(_names, re.split(r"\n\n+(?=\S)", code)))
+    except SyntaxError:
+        return _named(parsed(code))
+
+
+@lru_cache(maxsize=1 << 10)
+def _names(code: str) -> set[str]:
+    return _named(ast.parse(code))
+
+
+def _named(tree: ast.Module) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 def defined(code: str) -> list[str]:

@@ -17,7 +17,8 @@ class Module:
 
     `helpers` are all that exist, in the order in which those used are written;
     `problems` are the functions that have a class bound to data, beside which there may
-    be a problem that is `constrained`; `solvers` find unknowns.
+    be a problem that is `constrained`; `solvers` find unknowns, and
+    what is called `outside` is called through helpers.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Module:
     constrained: ConstrainedProblem | None = None
     classes: tuple[StructuredClass, ...] = ()
     solvers: tuple[Solver, ...] = ()
+    outside: tuple[Helper, ...] = ()
 
     @property
     def bound(self) -> tuple[BoundFunction, ...]:

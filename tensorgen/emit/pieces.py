@@ -27,7 +27,18 @@ def bodies(module: Module) -> list[Body]:
 
 def helpers(module: Module) -> list[Helper]:
     """Return the helpers that bodies use, also through others, in their order."""
-    known = {helper.name: helper for helper in module.helpers}
+    used = _used(module)
+    return [helper for helper in module.helpers if helper.name in used]
+
+
+def outside(module: Module) -> list[Helper]:
+    """Return what bodies use to call functions from outside."""
+    used = _used(module)
+    return [helper for helper in module.outside if helper.name in used]
+
+
+def _used(module: Module) -> dict[str, Helper]:
+    known = {helper.name: helper for helper in (*module.helpers, *module.outside)}
     waiting = [name for body in bodies(module) for name in body.helpers]
     waiting += [name for c in module.classes for name in c.helpers]
     used: dict[str, Helper] = {}
@@ -38,7 +49,7 @@ def helpers(module: Module) -> list[Helper]:
         if name not in used:
             used[name] = known[name]
             waiting += known[name].uses
-    return [helper for helper in module.helpers if helper.name in used]
+    return used
 
 
 def parameters(module: Module) -> Iterable[Parameter]:
@@ -68,6 +79,8 @@ def uses(module: Module) -> dict[str, bool]:
     sparse_joint = [f for f in joint if results.is_sparse_joint(f)]
     dense = bool(used & {JACOBIAN.holder, HESSIAN.holder})
     by_matrices = any(c.by_matrices for c in module.classes)
+    scale = any(c.linear is None for c in module.classes)
+    higher = bool({ORDER.holder, results.JOINT_DERIVATIVE} & used)
     hessian = bool(used & {HESSIAN.holder, results.JOINT} or HESSIAN_BASE in bases)
     return {
         "has_arguments": any(arrays_among(parameters(module))),
@@ -87,6 +100,8 @@ def uses(module: Module) -> dict[str, bool]:
         "has_structured": bool(bases),
         "has_structured_hessian": HESSIAN_BASE in bases,
         "has_structured_derivative": DERIVATIVE_BASE in bases,
+        "has_scale": scale,
+        "has_multiple_text": scale or dense or higher,
         "has_products": any(not c.few for c in module.classes),
         "has_joint": bool(joint),
         "has_sparse_joint": bool(sparse_joint),
@@ -94,7 +109,7 @@ def uses(module: Module) -> dict[str, bool]:
         "has_joint_jacobian": any(
             p.is_joint_jacobian(part) for p in module.bound for part in p.methods
         ),
-        "has_higher": bool({ORDER.holder, results.JOINT_DERIVATIVE} & used),
+        "has_higher": higher,
         "has_joint_derivative": results.JOINT_DERIVATIVE in used,
         "has_solvers": bool(module.solvers),
         **solvers.helpers(module.solvers),

@@ -68,6 +68,7 @@ def render(
         "functions": _views(module, backend),
         "fields": results.all_fields(module),
         "helpers": pieces.helpers(module),
+        "outside": pieces.outside(module),
         "solvers": [solvers.view(s, backend) for s in module.solvers],
         "problems": _problems(module),
         "constrained": own,
@@ -129,7 +130,9 @@ def _annotated(parameter: Parameter) -> str:
 def _header(module: Module, backend: Backend, shared: bool) -> list[str]:
     source = file_name(re.split(r"[/\\]", module.spec_name)[-1])
     lazy = [*map(backend.spell, _lazy_modules(module, shared))]
-    needs = backend.title
+    paths = [path for h in pieces.outside(module) for path in h.modules]
+    packages = dict.fromkeys(path.partition(".")[0] for path in paths)
+    needs = ", ".join([backend.title, *packages])
     if shared:
         needs += f" and {support_file(backend)}"
     else:
@@ -141,6 +144,8 @@ def _header(module: Module, backend: Backend, shared: bool) -> list[str]:
 def _lazy_modules(module: Module, shared: bool) -> Iterable[str]:
     for body in pieces.bodies(module):
         yield from body.modules
+    for helper in pieces.outside(module):
+        yield from helper.modules
     if shared:
         return
     for helper in pieces.helpers(module):
@@ -191,6 +196,7 @@ def _exported(module: Module) -> list[str]:
 def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
     """Return what the template of a derivative class needs, as text."""
     columns = [_shape(dims) for dims in c.columns]
+    fixed = [name for name in c.fields if name not in (c.linear or ())]
     return {
         "name": c.name,
         "base": c.base,
@@ -202,7 +208,8 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
         "fields": [
             (name, "Any" if name in c.integers else "Array") for name in c.fields
         ],
-        "field_names": tuple_text([f'"{name}"' for name in c.fields]),
+        "field_names": _names(c.fields),
+        "fixed": fixed and _names(fixed),
         "ease": c.ease,
         "hessian": c.base in (HESSIAN_BASE, FEW_HESSIAN_BASE),
         "few": c.few,
@@ -217,6 +224,10 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
             for method in c.methods
         ],
     }
+
+
+def _names(fields: Sequence[str]) -> str:
+    return tuple_text([f'"{name}"' for name in fields])
 
 
 def _capital(words: str) -> str:

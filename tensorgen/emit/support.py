@@ -89,5 +89,5 @@ def _code(backend: Backend) -> str:
         "shared": False,
         "constrained": None,
     }
-    own = ("fields", "functions", "solvers", "problems", "classes")
+    own = ("fields", "functions", "solvers", "problems", "classes", "outside")
     return code(backend, context | dict.fromkeys(own, ()))

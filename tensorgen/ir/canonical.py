@@ -84,8 +84,8 @@ def _refine(
             ranks[keys[label]] = fixed + 1 + rank
         for label in free:
             colour[label] = ranks[keys[label]]
-        if len(ranks) == classes:
-            return
+        if len(ranks) == classes or len(ranks) == len(free):
+            return  # nothing splits, or there is nothing left to split
         classes = len(ranks)
 
 

@@ -8,11 +8,14 @@ on it, the caller checks the size at run time.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import lcm, prod
+from math import isqrt, lcm, prod
+from typing import Literal
 
 from tensorgen.ir.effort import Exhausted
 
@@ -83,21 +86,21 @@ class Dim:
     __hash__ = object.__hash__
 
     def __add__(self, other: int | Dim) -> Dim:
-        return _added(self, Dim.of(other))
+        return _added(self, other if type(other) is Dim else Dim.of(other))
 
     __radd__ = __add__
 
     def __neg__(self) -> Dim:
-        return _multiplied(self, Dim.of(-1))
+        return _multiplied(self, _MINUS_ONE)
 
     def __sub__(self, other: int | Dim) -> Dim:
-        return self + -Dim.of(other)
+        return _subtracted(self, other if type(other) is Dim else Dim.of(other))
 
     def __rsub__(self, other: int | Dim) -> Dim:
         return Dim.of(other) - self
 
     def __mul__(self, other: Coefficient | Dim) -> Dim:
-        return _multiplied(self, Dim.of(other))
+        return _multiplied(self, other if type(other) is Dim else Dim.of(other))
 
     __rmul__ = __mul__
 
@@ -157,12 +160,21 @@ class Dim:
         """The highest number of symbols in one monomial."""
         return max((len(m) for m, _ in self.terms), default=0)
 
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """The symbols that have to be known, those of computed ones in their place."""
+        found: set[str] = set()
+        for name in self.symbols:
+            found |= {*COMPUTED[name].of.sources} if name in COMPUTED else {name}
+        return tuple(sorted(found))
+
     def value(self, sizes: Mapping[str, int]) -> int:
         """Return the number that `sizes` gives."""
         total: Coefficient = 0
         for monomial, coefficient in self.terms:
             for name in monomial:
-                coefficient *= sizes[name]
+                known = name in sizes or name not in COMPUTED
+                coefficient *= sizes[name] if known else COMPUTED[name].value(sizes)
             total += coefficient
         return int(total)
 
@@ -243,6 +255,11 @@ def _added(a: Dim, b: Dim) -> Dim:
 
 
 @lru_cache(maxsize=1 << 16)
+def _subtracted(a: Dim, b: Dim) -> Dim:
+    return a + -b
+
+
+@lru_cache(maxsize=1 << 16)
 def _multiplied(a: Dim, b: Dim) -> Dim:
     if len(a.terms) * len(b.terms) > _MOST_TERMS:
         raise Exhausted
@@ -256,6 +273,52 @@ def _number(value: Coefficient) -> Dim:
 
 ONE = Dim.of(1)
 ZERO = Dim()
+_MINUS_ONE = Dim.of(-1)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What a symbol stands for that is computed of a size, and is no polynomial.
+
+    `root` is a whole number above the root of it, `runs` are as many as there are of
+    at most `by`, and `width` is `by` itself: all runs but the last are as wide.
+    """
+
+    rule: Literal["root", "runs", "width"]
+    of: Dim
+    by: Dim = ONE
+
+    def value(self, sizes: Mapping[str, int]) -> int:
+        """The number that it is; at least 0, as all sizes are."""
+        of, by = max(self.of.value(sizes), 0), self.by.value(sizes)
+        if self.rule == "root":
+            return isqrt(of) + 1
+        return -(-of // by) if self.rule == "runs" else by
+
+
+COMPUTED: dict[str, Computed] = {}
+"""What computed symbols stand for; equal names are equal everywhere."""
+
+
+def computed(
+    rule: Literal["root", "runs", "width"], of: Dim, by: Dim = ONE, end: str = ""
+) -> Dim:
+    """Return the symbol that is computed of a size, whose name says how.
+
+    The name ends with `end`, underscores that keep it apart from others. What follows
+    from numbers is a number, but for widths.
+    """
+    if rule != "width" and not (of.symbols or by.symbols):
+        return Dim.of(Computed(rule, of, by).value({}))
+    word = {"root": "stride", "runs": "runs", "width": "width"}[rule]
+    given = (str(of),) if rule == "root" or by.symbols else (str(of), str(by))
+    spelt = "_".join(given).replace("**", "_to_").replace("*", "_")
+    for sign, name in (("+", "plus"), ("-", "less"), ("//", "over")):
+        spelt = spelt.replace(sign, name)
+    parts = re.findall(r"\w+", spelt)
+    name = "_".join([word, *parts] if spelt[0].isdigit() else [*parts, word]) + end
+    COMPUTED[name] = Computed(rule, of, by)
+    return Dim.symbol(name)
 
 
 def combinations(size: Dim, order: int) -> Dim:

@@ -199,10 +199,10 @@ class Graph:
         position = {label: axis for axis, label in enumerate(out)}
         known: dict[int, Dim] = {position[k]: d for k, d in (sizes or {}).items()}
         aligned = []
-        for coefficient, node, labels in terms:
+        for c, node, labels in terms:
             ref = self._aligned(node, tuple(position[label] for label in labels))
             known.update(zip(ref.labels, ref.node.dims, strict=True))
-            aligned.append(Term(Fraction(coefficient), *ref))
+            aligned.append(Term(c if type(c) is Fraction else Fraction(c), *ref))
         dims = tuple(known[axis] for axis in range(len(out)))
         scales = tuple(t.coefficient.as_integer_ratio() for t in aligned)
         key = (scales, tuple(t.ref for t in aligned), dims, self.rewrites is None)

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from math import prod
-from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
+from typing import Any, Literal, NamedTuple, TypeAlias, assert_never, cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.forms import AffineForm
@@ -27,10 +27,18 @@ Label = int
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BaseNode:
-    """An array with one `Dim` an axis; `serial` is the order of creation."""
+    """An array with one `Dim` an axis; `serial` is the order of creation.
+
+    `operands` are found once, when a node is made: passes ask for them all the time.
+    """
 
     serial: int
     dims: tuple[Dim, ...]
+    operands: tuple[Node, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Find the operands."""
+        object.__setattr__(self, "operands", _operands(cast(Node, self)))
 
     @property
     def order(self) -> int:
@@ -226,6 +234,10 @@ Node: TypeAlias = Input | Constant | Size | Iota | Product | Sum | Map | Call
 
 def children(node: Node) -> tuple[Node, ...]:
     """The operands of a node, in order, with repeats; index arrays included."""
+    return node.operands
+
+
+def _operands(node: Node) -> tuple[Node, ...]:
     match node:
         case Product():
             found = [ref.node for ref in node.factors]
@@ -253,17 +265,16 @@ def topological(
     Nodes that are `known` are left out, and what only they need.
     """
     order: dict[Node, None] = {}
-    stack = [(root, False) for root in reversed(list(roots))]
+    stack = list(roots)[::-1]
     while stack:
-        node, expanded = stack.pop()
-        if node in order or node in known:
-            continue
-        if expanded:
+        node = stack[-1]
+        if node not in order and node not in known:
+            below = [c for c in node.operands if c not in order and c not in known]
+            if below:
+                stack += below[::-1]
+                continue
             order[node] = None
-        else:
-            stack.append((node, True))
-            below = children(node)
-            stack.extend([(c, False) for c in reversed(below) if c not in order])
+        stack.pop()
     return list(order)
 
 

@@ -80,6 +80,12 @@ def _looked_up(atom: Lookup, new: Mapping[Node, Node]) -> Lookup:
 
 def with_operands(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
     """Return a node with its operands replaced; itself if none changed."""
+    # Of a node that stands, nothing is made anew to see that: most nodes do.
+    for operand in node.operands:
+        if new.get(operand) is not operand:
+            break
+    else:
+        return node
     match node:
         case Product():
             refs = [Ref(new[operand], labels) for operand, labels in node.factors]

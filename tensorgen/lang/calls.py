@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 
 from tensorgen.errors import suggest
 from tensorgen.ir.dims import tuple_text
-from tensorgen.lang import bound, conditions, derivatives, hints
+from tensorgen.ir.nodes import Input
+from tensorgen.lang import bound, conditions, derivatives, externals, hints, taylor
 from tensorgen.lang.arguments import bind, counted
 from tensorgen.lang.names import Implicit, Macro, Names, Record, Thing
 from tensorgen.lang.statement import Statement
@@ -18,6 +20,7 @@ from tensorgen.operators.unknowns import applied
 SPECIAL: dict[str, Callable[[Statement, ast.Call], Array | None]] = {
     "delta": conditions.delta,
     **derivatives.FORMS,
+    "taylor": taylor.taylor,
 }
 
 
@@ -32,6 +35,8 @@ def call(e: Statement, tree: ast.Call) -> Array | None:
         return expand(e, thing.macro, tree)
     if thing is not None and thing.implicit is not None:
         return _solved(e, thing, thing.implicit, tree)
+    if thing is not None and thing.external is not None:
+        return externals.call_external(e, thing, tree)
     if name in SPECIAL:
         return SPECIAL[name](e, tree)
     if name in FUNCTIONS:
@@ -150,6 +155,23 @@ def expand(e: Statement, macro: Macro, tree: ast.Call) -> Array | None:
     return value
 
 
+def _variables(local: dict[str, Thing]) -> dict[str, Callable[[Names], Thing]]:
+    """Which parameters stand for values that may be differentiated by, as they are.
+
+    An input stays what it is: whatever mentions it follows.
+    """
+    return {
+        name: partial(_as_it_is, name)
+        for name, thing in local.items()
+        if thing.value is not None
+        and not (thing.value.batch or isinstance(thing.value.node, Input))
+    }
+
+
+def _as_it_is(name: str, names: Names) -> Thing:
+    return names.local[name]
+
+
 def _expanded(
     e: Statement, macro: Macro, values: list[Array], tree: ast.Call
 ) -> tuple[Array | None, Record]:
@@ -159,7 +181,7 @@ def _expanded(
         for parameter, value in zip(macro.parameters, values, strict=True)
     }
     # Only the file's names and the parameters: nothing of the place of the call.
-    names = Names({} if macro.shipped else e.names.file, local)
+    names = Names({} if macro.shipped else e.names.file, local, _variables(local))
     callers = (*e.callers, (macro, e.expression.span(tree)))
     inner = type(e)(e.session, macro.body, names, callers, e.depth)
     return inner.elaborate(()), inner.record

@@ -42,7 +42,7 @@ def derivative(name: str, e: Statement, tree: ast.Call) -> Array | None:
     first = kind.by == "each" and not kind.argument
     entry = by if isinstance(by, ast.Subscript) and first else None
     of = by if entry is None else entry.value
-    x, value = _variable(e, of)
+    x, value = variable(e, of)
     before = e.names
     if x is not None and value is not None and isinstance(of, ast.Name):
         e.names = before.varied(of.id, Array(x))
@@ -60,13 +60,13 @@ def derivative(name: str, e: Statement, tree: ast.Call) -> Array | None:
         return None
     if extra:
         found = _along(e, kind, tree, f, x, extra[0])
-        return None if found is None else _at_value(e, found, x, value)
+        return None if found is None else at_value(e, found, x, value)
     calculus = e.session.differentiate
     if not first:
-        return _at_value(e, Array(calculus.hessian(f.node, x), f.batch), x, value)
+        return at_value(e, Array(calculus.hessian(f.node, x), f.batch), x, value)
     scalar = not f.node.dims
     node = (calculus.gradient if scalar else calculus.jacobian)(f.node, x)
-    result = _at_value(e, Array(node, f.batch), x, value)
+    result = at_value(e, Array(node, f.batch), x, value)
     if entry is None:
         return result
     if any(isinstance(part, ast.Slice) for part in ast.walk(entry.slice)):
@@ -95,7 +95,7 @@ def _at(e: Statement, x: Array, order: int, entry: ast.Subscript) -> Array | Non
     return Array(node, batch)
 
 
-def _variable(e: Statement, tree: ast.expr) -> tuple[Node | None, Node | None]:
+def variable(e: Statement, tree: ast.expr) -> tuple[Node | None, Node | None]:
     """The variable by which to differentiate, and its value where it is no input.
 
     A name of `where` is a variable of its own: what is defined below it follows, and
@@ -117,7 +117,7 @@ def _variable(e: Statement, tree: ast.expr) -> tuple[Node | None, Node | None]:
     return None, None
 
 
-def _at_value(e: Statement, x: Array, variable: Node, value: Node | None) -> Array:
+def at_value(e: Statement, x: Array, variable: Node, value: Node | None) -> Array:
     """A derivative with the value of its variable in place of that."""
     if value is None:
         return x

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.functions.array import SizeCheck
@@ -29,7 +30,8 @@ class ElaboratedFunction:
     mentions, through other names too, and those in `wrt`, in the order of the file;
     `mentions` are all names that it mentions so. No shape of an argument gives its
     `sizes`, dims that it uses: they are arguments too. Of several `results`, each is a
-    function with the same arguments, and the node is that of the first.
+    function with the same arguments, and the node is that of the first. `metrics` has
+    the matrices of inner products by the names of variables.
     """
 
     spec: FunctionSpec
@@ -40,6 +42,7 @@ class ElaboratedFunction:
     mentions: frozenset[str]
     sizes: tuple[str, ...] = ()
     results: tuple[ElaboratedFunction, ...] = ()
+    metrics: Mapping[str, Node] = field(default_factory=dict)
 
     @property
     def named(self) -> dict[Node, str]:

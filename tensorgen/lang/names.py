@@ -9,6 +9,7 @@ from tensorgen.errors import Span
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call
 from tensorgen.lang.syntax import Expression
+from tensorgen.operators.externals import External
 from tensorgen.operators.functions.array import Array, SizeCheck
 
 
@@ -73,6 +74,7 @@ class Thing:
     dim: Dim | None = None
     macro: Macro | None = None
     implicit: Implicit | None = None
+    external: External | None = None
     results: Mapping[str, Thing] = field(default_factory=dict)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -15,18 +14,22 @@ from tensorgen.ir.effort import READING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
+from tensorgen.lang.checkpoints import Unit, checkpointed
+from tensorgen.lang.externals import declare, externals_of
 from tensorgen.lang.forms import Index
 from tensorgen.lang.functions import ElaboratedFunction, Local
-from tensorgen.lang.grouping import Line, steps, units
+from tensorgen.lang.grouping import steps, units
 from tensorgen.lang.leaves import inputs_of, leaves_of
+from tensorgen.lang.metrics import elaborate_metrics
 from tensorgen.lang.names import Macro, Names, Record, Thing
+from tensorgen.lang.parsed import Parsed, mentioned_names, parse_texts
 from tensorgen.lang.prelude import prelude
 from tensorgen.lang.problem import ElaboratedProblem, elaborate_problem
 from tensorgen.lang.recurrences import elaborate_steps
 from tensorgen.lang.sides import Noted, in_places, note_range
 from tensorgen.lang.sizes import check_axes, check_emit, check_filled, open_sizes
 from tensorgen.lang.statement import Session, Statement
-from tensorgen.lang.syntax import Expression, parse
+from tensorgen.lang.syntax import Expression
 from tensorgen.lang.unknowns import ElaboratedUnknown, Unknown
 from tensorgen.lang.values import read_value
 from tensorgen.operators.functions.array import Array, SizeCheck
@@ -36,7 +39,6 @@ from tensorgen.spec.model import (
     FunctionSpec,
     InputSpec,
     Spec,
-    UnknownSpec,
 )
 
 SHORTER = (
@@ -72,43 +74,35 @@ class Program:
         return tuple(dict.fromkeys(c for f in self.functions for c in f.checks))
 
 
-@dataclass(slots=True)
-class _Parsed:
-    """A definition or function of the file with its texts read."""
-
-    name: Text
-    body: Expression | None
-    where: tuple[tuple[Definition, Expression | None], ...] = ()
-    definition: Definition | None = None
-    function: FunctionSpec | None = None
-    unknown: UnknownSpec | None = None
-
-    @property
-    def expressions(self) -> Iterator[Expression]:
-        for body in (*(body for _, body in self.where), self.body):
-            if body is not None:
-                yield body
-
-
 def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program:
     """Return the nodes of all functions; raises a `SpecError` with all faults."""
     faults = Faults()
     session = Session(graph, differentiate, faults, prelude(), read_value)
     inputs = inputs_of(spec, graph)
     things: dict[str, Thing] = leaves_of(spec, graph, inputs)
-    parsed = {item.name.value: item for item in _parse(spec, faults)}
+    things |= externals_of(spec, graph)
+    parsed = {name: item for item in parse_texts(spec, faults) for name in item.names}
     found: dict[str, ElaboratedFunction] = {}
     solved: dict[str, ElaboratedUnknown] = {}
-    for name in _ordered(parsed, things, faults):
+    names = _ordered(parsed, things, faults)
+    for name in names:
+        definition = parsed[name].definition
+        if definition is not None and definition.parameters is not None:
+            things[name] = _macro(definition, parsed[name].body)
+    declare(session, spec, things)
+    for name in names:
         item = parsed[name]
+        if name in things:
+            continue  # made with another one
         try:
             with graph.effort.on(item.name, "reading it", READING, SHORTER):
-                things[name], function = _elaborated(
+                made, function = _elaborated(
                     session, item, things, spec, inputs, solved
                 )
+                things.update(made)
         except SpecError as error:
             faults.extend(error.diagnostics)
-            things[name] = Thing("a function", None)
+            things |= dict.fromkeys(item.names, Thing("a function", None))
             continue
         if function is not None:
             found[name] = function
@@ -120,62 +114,44 @@ def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program
 
 def _elaborated(
     session: Session,
-    item: _Parsed,
+    item: Parsed,
     things: dict[str, Thing],
     spec: Spec,
     inputs: dict[str, Node],
     solved: dict[str, ElaboratedUnknown],
-) -> tuple[Thing, ElaboratedFunction | None]:
-    """Elaborate one name of the file, those that it needs being known."""
-    definition = item.definition
+) -> tuple[dict[str, Thing], ElaboratedFunction | None]:
+    """Elaborate one name of the file, those that it needs being known.
+
+    Or several names that are made together.
+    """
+    definition, name = item.definition, item.name.value
+    if item.steps:
+        found = elaborate_steps(session, item.steps, Names(things))
+        return {x: Thing("a definition", *own) for x, own in found.items()}, None
     if item.unknown is not None:
         before = [x.spec.given for x in solved.values()]
         one = Unknown(session, item.unknown, things, spec, inputs, before)
-        thing, found = one.elaborate(item.body)
-        solved.update({} if found is None else {item.unknown.name: found})
-        return thing, None
+        thing, unknown = one.elaborate(item.body)
+        solved.update({} if unknown is None else {name: unknown})
+        return {name: thing}, None
     if definition is None:
         before = [x.spec.given for x in solved.values()]
-        return _function(session, item, things, spec, inputs, before)
+        thing, function = _function(session, item, things, spec, inputs, before)
+        return {name: thing}, function
     if definition.parameters is not None:
-        return _macro(definition, item.body), None
+        return {name: _macro(definition, item.body)}, None
     value, record = _define(session, definition, item.body, Names(things))
-    return Thing("a definition", value, record), None
-
-
-def _parse(spec: Spec, faults: Faults) -> Iterator[_Parsed]:
-    for definition in spec.definitions:
-        body = parse(definition.body, faults)
-        yield _Parsed(definition.name_text, body, definition=definition)
-    for unknown in spec.unknowns:
-        body = parse(unknown.body, faults)
-        yield _Parsed(unknown.given.name_text, body, unknown=unknown)
-    for function in spec.functions:
-        defined = (*function.where, *function.results)
-        where = tuple((d, parse(d.body, faults)) for d in defined)
-        body = None if function.results else parse(function.expr, faults)
-        yield _Parsed(function.name_text, body, where, function=function)
-
-
-def _mentioned(item: _Parsed) -> set[str]:
-    """The names of a text that are not its own: what it binds itself is."""
-    own = item.definition.parameters if item.definition is not None else None
-    return {
-        node.id
-        for expression in item.expressions
-        for node in ast.walk(expression.tree)
-        if isinstance(node, ast.Name)
-    } - {parameter.value for parameter in own or ()}
+    return {name: Thing("a definition", value, record)}, None
 
 
 def _ordered(
-    parsed: dict[str, _Parsed], things: dict[str, Thing], faults: Faults
+    parsed: dict[str, Parsed], things: dict[str, Thing], faults: Faults
 ) -> list[str]:
     """Names after those they need; what needs itself is reported and left out."""
     needs = {}
     for name, item in parsed.items():
-        mentioned = _mentioned(item)
-        own = set[str]()
+        mentioned = mentioned_names(item)
+        own = {*item.names} if item.steps else set[str]()
         if item.unknown is not None:
             own = {name, *(x.name for x in item.unknown.parameters)}
         needs[name] = [other for other in parsed if other in mentioned - own]
@@ -200,7 +176,7 @@ def _ordered(
             needs = {n: [x for x in xs if x in needs] for n, xs in needs.items()}
 
 
-def _spoilt(item: _Parsed) -> Macro | None:
+def _spoilt(item: Parsed) -> Macro | None:
     """A macro without a body, whose calls have no value and are no further faults."""
     if item.definition is None or item.definition.parameters is None:
         return None
@@ -261,7 +237,7 @@ def _stated(
 
 def _function(
     session: Session,
-    item: _Parsed,
+    item: Parsed,
     things: dict[str, Thing],
     spec: Spec,
     inputs: dict[str, Node],
@@ -281,12 +257,16 @@ def _function(
         thing = Thing("a function", value, record)
         of = {"": thing}
     arrays = [x.value for x in of.values() if x.value is not None]
-    if not complete or len(arrays) < len(of):
+    # Who uses the function needs nothing of its metrics.
+    outer, record = record, Record()
+    record.merge(outer)
+    metrics = elaborate_metrics(session, item.metrics, names, inputs, record)
+    if not complete or len(arrays) < len(of) or metrics is None:
         return thing, None
     chosen = {**record.inputs, **{w.text.value: None for w in function.wrt}}
     given = tuple(i for i in spec.inputs if i.name in chosen)
-    found = tuple(x for x in solved if x.name in record.unknowns)
-    arguments = (*(part for i in given for part in i.parts), *found)
+    unknown = tuple(x for x in solved if x.name in record.unknowns)
+    arguments = (*(part for i in given for part in i.parts), *unknown)
     nodes = [value.node for value in arrays]
     sizes = open_sizes(nodes, record, (*given, *arguments))
     check_emit(session.faults, function, arrays)
@@ -301,26 +281,28 @@ def _function(
     seen = tuple(replace(x, node=new.get(x.node, x.node)) for x in local)
     rest = arguments, seen, tuple(record.checks), frozenset(record.names), sizes
     results = tuple(
-        ElaboratedFunction(_one(function, x), node, *rest)
+        ElaboratedFunction(_one(function, x), node, *rest, metrics=metrics)
         for x, node in zip(function.results, nodes, strict=False)
     )
-    return thing, ElaboratedFunction(function, nodes[0], *rest, results)
+    found = ElaboratedFunction(function, nodes[0], *rest, results, metrics)
+    return thing, found
 
 
 def _locals(
-    session: Session, item: _Parsed, names: Names, record: Record
+    session: Session, item: Parsed, names: Names, record: Record
 ) -> tuple[list[Local], bool]:
     """Elaborate what a function defines; whether all of it has a value comes last."""
     local: list[Local] = []
     complete = True
-    for unit in units(item.where):
+    assert item.function is not None
+    for unit in checkpointed(session.faults, units(item.where), item.function):
         values = _defined(session, unit, names)
         for name, (value, used) in values.items():
             names.again[name] = partial(_again, session, unit, name)
             record.merge(used)
             names.local[name] = Thing("a local definition", value, used)
             complete = complete and value is not None
-        for definition, _ in unit:
+        for definition, _ in unit.lines:
             value, _ = values[definition.name]
             if value is None:
                 continue
@@ -334,18 +316,18 @@ def _locals(
     return local, complete
 
 
-def _again(session: Session, unit: tuple[Line, ...], name: str, names: Names) -> Thing:
+def _again(session: Session, unit: Unit, name: str, names: Names) -> Thing:
     """Elaborate a local definition where names above it stand for something else."""
     return Thing("a local definition", *_defined(session, unit, names)[name])
 
 
 def _defined(
-    session: Session, unit: tuple[Line, ...], names: Names
+    session: Session, unit: Unit, names: Names
 ) -> dict[str, tuple[Array | None, Record]]:
     """Elaborate a local definition, or what steps together."""
-    if steps(unit):
-        return elaborate_steps(session, unit, names)
-    ((definition, text),) = unit
+    if steps(unit.lines):
+        return elaborate_steps(session, unit.lines, names, unit.checkpoint)
+    ((definition, text),) = unit.lines
     return {definition.name: _define(session, definition, text, names)}
 
 

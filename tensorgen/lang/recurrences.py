@@ -14,9 +14,10 @@ from tensorgen.errors import Span, SpecError, fail
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, delta
 from tensorgen.lang.affine import affine_form
+from tensorgen.lang.assembly import Assembly, assembled
 from tensorgen.lang.facts import Bounds
 from tensorgen.lang.forms import Form, Index
-from tensorgen.lang.grouping import Line
+from tensorgen.lang.grouping import Line, mentioned
 from tensorgen.lang.names import Names, Record, Thing
 from tensorgen.lang.reach import Reach, in_turn
 from tensorgen.lang.sides import Noted, Place, Side, is_name, note_range, read_side
@@ -24,31 +25,76 @@ from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.stepping import Member, Stepping
 from tensorgen.operators.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.functions.array import Array, Misuse
-from tensorgen.operators.recurrences import Recurrence, State, recurrence
+from tensorgen.operators.recurrences import Recurrence, Runs, State, recurrence
+from tensorgen.spec.model import Checkpoint
 
 Found = dict[str, tuple[Array | None, Record]]
 
 
-def elaborate_steps(session: Session, unit: Sequence[Line], names: Names) -> Found:
+def elaborate_steps(
+    session: Session,
+    unit: Sequence[Line],
+    names: Names,
+    checkpoint: Checkpoint | None = None,
+) -> Found:
     """Return the arrays that definitions by steps give, and what their texts use."""
-    group = _Group(session, names)
     try:
-        group.read([read_side(session, names, line) for line in unit])
+        sides = [read_side(session, names, line) for line in unit]
+        found: Found = {}
+        for part in _parts(sides):
+            known = {x: Thing("a local definition", *own) for x, own in found.items()}
+            seen = Names(names.file, {**names.local, **known})
+            found |= _elaborated(session, part, seen, checkpoint)
     except SpecError as error:
         session.faults.extend(error.diagnostics)
     except Noted:
         pass
     else:
-        return {name: (whole, group.record) for name, whole in group.whole.items()}
+        return found
     return {line[0].name: (None, Record()) for line in unit}
+
+
+def _parts(sides: Sequence[Side]) -> list[list[Side]]:
+    """What steps, and what is put together of its entries, the one before the other.
+
+    Lines that stand between each other need not need each other.
+    """
+    names = {*assembled(sides)}
+    given = [side for side in sides if side.definition.name in names]
+    steps = [side for side in sides if side.definition.name not in names]
+    stepping = {side.definition.name for side in steps}
+    needed = any(mentioned(side.body) & stepping for side in given)
+    if needed and any(mentioned(side.body) & names for side in steps):
+        return [[*sides]]
+    return [part for part in ((steps, given) if needed else (given, steps)) if part]
+
+
+def _elaborated(
+    session: Session,
+    sides: Sequence[Side],
+    names: Names,
+    checkpoint: Checkpoint | None,
+) -> Found:
+    """The arrays of names that all step, or are all put together."""
+    own = assembled(sides)
+    if sum(map(len, own.values())) == len(sides):
+        assembly = Assembly(session, names, own)
+        made = assembly.arrays()
+        return {name: (array, assembly.record) for name, array in made.items()}
+    group = _Group(session, names, checkpoint)
+    group.read(sides)
+    return {name: (whole, group.record) for name, whole in group.whole.items()}
 
 
 class _Group:
     """Definitions that step together."""
 
-    def __init__(self, session: Session, names: Names) -> None:
+    def __init__(
+        self, session: Session, names: Names, checkpoint: Checkpoint | None
+    ) -> None:
         """Start without members."""
         self.session = session
+        self.checkpoint = checkpoint
         self.names = names
         self.graph = session.graph
         self.record = Record()
@@ -72,7 +118,7 @@ class _Group:
                 self.sides[name] = side
         for name, own in starts.items():
             if name not in self.sides:
-                hint = f"add its step: {name}[t + 1] = ..."
+                hint = f"add its step: {name}[t + 1] = ..., or its other entries"
                 message = f"of '{name}' there are first entries alone"
                 fail(message, own[0].span, hint=hint)
         index = self._index(starts)
@@ -290,10 +336,12 @@ class _Group:
         others = [m for m in self.members.values() if not m.starts]
         for member in others:
             assert member.value is not None
-            if not can_be_at_once(member.value.node, places):
+            # With a checkpoint nothing is known of all states at once.
+            if self.checkpoint or not can_be_at_once(member.value.node, places):
                 alone.append(member.value.node)
         count, backwards = steps.count, steps.backwards
-        whole = recurrence(graph, count, backwards, states, steps.items, alone)
+        given = graph, count, backwards, states, steps.items, alone
+        whole = recurrence(*given, checkpoint=self._runs())
         rows: dict[Node, Node] = dict(steps.items.items())
         for k, state in enumerate(states):
             rows[state.place] = whole.before(graph, k)
@@ -315,6 +363,18 @@ class _Group:
             self.whole[name] = Array(graph.permute(found, axes))
             if self.whole[name].node.order:
                 graph.name(self.whole[name].node, name)
+
+    def _runs(self) -> Runs | None:
+        """The runs of steps, the sizes of which have names that nothing else has."""
+        if self.checkpoint is None:
+            return None
+        taken, end = {*self.names.file, *self.names.local}, ""
+        while True:
+            runs = Runs.of(self.steps.count, self.checkpoint.length, end)
+            sizes = (runs.length, runs.count, runs.width)
+            if taken.isdisjoint(x for dim in sizes for x in dim.symbols):
+                return runs
+            end += "_"
 
     def _joined(self, member: Member, whole: Recurrence, number: int) -> Node:
         """All entries of a name: the first ones, and those of steps."""

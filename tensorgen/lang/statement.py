@@ -50,7 +50,10 @@ class Session:
 class Steps(Protocol):
     """The names that step together, where an expression is one of their steps."""
 
-    index: Index
+    @property
+    def index(self) -> Index | None:
+        """The index of the steps, if they have one."""
+        ...
 
     @property
     def members(self) -> Container[str]:
@@ -282,7 +285,7 @@ class Statement:
             return None
         thing = self.use(name, tree)
         if thing is not None:
-            called = thing.macro or thing.implicit
+            called = thing.macro or thing.implicit or thing.external
             if thing.results:
                 hint = " or ".join(f"{name}.{result}" for result in thing.results)
                 self.fault(f"'{name}' has several results", tree, hint=hint)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 from tensorgen.arrays.arrays import Array, array, bound
 from tensorgen.arrays.operations import Index, Range
-from tensorgen.arrays.places import WHOLE, At, Limit
+from tensorgen.arrays.places import WHOLE, At, Limit, Slice
 from tensorgen.arrays.statements import Statement
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Node
 from tensorgen.lower.names import Names
 from tensorgen.lower.plan import Plan
+from tensorgen.operators.recurrences import Runs
 
 TAPS = "klpq"
 
@@ -98,10 +99,14 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The row of an array that is `shift` behind that of the step; or all of it."""
+    """The row of an array that is `shift` behind that of the step; or all of it.
+
+    Of an array over all steps of `runs` it is the rows of a run.
+    """
 
     array: Array
     shift: Dim | None = ZERO
+    runs: Runs | None = None
 
     def at(self, place: Dim, of: Array) -> Array:
         """The row of what has become of the array."""
@@ -115,6 +120,10 @@ class Row:
         if self.shift is None:
             return Index((WHOLE,) * len(dims), dims)
         rest = (WHOLE,) * (len(dims) - 1)
+        if self.runs is not None:
+            first = self.runs.first(place) + self.shift
+            part = Slice(Limit(first), Limit(first + self.runs.width))
+            return Index((part, *rest), (self.runs.width, *dims[1:]))
         return Index((At(Limit(place + self.shift)), *rest), dims[1:])
 
 
@@ -134,6 +143,7 @@ class Repeat:
     reads: Mapping[str, Row]
     writes: Sequence[Row]
     words: Mapping[str, str | None]
+    runs: Runs | None = None
 
     @property
     def arrays(self) -> list[Array]:

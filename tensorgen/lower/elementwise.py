@@ -127,8 +127,8 @@ def _scaled(
     coefficient, above, below = _scalars(scalars, coefficient, bool(wide))
     if len(wide) == 1:
         return product(coefficient, above + wide[0].above, below + wide[0].below)
-    if outer := _outer(wide, target):
-        return product(coefficient, [*above, outer], below)
+    if outer := _outer(wide, target, coefficient, above, below):
+        return outer
     for group in wide:
         if group.above:
             joint = product(Fraction(1), group.above, group.below)
@@ -174,11 +174,21 @@ def _scalars(
     return coefficient, list(above), list(below)
 
 
-def _outer(wide: Sequence[_Group], target: Sequence[Label]) -> Operand | None:
-    """`np.outer` for two vectors."""
+def _outer(
+    wide: Sequence[_Group],
+    target: Sequence[Label],
+    coefficient: Fraction,
+    above: Sequence[Operand],
+    below: Sequence[Operand],
+) -> Operand | None:
+    """`np.outer` for two vectors; scalars scale one of them, which is less work."""
     if len(wide) != 2 or len(target) != 2 or not all(g.above for g in wide):
         return None
-    sides = [product(Fraction(1), g.above, g.below) for g in wide]
+    first, second = wide
+    sides = [
+        product(coefficient, [*above, *first.above], [*below, *first.below]),
+        product(Fraction(1), second.above, second.below),
+    ]
     if any(len(side.labels) != 1 for side in sides):
         return None
     sides.sort(key=lambda side: target.index(side.labels[0]))

@@ -6,22 +6,23 @@ than once; else it stands where it is used. Names and lines are a later matter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
 from tensorgen.arrays import arrays, operations
+from tensorgen.arrays.block_loops import blocked
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.frugal import frugal
 from tensorgen.arrays.long_sums import broken_sums
 from tensorgen.arrays.needs import Needs
-from tensorgen.arrays.objects import Count
+from tensorgen.arrays.objects import Count, Whole
 from tensorgen.arrays.operations import Kind
 from tensorgen.arrays.reading import transposes
 from tensorgen.arrays.statements import Let
 from tensorgen.ir.constraints import index_bound
-from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.dims import COMPUTED, ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -75,6 +76,7 @@ def lower(
     counted: Mapping[str, Sequence[str]] | None = None,
     matrices: Mapping[str, str] | None = None,
     hints: Mapping[str, int] | None = None,
+    in_blocks: bool = False,
 ) -> Code:
     """Return statements that compute `roots`, one expression for each.
 
@@ -85,7 +87,8 @@ def lower(
     be nonnegative. `slow_at` tells that the library's `add.at` is fast for vectors
     alone. Sizes that are `counted` are one more than the largest entry of the inputs
     that these index arrays are. Sparse `matrices`, by the names of their values, are at
-    hand. Sizes are expected to be as `hints` say.
+    hand. Sizes are expected to be as `hints` say; with `in_blocks`, large arrays are
+    made a block at a time where that pays at these sizes.
     """
     plan = Plan(graph, roots, facts, matrices, hints)
     names = Names([*reserved, *plan.inputs, *plan.symbols, *LAZY])
@@ -95,9 +98,27 @@ def lower(
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
-    code = frugal(code, naming.name, naming.again, [*plan.named.values()])
+    sizes = hints if in_blocks and hints else {}
+    code = blocked(code, sizes, naming.name, naming.again) or frugal(
+        code, naming.name, naming.again, [*plan.named.values()]
+    )
     code = broken_sums(code)
-    return _counting(code, counted or {})
+    return _counting(_computing(code), counted or {})
+
+
+def _computing(code: Code) -> Code:
+    """The same, where sizes that are computed of others come first."""
+    found: dict[str, Let] = {}
+
+    def see(symbols: Iterable[str]) -> None:
+        for symbol in symbols:
+            if symbol in COMPUTED and symbol not in found:
+                own = COMPUTED[symbol]
+                see((*own.of.symbols, *own.by.symbols))
+                found[symbol] = Let(symbol, arrays.array(Whole(own)))
+
+    see(sorted(Needs(code.statements, code.returns).symbols))
+    return replace(code, statements=(*found.values(), *code.statements))
 
 
 def _counting(code: Code, counted: Mapping[str, Sequence[str]]) -> Code:

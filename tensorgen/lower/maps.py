@@ -39,6 +39,7 @@ from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.externals import external_of, is_external
 from tensorgen.operators.systems import is_system
 from tensorgen.operators.unknowns import equation_of, is_unknown
 
@@ -121,7 +122,10 @@ def _condition(known: Values, node: Node) -> Operand:
 def _entries(known: Values, node: Node) -> Operand:
     """The entries of an index array, which stay integers."""
     axes = tuple(range(node.order))
-    return ordered(known.operand(Ref(node, axes)), axes)
+    operand = known.operand(Ref(node, axes))
+    if {*operand.labels} == {*axes}:
+        return ordered(operand, axes)
+    return made(operations.Broadcast(node.dims), axes, aligned(operand, axes))
 
 
 def lower_call(known: Values, node: Call) -> Operand:
@@ -143,6 +147,8 @@ def lower_call(known: Values, node: Call) -> Operand:
         arguments = [known.whole(arg) for arg in node.args]
     params = dict(node.params)
     text = equation_of(node).solver if is_unknown(node) else ""
+    if is_external(node):
+        text, arguments = external_of(node).template, [*map(as_float, arguments)]
     axes = params.get("axes", params.get("along"))
     along = axes if isinstance(axes, tuple) else None
     op = operations.Call(node.operator, node.dims, along, "shape" in params, text)

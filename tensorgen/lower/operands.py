@@ -17,6 +17,7 @@ from tensorgen.arrays.operations import (
     Multiply,
     Number,
     Operation,
+    Outer,
     Power,
     Python,
     Size,
@@ -148,6 +149,11 @@ def product(
             return number(coefficient)
         if coefficient == 1 and len(above) == 1:
             return above[0]
+        if len(above) == 1 and isinstance(above[0].array.op, Outer):
+            # A number scales one of the vectors, which is less work.
+            first, second = above[0].array.args
+            scaled = array(Multiply(coefficient, 1), first)
+            return Operand(array(Outer(), scaled, second), labels)
     return made(Multiply(coefficient, len(above)), labels, *above, *below)
 
 

@@ -129,7 +129,10 @@ class Plan:
             elif isinstance(node, Size):
                 dims.append(node.value)
             elif is_recurrence(node):
-                dims.append(Recurrence.of(node).steps.count)
+                steps = Recurrence.of(node).steps
+                dims.append(steps.count)
+                if steps.runs is not None:
+                    dims += [steps.runs.length, steps.runs.width]
             for dim in dims:
                 found.update(dict.fromkeys(dim.symbols))
         return found

@@ -19,7 +19,15 @@ from tensorgen.arrays.arrays import (
     replacing,
     variable,
 )
-from tensorgen.arrays.operations import Add, Fill, Index, Number, Variable
+from tensorgen.arrays.operations import (
+    Add,
+    Copy,
+    Fill,
+    Index,
+    Number,
+    Permute,
+    Variable,
+)
 from tensorgen.arrays.statements import Let, Loop, Statement, Store, operands, rebuilt
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ONE, ZERO, Dim
@@ -29,7 +37,7 @@ from tensorgen.lower.layout import ordered
 from tensorgen.lower.operands import Operand
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.values import Values
-from tensorgen.operators.recurrences import Recurrence, result_of
+from tensorgen.operators.recurrences import Recurrence, Runs, Steps, result_of
 
 Body = Callable[[Sequence[Node]], tuple[Plan, Draft, list[Result]]]
 """How a step is lowered."""
@@ -74,10 +82,10 @@ def repeat(
         writes.append(None)
         if call is not None:
             own = draft.filled(call, array(Fill(call.dims, 0)))
-            writes[-1] = Row(own)
+            writes[-1] = Row(own, runs=_runs(steps, steps.made[k]))
             known.values[call] = _operand(own)
     for place, node in zip(steps.items, whole.rows, strict=True):
-        reads[place.name] = _rows(known, node)
+        reads[place.name] = _rows(known, node, _runs(steps, place))
         words[place.name] = _word(known.plan, node)
     for place, node in zip(steps.fixed, whole.constants, strict=True):
         reads[place.name] = Row(_array(known, node), None)
@@ -86,10 +94,15 @@ def repeat(
     kept = [(root, row) for root, row in pairs if row is not None]
     lowered = body([root for root, _ in kept])
     into = [row for _, row in kept]
-    draft.add(Repeat(steps.count, steps.backwards, *lowered, reads, into, words))
+    given = steps.count, steps.backwards, *lowered, reads, into, words, steps.runs
+    draft.add(Repeat(*given))
 
 
-def _rows(known: Values, node: Node) -> Row:
+def _runs(steps: Steps, node: Node) -> Runs | None:
+    return steps.runs if steps.is_part(node) else None
+
+
+def _rows(known: Values, node: Node, runs: Runs | None) -> Row:
     """The rows that steps take, where they stand: of `x[1:]` those of x are read."""
     match node:
         case Product(
@@ -98,19 +111,27 @@ def _rows(known: Values, node: Node) -> Row:
             row, *rest = whole.labels
             sign = dict(tie.form.terms).get(row, 0)
             moves = {row: sign, 0: -sign}
-            if dict(tie.form.terms) == moves and rest == [*range(1, node.order)]:
-                return Row(_array(known, whole.node), tie.form.const * -sign)
-    return Row(_array(known, node))
+            low = tie.form.const * -sign
+            rows = whole.node.dims[0] - low - node.dims[0]
+            inside = low.is_nonnegative() and rows.is_nonnegative()
+            same = dict(tie.form.terms) == moves and rest == [*range(1, node.order)]
+            if same and inside:  # what lies outside is zero
+                return Row(_array(known, whole.node, True), low, runs)
+    return Row(_array(known, node, True), runs=runs)
 
 
-def _array(known: Values, node: Node) -> Array:
-    """A variable for what is given to steps."""
+def _array(known: Values, node: Node, by_rows: bool = False) -> Array:
+    """A variable for what is given to steps, maybe `by_rows`, each near together."""
     if index_bound(node) is None:
         found = known.whole(node)
     else:  # places, and no numbers
         axes = tuple(range(node.order))
         found = ordered(known.operand(Ref(node, axes)), axes)
-    return found.array if found.is_name else known.draft.variable(node, found.array)
+    if found.is_name:
+        return found.array
+    apart = isinstance(found.array.op, Permute) and found.array.op.axes[0] > 0
+    value = array(Copy(), found.array) if by_rows and apart else found.array
+    return known.draft.variable(node, value)
 
 
 def _operand(own: Array) -> Operand:
@@ -153,19 +174,30 @@ def looped(
     }
     given |= {x.op.name: x for x in below(values) if isinstance(x.op, Variable)}
     known: dict[Array, Array] = {}
+    parts: list[Statement] = []
     for place, row in one.reads.items():
-        if place in given:
-            known[given[place]] = row.at(at, placed(row.array))
+        if place not in given:
+            continue
+        found = row.at(at, placed(row.array))
+        if row.runs is not None:
+            called = again(f"{one.words[place] or 'item'}_run")
+            parts.append(Let(called, found))
+            found = bound(called, found)
+        known[given[place]] = found
     for own in given.values():
         assert isinstance(own.op, Variable)
         if own not in known and own.op.base in one.reads:
             real = base(known[given[own.op.base]]) if own.op.base in given else None
             known[own] = variable(own.op.name, own.dims, own.kind, real, own.op.boxed)
     change = replacing(known)
-    body = [rebuilt(line, change) for line in lines]
+    body = [*parts, *(rebuilt(line, change) for line in lines)]
     rows, names = _stores(one, at, [change(value) for value in values], placed)
     body += [*rows, *_in_turn(names, again)]
-    return Loop(name, ZERO, one.count, tuple(body), backwards=one.backwards)
+    loop = Loop(name, ZERO, one.count, tuple(body), backwards=one.backwards)
+    if one.runs is None:
+        return loop
+    (width,), runs = one.runs.width.symbols, one.runs
+    return replace(loop, width=width, runs=(runs.total, runs.length))
 
 
 def _stores(

@@ -23,7 +23,13 @@ def full(operand: Operand, dims: tuple[Dim, ...]) -> Operand:
         return ordered(operand, axes)
     if not operand.labels:
         return made(Fill(dims), axes, operand)
-    return made(Broadcast(dims), axes, aligned(operand, axes))
+    repeated = any(dims[axis] != 1 for axis in axes if axis not in operand.labels)
+    whole = aligned(operand, axes)
+    return (
+        made(Broadcast(dims), axes, whole)
+        if repeated or whole.labels != axes
+        else whole
+    )
 
 
 def _constant(operand: Operand, dims: tuple[Dim, ...]) -> Operand:

@@ -96,6 +96,17 @@ class Write:
         core = multiply([Factor(as_float(core))], node.coefficient)
         return Write(node.dims, tuple(forms), core, indexer)
 
+    def is_apart(self, other: Write) -> bool:
+        """Whether surely no entry has a place that one of the other has.
+
+        On some axis both stand at one place, and these are different numbers.
+        """
+        pairs = zip(self.forms, other.forms, strict=True)
+        return any(
+            not (one.terms or two.terms) and (one.const - two.const).constant
+            for one, two in pairs
+        )
+
     def diagonal(self) -> Operand | None:
         """The array as a plain `np.diag` or `np.eye`, where it is one."""
         if len(self.dims) != 2 or self.dims[0] != self.dims[1]:
@@ -116,7 +127,7 @@ class Write:
     ) -> None:
         """Append the statement that adds `scale` times the entries to a variable.
 
-        `fresh` tells that the array is still all zeros.
+        `fresh` tells that there are still zeros at all of their places.
         """
         draft = self.indexer.draft
         core = as_float(self.core)

@@ -31,8 +31,10 @@ def lower_sum(known: Values, node: Sum, want: Sequence[Label] | None = None) -> 
     else:
         first = array(Fill(node.dims, 0))
     whole = known.draft.filled(node, first)
-    for k, (coefficient, write) in enumerate(_together(known, node, spread)):
-        write.onto(whole, coefficient, fresh=not dense and k == 0)
+    writes = _together(known, node, spread)
+    for k, (coefficient, write) in enumerate(writes):
+        fresh = all(write.is_apart(other) for _, other in writes[:k])
+        write.onto(whole, coefficient, fresh=not dense and fresh)
     return Operand(whole, axes)
 
 

@@ -28,27 +28,35 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.externals import is_external
 from tensorgen.operators.recurrences import is_recurrence
 from tensorgen.operators.reshape import reshape
 
 STEP = "step"
+FEW = 8
+"""An axis of so many entries, four gates or three coordinates, is none that counts."""
 
 
 def can_be_at_once(node: Node, places: Collection[Node]) -> bool:
     """Whether what is made of places is one array for all steps, and should be.
 
-    An array that has more axes than any place would take too much memory for that.
+    An array that has more long axes than any place would take too much memory for that.
     """
     varying: set[Node] = set()
-    most = max((x.order for x in places), default=0)
+    most = max((len(long_axes(x)) for x in places), default=0)
     for one in topological([node]):
         if one in places or any(child in varying for child in children(one)):
             varying.add(one)
-            if isinstance(one, Call) and _is_alone(one):
+            if isinstance(one, Call) and is_alone(one):
                 return False
-            if one.order > most and not isinstance(one, Product):
+            if len(long_axes(one)) > most and not isinstance(one, Product):
                 return False
     return True
+
+
+def long_axes(node: Node) -> list[Dim]:
+    """The axes of an array that may have more than a few entries."""
+    return [x for x in node.dims if x.constant is None or x.constant > FEW]
 
 
 def can_be_summed(node: Node, places: Collection[Node]) -> bool:
@@ -65,9 +73,10 @@ def can_be_summed(node: Node, places: Collection[Node]) -> bool:
             return can_be_at_once(node, places)
 
 
-def _is_alone(call: Call) -> bool:
+def is_alone(call: Call) -> bool:
     """Whether a call takes no further axis in front."""
-    return is_recurrence(call) or OPERATORS[call.operator].internal
+    internal = OPERATORS[call.operator].internal
+    return is_recurrence(call) or is_external(call) or internal
 
 
 class AllSteps:
@@ -83,7 +92,7 @@ class AllSteps:
     def of(self, node: Node) -> Node:
         """Return the values at all steps, along the first axis."""
         for one in topological([node], {**self.rows, **self.same}):
-            if any(child in self.rows for child in children(one)):
+            if self._varies(one):
                 self.rows[one] = self._found(one)
                 self._suggest(one)
             else:
@@ -94,6 +103,10 @@ class AllSteps:
         """Return the sum of the values over all steps."""
         rows, axes = self.of(node), range(node.order)
         return self.graph.product(axes, [(rows, (STEP, *axes))])
+
+    def _varies(self, node: Node) -> bool:
+        """Whether a node has other values at other steps; its operands are known."""
+        return any(child in self.rows for child in children(node))
 
     def _suggest(self, node: Node) -> None:
         if node in self.graph.names:

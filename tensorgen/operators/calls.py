@@ -17,9 +17,12 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
 from tensorgen.operators import (
+    by_key,
+    externals,
     inverses,
     keys,
     matrix_functions,
+    matrix_series,
     packing,
     places,
     promises,
@@ -40,10 +43,16 @@ Params = Mapping[str, object]
 
 def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -> Node:
     """Return a call of a row of the table; its row gives the dims of the result."""
+    row = OPERATORS[operator]
     if operator == "logsumexp":
         (x,), axes = args, _axes(params)
         found = running.over_triangle(graph, x, axes)
         found = found or keys.over_keys(graph, x, axes)
+        if found is not None:
+            return found
+    if row.params == ("axes",):
+        reduced = partial(_reduced, graph, operator)
+        found = keys.by_key(graph, operator, args[0], _axes(params), reduced)
         if found is not None:
             return found
     if operator == "norm" and len(_axes(params)) == args[0].order > 1:
@@ -51,12 +60,15 @@ def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -
         matrix = entries(graph, args[0])
         if matrix is not None:
             return apply(graph, "norm", [values(graph, matrix)], axes=(0,))
-    row = OPERATORS[operator]
     found = row.by_parts(graph, args[0], apply) if row.by_parts else None
     if found is not None:
         return found
     dims = row.dims(args, params)
     return graph.call(operator, args, dims, **params)
+
+
+def _reduced(graph: Graph, operator: str, x: Node, axes: tuple[int, ...]) -> Node:
+    return apply(graph, operator, [x], axes=axes)
 
 
 # Matrix functions, batched over leading axes
@@ -291,6 +303,7 @@ _ROWS = (
         work=2.0,
         regular=True,
         by_parts=inverses.inverse,
+        coefficient=matrix_series.inverse,
     ),
     Operator(
         "det",
@@ -338,6 +351,7 @@ _ROWS = (
     _OverAxes(
         "prod_others", same_dims, _prod_others_partials, "_prod_others({0}{axis})"
     ),
+    *externals.ROWS,
     *matrix_functions.ROWS,
     *packing.ROWS,
     *places.ROWS,
@@ -346,7 +360,7 @@ _ROWS = (
     *spectral.ROWS,
     *systems.ROWS,
     reshape.ROW,
-    keys.ROW,
+    *by_key.ROWS,
     *recurrences.ROWS,
     unknowns.ROW,
 )

@@ -8,7 +8,8 @@ solve.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 
 from tensorgen.ir.dims import Dim
@@ -96,6 +97,8 @@ def sign(node: Node, depth: int = DEPTH) -> Sign:
             return Sign(2 * row.has("positive") or row.has("nonnegative"))
         case Call(operator="norm" | "rnorm"):
             return Sign.NONNEGATIVE
+        case Call(operator="softmax"):
+            return Sign.POSITIVE
         case Sum(terms=terms):
             if any(term.coefficient < 0 for term in terms):
                 return Sign.UNKNOWN
@@ -103,8 +106,15 @@ def sign(node: Node, depth: int = DEPTH) -> Sign:
         case Product() if node.coefficient > 0:
             zeros = node.inner or node.constraints  # a sum of none, or what is left out
             most = Sign.NONNEGATIVE if zeros else Sign.POSITIVE
-            return min([most, *(sign(ref.node, depth - 1) for ref in node.factors)])
+            return min([most, *signs_of_powers(node.factors, depth - 1)])
     return Sign.UNKNOWN
+
+
+def signs_of_powers(factors: Sequence[Ref], depth: int = DEPTH) -> Iterator[Sign]:
+    """The signs of factors; one that stands an even number of times has no sign."""
+    for ref, count in Counter(factors).items():
+        found = sign(ref.node, depth)
+        yield max(found, Sign.NONNEGATIVE) if count % 2 == 0 else found
 
 
 def _sign_of_sum(signs: Iterable[Sign]) -> Sign:
@@ -201,4 +211,4 @@ def _congruence(
 
 
 def _signs(refs: Iterable[Ref], depth: int) -> list[Sign]:
-    return [sign(ref.node, depth) for ref in refs]
+    return [*signs_of_powers(list(refs), depth)]

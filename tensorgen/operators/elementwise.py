@@ -68,6 +68,8 @@ _ROWS = (
     ),
     # The exponential, but so small that its cube is finite: times 0 it is 0.
     Row("finite_exp", ("finite_exp(x)",), "_finite_exp({0})", traits="internal"),
+    # The same of what is known to be at most 0, the largest exponent taken off.
+    Row("low_exp", ("low_exp(x)",), "np.exp({0})", traits="internal"),
     # The same for what may be large itself: it is held only where times 0 would matter.
     Row("large_exp", ("large_exp(x)",), "_large_exp({0})", traits="internal"),
     # A number that the function does not depend on: it has no derivative.
@@ -93,7 +95,7 @@ _ROWS = (
         ("1 / (2 * sqrt(x))",),
         "np.sqrt({0})",
         POSITIVE,
-        traits="nonnegative math keeps0 keeps1",
+        traits="nonnegative math keeps0 keeps1 quick",
         safe=(0, 1),
     ),
     Row(
@@ -254,14 +256,14 @@ _ROWS = (
         ("sigmoid(x) * sigmoid(-x)",),
         "_sigmoid({0})",
         extreme=WIDE,
-        traits="positive bounded",
+        traits="positive bounded logistic",
     ),
     Row(
         "softplus",
         ("sigmoid(x)",),
         "np.logaddexp(0, {0})",
         extreme=WIDE,
-        traits="positive vanishes log",
+        traits="positive vanishes log logistic",
         doc="log(1 + exp(x)), without overflow.",
     ),
     Row(
@@ -269,7 +271,7 @@ _ROWS = (
         ("sigmoid(-x)",),
         "-np.logaddexp(0, -{0})",
         extreme=WIDE,
-        traits="bounded",
+        traits="bounded logistic",
     ),
     Row(
         "logaddexp",

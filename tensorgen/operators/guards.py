@@ -313,6 +313,9 @@ class _Guard:
             if node.inner:
                 own = of_operand(whole, view.labels)
                 inner = yield Wanted(view.node, own, multiplied)
+                if context and is_light(node) and not isinstance(view.node, Input):
+                    # Masks of what is read elsewhere say nothing of what is computed.
+                    inner = inner._replace(finite=bool(own) and inner.finite)
             else:
                 found = self._operand(whole, view, multiplied, multiplied)
                 inner, own = yield from found

@@ -4,6 +4,7 @@ Only those that a module uses are emitted; each is what an expert would write on
 at the top of a file.
 """
 
+from tensorgen.operators.key_helpers import BY_KEY
 from tensorgen.operators.special_helpers import SPECIAL
 from tensorgen.operators.spectral_helpers import SPECTRAL
 from tensorgen.operators.system_helpers import BANDED, SPARSE, TOEPLITZ
@@ -24,15 +25,21 @@ def _interval(x: Array | Scalar, knots: Array) -> Any:
     """Return which of the intervals between knots each x is in, or is nearest to."""
     return np.asarray(np.searchsorted(knots[1:-1], x, side="right"))
 ''',
-    "_max_by_key": '''
-def _max_by_key(x: Array, keys: Any, read: Any) -> Array:
-    """Return the largest entries of x that have the keys `read`, -inf without any."""
-    size = 1 + max((int(k.max()) for k in (keys, read) if k.size), default=-1)
-    largest = np.full((size, *x.shape[1:]), -np.inf, dtype=x.dtype)
-    np.maximum.at(largest, keys, x)
-    return largest[read]
-''',
+    **BY_KEY,
     "_Toeplitz": TOEPLITZ,
+    "_outcome": '''
+def _outcome(name: str, found: Any, shape: tuple[int, ...], *given: Any) -> Array:
+    """Return a copy of what a function gave, in the dtype of what it was given."""
+    if not isinstance(found, (np.ndarray, np.generic, float)):
+        kind = type(found).__name__
+        raise TypeError(f"{name}: expected an array, got {kind}")
+    array = np.asarray(found)
+    if array.dtype.kind != "f":
+        raise TypeError(f"{name}: expected floats, got dtype {array.dtype}")
+    if array.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+    return np.array(array, dtype=np.result_type(*given))[()]
+''',
     "_sigmoid": '''
 def _sigmoid(t: Array | Scalar) -> Array:
     """Return 1 / (1 + exp(-t)) without overflow or loss of digits."""
@@ -177,25 +184,61 @@ def _filtered(x: Array, a: Any) -> Array:
     """Return y with y[t] = x[t] + a * y[t - 1] along the first axis; y[-1] is 0."""
     from scipy import signal
 
-    taps = np.stack([np.ones_like(a), -a])
+    taps = np.array([1, -a], dtype=x.dtype)
     return signal.lfilter(taps[:1], taps, x, axis=0)
 ''',
     "_running_mean": '''
 def _running_mean(z: Array, level: Array, v: Array, axis: int = 0) -> Array:
-    """Return for each i the sum of exp(z[j] - level[i]) * v[j] over j <= i."""
+    """Return for each i the sum of exp(z[j] - level[i]) * v[j] over j <= i.
 
-    def share(w: Array) -> Array:
-        logs = z + np.log(np.where(w <= 0, 1, w))
-        sums = _running_logsumexp(np.where(w <= 0, -np.inf, logs), axis)
-        return np.exp(sums - level)
+    No z lies above the level there. The last axes of v are those of both, or any where
+    both have length 1.
+    """
+    axis -= v.ndim
+    middle = _middle(z, level, axis)
+    if middle is None:
+        level = np.maximum(level, np.finfo(level.dtype).min)
+        return _decayed(level, np.exp(z - level) * v, axis)
+    return np.exp(middle - level) * np.cumsum(np.exp(z - middle) * v, axis=axis)
+''',
+    "_decayed": '''
+def _decayed(level: Array, v: Array, axis: int) -> Array:
+    """Return r with r[i] = v[i] + exp(level[i - 1] - level[i]) * r[i - 1].
 
-    return share(v) - share(-v)
+    Levels, which do not fall, may be anything: it takes sweeps that double, of which
+    each looks at differences alone.
+    """
+    sums, step, tail = v.copy(), 1, (slice(None),) * (-axis - 1)
+    while step < v.shape[axis]:
+        early: Any = (..., slice(None, -step), *tail)
+        late: Any = (..., slice(step, None), *tail)
+        sums[late] += np.exp(level[early] - level[late]) * sums[early]
+        step *= 2
+    return sums
+''',
+    "_middle": '''
+def _middle(low: Array, high: Array, axis: int) -> Array | None:
+    """Return what all exponents are near to along an axis, None if not near enough.
+
+    Exponentials of their differences to it can then be added up and multiplied.
+    """
+    if not low.size:
+        return None
+    least, most = low.min(axis, keepdims=True), high.max(axis, keepdims=True)
+    near = most - least < np.finfo(low.dtype).maxexp / 10  # and keeps its digits
+    return (least + most) / 2 if near.all() else None
 ''',
     "_running_share": '''
 def _running_share(z: Array, level: Array, w: Array, axis: int = 0) -> Array:
     """Return for each j the sum of exp(z[j] - level[i]) * w[i] over i >= j."""
-    z, level, w = (np.flip(x, axis) for x in (z, level, w))
-    return np.flip(_running_mean(-level, -z, w, axis), axis)
+    axis -= w.ndim
+    middle = _middle(z, level, axis)
+    if middle is None:
+        level = np.maximum(level, np.finfo(level.dtype).min)
+        back = _decayed(-np.flip(level, axis), np.flip(w, axis), axis)
+        return np.exp(z - level) * np.flip(back, axis)
+    back = np.cumsum(np.flip(np.exp(middle - level) * w, axis), axis=axis)
+    return np.exp(z - middle) * np.flip(back, axis)
 ''',
     "_running_logsumexp": '''
 def _running_logsumexp(z: Array, axis: int = 0) -> Array:
@@ -291,13 +334,18 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
         return
     index = index if isinstance(index, tuple) else (index,)
     axes = len(index)
-    index = tuple(k.astype(np.intp) for k in np.broadcast_arrays(*index))
-    # Places from the end wrap.
-    rows: Any = np.ravel_multi_index(index, out.shape[:axes], mode="wrap")
-    width = int(np.prod(out.shape[axes:]))
-    places = rows[..., None] * width + np.arange(width)
-    values = np.broadcast_to(values, rows.shape + out.shape[axes:])
-    sums = np.bincount(places.ravel(), values.ravel(), out.size)
+    index = tuple(k.astype(np.intp, copy=False) for k in np.broadcast_arrays(*index))
+    rows: Any = index[0]
+    if axes > 1:  # places from the end wrap
+        rows = np.ravel_multi_index(index, out.shape[:axes], mode="wrap")
+    shape = rows.shape + out.shape[axes:]
+    if len(shape) > rows.ndim:
+        width = int(np.prod(out.shape[axes:]))
+        rows = rows[..., None] * width + np.arange(width)
+    weights = np.broadcast_to(values, shape).ravel() if np.ndim(values) else None
+    sums: Any = np.bincount(rows.ravel(), weights, out.size)
+    if weights is None:
+        sums = sums * values
     out += sums.reshape(out.shape)
 ''',
 }

@@ -19,6 +19,7 @@ from tensorgen.ir.nodes import Call, Label, Node, Product, Ref, delta
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.promises import bare
 from tensorgen.operators.reshape import reshape, segments
+from tensorgen.operators.symmetry import is_symmetric
 from tensorgen.operators.table import Make
 
 Axes = tuple[int, ...]
@@ -171,6 +172,15 @@ def logdet(graph: Graph, matrix: Node, make: Make) -> Node | None:
         factors = [(found, labels), (graph.size(times), ())]
         added.append((1, graph.product(parts.lead, factors, sizes=sizes), parts.lead))
     return graph.sum(parts.lead, added)
+
+
+def is_symmetric_by_parts(graph: Graph, matrix: Node) -> bool:
+    """Whether matrices are symmetric, or all of the parts that they are products of."""
+    parts = None if is_symmetric(matrix) else parted(graph, matrix)
+    return is_symmetric(matrix) or (
+        parts is not None
+        and all(is_symmetric(_square(graph, parts, *own)[0]) for own in parts.groups)
+    )
 
 
 def _square(

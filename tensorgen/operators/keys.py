@@ -1,21 +1,50 @@
-"""What index arrays give one key: the masks that compare keys, the largest entries.
+"""What index arrays give one key: reductions over all entries that have it.
 
-Of `sum_j exp(u[j]) * delta(g[i], g[j])` the largest exponent is that of a key, found
-once for all that have it.
+`max(x[i], i, key[i] == q)` looks at each x once. Of the exponents of
+`sum_j exp(u[j]) * delta(g[i], g[j])` the largest is that of a key, found once for all
+that have it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from tensorgen.ir.constraints import index_bound
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Constraint, Lookup, Map, Node, Product, Ref
-from tensorgen.operators.scalar import apply
-from tensorgen.operators.table import Operator, Partial
+from tensorgen.ir.nodes import (
+    Constraint,
+    Label,
+    Lookup,
+    Map,
+    Node,
+    Product,
+    Ref,
+    delta,
+)
+from tensorgen.operators.scalar import apply, infinity
 
 Keys = tuple[Lookup, Lookup]
+
+Reduced = Callable[[Node, tuple[int, ...]], Node]
+"""A reduction over some axes."""
+
+
+# What says that entries have a key
+
+
+class Keyed(NamedTuple):
+    """The delta `own == label + shift`, with the entries of `own` below `size`.
+
+    The label is below `limit`.
+    """
+
+    own: Lookup
+    label: Label
+    shift: Dim
+    size: Dim
+    limit: Dim
 
 
 def compared(mask: Ref) -> Keys | None:
@@ -40,11 +69,158 @@ def equated(constraint: Constraint) -> Keys | None:
     return (first, second) if alike else None
 
 
+def keyed(constraint: Constraint, dims: Mapping[Label, Dim]) -> Keyed | None:
+    """What a delta of an entry and a label says, where the label stays below its bound.
+
+    `dims` are those of all labels.
+    """
+    kind, (terms, const) = constraint
+    if kind != "eq" or sorted(c for _, c in terms) != [-1, 1]:
+        return None
+    for (own, sign), (label, _) in (terms, terms[::-1]):
+        if isinstance(own, Lookup) and isinstance(label, int):
+            size, shift = index_bound(own.node), const * -sign
+            if size is None or len({*own.labels}) < len(own.labels):
+                return None
+            limit = dims[label]
+            fits = shift.is_nonnegative() and (size - limit - shift).is_nonnegative()
+            return Keyed(own, label, shift, size, limit) if fits else None
+    return None
+
+
+# Reductions by key
+
+
+def neutral(graph: Graph, operator: str) -> Ref | None:
+    """What a reduction gives of no entries, if it can be made by key."""
+    match operator:
+        case "max":
+            return infinity(graph, -1)
+        case "min":
+            return infinity(graph, 1)
+        case "prod":
+            return Ref(graph.constant(1), ())
+    return None
+
+
+class _Chosen(NamedTuple):
+    """Entries `z`, of which a reduction by key takes in all; its labels are axes."""
+
+    key: Keyed
+    z: Ref
+
+
+def by_key(
+    graph: Graph, operator: str, x: Node, axes: Sequence[int], reduced: Reduced
+) -> Node | None:
+    """Return a reduction over axes of `where(key[i] == q, z[i], neutral)` by key.
+
+    What else a condition says selects entries of z. Must not fire where z has the axis
+    q: it is a table of pairs then. `reduced` reduces over what is no axis of the key.
+    """
+    fill = neutral(graph, operator)
+    found = fill and _chosen(graph, x, axes, fill)
+    if not found:
+        return None
+    (own, label, shift, size, _), z = found
+    others = tuple(a for a in axes if a not in own.labels)
+    if others and operator in ("max", "min"):
+        # Ties share equally, those of one entry of the key and those of others.
+        own = _spread(graph, own, others, x)
+    elif others:
+        over = tuple(a for a, axis in enumerate(z.labels) if axis in others)
+        kept = tuple(axis for axis in z.labels if axis not in others)
+        z = Ref(reduced(z.node, over), kept)
+    rest = tuple(axis for axis in z.labels if axis not in own.labels)
+    dims = dict(zip(z.labels, z.node.dims, strict=True))
+    turned = graph.product((*own.labels, *rest), [z], sizes=dims)
+    shape = (size, *(dims[axis] for axis in rest))
+    node = graph.call(f"{operator}_by_key", [turned, own.node], shape, shape=shape)
+    out = [axis for axis in range(x.order) if axis not in axes]
+    return graph.product(
+        out,
+        [(node, ("key", *rest))],
+        constraints=[delta({"key": 1, label: -1}, -shift)],
+        sizes={axis: x.dims[axis] for axis in out},
+    )
+
+
+def _spread(graph: Graph, own: Lookup, others: Sequence[int], x: Node) -> Lookup:
+    """An entry of an index array with more labels, along which it stays as it is."""
+    labels = (*own.labels, *others)
+    sizes = {axis: x.dims[axis] for axis in labels}
+    return Lookup(graph.product(labels, [own], sizes=sizes), labels)
+
+
+def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Ref) -> _Chosen | None:
+    """What stands at each key in `where(mask, z, fill)`."""
+    whole = _turned(x)
+    if not (isinstance(whole.node, Map) and whole.node.function == "where"):
+        return None
+    mask, z, rest = (arg.under(whole) for arg in whole.node.args)
+    if rest.node is not fill.node:
+        return None
+    constraints, conditions = _parts(mask)
+    dims = dict(enumerate(x.dims))
+    for constraint in constraints:
+        key = keyed(constraint, dims)
+        if key is None or key.label in axes or not {*key.own.labels} <= {*axes}:
+            continue
+        left = [c for c in constraints if c is not constraint]
+        used = {x for c in left for x in c.form.labels}
+        used.update(x for ref in conditions for x in ref.labels)
+        if left or conditions:
+            labels = tuple(sorted(used))
+            chosen = graph.product(
+                labels,
+                conditions,
+                constraints=left,
+                sizes={axis: dims[axis] for axis in used},
+            )
+            z = apply(graph, "where", Ref(chosen, labels), z, fill)
+        if key.label in z.labels:
+            return None
+        every = tuple(sorted({*z.labels, *axes}))
+        if every != z.labels:
+            sizes = {axis: dims[axis] for axis in every}
+            z = Ref(graph.product(every, [z], sizes=sizes), every)
+        return _Chosen(key, z)
+    return None
+
+
+def _parts(mask: Ref) -> tuple[list[Constraint], list[Ref]]:
+    """The constraints and the conditions that all hold where a mask does."""
+    node = mask.node
+    if not isinstance(node, Product) or node.inner or node.coefficient != 1:
+        return [], [mask]
+    constraints = [c.renamed(mask.labels.__getitem__) for c in node.constraints]
+    conditions: list[Ref] = []
+    for factor in node.factors:
+        more, others = _parts(factor.under(mask))
+        constraints += more
+        conditions += others
+    return constraints, conditions
+
+
 def over_keys(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
     """Return logsumexp over axes of `where(a[i] == b[j], z[j], -inf)` as one by key.
 
-    Must not fire where z has the axis i: it is a table of pairs then.
+    Or with a label in place of b[j]. Must not fire where z has the axis i: it is a
+    table of pairs then.
     """
+    minus = infinity(graph, -1)
+    out = [axis for axis in range(x.order) if axis not in axes]
+    found = _chosen(graph, x, axes, minus)
+    if found is not None:
+        (own, label, shift, *_), z = found
+        tie = delta({own: 1, label: -1}, -shift)
+        sums = graph.product(
+            out,
+            [apply(graph, "exp", z)],
+            constraints=[tie],
+            sizes=dict(enumerate(x.dims)),
+        )
+        return apply(graph, "log", Ref(sums, tuple(range(len(out))))).node
     whole = _turned(x)
     if not (isinstance(whole.node, Map) and whole.node.function == "where"):
         return None
@@ -59,7 +235,6 @@ def over_keys(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
     other = next(entry for entry in keys if entry != own)
     if {*other.labels} & {*z.labels, *axes}:
         return None
-    out = [axis for axis in range(x.order) if axis not in axes]
     exps = apply(graph, "exp", z)
     sums = graph.product(out, [exps, mask], sizes=dict(enumerate(x.dims)))
     return apply(graph, "log", Ref(sums, tuple(range(len(out))))).node
@@ -82,34 +257,49 @@ def is_minus_infinity(node: Node) -> bool:
     return len(factors) == 1 and getattr(factors[0], "name", "") == "inf"
 
 
-def largest(graph: Graph, x: Ref, own: Lookup, read: Lookup) -> Ref:
-    """Return the largest entries of x at the keys that are read, -inf without any.
+# Levels of sums of exponentials
 
-    Its labels are those of `own`, in whose place stand those of `read`.
+
+def levels(graph: Graph, x: Ref, key: Keyed) -> tuple[Ref, Ref]:
+    """Return levels: the largest entries of x at keys, and at the entries of the key.
+
+    Labels are those of x; in the first the key stands in place of its entries.
+    """
+    own, label, shift, size, limit = key
+    rest = tuple(a for a in x.labels if a not in own.labels)
+    sizes = dict(zip(x.labels, x.node.dims, strict=True))
+    turned = graph.product((*own.labels, *rest), [x], sizes=sizes)
+    shape = (size, *(sizes[a] for a in rest))
+    node = graph.call("max_by_key", [turned, own.node], shape, shape=shape)
+    level = apply(graph, "level", Ref(node, tuple(range(node.order)))).node
+
+    def read(labels: tuple[int, ...], at: Label | Lookup, shift: Dim) -> Ref:
+        tie = delta({"key": 1, at: -1}, -shift)
+        known = {**sizes, label: limit}
+        found = graph.product(
+            labels,
+            [(level, ("key", *rest))],
+            constraints=[tie],
+            sizes={x: known[x] for x in labels},
+        )
+        return Ref(found, labels)
+
+    return read((label, *rest), label, shift), read(x.labels, own, ZERO)
+
+
+def levels_of_pairs(graph: Graph, x: Ref, own: Lookup, read: Lookup) -> tuple[Ref, Ref]:
+    """Return levels: the largest entries of x at keys that are read, and at its own.
+
+    Labels are those of x, with those of what is read in the place of those of `own`.
     """
     (label,) = own.labels
     rest = tuple(a for a in x.labels if a != label)
     sizes = dict(zip(x.labels, x.node.dims, strict=True))
     turned = graph.product((label, *rest), [x], sizes=sizes)
-    args = [turned, own.node, read.node]
-    node = graph.call("max_by_key", args, _dims(args, {}))
-    return Ref(node, (*read.labels, *rest))
 
+    def level(at: Lookup) -> Ref:
+        args = [turned, own.node, at.node]
+        node = graph.call("max_of_alike", args, (*at.node.dims, *turned.dims[1:]))
+        return apply(graph, "level", Ref(node, (*at.labels, *rest)))
 
-def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
-    x, _, read = args
-    return (*read.dims, *x.dims[1:])
-
-
-def _no_partials(graph: Graph, node: Call) -> list[Partial]:
-    # It is the level of a sum, which does not depend on it.
-    return []
-
-
-ROW = Operator(
-    "max_by_key",
-    _dims,
-    _no_partials,
-    "_max_by_key({0}, {1}, {2})",
-    keyed=True,
-)
+    return level(read), level(own)

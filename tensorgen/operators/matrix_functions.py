@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node, delta, indicator
+from tensorgen.ir.nodes import Call, Node, delta, indicator, is_zero
 from tensorgen.operators.symmetry import even_part, is_even, is_symmetric
 from tensorgen.operators.table import Operator, Partial, Transfer, same_dims
 
@@ -110,29 +110,45 @@ def frechet(graph: Graph, x: Node, direction: Node) -> Node:
 
     `direction` may have further axes in front of those of `x`.
     """
-    n = x.dims[-1]
-    lead = tuple(("lead", k) for k in range(direction.order - x.order))
-    batch = tuple(("batch", k) for k in range(x.order - 2))
-    out = (*lead, *batch, "i", "j")
-    sizes: dict[object, Dim] = dict(zip(lead, direction.dims, strict=False))
-    sizes |= {"i": n * 2, "j": n * 2}
+    return expm_coefficient(graph, [x, direction])
 
-    def block(node: Node, labels: Names, row: Dim | int, column: Dim | int) -> Node:
-        at = [delta({"i": 1, "a": -1}, -row), delta({"j": 1, "b": -1}, -column)]
-        return graph.product(
-            out, [(node, (*labels, "a", "b"))], constraints=at, sizes=sizes
-        )
+
+def expm_coefficient(graph: Graph, series: Sequence[Node]) -> Node:
+    """Return the last coefficient of `expm` of matrices with these coefficients.
+
+    It is the last block of the first row of the exponential of the matrix of blocks
+    that has `series[k]` on its k-th diagonal. Coefficients above the first may have
+    further axes in front of those of the first.
+    """
+    x, k = series[0], len(series) - 1
+    n = x.dims[-1]
+    lead = tuple(("lead", a) for a in range(series[-1].order - x.order))
+    batch = tuple(("batch", a) for a in range(x.order - 2))
+    out = (*lead, *batch, "i", "j")
+    sizes: dict[object, Dim] = dict(zip(lead, series[-1].dims, strict=False))
+    sizes |= {"i": n * (k + 1), "j": n * (k + 1)}
+
+    def block(node: Node, row: int, column: int) -> Node:
+        labels = (*(lead if node.order > x.order else ()), *batch, "a", "b")
+        at = [
+            delta({"i": 1, "a": -1}, -(n * row)),
+            delta({"j": 1, "b": -1}, -(n * column)),
+        ]
+        return graph.product(out, [(node, labels)], constraints=at, sizes=sizes)
 
     blocks = graph.add(
-        block(x, batch, 0, 0),
-        block(x, batch, n, n),
-        block(direction, (*lead, *batch), 0, n),
+        *(
+            block(node, row, row + above)
+            for above, node in enumerate(series)
+            if not is_zero(node)
+            for row in range(k + 1 - above)
+        )
     )
     value = graph.call("expm", [blocks], blocks.dims)
     return graph.product(
         (*lead, *batch, "a", "b"),
         [(value, out)],
-        constraints=[delta({"i": 1, "a": -1}), delta({"j": 1, "b": -1}, -n)],
+        constraints=[delta({"i": 1, "a": -1}), delta({"j": 1, "b": -1}, -(n * k))],
         sizes={"a": n, "b": n},
     )
 
@@ -152,6 +168,10 @@ def _expm_reverse(
     (x,) = node.args
     *batch, i, j = range(x.order)
     return frechet(graph, graph.permute(x, (*batch, j, i)), cotangent)
+
+
+def _expm_coefficient(graph: Graph, x: Sequence[Node], lower: Sequence[Node]) -> Node:
+    return expm_coefficient(graph, x)
 
 
 ROWS = (
@@ -180,5 +200,6 @@ ROWS = (
         "expm({0})",
         requires="scipy.linalg.expm",
         work=20.0,
+        coefficient=_expm_coefficient,
     ),
 )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeGuard, cast
 
 from tensorgen.ir.constraints import index_bound
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, computed
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, children, delta, topological
 from tensorgen.ir.rebuild import carry_names, with_operands
@@ -27,11 +27,42 @@ NAME = "recurrence"
 
 
 @dataclass(frozen=True)
+class Runs:
+    """How `total` steps are cut: into `count` runs of `length` steps, the last shorter.
+
+    A run of them is `width` long, a symbol that each run gives another value.
+    """
+
+    total: Dim
+    length: Dim
+    count: Dim
+    width: Dim
+
+    @staticmethod
+    def of(total: Dim, length: int | None, end: str = "") -> Runs:
+        """Runs of a `length`, or of about as many steps as there are runs.
+
+        The names of their sizes end with `end`.
+        """
+        stride = Dim.of(length or computed("root", total, end=end))
+        count = computed("runs", total, stride, end)
+        return Runs(total, stride, count, computed("width", total, stride, end))
+
+    def first(self, number: Dim) -> Dim:
+        """The first step of a run."""
+        return number * self.length
+
+
+@dataclass(frozen=True)
 class Steps:
     """What each of `count` steps does, first to last or `backwards`.
 
     `new` are the states after a step, `made` are further values of each. All are nodes
     over the places of `states`, `items` and `fixed`, and nothing else.
+
+    Those with a `checkpoint` are to be cut into its runs. Where each step is a run of
+    `runs`, items and what is made that are as long as a run are parts of arrays over
+    all steps.
     """
 
     count: Dim
@@ -41,6 +72,18 @@ class Steps:
     fixed: tuple[Input, ...]
     new: tuple[Node, ...]
     made: tuple[Node, ...] = ()
+    checkpoint: Runs | None = None
+    runs: Runs | None = None
+
+    def is_part(self, node: Node) -> bool:
+        """Whether an item, or what is made, is as long as a run."""
+        return self.runs is not None and node.dims[:1] == (self.runs.width,)
+
+    def every(self, node: Node) -> tuple[Dim, ...]:
+        """The dims of an item, or of what is made, over all steps."""
+        if self.runs is not None and self.is_part(node):
+            return (self.runs.total, *node.dims[1:])
+        return (self.count, *node.dims)
 
     @property
     def places(self) -> tuple[Input, ...]:
@@ -56,6 +99,12 @@ class Steps:
 def is_recurrence(node: Node) -> TypeGuard[Call]:
     """Whether a node is a result of a recurrence."""
     return isinstance(node, Call) and node.operator == NAME
+
+
+def as_call(node: Node) -> Call:
+    """A result of a recurrence, which is a call."""
+    assert is_recurrence(node)
+    return node
 
 
 def everything(nodes: Iterable[Node]) -> Iterator[Node]:
@@ -106,7 +155,7 @@ class Recurrence:
 
     def made(self, graph: Graph, number: int) -> Node:
         """What is made beside the states, a row a step."""
-        dims = (self.steps.count, *self.steps.made[number].dims)
+        dims = self.steps.every(self.steps.made[number])
         return self._result(graph, len(self.starts) + number, dims, True)
 
     def like(self, graph: Graph, call: Call) -> Node:
@@ -149,6 +198,15 @@ class Recurrence:
 def result_of(call: Call) -> tuple[int, bool]:
     """Which state a call is, or what is made, and whether at all steps."""
     return cast(int, call.param("result")), cast(bool, call.param("whole"))
+
+
+def name_of(graph: Graph, whole: Recurrence, state: int) -> str | None:
+    """What a state is called."""
+    for node in (whole.history(graph, state), whole.last(graph, state)):
+        word = graph.names.get(node) or graph.suggestions.get(node)
+        if word is not None:
+            return word
+    return None
 
 
 def part(graph: Graph, rows: Node, low: int, count: Dim) -> Node:
@@ -194,11 +252,13 @@ def recurrence(
     states: Sequence[State],
     items: Mapping[Input, Node],
     made: Sequence[Node] = (),
+    checkpoint: Runs | None = None,
+    runs: Runs | None = None,
 ) -> Recurrence:
     """Return the recurrence of states, whose steps may mention any nodes.
 
     `items` gives the rows that places stand for. What no place is part of gets one, as
-    it is the same at all steps.
+    it is the same at all steps. `checkpoint` and `runs` are as in `Steps`.
     """
     roots = [*(state.new for state in states), *made]
     order = topological(roots)
@@ -237,9 +297,9 @@ def recurrence(
     for node in outer:
         known[node] = spot("fixed", node, node.dims)
     new = substituted(graph, roots, known)
-    places = [tuple(spots[kind]) for kind in ("state", "item", "fixed")]
+    places = tuple(spots["state"]), tuple(spots["item"]), tuple(spots["fixed"])
     after, others = tuple(new[: len(states)]), tuple(new[len(states) :])
-    steps = Steps(count, backwards, places[0], places[1], places[2], after, others)
+    steps = Steps(count, backwards, *places, after, others, checkpoint, runs)
     starts = tuple(state.start for state in states)
     return Recurrence(steps, starts, tuple(rows), tuple(outer))
 
@@ -309,7 +369,7 @@ def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]
     steps = cast(Steps, params["steps"])
     result, whole = cast(int, params["result"]), cast(bool, params["whole"])
     if result >= len(steps.states):
-        return (steps.count, *steps.made[result - len(steps.states)].dims)
+        return steps.every(steps.made[result - len(steps.states)])
     dims = args[result].dims
     return (steps.count + 1, *dims) if whole else dims
 

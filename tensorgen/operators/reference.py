@@ -216,6 +216,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "log_icloglog": log_icloglog,
     "log_cosh": log_cosh,
     "finite_exp": finite_exp,
+    "low_exp": np.exp,
     "large_exp": large_exp,
     "level": _by_real(np.nan_to_num),
     "acosh1p": acosh1p,

@@ -128,10 +128,32 @@ def prod(x: Array, axes: Axes) -> Array:
     return np.asarray(np.prod(x, axis=axes))
 
 
-def max_by_key(x: Array, keys: Array, read: Array) -> Array:
+def max_of_alike(x: Array, keys: Array, read: Array) -> Array:
     """Return the largest entries that have each key, -inf where there is none."""
     rest = np.full((1, *x.shape[1:]), -np.inf)
     return np.array([max_(np.concatenate([rest, x[keys == k]]), (0,)) for k in read])
+
+
+def by_key(
+    reduce: Callable[[Array, Axes], Array], start: float
+) -> Callable[[Array, Array, tuple[int, ...]], Array]:
+    """Return a reduction of the entries that have each key, `start` without any."""
+
+    def reduced(x: Array, keys: Array, shape: tuple[int, ...]) -> Array:
+        found = np.full(shape, start, dtype=x.dtype)
+        for key in {*keys.ravel().tolist()}:
+            found[key] = reduce(x[keys == key], (0,))
+        return found
+
+    return reduced
+
+
+def prod_others_by_key(x: Array, keys: Array, whole: Array) -> Array:
+    """Return for each entry the product of the others that have its key."""
+    value = np.ones_like(x)
+    for key in {*keys.ravel().tolist()}:
+        value[keys == key] = prod_others(x[keys == key], (0,))
+    return value
 
 
 def prod_others(x: Array, axes: Axes) -> Array:
@@ -174,11 +196,12 @@ def running_logsumexp(z: Array, along: Axes) -> Array:
 
 def running_mean(z: Array, level: Array, v: Array, along: Axes) -> Array:
     """Return the sums of `exp(z[j] - level[i]) * v[j]` over j <= i."""
-    z, level, v = (np.moveaxis(x, along[0], -1) for x in (z, level, v))
+    axis = along[0] - v.ndim
+    z, level, v = (np.moveaxis(x, axis, -1) for x in (z, level, v))
     difference = z[..., None, :] - level[..., :, None]
     counts = np.tri(z.shape[-1], dtype=bool)
     triangle = np.where(counts, np.exp(np.where(counts, difference, 0.0)), 0.0)
-    return np.moveaxis(np.sum(triangle * v[..., None, :], axis=-1), -1, along[0])
+    return np.moveaxis(np.sum(triangle * v[..., None, :], axis=-1), -1, axis)
 
 
 def filtered(x: Array, a: Array) -> Array:
@@ -191,8 +214,9 @@ def filtered(x: Array, a: Array) -> Array:
 
 def running_share(z: Array, level: Array, w: Array, along: Axes) -> Array:
     """Return the sums of `exp(z[j] - level[i]) * w[i]` over i >= j."""
-    z, level, w = (np.flip(x, along) for x in (z, level, w))
-    return np.flip(running_mean(-level, -z, w, along), along)
+    axis = along[0] - w.ndim
+    z, level, w = (np.flip(x, axis) for x in (z, level, w))
+    return np.flip(running_mean(-level, -z, w, along), axis)
 
 
 def cholesky(a: Array) -> Array:
@@ -237,7 +261,11 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "rnorm": rnorm,
     "any": any_,
     "max": max_,
-    "max_by_key": max_by_key,
+    "max_of_alike": max_of_alike,
+    "max_by_key": by_key(max_, -np.inf),
+    "min_by_key": by_key(min_, np.inf),
+    "prod_by_key": by_key(prod, 1),
+    "prod_others_by_key": prod_others_by_key,
     "min": min_,
     "median": median,
     "lower_median": lower_median,

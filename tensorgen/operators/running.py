@@ -4,14 +4,17 @@ Their derivative `exp(z[j] - L[i])`, where j <= i, is a triangle. No product wit
 vector forms it: `running_mean` and `running_share` are such products, from the two
 sides, and their derivatives are products of the same kind. Where a Jacobian or Hessian
 is asked for, the triangle stands in it.
+
+What is multiplied may have more axes than z and L: some in front, and some for which
+those have an axis of length 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -29,7 +32,8 @@ from tensorgen.operators.table import Operator, Transfer, same_dims
 Names = tuple[object, ...]
 
 
-def _axis(node: Call) -> int:
+def axis_along(node: Call) -> int:
+    """The axis along which a call walks."""
     (axis,) = cast(tuple[int], node.param("along"))
     return axis
 
@@ -81,8 +85,8 @@ def _triangle(graph: Graph, z: Node, level: Node, axis: int) -> Node:
 def _mean(graph: Graph, at: Call, v: Node, lead: Names, rest: Names) -> Node:
     """Return `sum_j exp(z[j] - level[i]) * v[j]` over j <= i.
 
-    `v` has further axes in front of those of z, and behind them. `at` is a call from
-    which z and the level are taken.
+    `v` has further axes in front of those of `at`, a call from which z and the level
+    are taken, and behind them.
     """
     return _times_triangle(graph, "running_mean", at, v, lead, rest)
 
@@ -92,38 +96,65 @@ def _share(graph: Graph, at: Call, w: Node, lead: Names, rest: Names) -> Node:
     return _times_triangle(graph, "running_share", at, w, lead, rest)
 
 
+def transposed(call: Call) -> str | None:
+    """The product with the other side of a triangle, if a call is with one of both."""
+    sides = {"running_mean", "running_share"}
+    return (sides - {call.operator}).pop() if call.operator in sides else None
+
+
+def own_axes(call: Call) -> tuple[int, ...]:
+    """The axes of a product with a triangle that its exponents have."""
+    return tuple(name for name in _own_names(call) if isinstance(name, int))
+
+
+def _own_names(at: Call) -> Names:
+    """The axes of a call that z has, and others of length 1."""
+    z = at.args[0]
+    lead = at.order - z.order
+    return tuple(
+        lead + axis if dim == at.dims[lead + axis] else ("thin", axis)
+        for axis, dim in enumerate(z.dims)
+    )
+
+
 def _times_triangle(
     graph: Graph, operator: str, at: Call, v: Node, lead: Names, rest: Names
 ) -> Node:
     z, level = (*at.args, at)[:2]
-    axis, axes = _axis(at), tuple(range(z.order))
-    every = (*lead, *axes, *rest)
+    axis, own = axis_along(at), _own_names(at)
     if is_zero(v):
         return v
-    if not (isinstance(v, Product) and v.constraints):
-        sizes = dict(zip(every, v.dims, strict=True))
-        operands = [graph.product(every, [(x, axes)], sizes=sizes) for x in (z, level)]
+    if not _ties_axes(v):
+        sizes = {**dict(zip(own, z.dims, strict=True)), **dict.fromkeys(rest, ONE)}
+        operands = [
+            graph.product((*own, *rest), [(x, own)], sizes=sizes) for x in (z, level)
+        ]
         along = (len(lead) + axis,)
         return graph.call(operator, [*operands, v], v.dims, along=along)
-    # Entries of the triangle itself, if v is a unit tensor.
-    inner = _moved(z, axis, "inner")
-    pair = (axes, "inner") if operator == "running_mean" else (inner, axis)
-    triangle = (_triangle(graph, z, level, axis), (*pair[0], pair[1]))
-    return graph.product(every, [triangle, (v, (*lead, *inner, *rest))])
+    # Entries of the triangle itself.
+    outer, inner = (
+        tuple(name if a == axis else a for a in range(at.order))
+        for name in (axis, "inner")
+    )
+    pair = (axis, "inner") if operator == "running_mean" else ("inner", axis)
+    named = tuple(pair[0] if name == axis else name for name in own)
+    place = axis - (at.order - z.order)
+    triangle = (_triangle(graph, z, level, place), (*named, pair[1]))
+    return graph.product(
+        (*lead, *outer, *rest), [triangle, (v, (*lead, *inner, *rest))]
+    )
+
+
+def _ties_axes(v: Node) -> bool:
+    """Whether an array is one like a unit tensor, few of whose entries are not 0."""
+    return isinstance(v, Product) and any(
+        len([x for x in c.form.labels if x < v.order]) > 1 for c in v.constraints
+    )
 
 
 # Tangents and cotangents, an argument at a time
 
 Times = Callable[[Graph, Call, Node, Names, Names], Node]
-
-
-def _scaled(
-    graph: Graph, x: Node, y: Node, lead: Names, rest: Names, sign: int
-) -> Node:
-    """Multiply x by y, which has further axes in front and behind."""
-    axes = tuple(range(x.order))
-    every = (*lead, *axes, *rest)
-    return graph.product(every, [(x, axes), (y, every)], coefficient=sign)
 
 
 def _of_vector(times: Times, transposed: Times) -> Transfer:
@@ -142,14 +173,19 @@ def _of_summed(times: Times, transposed: Times, sign: int) -> Transfer:
     """By the part of the exponent that stands inside of the sum, like the vector."""
 
     def forward(graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -> Node:
-        rest = _names("extra", extra)
-        scaled = _scaled(graph, node.args[2], t, (), rest, sign)
-        return times(graph, node, scaled, (), rest)
+        scaled = _scaled(graph, node, node.args[2], t, extra, sign)
+        return times(graph, node, scaled, (), _names("extra", extra))
 
     def reverse(graph: Graph, node: Call, t: Node, rows: Sequence[Dim]) -> Node:
-        lead = _names("row", rows)
+        lead, own = _names("row", rows), _own_names(node)
+        axes = tuple(range(node.order))
         carried = transposed(graph, node, t, lead, ())
-        return _scaled(graph, node.args[2], carried, lead, (), sign)
+        return graph.product(
+            (*lead, *own),
+            [(node.args[2], axes), (carried, (*lead, *axes))],
+            coefficient=sign,
+            sizes=dict(zip(own, node.args[0].dims, strict=True)),
+        )
 
     return Transfer(forward, reverse)
 
@@ -158,9 +194,22 @@ def _of_kept(sign: int) -> Transfer:
     """By the part of the exponent that stands outside."""
 
     def forward(graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -> Node:
-        return _scaled(graph, node, t, (), _names("extra", extra), sign)
+        return _scaled(graph, node, node, t, extra, sign)
 
     return Transfer(forward)
+
+
+def _scaled(
+    graph: Graph, node: Call, x: Node, t: Node, extra: Sequence[Dim], sign: int
+) -> Node:
+    """Multiply what has the axes of a call by a tangent of its exponents."""
+    axes, rest = tuple(range(node.order)), _names("extra", extra)
+    factors = [(x, axes), (t, (*_own_names(node), *rest))]
+    return graph.product((*axes, *rest), factors, coefficient=sign)
+
+
+def _vector_dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
+    return args[2].dims
 
 
 ROWS = (
@@ -173,14 +222,14 @@ ROWS = (
     ),
     Operator(
         "running_mean",
-        same_dims,
+        _vector_dims,
         (_of_summed(_mean, _share, 1), _of_kept(-1), _of_vector(_mean, _share)),
         "_running_mean({0}, {1}, {2}{axis})",
         params=("along",),
     ),
     Operator(
         "running_share",
-        same_dims,
+        _vector_dims,
         (_of_kept(1), _of_summed(_share, _mean, -1), _of_vector(_share, _mean)),
         "_running_share({0}, {1}, {2}{axis})",
         params=("along",),

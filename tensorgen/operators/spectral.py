@@ -18,9 +18,16 @@ from typing import cast
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, delta
+from tensorgen.operators import matrix_series
 from tensorgen.operators.matrix_functions import frechet
 from tensorgen.operators.symmetry import even_part, is_even, is_symmetric
-from tensorgen.operators.table import Operator, Partial, Transfer, same_dims
+from tensorgen.operators.table import (
+    Coefficient,
+    Operator,
+    Partial,
+    Transfer,
+    same_dims,
+)
 
 Names = tuple[object, ...]
 Params = Mapping[str, object]
@@ -290,10 +297,16 @@ def _log_slope_reverse(
     return graph.product(kept, [(bend, axes)])
 
 
-def _function(name: str, slope: str) -> Operator:
+def _function(name: str, slope: str, coefficient: Coefficient) -> Operator:
     rule = Transfer(partial(_slope, slope), partial(_coslope, slope))
     return Operator(
-        name, same_dims, (rule,), f"_{name}({{0}})", work=12.0, regular=True
+        name,
+        same_dims,
+        (rule,),
+        f"_{name}({{0}})",
+        work=12.0,
+        regular=True,
+        coefficient=coefficient,
     )
 
 
@@ -333,8 +346,8 @@ ROWS = (
         word="singular",
     ),
     _OfMatrix("pinv", _pinv_dims, _pinv_partials, "np.linalg.pinv({0})"),
-    _function("sqrtm", "lyapunov"),
+    _function("sqrtm", "lyapunov", matrix_series.square_root),
     _of_slope("lyapunov", Transfer(_lyapunov_forward)),
-    _function("logm", "log_slope"),
+    _function("logm", "log_slope", matrix_series.logarithm),
     _of_slope("log_slope", Transfer(_log_slope_forward, _log_slope_reverse)),
 )

@@ -28,6 +28,8 @@ Trait = Literal[
     "overflows",  # is infinite at large arguments
     "vanishes",  # so fast that far out nothing is left to take a logarithm of
     "log",  # of a sum of exponentials, or a level of one
+    "logistic",  # of one exponential, of minus the size of the argument
+    "quick",  # takes about as long as a comparison, though it is no operator
     "math",  # Python has it too, for numbers; it cannot raise where they are positive
     "internal",  # only derivatives and stable forms use it
 ]
@@ -122,6 +124,10 @@ ByParts = Callable[[Graph, Node, Make], Node | None]
 """A function of a matrix that is a product of parts on axes of their own."""
 
 
+Coefficient = Callable[[Graph, Sequence[Node], Sequence[Node]], Node]
+"""The next Taylor coefficient of a function, for those of its argument and its own."""
+
+
 @dataclass(frozen=True)
 class Operator:
     """A function of whole arrays.
@@ -138,7 +144,8 @@ class Operator:
     the `word`. An `internal` one is no function of users, and never differentiated.
     What is known `by_parts` of a matrix, an object that stands for it knows too. A
     `keyed` one takes index arrays after its first argument; one of `places` makes an
-    index array, of entries below its parameter `bound`.
+    index array, of entries below its parameter `bound`. Taylor coefficients follow from
+    the derivative, or from a rule for each `coefficient`.
     """
 
     name: str
@@ -159,3 +166,4 @@ class Operator:
     by_parts: ByParts | None = None
     keyed: bool = False
     places: bool = False
+    coefficient: Coefficient | None = None

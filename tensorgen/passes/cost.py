@@ -100,12 +100,12 @@ class CostModel:
 
     def knows(self, dim: Dim) -> bool:
         """Whether arguments give a size."""
-        return self.given.issuperset(dim.symbols)
+        return self.given.issuperset(dim.sources)
 
     def value(self, dim: Dim) -> int:
         """The number that a dim stands for."""
         if dim not in self._values:
-            known = {name: self.hints.get(name, UNHINTED) for name in dim.symbols}
+            known = {name: self.hints.get(name, UNHINTED) for name in dim.sources}
             self._values[dim] = dim.value(known)
         return self._values[dim]
 
@@ -143,7 +143,7 @@ class CostModel:
             case Call() if OPERATORS[node.operator].internal:
                 return self.size(node.dims)
             case Call():
-                return self.size(node.args[0].dims)
+                return self._entries(node)
             case Input() | Constant() | Size() | Iota():
                 return 0.0
             case _:
@@ -178,12 +178,16 @@ class CostModel:
                 return STATEMENT + FUNCTION * self.flops(node)
             case Call():
                 scaling = 2 * ELEMENT if OPERATORS[node.operator].scales else 0.0
-                entries = self.size(node.args[0].dims)
+                entries = self._entries(node)
                 return STATEMENT + (FUNCTION + scaling) * entries + self.flops(node)
             case Product() | Input() | Constant() | Size() | Iota():
                 return 0.0
             case _:
                 assert_never(node)
+
+    def _entries(self, node: Call) -> float:
+        """How many entries a function of arrays goes through."""
+        return max(self.size(node.args[0].dims), self.size(node.dims))
 
     def span(self, node: Product) -> Span:
         """How many terms a product adds up."""

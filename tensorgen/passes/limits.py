@@ -133,6 +133,13 @@ ROOM_OF_ITEMS = 2
 """What a step computes without its states is made for all steps before, if it is at
 most so many times as large as the largest state, or as what a step is given."""
 
+STORE = 300.0
+"""What a row costs that is stored in a step and read again, its entries aside."""
+
+GAIN_OF_KEEPING = 4.0
+"""What a step has computed is kept for later if to compute it anew, for all steps at
+once, costs so many times as much as to store it."""
+
 # Axes.
 
 PERMUTATIONS_A_SUM = 24

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tensorgen.ir.nodes import Node
+from tensorgen.passes.add_narrow import add_narrow
 from tensorgen.passes.apply_inverses import apply_in_numbers, apply_inverses
 from tensorgen.passes.context import Context, Law, Plan
 from tensorgen.passes.factor_pairs import factor_pairs
@@ -30,16 +31,20 @@ from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.join_entries import filled_in, join_entries
 from tensorgen.passes.limits import STEPS_TO_COMPRESS
+from tensorgen.passes.mirror_products import mirror_products
 from tensorgen.passes.open_promises import open_promises
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
 from tensorgen.passes.reuse_pairs import reuse_pairs
 from tensorgen.passes.select_entries import select_entries
+from tensorgen.passes.select_terms import select_terms
+from tensorgen.passes.share_exponentials import share_exponentials
 from tensorgen.passes.share_factors import share_factors
 from tensorgen.passes.share_transposes import share_transposes
 from tensorgen.passes.shorten_steps import shorten_steps
 from tensorgen.passes.solve_by_structure import solve_by_structure
 from tensorgen.passes.take_entries import take_entries
+from tensorgen.passes.turn_walks import turn_walks
 from tensorgen.passes.use_symmetry import use_symmetry
 from tensorgen.passes.widen_late import widen_late
 
@@ -160,7 +165,7 @@ PASSES = (
         "shorten_steps",
         law="f(g(u[t]), x[t]) = f(v[t], x[t]), where v[t] = g(u[t]) for all t",
         needs="what a step computes without its states; rows that are not much larger",
-        ends="each recurrence is replaced once",
+        ends="each recurrence is replaced twice",
         run=_each(lambda context, roots: shorten_steps(context, roots, _planned)),
         patient=True,
     ),
@@ -188,6 +193,14 @@ PASSES = (
         run=_flattened,
         optional=True,
         patient=True,
+    ),
+    Pass(
+        "turn_walks",
+        law="sum_j a[j] * (T.T @ w)[j] = sum_i (T @ a)[i] * w[i], T @ a known",
+        needs="products of sums, and walks in them",
+        ends="each use has a walk less",
+        run=_each(turn_walks),
+        optional=True,
     ),
     # Flattening contracts with symmetric matrices from the other side.
     replace(SYMMETRY, when=lambda context, plan: bool(plan.derived)),
@@ -292,4 +305,33 @@ PASSES = (
     PAIRING,  # among what the order has made
     GATHERING,  # fusing has joined what is elementwise
     SYMMETRY,  # ordering makes products that are transposes of others
+    Pass(
+        "mirror_products",
+        law="sum_k x[k, i] * s[k] * x[k, j] = sum_k z[k, i] * z[k, j], z = sqrt(s) * x",
+        needs="pairs as they are computed, and weights that are never negative",
+        ends="a product of a matrix and itself has no weights",
+        run=_each(mirror_products),
+        patient=True,
+    ),
+    Pass(
+        "add_narrow",
+        law="A[i, j] + b[i] + c[i] = A[i, j] + (b + c)[i]",
+        needs="all terms in one sum; terms that are not written in place",
+        ends="a sum has fewer terms",
+        run=_each(add_narrow),
+    ),
+    Pass(
+        "select_terms",
+        law="m * a + ~m * b = where(m, a, b) for a condition m",
+        needs="sums as they are computed: a selection is no product",
+        ends="each selection leaves a term less",
+        run=_each(select_terms),
+    ),
+    Pass(
+        "share_exponentials",
+        law="sigmoid(-t) = where(t >= 0, e, 1) / (1 + e) with e = exp(-abs(t))",
+        needs="derivatives in their last form: e hides what functions they are",
+        ends="no logistic function is made",
+        run=_each(share_exponentials),
+    ),
 )

@@ -67,4 +67,4 @@ def sizes_in(node: Node) -> list[str]:
         dims += [*node.inner, *(c.form.const for c in node.constraints)]
     elif isinstance(node, Size):
         dims.append(node.value)
-    return [symbol for dim in dims for symbol in dim.symbols]
+    return [symbol for dim in dims for symbol in dim.sources]

@@ -193,6 +193,7 @@ class Subsets:
         self.masks = [0]
         for mask, _ in leaves:
             self.masks += [mask | other for other in self.masks]
+        self.kept = list(map(network.kept, self.masks))
         alone = [_own(network, leaf) for leaf in leaves]
         self.best = {
             1 << k: Plan(cost, tree)
@@ -215,9 +216,9 @@ class Subsets:
 
     def _split(self, s: int) -> Plan | None:
         """The best split of a subset of plain factors; None beyond the limit."""
-        network, masks, best = self.network, self.masks, self.best
-        kept, size, price = network.kept, network.size, network.price
-        out = kept(masks[s])
+        best, kept = self.best, self.kept
+        size, price = self.network.size, self.network.price
+        out = kept[s]
         entries = size(out)
         # No product is cheaper than its result, multiplied entry by entry.
         if price(entries, Span(entries), False, 2) > self.limit:
@@ -231,7 +232,7 @@ class Subsets:
             spent = left.cost + right.cost
             if spent >= least:
                 continue
-            every = kept(masks[a]) | kept(masks[s ^ a])
+            every = kept[a] | kept[s ^ a]
             spent += price(entries, Span(size(every)), every != out, 2)
             if spent < least:
                 least, cut = spent, a

@@ -19,38 +19,62 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     children,
-    delta,
     topological,
 )
 from tensorgen.ir.rebuild import carry_names, with_operands
-from tensorgen.operators.all_steps import AllSteps, can_be_at_once
-from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.all_steps import AllSteps, can_be_at_once, long_axes
 from tensorgen.operators.recurrences import (
     Opened,
     Recurrence,
     State,
+    as_call,
     is_recurrence,
+    name_of,
     opened,
     recurrence,
     result_of,
     substituted,
 )
 from tensorgen.passes.accumulate import accumulated
+from tensorgen.passes.at_ends import at_ends
 from tensorgen.passes.context import Context
-from tensorgen.passes.limits import ROOM_OF_ITEMS
+from tensorgen.passes.join_slices import join_slices
+from tensorgen.passes.needed_states import Needed, Result, lessened, needed_by
 from tensorgen.passes.rates import Rate, Rates
+from tensorgen.passes.remember_steps import is_work, remember_steps, room_of
 
 Plan = Callable[[Context, Sequence[Node]], Sequence[Node]]
-Result = tuple[int, bool]
+Words = Sequence[str | None]
+"""What the states of a recurrence are called after."""
 
 
 def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[Node]:
     """Return `roots` with shorter steps; `plan` says how to compute some nodes.
 
-    Ends: each recurrence is replaced once, and those inside of its steps by `plan`.
+    Ends: each recurrence is replaced twice, and those inside of its steps by `plan`.
     """
     graph = context.graph
-    roots = _ends(graph, roots)
+    slices: dict[Node, Node] = {}
+
+    def prepared(
+        whole: Recurrence, words: Words, asked: Sequence[Result]
+    ) -> list[Node]:
+        return _prepared(context, whole, words, asked, slices)
+
+    def planned(whole: Recurrence, words: Words, asked: Sequence[Result]) -> list[Node]:
+        return _planned(context, whole, words, asked, plan)
+
+    ready = _each(graph, at_ends(graph, lessened(graph, roots)), prepared)
+    kept = remember_steps(context, substituted(graph, ready, slices))
+    return _each(graph, kept, planned)
+
+
+def _each(
+    graph: Graph,
+    roots: Sequence[Node],
+    change: Callable[[Recurrence, Words, Sequence[Result]], Sequence[Node]],
+) -> list[Node]:
+    """Return `roots` with other nodes for the results of each recurrence."""
     asked: dict[Recurrence, dict[Result, None]] = {}
     for node in topological(roots):
         if is_recurrence(node):
@@ -63,149 +87,108 @@ def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[N
         else:
             whole = Recurrence.of(node)
             if whole not in found:
-                moved = Recurrence.of(_as_call(with_operands(graph, node, new)))
-                results = _shortened(context, moved, [*asked[whole]], plan)
+                moved = Recurrence.of(as_call(with_operands(graph, node, new)))
+                words = [name_of(graph, whole, k) for k in range(len(whole.starts))]
+                results = change(moved, words, [*asked[whole]])
                 found[whole] = dict(zip(asked[whole], results, strict=True))
             new[node] = found[whole][result_of(node)]
         carry_names(graph, node, new[node])
     return [new[root] for root in roots]
 
 
-def _as_call(node: Node) -> Call:
-    assert isinstance(node, Call)
-    return node
-
-
-# The last value alone
-
-
-def _ends(graph: Graph, roots: Sequence[Node]) -> list[Node]:
-    """Read the last value of a state, where nothing asks for another."""
-    order = topological(roots)
-    histories = {x: None for x in order if is_recurrence(x) and _is_history(x)}
-    if not histories:
-        return list(roots)
-    users: dict[Node, list[Node]] = {x: [] for x in histories}
-    for node in order:
-        for child in dict.fromkeys(children(node)):
-            if child in users:
-                users[child].append(node)
-    known: dict[Node, Node] = {}
-    for history, own in users.items():
-        call = _as_call(history)
-        if history in roots or not all(_reads_end(call, x) for x in own):
-            continue
-        known[history] = Recurrence.of(call).last(graph, result_of(call)[0])
-        carry_names(graph, history, known[history])
-    if not known:
-        return list(roots)
-    new: dict[Node, Node] = {}
-    for node in order:
-        if isinstance(node, Product) and any(x in known for x in children(node)):
-            new[node] = _at_end(graph, node, known, new)
-        else:
-            new[node] = with_operands(graph, node, new)
-        carry_names(graph, node, new[node])
-    return [new[root] for root in roots]
-
-
-def _is_history(call: Call) -> bool:
-    result, whole = result_of(call)
-    return whole and result < len(Recurrence.of(call).starts)
-
-
-def _reads_end(call: Call, user: Node) -> bool:
-    """Whether a node reads nothing of a history but its last row."""
-    if not isinstance(user, Product):
-        return False
-    steps = Recurrence.of(call).steps
-    at = 0 if steps.backwards else steps.count
-    rest = [label for ref in user.factors for label in ref.labels]
-    ties = [label for one in user.constraints for label in one.form.labels]
-    for ref in user.factors:
-        if ref.node is call:
-            row = ref.labels[0]
-            if delta({row: 1}, -at) not in user.constraints:
-                return False
-            if row < user.order or rest.count(row) > 1 or ties.count(row) > 1:
-                return False
-    looked = children(user)[len(user.factors) :]
-    return call not in looked
-
-
-def _at_end(
-    graph: Graph, node: Product, known: Mapping[Node, Node], new: Mapping[Node, Node]
-) -> Node:
-    """A product with last values in place of the last rows of histories."""
-    rows = {ref.labels[0] for ref in node.factors if ref.node in known}
-    factors = [
-        (
-            (known[ref.node], ref.labels[1:])
-            if ref.node in known
-            else (new[ref.node], ref.labels)
-        )
-        for ref in node.factors
-    ]
-    kept = [x for x in node.constraints if rows.isdisjoint(x.form.labels)]
-    return graph.product(
-        range(node.order),
-        factors,
-        coefficient=node.coefficient,
-        constraints=kept,
-        sizes={x: dim for x, dim in enumerate(node.sizes) if x not in rows},
-    )
-
-
 # What is left of a step
 
 
-def _shortened(
-    context: Context, whole: Recurrence, asked: Sequence[Result], plan: Plan
+def _prepared(
+    context: Context,
+    whole: Recurrence,
+    words: Words,
+    asked: Sequence[Result],
+    slices: dict[Node, Node],
 ) -> list[Node]:
-    """The results that are asked for, of shorter steps."""
+    """The results that are asked for, of steps as they are to be looked at.
+
+    What products are not taken apart for is made for all steps: then it is the same
+    everywhere. So is what is made of slices together, in place of these `slices`. Not
+    of runs: rows over all of these would be as many as over all steps.
+    """
     graph, own = context.graph, opened(context.graph, whole)
-    states = len(own.states)
-    alive = _alive(own, asked)
-    made = sorted({k - states for k, _ in asked if k >= states})
-    roots = [*(own.new[k] for k in alive), *(own.made[k] for k in made)]
+    needed = needed_by(graph, own, asked)
+    rows: dict[Input, Node] = dict(zip(own.items, whole.rows, strict=True))
+    filled = substituted(graph, needed.roots, own.constants)
+    joined = join_slices(graph, filled)
+    known: dict[Node, Node] = dict(joined)
+    if whole.steps.runs is None:
+        for old, (before, after) in _at_all_steps(graph, own, joined, rows).items():
+            known[old] = place = graph.fresh(old.dims, (), None)
+            rows[place] = slices[before] = after
+    filled = substituted(graph, filled, known)
+    if whole.steps.runs is None:
+        filled, rows = _hoisted(context, own, filled, rows, _is_firm)
+    result = _remade(graph, needed, words, filled, rows)
+    return [needed.result(graph, result, k, every) for k, every in asked]
+
+
+def _planned(
+    context: Context,
+    whole: Recurrence,
+    words: Words,
+    asked: Sequence[Result],
+    plan: Plan,
+) -> list[Node]:
+    """The results that are asked for, of steps as they are computed."""
+    graph, own = context.graph, opened(context.graph, whole)
+    needed = needed_by(graph, own, asked)
     inner = replace(context, rates=Rates(own.states), compressed={}, doubtful=0)
-    items: dict[Input, Node] = dict(zip(own.items, whole.rows, strict=True))
-    # What products are not taken apart for goes first: then it is the same everywhere.
-    filled = substituted(graph, roots, own.constants)
-    firm, rows = _hoisted(context, own, filled, items, _is_firm)
-    short, rows = _hoisted(context, own, plan(inner, firm), rows, _is_work)
+    rows: dict[Input, Node] = dict(zip(own.items, whole.rows, strict=True))
+    short = [*plan(inner, substituted(graph, needed.roots, own.constants))]
+    if whole.steps.runs is not None:
+        result = _remade(graph, needed, words, short, rows)
+    else:
+        short, rows = _hoisted(context, own, short, rows, is_work)
+        result = _remade(graph, needed, words, short, rows)
+        walk = accumulated(graph, result)
+        if walk is not None:
+            last = result.at_last
+            return [walk if every else last(graph, walk) for _, every in asked]
+    return [needed.result(graph, result, k, every) for k, every in asked]
+
+
+def _remade(
+    graph: Graph,
+    needed: Needed,
+    words: Words,
+    roots: Sequence[Node],
+    rows: Mapping[Input, Node],
+) -> Recurrence:
+    """The recurrence of the states that are needed, with other steps."""
+    own, count = needed.own, len(needed.states)
     kept = [
-        State(own.states[k], whole.starts[k], new)
-        for k, new in zip(alive, short, strict=False)
+        State(own.states[k], own.whole.starts[k], new)
+        for k, new in zip(needed.states, roots, strict=False)
     ]
-    steps = whole.steps
-    others = short[len(alive) :]
-    result = recurrence(graph, steps.count, steps.backwards, kept, rows, others)
-    walk = accumulated(graph, result)
-    if walk is not None:
-        return [walk if every else result.at_last(graph, walk) for _, every in asked]
-    found: list[Node] = []
-    for k, every in asked:
-        if k >= states:
-            found.append(result.made(graph, made.index(k - states)))
-        else:
-            take = result.history if every else result.last
-            found.append(take(graph, alive.index(k)))
-    return found
+    steps = own.whole.steps
+    given = graph, steps.count, steps.backwards, kept, rows, roots[count:]
+    result = recurrence(*given, runs=steps.runs)
+    for number, k in enumerate(needed.states):
+        if (word := words[k]) is not None:
+            graph.suggest(result.history(graph, number), word)
+    return result
 
 
-def _alive(own: Opened, asked: Sequence[Result]) -> list[int]:
-    """The states that results depend on."""
-    states = len(own.states)
-    alive = {k for k, _ in asked if k < states}
-    waiting = [own.new[k] for k in alive]
-    waiting += [own.made[k - states] for k, _ in asked if k >= states]
-    while waiting:
-        below = set(topological(waiting))
-        more = [k for k, at in enumerate(own.states) if at in below and k not in alive]
-        alive |= set(more)
-        waiting = [own.new[k] for k in more]
-    return sorted(alive)
+def _at_all_steps(
+    graph: Graph,
+    own: Opened,
+    replaced: Mapping[Node, Node],
+    items: Mapping[Input, Node],
+) -> dict[Node, tuple[Node, Node]]:
+    """Nodes of a step that need no state, for all steps: as they are, and replaced."""
+    rates, at_once = Rates(own.states), AllSteps(graph, own.whole.steps.count, items)
+    return {
+        old: (at_once.of(old), at_once.of(new))
+        for old, new in replaced.items()
+        if rates.of(old) == Rate.DATA and can_be_at_once(new, items)
+    }
 
 
 def _hoisted(
@@ -218,7 +201,7 @@ def _hoisted(
     """Take out of a step what needs no state, where its rows are not too large."""
     graph, cost = context.graph, context.cost
     rates = Rates(own.states)
-    room = max(cost.size(x.dims) for x in (*own.states, *items, graph.constant(1)))
+    room = room_of(cost, (*own.states, *items))
     at_once = AllSteps(graph, own.whole.steps.count, items)
     below: dict[Node, bool] = {}
     for node in topological(roots):
@@ -232,7 +215,7 @@ def _hoisted(
         if node in seen or not below[node] or node in items:
             continue
         seen.add(node)
-        fits = cost.size(node.dims) <= ROOM_OF_ITEMS * room
+        fits = cost.size(long_axes(node)) <= room
         steady = rates.of(node) == Rate.DATA
         if steady and fits and can_be_at_once(node, items) and worth(graph, node):
             place = graph.fresh(node.dims, (), None)
@@ -245,13 +228,4 @@ def _hoisted(
 def _is_firm(graph: Graph, node: Node) -> bool:
     """Whether no pass looks into a node where it is used."""
     firm = node in graph.names or isinstance(node, Map | Call)
-    return firm and (isinstance(node, Product) or _is_work(graph, node))
-
-
-def _is_work(graph: Graph, node: Node) -> bool:
-    """Whether numbers are computed, and not merely read, scaled or compared."""
-    if isinstance(node, Map) and ELEMENTWISE[node.function].boolean:
-        return False
-    if not isinstance(node, Product):
-        return True
-    return len(node.factors) > 1 or (bool(node.inner) and not node.constraints)
+    return firm and (isinstance(node, Product) or is_work(graph, node))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tensorgen.calculus.kinds import (
     GRADIENT,
@@ -25,13 +25,8 @@ def check_names(
     problem: ProblemSpec | None = None,
 ) -> None:
     """Report names that clash beyond the one namespace of the file."""
-    for definition in definitions:
-        for index in definition.indices or ():
-            names.check_index(index)
-        if definition.gives_entries:
-            message = f"'{definition.name}' is defined by steps"
-            hint = "steps stand under 'where' of the function that takes them"
-            names.faults.add(message, definition.name_text.span(), hint=hint)
+    for index in _indices(definitions, names):
+        names.check_index(index)
     for dim in dims:
         _check_size(dim, names)
     for function in functions:
@@ -71,7 +66,6 @@ def _check_size(dim: str, names: Namespace) -> None:
 def _check_local_names(function: FunctionSpec, names: Namespace) -> None:
     local: dict[str, Text] = {}
     whole: dict[str, Text] = {}
-    indices = list(function.indices or ())
     definitions = (*function.where, *function.results)
     for definition in definitions:
         text = definition.name_text
@@ -84,16 +78,33 @@ def _check_local_names(function: FunctionSpec, names: Namespace) -> None:
             names.clash(text, "a local definition", "a local definition", first)
         if not _is_part(definition, names):
             whole.setdefault(definition.name, text)
-    counts = Counter(definition.name for definition in definitions)
-    for definition in definitions:
-        part = counts[definition.name] > 1
-        own = definition.indices or ()
-        indices += [x for x in own if not (part and names.is_dim(x))]
-    for index in indices:
+    for index in [*(function.indices or ()), *_indices(definitions, names)]:
         if index.value in local:
             names.clash(index, "an index", "a local definition", local[index.value])
         else:
             names.check_index(index)
+
+
+def _indices(definitions: Iterable[Definition], names: Namespace) -> Iterator[Text]:
+    """The indices on left sides: a dim is one only where it says no entry."""
+    definitions = tuple(definitions)
+    counts = Counter(definition.name for definition in definitions)
+    for definition in definitions:
+        part = counts[definition.name] > 1
+        for index in definition.indices or ():
+            if not (part and names.is_dim(index)):
+                yield index
+
+
+def claim_definitions(definitions: Iterable[Definition], names: Namespace) -> None:
+    """Give definitions their names: entries of one array share its name."""
+    seen, whole = set[str](), set[str]()
+    for definition in definitions:
+        part = _is_part(definition, names)
+        if definition.name not in seen or (not part and definition.name in whole):
+            names.claim(definition.name_text, "a definition")
+        seen.add(definition.name)
+        whole |= set() if part else {definition.name}
 
 
 def _is_part(definition: Definition, names: Namespace) -> bool:

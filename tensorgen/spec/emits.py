@@ -18,7 +18,14 @@ from tensorgen.calculus.kinds import (
 )
 from tensorgen.errors import Faults, Text, suggest
 from tensorgen.operators.subspaces import SUBSPACES
-from tensorgen.spec.fields import Field, read_entries, read_items, read_text
+from tensorgen.spec.expressions import read_expression
+from tensorgen.spec.fields import (
+    Field,
+    read_entries,
+    read_fields,
+    read_items,
+    read_text,
+)
 from tensorgen.spec.model import Emit, InputSpec, Wrt
 from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
 
@@ -36,20 +43,25 @@ def read_wrt(
 ) -> tuple[Wrt, ...]:
     """Return the inputs to differentiate by, in the order in which they stand."""
     found: dict[str, Wrt] = {}
-    for text, subspace in _entries(field, faults):
+    for text, said in _entries(field, faults):
         name = text.value
         if name in found:
             faults.add(f"'{name}' stands twice in 'wrt'", text.span())
         elif is_real_input(text, inputs, faults):
+            subspace = said if isinstance(said, str) else ""
+            metric = None if isinstance(said, str) else said
+            if metric is not None and not inputs[name].shape:
+                message = f"'{name}' is a scalar, whose inner product is a number"
+                faults.add(message, text.span(), hint="multiply what is emitted by it")
             if subspace and not _is_square(inputs[name]):
                 shape = ", ".join(map(str, inputs[name].shape))
                 message = f"'{name}' is no square matrix: its shape is ({shape})"
                 faults.add(message, text.span())
-            if subspace and inputs[name].sparse:
+            if said and inputs[name].sparse:
                 message = f"'{name}' is sparse: its derivative is by what it holds"
                 faults.add(message, text.span())
             # A sparse matrix is differentiated by its entries.
-            found[name] = Wrt(inputs[name].parts[0].name, subspace, text)
+            found[name] = Wrt(inputs[name].parts[0].name, subspace, text, metric)
     return tuple(found.values())
 
 
@@ -57,8 +69,11 @@ def _is_square(given: InputSpec) -> bool:
     return len(given.shape) == 2 and given.shape[0] == given.shape[1]
 
 
-def _entries(field: Field | None, faults: Faults) -> Iterator[tuple[Text, str]]:
-    """Yield the names, with the subspace where `{K: symmetric}` stands for `K`."""
+def _entries(field: Field | None, faults: Faults) -> Iterator[tuple[Text, str | Text]]:
+    """Yield the names, with the subspace where `{K: symmetric}` stands for `K`.
+
+    Or with the text of the metric.
+    """
     if field is not None and isinstance(field.node, Mapping):
         items: tuple[Node, ...] = (field.node,)
     else:
@@ -71,6 +86,11 @@ def _entries(field: Field | None, faults: Faults) -> Iterator[tuple[Text, str]]:
             faults.add("this names no input", node.span, hint=hint)
         elif isinstance(node, Mapping):
             for entry in read_entries(node, faults):
+                if isinstance(entry.node, Mapping):
+                    metric = _metric(entry, entry.node, faults)
+                    if metric is not None:
+                        yield entry.key, metric
+                    continue
                 value = read_text(entry, faults)
                 if value is not None and value.value in SUBSPACES:
                     yield entry.key, value.value
@@ -81,6 +101,25 @@ def _entries(field: Field | None, faults: Faults) -> Iterator[tuple[Text, str]]:
                     faults.add(message, value.span(), hint=hint)
         else:
             faults.add(f"a name is expected, not {describe(node)}", node.span)
+
+
+def _metric(entry: Field, node: Mapping, faults: Faults) -> Text | None:
+    """Return the metric of `{x: {metric: W}}`; reports all else."""
+    known = ("metric", *SUBSPACES)
+    fields = read_fields(node, known, f"'{entry.key}' in 'wrt'", faults)
+    both = [own.key for key, own in fields.items() if key in SUBSPACES]
+    if both:
+        message = f"'{both[0]}' is said by itself, and not beside a metric"
+        hint = (
+            f"{{{entry.key}: {both[0]}}}; in the inner product of a matrix the "
+            "gradient on a subspace is not the projected one"
+        )
+        faults.add(message, both[0].span(), hint=hint)
+        return None
+    if "metric" not in fields:
+        return None
+    field = fields["metric"]
+    return read_expression(field.node, "'metric'", field.key.span(), faults)
 
 
 def is_real_input(text: Text, inputs: dict[str, InputSpec], faults: Faults) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from tensorgen.calculus.kinds import PROBLEM
 from tensorgen.errors import Faults, Text
+from tensorgen.spec.checkpoints import read_checkpoints
 from tensorgen.spec.clauses import LeftSide, read_clauses, read_left_side
 from tensorgen.spec.emits import read_emit, read_wrt
 from tensorgen.spec.expressions import read_expression
 from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields
-from tensorgen.spec.model import Definition, Emit, FunctionSpec, InputSpec
+from tensorgen.spec.model import Definition, Emit, FunctionSpec, InputSpec, Wrt
 from tensorgen.spec.names import Namespace
 from tensorgen.spec.nodes import Listing, Mapping, describe
 
-_KEYS = ("doc", "where", "expr", "wrt", "emit")
+_KEYS = ("doc", "where", "checkpoint", "expr", "wrt", "emit")
 _IMPLICIT = ("unknown", "root", "fixed_point", "equation", "minimises")
 
 
@@ -57,16 +58,17 @@ def _function(
     if "where" in fields and not fields["where"].empty:
         field = fields["where"]
         where = read_clauses(field.node, field.key, faults, macro=False)
+    kept = read_checkpoints(fields.get("checkpoint"), (*where, *results), faults)
     doc = read_doc(fields.get("doc"), faults)
     wrt = read_wrt(fields.get("wrt"), inputs, faults)
     sound = "wrt" not in fields or _count(fields["wrt"]) == len(wrt)
     emit = read_emit(fields.get("emit"), wrt if sound else None, faults)
-    _check_problem(emit, results, faults)
+    _check_problem(emit, wrt, results, faults)
     if side is None or expr is None:
         return None
     name = side.name
-    rest = doc, where, expr, wrt, emit, side.ranges, side.places
-    return FunctionSpec(name.value, name, side.indices, *rest, results=results)
+    rest = doc, where, expr, wrt, emit, side.ranges, side.places, results, kept
+    return FunctionSpec(name.value, name, side.indices, *rest)
 
 
 def _results(
@@ -89,10 +91,18 @@ def _results(
 
 
 def _check_problem(
-    emit: tuple[Emit, ...], results: tuple[Definition, ...], faults: Faults
+    emit: tuple[Emit, ...],
+    wrt: tuple[Wrt, ...],
+    results: tuple[Definition, ...],
+    faults: Faults,
 ) -> None:
-    """Report a problem class of a function with several results."""
+    """Report a problem class of a function with several results, or with a metric."""
+    metric = next((x.text for x in wrt if x.metric is not None), None)
     for one in emit:
+        if metric is not None and one.kind is PROBLEM:
+            message = f"a problem has no metric, as that of '{metric}'"
+            hint = "solvers take a gradient to be that of the Euclidean inner product"
+            faults.add(message, one.text.span(), hint=hint)
         if results and one.kind is PROBLEM:
             message = "a problem is of one result, and this function has several"
             hint = "write a function of its own for the one that the problem is of"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tensorgen.calculus.kinds import Kind
-from tensorgen.errors import Source, Text
+from tensorgen.errors import Source, Span, Text
 from tensorgen.ir.dims import Dim
 
 
@@ -128,11 +128,28 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class Wrt:
-    """An input to differentiate by, on one of `SUBSPACES` if it says so."""
+    """An input to differentiate by, on one of `SUBSPACES` if it says so.
+
+    Or in the inner product of a `metric`, an expression.
+    """
 
     name: str
     subspace: str
     text: Text
+    metric: Text | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """After how many steps of what `name` steps with a state is kept.
+
+    None is for all names, or for about the root of all steps; `text` is where it says
+    so.
+    """
+
+    name: str | None
+    text: Text
+    length: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +170,25 @@ class FunctionSpec:
     ranges: tuple[Text | None, ...] = ()
     places: tuple[Text, ...] = ()
     results: tuple[Definition, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalSpec:
+    """A function that the module imports, by a path for each backend.
+
+    Without a `shape` it is elementwise. `rules` say of derivatives their kind, by which
+    argument they are, and an expression.
+    """
+
+    name: str
+    name_text: Text
+    calls: tuple[tuple[str, str], ...]
+    call_span: Span
+    arguments: tuple[InputSpec, ...]
+    shape: tuple[Dim, ...] | None
+    rules: tuple[tuple[str, str, Text], ...]
+    doc: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +229,7 @@ class Spec:
     problem: ProblemSpec | None = None
     support: str = "inline"
     unknowns: tuple[UnknownSpec, ...] = ()
+    externals: tuple[ExternalSpec, ...] = ()
 
 
 PROPERTIES = ("symmetric", "spd", "positive", "nonnegative")

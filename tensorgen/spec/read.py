@@ -6,8 +6,9 @@ import re
 from pathlib import PurePath
 
 from tensorgen.errors import Faults, InternalError, Source, Span, Text, fail, suggest
-from tensorgen.spec.check import check_names
+from tensorgen.spec.check import check_names, claim_definitions
 from tensorgen.spec.clauses import read_clauses
+from tensorgen.spec.externals import check_allowed, read_externals
 from tensorgen.spec.fields import Field, read_doc, read_fields, read_items, read_text
 from tensorgen.spec.functions import read_functions
 from tensorgen.spec.inputs import read_dims, read_inputs
@@ -25,6 +26,7 @@ _KEYS = (
     "doc",
     "dims",
     "inputs",
+    "external",
     "unknowns",
     "definitions",
     "functions",
@@ -34,8 +36,11 @@ _KEYS = (
 )
 
 
-def read_spec(source: Source) -> Spec:
-    """Return what the file says; raises a `SpecError` with all of its faults."""
+def read_spec(source: Source, allow_external: bool = False) -> Spec:
+    """Return what the file says; raises a `SpecError` with all of its faults.
+
+    Functions from outside are faults where they are not allowed.
+    """
     faults = Faults()
     root = read_tree(source, faults)
     if not isinstance(root, Mapping):
@@ -45,7 +50,7 @@ def read_spec(source: Source) -> Spec:
         fail(f"a mapping is expected, not {describe(root)}", span, hint=hint)
     fields = read_fields(root, _KEYS, "a spec", faults)
     _check_version(fields.get("tensorgen"), root, faults)
-    spec = _read_sections(source, fields, faults)
+    spec = _read_sections(source, fields, faults, allow_external)
     faults.raise_if_any()
     if spec is None:
         raise InternalError("a spec without faults has no module name")
@@ -53,7 +58,7 @@ def read_spec(source: Source) -> Spec:
 
 
 def _read_sections(
-    source: Source, fields: dict[str, Field], faults: Faults
+    source: Source, fields: dict[str, Field], faults: Faults, allow_external: bool
 ) -> Spec | None:
     names = Namespace(faults)
     module = _module(fields.get("module"), source, faults)
@@ -61,6 +66,9 @@ def _read_sections(
     dims, hints = read_dims(fields.get("dims"), names, faults)
     inputs = read_inputs(fields.get("inputs"), dims, names, faults)
     unknowns = read_unknowns(fields.get("unknowns"), dims, names, faults)
+    externals = read_externals(fields.get("external"), dims, names, faults)
+    if not allow_external:
+        check_allowed(externals, faults)
     for name, text in dims.items():
         if name not in hints:
             names.claim(text, "a dim")
@@ -88,6 +96,7 @@ def _read_sections(
         problem,
         _support(fields.get("support"), faults),
         unknowns,
+        externals,
     )
 
 
@@ -129,8 +138,7 @@ def _definitions(
     if field is None or field.empty:
         return ()
     found = read_clauses(field.node, field.key, faults, macro=True)
-    for definition in found:
-        names.claim(definition.name_text, "a definition")
+    claim_definitions(found, names)
     return found
 
 

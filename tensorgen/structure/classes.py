@@ -45,6 +45,8 @@ class StructuredClass:
     dense matrix; `factorizations` are the templates that it takes. What it holds does
     not exist unless the sizes `positive` are at least 1. The fields `integers` are
     index arrays. It multiplies `by_matrices` if it makes sparse ones of its arrays.
+    A multiple of it is made by multiplying the fields `linear`; without these, by a
+    number that its methods read.
     """
 
     name: str
@@ -64,6 +66,7 @@ class StructuredClass:
     integers: tuple[str, ...] = ()
     by_matrices: bool = False
     words: str = ""
+    linear: tuple[str, ...] | None = None
 
     @property
     def few(self) -> bool:
@@ -90,11 +93,11 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
     methods.append(_coo(structure, row_axes, column_axes))
     if way is not None:
         row, solution = way
-        doc = "Return H + shift I, ready to solve; LinAlgError if it is singular."
+        doc = "Return H + shift I by its structure, not yet checked."
         methods.append(
             Method(
-                "factorize",
-                "self, shift: float = 0.0",
+                "_factorized",
+                "self, shift: float",
                 row.factorization,
                 doc,
                 solution.body,
@@ -156,6 +159,7 @@ def _matrix(
         vanishes=structure.tensor.vanishes,
         by_matrices=bool(structure.matrices),
         words=words(structure),
+        linear=structure.linear,
     )
 
 
@@ -266,6 +270,7 @@ def higher_class(
         helpers=_helpers(methods),
         integers=structure.integers,
         words=higher_words(structure),
+        linear=structure.linear,
     )
 
 

@@ -95,7 +95,7 @@ def entries(
     for term in terms:
         places = ROWS, COLUMNS
         if (label := gram(term)) is not None:
-            lines.append(_products(body.structure, term, label))
+            lines.append(_products(body, term, label))
         elif before is not None and _is_transpose(term, before, rows, columns):
             places, before = (COLUMNS, ROWS), None
         else:
@@ -111,12 +111,15 @@ def entries(
     return ROWS, COLUMNS, VALUES
 
 
-def _products(structure: Structure, term: StoredTerm, label: Gram) -> Statement:
+def _products(body: Body, term: StoredTerm, label: Gram) -> Statement:
     """The entries of a sparse matrix times its transpose, added up by the library."""
     ((weights, _),) = term.factors
-    name = structure.fields[structure.tensor.arrays.index(weights)]
-    held = variable(structure.matrices[label], ()), variable(name, weights.dims)
-    made = array(GramEntries(label.transposed), *held)
+    structure = body.structure
+    factors = [(structure.stored[weights], (0,)), *((x, ()) for x in term.scale)]
+    value = body.value(structure.graph.product((0,), factors), "weights")
+    made = array(
+        GramEntries(label.transposed), variable(structure.matrices[label], ()), value
+    )
     return Unpack(("rows", "columns", "values"), made)
 
 

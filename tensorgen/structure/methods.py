@@ -8,7 +8,7 @@ like any function.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
@@ -31,6 +31,7 @@ from tensorgen.passes.stored import Compressed, StoredTerm, laid_out
 from tensorgen.passes.views import Factor, Name
 from tensorgen.spec.names import METHOD_NAMES
 from tensorgen.structure.gram import Gram, attribute, grams
+from tensorgen.structure.multiples import SCALE, linear_arrays
 
 VECTORS = ("d", "u", "v", "w")
 ARRAYS = ("A", "B", "C", "D", "E", "F", "G", "P", "Q", "R", "S", "T")
@@ -70,9 +71,13 @@ class Structure:
         slow_at: bool,
         taken: Sequence[str],
     ) -> None:
-        """Name the arrays, and make them inputs of the methods."""
+        """Name the arrays, and make them inputs of the methods.
+
+        A `derivative` that is not `linear` in some of them becomes a `tensor` times a
+        number.
+        """
         self.graph = graph
-        self.tensor = tensor
+        self.tensor = self.derivative = tensor
         self.outer_rows, self.rows = rows, tensor.axes(rows)
         self.hints = hints
         self.slow_at = slow_at
@@ -116,6 +121,16 @@ class Structure:
                 name += "_"
             names.setdefault(label.name, name)
             self.matrices[label] = names[label.name]
+        linear = linear_arrays(tensor.terms)
+        named = dict(zip(tensor.arrays, self.fields, strict=True))
+        self.linear = None if linear is None else tuple(named[x] for x in linear)
+        self.scale = "scale"
+        while self.scale in {*symbols, *self.fields, *names.values()}:
+            self.scale += "_"
+        if linear is None:
+            number = graph.input(self.scale, ())
+            terms = (replace(x, scale=(*x.scale, number)) for x in tensor.terms)
+            self.tensor = replace(tensor, terms=tuple(terms))
 
     def _field_names(self, taken: set[str]) -> tuple[str, ...]:
         names: list[str] = []
@@ -158,7 +173,10 @@ class Structure:
         return lower(
             self.graph,
             plan.roots,
-            reserved=[*self.fields, *self.sizes, *self._by_values.values(), *reserved],
+            reserved=[
+                *(*self.fields, *self.sizes, *self._by_values.values()),
+                *(self.scale, *reserved),
+            ],
             root_names=[root],
             fresh=fresh,
             slow_at=self.slow_at,
@@ -178,6 +196,7 @@ class Structure:
         found: list[Statement] = []
         held = {name: name for name in self.fields}
         held |= {name: attribute(name) for name in self._by_values.values()}
+        held[self.scale] = SCALE
         used = [name for name in held if name in read]
         if used:
             values = [array(Attribute(held[name])) for name in used]
@@ -258,7 +277,7 @@ class Structure:
             zip(self.stored.values(), self.fields, strict=True)
         )
         axes = range(self.axes)
-        whole = self.tensor.contracted(self.graph, self.stored, axes, ())
+        whole = self.derivative.contracted(self.graph, self.stored, axes, ())
         found = equation(symbol, whole, names)
         if not self.tensor.parts:
             return found

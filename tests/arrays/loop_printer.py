@@ -112,8 +112,8 @@ class Loops:
             head = f"long {at} = {high} - 1; {at} >= {size(line.low)}; {at} -= 1"
         self.lines.append(f"for ({head}) {{")
         if line.width:
-            rest = f"{high} - {at}"
-            self.lines.append(f"long {line.width} = {step} < {rest} ? {step} : {rest};")
+            most, rest = size(line.widest), size(line.left)
+            self.lines.append(f"long {line.width} = {most} < {rest} ? {most} : {rest};")
         for inner in line.body:
             self.statement(inner)
         self.lines.append("}")

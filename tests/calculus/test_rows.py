@@ -33,6 +33,7 @@ FORMS = {
     "log_icloglog": sympy.log(1 - sympy.exp(-sympy.exp(X))),
     "log_cosh": sympy.log(sympy.cosh(X)),
     "finite_exp": sympy.exp(X),
+    "low_exp": sympy.exp(X),
     "large_exp": sympy.exp(X),
     "acosh1p": sympy.acosh(1 + X),
     "log2": sympy.log(X) / sympy.log(2),

@@ -34,6 +34,7 @@ def use_pipeline(monkeypatch: pytest.MonkeyPatch) -> Callable[[Compile], None]:
             report: Callable[[str, Report], None] | None = None,
             support: str | None = None,
             in_package: bool = False,
+            allow_external: bool = False,
         ) -> dict[str, str]:
             files = compile_spec(*given)
             if checked and UNTRUE in given[0].text:

@@ -31,6 +31,8 @@ def source(*templates: str, backend: str = "numpy") -> str:
             has_other_joint=True,
             has_sparse_joint=False,
             has_products=True,
+            has_scale=False,
+            has_multiple_text=True,
             factorizations=[name.removesuffix("_factorization") for name in templates],
         )
         for name in ("types", *templates, "real", "convert")
@@ -40,10 +42,10 @@ def source(*templates: str, backend: str = "numpy") -> str:
 
 
 def load(*templates: str, backend: str = "numpy") -> ModuleType:
-    """Execute templates as a module, that of matrices first."""
+    """Execute templates as a module, those of matrices first."""
     name = f"pieces_{next(_COUNTER)}"
     result = ModuleType(name)
     sys.modules[name] = result
-    code = source("matrix", *templates, backend=backend)
+    code = source("scalable", "matrix", *templates, backend=backend)
     exec(compile(code, name, "exec"), result.__dict__)
     return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -38,12 +39,22 @@ def check(make: Callable[[], Any], matrix: Any, shape: Sequence[int]) -> None:
         # Estimates of the condition differ by less than this.
         if condition * rounding > 10:
             with pytest.raises(np.linalg.LinAlgError):
-                make()
+                make()._check()
+            with pytest.raises(np.linalg.LinAlgError):
+                make()._once(np.ones(size, dtype))
         return
     factorization = make()
-    for b_shape in ((size,), (size, 3), tuple(shape)):
-        b = RNG.normal(size=b_shape).astype(dtype)
-        s = factorization.solve(b)
+    factorization._check()
+    solves: list[tuple[Sequence[int], Callable[[Any], Any]]] = [
+        ((size,), factorization.solve),
+        ((size, 3), factorization.solve),
+        (shape, factorization.solve),
+        ((size,), lambda b: make()._once(b)),
+        ((size, 3), lambda b: make()._once(b)),
+    ]
+    for b_shape, solve in solves:
+        b = RNG.normal(size=tuple(b_shape)).astype(dtype)
+        s = solve(b)
         assert (s.shape, s.dtype) == (b.shape, dtype)
         flat = (size, b.size // max(size, 1))
         residual = abs(matrix @ s.reshape(flat) - b.reshape(flat)).max(initial=0)
@@ -72,8 +83,18 @@ def shifted(matrix: Any, shift: float, dtype: Any) -> Any:
 
 
 def refused(make: Callable[[], Any]) -> bool:
-    try:
-        make()
-    except np.linalg.LinAlgError:
-        return True
-    return False
+    """Whether LinAlgError comes, before a single solve as before many."""
+    uses: list[Callable[[Any], Any]] = [
+        lambda way: way._check(),
+        lambda way: way._once(np.ones(math.prod(way.columns))),
+    ]
+    found = []
+    for use in uses:
+        try:
+            use(make())
+        except np.linalg.LinAlgError:
+            found.append(True)
+        else:
+            found.append(False)
+    assert found[0] == found[1]
+    return found[0]

@@ -292,9 +292,11 @@ def test_hash_seeds_do_not_reach_the_text() -> None:
             capture_output=True,
             check=True,
         ).stdout
-        for seed in ("0", "1", "4242")
+        for seed in ("1", "4242")
     ]
-    assert texts[0] == texts[1] == texts[2] != b""
+    # The seed of this process is the third.
+    own = render(factorization_module(problems=["fit"])) + "\n"
+    assert texts[0] == texts[1] == own.encode()
 
 
 def test_rendering_is_quick() -> None:

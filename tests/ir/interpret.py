@@ -138,7 +138,7 @@ class _Machine:
         return self.lengths([parameter])[0] if isinstance(parameter, Dim) else parameter
 
     def lengths(self, dims: Sequence[Dim]) -> tuple[int, ...]:
-        for symbol in (symbol for dim in dims for symbol in dim.symbols):
+        for symbol in (symbol for dim in dims for symbol in dim.sources):
             if symbol not in self.sizes:
                 raise InternalError(f"no argument gives the dim {symbol}")
         return tuple(dim.value(self.sizes) for dim in dims)
@@ -181,12 +181,23 @@ class _Machine:
         histories, made = [states], []
         order = reversed(range(count)) if steps.backwards else range(count)
         for step in order:
-            rows = [rows[step] for rows in args[first:second]]
+            sizes, part = self.sizes, slice(step, step + 1)
+            if steps.runs is not None:
+                length, total = self.lengths([steps.runs.length, steps.runs.total])
+                part = slice(step * length, min(step * length + length, total))
+                width = {str(steps.runs.width): part.stop - part.start}
+                sizes = {**sizes, **width}
+            parts = [rows[part] for rows in args[first:second]]
+            pairs = zip(steps.items, parts, strict=True)
+            rows = [
+                part if steps.is_part(x) else args[first + k][step]
+                for k, (x, part) in enumerate(pairs)
+            ]
             given = [*states, *rows, *args[second:]]
             names = [place.name for place in steps.places]
             arguments = dict(zip(names, given, strict=True))
             machine = _Machine(
-                self.np, arguments, self.functions, self.operators, self.sizes
+                self.np, arguments, self.functions, self.operators, sizes
             )
             for one in topological(steps.roots):
                 machine.run(one)
@@ -201,6 +212,8 @@ class _Machine:
         found = [row[result - (result >= first) * first] for row in lists]
         if steps.backwards:
             found.reverse()
+        if result >= first and steps.is_part(steps.made[result - first]):
+            return self.np.concatenate(found)
         return self.np.reshape(self.np.array(found), self.lengths(node.dims))
 
     def unknown(self, node: Call) -> Array:

@@ -239,5 +239,5 @@ functions:
   g: {expr: "sum(y) * exp(differences[2])", wrt: y, emit: [problem]}
 """)
     assert "'differences[2]' needs 4 <= n" in text
-    functions, _, _ = text.partition("class _Matrix")
+    functions, _, _ = text.partition("class _Scalable")
     assert "np.where" not in functions and "np.pad" not in functions

@@ -68,7 +68,7 @@ ONE_LINE: dict[str, Callable[[Case], Node]] = {
     "2 * (A.T @ (A @ x - d))": lambda c: c.g.einsum(
         "ij,i->j", c.A, c.residual(), coefficient=2
     ),
-    "2 * np.outer(d, x)": lambda c: c.g.product(
+    "np.outer(2 * d, x)": lambda c: c.g.product(
         "ij", [(c.d, "i"), (c.x, "j")], coefficient=2
     ),
     "np.outer(x, d)": lambda c: c.g.product("ji", [(c.d, "i"), (c.x, "j")]),

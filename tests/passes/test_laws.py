@@ -27,6 +27,17 @@ functions:
     wrt: X
     emit: [gradient, hvp]
 """
+RISKS = """
+dims: {n: 2000, p: 20}
+inputs: {X: [n, p], b: [p]}
+functions:
+  f:
+    where: |
+      eta = X @ b
+    expr: sum(logsumexp(eta[j], j=range(i + 1)), i)
+    wrt: b
+    emit: [hessian]
+"""
 STEPS = """
 inputs: {A: [n, n], B: [n, k], u: [T, k], x: [n]}
 functions:
@@ -163,6 +174,21 @@ functions:
     wrt: x
     emit: [gradient]
 """
+SOFTPLUS = """
+inputs: {t: [n]}
+functions:
+  f: {expr: 'sum(log(1 + exp(t)))', wrt: t, emit: [value, gradient]}
+"""
+HUBER = """
+inputs: {x: [n]}
+functions:
+  f: {expr: 'sum(where(abs(x) <= 1, x**2 / 2, abs(x) - 0.5))', wrt: x}
+"""
+SHIFTED = """
+inputs: {A: [m, n], u: [m], v: [m]}
+functions:
+  f: {expr: 'exp(A + u[:, None] + v[:, None])'}
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("shorten_steps", STEPS),
@@ -170,6 +196,7 @@ PASSES = (
     ("use_symmetry", GRAM),
     ("open_promises", PROMISED),
     ("flatten_products", HESSIAN),
+    ("turn_walks", RISKS),
     ("use_symmetry", GRAM),
     ("take_entries", DIAGONAL),
     ("compress", SEPARABLE),
@@ -189,6 +216,10 @@ PASSES = (
     ("pair_transposes", SCALED),
     ("gather_steady", LOGISTIC),
     ("use_symmetry", LIKELIHOOD),
+    ("mirror_products", LOGISTIC),
+    ("add_narrow", SHIFTED),
+    ("select_terms", HUBER),
+    ("share_exponentials", SOFTPLUS),
 )
 RULES = (
     ("spell_scalings", NORMS),

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import tensorgen
 from tests.device.agreement import Pair
 from tests.device.cases import Case
 from tests.device.library import execute, stand_in
+from tests.made import both
 
 Array = Any
 
@@ -29,10 +29,7 @@ def disagreements(
     text: str, arguments: Mapping[str, Array], mode: str
 ) -> Iterator[str]:
     """Yield where the two modules of a spec give different results."""
-    numpys, cupys = (
-        tensorgen.generate(text, backend=backend, mode=mode)
-        for backend in ("numpy", "cupy")
-    )
+    numpys, cupys = both(text, mode)
     case = _ProgramCase("program", text, given=arguments)
     with stand_in() as cupy:
         pair = Pair(case, execute(numpys), execute(cupys), cupy)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LETTERS = tuple("ijklqrst") + tuple(f"i{k}" for k in range(1, 9))
 Letters = dict[str, str]  # a letter and the dim that its range has
+FLOORS = {"max": "maximum", "min": "minimum", "logsumexp": "logaddexp"}
 REDUCTIONS = (*["sum"] * 8, "mean", "prod", "max", "min", "norm", "logsumexp")
 # Sizes for which dims that are not provably equal differ.
 DISTINCT = {"n": 31, "m": 47, "p": 71}
@@ -209,6 +210,10 @@ class IndexGrower:
             over += f", {rng.choice(list(self.conditions(bound, free)))}"
         if kind == "norm":
             body = Expr("2 + sin({0})", (body,), (), ADD)
+        if kind in FLOORS and "=" not in over and rng.random() < 0.55:
+            # Of no entries these are infinite.
+            over += f", {rng.choice(list(self.conditions(bound, free)))}"
+            return Expr(f"{FLOORS[kind]}(0.3, {kind}({{0}}, {over}))", (body,))
         return Expr(f"{kind}({{0}}, {over})", (body,))
 
     def conditions(self, bound: Letters, free: Letters) -> Iterator[str]:

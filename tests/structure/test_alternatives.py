@@ -187,7 +187,7 @@ def test_one_mode_is_one_form() -> None:
     assert (
         " if "
         not in generate(text("low rank", "hessian"), mode="reverse").split(
-            "class _Matrix"
+            "class _Scalable"
         )[0]
     )
 

@@ -22,6 +22,7 @@ from tensorgen.operators.stable import (
     norms,
     numbers,
     powers,
+    scales,
     sums,
 )
 from tensorgen.operators.stable.match import (
@@ -39,6 +40,7 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
     "log10": (logarithms.to_base(10),),
     "exp": (numbers.at(0, 1), exponentials.exp_of_sum),
     "finite_exp": (numbers.at(0, 1),),
+    "low_exp": (numbers.at(0, 1),),
     "large_exp": (numbers.at(0, 1),),
     "expm1": (numbers.at(0, 0),),
     "sqrt": (numbers.at(0, 0), numbers.at(1, 1), norms.root, powers.root),
@@ -65,6 +67,7 @@ _PAIR_RULES: tuple[PairRule, ...] = (
     numbers.xlogx,
     powers.squared_log,
     powers.signed,
+    scales.cancelled,
     masks.absorbed,
     reshape.merged,
 )

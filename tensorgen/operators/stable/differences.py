@@ -96,7 +96,7 @@ def _starts(factors: Factors) -> bool:
         _is(ref, "erf")
         or _is(ref, "ndtr")
         or _is(ref, "sigmoid")
-        or (e < 0 and isinstance(ref, Ref) and isinstance(ref.node, Sum))
+        or (isinstance(ref, Ref) and isinstance(ref.node, Sum))
         for ref, e in factors.powers.items()
     )
 
@@ -353,12 +353,12 @@ def _count(graph: Graph, ref: Ref) -> Factors:
 
 
 def _quotient(graph: Graph, first: Factors, second: Factors) -> Term | None:
-    """c * A * b**p - c * A * u * b**(p - 1) = c * A * (b - u) * b**(p - 1)."""
+    """c * A * b**p - c * A * u * b**(p - 1) = c * A * (b - u) * b**(p - 1), p not 1."""
     difference = _difference(first, second)
     for base, e in difference.items():
         if e != 1 or not isinstance(base, Ref) or not isinstance(base.node, Sum):
             continue
-        if second.powers.get(base, 0) >= 0:
+        if not second.powers.get(base, 0):
             continue
         extra = {ref: -d for ref, d in difference.items() if ref != base}
         rest = _without(graph, base, extra, -second.coefficient / first.coefficient)

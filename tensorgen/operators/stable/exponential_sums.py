@@ -214,7 +214,33 @@ class _Reader:
             if apart or nested or not any(s.exponents for s in parts):
                 parts = [Summand(weights=(factor,))]
             found = [s.times(part) for s in found for part in parts]
-        return found
+        return [_settled(self.graph, s) for s in found]
+
+
+def _settled(graph: Graph, s: Summand) -> Summand:
+    """A summand without summed labels that deltas alone mention, and so give."""
+    used = {x for ref in (*s.weights, *_values(s)) for x in ref.labels}
+    tied = {x for c in s.constraints if c.kind == "eq" for x in c.form.labels}
+    gone = [x for x in s.sizes if x in tied - used]
+    if not gone:
+        return s
+    mentioned = {x for c in s.constraints for x in c.form.labels}
+    labels = sorted(mentioned.difference(gone))
+    mask = graph.product(
+        labels,
+        [],
+        constraints=s.constraints,
+        sizes={x: s.dims[x] for x in mentioned},
+    )
+    if not isinstance(mask, Product) or mask.factors or mask.inner:
+        return s
+    return replace(
+        s,
+        coefficient=s.coefficient * mask.coefficient,
+        constraints=tuple(c.renamed(labels.__getitem__) for c in mask.constraints),
+        sizes={x: dim for x, dim in s.sizes.items() if x not in gone},
+        dims={x: dim for x, dim in s.dims.items() if x not in gone},
+    )
 
 
 def _is_separable(outer: Summand, parts: Sequence[Summand]) -> bool:

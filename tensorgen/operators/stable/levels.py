@@ -13,9 +13,15 @@ from typing import NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Ref
+from tensorgen.ir.nodes import Lookup, Ref
 from tensorgen.operators.definite import Sign, sign
-from tensorgen.operators.keys import Keys, equated, largest
+from tensorgen.operators.keys import (
+    Keys,
+    equated,
+    keyed,
+    levels,
+    levels_of_pairs,
+)
 from tensorgen.operators.scalar import apply, times, total
 from tensorgen.operators.stable.exponential_sums import (
     Summand,
@@ -49,23 +55,40 @@ def _of_list(graph: Graph, whole: Summand) -> Levelled:
     What all of its terms have stands outside: it is no reason to look at pairs.
     """
     s, common = whole.apart()
-    top = inside = apply(graph, "level", _top(graph, s))
-    pairs = [equated(c) for c in s.constraints]
-    keys = [pair for pair in pairs if pair is not None]
-    places = _summed_and_kept(s, keys[0]) if len(keys) == 1 else None
-    if places is not None:
-        own, read = places
-        others = {x: d for x, d in s.sizes.items() if x not in own.labels}
-        exponent = _counting(graph, s, s.exponent(graph))
-        exponent = _largest(graph, exponent, others)
-        if {*own.labels} <= {*exponent.labels}:
-            top, inside = (
-                apply(graph, "level", largest(graph, exponent, own, at))
-                for at in (read, own)
-            )
+    found = _levels_by_key(graph, s)
+    # No exponent lies above the level where all of a key's count.
+    plain = found and len(s.constraints) == 1 and not (s.conditions or _unsure(s))
+    if found is None:
+        found = (apply(graph, "level", _top(graph, s)),) * 2
+    top, inside = found
     level = joined(graph, [*common, (Fraction(1), top)])
-    rest = total(graph, [(s.coefficient, _shifted(graph, s, inside))])
+    exp = "low_exp" if plain else "finite_exp"
+    rest = total(graph, [(s.coefficient, _shifted(graph, s, inside, exp))])
     return Levelled(level, rest)
+
+
+def _levels_by_key(graph: Graph, s: Summand) -> tuple[Ref, Ref] | None:
+    """The levels of keys, as the sum is read and at each of its terms."""
+    exponent = _counting(graph, s, s.exponent(graph))
+    found = [key for c in s.constraints if (key := keyed(c, s.dims))]
+    pairs = [pair for c in s.constraints if (pair := equated(c))]
+    if len(found) == 1 and {*found[0].own.labels} <= s.sizes.keys():
+        exponent = _over_others(graph, s, exponent, found[0].own)
+        beside = found[0].label not in {*s.sizes, *exponent.labels}
+        if beside and {*found[0].own.labels} <= {*exponent.labels}:
+            return levels(graph, exponent, found[0])
+    elif len(pairs) == 1 and (places := _summed_and_kept(s, pairs[0])):
+        exponent = _over_others(graph, s, exponent, places[0])
+        if {*places[0].labels} <= {*exponent.labels}:
+            return levels_of_pairs(graph, exponent, *places)
+    return None
+
+
+def _over_others(graph: Graph, s: Summand, exponent: Ref, own: Lookup) -> Ref:
+    """The largest exponent along what is summed beside the labels of an entry."""
+    return _largest(
+        graph, exponent, {x: d for x, d in s.sizes.items() if x not in own.labels}
+    )
 
 
 def _summed_and_kept(s: Summand, keys: Keys) -> Keys | None:
@@ -98,12 +121,17 @@ def _top(graph: Graph, s: Summand) -> Ref:
 
 def _counting(graph: Graph, s: Summand, exponent: Ref) -> Ref:
     """The exponents that count, which are those whose weights are not zero."""
-    unsure = [w for w in s.numbers if sign(w.node) != Sign.POSITIVE]
+    unsure = _unsure(s)
     if is_too_wide(s) or not unsure:
         return exponent
     zero = Ref(graph.constant(0), ())
     counting = apply(graph, "not_equal", times(graph, *unsure), zero)
     return selected(graph, Summand(weights=(counting,)), exponent)
+
+
+def _unsure(s: Summand) -> list[Ref]:
+    """The weights that may be zero."""
+    return [w for w in s.numbers if sign(w.node) != Sign.POSITIVE]
 
 
 def _largest(graph: Graph, exponent: Ref, sizes: Mapping[int, Dim]) -> Ref:
@@ -112,9 +140,9 @@ def _largest(graph: Graph, exponent: Ref, sizes: Mapping[int, Dim]) -> Ref:
     return reduced(graph, "max", exponent, over) if over else exponent
 
 
-def _shifted(graph: Graph, s: Summand, top: Ref) -> Ref:
+def _shifted(graph: Graph, s: Summand, top: Ref, exp: str = "finite_exp") -> Ref:
     exponent = total(graph, [*s.exponents, (-1, top)])
-    factors = [*s.weights, apply(graph, "finite_exp", exponent)]
+    factors = [*s.weights, apply(graph, exp, exponent)]
     mentioned = {x for f in factors for x in f.labels}.union(s.dims)
     labels = tuple(sorted(mentioned - set(s.sizes)))
     node = graph.product(labels, factors, constraints=s.constraints, sizes=dict(s.dims))

@@ -1,0 +1,142 @@
+"""The loop over blocks as statements, and what stands before and behind it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+
+from tensorgen.arrays.arrays import Array, array, below, bound, replacing, variable
+from tensorgen.arrays.blocks import Schedule, scheduled
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.objects import Rows
+from tensorgen.arrays.operations import Fill, Index, Number, Variable
+from tensorgen.arrays.places import WHOLE
+from tensorgen.arrays.speed import Speed
+from tensorgen.arrays.statements import (
+    Let,
+    Loop,
+    Statement,
+    Store,
+    operands,
+    reads,
+    rebuilt,
+)
+from tensorgen.ir.dims import ONE, ZERO, Dim
+
+
+def blocked(
+    code: Code,
+    sizes: Mapping[str, int],
+    name: Callable[[int], str],
+    again: Callable[[str], str],
+) -> Code | None:
+    """Return code that goes by blocks, if that pays at some `sizes`.
+
+    `name` gives a name to a result, `again` another one for what a name stands for.
+    """
+    speed = Speed(sizes)
+    plan = scheduled(code, speed, again)
+    return None if plan is None else _Writing(plan, again).code(speed, name)
+
+
+class _Writing:
+    """The statements of a schedule."""
+
+    def __init__(self, plan: Schedule, again: Callable[[str], str]) -> None:
+        """Give names to what has none: sums, rows, and what all blocks read."""
+        self.plan, self.again = plan, again
+        self.before, self.body = list(plan.before), list[Statement]()
+        self.known: dict[Array, Array] = {}
+        for whole, (own, _) in plan.sums.items():
+            if own.startswith("#"):
+                self._call(own, again("sums" if whole.order else "total"), whole)
+        self.names = {x: again("rows") if x.startswith("#") else x for x in plan.kept}
+        for own, new in self.names.items():
+            self._call(own, new, plan.body[own])
+        for one in plan.cuts.steady:
+            line = Let(again("steady"), one)
+            self.before.append(line)
+            self.known[one] = bound(line.name, one)
+        # The names of what is kept are those of whole arrays.
+        self.parts = {own: again(new) for own, new in self.names.items()}
+        for own, new in self.parts.items():
+            value, axis = plan.body[own], plan.cuts.at[own]
+            old = plan.cuts.block(own, value, axis)
+            self.known[old] = plan.cuts.block(new, value, axis)
+        self.change = replacing(self.known)
+
+    def _call(self, own: str, new: str, one: Array) -> None:
+        old = variable(own, one.dims, one.kind, own)
+        self.known[old] = variable(new, one.dims, one.kind, new)
+
+    def code(self, speed: Speed, name: Callable[[int], str]) -> Code:
+        """The loop, and what stands before and behind it."""
+        plan, cuts = self.plan, self.plan.cuts
+        read = {*reads(plan.inside)}
+        for own, value in plan.body.items():
+            axis = cuts.at[own]
+            block = self.change(cuts.cut(value, axis))
+            if own not in plan.kept:
+                self.body.append(Let(own, block))
+                continue
+            if own in read:
+                self.body.append(Let(self.parts[own], block))
+                block = bound(self.parts[own], block)
+            self._stored(self.names[own], value, axis, block)
+        returns = list(plan.returns)
+        for k, (value, axis) in plan.results.items():
+            block = self.change(cuts.cut(value, axis))
+            returns[k] = self._stored(name(k), value, axis, block)
+        for whole, (own, block) in plan.sums.items():
+            self._added(variable(own, whole.dims, whole.kind, own), self.change(block))
+        row, step = plan.row(speed), Dim.of(plan.entries)
+        if row != ONE:
+            length = self.again("step")
+            self.before.append(Let(length, array(Rows(plan.entries, row))))
+            step = Dim.symbol(length)
+        body = _shared(self.body, self.again)
+        loop = Loop(cuts.start, ZERO, cuts.dim, body, step, cuts.over)
+        after = [rebuilt(line, self.change) for line in plan.after]
+        results = tuple(map(self.change, returns))
+        return Code((*self.before, loop, *after), results, plan.refusals)
+
+    def _stored(self, own: str, value: Array, axis: int, block: Array) -> Array:
+        """Write a block to its places in the whole array, which is returned."""
+        self.before.append(Let(own, array(Fill(value.dims, 0, value.kind))))
+        whole = variable(own, value.dims, value.kind, own)
+        place = self.plan.cuts.part(axis, value.dims)
+        self.body.append(Store(whole, place, (), "=", block))
+        return whole
+
+    def _added(self, old: Array, block: Array) -> None:
+        """Add up what blocks contribute."""
+        whole = self.change(old)
+        assert isinstance(whole.op, Variable)
+        zero = array(Number(Fraction(0)))
+        start = array(Fill(whole.dims, 0)) if whole.order else zero
+        self.before.append(Let(whole.op.name, start))
+        everywhere = Index((WHOLE,) * whole.order, whole.dims)
+        self.body.append(Store(whole, everywhere, (), "+=", block))
+
+
+def _shared(
+    body: Sequence[Statement], again: Callable[[str], str]
+) -> tuple[Statement, ...]:
+    """The statements of a block; parts of arrays that several read have names."""
+    parts = Counter(
+        one
+        for line in body
+        for one in dict.fromkeys(below(operands(line)))
+        if isinstance(one.op, Index) and isinstance(one.args[0].op, Variable)
+    )
+    known: dict[Array, Array] = {}
+    lines: list[Statement] = []
+    for one, times in parts.items():
+        whole = one.args[0].op
+        if times > 1 and isinstance(whole, Variable):
+            own = again(f"{whole.name}_part")
+            lines.append(Let(own, one))
+            known[one] = bound(own, one)
+    change = replacing(known)
+    return (*lines, *(rebuilt(line, change) for line in body))

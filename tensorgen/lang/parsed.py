@@ -1,0 +1,95 @@
+"""The texts of a file, read: definitions, unknowns and functions by their names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tensorgen.errors import Faults, Text
+from tensorgen.lang.grouping import Line, units
+from tensorgen.lang.syntax import Expression, parse
+from tensorgen.spec.model import Definition, FunctionSpec, Spec, UnknownSpec, Wrt
+
+
+@dataclass(slots=True)
+class Parsed:
+    """A definition or function of the file with its texts read.
+
+    What `steps` together, or is put together of its entries, is one of several names.
+    """
+
+    name: Text
+    body: Expression | None
+    where: tuple[tuple[Definition, Expression | None], ...] = ()
+    definition: Definition | None = None
+    function: FunctionSpec | None = None
+    unknown: UnknownSpec | None = None
+    metrics: tuple[tuple[Wrt, Expression], ...] = ()
+    steps: tuple[Line, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that it defines, each once."""
+        own = dict.fromkeys(definition.name for definition, _ in self.steps)
+        return (*own,) or (self.name.value,)
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        """All of its texts."""
+        for body in (
+            *(body for _, body in (*self.where, *self.metrics, *self.steps)),
+            self.body,
+        ):
+            if body is not None:
+                yield body
+
+
+def parse_texts(spec: Spec, faults: Faults) -> Iterator[Parsed]:
+    """Yield what the file defines, what steps together as one."""
+    lines = [(d, parse(d.body, faults)) for d in spec.definitions]
+    together = _together(lines)
+    for definition, body in lines:
+        unit = together.get(definition.name, ())
+        if not unit:
+            yield Parsed(definition.name_text, body, definition=definition)
+        elif definition is unit[0][0]:
+            text = definition.name_text
+            yield Parsed(text, None, definition=definition, steps=unit)
+    for unknown in spec.unknowns:
+        body = parse(unknown.body, faults)
+        yield Parsed(unknown.given.name_text, body, unknown=unknown)
+    for function in spec.functions:
+        defined = (*function.where, *function.results)
+        where = tuple((d, parse(d.body, faults)) for d in defined)
+        body = None if function.results else parse(function.expr, faults)
+        texts = ((w, w.metric) for w in function.wrt if w.metric is not None)
+        parsed = ((w, parse(text, faults)) for w, text in texts)
+        metrics = tuple((w, text) for w, text in parsed if text is not None)
+        yield Parsed(
+            function.name_text, body, where, function=function, metrics=metrics
+        )
+
+
+def _together(lines: Sequence[Line]) -> dict[str, tuple[Line, ...]]:
+    """The definitions that are read as one, where some give entries, by their names."""
+    if not any(definition.gives_entries for definition, _ in lines):
+        return {}
+    found = units([line for line in lines if line[0].parameters is None])
+    return {
+        definition.name: unit
+        for unit in found
+        if any(definition.gives_entries for definition, _ in unit)
+        for definition, _ in unit
+    }
+
+
+def mentioned_names(item: Parsed) -> set[str]:
+    """The names of a text that are not its own: what it binds itself is."""
+    own = item.definition.parameters if item.definition is not None else None
+    return {
+        node.id
+        for expression in item.expressions
+        for node in ast.walk(expression.tree)
+        if isinstance(node, ast.Name)
+    } - {parameter.value for parameter in own or ()}

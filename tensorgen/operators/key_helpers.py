@@ -1,0 +1,93 @@
+"""Source of what reduces entries by key in generated modules.
+
+`ufunc.at` is quick for vectors alone, so places are numbered through.
+"""
+
+
+def _reduction(name: str, word: str, ufunc: str, start: str) -> str:
+    return f'''
+def _{name}_by_key(x: Array, keys: Any, *shape: int) -> Array:
+    """Return the {word} of the entries of x that have each key, {start} without any."""
+    out = np.full(shape, {start}, dtype=x.dtype)
+    np.{ufunc}.at(out.reshape(-1), _places(x, keys), x.reshape(-1))
+    return out
+'''
+
+
+BY_KEY: dict[str, str] = {
+    "_places": '''
+def _places(x: Array, keys: Any) -> Any:
+    """Return where each entry of x belongs: the place of its key, and its own there.
+
+    Those are in C order, keys first, which belong to the first axes of x.
+    """
+    places = keys.reshape(-1).astype(np.intp, copy=False)
+    if x.ndim == keys.ndim:
+        return places
+    width = math.prod(x.shape[keys.ndim :])
+    return (places[:, None] * width + np.arange(width)).reshape(-1)
+''',
+    "_max_by_key": _reduction("max", "largest", "maximum", "-np.inf"),
+    "_min_by_key": _reduction("min", "smallest", "minimum", "np.inf"),
+    "_prod_by_key": _reduction("prod", "product", "multiply", "1"),
+    "_prod_others_by_key": '''
+def _prod_others_by_key(x: Array, keys: Any, product: Array) -> Array:
+    """Return for each entry the product of all others that have its key.
+
+    That is a quotient of the product of them all, unless that has lost digits.
+    """
+    size, finfo = np.abs(product), np.finfo(x.dtype)
+    lost = ~((size >= finfo.tiny) & (size <= finfo.max))
+    if not lost.any():
+        return product[keys] / x
+    with np.errstate(all="ignore"):
+        others = product[keys] / x
+    at = lost[keys]
+    others[at] = _others(x[at], _places(x, keys).reshape(x.shape)[at])
+    return others
+''',
+    "_others": '''
+def _others(x: Array, places: Any) -> Array:
+    """Return for each entry of a vector the product of all others at its place."""
+    order = np.argsort(places, kind="stable")
+    sides = [_before(x[k], places[k]) for k in (order, order[::-1])]
+    others = np.empty_like(x)
+    others[order] = sides[0] * sides[1][::-1]
+    return others
+''',
+    "_before": '''
+def _before(x: Array, places: Any) -> Array:
+    """Return the products of the entries before each at its place, in sweeps."""
+    same = places[1:] == places[:-1]
+    found, step = np.ones_like(x), 1
+    found[1:] = np.where(same, x[:-1], 1)
+    while same.any():
+        found[step:] = found[step:] * np.where(same, found[:-step], 1)
+        step *= 2
+        same = places[step:] == places[:-step]
+    return found
+''',
+    "_max_of_alike": '''
+def _max_of_alike(x: Array, keys: Any, read: Any) -> Array:
+    """Return the largest entries of x that have the keys `read`, -inf without any."""
+    size = 1 + max((int(k.max()) for k in (keys, read) if k.size), default=-1)
+    return _max_by_key(x, keys, size, *x.shape[1:])[read]
+''',
+}
+
+PROD_BY_KEY = '''
+def _prod_by_key(x: Array, keys: Any, *shape: int) -> Array:
+    """Return the products of the entries of x that have each key, 1 without any."""
+    places = _places(x, keys)
+    out, order = np.ones(shape, dtype=x.dtype), np.argsort(places)
+    rows, places = x.reshape(-1)[order], places[order]
+    last = places != np.append(places[1:], -1)
+    out.reshape(-1)[places[last]] = (rows * _before(rows, places))[last]
+    return out
+'''
+
+PROD_OTHERS_BY_KEY = '''
+def _prod_others_by_key(x: Array, keys: Any, product: Array) -> Array:
+    """Return for each entry the product of all others that have its key."""
+    return _others(x.reshape(-1), _places(x, keys)).reshape(x.shape)
+'''

@@ -1,0 +1,89 @@
+"""Terms that are chosen by a condition and by its opposite are one selection.
+
+    m * a + ~m * b = where(m, a, b)
+
+which is what the derivative of `where` is a sum of. As factors conditions select: each
+term alone is a `where` with zeros, and their sum one more pass over the array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node, Ref, Sum, Term
+from tensorgen.ir.rebuild import rebuild
+from tensorgen.operators.scalar import apply, times, total
+from tensorgen.operators.stable.match import (
+    arguments,
+    elementwise_factors,
+    is_condition,
+    is_map,
+)
+from tensorgen.passes.context import Context
+
+Choice = tuple[Term, list[Ref]]
+"""A term under a condition, and all else that it has as factors."""
+
+
+def select_terms(context: Context, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with opposite conditions on terms of a sum as one `where`.
+
+    Ends: each selection leaves a term less.
+    """
+    graph = context.graph
+
+    def visit(node: Node) -> Node:
+        return _selected(graph, node)
+
+    return rebuild(graph, roots, visit)
+
+
+def _selected(graph: Graph, node: Node) -> Node:
+    if not isinstance(node, Sum):
+        return node
+    choices: dict[Ref, list[Choice]] = {}
+    for term in node.terms:
+        factors = _factors(term)
+        for k, own in enumerate(factors):
+            if is_condition(own):
+                rest = factors[:k] + factors[k + 1 :]
+                choices.setdefault(own, []).append((term, rest))
+    for opposite, minus in choices.items():
+        plus = choices.get(arguments(opposite)[0], []) if _is_not(opposite) else []
+        if not plus:
+            continue
+        taken = {term for term, _ in (*plus, *minus)}
+        parts = [_part(graph, found) for found in (plus, minus)]
+        with graph.without_rewrites():
+            chosen = apply(graph, "where", *arguments(opposite), *parts)
+        others = [term for term in node.terms if term not in taken]
+        one = Term(Fraction(1), *chosen)
+        whole = graph.sum(range(node.order), [*others, one])
+        return _selected(graph, whole)
+    return node
+
+
+def _part(graph: Graph, found: Sequence[Choice]) -> Ref:
+    """The sum of what stands under a condition, or under its opposite."""
+    terms = [(term.coefficient, times(graph, *rest)) for term, rest in found]
+    whole = total(graph, terms)
+    return Ref(_selected(graph, whole.node), whole.labels)
+
+
+def _factors(term: Term) -> list[Ref]:
+    """The factors of a term, the parts of conditions among them."""
+    _, waiting = elementwise_factors(term.ref)
+    found: list[Ref] = []
+    while waiting:
+        own = waiting.pop(0)
+        if is_map(own, "logical_and"):
+            waiting[:0] = arguments(own)
+        else:
+            found.append(own)
+    return found
+
+
+def _is_not(ref: Ref) -> bool:
+    return is_map(ref, "logical_not")

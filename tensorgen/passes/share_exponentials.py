@@ -1,0 +1,124 @@
+"""One exponential for all logistic functions of one array.
+
+    e = exp(-abs(t))
+    sigmoid(t) = where(t >= 0, 1, e) / (1 + e)
+    sigmoid(-t) = where(t >= 0, e, 1) / (1 + e)
+    sigmoid(t) * sigmoid(-t) = e / (1 + e)**2
+    log(1 + exp(t)) = max(t, 0) + log1p(e)
+    log(sigmoid(t)) = min(t, 0) - log1p(e)
+
+Each keeps all of its digits, and e never overflows. Alone a function stays the call
+that it is, which reads better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TypeGuard
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Map, Node, Product, Ref, topological
+from tensorgen.ir.rebuild import carry_names, with_factors, with_operands
+from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.scalar import apply, power, ref, times, total
+from tensorgen.passes.context import Context
+
+
+def share_exponentials(context: Context, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with several logistic functions of an array made of one `exp`.
+
+    Numbers are left alone. Ends: what is made has no logistic function.
+    """
+    graph = context.graph
+    order = topological(roots)
+    functions: dict[Node, list[Map]] = {}
+    for node in order:
+        if _is_logistic(node):
+            functions.setdefault(_upward(graph, node)[0], []).append(node)
+    shared = {x for found in functions.values() if len(found) > 1 for x in found}
+    new: dict[Node, Node] = {}
+    with graph.without_rewrites():  # which would see what the sums are of
+        for node in order if shared else ():
+            if isinstance(node, Product) and not node.constraints:
+                new[node] = _product(graph, node, shared, new)
+            elif node in shared:
+                new[node] = _of_exponential(graph, with_operands(graph, node, new))
+            else:
+                new[node] = with_operands(graph, node, new)
+            carry_names(graph, node, new[node])
+    return [new.get(root, root) for root in roots]
+
+
+def _is_logistic(node: Node) -> TypeGuard[Map]:
+    return (
+        isinstance(node, Map)
+        and node.order > 0
+        and ELEMENTWISE[node.function].has("logistic")
+    )
+
+
+def _upward(graph: Graph, node: Map) -> tuple[Node, bool]:
+    """The argument of a function without a minus, and whether it had none."""
+    t = graph.product(range(node.order), node.args)
+    if isinstance(t, Product) and t.coefficient < 0:
+        return graph.scale(t, -1), False
+    return t, True
+
+
+def _exponential(graph: Graph, t: Ref) -> Ref:
+    """exp(-abs(t)), which is at most 1."""
+    size = times(graph, apply(graph, "abs", t), coefficient=-1)
+    e = apply(graph, "exp", size)
+    graph.suggest(e.node, "e")
+    return e
+
+
+def _of_exponential(graph: Graph, node: Node) -> Node:
+    """A logistic function by the exponential of minus the size of its argument."""
+    if not _is_logistic(node):
+        return node
+    t, is_plus = _upward(graph, node)
+    x, zero, one = ref(t), *(Ref(graph.constant(k), ()) for k in (0, 1))
+    e = _exponential(graph, x)
+    if node.function == "sigmoid":
+        mask = apply(graph, "greater_equal", x, zero)
+        top = apply(graph, "where", mask, *((one, e) if is_plus else (e, one)))
+        return times(graph, top, _below(graph, e, -1)).node
+    signed = times(graph, x, coefficient=1 if is_plus else -1)
+    rest = apply(graph, "log1p", e)
+    if node.function == "softplus":
+        return total(
+            graph, [(1, apply(graph, "maximum", signed, zero)), (1, rest)]
+        ).node
+    return total(graph, [(1, apply(graph, "minimum", signed, zero)), (-1, rest)]).node
+
+
+def _below(graph: Graph, e: Ref, exponent: int) -> Ref:
+    """A power of 1 + e."""
+    whole = total(graph, [(1, Ref(graph.constant(1), ())), (1, e)])
+    graph.suggest(whole.node, "one_plus_e")
+    return power(graph, whole, exponent)
+
+
+def _product(
+    graph: Graph, node: Product, shared: Collection[Node], new: dict[Node, Node]
+) -> Node:
+    """A product over new factors, in which the two parts of a weight are one."""
+    refs: list[Ref] = []
+    waiting: dict[tuple[Node, bool, tuple[int, ...]], list[Ref]] = {}
+    for old, labels in node.factors:
+        found = Ref(new[old], labels)
+        if not (old in shared and isinstance(old, Map) and old.function == "sigmoid"):
+            refs.append(found)
+            continue
+        t, is_plus = _upward(graph, old)
+        if waiting.get((t, not is_plus, labels)):
+            waiting[t, not is_plus, labels].pop()
+            own = with_operands(graph, old, new)
+            assert isinstance(own, Map)
+            e = _exponential(graph, ref(_upward(graph, own)[0])).under(found)
+            refs += [e, _below(graph, e, -2)]
+        else:
+            waiting.setdefault((t, is_plus, labels), []).append(found)
+    rest = [x for found in waiting.values() for x in found]
+    return with_factors(graph, node, [*refs, *rest])

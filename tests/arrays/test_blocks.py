@@ -1,0 +1,170 @@
+"""Large arrays go through memory once: a block at a time."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorgen
+from tests.made import generate, load
+
+HEAD = "tensorgen: 1\nmodule: blocks\n"
+MASKED = """
+inputs: {U: [m, k], V: [n, k], R: [m, n], M: [m, n]}
+functions:
+  f:
+    expr: sum((M*(U @ V.T - R))**2) + sum(U**2)
+    wrt: [U, V]
+    emit: [value, gradient]
+"""
+SOFTPLUS = """
+inputs: {t: [n], s: scalar}
+functions:
+  f: {expr: 's*sum(log(1 + exp(-s*t)))', wrt: t, emit: [value, gradient]}
+"""
+SQUARE = """
+inputs: {A: [n, n], x: [n]}
+functions:
+  f:
+    where: |
+      z = tanh(x)
+      E = sqrt(1 + (A*z)**2)
+    expr: sum(E @ z)
+    wrt: x
+    emit: [value, gradient]
+"""
+ROWS = """
+inputs: {A: [m, n], b: [n], c: [m]}
+functions:
+  f:
+    expr: c @ logsumexp(sin(A) + b, axis=1) + sum(max(A*b, axis=1))
+    wrt: [b, c]
+    emit: [value, gradient]
+"""
+KEPT = """
+inputs: {x: [n], y: [n]}
+functions:
+  f:
+    where: |
+      e = exp(-x**2)
+      p = e/sum(e)
+    expr: sum(p*log(1 + y**2)) + sum(e*sin(y))
+    wrt: [x, y]
+    emit: [value, gradient]
+"""
+ANGLES = """
+inputs: {A: [m, n], i: {shape: [m], index: k}, v: [k]}
+functions:
+  f:
+    expr: sum(exp(-A**2)*v[i][:, None]) + sum(where(A > 0, sqrt(1 + A), cos(A)))
+    wrt: [A, v]
+    emit: [gradient]
+"""
+COLUMNS = """
+inputs: {A: [m, n], w: [m]}
+functions:
+  f: {expr: 'sum((A.T*w)[1:, :]**2) + sum(A*abs(A)*arange(m)[:, None])', wrt: A}
+"""
+SPECS = {
+    "masked": (MASKED, {"m": 700, "n": 300, "k": 3}),
+    "softplus": (SOFTPLUS, {"n": 70_000}),
+    "square": (SQUARE, {"n": 600}),
+    "rows": (ROWS, {"m": 900, "n": 200}),
+    "kept": (KEPT, {"n": 70_001}),
+    "angles": (ANGLES, {"m": 600, "n": 400, "k": 7}),
+    "columns": (COLUMNS, {"m": 600, "n": 300}),
+}
+LOOP = r"\n    for start in range\("
+
+
+def with_hints(text: str) -> str:
+    symbols = dict.fromkeys(re.findall(r"\b[mnk]\b(?=[],])", text))
+    dims = ", ".join(
+        f"{x}: {5 if x == 'k' else 4000 if 'A' in text or 'M' in text else 10_000_000}"
+        for x in symbols
+    )
+    return f"{HEAD}dims: {{{dims}}}\n{text}"
+
+
+def data(name: str, **sizes: int) -> dict[str, Any]:
+    text, usual = SPECS[name]
+    sizes = {**usual, **sizes}
+    rng = np.random.default_rng(3)
+    found: dict[str, Any] = {}
+    for own, axes in re.findall(
+        r"\b([A-Za-z]): \[([mnk, ]+)\]", text.split("functions")[0]
+    ):
+        found[own] = rng.normal(size=[sizes[x] for x in axes.split(", ")])
+    if "s: scalar" in text:
+        found["s"] = 1.5
+    if "index" in text:
+        found["i"] = rng.integers(0, sizes["k"], sizes["m"])
+    return found
+
+
+def results(module: Any, given: dict[str, Any]) -> list[Any]:
+    call = getattr(module, "f_value_and_grad", None) or module.f_grad
+    waiting, found = [call(**given)], []
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, tuple):
+            waiting += one
+        else:
+            found.append(one)
+    return found
+
+
+@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_blocks_make_what_the_whole_does(name: str, dtype: type) -> None:
+    text = SPECS[name][0]
+    assert re.search(LOOP, generate(with_hints(text)).split("def f_")[-1])
+    assert not re.search(LOOP, generate(HEAD + text))
+    given = data(name)
+    given = {
+        x: v.astype(dtype) if isinstance(v, np.ndarray) and x != "i" else v
+        for x, v in given.items()
+    }
+    found, expected = (results(load(s), given) for s in (with_hints(text), HEAD + text))
+    for a, b in zip(found, expected, strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        scale = np.abs(b).max()
+        np.testing.assert_allclose(a, b, rtol=0, atol=200 * np.finfo(dtype).eps * scale)
+
+
+@pytest.mark.parametrize("size", [0, 1, 32768, 32769, 65536])
+def test_sizes_around_those_of_blocks(size: int) -> None:
+    given = data("softplus", n=size)
+    text = SPECS["softplus"][0]
+    found, expected = (results(load(s), given) for s in (with_hints(text), HEAD + text))
+    for a, b in zip(found, expected, strict=True):
+        assert np.shape(a) == np.shape(b)
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_rows_without_entries_are_no_fault() -> None:
+    for sizes in ({"n": 0}, {"m": 0}, {"k": 0}):
+        module = load(with_hints(MASKED))
+        for one in results(module, data("masked", **sizes)):
+            assert not np.any(np.isnan(one))
+
+
+def test_small_arrays_and_other_libraries_stay_as_they_are() -> None:
+    small = f"{HEAD}dims: {{m: 100, n: 50, k: 5}}\n{MASKED}"
+    assert not re.search(LOOP, generate(small))
+    assert not re.search(LOOP, tensorgen.generate(with_hints(MASKED), backend="cupy"))
+
+
+def test_no_large_array_is_held() -> None:
+    source = generate(with_hints(MASKED))
+    body = source[source.index("def f_value_and_grad") :]
+    assert "weighted" in body and not re.search(r"\n    weighted\w* =", body)
+
+
+def test_what_blocks_read_as_a_whole_is_made_before_them() -> None:
+    source = generate(with_hints(SQUARE))
+    body = source[source.index("def f_grad") :]
+    assert re.search(r"\n    z = np.tanh\(x\)", body)
