@@ -39,12 +39,14 @@ def some_sizes(
     more = {s: 3 for dim in least for s in dim.symbols}
     for attempt in range(TRIES):
         is_wide = seed % 2 == 0 and attempt < TRIES // 2
+        # Long windows need long axes.
+        longer = attempt // 20 * (1 + attempt // 40)
         if is_wide:
-            some = [*range(2, 2 + most + attempt // 20)] * len(symbols)
+            some = [*range(2, 2 + most + longer)] * len(symbols)
             chosen = some[: len(symbols)] if attempt < 20 else some
             numbers = rng.sample(chosen, len(symbols))
         else:
-            high = most + attempt // 20
+            high = most + longer
             numbers = [rng.randint(1, high) for _ in symbols]
         sizes = dict(zip(symbols, numbers, strict=True))
         sizes = {s: size + more.get(s, 0) for s, size in sizes.items()}

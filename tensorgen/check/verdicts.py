@@ -210,7 +210,9 @@ class _Judge:
         found = [same(point.field.of(x), y) for x, y in pairs]
         if False in found:
             return False
-        return None if None in found else True
+        # Of results without entries, nobody can tell either.
+        empty = bool(stated) and not any(x.size for x in stated)
+        return None if None in found or empty else True
 
     def _pairs(
         self, claim: Claim, point: Point, stated: Sequence[Array]

@@ -32,6 +32,10 @@ def sign(graph: Graph, node: Node) -> Node:
     return graph.scale(node, -1)
 
 
+def tripled(graph: Graph, node: Node) -> Node:
+    return graph.scale(node, 3)
+
+
 def dropped_term(graph: Graph, node: Node) -> Node:
     if not isinstance(node, Sum):
         return node
@@ -58,6 +62,9 @@ def swapped_labels(graph: Graph, node: Node) -> Node:
 
 Fault = Callable[[Graph, Node], Node]
 FAULTS: tuple[Fault, ...] = (sign, dropped_term, swapped_labels)
+OTHERS: dict[str, tuple[Fault, ...]] = {
+    "mirror_products": (tripled,),  # of a square, either root is right
+}
 
 
 def with_fault(fault: Fault, graph: Graph, before: Sequence[Node], after: Plan) -> Plan:
@@ -74,11 +81,11 @@ def with_fault(fault: Fault, graph: Graph, before: Sequence[Node], after: Plan) 
 
 @pytest.mark.parametrize("place", range(len(PASSES)), ids=lambda k: PASSES[k][0])
 def test_a_fault_in_a_pass_is_seen(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, spec = PASSES[place]
+    name, spec = PASSES[place]
     right = sound(spec)
     rows = optimise.PASSES
     seen = 0
-    for fault in FAULTS:
+    for fault in OTHERS.get(name, FAULTS):
 
         def run(context: Context, plan: Plan, fault: Fault = fault) -> Plan:
             after = rows[place].run(context, plan)
@@ -200,3 +207,26 @@ def with_text(claim: Claim, text: str) -> Claim:
         returns=tuple(map(ast.unparse, last.value.elts)),
     )
     return replace(claim, body=body)
+
+
+@pytest.mark.parametrize("taps", [2, 5, 9])
+def test_a_fault_is_seen_where_axes_have_to_be_long(
+    taps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = f"""
+module: windows
+inputs: {{z: [n], w: [{taps}]}}
+functions:
+  f[i]: sum(w[k]*exp(z[i + k]), k)
+"""
+    right = sound(spec)
+    (place,) = (k for k, row in enumerate(optimise.PASSES) if row.name == "widen_late")
+    rows = optimise.PASSES
+
+    def run(context: Context, plan: Plan) -> Plan:
+        after = rows[place].run(context, plan)
+        return with_fault(tripled, context.graph, plan.roots, after)
+
+    broken = replace(rows[place], run=run, optional=False)
+    monkeypatch.setattr(optimise, "PASSES", (*rows[:place], broken, *rows[place + 1 :]))
+    assert is_seen(spec, right)

@@ -184,6 +184,11 @@ inputs: {x: [n]}
 functions:
   f: {expr: 'sum(where(abs(x) <= 1, x**2 / 2, abs(x) - 0.5))', wrt: x}
 """
+WEIGHTED = """
+inputs: {X: [m, n], p: {shape: [m], positive: true}}
+functions:
+  f: {expr: '3 * X.T @ diag(p) @ X'}
+"""
 SHIFTED = """
 inputs: {A: [m, n], u: [m], v: [m]}
 functions:
@@ -216,7 +221,7 @@ PASSES = (
     ("pair_transposes", SCALED),
     ("gather_steady", LOGISTIC),
     ("use_symmetry", LIKELIHOOD),
-    ("mirror_products", LOGISTIC),
+    ("mirror_products", WEIGHTED),
     ("add_narrow", SHIFTED),
     ("select_terms", HUBER),
     ("share_exponentials", SOFTPLUS),
