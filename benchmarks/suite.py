@@ -39,7 +39,7 @@ def measure(problem: Problem, quick: bool) -> dict[str, Any]:
 
     data = problem.data(np.random.default_rng(0))
     start = time.perf_counter()
-    module: Any = tensorgen.load(problem.spec)
+    module: Any = tensorgen.load(problem.spec, mode=problem.mode)
     outcome: dict[str, Any] = {"generation": time.perf_counter() - start}
     if problem.call is None:
         function = getattr(module, problem.function)

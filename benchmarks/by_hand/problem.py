@@ -26,3 +26,4 @@ class Problem:
     call: Callable[[Any, Data], Callable[[], Any]] | None = None
     jax: Callable[..., Any] | None = None
     agreement: float = 1e-8
+    mode: str = "cross-country"

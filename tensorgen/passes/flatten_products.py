@@ -7,6 +7,7 @@ product, their contraction order decides the mode of each chain (cross-country).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tensorgen.ir.nodes import Node, Product, Sum, children, topological, use_counts
 from tensorgen.ir.rebuild import carry_names, with_operands
@@ -30,17 +31,29 @@ def flatten_products(
     """
     current, effort = list(roots), effort or Effort()
     for _ in range(FLATTENING_ROUNDS):
-        before, current = current, _round(context, current, effort)
+        before, current = current, _round(context, current, effort, RULES)
         if before == current:
             break
     return current
 
 
-def _round(context: Context, roots: Sequence[Node], effort: Effort) -> list[Node]:
+def contract_sums(context: Context, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with products that are summed, and no larger ones before.
+
+    This is what no function does without, in one round: index notation spells `A @ B`
+    as a sum over products of entries.
+    """
+    own = replace(context, cross_country=False)
+    return _round(own, roots, Effort(), (OPENING,))
+
+
+def _round(
+    context: Context, roots: Sequence[Node], effort: Effort, laws: Sequence[Rule]
+) -> list[Node]:
     """All rules for each node, operands first."""
     order = topological(roots)
     uses = use_counts(roots)
-    rules = [r for r in RULES if r.in_all_modes or context.cross_country]
+    rules = [r for r in laws if r.in_all_modes or context.cross_country]
 
     def rewritten(node: Node) -> Node:
         for rule in rules:
@@ -112,6 +125,14 @@ def _factored(known: Round, node: Node) -> Node:
     return factor_sum(graph, node, cost, opens, effort=known.effort)
 
 
+OPENING = Rule(
+    "open_products",
+    law="(A * B) * C = A * B * C",
+    needs="an inner product that is used once, or larger than its factors",
+    ends="each step has one product less",
+    run=open_products,
+    in_all_modes=True,
+)
 RULES = (
     Rule(
         "spell_scalings",
@@ -120,14 +141,7 @@ RULES = (
         ends="no expansion has a scaled array",
         run=spell_scalings,
     ),
-    Rule(
-        "open_products",
-        law="(A * B) * C = A * B * C",
-        needs="an inner product that is used once, or larger than its factors",
-        ends="each step has one product less",
-        run=open_products,
-        in_all_modes=True,
-    ),
+    OPENING,
     Rule(
         "distribute_products",
         law="(A + D) * B = A * B + D * B",

@@ -15,7 +15,7 @@ def open_products(known: Round, node: Node) -> Node:
     count = len(node.factors)
     chosen = []
     for k, (factor, _) in enumerate(node.factors):
-        if known.opens(factor) and isinstance(factor, Product):
+        if known.opens_in(node, factor) and isinstance(factor, Product):
             count += len(factor.factors) - 1
             if count > OPENED_FACTORS:
                 break

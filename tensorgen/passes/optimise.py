@@ -26,7 +26,7 @@ from tensorgen.passes.add_narrow import add_narrow
 from tensorgen.passes.apply_inverses import apply_in_numbers, apply_inverses
 from tensorgen.passes.context import Context, Law, Plan
 from tensorgen.passes.factor_pairs import factor_pairs
-from tensorgen.passes.flatten_products import flatten_products
+from tensorgen.passes.flatten_products import contract_sums, flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.join_entries import filled_in, join_entries
@@ -106,7 +106,7 @@ def _each(
 
 def _flattened(context: Context, plan: Plan) -> Plan:
     run = partial(flatten_products, context, plan.roots)
-    flat = context.graph.effort.attempt(run, list(plan.roots))
+    flat = context.graph.effort.attempt(run, None) or contract_sums(context, plan.roots)
     derived = plan.roots if context.cross_country else ()
     return replace(plan.over(flat), derived=derived)
 

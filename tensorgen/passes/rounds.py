@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tensorgen.ir.nodes import Node, Product
 from tensorgen.passes.context import Context, Law
 from tensorgen.passes.factor_sums import Effort
-from tensorgen.passes.views import grows
+from tensorgen.passes.views import grows, is_entries
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,23 @@ class Round:
         if not isinstance(node, Product) or node in self.named:
             return False
         if not self.context.cross_country:
-            plain = not (node.inner or node.constraints)
-            return plain and grows(node, self.context.cost)
+            return is_entries(node) and grows(node, self.context.cost)
         if node in self.private or grows(node, self.context.cost):
             return True
         if node.inner or node.constraints:
             return False
         return any(set(ref.labels) != set(range(node.order)) for ref in node.factors)
+
+    def opens_in(self, node: Product, factor: Node) -> bool:
+        """Whether a product may be looked into in `node`, which may be a mere sum.
+
+        What is made of entries to be added up, and for nothing else, is a contraction
+        in any order: `sum_k a[i, k] * b[k]` multiplies nothing before.
+        """
+        if self.opens(factor):
+            return True
+        added_up = len(node.factors) == 1 and bool(node.inner)
+        return added_up and factor in self.private and is_entries(factor)
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,16 @@ def grows(node: Node, cost: CostModel) -> bool:
     return cost.size(node.dims) > sum(map(cost.size, dims))
 
 
+def is_entries(node: Node) -> bool:
+    """Whether a product multiplies single entries of its factors.
+
+    Nothing is summed but what a delta takes the place of, as in slices.
+    """
+    if not isinstance(node, Product):
+        return False
+    return len(node.inner) <= sum(c.kind == "eq" for c in node.constraints)
+
+
 def _made_of(term: Node, cost: CostModel) -> list[tuple[Dim, ...]]:
     """The dims of a term, or of its factors where these are smaller."""
     if isinstance(term, Product) and (len(term.factors) == 1 or grows(term, cost)):
