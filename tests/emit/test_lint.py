@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 import tensorgen
-from tensorgen.emit.render import render
-from tests.emit.models import MODELS
 
 # Entries at index arrays, in a function that has two forms.
 RATINGS = """tensorgen: 1
@@ -64,10 +62,6 @@ def test_type_checkers_and_linters_find_nothing(tmp_path: Path) -> None:
             names.append(f"{name}_{backend}.py")
             source = tensorgen.generate(f"tensorgen: 1\n{text}", backend=backend)
             (tmp_path / names[-1]).write_text(source, encoding="utf-8")
-    for name, model in MODELS.items():
-        if model.backend == "numpy":
-            names.append(f"{name.replace('-', '_')}.py")
-            (tmp_path / names[-1]).write_text(render(model), encoding="utf-8")
     for command in (
         # CuPy and SciPy have no types of their own.
         ["mypy", "--config-file=", "--strict", "--ignore-missing-imports"],
