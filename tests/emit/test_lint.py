@@ -33,7 +33,7 @@ inputs: {a: scalar, b: scalar, x: [n], A: [n, n], B: [n, n]}
 functions:
   f: {expr: a * a * b + a, wrt: a, emit: [value, gradient, hessian]}
   g: {expr: x @ A @ x + x @ x, wrt: x, emit: [value, gradient]}
-  h: {expr: trace(A @ B), wrt: A, emit: [value_and_gradient]}
+  h: {expr: trace(A @ B), wrt: A, emit: [value, gradient]}
 """,
     "ridge": """
 inputs: {X: [m, n], y: [m], w: [n], lam: scalar}
