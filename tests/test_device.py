@@ -199,7 +199,7 @@ def test_indices_out_of_range_are_refused(cupy: ModuleType) -> None:
 def test_modules_compute_only_and_name_what_they_import_where_used(case: Case) -> None:
     for source in case.sources():
         _, _, needs = source.partition("# Needs")
-        told = needs.partition("\n# mypy")[0].replace("\n#", "")
+        told = needs.partition('\n"""')[0].replace("\n#", "")
         header = told.partition("used: ")[2].rstrip(".").split(", ")
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset:

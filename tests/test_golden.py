@@ -6,6 +6,8 @@ here, so that it cannot come back unseen.
 
 import ast
 import re
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -55,6 +57,13 @@ def test_golden_files_are_what_is_generated(spec: Path) -> None:
         assert told[name].exact
         assert told[name].floating == [] or spec.stem == "bilevel_ridge"
         assert told[name].unchecked == {}
+
+
+@pytest.mark.parametrize("command", ["check", "format --check"])
+def test_linters_and_formatters_find_nothing_to_mend(command: str) -> None:
+    ruff = [sys.executable, "-m", "ruff", *command.split(), "--isolated", "--no-cache"]
+    run = subprocess.run([*ruff, str(GOLDEN)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout
 
 
 def test_the_python_interface_gives_the_golden_bytes() -> None:

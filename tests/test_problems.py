@@ -218,3 +218,51 @@ def test_problems_follow_the_mode(mode: str) -> None:
     sys.modules[model.__name__] = model
     exec(compile(source, model.__name__, "exec"), model.__dict__)
     check_all(model, inputs(SPECS["network"][1]), np.asarray)
+
+
+# Points
+
+
+def test_a_point_is_the_last_one_where_its_bits_are() -> None:
+    text = """
+    tensorgen: 1
+    inputs: {x: [n]}
+    functions: {f: {expr: sum(1 / x), wrt: x, emit: problem}}
+    """
+    p = loaded(textwrap.dedent(text)).FProblem()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        zeros = [p.value(np.array([zero])) for zero in (0.0, -0.0)]
+        assert zeros == [np.inf, -np.inf]
+        nowhere = np.array([np.nan, 1.0])
+        assert p._at(nowhere) is p._at(nowhere.copy())
+    with pytest.raises(ValueError, match=r"expected shape \(2,\), got \(1, 2\)"):
+        p.value(nowhere[None])
+
+
+@pytest.mark.parametrize(
+    ("inputs", "shapes", "wrong"),
+    [
+        ("a: scalar, W: [n, 2], b: [n]", {"a": (), "W": (3, 2), "b": (3,)}, 11),
+        ("W: [n, 2], a: scalar", {"W": (4, 2), "a": ()}, 8),
+        ("b: [n], S: [2, 2, 2], c: [3]", {"b": (2,), "S": (2, 2, 2), "c": (3,)}, 10),
+        ("A: [n, n], B: [n, n]", {"A": (2, 2), "B": (2, 2)}, 9),
+    ],
+)
+def test_parts_of_a_vector_come_back_as_they_were_packed(
+    inputs: str, shapes: dict[str, tuple[int, ...]], wrong: int
+) -> None:
+    terms = " + ".join(f"sum({name}**2)" for name in shapes)
+    text = f"""
+    tensorgen: 1
+    inputs: {{{inputs}}}
+    functions: {{f: {{expr: {terms}, wrt: [{", ".join(shapes)}], emit: problem}}}}
+    """
+    p = loaded(textwrap.dedent(text)).FProblem()
+    rng = np.random.default_rng(1)
+    given = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    v = p.pack(**given)
+    for part, (name, array) in zip(p.unpack(v), given.items(), strict=True):
+        assert part.shape == array.shape and np.array_equal(part, array), name
+    assert np.allclose(p.gradient(v), 2 * v)
+    with pytest.raises(ValueError, match="v: "):
+        p.value(np.zeros(wrong))

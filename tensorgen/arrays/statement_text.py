@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
+from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.number_text import limit, size
 from tensorgen.arrays.objects import Pack
-from tensorgen.arrays.operations import Index, Variable
+from tensorgen.arrays.operations import Index, Number, Variable
 from tensorgen.arrays.out_text import filling
 from tensorgen.arrays.places import (
     At,
@@ -35,6 +36,8 @@ from tensorgen.arrays.templates import Text
 def statement_text(printer: Printer, statement: Statement) -> str:
     """A statement, for the array module of a printer."""
     match statement:
+        case Let(name=name, value=Array(op=Number(value=0))):
+            return f"{name}: Scalar = 0"  # to which numbers of the library are added
         case Let(name=name, value=value):
             return f"{name} = {printer.text(value)}"
         case Store(target=target, at=at, places=places, how=how, value=value):

@@ -186,10 +186,11 @@ def _difference(size: str, rest: Dim) -> str:
     return f"{size} - {text[1:]}" if text[0] == "-" else f"{size} + {text}"
 
 
-def lines(function: Function, checks: bool = True) -> list[str]:
+def lines(function: Function, checks: bool = True, ranges: bool = True) -> list[str]:
     """Return the statements that convert and check the arguments and bind sizes.
 
-    With `checks`, a solution that is given is checked where callers ask for that.
+    With `checks`, a solution that is given is checked where callers ask for that; with
+    `ranges`, the entries of index arrays are.
     """
     every = [p for group in function.signature for p in group]
     parameters, stated = arrays_among(every), sizes_among(every)
@@ -197,7 +198,7 @@ def lines(function: Function, checks: bool = True) -> list[str]:
     dtype = [f"dtype = {floating[0]}.dtype" if floating else "dtype = float"]
     parts = [p for p in function.parameters if p.of is not None]
     known = plan([*every, *parts], {*function.body.dims, *function.body.positive})
-    indices = [p for p in parameters if p.index is not None]
+    indices = [p for p in parameters if p.index is not None and ranges]
     axes = [*known.solved.values(), *known.compared]
     needed = {
         *function.body.dims,
@@ -225,7 +226,6 @@ def lines(function: Function, checks: bool = True) -> list[str]:
         result += [f"if {symbol} < 1:", f"    raise ValueError({message})"]
     read = words([*result, *(row for f in function.forms for row in f.body.text)])
     apart = taken_apart([p for p in parts if p.name in read])
-    own = dtype * function.body.needs_dtype
     found = [
         line
         for p in parameters
@@ -237,7 +237,7 @@ def lines(function: Function, checks: bool = True) -> list[str]:
     first = [*size_checks(stated), *found]
     if parameters:
         first.append(_conversion(parameters))
-    return [*first, *apart, *result, *own]
+    return [*first, *apart, *result, *dtype * function.body.needs_dtype]
 
 
 def size_checks(parameters: Iterable[Parameter]) -> list[str]:

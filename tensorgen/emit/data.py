@@ -27,7 +27,7 @@ from tensorgen.emit.points import (
     split_rows,
     unpacked,
 )
-from tensorgen.emit.text import literal
+from tensorgen.emit.text import ASSIGNED, literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,10 @@ def early_checks(bound: BoundFunction, known: Sequence[str]) -> list[Check]:
 
 def check_lines(check: Check) -> list[str]:
     """Return the statements that refuse sizes."""
-    return [f"if {check.wrong}:", f"    raise ValueError({literal(check.message)})"]
+    return [
+        f"if {check.wrong}:",
+        f"    raise ValueError({literal(check.message, ASSIGNED - 8)})",
+    ]
 
 
 def free_name(name: str, bound: BoundFunction) -> str:
@@ -138,10 +141,7 @@ def conversion(
     # All are positional here: only the order of the checks depends on it.
     plain = tuple(replace(p, default=None) for p in parameters)
     body = Body((), (), tuple(sizes), needs_dtype=dtype)
-    lines = arguments.lines(Function("", VALUE, plain, (), (), body))
-    known = plan(every(plain))
-    checks = [line for p in plain * (not ranges) for line in range_check(p, known)]
-    return [line for line in lines if line not in checks]
+    return arguments.lines(Function("", VALUE, plain, (), (), body), ranges=ranges)
 
 
 def _following(

@@ -10,9 +10,6 @@ from tensorgen.emit.imports import imports
 from tensorgen.emit.templates import environment
 from tensorgen.emit.text import WIDTH
 
-# The stubs of NumPy tell neither what a reduction returns nor scalars from arrays.
-_TYPES = '# mypy: disable-error-code="no-any-return, return-value"'
-
 
 def header(
     version: str, source: str, digest: str, needs: str, lazy: Iterable[str]
@@ -28,7 +25,6 @@ def header(
     return [
         f"{told}(sha256 {digest[:12]}); do not edit.",
         *wrap(f"# Needs {needs} alone{used}.", WIDTH, subsequent_indent="# "),
-        _TYPES,
     ]
 
 

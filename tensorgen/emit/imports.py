@@ -32,7 +32,7 @@ def imports(code: str, backend: Backend, support: Mapping[str, Collection[str]])
     beside = {
         name: f"from {module} import {name}"
         for module, names in support.items()
-        for name in sorted(names, key=_rank)
+        for name in sorted(names, key=rank)
     }
     library = {name: s for name, s in backend.library.items() if name not in beside}
     blocks = (_STANDARD, library, beside)
@@ -74,9 +74,16 @@ def defined(code: str) -> list[str]:
     return found
 
 
-def _rank(name: str) -> tuple[bool, str]:
+def rank(name: str) -> tuple[bool, str]:
     """Where a name stands among those of one statement: classes come first."""
     return not name[0].isupper(), name.lower()
+
+
+def listed(name: str) -> tuple[int, list[tuple[int, str]]]:
+    """Where a name stands in `__all__`: constants, classes, others; numbers by size."""
+    kind = 0 if len(name) > 1 and name.isupper() else 1 if name[0].isupper() else 2
+    parts = re.findall(r"\d+|\D+", name)
+    return kind, [(int(x), "") if x.isdigit() else (-1, x) for x in parts]
 
 
 def _block(statements: Mapping[str, str], used: Collection[str]) -> str:

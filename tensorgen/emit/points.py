@@ -90,14 +90,17 @@ class Scope:
         stated = [symbol for symbol in body.dims if symbol not in known.sources]
         names = {*part.reads, *read, *stated, *dtype}
         parts = [p for p in self.inputs if p.of is not None and p.name in names]
-        whole = {p.of.name for p in parts if p.of is not None}
         forms = part.function.forms if isinstance(part, Part) and part.function else ()
         bodies = [body, *(form.body for form in forms)]
         used = words([*sizes, *dtype, *(row for one in bodies for row in one.text)])
+        parts = [p for p in parts if p.name in used]
+        # A node may read what its statements do not: ones of its shape alone.
+        names = {name for name in names if name in used}
+        names |= {p.of.name for p in parts if p.of is not None}
         return [
             *import_lines(part, self.backend),
-            *self.unpacked(names | whole),
-            *taken_apart([p for p in parts if p.name in used]),
+            *self.unpacked(names),
+            *taken_apart(parts),
             *sizes,
             *(f"dtype = {name}.dtype" for name in dtype),
             *["dtype = float"] * (body.needs_dtype and not dtype),
@@ -142,11 +145,12 @@ def unpacked(place: str, names: Sequence[str], taken: Container[str]) -> list[st
     if len(names) <= 2 and len(line(place)) <= WIDTH - 8:
         return [line(place)]
     short = place.removeprefix("self._")
-    while short in taken:
+    while short in taken and short != place:
         short += "_"
+    first = [f"{short} = {place}"] * (short != place)
     if len(line(short)) <= WIDTH - 8:
-        return [f"{short} = {place}", line(short)]
-    return [f"{short} = {place}", *(f"{name} = {short}.{name}" for name in names)]
+        return [*first, line(short)]
+    return [*first, *(f"{name} = {short}.{name}" for name in names)]
 
 
 def size_lines(

@@ -28,16 +28,16 @@ from tensorgen.emit.points import (
     unpacked,
 )
 from tensorgen.emit.text import docstring, paragraph
-from tensorgen.emit.vector_shapes import shapes
+from tensorgen.emit.vector_shapes import Layout, layout
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A problem class as its template sees it: pieces of text, without indentation.
 
-    `packing` checks the data with the `wrt` inputs. `shapes` finds the shapes of these
-    in a vector of `size` entries; where they follow neither from the data nor from that
-    size, `pack` leaves them, `packs`. `checks` are for what only a point knows,
+    `packing` checks the data with the `wrt` inputs, whose `layout` is how they lie in a
+    flat vector; where their shapes follow neither from the data nor from its size,
+    `pack` leaves them, `packs`. `checks` are for what only a point knows,
     which finds what `solving` says, `warm` from the last point. It `widens` its data
     for vectors of a wider dtype.
     """
@@ -54,7 +54,7 @@ class Problem:
     wrt: tuple[str, ...]
     sizes: tuple[str, ...]
     packing: list[str]
-    shapes: list[str]
+    layout: Layout
     checks: list[str]
     members: list[Method]
     wrt_signature: str
@@ -77,15 +77,14 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
     known = plan(every(data))
     symbols = dict.fromkeys(s for p in unknowns for d in p.dims for s in d.symbols)
     sizes = tuple(s for s in symbols if s in known.sources)
-    rows = shapes(unknowns, known, sizes)
-    packs = "self._packed" in rows[-1]
-    if packs:
+    rows = layout(unknowns, known, sizes)
+    if rows.packs:
         sizes = ()
     backend = BACKENDS[backend_name]
     hessian, jacobian = bound.method(HESSIAN), bound.method(JACOBIAN)
     name = PROBLEM.public_name(bound.function)
     dims = next(part.dims for part in bound.methods if part.kind is VALUE)
-    warm = free_name("before", bound) if solved and not packs else ""
+    warm = free_name("before", bound) if solved and not rows.packs else ""
     return Problem(
         name=name,
         point=f"_{name.removesuffix('Problem')}Point",
@@ -99,11 +98,11 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
         wrt=bound.wrt,
         sizes=sizes,
         packing=_packing(data, unknowns),
-        shapes=rows,
+        layout=rows,
         checks=_late_checks(bound, data, unknowns),
         members=members(bound, backend),
         wrt_signature=", ".join(f"{name}: ArrayLike" for name in bound.wrt),
-        packs=packs,
+        packs=rows.packs,
         constant=bound.constant,
         value=results.array_type(dims),
         # A scalar of NumPy cannot be written to.

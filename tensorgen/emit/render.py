@@ -18,6 +18,7 @@ from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.constrained import Constrained, constrained
 from tensorgen.emit.documentation import function_docstrings, module_docstring
 from tensorgen.emit.framing import code, framed, header
+from tensorgen.emit.imports import listed
 from tensorgen.emit.layout import finished
 from tensorgen.emit.model import OPTIONAL, Function, Parameter, sizes_among
 from tensorgen.emit.module import Module
@@ -190,7 +191,7 @@ def _exported(module: Module) -> list[str]:
     given = [*names, *(p.name for f in module.functions for p in f.parameters)]
     if hiding := [name for name in dict.fromkeys(given) if name in FRAME]:
         raise InternalError(f"names that the module uses itself: {', '.join(hiding)}")
-    return [*names, *["NotConverged"] * bool(module.solvers)]
+    return sorted([*names, *["NotConverged"] * bool(module.solvers)], key=listed)
 
 
 def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
@@ -214,16 +215,22 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
         "hessian": c.base in (HESSIAN_BASE, FEW_HESSIAN_BASE),
         "few": c.few,
         "higher": c.base == DERIVATIVE_BASE,
-        "unpack": ", ".join(c.sizes) + "," * (len(c.sizes) == 1),
         "rows": _shape(c.rows),
-        "rows_use": any(dim.symbols for dim in c.rows),
+        "rows_unpack": _unpack(c.sizes, c.rows),
         "columns": tuple_text(columns) if c.base == DERIVATIVE_BASE else columns[0],
-        "columns_use": any(dim.symbols for dims in c.columns for dim in dims),
+        "columns_unpack": _unpack(c.sizes, [dim for dims in c.columns for dim in dims]),
         "methods": [
             (method, [statement_text(printer, line) for line in method.body])
             for method in c.methods
         ],
     }
+
+
+def _unpack(sizes: Sequence[str], dims: Sequence[Dim]) -> str:
+    """Return what the sizes that dims need are bound to, if there are any."""
+    needed = {symbol for dim in dims for symbol in dim.symbols}
+    names = [size if size in needed else "_" for size in sizes]
+    return tuple_text(names)[1:-1] if needed else ""
 
 
 def _names(fields: Sequence[str]) -> str:

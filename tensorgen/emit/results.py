@@ -9,7 +9,7 @@ from tensorgen.arrays.reading import LINE
 from tensorgen.calculus.kinds import JACOBIAN, Kind
 from tensorgen.emit.model import Function, Holder
 from tensorgen.emit.module import Module
-from tensorgen.emit.text import FILLED, literal
+from tensorgen.emit.text import ASSIGNED, FILLED, literal
 from tensorgen.ir.dims import Dim, tuple_text
 
 
@@ -286,7 +286,7 @@ def _derivative(name: str, function: Function, block: int, axes: object) -> str:
         return f"{holder.class_name}({given})"
     texts = function.structure
     structure = texts[lead + block] if lead + block < len(texts) else "dense"
-    return f"{name}({values[0]}, {axes}, {literal(structure)})"
+    return f"{name}({values[0]}, {axes}, {literal(structure, ASSIGNED - 1)})"
 
 
 def _dense_blocks(function: Function) -> tuple[list[str], str]:

@@ -16,7 +16,7 @@ WIDTH = 88
 # Lines of docstrings, which stand in functions and methods.
 FILLED = WIDTH - 8
 # Text that an assignment in a class has room for.
-ASSIGNED = WIDTH - len('    structure = ""')
+ASSIGNED = WIDTH - len('        ""')
 # Characters in parentheses that one line holds.
 SHORT = 40
 
@@ -56,11 +56,14 @@ def _as_escape(match: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def literal(text: str) -> str:
-    """Return text as a string of Python: several in a row where it is long."""
+def literal(text: str, room: int = ASSIGNED) -> str:
+    """Return text as a string of Python: several in a row where it needs more room.
+
+    What has room is one string: formatters disagree on several that would fit.
+    """
     rows = (
         [text]
-        if len(text) <= ASSIGNED
+        if len(text) <= room
         else textwrap.wrap(
             text,
             64,

@@ -138,7 +138,8 @@ def test_type_checkers_and_linters_find_nothing(tmp_path: Path) -> None:
     ]
     files = [str(path) for folder in folders for path in sorted(folder.glob("*.py"))]
     mypy = ["mypy", "--strict", "--ignore-missing-imports", f"--cache-dir={tmp_path}"]
-    ruff = ["ruff", "check", "--isolated", "--no-cache", "--select=E9,F,B"]
+    # Where the module beside these belongs among imports depends on where ruff runs.
+    ruff = ["ruff", "check", "--isolated", "--no-cache", "--ignore=I001"]
     for command in (mypy, ruff):
         told = subprocess.run(
             [sys.executable, "-m", *command, *files],
