@@ -6,13 +6,13 @@ the copies that they make inside are not seen here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.objects import Ravel, Reshape, Results
+from tensorgen.arrays.objects import Ravel, Reshape, Results, Rows
 from tensorgen.arrays.operations import (
     Accumulate,
     Add,
@@ -36,6 +36,7 @@ from tensorgen.arrays.operations import (
 )
 from tensorgen.arrays.out_text import last_operation
 from tensorgen.arrays.statements import (
+    Let,
     Loop,
     Release,
     Return,
@@ -173,6 +174,9 @@ class Held:
         """Do some statements."""
         for line in lines:
             match line:
+                case Let(name=name, value=Array(op=Rows(entries=most, width=row))):
+                    width = Dim.of(max(most // max(int(value(row)), 1), 1))
+                    value = _where({name: width}, value)
                 case Loop(body=body):
                     # The names of one step are held until the next binds them anew.
                     for _ in range(2):
@@ -206,8 +210,26 @@ def _during(line: Statement, value: Value) -> int:
 
 def _longest(loop: Loop, value: Value) -> Value:
     """The sizes in the last step of a loop whose steps are all as wide."""
-    sizes = {loop.name: value(loop.high) - 1, str(loop.width): value(loop.widest)}
-    return lambda dim: value(dim.at(sizes))
+    reach = loop.high - loop.low
+    fits = loop.runs is not None or value(loop.widest) <= value(reach)
+    widest = loop.widest if fits else reach
+    return _where({loop.name: loop.high - 1, str(loop.width): widest}, value)
+
+
+def _where(known: Mapping[str, Dim], value: Value) -> Value:
+    """The sizes where some symbols are known."""
+    return lambda dim: value(_put(dim, known))
+
+
+def _put(dim: Dim, known: Mapping[str, Dim]) -> Dim:
+    """A size with others in place of some symbols."""
+    if known.keys().isdisjoint(dim.symbols):
+        return dim
+    terms = (
+        prod((known.get(x, Dim.symbol(x)) for x in monomial), start=Dim.of(times))
+        for monomial, times in dim.terms
+    )
+    return sum(terms, ZERO)
 
 
 def space(parts: Sequence[Array], value: Value) -> int:
