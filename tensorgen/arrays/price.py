@@ -7,6 +7,7 @@ the copies that they make inside are not seen here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from math import prod
 from typing import assert_never
 
@@ -27,6 +28,7 @@ from tensorgen.arrays.operations import (
     MatMul,
     Multiply,
     Outer,
+    Permute,
     Reduce,
     Solve,
     TensorDot,
@@ -40,6 +42,7 @@ from tensorgen.arrays.statements import (
     Loop,
     Release,
     Return,
+    Scatter,
     Statement,
     Store,
     When,
@@ -51,6 +54,10 @@ from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 
 Value = Callable[[Dim], int]
+MASK = Fraction(1, 8)
+"""The room of a truth value, in numbers."""
+ELIDED = 2**15
+"""The least numbers of a temporary that NumPy overwrites."""
 
 
 def count(dims: Sequence[Dim]) -> Dim:
@@ -145,22 +152,24 @@ def _repeated(loop: Loop) -> Dim:
     return total
 
 
-def peak(code: Code, value: Value) -> int:
+def peak(code: Code, value: Value, elided: int = 0) -> int:
     """The most numbers that a function's body holds at a time, for given sizes.
 
     What is bound to a name stays until all names of its memory are released; a
-    temporary until the operation that it is an operand of is done.
+    temporary until the operation that it is an operand of is done. Operators overwrite
+    temporaries of `elided` numbers or more.
     """
-    held = Held()
+    held = Held(elided)
     held.run(code.statements, value)
-    return max(held.most, held.now + space(code.returns, value))
+    return max(held.most, held.now + space(code.returns, value, elided))
 
 
 class Held:
     """What statements hold when they run one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, elided: int = 0) -> None:
         """Start with nothing."""
+        self.elided = elided
         self.sizes: dict[str, int] = {}
         self.owner: dict[str, str] = {}
         self.most = 0
@@ -182,30 +191,37 @@ class Held:
                     for _ in range(2):
                         self.run(body, _longest(line, value))
                 case When(condition=condition, body=body):
-                    self.most = max(self.most, self.now + space([condition], value))
+                    self.most = max(self.most, self.now + space([condition], value, self.elided))
                     self.run(body, value)
                 case _:
-                    self.most = max(self.most, self.now + _during(line, value))
+                    self.most = max(self.most, self.now + _during(line, value, self.elided))
             for name, bound in bindings(line):
                 whole = memory(bound)
                 op = whole.op
                 seen = op.name if isinstance(op, Variable) else name
                 self.owner[name] = name if seen == name else self.owner.get(seen, seen)
                 if seen == name:
-                    self.sizes[name] = value(entries(whole))
+                    self.sizes[name] = value(_room(whole))
             if isinstance(line, Release):
                 freed = {self.owner.pop(name, name) for name in line.names}
                 for name in freed - {*self.owner.values()}:
                     self.sizes.pop(name, None)
 
 
-def _during(line: Statement, value: Value) -> int:
+def _during(line: Statement, value: Value, elided: int) -> int:
     """The most numbers that a statement holds beside what has names."""
     parts = operands(line)
     if isinstance(line, Store) and line.how == "out=":
         last = last_operation(line.value)
         parts = (*parts[:-1], *(last[1] if last else parts[-1:]))
-    return space(parts, value)
+    added = space(parts, value, elided)
+    if not (isinstance(line, Scatter) and line.by_entry):
+        return added
+    # Where each entry belongs is written out, and entries in a row.
+    rows = count(broadcast([one.dims for one in line.places]))
+    each = rows * count(line.target.dims[len(line.places) :])
+    kept = sum(_kept(one, value) for one in parts)
+    return max(added, kept + value(each * 2 + count(line.target.dims)))
 
 
 def _longest(loop: Loop, value: Value) -> Value:
@@ -232,26 +248,63 @@ def _put(dim: Dim, known: Mapping[str, Dim]) -> Dim:
     return sum(terms, ZERO)
 
 
-def space(parts: Sequence[Array], value: Value) -> int:
+def space(parts: Sequence[Array], value: Value, elided: int = 0) -> int:
     """The most numbers held while expressions are computed that are all kept."""
     held = most = 0
     for one in parts:
-        most = max(most, held + _making(one, value))
+        most = max(most, held + _making(one, value, elided))
         held += _kept(one, value)
     return most
 
 
-def _making(one: Array, value: Value) -> int:
+def _making(one: Array, value: Value, elided: int) -> int:
     """The most numbers held until an operation is done, its result among them."""
     op = one.op
     if isinstance(op, Add | Multiply) and one.args:
         first = isinstance(op, Multiply) and op.coefficient != 1
-        return _folded(one.args, first, value)
-    own = sum(_kept(arg, value) for arg in one.args) + value(entries(one))
-    return max(space(one.args, value), own)
+        return _folded(one.args, first, value, elided)
+    own = sum(_kept(arg, value) for arg in one.args) + value(_room(one) + _spare(one))
+    return max(space(one.args, value, elided), own)
 
 
-def _folded(parts: Sequence[Array], scaled: bool, value: Value) -> int:
+def _room(one: Array) -> Dim:
+    """The room of what an operation stores anew, in numbers: a mask's entry is a byte."""
+    made = entries(one)
+    return made * MASK if one.kind == "bool" else made
+
+
+def _spare(one: Array) -> Dim:
+    """What an operation holds while it is done, beside operands and result."""
+    match one.op:
+        case TensorDot(left=left, right=right):
+            axes = zip(one.args, (left, right), strict=True)
+            return sum((count(x.dims) for x, gone in axes if _turns(x, gone)), ZERO)
+        case Call(operator=name):
+            return count(one.dims) * OPERATORS[name].spare
+        case _:
+            return ZERO
+
+
+def _turns(one: Array, gone: tuple[int, ...]) -> bool:
+    """Whether a matrix with some axes on one side is no view of an array.
+
+    They have to be the first ones or the last ones of the array in memory.
+    """
+    order = (*range(one.order),)
+    if isinstance(one.op, Permute):
+        order = one.op.axes
+    axes, ends = tuple(order[k] for k in gone), len(gone)
+    others = tuple(axis for k, axis in enumerate(order) if k not in gone)
+    inside = (*range(one.order),)
+    return (axes, others) not in (
+        (inside[:ends], inside[ends:]),
+        (inside[one.order - ends :], inside[: one.order - ends]),
+    )
+
+
+def _folded(
+    parts: Sequence[Array], scaled: bool, value: Value, elided: int
+) -> int:
     """The same of an operator between parts, from the left to the right.
 
     What nobody else has is overwritten with the result, if the other part is as large
@@ -261,8 +314,8 @@ def _folded(parts: Sequence[Array], scaled: bool, value: Value) -> int:
     free = True
     held = most = 0
     for k, one in enumerate(parts):
-        most = max(most, held + _making(one, value))
-        fresh = not isinstance(one.op, Leaf | View)
+        most = max(most, held + _making(one, value, elided))
+        fresh = memory(one) is one and not isinstance(one.op, Leaf)
         reach = broadcast([dims, one.dims])
         fits = (free and dims == reach and one.dims in ((), reach)) or (
             fresh and one.dims == reach and dims in ((), reach)
@@ -270,7 +323,8 @@ def _folded(parts: Sequence[Array], scaled: bool, value: Value) -> int:
         whole = value(count(reach))
         both = held + _kept(one, value)
         if k or scaled:
-            most = max(most, both if fits else both + whole)
+            over = fits and whole >= elided
+            most = max(most, both if over else both + whole)
             held, free = whole, True
         else:
             held, free = both, fresh
@@ -280,7 +334,7 @@ def _folded(parts: Sequence[Array], scaled: bool, value: Value) -> int:
 
 def _kept(one: Array, value: Value) -> int:
     """The numbers that live as long as a value does: a view keeps what it shows."""
-    return value(entries(memory(one)))
+    return value(_room(memory(one)))
 
 
 def memory(one: Array) -> Array:

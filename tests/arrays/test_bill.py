@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-
 import pytest
 
 import tensorgen
@@ -31,7 +29,8 @@ def told(text: str) -> list[str]:
     [
         (2 * m * n + 5 * m, {}, 2 * m * n),
         (2 * m * n + 5 * m, {"n": 10}, 2 * m * n + 5 * m),
-        (m * n + m * k + n * k + k * k, {}, m * m - m * m + k * k + m * k + m * n),
+        (m * n + m * k + n * k + k * k, {"n": 9}, m * k + k * k),
+        (m * n + m * k + 2 * n * k + k * k, {}, k * k + k * m + 2 * k * n),
         ((m - 2) * (n - 2), {}, m * n),
         (Dim.of(7), {}, Dim.of(7)),
         (Dim.of(0), {}, Dim.of(0)),
@@ -40,32 +39,20 @@ def told(text: str) -> list[str]:
 def test_the_terms_that_count_are_said(
     dim: Dim, sizes: dict[str, int], said: Dim
 ) -> None:
-    found = leading(dim, sizes)
-    assert len(found.terms) <= 3
-    assert found == said if len(dim.terms) < 4 else found.terms[0] in dim.terms
+    assert leading(dim, sizes) == said
 
 
 def test_functions_say_what_they_cost_and_hold() -> None:
+    other = "if m*n + m < n*n: "
     assert told(SPEC.format("[m, n]")) == [
         "2*m*n flops; holds 2*m numbers",
+        "4*m*n flops; holds 2*m numbers",
         "4*m*n flops; holds m + n numbers",
-        "2*m*n**2 + 3*m*n flops; holds m*n + n**2 numbers",
+        f"2*m*n**2 flops; holds m*n + n**2 numbers {other}2*m*n flops; holds 2*m numbers",
+        f"2*m*n**2 flops; holds m*n + n**2 numbers {other}4*m*n flops; holds n numbers",
     ]
 
 
 def test_hints_decide_which_terms_count() -> None:
     assert told(SPEC.format("{m: 100, n: 1}"))[0] == "2*m*n + 3*m flops; holds 2*m numbers"
 
-
-def test_each_form_of_a_function_says_its_own() -> None:
-    text = dedent(
-        """
-        tensorgen: 1
-        inputs: {A: [k, n], x: [n]}
-        functions:
-          f: {expr: "sum(exp(A @ x))", wrt: x, emit: [hessian]}
-        """
-    )
-    source = tensorgen.generate(text)
-    print(source)
-    assert source.count("flops") == 2
