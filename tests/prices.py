@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.price import entries
+from tensorgen.arrays.statements import Loop, Release, everything, operands
 from tensorgen.calculus.expressions import Differentiate
-from tensorgen.calculus.requests import Mode
+from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.model import Function
 from tensorgen.errors import Source
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import topological
 from tensorgen.lang import elaborate
 from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Plan
-from tensorgen.passes.cost import CostModel
+from tensorgen.passes.cost import STATEMENT, CostModel
 from tensorgen.planned import PlannedFunction
 from tensorgen.planner import Planner, known_sizes
 from tensorgen.problems import Lowered
@@ -50,6 +55,17 @@ class Priced(ModuleBuilder):
         return super()._form(planned, plan, kept, hints)
 
 
+MOST_WORK = 3.0
+"""How many times the work of the best of its modes a function may take."""
+MOST_ROOM = 4
+"""How many times its arguments, its result and the largest array that its text spells
+out an array in a function may be."""
+KNOWN = {
+    "expm(": (16, "blocks of a matrix of twice the side, and four times for order two"),
+}
+"""How many times more room functions of a spec take that has a word, and why."""
+
+
 class Prices:
     """The modelled work of all functions of a spec, and what they hold."""
 
@@ -64,6 +80,9 @@ class Prices:
         builder = Priced(spec, graph)
         builder.build(plans)
         model = CostModel(known_sizes(spec))
+        self.program = program
+        self.plans = {plan.name: plan for plan in plans}
+        self.model = model
         self.spec = spec
         self.codes = builder.codes
         self.costs = {plan.name: model.total(plan.plan.roots) for plan in plans}
@@ -78,3 +97,46 @@ class Prices:
                 known.update({str(d): n for d, n in pairs if d == Dim.symbol(str(d))})
         known.update({x: v for x, v in data.items() if isinstance(v, int)})
         return lambda dim: max(dim.value(known), 0)
+
+    def room(self, name: str) -> tuple[float, float]:
+        """The largest array of a function, and what it is measured by."""
+        code, plan, size = self.codes[name], self.plans[name], self.model.size
+        lines = [line for line in code.statements if not isinstance(line, Release)]
+        arrays = [
+            *below([x for line in lines for x in operands(line)] + [*code.returns])
+        ]
+        # Blocks are as large as they are told to be.
+        free = [x for x in arrays if not _inside(x, code)]
+        largest = max((size([entries(x)]) for x in free), default=0.0)
+        given = sum(size(p.dims) for p in plan.parameters)
+        results = sum(size(one.dims) for one in code.returns)
+        spelt = max(size(x.dims) for x in topological([plan.source.node]))
+        return largest, given + results + spelt
+
+
+def _inside(one: Array, code: Code) -> bool:
+    """Whether the size of an array rests on what a statement binds."""
+    bound = {
+        str(name)
+        for line in everything(code.statements)
+        for name in ([line.name, line.width] if isinstance(line, Loop) else ())
+    }
+    return not bound.isdisjoint(x for dim in one.dims for x in dim.symbols)
+
+
+def cliffs(text: str) -> list[str]:
+    """What functions of a spec take much more for than they have to."""
+    by_mode = {mode: Prices(text, mode) for mode in MODES}
+    ours = by_mode["cross-country"]
+    most = MOST_ROOM * prod(times for word, (times, _) in KNOWN.items() if word in text)
+    found = []
+    for own, cost in ours.costs.items():
+        least = min(prices.costs[own] for prices in by_mode.values())
+        if cost > MOST_WORK * least + STATEMENT:
+            found.append(f"{own}: {cost / least:.1f} times the work of the best mode")
+        largest, whole = ours.room(own)
+        if largest > most * whole:
+            found.append(
+                f"{own}: an array of {largest / whole:.1f} times what it is of"
+            )
+    return found

@@ -191,10 +191,14 @@ class Held:
                     for _ in range(2):
                         self.run(body, _longest(line, value))
                 case When(condition=condition, body=body):
-                    self.most = max(self.most, self.now + space([condition], value, self.elided))
+                    self.most = max(
+                        self.most, self.now + space([condition], value, self.elided)
+                    )
                     self.run(body, value)
                 case _:
-                    self.most = max(self.most, self.now + _during(line, value, self.elided))
+                    self.most = max(
+                        self.most, self.now + _during(line, value, self.elided)
+                    )
             for name, bound in bindings(line):
                 whole = memory(bound)
                 op = whole.op
@@ -302,9 +306,7 @@ def _turns(one: Array, gone: tuple[int, ...]) -> bool:
     )
 
 
-def _folded(
-    parts: Sequence[Array], scaled: bool, value: Value, elided: int
-) -> int:
+def _folded(parts: Sequence[Array], scaled: bool, value: Value, elided: int) -> int:
     """The same of an operator between parts, from the left to the right.
 
     What nobody else has is overwritten with the result, if the other part is as large

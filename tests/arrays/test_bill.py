@@ -54,5 +54,6 @@ def test_functions_say_what_they_cost_and_hold() -> None:
 
 
 def test_hints_decide_which_terms_count() -> None:
-    assert told(SPEC.format("{m: 100, n: 1}"))[0] == "2*m*n + 3*m flops; holds 2*m numbers"
-
+    assert (
+        told(SPEC.format("{m: 100, n: 1}"))[0] == "2*m*n + 3*m flops; holds 2*m numbers"
+    )
