@@ -64,6 +64,10 @@ KNOWN = {
     "expm(": (16, "blocks of a matrix of twice the side, and four times for order two"),
 }
 """How many times more room functions of a spec take that has a word, and why."""
+LISTED = {
+    "general 36": "deltas of a product rule are spread out before a sum drops an axis",
+}
+"""Random programs that are known to cost too much, and why."""
 
 
 class Prices:
@@ -128,15 +132,20 @@ def cliffs(text: str) -> list[str]:
     """What functions of a spec take much more for than they have to."""
     by_mode = {mode: Prices(text, mode) for mode in MODES}
     ours = by_mode["cross-country"]
-    most = MOST_ROOM * prod(times for word, (times, _) in KNOWN.items() if word in text)
-    found = []
+    found = oversized(ours, text)
     for own, cost in ours.costs.items():
         least = min(prices.costs[own] for prices in by_mode.values())
         if cost > MOST_WORK * least + STATEMENT:
             found.append(f"{own}: {cost / least:.1f} times the work of the best mode")
-        largest, whole = ours.room(own)
-        if largest > most * whole:
-            found.append(
-                f"{own}: an array of {largest / whole:.1f} times what it is of"
-            )
     return found
+
+
+def oversized(prices: Prices, text: str) -> list[str]:
+    """The functions with an array that is much larger than what they are about."""
+    most = MOST_ROOM * prod(times for word, (times, _) in KNOWN.items() if word in text)
+    rooms = {own: prices.room(own) for own in prices.codes}
+    return [
+        f"{own}: an array of {largest / whole:.1f} times what it is of"
+        for own, (largest, whole) in rooms.items()
+        if largest > most * whole
+    ]

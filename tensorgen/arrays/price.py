@@ -27,8 +27,10 @@ from tensorgen.arrays.operations import (
     Making,
     MatMul,
     Multiply,
+    Operation,
     Outer,
     Permute,
+    Power,
     Reduce,
     Solve,
     TensorDot,
@@ -56,6 +58,7 @@ from tensorgen.operators.calls import OPERATORS
 Value = Callable[[Dim], int]
 MASK = Fraction(1, 8)
 """The room of a truth value, in numbers."""
+SQUARE = Power(Fraction(2))
 ELIDED = 2**15
 """The least numbers of a temporary that NumPy overwrites."""
 
@@ -265,9 +268,11 @@ def _making(one: Array, value: Value, elided: int) -> int:
     """The most numbers held until an operation is done, its result among them."""
     op = one.op
     if isinstance(op, Add | Multiply) and one.args:
-        first = isinstance(op, Multiply) and op.coefficient != 1
-        return _folded(one.args, first, value, elided)
-    own = sum(_kept(arg, value) for arg in one.args) + value(_room(one) + _spare(one))
+        return _folded(one, value, elided)
+    room = _room(one)
+    if op == SQUARE and _is_fresh(one.args[0]) and value(room) >= elided:
+        room = ZERO  # an operator as well
+    own = sum(_kept(arg, value) for arg in one.args) + value(room + _spare(one))
     return max(space(one.args, value, elided), own)
 
 
@@ -306,32 +311,48 @@ def _turns(one: Array, gone: tuple[int, ...]) -> bool:
     )
 
 
-def _folded(parts: Sequence[Array], scaled: bool, value: Value, elided: int) -> int:
+def _folded(one: Array, value: Value, elided: int) -> int:
     """The same of an operator between parts, from the left to the right.
 
     What nobody else has is overwritten with the result, if the other part is as large
-    or a number.
+    or a number; on the right only where sides may change.
     """
+    op = one.op
+    scaled = isinstance(op, Multiply) and op.coefficient != 1
     dims: tuple[Dim, ...] = ()
     free = True
     held = most = 0
-    for k, one in enumerate(parts):
-        most = max(most, held + _making(one, value, elided))
-        fresh = memory(one) is one and not isinstance(one.op, Leaf)
-        reach = broadcast([dims, one.dims])
-        fits = (free and dims == reach and one.dims in ((), reach)) or (
-            fresh and one.dims == reach and dims in ((), reach)
+    for k, part in enumerate(one.args):
+        most = max(most, held + _making(part, value, elided))
+        reach = broadcast([dims, part.dims])
+        fits = (free and dims == reach and part.dims in ((), reach)) or (
+            _is_fresh(part)
+            and _may_swap(op, k)
+            and part.dims == reach
+            and dims in ((), reach)
         )
         whole = value(count(reach))
-        both = held + _kept(one, value)
+        both = held + _kept(part, value)
         if k or scaled:
             over = fits and whole >= elided
             most = max(most, both if over else both + whole)
             held, free = whole, True
         else:
-            held, free = both, fresh
+            held, free = both, _is_fresh(part)
         dims, scaled = reach, False
     return most
+
+
+def _may_swap(op: Operation, place: int) -> bool:
+    """Whether a part may as well stand before the others."""
+    if isinstance(op, Multiply):
+        return place < op.above
+    return isinstance(op, Add) and op.signs[place] > 0
+
+
+def _is_fresh(one: Array) -> bool:
+    """Whether an expression owns its memory, and nobody else has it."""
+    return memory(one) is one and not isinstance(one.op, Leaf)
 
 
 def _kept(one: Array, value: Value) -> int:
