@@ -2,11 +2,14 @@
 
 Run it as `make suite`, or `python benchmarks/suite.py [NAME ...]`; it writes
 benchmarks/results/suite.txt when all are run. Results are compared before anything is
-timed; contenders take turns; peaks are what NumPy asks for while a call runs.
+timed; contenders take turns; peaks are what NumPy asks for while a call runs, beside
+what the model says of it. JAX compiles before anything is timed, which is told apart.
+All have as many threads. What fails has a row that says how.
 """
 
 import argparse
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -19,11 +22,14 @@ from pathlib import Path
 from typing import Any
 
 import by_hand
+import by_hand.problem
 import numpy as np
 import report
 from by_hand import Problem
 
 SECONDS = 2.0  # about what the rounds of one problem take
+QUICK = 30.0  # the most seconds of a problem where little is measured
+PATHS = (str(Path(__file__).parent), str(report.ROOT))
 
 
 def problems() -> Iterator[Problem]:
@@ -50,10 +56,28 @@ def measure(problem: Problem, quick: bool) -> dict[str, Any]:
     def hand() -> Any:
         return problem.hand(**data)
 
-    agree(problem, ours(), hand())
     tasks = {"ours": ours, "hand": hand}
+    expected = hand()
+    agree(problem, ours(), expected)
     outcome["peaks"] = {name: peak(task) for name, task in tasks.items()}
-    once = max(report.timed(ours) + report.timed(hand), 1e-5)
+    outcome["largest"] = max(
+        sum(x.nbytes for x in leaves([*data.values()])),
+        sum(x.nbytes for x in leaves(expected)),
+        outcome["peaks"]["hand"],
+    )
+    if problem.call is None:
+        outcome["model"] = modelled(problem, data)
+    if problem.jax is not None:
+        try:
+            peer = by_jax(problem, data)
+            start = time.perf_counter()
+            found = peer()
+            outcome["compilation"] = time.perf_counter() - start
+            agree(problem, found, expected)
+            tasks["jax"] = peer
+        except (Exception, SystemExit) as fault:
+            outcome["fault"] = f"JAX: {type(fault).__name__}: {fault}"[:100]
+    once = max(sum(report.timed(task) for task in tasks.values()), 1e-5)
     rounds = int(min(max(SECONDS / once, 7), 301)) if not quick else 5
     times: dict[str, list[float]] = {name: [] for name in tasks}
     for _ in range(rounds):
@@ -64,6 +88,29 @@ def measure(problem: Problem, quick: bool) -> dict[str, Any]:
     }
     outcome["least"] = {name: min(found) for name, found in times.items()}
     return outcome
+
+
+def modelled(problem: Problem, data: by_hand.problem.Data) -> int:
+    """How many bytes a function holds at most, by the model."""
+    from tensorgen.arrays.price import ELIDED, peak
+    from tests.prices import Prices
+
+    prices = Prices(problem.spec)
+    return 8 * peak(prices.codes[problem.function], prices.sizes(data), ELIDED)
+
+
+def by_jax(problem: Problem, data: by_hand.problem.Data) -> Callable[[], Any]:
+    """The same by JAX: what it compiles, waiting for its result."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    loss, places = problem.jax, tuple(range(problem.variables))
+    assert loss is not None
+    argnums = places if len(places) > 1 else 0
+    derived = jax.hessian if problem.twice else jax.value_and_grad
+    compiled = jax.jit(derived(loss, argnums=argnums))
+    given = [jax.numpy.asarray(data[x]) for x in inspect.signature(loss).parameters]
+    return lambda: jax.block_until_ready(compiled(*given))
 
 
 def agree(problem: Problem, found: Any, expected: Any) -> None:
@@ -99,6 +146,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="parts of names; all without")
     parser.add_argument("--quick", action="store_true", help="five rounds each")
+    parser.add_argument("--threads", type=int, choices=(1, 2), default=1)
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one is not None:
@@ -110,45 +158,77 @@ def main() -> None:
         for p in problems()
         if not options.names or any(n.lower() in p.name.lower() for n in options.names)
     ]
-    lines = report.machine("numpy", "scipy")
+    lines = report.machine("numpy", "scipy", "jax")
     lines += [
+        f"threads  {options.threads}",
         "",
-        f"{'problem':<32}{'ms: ours':>10}{'by hand':>10}{'ratio':>8}{'least':>8}"
-        f"{'MB: ours':>9}{'by hand':>9}{'made in':>9}",
+        f"{'problem':<28}{'ms: ours':>10}{'by hand':>10}{'ratio':>8}{'least':>8}"
+        f"{'JAX':>10}{'ratio':>8}{'MB: ours':>10}{'model':>9}{'by hand':>9}"
+        f"{'made in':>9}{'JAX':>6}",
     ]
     print("\n".join(lines), flush=True)
+    larger = []
     for problem in chosen:
-        lines.append(row(problem.name, options.quick))
-        print(lines[-1], flush=True)
-    if not options.names:
+        line, excess = row(problem, options.quick, options.threads)
+        lines.append(line)
+        larger += [excess] * bool(excess)
+        print(line, flush=True)
+    if larger:
+        head = "more than twice the largest of arguments, result and what is by hand:"
+        lines += ["", head, *larger]
+        print("\n".join(["", head, *larger]))
+    if not options.names and not options.quick:
         report.write("suite.txt", lines)
 
 
-def row(name: str, quick: bool) -> str:
-    """A line of the table, by a process of its own."""
+def row(problem: Problem, quick: bool, threads: int) -> tuple[str, str]:
+    """A line of the table, by a process of its own, and why it takes much if it does."""
+    name = problem.name
     command = [sys.executable, __file__, "--one", name] + ["--quick"] * quick
-    threads = {"OPENBLAS_NUM_THREADS": os.environ.get("THREADS", "1")}
+    # XLA's threads are those of its pool, which is as large as the processors allow.
+    count = str(threads)
+    flags = f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()}"
+    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+    own = dict.fromkeys(names, count)
+    own["XLA_FLAGS"] = f"{flags} intra_op_parallelism_threads={count}"
     try:
         done = subprocess.run(
             command,
             capture_output=True,
             text=True,
-            timeout=300,
-            env=os.environ | threads | {"PYTHONPATH": str(Path(__file__).parent)},
+            timeout=QUICK if quick else 300,
+            env=os.environ | own | {"PYTHONPATH": os.pathsep.join(PATHS)},
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"{name:<32}  out of time"
+        return f"{name:<28}  out of time", ""
     if done.returncode:
-        return f"{name:<32}  {(done.stderr.strip().splitlines() or ['?'])[-1][:120]}"
+        said = (done.stderr.strip().splitlines() or ["?"])[-1][:120]
+        return f"{name:<28}  {said}", ""
     found = json.loads(done.stdout)
-    a, b = found["seconds"]["ours"], found["seconds"]["hand"]
+    peaks, most = found["peaks"], 2 * found["largest"]
+    excess = ""
+    if peaks["ours"] > most:
+        times = 2 * peaks["ours"] / most
+        excess = f"  {name}, {times:.1f} times: {problem.larger or 'no reason known'}"
+    return table_row(name, found), excess
+
+
+def table_row(name: str, found: dict[str, Any]) -> str:
+    """What was measured, as a line; a peer's fault at its end."""
+    seconds, peaks = found["seconds"], found["peaks"]
+    a, b = seconds["ours"], seconds["hand"]
     least = found["least"]["ours"] / found["least"]["hand"]
-    p, q = (found["peaks"][k] / 1e6 for k in ("ours", "hand"))
-    return (
-        f"{name:<32}{1e3 * a:>10.3f}{1e3 * b:>10.3f}{a / b:>8.2f}{least:>8.2f}"
-        f"{p:>9.2f}{q:>9.2f}{found['generation']:>9.2f}"
-    )
+    line = f"{name:<28}{1e3 * a:>10.3f}{1e3 * b:>10.3f}{a / b:>8.2f}{least:>8.2f}"
+    if "jax" in seconds:
+        line += f"{1e3 * seconds['jax']:>10.3f}{a / seconds['jax']:>8.2f}"
+    else:
+        line += f"{'-':>10}{'-':>8}"
+    line += f"{peaks['ours'] / 1e6:>10.2f}"
+    line += f"{found['model'] / 1e6:>9.2f}" if "model" in found else f"{'-':>9}"
+    line += f"{peaks['hand'] / 1e6:>9.2f}{found['generation']:>9.2f}"
+    line += f"{found['compilation']:>6.2f}" if "compilation" in found else ""
+    return line + (f"  {found['fault']}" if "fault" in found else "")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,13 @@ def steps_of(roots: Iterable[Node]) -> list[Steps]:
     return list(dict.fromkeys(Recurrence.of(x).steps for x in found))
 
 
-def memory_of(plan: Plan) -> str:
+def cost_of(bill: str, plan: Plan) -> str:
+    """What a function costs, and what it holds of the states of recurrences."""
+    kept = _states_of(plan)
+    return f"{bill}, among them {kept}" if kept else bill
+
+
+def _states_of(plan: Plan) -> str:
     """What is kept of the states of recurrences, where that grows with the steps."""
     found: dict[str, None] = {}
     for node in topological(plan.roots):

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from tensorgen.arrays.bill import bill
 from tensorgen.arrays.written import Written, written
 from tensorgen.constrained import PlannedConstrained, build_constrained
 from tensorgen.emit.backends import Backend
@@ -29,9 +30,9 @@ from tensorgen.emit.module import Module
 from tensorgen.emit.solvers import Solver
 from tensorgen.emit.support import helpers
 from tensorgen.formulas import (
+    cost_of,
     equation_of,
     formulas_of,
-    memory_of,
     steps_of,
     text_of,
 )
@@ -213,7 +214,9 @@ class ModuleBuilder:
             needs_dtype=code.needs_dtype,
             refusals=code.refusals if self.backend.refuses else (),
         )
-        whole = self._told(planned, plan, body, holders)
+        price = cost_of(bill(code.code, {**self.hints, **hints}), plan)
+        told = self._told(planned, plan, body, holders)
+        whole = replace(told, cost=price)
         if not planned.members:
             return whole
         left = iter(code.returns)
@@ -222,8 +225,8 @@ class ModuleBuilder:
         for one, (own, _) in zip(members, held, strict=True):
             texts = tuple(text for k in one.places for text in returns[k])
             alone = replace(body, returns=texts)
-            told = self._told(one.planned, plan.at(one.places), alone, own)
-            results.append((one.name, told))
+            of_one = self._told(one.planned, plan.at(one.places), alone, own)
+            results.append((one.name, of_one))
         return replace(whole, results=tuple(results))
 
     def _told(
@@ -257,7 +260,6 @@ class ModuleBuilder:
             * bool(planned.tensors),
             planned.order,
             holders,
-            memory=memory_of(plan),
         )
 
     def _visible(self, function: ElaboratedFunction) -> dict[Node, str]:

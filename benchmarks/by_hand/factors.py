@@ -6,6 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
+from by_hand import in_jax
 from by_hand.problem import Data, Problem
 
 Array = Any
@@ -256,8 +257,23 @@ def distances(Y: Array, P: Array) -> tuple[Array, Array]:
 
 
 PROBLEMS = [
-    Problem("GloVe", GLOVE, "f_value_and_grad", _glove_data, glove),
+    Problem(
+        "GloVe",
+        GLOVE,
+        "f_value_and_grad",
+        _glove_data,
+        glove,
+        jax=in_jax.glove,
+        variables=4,
+    ),
     Problem("masked factorisation", MASKED, "f_value_and_grad", _masked_data, masked),
     Problem("bundle adjustment", BUNDLE, "f_value_and_grad", _bundle_data, bundle),
-    Problem("t-SNE", DISTANCES, "f_value_and_grad", _distances_data, distances),
+    Problem(
+        "t-SNE",
+        DISTANCES,
+        "f_value_and_grad",
+        _distances_data,
+        distances,
+        jax=in_jax.distances,
+    ),
 ]

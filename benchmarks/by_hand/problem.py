@@ -15,7 +15,9 @@ class Problem:
 
     `call` takes the generated module and the data, and returns what is timed; without
     it `function` is called with the data. `jax` is the loss in `jax.numpy`, which is
-    differentiated by what it is given first.
+    differentiated by what it is given first: so many `variables`, and `twice` for a
+    Hessian. `larger` says why it takes more than twice what the arguments, the result
+    and the function by hand take.
     """
 
     name: str
@@ -25,5 +27,8 @@ class Problem:
     hand: Callable[..., Any]
     call: Callable[[Any, Data], Callable[[], Any]] | None = None
     jax: Callable[..., Any] | None = None
+    variables: int = 1
+    twice: bool = False
+    larger: str = ""
     agreement: float = 1e-8
     mode: str = "cross-country"

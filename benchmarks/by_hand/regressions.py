@@ -6,6 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import digamma, gammaln
 
+from by_hand import in_jax
 from by_hand.problem import Data, Problem
 
 Array = Any
@@ -268,9 +269,18 @@ PROBLEMS = [
         _logistic_data(2000, 1000),
         logistic,
         _dense,
+        jax=in_jax.logistic,
+        twice=True,
     ),
     Problem(
-        "multinomial Hessian", MULTINOMIAL, "", _multinomial_data, multinomial, _dense
+        "multinomial Hessian",
+        MULTINOMIAL,
+        "",
+        _multinomial_data,
+        multinomial,
+        _dense,
+        jax=in_jax.multinomial,
+        twice=True,
     ),
     Problem(
         "log-sum-exp Hessian",
@@ -279,6 +289,8 @@ PROBLEMS = [
         lambda rng: {"x": rng.normal(size=2000)},
         level,
         _dense,
+        jax=in_jax.level,
+        twice=True,
     ),
     Problem(
         "Huber",
@@ -291,6 +303,7 @@ PROBLEMS = [
         "f_value_and_grad",
         _counts,
         huber,
+        jax=in_jax.huber,
     ),
     Problem(
         "inverse Gaussian",
@@ -300,6 +313,7 @@ PROBLEMS = [
         "f_value_and_grad",
         _counts_and_shape,
         inverse_gaussian,
+        jax=in_jax.inverse_gaussian,
     ),
     Problem(
         "negative binomial",
@@ -313,13 +327,23 @@ PROBLEMS = [
         "f_value_and_grad",
         _counts_and_shape,
         negative_binomial,
+        jax=in_jax.negative_binomial,
+        variables=2,
     ),
-    Problem("Sinkhorn", SINKHORN, "f_value_and_grad", _sinkhorn_data, sinkhorn),
+    Problem(
+        "Sinkhorn",
+        SINKHORN,
+        "f_value_and_grad",
+        _sinkhorn_data,
+        sinkhorn,
+        jax=in_jax.sinkhorn,
+    ),
     Problem(
         "softplus of 10^7",
         SOFTPLUS,
         "f_value_and_grad",
         lambda rng: {"t": rng.normal(size=10_000_000)},
         softplus,
+        jax=in_jax.softplus,
     ),
 ]

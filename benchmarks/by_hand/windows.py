@@ -6,6 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.random import Generator
 
+from by_hand import in_jax
 from by_hand.problem import Data, Problem
 
 Array = Any
@@ -194,6 +195,7 @@ PROBLEMS = [
         "f_value_and_grad",
         _sequence,
         moving_sum,
+        jax=in_jax.moving_sum,
     ),
     Problem(
         "moving sum by a condition",
@@ -210,11 +212,31 @@ PROBLEMS = [
         "f_value_and_grad",
         _with_kernel,
         moving_product,
+        jax=in_jax.moving_product,
     ),
-    Problem("padded convolution", CAUSAL, "f_value_and_grad", _causal_data, causal),
     Problem(
-        "convolution of channels", CHANNELS, "f_value_and_grad", _channel_data, channels
+        "padded convolution",
+        CAUSAL,
+        "f_value_and_grad",
+        _causal_data,
+        causal,
+        jax=in_jax.causal,
     ),
-    Problem("convolution of images", IMAGES, "f_value_and_grad", _image_data, images),
-    Problem("blur", BLUR, "f_value_and_grad", _blur_data, blur),
+    Problem(
+        "convolution of channels",
+        CHANNELS,
+        "f_value_and_grad",
+        _channel_data,
+        channels,
+        jax=in_jax.channels,
+    ),
+    Problem(
+        "convolution of images",
+        IMAGES,
+        "f_value_and_grad",
+        _image_data,
+        images,
+        jax=in_jax.images,
+    ),
+    Problem("blur", BLUR, "f_value_and_grad", _blur_data, blur, jax=in_jax.blur),
 ]

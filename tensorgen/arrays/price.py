@@ -6,13 +6,14 @@ the copies that they make inside are not seen here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from math import prod
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.objects import Ravel, Reshape, Results
+from tensorgen.arrays.objects import Ravel, Reshape, Results, Rows
 from tensorgen.arrays.operations import (
     Accumulate,
     Add,
@@ -28,7 +29,10 @@ from tensorgen.arrays.operations import (
     MatMul,
     MovingSum,
     Multiply,
+    Operation,
     Outer,
+    Permute,
+    Power,
     Reduce,
     Solve,
     TensorDot,
@@ -38,9 +42,11 @@ from tensorgen.arrays.operations import (
 )
 from tensorgen.arrays.out_text import last_operation
 from tensorgen.arrays.statements import (
+    Let,
     Loop,
     Release,
     Return,
+    Scatter,
     Statement,
     Store,
     When,
@@ -52,6 +58,11 @@ from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 
 Value = Callable[[Dim], int]
+MASK = Fraction(1, 8)
+"""The room of a truth value, in numbers."""
+SQUARE = Power(Fraction(2))
+ELIDED = 2**15
+"""The least numbers of a temporary that NumPy overwrites."""
 
 
 def count(dims: Sequence[Dim]) -> Dim:
@@ -150,22 +161,24 @@ def _repeated(loop: Loop) -> Dim:
     return total
 
 
-def peak(code: Code, value: Value) -> int:
+def peak(code: Code, value: Value, elided: int = 0) -> int:
     """The most numbers that a function's body holds at a time, for given sizes.
 
     What is bound to a name stays until all names of its memory are released; a
-    temporary until the operation that it is an operand of is done.
+    temporary until the operation that it is an operand of is done. Operators overwrite
+    temporaries of `elided` numbers or more.
     """
-    held = Held()
+    held = Held(elided)
     held.run(code.statements, value)
-    return max(held.most, held.now + space(code.returns, value))
+    return max(held.most, held.now + space(code.returns, value, elided))
 
 
 class Held:
     """What statements hold when they run one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, elided: int = 0) -> None:
         """Start with nothing."""
+        self.elided = elided
         self.sizes: dict[str, int] = {}
         self.owner: dict[str, str] = {}
         self.most = 0
@@ -179,92 +192,178 @@ class Held:
         """Do some statements."""
         for line in lines:
             match line:
+                case Let(name=name, value=Array(op=Rows(entries=most, width=row))):
+                    width = Dim.of(max(most // max(int(value(row)), 1), 1))
+                    value = _where({name: width}, value)
                 case Loop(body=body):
                     # The names of one step are held until the next binds them anew.
                     for _ in range(2):
                         self.run(body, _longest(line, value))
                 case When(condition=condition, body=body):
-                    self.most = max(self.most, self.now + space([condition], value))
+                    self.most = max(
+                        self.most, self.now + space([condition], value, self.elided)
+                    )
                     self.run(body, value)
                 case _:
-                    self.most = max(self.most, self.now + _during(line, value))
+                    self.most = max(
+                        self.most, self.now + _during(line, value, self.elided)
+                    )
             for name, bound in bindings(line):
                 whole = memory(bound)
                 op = whole.op
                 seen = op.name if isinstance(op, Variable) else name
                 self.owner[name] = name if seen == name else self.owner.get(seen, seen)
                 if seen == name:
-                    self.sizes[name] = value(entries(whole))
+                    self.sizes[name] = value(_room(whole))
             if isinstance(line, Release):
                 freed = {self.owner.pop(name, name) for name in line.names}
                 for name in freed - {*self.owner.values()}:
                     self.sizes.pop(name, None)
 
 
-def _during(line: Statement, value: Value) -> int:
+def _during(line: Statement, value: Value, elided: int) -> int:
     """The most numbers that a statement holds beside what has names."""
     parts = operands(line)
     if isinstance(line, Store) and line.how == "out=":
         last = last_operation(line.value)
         parts = (*parts[:-1], *(last[1] if last else parts[-1:]))
-    return space(parts, value)
+    added = space(parts, value, elided)
+    if not (isinstance(line, Scatter) and line.by_entry):
+        return added
+    # Where each entry belongs is written out, and entries in a row.
+    rows = count(broadcast([one.dims for one in line.places]))
+    each = rows * count(line.target.dims[len(line.places) :])
+    kept = sum(_kept(one, value) for one in parts)
+    return max(added, kept + value(each * 2 + count(line.target.dims)))
 
 
 def _longest(loop: Loop, value: Value) -> Value:
     """The sizes in the last step of a loop whose steps are all as wide."""
-    sizes = {loop.name: value(loop.high) - 1, str(loop.width): value(loop.widest)}
-    return lambda dim: value(dim.at(sizes))
+    reach = loop.high - loop.low
+    fits = loop.runs is not None or value(loop.widest) <= value(reach)
+    widest = loop.widest if fits else reach
+    return _where({loop.name: loop.high - 1, str(loop.width): widest}, value)
 
 
-def space(parts: Sequence[Array], value: Value) -> int:
+def _where(known: Mapping[str, Dim], value: Value) -> Value:
+    """The sizes where some symbols are known."""
+    return lambda dim: value(_put(dim, known))
+
+
+def _put(dim: Dim, known: Mapping[str, Dim]) -> Dim:
+    """A size with others in place of some symbols."""
+    if known.keys().isdisjoint(dim.symbols):
+        return dim
+    terms = (
+        prod((known.get(x, Dim.symbol(x)) for x in monomial), start=Dim.of(times))
+        for monomial, times in dim.terms
+    )
+    return sum(terms, ZERO)
+
+
+def space(parts: Sequence[Array], value: Value, elided: int = 0) -> int:
     """The most numbers held while expressions are computed that are all kept."""
     held = most = 0
     for one in parts:
-        most = max(most, held + _making(one, value))
+        most = max(most, held + _making(one, value, elided))
         held += _kept(one, value)
     return most
 
 
-def _making(one: Array, value: Value) -> int:
+def _making(one: Array, value: Value, elided: int) -> int:
     """The most numbers held until an operation is done, its result among them."""
     op = one.op
     if isinstance(op, Add | Multiply) and one.args:
-        first = isinstance(op, Multiply) and op.coefficient != 1
-        return _folded(one.args, first, value)
-    own = sum(_kept(arg, value) for arg in one.args) + value(entries(one))
-    return max(space(one.args, value), own)
+        return _folded(one, value, elided)
+    room = _room(one)
+    if op == SQUARE and _is_fresh(one.args[0]) and value(room) >= elided:
+        room = ZERO  # an operator as well
+    own = sum(_kept(arg, value) for arg in one.args) + value(room + _spare(one))
+    return max(space(one.args, value, elided), own)
 
 
-def _folded(parts: Sequence[Array], scaled: bool, value: Value) -> int:
+def _room(one: Array) -> Dim:
+    """The room of what an operation stores anew, in numbers: a mask's entry is a byte."""
+    made = entries(one)
+    return made * MASK if one.kind == "bool" else made
+
+
+def _spare(one: Array) -> Dim:
+    """What an operation holds while it is done, beside operands and result."""
+    match one.op:
+        case TensorDot(left=left, right=right):
+            axes = zip(one.args, (left, right), strict=True)
+            return sum((count(x.dims) for x, gone in axes if _turns(x, gone)), ZERO)
+        case Call(operator=name):
+            return count(one.dims) * OPERATORS[name].spare
+        case _:
+            return ZERO
+
+
+def _turns(one: Array, gone: tuple[int, ...]) -> bool:
+    """Whether a matrix with some axes on one side is no view of an array.
+
+    They have to be the first ones or the last ones of the array in memory.
+    """
+    order = (*range(one.order),)
+    if isinstance(one.op, Permute):
+        order = one.op.axes
+    axes, ends = tuple(order[k] for k in gone), len(gone)
+    others = tuple(axis for k, axis in enumerate(order) if k not in gone)
+    inside = (*range(one.order),)
+    return (axes, others) not in (
+        (inside[:ends], inside[ends:]),
+        (inside[one.order - ends :], inside[: one.order - ends]),
+    )
+
+
+def _folded(one: Array, value: Value, elided: int) -> int:
     """The same of an operator between parts, from the left to the right.
 
     What nobody else has is overwritten with the result, if the other part is as large
-    or a number.
+    or a number; on the right only where sides may change.
     """
+    op = one.op
+    scaled = isinstance(op, Multiply) and op.coefficient != 1
     dims: tuple[Dim, ...] = ()
     free = True
     held = most = 0
-    for k, one in enumerate(parts):
-        most = max(most, held + _making(one, value))
-        fresh = not isinstance(one.op, Leaf | View)
-        reach = broadcast([dims, one.dims])
-        fits = (free and dims == reach and one.dims in ((), reach)) or (
-            fresh and one.dims == reach and dims in ((), reach)
+    for k, part in enumerate(one.args):
+        most = max(most, held + _making(part, value, elided))
+        reach = broadcast([dims, part.dims])
+        fits = (free and dims == reach and part.dims in ((), reach)) or (
+            _is_fresh(part)
+            and _may_swap(op, k)
+            and part.dims == reach
+            and dims in ((), reach)
         )
         whole = value(count(reach))
-        both = held + _kept(one, value)
+        both = held + _kept(part, value)
         if k or scaled:
-            most = max(most, both if fits else both + whole)
+            over = fits and whole >= elided
+            most = max(most, both if over else both + whole)
             held, free = whole, True
         else:
-            held, free = both, fresh
+            held, free = both, _is_fresh(part)
         dims, scaled = reach, False
     return most
 
 
+def _may_swap(op: Operation, place: int) -> bool:
+    """Whether a part may as well stand before the others."""
+    if isinstance(op, Multiply):
+        return place < op.above
+    return isinstance(op, Add) and op.signs[place] > 0
+
+
+def _is_fresh(one: Array) -> bool:
+    """Whether an expression owns its memory, and nobody else has it."""
+    return memory(one) is one and not isinstance(one.op, Leaf)
+
+
 def _kept(one: Array, value: Value) -> int:
     """The numbers that live as long as a value does: a view keeps what it shows."""
-    return value(entries(memory(one)))
+    return value(_room(memory(one)))
 
 
 def memory(one: Array) -> Array:

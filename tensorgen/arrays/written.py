@@ -16,9 +16,11 @@ class Written:
 
     `lines` are statements, `returns` has one expression a root. The caller binds
     `dims` as Python integers, and `dtype` if `needs_dtype`; it defines `helpers`
-    and imports `modules`. Matrices that are what `refusals` say raise LinAlgError.
+    and imports `modules`. Matrices that are what `refusals` say raise LinAlgError. It is
+    the text of `code`.
     """
 
+    code: Code
     lines: tuple[str, ...]
     returns: tuple[str, ...]
     dims: tuple[str, ...] = ()
@@ -32,6 +34,7 @@ def written(code: Code, alias: str) -> Written:
     """Write code for the array module called `alias`."""
     printer, needs = Printer(alias), Needs(code.statements, code.returns)
     return Written(
+        code,
         tuple(statement_text(printer, line) for line in code.statements),
         tuple(map(printer.text, code.returns)),
         tuple(sorted(needs.symbols)),

@@ -95,7 +95,7 @@ def function_docstring(function: Function, told: Told | None = None) -> str:
             *filled("Arguments: ", [_brief(p) for p in _signature(function)]),
             *_section("Returns", _result(function)),
             *_structure(function),
-            *_section("Memory", [function.memory] * bool(function.memory)),
+            *_section("Cost", _costs(function)),
             *_section("Raises", _errors(function)),
         ],
     )
@@ -132,6 +132,16 @@ def _section(title: str, entries: Sequence[str]) -> list[str]:
         indent = " " * (4 + len(text) - len(text.lstrip(" ")))
         rows += paragraph(text, indent, "    ")
     return [f"{title}:", *rows] if rows else []
+
+
+def _costs(function: Function) -> list[str]:
+    """What the function takes, and each other form of it."""
+    told = [function.cost] * bool(function.cost)
+    return told + [
+        f"    if {x.condition}: {x.function.cost}"
+        for x in function.choices
+        if x.function.cost and told
+    ]
 
 
 def _signature(function: Function) -> list[Parameter]:

@@ -176,7 +176,7 @@ class Function:
     `formula` is the text of the function, `derivatives` texts of what is returned
     (`loss_grad[j] = ...`); `structure` says what dense objects are, one text a root.
     `holders` has one a Jacobian, block or derivative object, if any; all are dense
-    without; `memory` says what is kept of steps. With `choices`, the first whose
+    without; `cost` says what it computes and holds. With `choices`, the first whose
     condition holds is taken; the body needs what all forms need. Of several `results`,
     each is a function with the lines of all and what it returns itself.
     """
@@ -195,7 +195,7 @@ class Function:
     holders: tuple[Holder, ...] = ()
     choices: tuple[Choice, ...] = ()
     results: tuple[tuple[str, Function], ...] = ()
-    memory: str = ""
+    cost: str = ""
 
     def of_part(self, part: Kind) -> list[tuple[str, Function]]:
         """Return the results that have a part of what is returned, by their names.

@@ -226,6 +226,7 @@ ROWS = (
         (_of_summed(_mean, _share, 1), _of_kept(-1), _of_vector(_mean, _share)),
         "_running_mean({0}, {1}, {2}{axis})",
         params=("along",),
+        spare=2,
     ),
     Operator(
         "running_share",
@@ -233,6 +234,7 @@ ROWS = (
         (_of_kept(1), _of_summed(_share, _mean, -1), _of_vector(_share, _mean)),
         "_running_share({0}, {1}, {2}{axis})",
         params=("along",),
+        spare=2,
     ),
 )
 

@@ -139,7 +139,8 @@ class Operator:
     contractions open it, so that nothing large is scaled first. A `view` may share the
     memory of its argument; a `boolean` one takes conditions and is one; `requires` is a
     module imported lazily. What a matrix must not be is in `refuses`: NumPy raises
-    LinAlgError then. Functions of matrices cost `work` times n^3; those that are
+    LinAlgError then. Functions of matrices cost `work` times n^3; while it runs, a call
+    holds `spare` arrays as large as its result beside it. Functions that are
     `regular`, or their derivatives, want regular ones. Names of intermediate values use
     the `word`. An `internal` one is no function of users, and never differentiated.
     What is known `by_parts` of a matrix, an object that stands for it knows too. A
@@ -160,6 +161,7 @@ class Operator:
     requires: str = ""
     refuses: str = ""
     work: float = 0.0
+    spare: int = 0
     regular: bool = False
     word: str = ""
     internal: bool = False
