@@ -90,6 +90,7 @@ class _Writing:
             returns[k] = self._stored(name(k), value, axis, block)
         for whole, (own, block) in plan.sums.items():
             self._added(variable(own, whole.dims, whole.kind, own), self.change(block))
+        self.body += [rebuilt(line, self.change) for _, line in plan.scatters]
         row, step = plan.row(speed), Dim.of(plan.entries)
         if row != ONE:
             length = self.again("step")
@@ -132,11 +133,11 @@ def _shared(
     )
     known: dict[Array, Array] = {}
     lines: list[Statement] = []
-    for one, times in parts.items():
+    for one in sorted(parts, key=lambda one: len([*below([one])])):
         whole = one.args[0].op
-        if times > 1 and isinstance(whole, Variable):
+        if parts[one] > 1 and isinstance(whole, Variable):
             own = again(f"{whole.name}_part")
-            lines.append(Let(own, one))
+            lines.append(Let(own, replacing(known)(one)))
             known[one] = bound(own, one)
     change = replacing(known)
     return (*lines, *(rebuilt(line, change) for line in body))
