@@ -232,3 +232,27 @@ def test_what_indices_add_to_is_no_part_of_the_blocks_that_read_it(
     found, expected = (results(load(s), given) for s in (hinted, HEAD + SHARES))
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10)
+
+
+PAIRS = """
+inputs: {Y: [n, d], P: [n, n]}
+functions:
+  f:
+    where: q[i, j] = 1/(1 + norm(Y[i, :] - Y[j, :])**2)
+    expr: sum(P[i, j]*log(P[i, j]/(q[i, j]/sum(q))), i, j)
+    wrt: Y
+    emit: [value, gradient]
+"""
+
+
+def test_squared_distances_take_coordinate_by_coordinate() -> None:
+    hinted = f"{HEAD}dims: {{n: 3000, d: 3}}\n{PAIRS}"
+    source = generate(hinted)
+    body = source[source.index("def f_value_and_grad") :]
+    assert 'sums += np.einsum("ijk,ijk->ij", Y_minus_Y, Y_minus_Y)' in body
+    assert not re.search(r"zeros\(\(n, n, d\)|:, :, None", body)
+    rng = np.random.default_rng(0)
+    given = {"Y": rng.normal(size=(200, 3)), "P": rng.random((200, 200))}
+    found, expected = (results(load(s), given) for s in (hinted, HEAD + PAIRS))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
