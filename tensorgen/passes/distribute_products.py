@@ -70,13 +70,13 @@ def _is_only_difference(known: Round, node: Product, factor: Sum) -> bool:
 
 
 def _is_table(node: Product, factor: Sum) -> bool:
-    """Whether a factor has more axes than its product, and than all other factors.
+    """Whether a factor has more axes than its product, and than the other factors.
 
     Differences of rows, pair by pair, are a table that memory is slow to give, and that
     nothing else of a product with weights `sum_j (x[i, k] - x[j, k]) * w[i, j]` is.
     """
     others = [f.order for f, _ in node.factors if f is not factor]
-    return factor.order > max([node.order, *others])
+    return bool(others) and factor.order > max([node.order, *others])
 
 
 def _is_applied(known: Round, node: Product, factor: Sum) -> bool:
