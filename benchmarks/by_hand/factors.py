@@ -72,6 +72,52 @@ def glove(
     )
 
 
+RATINGS = """
+tensorgen: 1
+module: factors
+dims: {E: 1000000, m: 100000, n: 100000, k: 10}
+inputs:
+  U: [m, k]
+  V: [n, k]
+  user: {shape: [E], index: m}
+  item: {shape: [E], index: n}
+  rating: [E]
+  lam: scalar
+functions:
+  f:
+    where: |
+      r[e] = sum(U[user[e], c]*V[item[e], c], c) - rating[e]
+    expr: sum(r**2)/2 + lam/2*(sum(U**2) + sum(V**2))
+    wrt: [U, V]
+    emit: [value, gradient]
+"""
+
+
+def _ratings_data(rng: Generator) -> Data:
+    entries, m, k = 1_000_000, 100_000, 10
+    return {
+        "U": rng.normal(size=(m, k)),
+        "V": rng.normal(size=(m, k)),
+        "user": rng.integers(0, m, entries),
+        "item": rng.integers(0, m, entries),
+        "rating": rng.normal(size=entries),
+        "lam": 0.1,
+    }
+
+
+def ratings(
+    U: Array, V: Array, user: Array, item: Array, rating: Array, lam: float
+) -> tuple[Array, ...]:
+    """Slopes are products with the sparse matrix of residuals."""
+    r = np.einsum("ek,ek->e", U[user], V[item]) - rating
+    R = sparse.csr_array((r, (user, item)), (len(U), len(V)))
+    value = r @ r / 2 + lam / 2 * (np.vdot(U, U) + np.vdot(V, V))
+    du, dv = R @ V, R.T @ U
+    du += lam * U
+    dv += lam * V
+    return value, du, dv
+
+
 MASKED = """
 tensorgen: 1
 module: factors
@@ -266,6 +312,7 @@ PROBLEMS = [
         jax=in_jax.glove,
         variables=4,
     ),
+    Problem("ratings", RATINGS, "f_value_and_grad", _ratings_data, ratings),
     Problem("masked factorisation", MASKED, "f_value_and_grad", _masked_data, masked),
     Problem("bundle adjustment", BUNDLE, "f_value_and_grad", _bundle_data, bundle),
     Problem(

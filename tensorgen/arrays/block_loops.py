@@ -10,7 +10,16 @@ from tensorgen.arrays.arrays import Array, array, below, bound, replacing, varia
 from tensorgen.arrays.blocks import Schedule, scheduled
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.objects import Rows
-from tensorgen.arrays.operations import Fill, Index, Number, Variable
+from tensorgen.arrays.operations import (
+    Einsum,
+    Fill,
+    Index,
+    Multiply,
+    Number,
+    Power,
+    Reduce,
+    Variable,
+)
 from tensorgen.arrays.places import WHOLE
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import (
@@ -90,12 +99,13 @@ class _Writing:
             returns[k] = self._stored(name(k), value, axis, block)
         for whole, (own, block) in plan.sums.items():
             self._added(variable(own, whole.dims, whole.kind, own), self.change(block))
+        self.body += [rebuilt(line, self.change) for _, line in plan.scatters]
         row, step = plan.row(speed), Dim.of(plan.entries)
         if row != ONE:
             length = self.again("step")
             self.before.append(Let(length, array(Rows(plan.entries, row))))
             step = Dim.symbol(length)
-        body = _shared(self.body, self.again)
+        body = _summed(_shared(self.body, self.again))
         loop = Loop(cuts.start, ZERO, cuts.dim, body, step, cuts.over)
         after = [rebuilt(line, self.change) for line in plan.after]
         results = tuple(map(self.change, returns))
@@ -132,11 +142,48 @@ def _shared(
     )
     known: dict[Array, Array] = {}
     lines: list[Statement] = []
-    for one, times in parts.items():
+    for one in sorted(parts, key=lambda one: len([*below([one])])):
         whole = one.args[0].op
-        if times > 1 and isinstance(whole, Variable):
+        if parts[one] > 1 and isinstance(whole, Variable):
             own = again(f"{whole.name}_part")
-            lines.append(Let(own, one))
+            lines.append(Let(own, replacing(known)(one)))
             known[one] = bound(own, one)
     change = replacing(known)
     return (*lines, *(rebuilt(line, change) for line in body))
+
+
+def _summed(body: Sequence[Statement]) -> tuple[Statement, ...]:
+    """The same, where sums of products along the last axis are single calls.
+
+    Short rows of a product are added up several times as slowly as by `einsum`, which
+    makes no array of the product either.
+    """
+    known: dict[Array, Array] = {}
+    for line in body:
+        for one in below(operands(line)):
+            pair = _multiplied(one)
+            if pair is not None:
+                axes = tuple(range(pair[0].order))
+                known[one] = array(Einsum((axes, axes), axes[:-1]), *pair)
+    change = replacing(known)
+    return tuple(rebuilt(line, change) for line in body)
+
+
+def _multiplied(one: Array) -> tuple[Array, Array] | None:
+    """The two arrays of more than one axis whose product is summed along the last."""
+    if not isinstance(one.op, Reduce) or one.order == 0:
+        return None
+    (product,) = one.args
+    if one.op.axes != (one.order,):
+        return None
+    match product.op:
+        case Multiply(coefficient=Fraction(numerator=1, denominator=1), above=2):
+            pair = product.args
+        case Power(exponent=Fraction(numerator=2, denominator=1)):
+            pair = (*product.args, *product.args)
+            if not isinstance(pair[0].op, Variable):  # it would be made twice
+                return None
+        case _:
+            return None
+    alike = len(pair) == 2 and all(x.dims == product.dims for x in pair)
+    return (pair[0], pair[1]) if alike else None

@@ -12,6 +12,9 @@ block, and contractions are added up:
                                                 f += np.log1p(e).sum()
                                                 grad[start : ...] = e / (e + 1)
 
+So is what is added where index arrays say, which neither its terms nor the rows that
+it was made of are ever held for.
+
 It is done where the sizes that are hinted at say that it pays.
 """
 
@@ -27,6 +30,7 @@ from tensorgen.arrays.price import count
 from tensorgen.arrays.speed import CALL, Speed
 from tensorgen.arrays.statements import (
     Let,
+    Scatter,
     Statement,
     bindings,
     changed,
@@ -86,6 +90,8 @@ class Schedule:
         self.before: list[Statement] = []
         self.body: dict[str, Array] = {}  # as the code has it
         self.sums: dict[Array, tuple[str, Array]] = {}  # by names, of blocks
+        self.scatters: list[tuple[Scatter, Scatter]] = []  # and those of blocks
+        self.filling: dict[str, None] = {}  # what they alone change
         self.after: list[Statement] = []
         self.kept: dict[str, None] = {}  # what is cut and asked for as a whole
         self.results: dict[int, tuple[Array, int]] = {}  # and where they are cut
@@ -106,11 +112,13 @@ class Schedule:
             self._let(line, names)
         elif not self.body and not self.sums and not self._is_open(names):
             self.before.append(line)
-        else:
+        elif not (isinstance(line, Scatter) and self._scatter(line)):
             late = [name for name in self.body if name in changed(line)]
             self.kept |= dict.fromkeys(late)
             self.after.append(rebuilt(line, self._outside))
             self.cuts.late |= dict.fromkeys(changed(line))
+            for name in changed(line):
+                self.filling.pop(name, None)
             self.cuts.late |= {name: None for name, _ in bindings(line)}
 
     def _let(self, line: Let, names: Sequence[str]) -> None:
@@ -132,6 +140,18 @@ class Schedule:
         self.cuts.late[name] = None
         if found is not variable(name, value.dims, value.kind, name):
             self.after.append(Let(name, found))
+
+    def _scatter(self, line: Scatter) -> bool:
+        """Whether blocks add what a statement does, to what none of them reads."""
+        (name,) = changed(line)
+        if name in self.cuts.at or (name in self.cuts.late) > (name in self.filling):
+            return False
+        try:
+            self.scatters.append((line, self.cuts.scattered(line)))
+        except Whole:
+            return False
+        self.cuts.late[name] = self.filling[name] = None
+        return True
 
     def _axes(self, one: Array) -> list[int]:
         return [k for k, dim in enumerate(one.dims) if dim == self.cuts.dim]
@@ -191,7 +211,8 @@ class Schedule:
     def inside(self) -> list[Array]:
         """What is computed in the loop, as a whole."""
         results = (one for one, _ in self.results.values())
-        return [*self.body.values(), *self.sums, *results]
+        terms = (x for line, _ in self.scatters for x in (*line.places, line.value))
+        return [*self.body.values(), *self.sums, *results, *terms]
 
     @property
     def entries(self) -> int:
@@ -208,7 +229,9 @@ class Schedule:
         cuts = self.cuts
         body = [cuts.cut(one, cuts.at[name]) for name, one in self.body.items()]
         results = [cuts.cut(*result) for result in self.results.values()]
-        return [*body, *results, *(block for _, block in self.sums.values())]
+        sums = (block for _, block in self.sums.values())
+        terms = (x for _, line in self.scatters for x in (*line.places, line.value))
+        return [*body, *results, *sums, *terms]
 
     def row(self, speed: Speed) -> Dim:
         """The entries of the largest array for each position of a block."""

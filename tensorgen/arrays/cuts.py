@@ -33,7 +33,7 @@ from tensorgen.arrays.operations import (
     View,
 )
 from tensorgen.arrays.places import WHOLE, Entries, Limit, Part, Slice
-from tensorgen.arrays.statements import reads
+from tensorgen.arrays.statements import Scatter, reads
 from tensorgen.ir.dims import ONE, Dim
 
 ROWWISE = ("max", "min")
@@ -151,6 +151,22 @@ class Cuts:
             except Whole as found:
                 asked.update(dict.fromkeys(found.names))
         raise Whole(asked)
+
+    def scattered(self, line: Scatter) -> Scatter:
+        """What a block adds where its part of the index arrays says; raises Whole."""
+        places, value = line.places, line.value
+        rest = line.target.dims[len(places) :]
+        indexed = all(isinstance(part, Entries) for part in line.at.parts)
+        if not indexed or any(place.dims != (self.dim,) for place in places):
+            raise Whole
+        # A value with fewer axes, or a single row, is the same for all places.
+        own = value.order > len(rest) and value.dims[0] == self.dim
+        return replace(
+            line,
+            at=replace(line.at, dims=(self.width, *rest)),
+            places=tuple(self.cut(place, 0) for place in places),
+            value=self.cut(value, 0) if own else self.whole(value),
+        )
 
 
 def _keeps_axis(part: Part) -> bool:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from tensorgen.arrays.objects import Object
-from tensorgen.arrays.places import Entries, Part
+from tensorgen.arrays.places import WHOLE, Entries, Part
 from tensorgen.ir.dims import ZERO, Dim
 
 Kind = Literal["float", "bool", "int"]
@@ -248,6 +248,13 @@ class Index:
     def is_basic(self) -> bool:
         """Whether what is read is a view."""
         return not any(isinstance(part, Entries) for part in self.parts)
+
+    @property
+    def taken(self) -> int | None:
+        """The axis along which one index array says what is read, all others whole."""
+        places = [k for k, part in enumerate(self.parts) if isinstance(part, Entries)]
+        whole = self.parts.count(WHOLE) == len(self.parts) - 1
+        return places[0] if whole and len(places) == 1 < len(self.parts) else None
 
 
 @dataclass(frozen=True, slots=True)

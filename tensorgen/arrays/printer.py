@@ -243,6 +243,9 @@ class Printer:
             case Diagonal(first=a, second=b):
                 at = [f"axis1={a}", f"axis2={b}"] if one.args[0].order > 2 else []
                 return self.call("diagonal", first.text, *at)
+            case Index() if (axis := op.taken) is not None:
+                # Several times as fast as brackets, for more than vectors.
+                return Text(f"{first.at(Level.ATOM)}.take({args[1].text}, axis={axis})")
             case Index():
                 places = joined(self.places(op, args[1:]))
                 return Text(f"{first.at(Level.ATOM)}[{places or '...'}]")

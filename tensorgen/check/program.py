@@ -37,7 +37,7 @@ SYMBOLS = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
-VIEWS = ("transpose", "reshape", "flatten", "ravel")
+VIEWS = ("transpose", "reshape", "flatten", "ravel", "take")
 
 
 class Unread(Exception):

@@ -328,7 +328,8 @@ def _moving_sum(
 def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
     """Add values to out[index], where `index`, of the first axes, may repeat itself.
 
-    Several times as fast as `np.add.at`, which is quick for vectors alone.
+    By `np.add.at`, which is quick for vectors alone: few columns one by one, rows that
+    are longer flat, as many at a time as stay in the cache.
     """
     if not out.size:
         return
@@ -339,14 +340,25 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
     if axes > 1:  # places from the end wrap
         rows = np.ravel_multi_index(index, out.shape[:axes], mode="wrap")
     shape = rows.shape + out.shape[axes:]
-    if len(shape) > rows.ndim:
-        width = int(np.prod(out.shape[axes:]))
-        rows = rows[..., None] * width + np.arange(width)
-    weights = np.broadcast_to(values, shape).ravel() if np.ndim(values) else None
-    sums: Any = np.bincount(rows.ravel(), weights, out.size)
-    if weights is None:
-        sums = sums * values
-    out += sums.reshape(out.shape)
+    rows, width = rows.ravel(), int(np.prod(out.shape[axes:]))
+    added: Any = np.broadcast_to(values, shape).reshape(rows.size, width)
+    # Many numbers a place are added up in double precision.
+    exact = out.itemsize == 8 or added.size < out.size
+    own = exact and out.flags.c_contiguous
+    sums: Any = out.reshape(-1, width) if own else np.zeros((out.size // width, width))
+    if width < 8:
+        for k in range(width):
+            np.add.at(sums[:, k], rows, added[:, k].astype(sums.dtype, copy=False))
+    else:
+        # Two numbers at a time, as a complex one, where all rows consist of pairs.
+        flat = sums.reshape(-1).view(np.result_type(sums, 1.0 if width % 2 else 1j))
+        step, columns = 32768 // width + 1, np.arange(flat.size * width // sums.size)
+        for start in range(0, rows.size, step):
+            places = rows[start : start + step, None] * columns.size + columns
+            block = added[start : start + step].astype(sums.dtype, copy=False)
+            np.add.at(flat, places.ravel(), block.ravel().view(flat.dtype))
+    if not own:
+        out += sums.reshape(out.shape)
 ''',
 }
 

@@ -12,6 +12,7 @@ from tensorgen.passes.limits import (
     DISTRIBUTED_TERMS,
     DISTRIBUTED_TERMS_IN_ALL,
     SHARE_OF_EXPANDED,
+    SHARE_OF_TABLES,
 )
 from tensorgen.passes.rounds import Round
 from tensorgen.passes.views import View, compares, grows, is_sparse
@@ -30,7 +31,8 @@ def distribute_products(known: Round, node: Node) -> Node:
     for k, factor in sums:
         if _is_only_difference(known, node, factor) or _is_applied(known, node, factor):
             apart = _distributed(known, node, k, factor)
-            if pays(known.context.graph, node, apart, cost, SHARE_OF_EXPANDED):
+            share = SHARE_OF_TABLES if _is_table(node, factor) else SHARE_OF_EXPANDED
+            if pays(known.context.graph, node, apart, cost, share):
                 return apart
     return node
 
@@ -65,6 +67,16 @@ def _is_only_difference(known: Round, node: Product, factor: Sum) -> bool:
     return [f for f, _ in node.factors if isinstance(f, Sum) and compares(f)] == [
         factor
     ]
+
+
+def _is_table(node: Product, factor: Sum) -> bool:
+    """Whether a factor has more axes than its product, and than the other factors.
+
+    Differences of rows, pair by pair, are a table that memory is slow to give, and that
+    nothing else of a product with weights `sum_j (x[i, k] - x[j, k]) * w[i, j]` is.
+    """
+    others = [f.order for f, _ in node.factors if f is not factor]
+    return bool(others) and factor.order > max([node.order, *others])
 
 
 def _is_applied(known: Round, node: Product, factor: Sum) -> bool:

@@ -10,6 +10,10 @@ an order stand beside it, in `search_trees`, and the unit of costs in `cost`.
 SHARE_OF_EXPANDED = 0.5
 """A product moves into a difference, which costs digits, only for half the cost."""
 
+SHARE_OF_TABLES = 2.0
+"""One of three axes, which only memory gives, is left for twice the operations: matrix
+products, which take its place, are several times as fast."""
+
 SHARE_OF_FACTORED = 0.99
 """A factored form must cost less than the sum by a margin, or they would alternate."""
 

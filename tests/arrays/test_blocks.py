@@ -168,3 +168,91 @@ def test_what_blocks_read_as_a_whole_is_made_before_them() -> None:
     source = generate(with_hints(SQUARE))
     body = source[source.index("def f_grad") :]
     assert re.search(r"\n    z = np.tanh\(x\)", body)
+
+
+EMBEDDINGS = """
+inputs:
+  U: [n, k]
+  V: [m, k]
+  b: [n]
+  row: {shape: [e], index: n}
+  col: {shape: [e], index: m}
+  x: [e]
+functions:
+  f:
+    where: r[i] = sum(U[row[i], c]*V[col[i], c], c) + b[row[i]] - x[i]
+    expr: sum(r**2)/2 + sum(U**2) + sum(exp(b))
+    wrt: [U, V, b]
+    emit: [value, gradient]
+"""
+
+
+def embeddings(kind: str) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    shapes = {"U": (50, 7), "V": (60, 7), "b": (50,), "x": (20_000,)}
+    given = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    row, col = (rng.integers(0, size, 20_000).astype(kind) for size in (50, 60))
+    return {**given, "row": row, "col": col}
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64", "uint8"])
+def test_entries_are_added_where_indices_say_block_by_block(kind: str) -> None:
+    hinted = f"{HEAD}dims: {{e: 1000000, n: 10000, m: 10000, k: 20}}\n{EMBEDDINGS}"
+    source = generate(hinted)
+    body = source[source.index("def f_value_and_grad") :]
+    loop = body[body.index("    for start in range(") :]
+    assert loop.count("\n        _add_at(") == 2 and "row.shape" not in loop
+    assert "U_part = U.take(row_part, axis=0)" in loop
+    found = results(load(hinted), embeddings(kind))
+    expected = results(load(HEAD + EMBEDDINGS), embeddings("int64"))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+
+
+SHARES = """
+inputs: {x: [e], row: {shape: [e], index: e}}
+functions:
+  f:
+    where: |
+      s[q] = sum(exp(x[i]), i, row[i] == q)
+    expr: sum(log(1 + s)*sin(x))
+    wrt: x
+    emit: [value, gradient]
+"""
+
+
+def test_what_indices_add_to_is_no_part_of_the_blocks_that_read_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tensorgen.arrays.blocks.GAIN", 0.0)
+    hinted = f"{HEAD}dims: {{e: 3000000}}\n{SHARES}"
+    assert re.search(LOOP, generate(hinted))
+    rng = np.random.default_rng(0)
+    given = {"x": rng.normal(size=70_000), "row": rng.integers(0, 70_000, 70_000)}
+    found, expected = (results(load(s), given) for s in (hinted, HEAD + SHARES))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10)
+
+
+PAIRS = """
+inputs: {Y: [n, d], P: [n, n]}
+functions:
+  f:
+    where: q[i, j] = 1/(1 + norm(Y[i, :] - Y[j, :])**2)
+    expr: sum(P[i, j]*log(P[i, j]/(q[i, j]/sum(q))), i, j)
+    wrt: Y
+    emit: [value, gradient]
+"""
+
+
+def test_squared_distances_take_coordinate_by_coordinate() -> None:
+    hinted = f"{HEAD}dims: {{n: 3000, d: 3}}\n{PAIRS}"
+    source = generate(hinted)
+    body = source[source.index("def f_value_and_grad") :]
+    assert 'sums += np.einsum("ijk,ijk->ij", Y_minus_Y, Y_minus_Y)' in body
+    assert not re.search(r"zeros\(\(n, n, d\)|:, :, None", body)
+    rng = np.random.default_rng(0)
+    given = {"Y": rng.normal(size=(200, 3)), "P": rng.random((200, 200))}
+    found, expected = (results(load(s), given) for s in (hinted, HEAD + PAIRS))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)

@@ -78,10 +78,10 @@ READS: dict[str, Callable[[Case], Node]] = {
         coefficient=2,
         constraints=[delta({"p": 1, "i": -1}, -1)],
     ),
-    "A[row]": lambda c: c.g.product(
+    "A.take(row, axis=0)": lambda c: c.g.product(
         (E, "k"), [(c.A, "pk")], constraints=[delta(c.gathered())]
     ),
-    "(A[row] * U).sum(axis=1)": lambda c: c.g.product(
+    "(A.take(row, axis=0) * U).sum(axis=1)": lambda c: c.g.product(
         (E,), [(c.A, "pk"), (c.U, (E, "k"))], constraints=[delta(c.gathered())]
     ),
     "np.tril(S)": lambda c: c.g.product(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -95,3 +96,25 @@ def test_on_a_device_add_at_is_one_call_whatever_the_index() -> None:
     code = as_text(graph, [scattered(graph, "rows")], root_names=["out"], slow_at=False)
     assert code.lines[-1] == "cp.add.at(out, row, U)"
     assert not code.helpers
+
+
+@pytest.mark.parametrize("width", [1, 3, 50])
+def test_the_helper_adds_rows_in_memory_for_few_of_them(width: int) -> None:
+    rng = np.random.default_rng(0)
+    rows, values = rng.integers(0, 100, 40_000), rng.normal(size=(40_000, width))
+    out = np.zeros((100, width))
+    tracemalloc.start()
+    add_at(out, rows, values)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5e6
+    wanted = [np.bincount(rows, column, 100) for column in values.T]
+    np.testing.assert_allclose(out.T, wanted, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("width", [3, 50])
+def test_many_numbers_a_place_are_added_in_double_precision(width: int) -> None:
+    values = np.full((30_000, width), 0.1, np.float32)
+    out = np.zeros((2, width), np.float32)
+    add_at(out, np.ones(30_000, int), values)
+    np.testing.assert_allclose(out[1], 30_000 * np.float64(values[0]), rtol=1e-7)

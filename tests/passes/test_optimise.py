@@ -10,7 +10,16 @@ from tensorgen.calculus.derive import hessian, vjp
 from tensorgen.calculus.requests import MODES, Mode, Request, hessians, jacobians
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Node, Product, Sum, indicator, is_zero, topological
+from tensorgen.ir.nodes import (
+    Map,
+    Node,
+    Product,
+    Sum,
+    children,
+    indicator,
+    is_zero,
+    topological,
+)
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Context
@@ -296,3 +305,18 @@ def test_a_difference_is_expanded_only_where_that_is_far_cheaper(
         Context(graph, CostModel({"n": size, "m": size})), [whole]
     )
     assert isinstance(flat, Sum) == expanded
+
+
+@pytest.mark.parametrize("size", [2, 30])
+def test_a_table_of_differences_is_left_for_products_of_matrices(size: int) -> None:
+    # sum(W[i, j] * (Y[i, k] - Y[j, k]), j): no n x n x d array, also where W needs it.
+    graph = Graph()
+    W, Y = graph.input("W", ["n", "n"]), graph.input("Y", ["n", "d"])
+    difference = graph.sum("ijk", [(1, Y, "ik"), (-1, Y, "jk")])
+    squares = graph.product("ij", [(difference, "ijk"), (difference, "ijk")])
+    weights = graph.product("ij", [(W, "ij"), (squares, "ij")])
+    whole = graph.product("ik", [(weights, "ij"), (difference, "ijk")])
+    context = Context(graph, CostModel({"n": 3000, "d": size}))
+    flat, _ = flatten_products(context, [whole, squares])
+    assert isinstance(flat, Sum)
+    assert all(difference not in children(term.node) for term in flat.terms)
