@@ -15,7 +15,7 @@ from tensorgen.passes.limits import (
     SHARE_OF_TABLES,
 )
 from tensorgen.passes.rounds import Round
-from tensorgen.passes.views import View, compares, grows, is_sparse
+from tensorgen.passes.views import View, compares, grows, is_larger, is_sparse
 
 
 def distribute_products(known: Round, node: Node) -> Node:
@@ -60,13 +60,35 @@ def _is_only_difference(known: Round, node: Product, factor: Sum) -> bool:
 
     `(x[i] - x[j]) * (y[i] - y[j])` keeps its digits where all x are large and
     alike; `x[i] * y[i] - x[i] * y[j] - ...` never does. A single difference loses
-    no more than its arguments have lost.
+    no more than its arguments have lost, however deep in the sum it stands.
     """
-    if not (node.inner and grows(factor, known.context.cost)):
+    if not node.inner:
         return False
-    return [f for f, _ in node.factors if isinstance(f, Sum) and compares(f)] == [
-        factor
-    ]
+    cost = known.context.cost
+    compared = [f for f, _ in node.factors if isinstance(f, Sum) and compares(f)]
+    if compared:
+        return compared == [factor] and grows(factor, cost)
+    made, inside = _made_of(known, factor)
+    return len(inside) == 1 and is_larger(factor, [one.dims for one in made], cost)
+
+
+def _made_of(known: Round, node: Sum) -> tuple[list[Node], list[Sum]]:
+    """What a product that moves into a sum meets, and the differences on the way."""
+    made: list[Node] = []
+    inside = [node] if compares(node) else []
+    for term in node.terms:
+        core = term.node
+        if not (isinstance(core, Product) and known.opens(core)):
+            made.append(core)
+            continue
+        for factor, _ in core.factors:
+            if isinstance(factor, Sum):
+                deeper, more = _made_of(known, factor)
+                made += deeper
+                inside += more
+            else:
+                made.append(factor)
+    return made, inside
 
 
 def _is_table(node: Product, factor: Sum) -> bool:

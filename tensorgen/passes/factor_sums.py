@@ -6,7 +6,7 @@ holding a fourth-order tensor: `x_b * x_d` moves outside and `M_ac` stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tensorgen.ir.dims import Dim
@@ -116,9 +116,7 @@ def _candidates(
             if len(set(summed)) == len(summed):
                 pattern = tuple(x if _is_axis(x) else None for x in labels)
                 places.setdefault((factor, pattern), {}).setdefault(t, k)
-    for at in places.values():
-        if len(at) < 2:
-            continue
+    for at in _parts(places.values(), views):
         mine: set[Name] = set()
         rest: set[Name] = set()
         for t, k in at.items():
@@ -136,6 +134,23 @@ def _candidates(
         sizes.update(enumerate(node.dims))
         saving = (len(at) - 1) * cost.size(sizes[x] for x in every)
         yield Candidate(tuple(at.items()), saving, free)
+
+
+def _parts(
+    shared: Iterable[dict[int, int]], views: Sequence[View]
+) -> Iterator[dict[int, int]]:
+    """Terms that share a factor: all of them, and those whose rests have equal axes.
+
+    `E @ a + E @ b + c * (E @ d)`, all of vectors, is `E @ (a + b) + c * (E @ d)`: the
+    sum of all rests is a matrix.
+    """
+    for at in shared:
+        alike: dict[frozenset[Name], dict[int, int]] = {}
+        for t, k in at.items():
+            axes = frozenset(x for x in _rest_labels(views[t], k) if _is_axis(x))
+            alike.setdefault(axes, {})[t] = k
+        groups = [at, *alike.values()] if len(alike) > 1 else [at]
+        yield from (group for group in groups if len(group) > 1)
 
 
 def _rest_labels(view: View, place: int) -> set[Name]:

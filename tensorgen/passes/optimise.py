@@ -293,7 +293,6 @@ PASSES = (
         needs="pairs, whose operands stand for many factors; a lower modelled cost",
         ends="each step leaves fewer factors over all terms",
         run=_each(factor_pairs),
-        when=lambda context, plan: context.cross_country,
     ),
     Pass(
         "fuse_elementwise",

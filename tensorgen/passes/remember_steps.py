@@ -169,7 +169,8 @@ def _outside(steps: _Steps, roots: Sequence[Node]) -> dict[Node, Node]:
         """What alone is made of a node, if it is no larger."""
         while len(own := users[found[node]]) == 1 and own[0] in by_rows:
             above = by_rows[own[0]]
-            if steps.cost.size(above.dims) > steps.cost.size(node.dims):
+            larger = steps.cost.size(above.dims) > steps.cost.size(node.dims)
+            if above == node or larger:  # a root needs itself
                 break
             node = above
         return node

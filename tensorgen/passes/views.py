@@ -89,6 +89,11 @@ def grows(node: Node, cost: CostModel) -> bool:
             dims = [d for term in terms for d in _made_of(term.node, cost)]
         case _:
             return False
+    return is_larger(node, dims, cost)
+
+
+def is_larger(node: Node, dims: Sequence[tuple[Dim, ...]], cost: CostModel) -> bool:
+    """Whether an array has more dims than each of others, or more entries than all."""
     if degree(node.dims) > max(map(degree, dims)):
         return True
     return cost.size(node.dims) > sum(map(cost.size, dims))

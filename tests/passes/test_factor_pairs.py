@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
+import inspect
 
+import numpy as np
+import pytest
+
+import tensorgen
+from tensorgen.calculus.requests import MODES
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes.context import Context
+from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_pairs import factor_pairs
+from tensorgen.passes.factor_sums import factor_sum
+from tensorgen.passes.order_contractions import order_contractions
 from tests.ir.interpret import evaluate
 
 Pairs = tuple[Graph, Node, list[Node]]
@@ -87,3 +95,89 @@ def test_a_formula_of_single_entries_stays_as_it_is() -> None:
     terms = [graph.einsum("i,i->i", graph.einsum("i,i->i", p, v), q) for v in (x, p)]
     root = difference(graph, *terms)
     assert factor_pairs(Context(graph), [root]) == [root]
+
+
+SPELLINGS = """
+tensorgen: 1
+inputs: {S: [n, n], a: [n], b: [n], u: [T, n]}
+functions:
+  f:
+    expr: sum(tanh(%s))
+    wrt: a
+    emit: [value, gradient, hvp]
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("apart", "once"),
+    [
+        ("2*S@sin(a) + S@(a*b)", "S@(2*sin(a) + a*b)"),
+        ("sin(a)@S - 3*(a*b)@S", "(sin(a) - 3*a*b)@S"),
+        ("sin(a)@S.T + S@(a*b)", "S@(sin(a) + a*b)"),
+    ],
+)
+def test_sums_over_one_map_are_mapped_once_in_every_mode(
+    apart: str, once: str, mode: str
+) -> None:
+    counts = []
+    for expr in (apart, once):
+        module = tensorgen.load(SPELLINGS % expr, mode=mode)
+        counts.append(
+            [
+                inspect.getsource(getattr(module, name)).count("S @ ")
+                + inspect.getsource(getattr(module, name)).count("S.T @ ")
+                for name in ("f", "f_grad", "f_hvp")
+            ]
+        )
+    assert counts[0] == counts[1]
+
+
+def test_terms_are_factored_whose_rests_have_equal_axes() -> None:
+    """The sum of all rests would be a matrix, where those of two are a vector."""
+    graph, n = Graph(), range(1)
+    E = graph.input("E", ["n", "n"])
+    a, b, c, d = (graph.input(name, ["n"]) for name in "abcd")
+    terms = [
+        graph.einsum("ij,j->i", E, a),
+        graph.einsum("i,ij,j->i", c, E, d),
+        graph.einsum("ij,j->i", E, b),
+    ]
+    root = graph.sum(
+        n, [(k, term, n) for k, term in zip((1, 1, -2), terms, strict=True)]
+    )
+    found = factor_sum(graph, root, CostModel({}), lambda node: True)
+    (ordered,) = order_contractions(graph, [found], CostModel({}))
+    assert contractions([root]) == 3
+    assert contractions([ordered]) == 2
+
+
+CHAIN = """
+tensorgen: 1
+inputs: {U: [T, K], S: [K, K]}
+functions:
+  f:
+    where: |
+      alpha[0, j] = U[0, j]
+      alpha[t + 1, j] = logsumexp(alpha[t, i] + S[i, j], i) + U[t + 1, j]
+    expr: logsumexp(alpha[T - 1, j], j)
+    wrt: U
+    emit: [hvp]
+"""
+
+
+def test_a_step_multiplies_vectors_however_deep_a_difference_stands() -> None:
+    """`E @ (c[:, None] * (a - m))` moves into the difference, which is spread out."""
+    module = tensorgen.load(CHAIN)
+    text = inspect.getsource(module.f_hvp)
+    sweep = text[text.rindex("for t in reversed") :]
+    assert "[:, None]" not in sweep.replace("alpha[t][:, None]", "")
+    assert ".sum(" not in sweep
+    rng = np.random.default_rng(0)
+    U, dU, S = rng.normal(size=(5, 3)), rng.normal(size=(5, 3)), rng.normal(size=(3, 3))
+    step = 1e-5
+    gradient = tensorgen.load(CHAIN.replace("hvp", "gradient")).f_grad
+    up, down = (gradient(U=U + h * dU, S=S) for h in (step, -step))
+    np.testing.assert_allclose(
+        module.f_hvp(U=U, S=S, dU=dU), (up - down) / (2 * step), atol=1e-8
+    )
