@@ -113,9 +113,9 @@ ATTRIBUTES = words("""
     max max_value maxexp mean min ndim nbytes nnz nonzero pop prod ravel real
     repeat reshape round row searchsorted setdefault setflags shape size
     smallest_normal smallest_subnormal sort split squeeze start step stop
-    strides sum swapaxes take tiny tocoo tolist trace transpose update values view
-    writeable perm_c perm_r ptr replace L U solve base name char newbyteorder
-    isnative type newaxis names eigenvalues logabsdet
+    strides sum swapaxes take tiny tobytes tocoo tolist trace transpose update
+    values view writeable perm_c perm_r ptr replace L U solve base name char
+    newbyteorder isnative type newaxis names eigenvalues logabsdet
     """)
 DUNDERS = words("""
     __array__ __array_interface__ __array_ufunc__ __cuda_array_interface__
