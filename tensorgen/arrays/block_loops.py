@@ -153,7 +153,7 @@ def _shared(
 
 
 def _summed(body: Sequence[Statement]) -> tuple[Statement, ...]:
-    """The same, where sums of products along the last axis are single calls.
+    """The same, where tables of products are summed along the last axis in one call.
 
     Short rows of a product are added up several times as slowly as by `einsum`, which
     makes no array of the product either.
@@ -170,8 +170,8 @@ def _summed(body: Sequence[Statement]) -> tuple[Statement, ...]:
 
 
 def _multiplied(one: Array) -> tuple[Array, Array] | None:
-    """The two arrays of more than one axis whose product is summed along the last."""
-    if not isinstance(one.op, Reduce) or one.order == 0:
+    """The two arrays of three axes or more whose product is summed along the last."""
+    if not isinstance(one.op, Reduce) or one.order < 2:
         return None
     (product,) = one.args
     if one.op.axes != (one.order,):
