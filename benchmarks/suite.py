@@ -28,7 +28,7 @@ import report
 from by_hand import Problem
 
 SECONDS = 2.0  # about what the rounds of one problem take
-QUICK = 30.0  # the most seconds of a problem where little is measured
+QUICK = 15.0  # the most seconds of a problem where little is measured
 PATHS = (str(Path(__file__).parent), str(report.ROOT))
 
 
@@ -182,7 +182,7 @@ def main() -> None:
 
 
 def row(problem: Problem, quick: bool, threads: int) -> tuple[str, str]:
-    """A line of the table, by a process of its own, and why it takes much if it does."""
+    """A line of the table, by a process of its own, and why it takes much memory."""
     name = problem.name
     command = [sys.executable, __file__, "--one", name] + ["--quick"] * quick
     # XLA's threads are those of its pool, which is as large as the processors allow.
