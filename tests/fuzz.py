@@ -5,8 +5,8 @@ structure, and one of parts of its variable, which must store no place that stay
 A failing one is printed as a spec that reproduces it; where only empty places are
 stored, it is counted and printed apart: `GAPS` in `tests/programs/sparse.py` has what
 is known of that. Of every eighth seed no function may cost much more than it has to
-(`tests/prices.py`). The seeds that ran, on which commit, how fast, and which features the
-programs use are kept in a file.
+(`tests/prices.py`). The seeds that ran, on which commit, how fast, and which features
+the programs use are kept in a file.
 """
 
 from __future__ import annotations

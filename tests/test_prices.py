@@ -38,7 +38,7 @@ CASES = {
     "temporaries": "sum((X*Y + X)*Y - exp(X)*2)",
     "gathers": "sum((X[q] - Y)**2*X[q])",
     "scatters": "sum(tanh(X[q])*Y)",
-    "numbers": "sum(x[q]/2)",
+    "numbers": "sum(X[q]/2)",
     "copies": "sum(Z[i, j, l]*tanh(Z[i, p, l])*3, i, j, p, l) + sum(X)",
     "sides": "sum(1/(1 + (X - Y)**2)) + sum((X - (X*Y + 1))*Y)",
     "small": "sum((x*2 + sin(x))*x/(1 + x**2))",

@@ -229,7 +229,8 @@ def _during(line: Statement, value: Value, elided: int) -> int:
     each = count(broadcast([one.dims for one in at])) * count(shape[len(at) :])
     copies = (len(at) > 1 or len(shape) > 1) + bool(line.value.dims)
     kept = sum(_kept(one, value) for one in parts)
-    return max(added, kept + value(each * copies + count(shape)))
+    sums = count(shape) * (1 if line.value.dims else 2)  # counts, then multiples
+    return max(added, kept + value(each * copies + sums))
 
 
 def _longest(loop: Loop, value: Value) -> Value:
