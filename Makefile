@@ -57,7 +57,11 @@ golden: $(DEV)  ## rewrite the golden files and what documents quote; review the
 	$(BIN)/python docs/operator_table.py
 	$(BIN)/python -m tests.documents
 
-bench: $(DEV)  ## measure, and rewrite benchmarks/results
+ifdef QUICK
+bench: $(DEV)  ## measure, and rewrite benchmarks/results; QUICK=1: a look that keeps nothing
+	$(BIN)/python benchmarks/suite.py --quick
+else
+bench: $(DEV)
 	$(BIN)/python benchmarks/generation.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/runtime.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/modes.py
@@ -68,6 +72,7 @@ bench: $(DEV)  ## measure, and rewrite benchmarks/results
 	$(ONE_THREAD) $(BIN)/python benchmarks/recurrences.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/checkpoints.py
 	$(BIN)/python benchmarks/suite.py
+endif
 
 .PHONY: suite
 suite: $(DEV)  ## measure problems beside code by hand

@@ -18,6 +18,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ import report
 from by_hand import Problem
 
 SECONDS = 2.0  # about what the rounds of one problem take
-QUICK = 30.0  # the most seconds of a problem where little is measured
+SLOW, QUICK = 20.0, 110.0  # the most seconds of a problem and of all, for a look
 PATHS = (str(Path(__file__).parent), str(report.ROOT))
 
 
@@ -168,8 +169,9 @@ def main() -> None:
     ]
     print("\n".join(lines), flush=True)
     larger = []
+    end = time.monotonic() + (QUICK if options.quick else inf)
     for problem in chosen:
-        line, excess = row(problem, options.quick, options.threads)
+        line, excess = row(problem, options.quick, options.threads, end)
         lines.append(line)
         larger += [excess] * bool(excess)
         print(line, flush=True)
@@ -181,8 +183,8 @@ def main() -> None:
         report.write("suite.txt", lines)
 
 
-def row(problem: Problem, quick: bool, threads: int) -> tuple[str, str]:
-    """A line of the table, by a process of its own, and why it takes much if it does."""
+def row(problem: Problem, quick: bool, threads: int, end: float) -> tuple[str, str]:
+    """A line of the table, by a process of its own, and why it takes much memory."""
     name = problem.name
     command = [sys.executable, __file__, "--one", name] + ["--quick"] * quick
     # XLA's threads are those of its pool, which is as large as the processors allow.
@@ -196,7 +198,7 @@ def row(problem: Problem, quick: bool, threads: int) -> tuple[str, str]:
             command,
             capture_output=True,
             text=True,
-            timeout=QUICK if quick else 300,
+            timeout=max(min(SLOW if quick else 300, end - time.monotonic()), 0),
             env=os.environ | own | {"PYTHONPATH": os.pathsep.join(PATHS)},
             check=False,
         )

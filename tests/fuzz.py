@@ -4,8 +4,9 @@ Each seed gives a program over the whole language, one whose derivatives have a
 structure, and one of parts of its variable, which must store no place that stays empty.
 A failing one is printed as a spec that reproduces it; where only empty places are
 stored, it is counted and printed apart: `GAPS` in `tests/programs/sparse.py` has what
-is known of that. The seeds that ran, on which commit, how fast, and which features the
-programs use are kept in a file.
+is known of that. Of every eighth seed no function may cost much more than it has to
+(`tests/prices.py`). The seeds that ran, on which commit, how fast, and which features
+the programs use are kept in a file.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tensorgen.emit import layout
+from tests.prices import LISTED, cliffs
 from tests.programs import judge
 from tests.programs.check_structured import LOOSE
 from tests.programs.device import disagreements
@@ -38,6 +40,7 @@ from tests.test_structures import report as structured_report
 RESULTS = Path("benchmarks/results/fuzz.txt")
 COLUMNS = ("seeds", "commit", "programs", "failing", "seconds", "programs/s", "jobs")
 PROGRAMS = 3  # of a seed
+PRICED = 8  # of so many seeds, one has its costs looked into
 STORES_MORE = "places that stay empty"
 SHRUNK = 3  # failing programs that are made smaller; the others are printed whole
 
@@ -102,6 +105,8 @@ def outcomes(seed: int) -> list[Outcome]:
     wrong = judge.faults(general)
     if seed % 4 == 1 and not wrong:
         wrong = _device_faults(general, judge.MODES[seed // 4 % 3])
+    if seed % PRICED == 0 and not wrong and f"general {seed}" not in LISTED:
+        wrong = cliffs(general.text)
     return [
         Outcome(seed, general.text, wrong),
         Outcome(seed, structured.text, structured_faults(structured)),

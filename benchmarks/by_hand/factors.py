@@ -322,5 +322,6 @@ PROBLEMS = [
         _distances_data,
         distances,
         jax=in_jax.distances,
+        larger="arrays as large as P live at a time that are overwritten by hand",
     ),
 ]

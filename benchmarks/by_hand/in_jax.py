@@ -1,4 +1,4 @@
-"""The losses of problems in `jax.numpy`: what they are differentiated by comes first."""
+"""Losses of problems in `jax.numpy`; what they are differentiated by comes first."""
 
 from typing import Any
 

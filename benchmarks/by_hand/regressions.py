@@ -337,6 +337,7 @@ PROBLEMS = [
         _sinkhorn_data,
         sinkhorn,
         jax=in_jax.sinkhorn,
+        larger="shares and levels of all half-steps, none of them in place",
     ),
     Problem(
         "softplus of 10^7",

@@ -213,6 +213,7 @@ PROBLEMS = [
         _with_kernel,
         moving_product,
         jax=in_jax.moving_product,
+        larger="the slope adds up an array of the products of all taps",
     ),
     Problem(
         "padded convolution",
@@ -238,5 +239,13 @@ PROBLEMS = [
         images,
         jax=in_jax.images,
     ),
-    Problem("blur", BLUR, "f_value_and_grad", _blur_data, blur, jax=in_jax.blur),
+    Problem(
+        "blur",
+        BLUR,
+        "f_value_and_grad",
+        _blur_data,
+        blur,
+        jax=in_jax.blur,
+        larger="the slope adds up an array of the products of all 25 taps",
+    ),
 ]

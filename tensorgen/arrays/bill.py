@@ -51,8 +51,8 @@ class Amount(int):
 def bill(code: Code, sizes: Mapping[str, int]) -> str:
     """Return the arithmetic of code, and the most numbers that it holds at a time.
 
-    The largest terms at some `sizes` are said: three, or as few as make 95 percent. Which
-    statement holds most follows from these sizes as well. Nothing is said of nothing.
+    The largest terms at some `sizes` are said: three, or as few as make 95 percent.
+    Which statement holds most follows from these sizes as well.
     """
     most = peak(code, lambda dim: Amount.of(dim, sizes))
     held = most.dim if isinstance(most, Amount) else Dim.of(most)

@@ -230,11 +230,13 @@ def _during(line: Statement, value: Value, elided: int) -> int:
     added = space(parts, value, elided)
     if not (isinstance(line, Scatter) and line.by_entry):
         return added
-    # Where each entry belongs is written out, and entries in a row.
-    rows = count(broadcast([one.dims for one in line.places]))
-    each = rows * count(line.target.dims[len(line.places) :])
+    # Where each entry belongs is written out, unless it is given; then the entries.
+    at, shape = line.places, line.target.dims
+    each = count(broadcast([one.dims for one in at])) * count(shape[len(at) :])
+    copies = (len(at) > 1 or len(shape) > 1) + bool(line.value.dims)
     kept = sum(_kept(one, value) for one in parts)
-    return max(added, kept + value(each * 2 + count(line.target.dims)))
+    sums = count(shape) * (1 if line.value.dims else 2)  # counts, then multiples
+    return max(added, kept + value(each * copies + sums))
 
 
 def _longest(loop: Loop, value: Value) -> Value:
@@ -283,7 +285,7 @@ def _making(one: Array, value: Value, elided: int) -> int:
 
 
 def _room(one: Array) -> Dim:
-    """The room of what an operation stores anew, in numbers: a mask's entry is a byte."""
+    """The numbers that an operation stores anew; an entry of a mask is a byte."""
     made = entries(one)
     return made * MASK if one.kind == "bool" else made
 

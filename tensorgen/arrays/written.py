@@ -16,8 +16,8 @@ class Written:
 
     `lines` are statements, `returns` has one expression a root. The caller binds
     `dims` as Python integers, and `dtype` if `needs_dtype`; it defines `helpers`
-    and imports `modules`. Matrices that are what `refusals` say raise LinAlgError. It is
-    the text of `code`.
+    and imports `modules`. Matrices that are what `refusals` say raise LinAlgError.
+    It is the text of `code`.
     """
 
     code: Code

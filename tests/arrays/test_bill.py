@@ -43,13 +43,13 @@ def test_the_terms_that_count_are_said(
 
 
 def test_functions_say_what_they_cost_and_hold() -> None:
-    other = "if m*n + m < n*n: "
+    mixed = "2*m*n**2 flops; holds m*n + n**2 numbers if m*n + m < n*n:"
     assert told(SPEC.format("[m, n]")) == [
         "2*m*n flops; holds 2*m numbers",
         "4*m*n flops; holds 2*m numbers",
         "4*m*n flops; holds m + n numbers",
-        f"2*m*n**2 flops; holds m*n + n**2 numbers {other}2*m*n flops; holds 2*m numbers",
-        f"2*m*n**2 flops; holds m*n + n**2 numbers {other}4*m*n flops; holds n numbers",
+        f"{mixed} 2*m*n flops; holds 2*m numbers",
+        f"{mixed} 4*m*n flops; holds n numbers",
     ]
 
 
