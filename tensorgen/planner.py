@@ -69,21 +69,17 @@ class Planner:
         result: str = "",
         node: Node | None = None,
     ) -> None:
-        """Make the inputs that derivatives are multiplied by.
-
-        A function may be one `result` of several, which is planned as `node`.
-        """
+        """Plan a function, or one `result` of several as `node`."""
         self.graph = graph
         self.function = function
         self.mode: Mode = mode
         self.result = result
         every = function.results or (function,)
         nodes = [node] if node else keep_few_states(graph, [x.node for x in every])
+        several = zip(function.results, function.spec.results, nodes, strict=False)
         self.results: list[Planner] = [
             Planner(graph, spec, program, own, mode, given.name, found)
-            for own, given, found in zip(
-                function.results, function.spec.results, nodes, strict=False
-            )
+            for own, given, found in several
         ]
         self._planned: dict[tuple[Kind, tuple[str, ...]], PlannedFunction] = {}
         self.hints = known_sizes(spec)
@@ -94,10 +90,10 @@ class Planner:
         stated = metrics(graph, self.inputs, function.metrics)
         whole = [nodes[0], *(own.inverse for own in stated.values())]
         node, *inverses = invert_low_rank(self.context(), whole, missed)
-        found = {
-            graph.names.get(x, "a matrix"): own.is_diagonal for x, own in missed.items()
+        kinds = {
+            graph.names.get(x, "a matrix"): m.is_diagonal for x, m in missed.items()
         }
-        self.unpromised = tuple(found.items())
+        self.unpromised = tuple(kinds.items())
         variables = tuple(self.inputs[name] for name in self.wrt)
         self.request: Request = Request(
             node,

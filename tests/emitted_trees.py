@@ -43,11 +43,12 @@ NUMPY = words("""
     abs absolute add all angle any arange arccos arccosh arcsin arcsinh arctan
     arctan2 arctanh argsort array array_equal asarray atleast_1d atleast_2d
     bincount block broadcast_arrays broadcast_shapes broadcast_to cbrt ceil clip
-    column_stack concatenate copysign cos cosh cross cumsum cumprod diag
-    diag_indices diagonal diff divide dot dtype einsum empty empty_like equal
+    column_stack concatenate convolve copysign correlate cos cosh cross cumsum
+    cumprod diag diag_indices diagonal diff divide dot dtype einsum empty empty_like
+    equal
     errstate exp expand_dims expm1 eye fft finfo flatnonzero flip float32 float64
     floating floor fmax fmin frexp full full_like gcd greater greater_equal
-    heaviside hypot iinfo indices inexact inf inner int64 integer intp invert
+    heaviside hstack hypot iinfo indices inexact inf inner int64 integer intp invert
     iscomplexobj isfinite isinf isnan issubdtype kron ldexp less less_equal lib
     linalg linspace log log10 log1p log2 logaddexp logical_and logical_not
     logical_or ma matmul matrix_transpose max maximum mean median min minimum moveaxis
@@ -102,16 +103,17 @@ BUILTINS = words("""
     property range repr reversed round set slice sorted staticmethod str sum
     super tuple type vars zip ArithmeticError AttributeError Exception
     FloatingPointError ImportError IndexError KeyError MemoryError
-    NotImplementedError OverflowError RuntimeError StopIteration TypeError
-    ValueError ZeroDivisionError __name__
+    NotImplemented NotImplementedError OverflowError RuntimeError StopIteration
+    TypeError ValueError ZeroDivisionError __name__
     """)
 # Methods and attributes of arrays and containers; a module's own come on top.
 ATTRIBUTES = words("""
-    T add all any append argmax argmin argsort astype at axes clip col copy count
-    cumsum data diagonal dot dtype eps extend fill flags flat flatten fromkeys get
+    T add all any append argmax argmin argsort astype at axes c_contiguous clip
+    col copy count cumsum data diagonal dot dtype eps extend fill flags flat flatten
+    fromkeys get
     getfield imag index indices indptr item items itemsize join keys kind mask
     max max_value maxexp mean min ndim nbytes nnz nonzero pop prod ravel real
-    repeat reshape round row searchsorted setdefault setflags shape size
+    repeat removesuffix reshape round row searchsorted setdefault setflags shape size
     smallest_normal smallest_subnormal sort split squeeze start step stop
     strides sum swapaxes take tiny tobytes tocoo tolist trace transpose update
     values view writeable perm_c perm_r ptr replace L U solve base name char

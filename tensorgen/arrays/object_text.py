@@ -62,10 +62,10 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"{args[0].at(Level.ATOM)}.inverse_at({texts[1]}, {texts[2]})")
         case Known(name=name):
             return Text(f"{args[0].at(Level.ATOM)}.{name}")
-        case Pack(grows=True):
-            return Text(f"[{listed}]")
-        case Pack():
-            return Text(f"({listed}{',' * (len(texts) == 1)})")
+        case Pack(grows=grows):
+            return Text(
+                f"[{listed}]" if grows else f"({listed}{',' * (len(args) == 1)})"
+            )
         case Results(function=function):
             return Text(f"{alias}.{function}({listed})")
         case Member(place=place):
@@ -90,14 +90,13 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"{entries} // ({size(width + 1).text}) + 1", Level.SUM)
         case Reshape(dims=dims):
             return Text(f"{alias}.reshape({listed}, {shape(dims)})")
-        case Ravel(copied=True):
+        case Ravel() if op.copied:
             return Text(f"{args[0].at(Level.ATOM)}.flatten()")
-        case Ravel():
-            return Text(f"{alias}.ravel({listed})")
+        case Ravel() | ZerosLike():
+            name = "ravel" if isinstance(op, Ravel) else "zeros_like"
+            return Text(f"{alias}.{name}({listed})")
         case Places(shape=sizes):
             return Text(f"{alias}.indices({shape(sizes)}).reshape({len(sizes)}, -1)")
-        case ZerosLike():
-            return Text(f"{alias}.zeros_like({listed})")
         case AsPlaces():
             return Text(f"{args[0].at(Level.ATOM)}.astype(int)")
         case _:

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 
 from tensorgen.operators.helpers import (
     EXPM,
-    FILTERED,
     NORM,
+)
+from tensorgen.operators.key_helpers import PROD_BY_KEY, PROD_OTHERS_BY_KEY
+from tensorgen.operators.running_helpers import (
+    FILTERED,
     RUNNING_EXTREME,
     RUNNING_LOGSUMEXP,
 )
-from tensorgen.operators.key_helpers import PROD_BY_KEY, PROD_OTHERS_BY_KEY
 from tensorgen.operators.system_helpers import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
 
 

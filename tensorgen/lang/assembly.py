@@ -16,6 +16,7 @@ from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.index_text import subscript
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.forms import Index
+from tensorgen.lang.grouping import mentioned
 from tensorgen.lang.names import Names, Record, Thing
 from tensorgen.lang.sides import Noted, Side, note_range
 from tensorgen.lang.statement import Session, Statement
@@ -40,6 +41,21 @@ def assembled(sides: Sequence[Side]) -> dict[str, list[Side]]:
         if all(side.is_start for side in own)
         if len(own) > 1 or any(any(_key(side)) for side in own)
     }
+
+
+def parts(sides: Sequence[Side]) -> list[list[Side]]:
+    """What steps, and what is put together of its entries, the one before the other.
+
+    Lines that stand between each other need not need each other.
+    """
+    names = {*assembled(sides)}
+    given = [side for side in sides if side.definition.name in names]
+    steps = [side for side in sides if side.definition.name not in names]
+    stepping = {side.definition.name for side in steps}
+    needed = any(mentioned(side.body) & stepping for side in given)
+    if needed and any(mentioned(side.body) & names for side in steps):
+        return [[*sides]]
+    return [part for part in ((steps, given) if needed else (given, steps)) if part]
 
 
 def _key(side: Side) -> Key:

@@ -14,10 +14,10 @@ from tensorgen.errors import Span, SpecError, fail
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, delta
 from tensorgen.lang.affine import affine_form
-from tensorgen.lang.assembly import Assembly, assembled
+from tensorgen.lang.assembly import Assembly, assembled, parts
 from tensorgen.lang.facts import Bounds
 from tensorgen.lang.forms import Form, Index
-from tensorgen.lang.grouping import Line, mentioned
+from tensorgen.lang.grouping import Line
 from tensorgen.lang.names import Names, Record, Thing
 from tensorgen.lang.reach import Reach, in_turn
 from tensorgen.lang.sides import Noted, Place, Side, is_name, note_range, read_side
@@ -41,7 +41,7 @@ def elaborate_steps(
     try:
         sides = [read_side(session, names, line) for line in unit]
         found: Found = {}
-        for part in _parts(sides):
+        for part in parts(sides):
             known = {x: Thing("a local definition", *own) for x, own in found.items()}
             seen = Names(names.file, {**names.local, **known})
             found |= _elaborated(session, part, seen, checkpoint)
@@ -52,21 +52,6 @@ def elaborate_steps(
     else:
         return found
     return {line[0].name: (None, Record()) for line in unit}
-
-
-def _parts(sides: Sequence[Side]) -> list[list[Side]]:
-    """What steps, and what is put together of its entries, the one before the other.
-
-    Lines that stand between each other need not need each other.
-    """
-    names = {*assembled(sides)}
-    given = [side for side in sides if side.definition.name in names]
-    steps = [side for side in sides if side.definition.name not in names]
-    stepping = {side.definition.name for side in steps}
-    needed = any(mentioned(side.body) & stepping for side in given)
-    if needed and any(mentioned(side.body) & names for side in steps):
-        return [[*sides]]
-    return [part for part in ((steps, given) if needed else (given, steps)) if part]
 
 
 def _elaborated(
