@@ -68,27 +68,28 @@ def _is_only_difference(known: Round, node: Product, factor: Sum) -> bool:
     compared = [f for f, _ in node.factors if isinstance(f, Sum) and compares(f)]
     if compared:
         return compared == [factor] and grows(factor, cost)
-    made, inside = _made_of(known, factor)
-    return len(inside) == 1 and is_larger(factor, [one.dims for one in made], cost)
+    made = _made_of(known, factor)
+    return made is not None and is_larger(factor, [one.dims for one in made], cost)
 
 
-def _made_of(known: Round, node: Sum) -> tuple[list[Node], list[Sum]]:
-    """What a product that moves into a sum meets, and the differences on the way."""
+def _made_of(known: Round, node: Sum) -> list[Node] | None:
+    """What a product that moves into a sum with one difference meets, if not much."""
     made: list[Node] = []
-    inside = [node] if compares(node) else []
-    for term in node.terms:
-        core = term.node
-        if not (isinstance(core, Product) and known.opens(core)):
-            made.append(core)
-            continue
-        for factor, _ in core.factors:
-            if isinstance(factor, Sum):
-                deeper, more = _made_of(known, factor)
-                made += deeper
-                inside += more
-            else:
-                made.append(factor)
-    return made, inside
+    differences, waiting = 0, [node]
+    while waiting:
+        one = waiting.pop()
+        differences += compares(one)
+        for term in one.terms:
+            core = term.node
+            if not (isinstance(core, Product) and known.opens(core)):
+                made.append(core)
+                continue
+            waiting += [f for f, _ in core.factors if isinstance(f, Sum)]
+            made += [f for f, _ in core.factors if not isinstance(f, Sum)]
+        # Sums of sums that are used twice would be walked through without end.
+        if differences > 1 or len(made) + len(waiting) > DISTRIBUTED_TERMS:
+            return None
+    return made if differences == 1 else None
 
 
 def _is_table(node: Product, factor: Sum) -> bool:
