@@ -93,9 +93,10 @@ class Scope:
         forms = part.function.forms if isinstance(part, Part) and part.function else ()
         bodies = [body, *(form.body for form in forms)]
         used = words([*sizes, *dtype, *(row for one in bodies for row in one.text)])
-        parts = [p for p in parts if p.name in used]
         # A node may read what its statements do not: ones of its shape alone.
-        names = {name for name in names if name in used}
+        whole = {p.of.name for p in parts if p.of is not None and p.of.name in used}
+        parts = [p for p in parts if p.name in used]
+        names = whole | {name for name in names if name in used}
         names |= {p.of.name for p in parts if p.of is not None}
         return [
             *import_lines(part, self.backend),
