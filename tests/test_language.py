@@ -53,6 +53,11 @@ WRONG = {
     "'phi' calls p.phi, and code from outside is not allowed": (
         "f: sum(w)\nexternal: {phi: {call: p.phi}}"
     ),
+    "the metric of 'w' is not known to be symmetric": (
+        "f: {expr: sum(w**2), wrt: {w: {metric: 'outer(w, exp(w))'}}}"
+    ),
+    "the entry k[1] is missing": ("f: {where: {'k[0]': w, 'k[2]': w}, expr: sum(k)}"),
+    "of 'x' there are first entries alone": ("f: {where: {'x[0]': w}, expr: sum(x)}"),
     "nothing gives the range of 'k'": "f: sum(w[0], k)",
     "the range of 'i' is not affine in the dims": "f[i]: w[2*i] + w[2*i + 1]",
     "the stride of a range is a whole number from 1 on": (
