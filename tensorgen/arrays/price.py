@@ -21,6 +21,7 @@ from tensorgen.arrays.operations import (
     Contraction,
     Correlate,
     Einsum,
+    Elementwise,
     Entrywise,
     Index,
     InnerProduct,
@@ -56,6 +57,7 @@ from tensorgen.arrays.statements import (
 from tensorgen.arrays.types import broadcast
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.elementwise import ELEMENTWISE
 
 Value = Callable[[Dim], int]
 MASK = Fraction(1, 8)
@@ -221,6 +223,10 @@ class Held:
                     self.sizes.pop(name, None)
 
 
+BLOCK_OF_ROWS = 32768
+"""How many numbers are added up by entry at a time (`_add_at`)."""
+
+
 def _during(line: Statement, value: Value, elided: int) -> int:
     """The most numbers that a statement holds beside what has names."""
     parts = operands(line)
@@ -230,13 +236,13 @@ def _during(line: Statement, value: Value, elided: int) -> int:
     added = space(parts, value, elided)
     if not (isinstance(line, Scatter) and line.by_entry):
         return added
-    # Where each entry belongs is written out, unless it is given; then the entries.
+    # Several indices make one; where rows belong is written out for a block of them.
     at, shape = line.places, line.target.dims
-    each = count(broadcast([one.dims for one in at])) * count(shape[len(at) :])
-    copies = (len(at) > 1 or len(shape) > 1) + bool(line.value.dims)
+    rows = count(broadcast([one.dims for one in at]))
+    block = value(rows * count(shape[len(at) :])) if len(shape) > len(at) else 0
     kept = sum(_kept(one, value) for one in parts)
-    sums = count(shape) * (1 if line.value.dims else 2)  # counts, then multiples
-    return max(added, kept + value(each * copies + sums))
+    found = kept + value(rows) * (len(at) > 1) + min(block, BLOCK_OF_ROWS)
+    return max(added, found)
 
 
 def _longest(loop: Loop, value: Value) -> Value:
@@ -298,6 +304,8 @@ def _spare(one: Array) -> Dim:
             return sum((count(x.dims) for x, gone in axes if _turns(x, gone)), ZERO)
         case Call(operator=name):
             return count(one.dims) * OPERATORS[name].spare
+        case Elementwise(function=name) if ELEMENTWISE[name].numpy.startswith("_"):
+            return count(one.dims) * 2  # as most helpers do, which compute in steps
         case _:
             return ZERO
 

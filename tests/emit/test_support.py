@@ -209,4 +209,6 @@ def test_a_long_derivative_is_a_short_module() -> None:
     path = Path(__file__).parents[2] / "benchmarks" / "shooting.yaml"
     source = Source.decode(path.name, path.read_bytes())
     texts = compile_spec(source, ["numpy"], "cross-country", support="shared")
-    assert texts["shooting_numpy.py"].count("\n") <= 400
+    lines = texts["shooting_numpy.py"].splitlines()
+    # Beside what each of its three functions costs.
+    assert len([line for line in lines if "Cost: " not in line]) <= 400
