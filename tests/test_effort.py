@@ -131,7 +131,7 @@ def test_what_finds_no_end_gives_its_input_back() -> None:
             effort.spend()
 
     assert effort.attempt(endless, "input", 100) == "input"
-    assert effort.spent == 101
+    assert effort.spent == 100
     assert effort.attempt(lambda: "better", "input", 100) == "better"
 
 
@@ -140,8 +140,15 @@ def test_the_end_of_all_work_is_not_that_of_a_pass() -> None:
     name = Text.plain("f")
     expected = "'f' is too large: thinking takes more than 5 steps"
     with pytest.raises(SpecError, match=expected), effort.on(name, "thinking", 5):
-        effort.attempt(lambda: effort.spend(6), None, 100)
+        effort.spend(6)
     effort.spend(1000)  # what comes after it has steps of its own
+
+
+def test_one_large_step_of_an_improvement_refuses_nothing() -> None:
+    effort = Effort()
+    with effort.on(Text.plain("f"), "thinking", 1000):
+        for _ in range(20):  # until nothing is left
+            assert effort.attempt(lambda: effort.spend(2000), "input") == "input"
 
 
 def test_attempts_leave_steps_for_what_must_be_done() -> None:

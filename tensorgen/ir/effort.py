@@ -90,8 +90,8 @@ class Effort:
         try:
             return run()
         except Exhausted:
-            if self.spent > before:
-                raise
+            # The step that went too far is not done, and does not count.
+            self.spent = int(min(self.spent, self.end))
             self.stopped += 1
             return instead
         finally:

@@ -13,6 +13,7 @@ from tensorgen.ir.nodes import Node, Product, Sum, Term, topological, use_counts
 from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.passes.context import Context
 from tensorgen.passes.factor_sums import Effort, factor_sum
+from tensorgen.passes.limits import FACTORED_TERMS
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.views import is_elementwise
 
@@ -39,7 +40,7 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
     new: dict[Node, Node] = {}
     for node in topological(roots):
         found = with_operands(graph, node, new)
-        if isinstance(found, Sum) and not all(map(_is_entrywise, found.terms)):
+        if isinstance(found, Sum) and _may_factor(found):
             factored = factor_sum(graph, found, cost, opens, effort=effort)
             if factored is not found:
                 (other,) = order_contractions(graph, [factored], cost)
@@ -50,6 +51,11 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
         if uses[node] == 1 and (found is node or found not in uses):
             private.add(found)
     return [new[root] for root in roots]
+
+
+def _may_factor(node: Sum) -> bool:
+    few = len(node.terms) <= FACTORED_TERMS
+    return few and not all(map(_is_entrywise, node.terms))
 
 
 def _is_entrywise(term: Term) -> bool:

@@ -82,6 +82,9 @@ DISTRIBUTED_TERMS = 64
 DISTRIBUTED_TERMS_IN_ALL = 2000
 """Over a whole graph; after so many nothing is distributed any more."""
 
+FACTORED_TERMS = 256
+"""Of a sum of pairs that are factored: each step looks at all of them again."""
+
 SPREAD_TERMS = 64
 """Into which a term of a structure may be spread, before those alike are added up."""
 

@@ -310,7 +310,6 @@ PASSES = (
         needs="pairs as they are computed, and weights that are never negative",
         ends="a product of a matrix and itself has no weights",
         run=_each(mirror_products),
-        patient=True,
     ),
     Pass(
         "add_narrow",
