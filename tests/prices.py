@@ -66,6 +66,7 @@ KNOWN = {
 """How many times more room functions of a spec take that has a word, and why."""
 LISTED = {
     "general 38": "the second derivative of a cholesky by one row is a dense tensor",
+    "general 80088": "of order four: products with an axis that is added up last",
     "general 36": "deltas of a product rule are spread out before a sum drops an axis",
 }
 """Random programs that are known to cost too much, and why."""
