@@ -52,7 +52,7 @@ format: $(DEV)  ## lay out the code and mend what ruff can mend
 	$(BIN)/black --quiet $(CODE)
 
 golden: $(DEV)  ## rewrite the golden files and what documents quote; review the difference
-	$(BIN)/python -m tensorgen gen --force $(EXAMPLES) -o tests/golden -b numpy -b cupy
+	$(BIN)/python -m tensorgen gen --anew --force $(EXAMPLES) -o tests/golden -b numpy -b cupy
 	$(BIN)/python docs/function_tables.py
 	$(BIN)/python docs/operator_table.py
 	$(BIN)/python -m tests.documents

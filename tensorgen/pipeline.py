@@ -37,6 +37,7 @@ from tensorgen.remarks import remarks
 from tensorgen.spec.externals import check_backends
 from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec
+from tensorgen.uptodate import inputs, support_prefix
 
 if TYPE_CHECKING:
     from tensorgen.check import Report
@@ -81,8 +82,7 @@ def compile_spec(
     for remark in (x for plan in planned for x in remarks(plan, hints)):
         note(remark)
     texts = {}
-    shared = (support or spec.support) == "shared"
-    prefix = "." * in_package if shared else None
+    prefix = support_prefix(spec, support, in_package)
     for name in backends or spec.backends:
         backend = BACKENDS[name]
         module = ModuleBuilder(spec, graph, backend).build(
@@ -98,7 +98,8 @@ def compile_spec(
             told = held(program, planned, problems, constrained, module, backend.alias)
             if report is not None:
                 report(file_name, told)
-        texts[file_name] = render(module, laid_out, tell, prefix)
+        made_of = inputs(source, name, chosen, prefix)
+        texts[file_name] = render(module, laid_out, tell, prefix, made_of)
         if prefix is not None:
             texts[support_file(backend)] = support_code(name, module.version, laid_out)
     return texts

@@ -34,8 +34,10 @@ OUTSIDE = {
     "pipeline": (
         *("pipeline", "claims", "planner", "problems", "constrained", "modules"),
         "remarks",
+        "uptodate",
         *STAGES,
     ),
+    "uptodate": ("version", *STAGES),
     "remarks": ("planned", *STAGES),
     "claims": ("planned", "problems", "constrained", *STAGES),
     "modules": (
@@ -51,8 +53,7 @@ OUTSIDE = {
     "shares": ("planned", *STAGES),
     "planned": STAGES,
     "parameters": STAGES,
-    "cli": ("", "cli", "streams", "pipeline", "errors", "files"),
-    "streams": ("streams",),
+    "cli": ("", "cli", "uptodate", "pipeline", "errors", "files"),
     "__main__": ("cli",),
     "": ("pipeline", "errors", "files", "version"),
     "version": (),

@@ -52,7 +52,7 @@ class GotOverItError(Exception):
 def module(version: int, lines: int = 400) -> str:
     """Return what stands for a generated module, longer than one write."""
     body = f"version = {version}\n" * lines
-    return sealed(f"{FIRST_LINE.format(version)}\n{body}")
+    return sealed(f"{FIRST_LINE.format(version)}\n{body}", "0" * 12)
 
 
 def texts(folder: Path, version: int) -> dict[Path, str]:

@@ -12,8 +12,8 @@ from tensorgen.emit.text import WIDTH
 from tensorgen.errors import InternalError
 
 
-def finished(source: str, tell: Callable[[], None] = lambda: None) -> str:
-    """Return a module's source laid out and sealed.
+def finished(source: str, inputs: str, tell: Callable[[], None] = lambda: None) -> str:
+    """Return a module's source laid out and sealed, with the checksum of its inputs.
 
     One of many functions takes its time: each is told of before.
     """
@@ -22,7 +22,7 @@ def finished(source: str, tell: Callable[[], None] = lambda: None) -> str:
         tell()
         parts.append(layout(part))
     # Two empty lines, as there are around what stands at the margin.
-    return sealed("\n\n".join(parts))
+    return sealed("\n\n".join(parts), inputs)
 
 
 def parsed(source: str) -> ast.Module:

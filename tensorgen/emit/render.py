@@ -56,11 +56,13 @@ def render(
     laid_out: bool = True,
     tell: Callable[[], None] = lambda: None,
     shared: str | None = None,
+    inputs: str = "",
 ) -> str:
     """Return the source of a generated module, laid out for a reader or not.
 
     A module of many functions takes its time to lay out: each is told of before. With
-    `shared`, the prefix of the module that holds it, support code is imported.
+    `shared`, the prefix of the module that holds it, support code is imported. `inputs`
+    is the checksum of what it is made of.
     """
     backend = BACKENDS[module.backend]
     own = _constrained(module)
@@ -89,7 +91,7 @@ def render(
     words = module_docstring(module.name, module.doc, pieces.parameters(module))
     exported = _exported(module)
     source = framed(backend, top, words, text, exported, beside)
-    return finished(source, tell) if laid_out else source
+    return finished(source, inputs, tell) if laid_out else source
 
 
 def _views(module: Module, backend: Backend) -> list[FunctionView]:

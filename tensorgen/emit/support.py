@@ -19,6 +19,7 @@ from tensorgen.emit.imports import defined
 from tensorgen.emit.layout import finished
 from tensorgen.emit.model import Helper
 from tensorgen.emit.module import Module
+from tensorgen.emit.seal import checksum
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.system_helpers import IMPORTS
 from tensorgen.structure.table import STRUCTURES, in_order
@@ -68,7 +69,12 @@ def support_code(backend_name: str, version: str, laid_out: bool = True) -> str:
     lazy = {*chain(*solving), *map(backend.spell, chain(*IMPORTS.values()))}
     top = header(version, "its templates", digest, backend.title, sorted(lazy))
     source = framed(backend, top, _DOCSTRING, text)
-    return finished(source) if laid_out else source
+    return finished(source, support_inputs(backend, version)) if laid_out else source
+
+
+def support_inputs(backend: Backend, version: str) -> str:
+    """Return the checksum of what the file of a version is made of."""
+    return checksum(version, support_file(backend))
 
 
 _DOCSTRING = '"""What modules beside this one share: checks, derivatives, solving."""'

@@ -21,7 +21,7 @@ WRONG = "tensorgen: 1\nfunctoins: {}\n"
 
 def module(mode: str = "cross-country", expr: str = "x2") -> str:
     """Return what stands for a generated module."""
-    return sealed(f"{HEADER}# {mode}: {expr} é\n")
+    return sealed(f"{HEADER}# {mode}: {expr} é\n", "0" * 12)
 
 
 def fake_compile(

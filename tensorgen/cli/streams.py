@@ -9,15 +9,24 @@ enough.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
-from collections.abc import Callable
-from typing import TextIO, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
-PATIENCE = 5.0
+from tensorgen.errors import printable
+
+if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
+
+PATIENCE = 1.0
 """Seconds without a word while something is being done."""
+
+REDRAWN = 0.1
+"""Seconds between two pictures of a bar."""
 
 
 class _Courtesy:
@@ -72,25 +81,60 @@ def say(text: str) -> None:
     click.echo(text, err=True, color=color())
 
 
+def note(text: str) -> None:
+    """Say a line that may hold names of files, which may hold anything."""
+    say(printable(text))
+
+
 class Progress:
-    """Says what is being done every few seconds; the clock decides nothing else."""
+    """A bar over specs, for a person, once a second has gone by.
+
+    The clock decides nothing but when it is drawn.
+    """
 
     def __init__(
         self,
-        tell: Callable[[str], None] = say,
+        names: Sequence[str],
         clock: Callable[[], float] = time.monotonic,
+        file: TextIO | None = None,
     ) -> None:
         """Wait for as long as nobody would ask."""
-        self._tell = tell
         self._clock = clock
+        self._names = names
+        self._file = file
+        self._done = 0
         self._next = clock() + PATIENCE
+        self._bar: ProgressBar[int] | None = None
 
     def __call__(self, doing: str) -> None:
         """Hear what is being done now."""
-        now = self._clock()
-        if now >= self._next:
-            self._next = now + PATIENCE
-            self._tell(f"{doing} ...")
+        if self._clock() >= self._next:
+            self._next = self._clock() + REDRAWN
+            self._draw(printable(doing))
+
+    def advance(self) -> None:
+        """Hear that a spec is done."""
+        self._done += 1
+
+    def end(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            click.echo("\r\x1b[K", file=self._file or sys.stderr, nl=False, color=True)
+            self._bar = None
+
+    def _draw(self, doing: str) -> None:
+        if self._bar is None:
+            self._bar = click.progressbar(
+                length=len(self._names),
+                file=self._file or sys.stderr,
+                show_eta=False,
+                show_pos=True,
+                width=24,
+            )
+        columns = shutil.get_terminal_size().columns
+        self._bar.label = doing[: max(columns - 50, 8)]
+        self._bar.pos = self._done
+        self._bar.render_progress()
 
 
 def write(text: str) -> None:
@@ -116,6 +160,6 @@ def hush(stream: TextIO) -> None:
     os.close(nowhere)
 
 
-def color() -> bool:
-    """Whether standard error is read by a terminal that wants colours."""
-    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+def color(stream: TextIO | None = None) -> bool:
+    """Whether standard error, or a stream, is read by a terminal that wants colours."""
+    return (stream or sys.stderr).isatty() and not os.environ.get("NO_COLOR")

@@ -1,0 +1,109 @@
+"""What a command says of specs: faults, warnings and notes, for people or machines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from tensorgen.cli import streams
+from tensorgen.cli.codes import FORMATS
+from tensorgen.errors import Diagnostic, Remark, Source, Span, SpecError, printable
+from tensorgen.files import LARGEST_TEXT, read_regular
+
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default=FORMATS[0],
+    help="How faults and warnings are told: as text on stderr, or on stdout for"
+    " machines.",
+)
+
+
+class Voice:
+    """Tells what is wrong, and what is no fault unless it is `quiet`.
+
+    If `strict`, warnings are faults. What is for machines is told all at once, by
+    `finish`.
+    """
+
+    def __init__(
+        self, quiet: bool = False, strict: bool = False, form: str = FORMATS[0]
+    ) -> None:
+        """Have said nothing yet."""
+        self.quiet = quiet or form != FORMATS[0]
+        self.strict = strict
+        self.form = form
+        self.faults: list[Diagnostic] = []
+        self.told: list[tuple[str, Diagnostic]] = []
+        self.watch: Callable[[str], None] = lambda doing: None
+
+    def tell(self, text: str) -> None:
+        """Say what came of the work."""
+        if not self.quiet:
+            streams.note(text)
+
+    def remark(self, remark: Remark) -> None:
+        """Say what is worth to be known of a spec, or keep it as a fault."""
+        found = Diagnostic(remark.message, remark.span)
+        if remark.is_warning and self.strict:
+            self.faults.append(found)
+        elif self.form == FORMATS[0]:
+            self.tell(str(remark))
+        else:
+            self.told.append(("warning" if remark.is_warning else "note", found))
+
+    def report(self, file_name: str, report: object) -> None:
+        """Say which functions were not checked, if there are any."""
+        if text := str(report):
+            self.tell(f"{file_name}: {text}")
+
+    def fault(self, error: SpecError) -> None:
+        """Say what is wrong with a spec."""
+        if self.form == FORMATS[0]:
+            streams.say(error.render(streams.color()))
+        self.told += [("error", found) for found in error.diagnostics]
+
+    def wrong(self, message: str, path: str = "") -> None:
+        """Say what is wrong with a file, or with none."""
+        if self.form == FORMATS[0]:
+            streams.note(f"error: {message}")
+        span = Span(Source(path, ""), 0, 0) if path else None
+        self.told.append(("error", Diagnostic(message, span)))
+
+    def stale(self, path: Path) -> None:
+        """Say that a file is not as its spec would have it, whoever is quiet."""
+        state = "stale" if path.exists() else "missing"
+        if self.form == FORMATS[0]:
+            streams.note(f"{state}: {path}")
+        message = f"the file is {state}: run tensorgen gen"
+        span = Span(Source(str(path), ""), 0, 0)
+        self.told.append(("error", Diagnostic(message, span)))
+
+    def read(self, path: str) -> Source | None:
+        """Return the text of a spec, or None after saying why it cannot be read."""
+        try:
+            return Source.decode(path, read_regular(path, LARGEST_TEXT).data)
+        except SpecError as error:
+            self.fault(error)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            self.wrong(f"cannot read {path}: {reason or error}", path)
+        return None
+
+    def finish(self) -> None:
+        """Tell machines all that was found."""
+        if self.form != FORMATS[0]:
+            from tensorgen.cli.reports import report
+
+            streams.write(report(self.form, self.told))
+
+
+def progress(quiet: bool, names: Sequence[str]) -> streams.Progress | None:
+    """A bar over specs, where a person looks on."""
+    if quiet or not sys.stderr.isatty():
+        return None
+    return streams.Progress([printable(name) for name in names])
