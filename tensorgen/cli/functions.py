@@ -1,0 +1,89 @@
+"""`tensorgen functions`: what can be called in a spec, and how it is differentiated."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from tensorgen.cli import streams
+from tensorgen.cli.codes import WRONG
+from tensorgen.errors import suggest
+
+if TYPE_CHECKING:
+    from tensorgen.reference import Entry
+
+
+@click.command("functions")
+@click.argument("name", required=False)
+def command(name: str | None) -> None:
+    """List the functions of the language, or tell all about one of them."""
+    from tensorgen.reference import entries
+
+    found = {entry.name: entry for entry in entries()}
+    if name is None:
+        streams.write(_table(list(found.values())))
+    elif name in found:
+        streams.write(_page(found[name]))
+    else:
+        hint = suggest(name, found) or "tensorgen functions lists them all"
+        streams.note(f"error: there is no function '{name}'; {hint}")
+        sys.exit(WRONG)
+
+
+def _table(found: list[Entry]) -> str:
+    """A line each, by sort."""
+    width = max(len(_call(entry)) for entry in found)
+    lines: list[str] = []
+    sort = ""
+    for entry in found:
+        if entry.sort != sort:
+            lines += [""] * bool(lines) + [f"{entry.sort}:"]
+            sort = entry.sort
+        lines.append(f"  {_call(entry):{width}}  {_short(entry)}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _call(entry: Entry) -> str:
+    return entry.signature.partition(") =")[0] + ")" * (") =" in entry.signature)
+
+
+def _short(entry: Entry) -> str:
+    """What is said of it, or what it is made of, or its derivative."""
+    from tensorgen.reference import partials
+
+    if not entry.doc and not entry.sample:
+        return "derivative: " + ", ".join(partials(entry))
+    if ") =" in entry.signature:
+        return entry.signature.partition(") =")[2].strip()
+    return entry.doc.partition(". ")[0].rstrip(".")
+
+
+def _page(entry: Entry) -> str:
+    """All about one function."""
+    from tensorgen.reference import ELEMENT, partials, sample_spec, spelling, worked
+
+    rows = [("", entry.doc), ("shape", entry.shape)]
+    if entry.sort == ELEMENT:
+        names = entry.signature.partition("(")[2].rstrip(")").split(", ")
+        rows += [
+            (f"by {name}", text)
+            for name, text in zip(names, partials(entry), strict=False)
+        ]
+        rows.append(("NumPy", spelling(entry)))
+    else:
+        formula, code = worked(entry)
+        wrt = entry.inputs.partition(":")[0]
+        rows += [
+            ("example", f"{entry.sample}   with {entry.inputs}"),
+            (f"by {wrt}", formula),
+            ("NumPy", code),
+        ]
+    width = max(len(label) for label, text in rows if text)
+    lines = [entry.signature, f"  {entry.sort}"]
+    for label, text in rows:
+        if text:
+            lines.append(f"  {label:{width}}  {text}" if label else f"  {text}")
+    spec = "".join(f"  {line}\n" for line in sample_spec(entry).splitlines())
+    return "\n".join(lines) + "\n\n" + spec
