@@ -54,7 +54,15 @@ def call(e: Statement, tree: ast.Call) -> Array | None:
 
 def _no_function(e: Statement, tree: ast.Call) -> None:
     hint = "a function is called by its name, as in exp(x)"
-    if isinstance(tree.func, ast.Attribute):
+    inner = tree.func.func if isinstance(tree.func, ast.Call) else None
+    if isinstance(inner, ast.Name | ast.Attribute):  # vmap(f)(x)
+        own = inner.id if isinstance(inner, ast.Name) else inner.attr
+        hint = hints.MEANT.get(own, hint)
+    elif isinstance(tree.func, ast.Lambda):
+        hint = "functions have names, under 'definitions': g(t) = ..."
+    elif isinstance(tree.func, ast.Attribute) and tree.func.attr == "T":
+        hint = f"a transpose is no call: {e.expression.source(tree.func)}"
+    elif isinstance(tree.func, ast.Attribute):
         name, first = tree.func.attr, hints.root(tree.func)
         source = e.expression.source
         arguments = [source(part) for part in (*tree.args, *tree.keywords)]

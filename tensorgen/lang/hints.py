@@ -7,6 +7,7 @@ import ast
 _STEPS = "define it by steps under 'where': x[0] = ..., x[t + 1] = ..."
 _INDICES = "index notation does it: f[i] = ... of x[i] or X[i, j]"
 _READ = "entries at an index array are read by brackets: x[index]"
+_SIZE = "a dim of the spec is a number by its own name"
 _ADD = "add up with a condition: sum(delta(i, index[k]) * x[k], k)"
 _CALLED = {
     "gammaln": "lgamma",
@@ -49,6 +50,9 @@ MEANT = {
     **dict.fromkeys(("vmap", "map", "vectorize", "meshgrid"), _INDICES),
     **dict.fromkeys(("gather", "take", "index_select", "embedding"), _READ),
     **dict.fromkeys(("scatter", "scatter_add", "segment_sum", "bincount"), _ADD),
+    **dict.fromkeys(("len", "size", "shape", "numel", "length"), _SIZE),
+    "astype": "entries are floating-point numbers already",
+    "copy": "values are never changed: a copy is the same",
     "slogdet": "logdet(A) is the logarithm of the absolute value",
     "power": "it is called pow, or x**y",
     "add": "it is written a + b",
@@ -92,6 +96,16 @@ MEANT = {
     "m[t + 1] = maximum(m[t], x[t + 1])",
 }
 """Hints by what other libraries call a function."""
+
+VALUES = {
+    "end": "the last entry is x[-1], and x[1:] goes up to the end",
+    "newaxis": "a new axis is written None: x[:, None]",
+    "nan": "what has no value is left out by a range or a condition",
+    "Inf": "infinity is written inf",
+    "infty": "infinity is written inf",
+    "None": "None stands between brackets alone, for a new axis",
+}
+"""Hints by what other languages call a value."""
 
 
 def root(tree: ast.expr) -> str | None:

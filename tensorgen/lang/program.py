@@ -295,6 +295,7 @@ def _locals(
     local: list[Local] = []
     complete = True
     assert item.function is not None
+    names.all.update(dict.fromkeys(line.name for line, _ in item.where))
     for unit in checkpointed(session.faults, units(item.where), item.function):
         values = _defined(session, unit, names)
         for name, (value, used) in values.items():

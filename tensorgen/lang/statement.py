@@ -21,6 +21,7 @@ from tensorgen.errors import Faults, Mark, Span, Text, suggest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
+from tensorgen.lang import hints
 from tensorgen.lang.facts import Known, Position
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.names import Macro, Names, Record, Thing
@@ -328,7 +329,10 @@ class Statement:
     def unknown(self, name: str, tree: ast.expr) -> None:
         """Report a name that stands for nothing."""
         known = [*self.scope, *self.names, *CONSTANTS]
-        self.fault(f"unknown name '{name}'", tree, hint=suggest(name, known))
+        hint = hints.VALUES.get(name) or suggest(name, known)
+        if name in self.names.all:
+            hint = f"'{name}' is defined further below: names see those above them"
+        self.fault(f"unknown name '{name}'", tree, hint=hint)
 
     def unbound(self, tree: ast.expr) -> bool:
         """Report the names in a position that could only be indices, if any."""
@@ -337,7 +341,7 @@ class Statement:
             if isinstance(part, ast.Name) and self._is_free(part.id):
                 message = f"the index '{part.id}' is neither on the left side nor bound"
                 hint = f"bind it by a reduction, as in sum(..., {part.id})"
-                close = suggest(part.id, [*self.names])
+                close = hints.VALUES.get(part.id) or suggest(part.id, [*self.names])
                 self.fault(message, part, hint=close or hint)
                 found = True
         return found

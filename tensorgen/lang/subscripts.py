@@ -110,7 +110,9 @@ def select(
         label = tuple_text(base.shape)
         axes = f"{base.order} ax{'i' if base.order == 1 else 'e'}s"
         message = f"'{shown}' has {axes} and {len(taken)} positions are given"
-        e.fault(message, tree, [(e.expression.span(tree.value), label)])
+        new = any(map(_is_newaxis, taken))
+        hint = "a new axis is written None: x[:, None]" if new else None
+        e.fault(message, tree, [(e.expression.span(tree.value), label)], hint=hint)
         return None
     view = _View(gathered=gathered(e, items))
     fine, rest = view.gathered is not None, base.order - len(taken)
@@ -133,6 +135,11 @@ def select(
     while fine and len(view.axes) < base.order:
         _whole(view, base)
     return view.apply(e, base, distribute) if fine else None
+
+
+def _is_newaxis(item: ast.expr) -> bool:
+    name = item.attr if isinstance(item, ast.Attribute) else None
+    return (item.id if isinstance(item, ast.Name) else name) == "newaxis"
 
 
 def _is_ellipsis(item: ast.expr) -> bool:

@@ -98,7 +98,7 @@ WRONG = [
     ("X.H", "there is no attribute '.H'", "X.H", "only .T"),
     ("v.sum()", "this cannot be called", "v.sum", "write sum(v)"),
     ("np.exp(v)", "this cannot be called", "np.exp", "write exp(v)"),
-    ("X.T(w)", "this cannot be called", "X.T", "by its name"),
+    ("X.T(w)", "this cannot be called", "X.T", "no call: X.T"),
     ("1e500 * v", "this number is outside of what float64 holds", "1e500", ""),
     ("v * 1e" + "9" * 5000, "outside of what float64 holds", "1e" + "9" * 5000, ""),
     ("v * 0." + "9" * 5000, "outside of what float64 holds", "0." + "9" * 5000, ""),
