@@ -269,18 +269,36 @@ CASES = (
         "sum(x[T])", ("A", "x0"), lambda **k: gains(**k).sum(),
     ),
     Case(
+        "later", STEPS, "sum(x[1:]**2) + dot(x[T], g)", ("x0", "u"),
+        lambda g, **k: (rnn(**k)[1:] ** 2).sum() + rnn(**k)[-1] @ g,
+    ),
+    Case(
+        "residuals", STEPS, "sum((x[1:, 0] - y)**2)", ("x0", "A"),
+        lambda y, **k: ((rnn(**k)[1:, 0] - y) ** 2).sum(),
+    ),
+    Case(
+        "differences", STEPS, "sum((x[1:] - x[:-1])**2) + dot(x[0], g)", ("x0", "A"),
+        lambda g, **k: (np.diff(rnn(**k), axis=0) ** 2).sum() + rnn(**k)[0] @ g,
+    ),
+    Case(
+        "earlier", "r[T] = g\nr[t - 1] = tanh(A @ r[t]) + y[t - 1]",
+        "sum(r[:-1]**2) + sum(r[0])", ("A", "g"),
+        lambda **k: (backwards(**k)[:-1] ** 2).sum() + backwards(**k)[0].sum(),
+    ),
+    Case(
         "factors", "x[0] = x0\nx[t + 1] = phi*x[t] + (A @ sin(x[t]))*y[t]",
         "sum(x[T]**2)", ("A", "x0", "phi"), lambda **k: (nested(**k) ** 2).sum(),
     ),
 )  # fmt: skip
 
 
-def given(case: Case) -> dict[str, Array]:
-    """Arguments of a function."""
+def given(case: Case, **sizes: int) -> dict[str, Array]:
+    """Arguments of a function, of other `sizes` maybe."""
     rng = np.random.default_rng(1)
     found: dict[str, Array] = {}
+    known = SIZES | sizes
     for name in case.used:
-        shape = [SIZES.get(x) or int(x) for x in SHAPES[name]]
+        shape = [known[x] if x in known else int(x) for x in SHAPES[name]]
         found[name] = np.array(0.5 * rng.normal(size=shape))
         if name in ("Q", "R", "P0"):
             found[name] = found[name] @ found[name].T + np.eye(len(found[name]))

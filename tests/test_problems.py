@@ -239,6 +239,47 @@ def test_a_point_is_the_last_one_where_its_bits_are() -> None:
         p.value(nowhere[None])
 
 
+def test_whatever_a_vector_is_its_entries_are_what_counts() -> None:
+    text = """
+    tensorgen: 1
+    inputs: {x: [n], X: [m, n], c: scalar}
+    functions: {f: {expr: c * sum(exp(X @ x)), wrt: x, emit: problem}}
+    """
+    X, c = np.ones((2, 3)), 0.5
+    p = loaded(textwrap.dedent(text)).FProblem(X=X, c=c)
+    wide = np.arange(6.0)
+    for v in (wide[::2], [0, 2, 4], wide[:3], wide[:3].astype(np.float32)):
+        want = 2 * c * np.exp(np.sum(v))
+        value, gradient = p.value_and_gradient(v)
+        assert value == pytest.approx(want) and gradient == pytest.approx(want)
+    v = np.zeros(3)
+    first = p._at(v)
+    assert p.value(v) == 2 * c and p._at(v) is first and p._at(v.copy()) is first
+    v[1] = np.log(2)  # in place
+    assert p.value(v) == pytest.approx(4 * c) and p._at(v) is not first
+    gradient = p.gradient(v)
+    gradient[:] = 0
+    assert p._at(v).gradient is p._at(v).gradient and p.gradient(v).any()
+    with pytest.raises(TypeError, match="masked"):
+        p.value(np.ma.masked_array(v, [True, False, False]))
+    with pytest.raises(ValueError, match=r"expected shape \(3,\), got \(2,\)"):
+        p.value(v[1:])
+
+
+def test_numbers_among_the_data_are_no_arrays() -> None:
+    text = """
+    tensorgen: 1
+    inputs: {x: [n], c: scalar}
+    functions: {f: {expr: c * sum(x**2), wrt: x, emit: problem}}
+    """
+    made = loaded(textwrap.dedent(text)).FProblem
+    for c in (2, 2.0, np.array(2.0), np.float32(2)):
+        p = made(c=c)
+        assert isinstance(p._data.c, np.floating) and p.value([1.0]) == 2
+        p.update(c=np.array(3))
+        assert isinstance(p._data.c, np.floating) and p.value([1.0]) == 3
+
+
 @pytest.mark.parametrize(
     ("inputs", "shapes", "wrong"),
     [

@@ -38,7 +38,7 @@ def differentiated(grown: RandomGraph, node: Node, name: str) -> Array:
 
 def agree(got: Array, want: Array) -> None:
     """The same to ten digits of the largest entry."""
-    assert_allclose(got, want, rtol=0, atol=1e-10 * max(1, np.max(np.abs(want))))
+    assert_allclose(got, want, rtol=0, atol=1e-10 * np.max(np.abs(want), initial=1))
 
 
 @pytest.mark.parametrize("block", range(12))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tensorgen.calculus.requests import Mode
 from tensorgen.errors import SpecError
 from tests.device.library import execute, stand_in
 from tests.recurrence_cases import CASES, Case, given
@@ -46,13 +47,56 @@ def test_steps_are_what_loops_are(made: tuple[Case, ModuleType]) -> None:
         np.testing.assert_allclose(got, want, 1e-10, 1e-11)
 
 
+# What reads entries that few steps do not make says so.
+LEAST = {"entry": 2, **dict.fromkeys(("arma", "stated", "forward"), 1)}
+LEAST |= {"forward_arrays": 1, **dict.fromkeys(("lags", "late"), 2)}
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_few_steps_or_none_are_what_loops_are(
+    made: tuple[Case, ModuleType], steps: int
+) -> None:
+    few(*made, steps)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize(
+    "case",
+    [x for x in CASES if x.name in ("later", "residuals", "differences", "earlier")],
+    ids=lambda case: case.name,
+)
+def test_no_step_is_differentiated_alike_in_all_modes(case: Case, mode: Mode) -> None:
+    module = execute(tensorgen.generate(case.text, mode=mode))
+    for steps in (0, 1):
+        few(case, module, steps)
+
+
+def few(case: Case, module: ModuleType, steps: int) -> None:
+    """Hold a function of few steps to its loop."""
+    values = given(case, T=steps)
+    if steps < LEAST.get(case.name, 0):
+        with pytest.raises(ValueError, match="T"):
+            module.fun_grad(**values)
+        return
+    assert module.fun(**values) == pytest.approx(case.loop(**values), rel=1e-12)
+    for name, got in zip(case.wrt, parts(module.fun_grad(**values)), strict=True):
+        want = slope(case.loop, values, name)
+        np.testing.assert_allclose(got, want, 1e-10, 1e-11)
+    if case.second:
+        agree_twice(case, module, values)
+
+
 def test_second_derivatives_are_slopes_of_the_first(
     made: tuple[Case, ModuleType],
 ) -> None:
     case, module = made
-    if not case.second:
-        return
-    values, step = given(case), 1e-5
+    if case.second:
+        agree_twice(case, module, given(case))
+
+
+def agree_twice(case: Case, module: ModuleType, values: dict[str, Array]) -> None:
+    """Hold second derivatives to differences of the first."""
+    step = 1e-5
     rng = np.random.default_rng(2)
     along = {name: rng.normal(size=values[name].shape) for name in case.wrt}
 

@@ -37,12 +37,14 @@ class Data:
     `binding` converts and checks them, `once` computes what follows from sizes alone,
     and `following` what follows from data that have changed; `held` is all that is kept
     but for that, the sizes that are `stated` first. `holder` and `changed` are
-    arguments that no data are called like.
+    arguments that no data are called like. Numbers are kept as `scalars` of NumPy,
+    which arithmetic is quicker with than with arrays of no axis.
     """
 
     names: tuple[str, ...]
     stated: tuple[str, ...]
     floating: tuple[str, ...]
+    scalars: tuple[str, ...]
     has_indices: bool
     binding: list[str]
     once: list[str]
@@ -79,6 +81,11 @@ def data_of(
         names=tuple(p.name for p in own),
         stated=stated,
         floating=tuple(p.name for p in own if p.index is None),
+        scalars=tuple(
+            p.name
+            for p in own
+            if not p.dims and p.index is None and backend.name == "numpy"
+        ),
         has_indices=any(p.index is not None for p in own),
         binding=[
             *(line for part in once for line in import_lines(part, backend)),

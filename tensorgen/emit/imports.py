@@ -18,8 +18,10 @@ _STANDARD = {
     "SimpleNamespace": "from types import SimpleNamespace",
     "Any": "from typing import Any",
     "ClassVar": "from typing import ClassVar",
+    "Generic": "from typing import Generic",
     "NamedTuple": "from typing import NamedTuple",
     "TypeAlias": "from typing import TypeAlias",
+    "TypeVar": "from typing import TypeVar",
 }
 
 

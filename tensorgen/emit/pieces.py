@@ -93,6 +93,7 @@ def uses(module: Module) -> dict[str, bool]:
         "has_replacements": any(
             arrays_among(p.inputs)[len(p.wrt) :] for p in module.bound
         ),
+        "has_points": bool(module.bound),
         "has_matrix": hessian or dense or bool(bases),
         "has_jacobian": dense,
         "has_hessian": hessian,

@@ -26,8 +26,11 @@ class Method:
 
 def members(bound: BoundFunction, backend: Backend) -> list[Method]:
     """Return the members, each after those that it uses."""
-    sources = {p.name: "self._given" for p in given(bound.inputs)}
-    sources |= {name: "self._given" for name in bound.held}
+    sources = {
+        p.name: "self._given" if p.name in bound.wrt or p.solved else "self._data"
+        for p in given(bound.inputs)
+    }
+    sources |= {name: "self._data" for name in bound.held}
     scope = Scope(bound.inputs, bound.wrt, bound.taken, sources, backend)
     found = []
     for part in bound.shared:

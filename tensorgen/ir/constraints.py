@@ -34,11 +34,13 @@ Interval = tuple[Dim, Dim]  # half-open, like a range
 class Ranges:
     """The interval of each label, and what is known of sizes.
 
-    `facts` are polynomials that the caller promises to be nonnegative.
+    `facts` are nonnegative, as the caller promises; `lengths` are at least 1 wherever
+    there is anything at all, as those of the intervals are.
     """
 
     intervals: dict[Label, Interval]
     facts: Sequence[Dim] = ()
+    lengths: Sequence[Dim] = ()
 
     @classmethod
     def of(cls, sizes: Mapping[Any, Dim], facts: Sequence[Dim] = ()) -> Ranges:
@@ -46,10 +48,10 @@ class Ranges:
         return cls({label: (ZERO, dim) for label, dim in sizes.items()}, facts)
 
     def holds(self, size: Dim) -> bool:
-        """Whether a size is provably nonnegative."""
-        return size.is_nonnegative() or any(
-            (size - fact).is_nonnegative() for fact in self.facts
-        )
+        """Whether a size is provably nonnegative where no interval is empty."""
+        own = [high - low for low, high in self.intervals.values()]
+        facts, sizes = (ZERO, *self.facts), (*own, *self.lengths)
+        return any((size - fact).is_nonnegative_beside(sizes) for fact in facts)
 
     def bounds(self, form: Affine) -> tuple[Dim, Dim] | None:
         """The least and greatest value of a form, where index arrays state theirs."""
@@ -73,9 +75,6 @@ class Ranges:
             return False
         above = self.holds(reach[0] - interval[0])
         return above and self.holds(interval[1] - 1 - reach[1])
-
-
-# Forms
 
 
 def looked_up(forms: Iterable[Affine]) -> set[Label]:
@@ -125,10 +124,9 @@ def eliminated(
             continue
         pivots.add(pivot)
         value = solved(form, atom)
-        found = [
-            c if k == pivot else Constraint(c.kind, c.form.substituted(atom, value))
-            for k, c in enumerate(found)
-        ]
+        for k, (kind, form) in enumerate(found):
+            if k != pivot:
+                found[k] = Constraint(kind, form.substituted(atom, value))
     return found
 
 
@@ -277,20 +275,20 @@ class System:
     def _reduced(self, constraint: Constraint) -> Constraint | Literal[False] | None:
         """None where ranges imply the constraint, False where they refute it."""
         kind, form = constraint
-        constant = form.const.constant
+        holds, constant = self.ranges.holds, form.const.constant
         divisor = gcd(*(c for _, c in form.terms))
         if constant is not None and not form.terms:
-            holds = constant == 0 if kind == "eq" else constant >= 0
-            return None if holds else False
+            fits = constant == 0 if kind == "eq" else constant >= 0
+            return None if fits else False
         if constant is not None and kind == "eq" and constant % divisor:
             return False
         reach = self.ranges.bounds(form)
         if reach is not None:
             low, high = reach
-            if kind == "ge" and (low.is_nonnegative() or self._implied(form)):
+            if kind == "ge" and (holds(low) or self._implied(form)):
                 return None
             # Empty ranges make a sum empty anyway, so a refuted constraint is zero.
-            if (-high).is_positive() or (kind == "eq" and low.is_positive()):
+            if holds(-high - 1) or (kind == "eq" and holds(low - 1)):
                 return False
         return constraint
 
@@ -301,7 +299,7 @@ class System:
             reach = self.ranges.bounds(
                 affine([*one.terms, *other.terms], one.const + other.const)
             )
-            if reach is not None and (-reach[1]).is_positive():
+            if reach is not None and self.ranges.holds(-reach[1] - 1):
                 return True
         return False
 
@@ -323,7 +321,7 @@ class System:
                     reach = self.ranges.bounds(
                         form.substituted(atom, solved(delta, atom))
                     )
-                    if reach is not None and reach[0].is_nonnegative():
+                    if reach is not None and self.ranges.holds(reach[0]):
                         return True
         return False
 
@@ -375,6 +373,7 @@ class System:
                     if c != constraint
                 ]
                 self.constraints += within(value, (ZERO, self.sizes.pop(label)))
+                del self.ranges.intervals[label]
                 return True
         return False
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -205,6 +205,27 @@ class Dim:
             return self._covers()
         return all(c >= 0 for _, c in self._shifted)
 
+    def is_nonnegative_beside(self, sizes: Iterable[Dim]) -> bool:
+        """Whether the polynomial is provably >= 0 wherever some sizes are >= 1.
+
+        Symbols that do not have to be at least one then may be 0.
+        """
+        if not self._nonnegative or all(c >= 0 for _, c in self.terms):
+            return self._nonnegative
+        positive = {s for size in sizes for s in size.factors}
+        positive.update(s for s in self.symbols if _is_above(s))
+        if positive.issuperset(self.symbols):
+            return True
+        if self.degree > _LONG:
+            return False
+        return all(c >= 0 for _, c in self._shifted_by(positive))
+
+    @cached_property
+    def factors(self) -> tuple[str, ...]:
+        """The symbols without which nothing is added: positive where this is."""
+        added = [m for m, c in self.terms if c > 0]
+        return tuple(s for s in self.symbols if all(s in m for m in added))
+
     def _covers(self) -> bool:
         """Whether each monomial that is subtracted divides one that is added."""
         left = {m: c for m, c in reversed(self.terms) if c > 0}
@@ -224,11 +245,17 @@ class Dim:
 
     @cached_property
     def _shifted(self) -> tuple[tuple[Monomial, Coefficient], ...]:
+        return self._shifted_by(self.symbols)
+
+    def _shifted_by(
+        self, positive: Container[str]
+    ) -> tuple[tuple[Monomial, Coefficient], ...]:
+        """The terms in what symbols, some of them `positive`, are at least."""
         total = Dim()
         for monomial, coefficient in self.terms:
             product = Dim.of(coefficient)
             for name in monomial:
-                product = product * Dim([((name,), 1), ((), 1)])
+                product = product * Dim([((name,), 1), ((), int(name in positive))])
             total = total + product
         return total.terms
 
@@ -298,6 +325,11 @@ class Computed:
 
 COMPUTED: dict[str, Computed] = {}
 """What computed symbols stand for; equal names are equal everywhere."""
+
+
+def _is_above(name: str) -> bool:
+    """Whether a computed symbol is at least 1 whatever it is computed of."""
+    return name in COMPUTED and COMPUTED[name].rule != "runs"
 
 
 def computed(

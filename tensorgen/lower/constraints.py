@@ -114,11 +114,33 @@ class _Solver:
         """Whether an indicator holds anyway, or could be made an interval."""
         kind, form = constraint
         if kind == "eq":
-            return not form.terms and form.const == 0
+            return (not form.terms and form.const == 0) or self._end(form)
         reach = self.ranges.bounds(form)
         if reach is not None and self.ranges.holds(reach[0]):
             return True
         return self._narrow(form)
+
+    def _end(self, form: Affine) -> bool:
+        """Make `t == c` the interval of `t`, where c is an end of what may be empty.
+
+        A slice of one row or none is read then, and never a row that is not there. All
+        that is read at `t` is as long as its interval, to have as many rows.
+        """
+        one = single_label(form)
+        if one is None or abs(one[1]) != 1:
+            return False
+        label, c = one
+        low, high = self.ranges.intervals[label]
+        at = form.const * -c
+        others = {x: own for x, own in self.ranges.intervals.items() if x != label}
+        known = Ranges(others, self.ranges.facts, self.ranges.lengths)
+        reads = [f for forms in self.solution.reads for f in forms if label in f.labels]
+        plain = all(plain_label(f) is not None for f in reads)
+        if at not in (low, high - 1) or known.holds(high - 1 - low) or not plain:
+            return False
+        self.ranges.lengths = [*self.ranges.lengths, high - low]
+        self.ranges.intervals[label] = (at, at + 1)
+        return True
 
     def _narrow(self, form: Affine) -> bool:
         """Apply `t + c >= 0` or `c - t >= 0` to the interval of `t`."""

@@ -23,10 +23,15 @@ def needed(ranges: Ranges, form: Affine, dim: Dim, length: Dim = ONE) -> Width |
     if reach is None:
         return None
     width = (-reach[0], reach[1] + length - dim)
-    if not all(ranges.holds(x) or ranges.holds(-x) for x in width):
+    if not all(_holds(ranges, x) or _holds(ranges, -x) for x in width):
         return None
-    before, after = (x if ranges.holds(x) else ZERO for x in width)
+    before, after = (x if _holds(ranges, x) else ZERO for x in width)
     return before, after
+
+
+def _holds(ranges: Ranges, size: Dim) -> bool:
+    """Whether a size is nonnegative where no symbol is 0: no window is empty."""
+    return any((size - fact).is_nonnegative() for fact in (ZERO, *ranges.facts))
 
 
 def padded(operand: Operand, widths: Sequence[Width]) -> Operand:

@@ -133,7 +133,7 @@ class TapLoop:
             low, high = intervals.pop(tap)
             lows[str(name)] = low
             facts.append(high - 1 - name)
-        return Inside(intervals, facts, lows)
+        return Inside(intervals, facts, taps=lows)
 
 
 def whole_of(one: Array) -> Operand:

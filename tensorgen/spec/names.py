@@ -24,11 +24,12 @@ def _names(words: str) -> frozenset[str]:
 # What generated modules define and import themselves. Those that start with an
 # underscore need no place here: no name of a spec does.
 FRAME = _names("""
-    Any Array ArrayLike Callable ClassVar DTypeLike Derivative Final Hessian
+    Any Array ArrayLike Callable ClassVar DTypeLike Derivative Final Generic Hessian
     Jacobian JointDerivative JointHessian LinAlgError Literal Mapping NDArray
     NamedTuple NotConverged
-    Scalar Sequence SimpleNamespace TypeAlias accumulate annotations cached_property cp
-    cupy cupyx dataclass dtype expm math ndarray np numpy scipy special
+    Scalar Sequence SimpleNamespace TypeAlias TypeVar accumulate annotations
+    cached_property cp cupy cupyx dataclass dtype expm math ndarray np numpy scipy
+    special
     """)
 # What they may use of Python. A fixed list: `dir(builtins)` varies with the version
 # of Python, and what a spec may say must not.

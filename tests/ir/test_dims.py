@@ -90,3 +90,18 @@ def test_a_constant_is_what_has_no_symbols(dim: Dim) -> None:
     assert (dim.constant is None) == bool(dim.symbols)
     if dim.constant is not None:
         assert dim == dim.constant
+
+
+@given(dims, st.lists(dims, max_size=2), sizes)
+def test_what_is_proved_beside_sizes_holds_wherever_these_are_positive(
+    a: Dim, beside: list[Dim], at: dict[str, int]
+) -> None:
+    if a.is_nonnegative_beside(beside) and all(x.value(at) >= 1 for x in beside):
+        assert a.value(at) >= 0
+
+
+def test_a_symbol_may_be_zero_unless_a_size_says_otherwise() -> None:
+    n, k = Dim.of("n"), Dim.of("k")
+    assert (n - 1).is_nonnegative() and not (n - 1).is_nonnegative_beside([])
+    assert not (n - 1).is_nonnegative_beside([n + 1, k])
+    assert (n - 1).is_nonnegative_beside([n * k - k])

@@ -177,8 +177,9 @@ def _bounds_are_not_implied(node: Product) -> Complaints:
     for kind, form in node.constraints:
         if any(label not in sizes for label in form.labels):
             continue
-        reach = Ranges.of(sizes).bounds(form)
-        if kind == "ge" and reach is not None and reach[0].is_nonnegative():
+        ranges = Ranges.of(sizes)
+        reach = ranges.bounds(form)
+        if kind == "ge" and reach is not None and ranges.holds(reach[0]):
             yield "an indicator that its ranges imply"
 
 

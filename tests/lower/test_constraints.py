@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, Product, delta, indicator
 from tensorgen.lower.constraints import plain_label, solve_constraints
@@ -102,11 +102,21 @@ READS: dict[str, Callable[[Case], Node]] = {
 @pytest.mark.parametrize("text", READS)
 def test_a_constraint_of_the_usual_kind_is_one_expression(text: str) -> None:
     case = Case()
-    code = as_text(case.g, [READS[text](case)])
+    code = as_text(case.g, [READS[text](case)], facts=[m - 1, n - 1])
     wanted = text.replace("2 * x[1:] @ y", "2 * (x[1:] @ y)")
     assert (code.lines, code.returns) == ((), (wanted,))
     check(case.g, [READS[text](case)], SIZES)
     check(case.g, [READS[text](case)], SIZES, dtype="float32")
+
+
+def test_ends_of_what_may_be_empty_are_rows_or_none() -> None:
+    case = Case()
+    for text, at in {"A[:, :1]": ZERO, "A[:, -1:]": n - 1}.items():
+        ties = [delta({"q": 1}, -at)]
+        node = case.g.product("i", [(case.A, "iq")], constraints=ties)
+        assert as_text(case.g, [node]).returns == (f"{text}.sum(axis=1)",)
+        for size in (0, 1, 3):
+            check(case.g, [node], {**SIZES, "n": size})
 
 
 WRITES: dict[str, tuple[Callable[[Case], Node], tuple[str, ...]]] = {

@@ -74,9 +74,11 @@ class RandomGraph:
         verify([node])
         try:
             (value,) = self.values([node])
-        except (InternalError, np.linalg.LinAlgError):
+        except (InternalError, ValueError, np.linalg.LinAlgError):  # or no entry
             return False
-        return bool(np.all(np.isfinite(value)) and np.max(np.abs(value)) < 20)
+        return bool(
+            np.all(np.isfinite(value)) and np.max(np.abs(value), initial=0) < 20
+        )
 
     def pick(self) -> Node:
         """A node, a late one rather than an early one."""
@@ -201,7 +203,8 @@ class RandomGraph:
         """A result of steps that are grown like everything else."""
         if self.inside and self.random.random() < 0.7:
             return None
-        count = self.random.choice((n, m, n - 1))
+        # As n is 3, no step and one are among them.
+        count = self.random.choice((n, m, n - 1, n - 2, n - 3))
         outer, inside, self.inside = self.pool, self.inside, True
         rows = [x for x in outer if x.order and x.dims[0] == count]
         rows = self.random.sample(rows, min(len(rows), self.random.choice((0, 1, 2))))
