@@ -92,6 +92,9 @@ class Library:
     def _np_cumsum(self, a: Array, axis: int | None = None) -> Array:
         return self.field.reduced(np.cumsum(self.field.of(a), axis=axis))
 
+    def _np_bincount(self, x: Array, minlength: int) -> Array:
+        return self.field.of(np.bincount(x.astype(int), minlength=minlength))
+
     # Operators by their names
 
     def _np_add(self, a: Array, b: Array) -> Array:

@@ -79,7 +79,7 @@ def scattered(c: Graph, what: str) -> Node:
     ("what", "text"),
     [
         ("vector", "np.add.at(out, row, v)"),
-        ("counts", "_add_at(out, row, 1)"),
+        ("counts", "out += np.bincount(row, minlength=n)"),
         ("rows", "_add_at(out, row, U)"),
         ("columns", "_add_at(out.T, col, U)"),
         ("between", "_add_at(out.transpose(1, 0, 2), col, T.transpose(1, 0, 2))"),
