@@ -3,10 +3,11 @@
 The largest entry so far is read at its place, so that derivatives are read there too,
 and products so far are a recurrence, whose derivatives divide by nothing.
 
-Running log-sum-exps are `L[i] = log(sum(exp(z[j]), j <= i))`. Their derivative `exp(z[j] - L[i])`, where j <= i, is a triangle. No product with a
-vector forms it: `running_mean` and `running_share` are such products, from the two
-sides, and their derivatives are products of the same kind. Where a Jacobian or Hessian
-is asked for, the triangle stands in it.
+Running log-sum-exps are `L[i] = log(sum(exp(z[j]), j <= i))`. Their derivative
+`exp(z[j] - L[i])`, where j <= i, is a triangle. No product with a vector forms it:
+`running_mean` and `running_share` are such products, from the two sides, and their
+derivatives are products of the same kind. Where a Jacobian or Hessian is asked for, the
+triangle stands in it.
 
 What is multiplied may have more axes than z and L: some in front, and some for which
 those have an axis of length 1.
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from typing import cast
 
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
@@ -276,19 +277,22 @@ ROWS = (
 # Recognition
 
 
-class Walk(NamedTuple):
-    """A running reduction: how it is made along an axis, what it is of no entries."""
-
-    made: Callable[[Graph, Node, int], Node]
-    neutral: Callable[[Graph], Node]
+Walk = Callable[[Graph, Node, int], Node]
+"""How a running reduction is made along an axis."""
 
 
-WALKS = {
-    "logsumexp": Walk(running_logsumexp, lambda graph: infinity(graph, -1).node),
-    "max": Walk(partial(_extremum, 1), lambda graph: infinity(graph, -1).node),
-    "min": Walk(partial(_extremum, -1), lambda graph: infinity(graph, 1).node),
-    "prod": Walk(running_prod, lambda graph: graph.constant(1)),
-}
+def _walk(graph: Graph, operator: str) -> tuple[Walk, Node] | None:
+    """The running form of a reduction, and what it is of no entries."""
+    match operator:
+        case "logsumexp":
+            return running_logsumexp, infinity(graph, -1).node
+        case "max":
+            return partial(_extremum, 1), infinity(graph, -1).node
+        case "min":
+            return partial(_extremum, -1), infinity(graph, 1).node
+        case "prod":
+            return running_prod, graph.constant(1)
+    return None
 
 
 def over_triangle(
@@ -299,11 +303,11 @@ def over_triangle(
     Or with `j >= i`, from the other end; i may be shifted as far as each reduction has
     an entry. Must not fire where z has the axis i. `reduced` reduces over other axes.
     """
-    walk = WALKS.get(operator)
-    if walk is None or not (isinstance(x, Map) and x.function == "where"):
+    known = _walk(graph, operator)
+    if known is None or not (isinstance(x, Map) and x.function == "where"):
         return None
-    mask, z, rest = x.args
-    if rest.node is not walk.neutral(graph) or not isinstance(mask.node, Product):
+    (walk, neutral), (mask, z, rest) = known, x.args
+    if rest.node is not neutral or not isinstance(mask.node, Product):
         return None
     bounds = mask.node.constraints
     if mask.node.factors or len(bounds) != 1 or bounds[0].kind != "ge":
@@ -328,9 +332,9 @@ def over_triangle(
         inner = reduced(inner, gone)
     at = labels.index(j)
     if places[i] == 1:
-        found = walk.made(graph, inner, at)
+        found = walk(graph, inner, at)
     else:
-        turned = walk.made(graph, flipped(graph, inner, at), at)
+        turned = walk(graph, flipped(graph, inner, at), at)
         found = flipped(graph, turned, at)
     out = [axis for axis in range(x.order) if axis not in axes]
     return graph.product(

@@ -308,7 +308,8 @@ def reduced() -> Any:
 def test_prefixes_are_reduced_in_one_walk(name: str, reduced: Any) -> None:
     arguments, hand = REDUCED_BY_HAND[name]
     rng = np.random.default_rng(0)
-    every = dict(zip("xwXW", (*rng.normal(size=(2, 7)), *rng.normal(size=(2, 7, 3)))))
+    arrays = (*rng.normal(size=(2, 7)), *rng.normal(size=(2, 7, 3)))
+    every = dict(zip("xwXW", arrays, strict=True))
     if name == "times":
         every["x"][[2, 5]] = 0
     given = {k: every[k] for k in arguments}
