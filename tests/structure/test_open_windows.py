@@ -18,7 +18,7 @@ TEXTS = {
     "sum(exp(sum(z[i + k], k=range(4))), i)": 7,
     "sum(c * exp(z)) + sum(exp(2*sum(z[i + k], k=range(3))), i)": 5,
     "sum(c[i] * exp(sum(z[j], j, i - 2 <= j, j <= i + 1)), i)": 7,
-    "sum(exp(sum(z[i + k], k=range(2))), i) + sum(sum(z[i:i + 3])**3, i=range(n - 2))": 5,
+    "sum(exp(z[1:] + z[:-1])) + sum(sum(z[i:i + 3])**3, i=range(n - 2))": 5,
 }
 
 
