@@ -110,7 +110,7 @@ def test_names_are_not_numbered_temporaries(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in FILES if not n.startswith(HIGHER)])
 def test_plain_products_are_not_written_as_einsum(name: str) -> None:
-    # Every contraction in these is a matrix product, batched at most. Of rows of a block
+    # Every contraction in these is a matrix product, batched at most. Of rows of blocks
     # one by one, einsum takes a third of the time of `(a * b).sum(axis=1)`.
     for function in functions(name).values():
         text = ast.unparse(function)
