@@ -1,4 +1,4 @@
-"""Running reductions: Cox's partial likelihood in two spellings."""
+"""Running reductions: Cox's partial likelihood in two spellings, drawdowns, growth."""
 
 from typing import Any
 
@@ -59,6 +59,51 @@ def hessian(X: Array, b: Array, event: Array) -> Array:
     return X.T @ ((e * back)[:, None] * X) - means.T @ (event[:, None] * means)
 
 
+def _prefix(reduction: str) -> str:
+    return f"""
+tensorgen: 1
+module: running
+dims: {{n: 20000}}
+inputs: {{x: [n], w: [n]}}
+functions:
+  f:
+    where: |
+      r[i] = {reduction}(x[j], j=range(i + 1))
+    expr: sum(w * (r - x)**2)
+    wrt: x
+    emit: [value, gradient]
+"""
+
+
+def walk(rng: Generator) -> Data:
+    """A random walk that drifts upwards, and weights."""
+    n = 20_000
+    return {"x": np.cumsum(rng.normal(size=n) + 0.02), "w": rng.random(n)}
+
+
+def growth(rng: Generator) -> Data:
+    """Factors near one, and weights."""
+    return {"x": 1 + rng.normal(size=20_000) / 100, "w": rng.random(20_000)}
+
+
+def drawdown(x: Array, w: Array) -> tuple[Array, Array]:
+    """Slopes of the largest so far belong to where it stands."""
+    n = len(x)
+    top = np.maximum.accumulate(x)
+    place = np.maximum.accumulate(np.where(x == top, np.arange(n), 0))
+    down = top - x
+    slope = 2 * w * down
+    return w @ down**2, np.bincount(place, slope, n) - slope
+
+
+def products(x: Array, w: Array) -> tuple[Array, Array]:
+    """Slopes are divided by factors, none of which is zero in the data."""
+    r = np.cumprod(x)
+    slope = 2 * w * (r - x)
+    back = np.cumsum((slope * r)[::-1])[::-1] / x
+    return w @ (r - x) ** 2, back - slope
+
+
 def _dense(module: Any, data: Data) -> Any:
     return lambda: module.f_hess(**data).dense()
 
@@ -78,6 +123,8 @@ PROBLEMS = [
         data,
         gradient,
     ),
+    Problem("running max", _prefix("max"), "f_value_and_grad", walk, drawdown),
+    Problem("running prod", _prefix("prod"), "f_value_and_grad", growth, products),
     Problem("Cox, Hessian", _spec(TEXTBOOK, "hessian"), "", data, hessian, _dense),
     Problem(
         "Cox, sorted, Hessian", _spec(SORTED, "hessian"), "", data, hessian, _dense

@@ -55,6 +55,34 @@ def centred_sum(z: Array) -> tuple[Array, Array]:
     return s @ s / 2, np.convolve(s, np.ones(7), "same")
 
 
+BAND = f"""
+tensorgen: 1
+module: windows
+dims: {{n: {N}}}
+inputs: {{z: [n]}}
+functions:
+  f:
+    where: |
+      s[i] = sum(z[i + k], k=range(7))
+    expr: sum(exp(s))
+    wrt: z
+    emit: [hessian]
+"""
+
+
+def band(z: Array) -> Array:
+    """The diagonals from the outermost to the main one, each a moving sum."""
+    e = np.exp(np.convolve(z, np.ones(7), "valid"))
+    found = np.zeros((7, len(z)))
+    for k in range(7):
+        found[k, : len(z) - 6 + k] = np.convolve(e, np.ones(k + 1), "full")
+    return found
+
+
+def _diagonals(module: Any, data: Data) -> Any:
+    return lambda: [*module.f_hess(**data).factors.values()]
+
+
 CAUSAL = """
 tensorgen: 1
 module: windows
@@ -214,6 +242,14 @@ PROBLEMS = [
         moving_product,
         jax=in_jax.moving_product,
         larger="the slope adds up an array of the products of all taps",
+    ),
+    Problem(
+        "moving sum, Hessian",
+        BAND,
+        "",
+        _sequence,
+        lambda z: [*band(z)],
+        _diagonals,
     ),
     Problem(
         "padded convolution",

@@ -170,8 +170,8 @@ def _summed(body: Sequence[Statement]) -> tuple[Statement, ...]:
 
 
 def _multiplied(one: Array) -> tuple[Array, Array] | None:
-    """The two arrays of three axes or more whose product is summed along the last."""
-    if not isinstance(one.op, Reduce) or one.order < 2:
+    """The two arrays of two axes or more whose product is summed along the last."""
+    if not isinstance(one.op, Reduce) or one.order == 0:
         return None
     (product,) = one.args
     if one.op.axes != (one.order,):

@@ -166,6 +166,7 @@ class Cuts:
             at=replace(line.at, dims=(self.width, *rest)),
             places=tuple(self.cut(place, 0) for place in places),
             value=self.cut(value, 0) if own else self.whole(value),
+            counts=False,  # which goes through all of the target
         )
 
 

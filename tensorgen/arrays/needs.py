@@ -178,7 +178,7 @@ def _places(statement: Statement) -> tuple[Part, ...]:
 
 def _helper(statement: Statement) -> str | None:
     match statement:
-        case Scatter(by_entry=True):
+        case Scatter(by_entry=True, counts=False):
             return "_add_at"
         case _:
             return None

@@ -238,6 +238,8 @@ def _during(line: Statement, value: Value, elided: int) -> int:
         return added
     # Several indices make one; where rows belong is written out for a block of them.
     at, shape = line.places, line.target.dims
+    if line.counts:
+        return added + 2 * value(count(shape))
     rows = count(broadcast([one.dims for one in at]))
     block = value(rows * count(shape[len(at) :])) if len(shape) > len(at) else 0
     kept = sum(_kept(one, value) for one in parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array
@@ -56,6 +57,12 @@ def statement_text(printer: Printer, statement: Statement) -> str:
         case Scatter(target=target, at=at, places=places, value=value):
             entries = [printer.written(x) for x in places]
             texts = (printer.text(target), _index(at, entries), printer.text(value))
+            if statement.counts:
+                many = f"minlength={size(target.dims[0]).text}"
+                counts = printer.call("bincount", entries[0].text, many)
+                once = value.op == Number(Fraction(1))
+                times = "" if once else f"{printer.text(value)} * "
+                return f"{texts[0]} += {times}{counts.text}"
             if statement.by_entry:
                 return f"_add_at({', '.join(texts)})"
             call = printer.call("add.at", *texts).text

@@ -42,7 +42,8 @@ class Scatter:
     """Adds entries where places may stand more than once.
 
     With `by_entry` the first axes of `target` are those that are indexed, and `value`
-    has the others last. `guarded` ones do nothing to arrays without entries.
+    has the others last. `guarded` ones do nothing to arrays without entries. What
+    `counts` adds a number at each place that a vector says, all of them at once.
     """
 
     target: Array
@@ -51,6 +52,7 @@ class Scatter:
     value: Array
     by_entry: bool
     guarded: bool = False
+    counts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,9 @@ class Library:
     def _np_cumsum(self, a: Array, axis: int | None = None) -> Array:
         return self.field.reduced(np.cumsum(self.field.of(a), axis=axis))
 
+    def _np_bincount(self, x: Array, minlength: int) -> Array:
+        return self.field.of(np.bincount(x.astype(int), minlength=minlength))
+
     # Operators by their names
 
     def _np_add(self, a: Array, b: Array) -> Array:
@@ -258,6 +261,15 @@ class Library:
 
     def _np__running_min(self, a: Array) -> Array:
         return self._walked(a, self.others["last"])
+
+    def _np__running_argmax(self, x: Array, axis: int = 0) -> Array:
+        rows = np.moveaxis(self.field.of(x), axis, 0)
+        tops = self._np__running_max(rows)
+        same = np.ones(rows.shape, dtype=bool)
+        same[1:] = tops[1:] == tops[:-1]
+        steps = np.arange(len(rows)).reshape(-1, *(1,) * (rows.ndim - 1))
+        places = np.where(same, 0, steps)
+        return np.moveaxis(np.maximum.accumulate(places, axis=0), 0, axis)
 
     def _np__filtered(self, a: Array, gain: Array) -> Array:
         gain = self.field.of(gain)

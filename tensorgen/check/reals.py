@@ -28,7 +28,6 @@ class Reals:
         self.functions: dict[str, Callable[..., Array]] = {
             **{name: f for name, f in own.items() if isinstance(f, np.ufunc)},
             **{f"_{name}": function for name, function in FUNCTIONS.items()},
-            "nan_to_num": np.nan_to_num,
             "first": np.maximum,
             "last": np.minimum,
             **{

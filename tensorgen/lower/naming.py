@@ -14,6 +14,7 @@ from dataclasses import replace
 from tensorgen.arrays.arrays import Array, array, bound, replacing
 from tensorgen.arrays.operations import (
     Copy,
+    Index,
     Leaf,
     Multiply,
     Permute,
@@ -119,7 +120,7 @@ class Naming:
                 continue
             if step.variable is not None:
                 wholes.append(step.array)
-                if not step.filled and not isinstance(step.array.op, Leaf | View):
+                if not (step.filled or _is_at_hand(step.array)):
                     self._owners[step.array] = step
             if step.node is not None and not self._is_free(step.node):
                 self._nodes.setdefault(step.array, step.node)
@@ -137,7 +138,7 @@ class Naming:
         """Whether a drafted array that stands in several places is made once."""
         if one in self._owners:
             return True
-        if self._uses[one] < 2 or one.weak or isinstance(one.op, Leaf | View):
+        if self._uses[one] < 2 or one.weak or _is_at_hand(one):
             return False
         if isinstance(one.op, Multiply | Power) and len(one.args) == 1:
             return False  # it reads as well twice
@@ -337,6 +338,12 @@ class Naming:
             below = list(self.plan.operands(node))
             return self._name_of(below[0]) if len(below) == 1 else None
         return word
+
+
+def _is_at_hand(one: Array) -> bool:
+    """Whether nothing is computed where an array stands."""
+    gathers = isinstance(one.op, Index) and not one.op.is_basic
+    return isinstance(one.op, Leaf | View) and not gathers
 
 
 def _users_first(roots: Sequence[Array]) -> list[Array]:

@@ -11,6 +11,7 @@ from tensorgen.arrays.operations import (
     Diag,
     Eye,
     Index,
+    Number,
 )
 from tensorgen.arrays.places import (
     WHOLE,
@@ -164,7 +165,9 @@ class Write:
         labels = [x for x in at.labels if x not in along] + along
         index = Index(tuple(parts[axis] for axis in first), at.index.dims)
         entries = aligned(value, labels).array
-        return Scatter(target, index, at.places, entries, True)
+        one = len(at.places) == target.order == at.places[0].order == 1
+        counts = one and at.safe and isinstance(entries.op, Number)
+        return Scatter(target, index, at.places, entries, True, counts=counts)
 
     def _cut(self, at: Subscript, sliced: Sequence[int]) -> tuple[Dim, ...]:
         """The dims of the array along slices, and of all of its other axes."""

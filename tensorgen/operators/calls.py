@@ -44,15 +44,12 @@ Params = Mapping[str, object]
 def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -> Node:
     """Return a call of a row of the table; its row gives the dims of the result."""
     row = OPERATORS[operator]
-    if operator == "logsumexp":
-        (x,), axes = args, _axes(params)
-        found = running.over_triangle(graph, x, axes)
-        found = found or keys.over_keys(graph, x, axes)
-        if found is not None:
-            return found
     if row.params == ("axes",):
-        reduced = partial(_reduced, graph, operator)
-        found = keys.by_key(graph, operator, args[0], _axes(params), reduced)
+        (x,), axes, reduced = args, _axes(params), partial(_reduced, graph, operator)
+        found = running.over_triangle(graph, operator, x, axes, reduced)
+        if found is None and operator == "logsumexp":
+            found = keys.over_keys(graph, x, axes)
+        found = found or keys.by_key(graph, operator, x, axes, reduced)
         if found is not None:
             return found
     if operator == "norm" and len(_axes(params)) == args[0].order > 1:

@@ -73,7 +73,9 @@ _ROWS = (
     # The same for what may be large itself: it is held only where times 0 would matter.
     Row("large_exp", ("large_exp(x)",), "_large_exp({0})", traits="internal"),
     # A number that the function does not depend on: it has no derivative.
-    Row("level", ("0",), "np.nan_to_num({0})", traits="odd log internal"),
+    Row(
+        "level", ("0",), "np.where(np.isfinite({0}), {0}, 0)", traits="odd log internal"
+    ),
     Row(
         "log2",
         ("1 / (x * log(2))",),

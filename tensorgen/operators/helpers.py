@@ -210,8 +210,9 @@ def _correlate(x: Array, w: Array, before: int = 0, after: int = 0) -> Array:
     size = before + len(x) + after - len(w) + 1
     if size <= 0 or not (len(x) and len(w)):
         return np.zeros(max(size, 0), dtype=x.dtype)
-    if before == after == len(w) - 1:
-        return np.correlate(x, w, "full")
+    reach = len(w) - 1
+    if 0 < max(before, after) <= reach:
+        return np.correlate(x, w, "full")[reach - before :][:size]
     if before or after:
         whole = np.zeros(before + len(x) + after, dtype=x.dtype)
         whole[before : before + len(x)] = x
@@ -225,7 +226,10 @@ def _moving_sum(
     """Return the sums over `length` neighbours along an axis, with zeros around it.
 
     Those over 1, 2, 4, ... make up all others: nothing is added to be taken away.
+    Up to 11 neighbours in a vector are correlated, which is quick so far.
     """
+    if x.ndim == 1 and length <= 11:
+        return _correlate(x, np.ones(length, dtype=x.dtype), before, after)
     shape = list(x.shape)
     if before or after:
         shape[axis] += before + after
@@ -255,29 +259,35 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
     """Add values to out[index], where `index`, of the first axes, may repeat itself.
 
     By `np.add.at`, which is quick for vectors alone: few columns one by one, rows that
-    are longer flat, as many at a time as stay in the cache.
+    are longer flat, as many at a time as stay in the cache. Two numbers beside each
+    other are added as a complex one, which takes as long as a number.
     """
     if not out.size:
         return
-    index = index if isinstance(index, tuple) else (index,)
-    axes = len(index)
-    index = tuple(k.astype(np.intp, copy=False) for k in np.broadcast_arrays(*index))
-    rows: Any = index[0]
+    axes = len(index) if isinstance(index, tuple) else 1
+    rows: Any = index[0] if isinstance(index, tuple) and axes == 1 else index
     if axes > 1:  # places from the end wrap
-        rows = np.ravel_multi_index(index, out.shape[:axes], mode="wrap")
-    shape = rows.shape + out.shape[axes:]
-    rows, width = rows.ravel(), int(np.prod(out.shape[axes:]))
-    added: Any = np.broadcast_to(values, shape).reshape(rows.size, width)
+        whole = [k.astype(np.intp, copy=False) for k in np.broadcast_arrays(*index)]
+        rows = np.ravel_multi_index(tuple(whole), out.shape[:axes], mode="wrap")
+    rows = rows.astype(np.intp, copy=False)
+    width = math.prod(out.shape[axes:])
+    added: Any = np.broadcast_to(values, rows.shape + out.shape[axes:])
+    rows, added = rows.ravel(), added.reshape(rows.size, width)
     # Many numbers a place are added up in double precision.
     exact = out.itemsize == 8 or added.size < out.size
     own = exact and out.flags.c_contiguous
     sums: Any = out.reshape(-1, width) if own else np.zeros((out.size // width, width))
-    if width < 8:
-        for k in range(width):
-            np.add.at(sums[:, k], rows, added[:, k].astype(sums.dtype, copy=False))
+    pair = np.result_type(sums, 1j)
+    if width <= 16:
+        alike = added.flags.c_contiguous and added.dtype == sums.dtype
+        even = width - width % 2 if alike else 0
+        for part, dtype in ((slice(even), pair), (slice(even, width), sums.dtype)):
+            target, rest = sums[:, part].view(dtype), added[:, part]
+            rest = rest.view(dtype) if alike else rest
+            for k in range(target.shape[1]):
+                np.add.at(target[:, k], rows, rest[:, k].astype(dtype, copy=False))
     else:
-        # Two numbers at a time, as a complex one, where all rows consist of pairs.
-        flat = sums.reshape(-1).view(np.result_type(sums, 1.0 if width % 2 else 1j))
+        flat = sums.reshape(-1).view(sums.dtype if width % 2 else pair)
         step, columns = 32768 // width + 1, np.arange(flat.size * width // sums.size)
         for start in range(0, rows.size, step):
             places = rows[start : start + step, None] * columns.size + columns

@@ -39,9 +39,9 @@ def _prod_others_by_key(x: Array, keys: Any, product: Array) -> Array:
     size, finfo = np.abs(product), np.finfo(x.dtype)
     lost = ~((size >= finfo.tiny) & (size <= finfo.max))
     if not lost.any():
-        return product[keys] / x
+        return product.take(keys, axis=0) / x
     with np.errstate(all="ignore"):
-        others = product[keys] / x
+        others = product.take(keys, axis=0) / x
     at = lost[keys]
     others[at] = _others(x[at], _places(x, keys).reshape(x.shape)[at])
     return others

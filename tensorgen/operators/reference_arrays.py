@@ -183,6 +183,13 @@ def unpacked(x: Array, shape: tuple[int, ...]) -> Array:
     return value
 
 
+def running_argmax(x: Array, along: Axes, bound: int) -> Array:
+    """Return the places of the largest entries so far, of equals the first one's."""
+    axis, size = along[0], x.shape[along[0]]
+    tops = [np.argmax(np.take(x.real, range(k + 1), axis), axis) for k in range(size)]
+    return np.stack(tops, axis=axis) if tops else np.zeros(x.shape, int)
+
+
 def running_logsumexp(z: Array, along: Axes) -> Array:
     """Return the logarithms of the running sums of `exp(z)` along an axis."""
     sums = [
@@ -271,6 +278,7 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "lower_median": lower_median,
     "upper_median": upper_median,
     "argsort": argsort,
+    "running_argmax": running_argmax,
     "interval": interval,
     "prod": prod,
     "prod_others": prod_others,

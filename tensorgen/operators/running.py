@@ -1,9 +1,13 @@
-"""Running log-sum-exps: `L[i] = log(sum(exp(z[j]), j <= i))`, in one walk.
+"""Running reductions: of all z[j] with j <= i, in one walk.
 
-Their derivative `exp(z[j] - L[i])`, where j <= i, is a triangle. No product with a
-vector forms it: `running_mean` and `running_share` are such products, from the two
-sides, and their derivatives are products of the same kind. Where a Jacobian or Hessian
-is asked for, the triangle stands in it.
+The largest entry so far is read at its place, so that derivatives are read there too,
+and products so far are a recurrence, whose derivatives divide by nothing.
+
+Running log-sum-exps are `L[i] = log(sum(exp(z[j]), j <= i))`. Their derivative
+`exp(z[j] - L[i])`, where j <= i, is a triangle. No product with a vector forms it:
+`running_mean` and `running_share` are such products, from the two sides, and their
+derivatives are products of the same kind. Where a Jacobian or Hessian is asked for, the
+triangle stands in it.
 
 What is multiplied may have more axes than z and L: some in front, and some for which
 those have an axis of length 1.
@@ -12,12 +16,14 @@ those have an axis of length 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import cast
 
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
+    Lookup,
     Map,
     Node,
     Product,
@@ -25,7 +31,9 @@ from tensorgen.ir.nodes import (
     indicator,
     is_zero,
 )
-from tensorgen.operators.keys import is_minus_infinity
+from tensorgen.operators.keys import Reduced
+from tensorgen.operators.places import running_argmax
+from tensorgen.operators.recurrences import State, recurrence
 from tensorgen.operators.scalar import infinity
 from tensorgen.operators.table import Operator, Transfer, same_dims
 
@@ -61,6 +69,33 @@ def flipped(graph: Graph, x: Node, axis: int) -> Node:
 def running_logsumexp(graph: Graph, z: Node, axis: int) -> Node:
     """Return the logarithms of the running sums of exp(z)."""
     return graph.call("running_logsumexp", [z], z.dims, along=(axis,))
+
+
+def _extremum(sign: int, graph: Graph, z: Node, axis: int) -> Node:
+    """Return the largest entries so far, or the smallest, read at their places."""
+    axes = tuple(range(z.order))
+    size = z if sign > 0 else graph.product(axes, [(z, axes)], coefficient=-1)
+    place = running_argmax(graph, size, axis)
+    tie = delta({"place": 1, Lookup(place, axes): -1})
+    return graph.product(
+        axes,
+        [(z, _moved(z, axis, "place"))],
+        constraints=[tie],
+        sizes=dict(enumerate(z.dims)),
+    )
+
+
+def running_prod(graph: Graph, z: Node, axis: int) -> Node:
+    """Return running products, by p[t + 1] = p[t] * z[t] from 1 on."""
+    front = (axis, *(k for k in range(z.order) if k != axis))
+    rows = graph.permute(z, front)
+    before, item = (graph.fresh(rows.dims[1:], (), None) for _ in range(2))
+    axes = range(z.order - 1)
+    after = graph.product(axes, [(before, axes), (item, axes)])
+    states = [State(before, graph.constant(1, before.dims), after)]
+    whole = recurrence(graph, rows.dims[0], False, states, {item: rows})
+    back = tuple(front.index(k) for k in range(z.order))
+    return graph.permute(whole.after(graph, 0), back)
 
 
 # Products with the triangle exp(z[j] - level[i])
@@ -242,16 +277,37 @@ ROWS = (
 # Recognition
 
 
-def over_triangle(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
-    """Return logsumexp over axes of `where([j <= i], z, -inf)` as a running one.
+Walk = Callable[[Graph, Node, int], Node]
+"""How a running reduction is made along an axis."""
 
-    Or with `j >= i`, from the other end; i may be shifted as far as each of its sums
-    has a term. Must not fire where z has the axis i.
+
+def _walk(graph: Graph, operator: str) -> tuple[Walk, Node] | None:
+    """The running form of a reduction, and what it is of no entries."""
+    match operator:
+        case "logsumexp":
+            return running_logsumexp, infinity(graph, -1).node
+        case "max":
+            return partial(_extremum, 1), infinity(graph, -1).node
+        case "min":
+            return partial(_extremum, -1), infinity(graph, 1).node
+        case "prod":
+            return running_prod, graph.constant(1)
+    return None
+
+
+def over_triangle(
+    graph: Graph, operator: str, x: Node, axes: Sequence[int], reduced: Reduced
+) -> Node | None:
+    """Return a reduction over axes of `where([j <= i], z, neutral)` as a running one.
+
+    Or with `j >= i`, from the other end; i may be shifted as far as each reduction has
+    an entry. Must not fire where z has the axis i. `reduced` reduces over other axes.
     """
-    if not (isinstance(x, Map) and x.function == "where"):
+    known = _walk(graph, operator)
+    if known is None or not (isinstance(x, Map) and x.function == "where"):
         return None
-    mask, z, rest = x.args
-    if not is_minus_infinity(rest.node) or not isinstance(mask.node, Product):
+    (walk, neutral), (mask, z, rest) = known, x.args
+    if rest.node is not neutral or not isinstance(mask.node, Product):
         return None
     bounds = mask.node.constraints
     if mask.node.factors or len(bounds) != 1 or bounds[0].kind != "ge":
@@ -273,13 +329,12 @@ def over_triangle(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
     if others:
         gone = tuple(sorted(labels.index(axis) for axis in others))
         labels = tuple(axis for axis in labels if axis not in others)
-        dims = [x.dims[axis] for axis in labels]
-        inner = graph.call("logsumexp", [inner], dims, axes=gone)
+        inner = reduced(inner, gone)
     at = labels.index(j)
     if places[i] == 1:
-        found = running_logsumexp(graph, inner, at)
+        found = walk(graph, inner, at)
     else:
-        turned = running_logsumexp(graph, flipped(graph, inner, at), at)
+        turned = walk(graph, flipped(graph, inner, at), at)
         found = flipped(graph, turned, at)
     out = [axis for axis in range(x.order) if axis not in axes]
     return graph.product(

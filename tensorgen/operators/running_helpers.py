@@ -13,6 +13,17 @@ def _running_min(x: Array) -> Array:
     """Return the smallest entry so far, along the first axis."""
     return np.minimum.accumulate(x, axis=0)
 ''',
+    "_running_argmax": '''
+def _running_argmax(x: Array, axis: int = 0) -> Any:
+    """Return the places of the largest entries so far, of equals the first one's."""
+    x = np.moveaxis(x, axis, 0)
+    last = _running_max(x)[:-1]
+    stays = (x[1:] <= last) | (last != last)  # NaN stays the largest
+    places = np.zeros(x.shape, dtype=np.intp)
+    steps = np.arange(1, max(len(x), 1)).reshape(-1, *(1,) * (x.ndim - 1))
+    places[1:] = np.where(stays, 0, steps)
+    return np.moveaxis(_running_max(places), 0, axis)
+''',
     "_filtered": '''
 def _filtered(x: Array, a: Any) -> Array:
     """Return y with y[t] = x[t] + a * y[t - 1] along the first axis; y[-1] is 0."""

@@ -111,6 +111,9 @@ TERMS_BY_TIES = 128
 """Of a tensor by ties: methods of more are too long to be written. A chain of order
 six has 63, logsumexp of order five 52 and of order six 203."""
 
+BANDS_OF_A_WINDOW = 32
+"""That two axes share: each is an array of its own."""
+
 TERMS_THAT_SHARE = 16
 """For more terms of a structure nobody looks for arrays that they could share."""
 

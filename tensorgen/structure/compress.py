@@ -69,6 +69,7 @@ from tensorgen.structure.link_elements import (
 )
 from tensorgen.structure.mirror_terms import Permutation, mirror_terms
 from tensorgen.structure.open_reshapes import open_reshapes
+from tensorgen.structure.open_windows import open_windows
 from tensorgen.structure.pack_terms import pack_terms
 from tensorgen.structure.pair_terms import paired
 from tensorgen.structure.part_axes import parted, parts
@@ -100,10 +101,10 @@ def compress(
             (rest,) = join_entries(graph, [rest])
             others = _compress(graph, rest, cost, None, symmetries).terms
         found = _least([found, Compressed(node.dims, (*others, *terms))], cost)
-    opened = open_reshapes(graph, derived or node)
-    if opened is not (derived or node):
-        other = _compress(graph, opened, cost, None, symmetries)
-        found = _least([found, other], cost)
+    for opened in (open_reshapes(graph, derived or node), open_windows(graph, node)):
+        if opened not in (derived or node, node):
+            other = _compress(graph, opened, cost, None, symmetries)
+            found = _least([found, other], cost)
     # Where a symmetry exchanges axes, all of them would have to have the same parts.
     axes = parts(derived or node) if node.order > 1 and not symmetries else None
     if axes is None or not found.is_dense:

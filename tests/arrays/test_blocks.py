@@ -203,6 +203,7 @@ def test_entries_are_added_where_indices_say_block_by_block(kind: str) -> None:
     loop = body[body.index("    for start in range(") :]
     assert loop.count("\n        _add_at(") == 2 and "row.shape" not in loop
     assert "U_part = U.take(row_part, axis=0)" in loop
+    assert 'np.einsum("ij,ij->i", U_part, V_part)' in loop
     found = results(load(hinted), embeddings(kind))
     expected = results(load(HEAD + EMBEDDINGS), embeddings("int64"))
     for a, b in zip(found, expected, strict=True):

@@ -216,3 +216,12 @@ def test_cupy_reduces_by_key_as_numpy_does() -> None:
                 found, wanted = (found,), (wanted,)
             for one, right in zip(found, wanted, strict=True):
                 np.testing.assert_allclose(cupy.asnumpy(one), right, rtol=1e-12)
+
+
+def test_what_is_read_by_key_is_read_once() -> None:
+    body = "where: 'm[q] = mean(x[i], i, key[i] == q)', expr: sum(c*m), wrt: x"
+    spec = f"{HEAD}  f: {{{body}, emit: [value, gradient]}}"
+    module = tensorgen.load(spec)
+    source = inspect.getsource(module.f_value_and_grad)
+    assert source.count("[key]") == 1
+    assert "+= np.bincount(key, minlength=g)" in source

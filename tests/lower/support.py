@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -50,8 +51,12 @@ def execute(
     What names are then bound to is added to `bound`.
     """
     space: dict[str, Any] = {"math": math, "np": np, "dtype": np.dtype(dtype)}
-    for helper in code.helpers:
-        exec(HELPERS[helper], space)
+    waiting = [*code.helpers]
+    while waiting:
+        source = HELPERS[waiting.pop()]
+        exec(source, space)
+        called = re.findall(r"\b_\w+", source)
+        waiting += [name for name in called if name in HELPERS and name not in space]
     space.update(arrays)
     space.update({name: sizes[name] for name in code.dims})
     source = "\n".join([*code.lines, f"_results = [{', '.join(code.returns)}]"])

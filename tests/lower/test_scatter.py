@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tracemalloc
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,8 @@ n, m, k, e = map(Dim.of, "nmke")
 SIZES = {"n": 3, "m": 4, "k": 2, "e": 6}
 
 
-def add_at(*arguments: Any) -> None:
-    space: dict[str, Any] = {"np": np}
+def add_at(*arguments: Any, library: Any = np) -> None:
+    space: dict[str, Any] = {"np": library, "math": math}
     exec("from __future__ import annotations\n" + HELPERS["_add_at"], space)
     space["_add_at"](*arguments)
 
@@ -35,6 +37,8 @@ def test_the_helper_adds_like_add_at(dtype: str, kind: str) -> None:
         ((3, 3), (rows, columns)),
         ((3, 3, 2), (rows[:, None], columns)),
         ((3, 2, 2), rows[:4].reshape(2, 2)),
+        ((3, 5), rows),
+        ((3, 17), rows),
         ((3, 0), rows),
         ((3, 2), rows[:0]),
     ):
@@ -75,7 +79,7 @@ def scattered(c: Graph, what: str) -> Node:
     ("what", "text"),
     [
         ("vector", "np.add.at(out, row, v)"),
-        ("counts", "_add_at(out, row, 1)"),
+        ("counts", "out += np.bincount(row, minlength=n)"),
         ("rows", "_add_at(out, row, U)"),
         ("columns", "_add_at(out.T, col, U)"),
         ("between", "_add_at(out.transpose(1, 0, 2), col, T.transpose(1, 0, 2))"),
@@ -110,6 +114,23 @@ def test_the_helper_adds_rows_in_memory_for_few_of_them(width: int) -> None:
     assert peak < 1.5e6
     wanted = [np.bincount(rows, column, 100) for column in values.T]
     np.testing.assert_allclose(out.T, wanted, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize(("width", "calls"), [(1, 1), (4, 2), (7, 4), (18, 1)])
+def test_numbers_beside_each_other_are_added_two_at_a_time(
+    width: int, calls: int
+) -> None:
+    kinds: list[str] = []
+
+    def at(target: Any, index: Any, values: Any) -> None:
+        kinds.append(target.dtype.kind)
+        np.add.at(target, index, values)
+
+    library = SimpleNamespace(**(vars(np) | {"add": SimpleNamespace(at=at)}))
+    out, values = np.zeros((3, width)), np.ones((9, width))
+    add_at(out, np.arange(9) % 3, values, library=library)
+    assert (out == 3).all()
+    assert len(kinds) == calls and kinds.count("f") == width % 2
 
 
 @pytest.mark.parametrize("width", [3, 50])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -170,21 +171,35 @@ def test_a_correlation_sums_products(
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("ends", [(0, 0), (3, 0), (2, 5)])
+@pytest.mark.parametrize("axis", [0, 1, None])
+@pytest.mark.parametrize("ends", [(0, 0), (3, 0), (2, 5), (3, 3), (30, 1)])
 @pytest.mark.parametrize("length", [0, 1, 2, 6, 7, 9, 20])
 def test_a_moving_sum_adds_neighbours(
-    length: int, ends: tuple[int, int], axis: int
+    length: int, ends: tuple[int, int], axis: int | None
 ) -> None:
     x = np.random.default_rng(length).normal(size=(9, 8)).astype(np.float32)
     x[4, 4] = np.inf
+    if axis is None:
+        x, axis = x[4], 0
     found = helper("_moving_sum")(x, length, *ends, axis=axis)
-    rows = np.pad(np.moveaxis(x, axis, 0), (ends, (0, 0)))
+    rows = np.pad(np.moveaxis(x, axis, 0), (ends, *[(0, 0)] * (x.ndim - 1)))
     count = max(len(rows) - length + 1, 0)
     expected = [rows[k : k + length].sum(axis=0) for k in range(count)]
     assert found.dtype == np.float32
     whole = np.reshape(expected, (count, *rows.shape[1:]))
     np.testing.assert_allclose(np.moveaxis(found, axis, 0), whole, atol=1e-5)
+
+
+@pytest.mark.parametrize("ends", [(0, 0), (6, 6), (3, 3)])
+def test_a_short_moving_sum_of_a_vector_makes_nothing_but_its_result(
+    ends: tuple[int, int],
+) -> None:
+    x, moving_sum = np.ones(10_000), helper("_moving_sum")
+    tracemalloc.start()
+    moving_sum(x, 7, *ends)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.1 * x.nbytes
 
 
 @pytest.mark.parametrize("dtype", [float, np.float32])

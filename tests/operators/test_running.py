@@ -10,6 +10,8 @@ import tensorgen
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, indicator
 from tensorgen.operators.calls import apply
+from tensorgen.operators.helpers import HELPERS
+from tests.device.library import execute, stand_in
 
 Array = Any
 
@@ -257,3 +259,102 @@ def test_an_axis_without_entries_has_running_means() -> None:
     module = tensorgen.load(RISKS.format(level=SPELLINGS[True][0]))
     hess = module.f_hess(np.zeros((0, 2)), np.zeros(2), np.zeros(0))
     np.testing.assert_array_equal(hess.dense(), np.zeros((2, 2)))
+
+
+REDUCED = """
+tensorgen: 1
+inputs: {x: [n], w: [n], X: [n, m], W: [n, m]}
+functions:
+  largest:
+    expr: sum(w[i] * max(exp(x[j])*x[j], j=range(i + 1))**2, i)
+    wrt: x
+    emit: [value, gradient, hessian, hvp]
+  smallest:
+    expr: sum(w[i] * min(x[j], j=range(i, n))**2, i)
+    wrt: x
+    emit: [value, gradient, hvp]
+  columns:
+    expr: sum(W[i, k] * max(X[j, k], j=range(i + 1))**2, i, k)
+    wrt: X
+    emit: [value, gradient, hvp]
+  rows:
+    expr: sum(w[i] * max(X[j, k], k, j, j <= i)**2, i)
+    wrt: X
+    emit: [value, gradient, hvp]
+  times:
+    expr: sum(w[i] * prod(x[j], j=range(i + 1)), i)
+    wrt: x
+    emit: [value, gradient, hvp]
+"""
+REDUCED_BY_HAND: dict[str, tuple[str, Callable[..., Array]]] = {
+    "largest": ("xw", lambda x, w: w @ _tops(np.exp(x) * x) ** 2),
+    "smallest": ("xw", lambda x, w: w @ _tops(-x[::-1])[::-1] ** 2),
+    "columns": ("XW", lambda X, W: np.vdot(W, _tops(X) ** 2)),
+    "rows": ("Xw", lambda X, w: w @ _tops(X.max(axis=1)) ** 2),
+    "times": ("xw", lambda x, w: w @ np.cumprod(x)),
+}
+
+
+def _tops(x: Array) -> Array:
+    return np.maximum.accumulate(x, axis=0)
+
+
+@pytest.fixture(scope="module")
+def reduced() -> Any:
+    return tensorgen.load(REDUCED)
+
+
+@pytest.mark.parametrize("name", REDUCED_BY_HAND)
+def test_prefixes_are_reduced_in_one_walk(name: str, reduced: Any) -> None:
+    arguments, hand = REDUCED_BY_HAND[name]
+    rng = np.random.default_rng(0)
+    arrays = (*rng.normal(size=(2, 7)), *rng.normal(size=(2, 7, 3)))
+    every = dict(zip("xwXW", arrays, strict=True))
+    if name == "times":
+        every["x"][[2, 5]] = 0
+    given = {k: every[k] for k in arguments}
+    v, weights = given.values()
+    step, along = 1e-6, rng.normal(size=v.shape)
+    np.testing.assert_allclose(getattr(reduced, name)(**given), hand(v, weights))
+
+    def gradient(at: Array) -> Array:
+        return getattr(reduced, f"{name}_grad")(**{**given, arguments[0]: at})
+
+    slope = (hand(v + step * along, weights) - hand(v - step * along, weights)) / 2
+    np.testing.assert_allclose(np.vdot(gradient(v), along), slope / step, atol=1e-7)
+    hvp = getattr(reduced, f"{name}_hvp")(**given, **{f"d{arguments[0]}": along})
+    turn = (gradient(v + step * along) - gradient(v - step * along)) / (2 * step)
+    np.testing.assert_allclose(hvp, turn, atol=1e-7)
+    if name == "largest":
+        hessian = reduced.largest_hess(**given)
+        assert hessian.d.shape == (7,)
+        np.testing.assert_allclose(hessian @ along, hvp)
+
+
+def test_a_reduction_of_prefixes_makes_no_table(reduced: Any) -> None:
+    n = 20_000  # a table would take 3 GB
+    x, w = np.ones(n), np.ones(n)
+    for name in ("largest", "smallest", "times"):
+        assert getattr(reduced, f"{name}_grad")(x=x, w=w).shape == (n,)
+    assert reduced.largest_grad(x=x, w=w)[1:].any() == 0  # the first of equals
+
+
+def test_cupy_reduces_prefixes_as_numpy_does(reduced: Any) -> None:
+    x, w = np.random.default_rng(0).normal(size=(2, 9))
+    with stand_in() as cupy:
+        other = execute(tensorgen.generate(REDUCED, backend="cupy"))
+        for name in ("largest", "smallest"):
+            found = getattr(other, f"{name}_grad")(*map(cupy.asarray, (x, w)))
+            wanted = getattr(reduced, f"{name}_grad")(x, w)
+            np.testing.assert_allclose(cupy.asnumpy(found), wanted)
+
+
+def test_nothing_is_larger_than_nan_so_far() -> None:
+    space: dict[str, Any] = {"np": np}
+    helpers = ("_running_max", "_running_argmax")
+    source = "\n".join(HELPERS[name] for name in helpers)
+    exec("from __future__ import annotations\n" + source, space)
+    argmax = space["_running_argmax"]
+    assert argmax(np.array([1.0, 1.0, 3.0, np.nan, 9.0])).tolist() == [0, 0, 2, 3, 3]
+    assert argmax(np.array([np.nan, 1.0])).tolist() == [0, 0]
+    assert argmax(np.full((2, 0), 1.0), axis=1).shape == (2, 0)
