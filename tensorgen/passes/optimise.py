@@ -40,7 +40,8 @@ from tensorgen.passes.select_entries import select_entries
 from tensorgen.passes.select_terms import select_terms
 from tensorgen.passes.share_exponentials import share_exponentials
 from tensorgen.passes.share_factors import share_factors
-from tensorgen.passes.share_transposes import share_transposes
+from tensorgen.passes.share_products import share_products
+from tensorgen.passes.share_transposes import share_transposes, share_turned_pairs
 from tensorgen.passes.shorten_steps import shorten_steps
 from tensorgen.passes.solve_by_structure import solve_by_structure
 from tensorgen.passes.take_entries import take_entries
@@ -159,7 +160,6 @@ PAIRING = Pass(
     ends="T has fewer terms, and none of them transposes another",
     run=_each(pair_transposes),
 )
-
 PASSES = (
     Pass(
         "shorten_steps",
@@ -263,7 +263,14 @@ PASSES = (
         ends="each round leaves fewer factors over all products",
         run=_each(share_factors),
     ),
-    replace(PAIRING, optional=True),
+    Pass(
+        "share_products",
+        law="a * b * c * d = (a * b * c) * d, where a * b * c is there already",
+        needs="n-ary products, and all that is used once to be seen through",
+        ends="each step leaves fewer factors in a product",
+        run=_each(share_products),
+        when=lambda context, plan: context.cross_country,
+    ),
     Pass(
         "order_contractions",
         law="a product is any tree of products of two",
@@ -286,6 +293,13 @@ PASSES = (
         ends="each step leaves a product less",
         run=_each(reuse_pairs),
         when=lambda context, plan: context.cross_country,
+    ),
+    Pass(
+        "share_turned_pairs",
+        law="C[i, j] = B[j, i], where both add up the same products",
+        needs="pairs: the order decides what of a product is an array",
+        ends="each node is looked at once",
+        run=_each(share_turned_pairs),
     ),
     Pass(
         "factor_pairs",

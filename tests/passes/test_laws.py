@@ -90,15 +90,6 @@ inputs: {X: [m, n], y: [m], w: [n]}
 functions:
   f: {expr: 'sum(log(1 + exp(-y * (X @ w))))', wrt: w, emit: [problem]}
 """
-PERMUTED = """
-inputs: {X: [m, n], Y: [m, n], Z: [m, n]}
-functions:
-  f:
-    expr: |
-      einsum('ki,kj,kl->ijl', X, Y, Z) + einsum('ki,kj,kl->jil', X, Y, Z)
-      + einsum('ki,kj,kl->lij', X, Y, Z) + einsum('ki,kj,kl->ilj', X, Y, Z)
-      + einsum('ki,kj,kl->lji', X, Y, Z) + einsum('ki,kj,kl->jli', X, Y, Z)
-"""
 SCALED = """
 inputs: {A: [n, m], w: [m]}
 functions:
@@ -131,6 +122,23 @@ dims: {m: 100, n: 100, p: 100}
 inputs: {A: [m, n], B: [n, p], c: [p]}
 functions:
   f: {expr: '(A @ B) @ c + sum((A @ (B * c))**2, axis=1)'}
+"""
+LAYERS = """
+inputs: {U: [n, n], V: [n, n], W: [n, n], S: [n, n], T: [n, n], x: [n]}
+functions:
+  f:
+    expr: logsumexp(T @ relu(S @ relu(W @ relu(V @ relu(U @ x)))))
+    wrt: U
+    emit: [hessian]
+"""
+SAMPLES = """
+dims: {n: 30, s: 10}
+inputs: {U: [n, n], V: [n, n], W: [n, n], X: [s, n]}
+functions:
+  f:
+    expr: sum(logsumexp(tanh(tanh(X @ U.T) @ V.T) @ W.T, axis=1))
+    wrt: U
+    emit: [hessian]
 """
 ENTRIES = """
 inputs: {A: {shape: [m, n], sparse: true}}
@@ -212,10 +220,11 @@ PASSES = (
     ("gather_steady", STEADY),
     ("share_transposes", TURNED),
     ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
-    ("pair_transposes", PERMUTED),
+    ("share_products", LAYERS),
     ("order_contractions", LIKELIHOOD),
     ("apply_inverses", CHAIN),
     ("reuse_pairs", SCALED_TWICE),
+    ("share_turned_pairs", SAMPLES),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("fuse_elementwise", LOGISTIC),
     ("pair_transposes", SCALED),
