@@ -94,7 +94,8 @@ def relu_inputs(x: Array, y: Array, **weights: Array) -> tuple[Array, Array]:
 def tanh(x: Array, y: Array, **weights: Array) -> tuple[Array, Array]:
     """Slopes forwards, and on the way back what each layer's curvature adds."""
     first, *others = (weights[name] for name in NAMES)
-    z, slopes, curves, ways = first @ x, [], [], []
+    z, slopes, curves = first @ x, [], []
+    ways: list[Array] = []
     J = None
     for W in others:
         a = np.tanh(z)
@@ -124,7 +125,8 @@ def tanh(x: Array, y: Array, **weights: Array) -> tuple[Array, Array]:
 def tanh_inputs(x: Array, y: Array, **weights: Array) -> tuple[Array, Array]:
     """The same for each input."""
     first, *others = (weights[name] for name in NAMES)
-    z, slopes, curves, ways = x @ first.T, [], [], []
+    z, slopes, curves = x @ first.T, [], []
+    ways: list[Array] = []
     J = None
     for W in others:
         a = np.tanh(z)

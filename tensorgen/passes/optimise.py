@@ -41,7 +41,7 @@ from tensorgen.passes.select_terms import select_terms
 from tensorgen.passes.share_exponentials import share_exponentials
 from tensorgen.passes.share_factors import share_factors
 from tensorgen.passes.share_products import share_products
-from tensorgen.passes.share_transposes import share_transposes, share_turned_pairs
+from tensorgen.passes.share_transposes import share_transposes
 from tensorgen.passes.shorten_steps import shorten_steps
 from tensorgen.passes.solve_by_structure import solve_by_structure
 from tensorgen.passes.take_entries import take_entries
@@ -160,6 +160,7 @@ PAIRING = Pass(
     ends="T has fewer terms, and none of them transposes another",
     run=_each(pair_transposes),
 )
+
 PASSES = (
     Pass(
         "shorten_steps",
@@ -271,6 +272,7 @@ PASSES = (
         run=_each(share_products),
         when=lambda context, plan: context.cross_country,
     ),
+    replace(PAIRING, optional=True),
     Pass(
         "order_contractions",
         law="a product is any tree of products of two",
@@ -293,13 +295,6 @@ PASSES = (
         ends="each step leaves a product less",
         run=_each(reuse_pairs),
         when=lambda context, plan: context.cross_country,
-    ),
-    Pass(
-        "share_turned_pairs",
-        law="C[i, j] = B[j, i], where both add up the same products",
-        needs="pairs: the order decides what of a product is an array",
-        ends="each node is looked at once",
-        run=_each(share_turned_pairs),
     ),
     Pass(
         "factor_pairs",

@@ -89,8 +89,12 @@ class Sharing:
         place = 0
         while place < len(view.factors) <= SHARED_FACTORS:
             factor, labels = view.factors[place]
-            opens = factor in self.private and isinstance(factor, Product)
-            if opens and not factor.constraints and len(factor.factors):
+            if (
+                isinstance(factor, Product)
+                and factor in self.private
+                and factor.factors
+                and not factor.constraints
+            ):
                 del view.factors[place]
                 view.add(factor, labels, ("inside", len(view.sizes)))
             else:
@@ -177,10 +181,8 @@ def _matches(
             fits = all(names.get(x, y) == y for x, y in own.items())
             merged = names | own
             distinct = len({*merged.values()}) == len(merged)
-            same = len(labels) == 0 or all(
-                own[x] == y for x, y in zip(labels, factors[place][1], strict=True)
-            )
-            if place not in used and fits and same and distinct:
+            again = [own[x] for x in labels] == list(factors[place][1])
+            if place not in used and fits and again and distinct:
                 yield from match(k + 1, (*used, place), merged)
 
     return match(0, (), {})

@@ -90,6 +90,15 @@ inputs: {X: [m, n], y: [m], w: [n]}
 functions:
   f: {expr: 'sum(log(1 + exp(-y * (X @ w))))', wrt: w, emit: [problem]}
 """
+PERMUTED = """
+inputs: {X: [m, n], Y: [m, n], Z: [m, n]}
+functions:
+  f:
+    expr: |
+      einsum('ki,kj,kl->ijl', X, Y, Z) + einsum('ki,kj,kl->jil', X, Y, Z)
+      + einsum('ki,kj,kl->lij', X, Y, Z) + einsum('ki,kj,kl->ilj', X, Y, Z)
+      + einsum('ki,kj,kl->lji', X, Y, Z) + einsum('ki,kj,kl->jli', X, Y, Z)
+"""
 SCALED = """
 inputs: {A: [n, m], w: [m]}
 functions:
@@ -128,15 +137,6 @@ inputs: {U: [n, n], V: [n, n], W: [n, n], S: [n, n], T: [n, n], x: [n]}
 functions:
   f:
     expr: logsumexp(T @ relu(S @ relu(W @ relu(V @ relu(U @ x)))))
-    wrt: U
-    emit: [hessian]
-"""
-SAMPLES = """
-dims: {n: 30, s: 10}
-inputs: {U: [n, n], V: [n, n], W: [n, n], X: [s, n]}
-functions:
-  f:
-    expr: sum(logsumexp(tanh(tanh(X @ U.T) @ V.T) @ W.T, axis=1))
     wrt: U
     emit: [hessian]
 """
@@ -221,10 +221,10 @@ PASSES = (
     ("share_transposes", TURNED),
     ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
     ("share_products", LAYERS),
+    ("pair_transposes", PERMUTED),
     ("order_contractions", LIKELIHOOD),
     ("apply_inverses", CHAIN),
     ("reuse_pairs", SCALED_TWICE),
-    ("share_turned_pairs", SAMPLES),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("fuse_elementwise", LOGISTIC),
     ("pair_transposes", SCALED),
