@@ -107,6 +107,7 @@ class Sharing:
         graph = self.context.graph
         view = self._opened(node)
         counts, axes = _counts(view), range(node.order)
+        graph.effort.spend(len(self.made) // 4)
         for made in reversed(self.made):
             if made.counts <= counts and len(made.view.factors) < len(view.factors):
                 for rest in _without(view, made, axes):
