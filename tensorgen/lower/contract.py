@@ -285,7 +285,8 @@ def _tensordots(given: Pair) -> Iterator[Candidate]:
         gone = given.sides.contracted
         labels = tuple(label for label in x.labels + y.labels if label not in gone)
         call = _tensordot(x, y, labels)
-        yield TENSORDOT + misplaced(labels, given.want) + written(call), call
+        price = TENSORDOT + turned(call) + misplaced(labels, given.want)
+        yield price + written(call), call
 
 
 def _tensordot(x: Operand, y: Operand, labels: tuple[Label, ...]) -> Operand:

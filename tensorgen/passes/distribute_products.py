@@ -7,6 +7,7 @@ broadcasts is larger than what it is made of.
 from __future__ import annotations
 
 from tensorgen.ir.nodes import Node, Product, Sum
+from tensorgen.passes.centre_differences import centred
 from tensorgen.passes.factor_sums import pays
 from tensorgen.passes.limits import (
     DISTRIBUTED_TERMS,
@@ -127,7 +128,7 @@ def _distributed(known: Round, node: Product, place: int, factor: Sum) -> Node:
     known.effort.terms += len(factor.terms)
     terms = []
     axes = range(node.order)
-    for term in factor.terms:
+    for term in centred(graph, factor):
         view = View(node.coefficient * term.coefficient)
         view.sizes.update(enumerate(node.sizes))
         for k, (other, xs) in enumerate(node.factors):

@@ -62,6 +62,12 @@ ENTRIES_ROUNDS = 8
 OPENED_FACTORS = 12
 """In a product seen n-ary: a few more than the search for an order takes exactly."""
 
+SHARED_FACTORS = 64
+"""In a product in which others are looked for that are made: ten layers have 40."""
+
+STEPS_OF_A_MATCH = 500
+"""To find one product in another: where no node occurs twice, a step a factor."""
+
 STEADY_FACTORS = 6
 """Of one rate: all their subsets (57 of two and more) are priced."""
 

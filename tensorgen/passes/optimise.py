@@ -40,6 +40,7 @@ from tensorgen.passes.select_entries import select_entries
 from tensorgen.passes.select_terms import select_terms
 from tensorgen.passes.share_exponentials import share_exponentials
 from tensorgen.passes.share_factors import share_factors
+from tensorgen.passes.share_products import share_products
 from tensorgen.passes.share_transposes import share_transposes
 from tensorgen.passes.shorten_steps import shorten_steps
 from tensorgen.passes.solve_by_structure import solve_by_structure
@@ -262,6 +263,14 @@ PASSES = (
         needs="n-ary products",
         ends="each round leaves fewer factors over all products",
         run=_each(share_factors),
+    ),
+    Pass(
+        "share_products",
+        law="a * b * c * d = (a * b * c) * d, where a * b * c is there already",
+        needs="n-ary products, and all that is used once to be seen through",
+        ends="each step leaves fewer factors in a product",
+        run=_each(share_products),
+        when=lambda context, plan: context.cross_country,
     ),
     replace(PAIRING, optional=True),
     Pass(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from math import prod
@@ -194,7 +194,7 @@ def _stored(graph: Graph, term: Parts, partition: list[list[int]]) -> list[Facto
         if len(factors) == 1 and not mine and len(own) == len(factors[0][1]):
             found.append(factors[0])  # as it lies, rather than transposed
             continue
-        own.sort(key=place)
+        own = laid_out(own)
         sizes = {x: term.sizes[x] for x in labels}
         node = graph.product(own, factors, constraints=mine, sizes=sizes)
         found.append((node, tuple(own)))
@@ -206,6 +206,18 @@ def place(label: Name) -> tuple[int, int, str]:
     if isinstance(label, int):
         return 1, label, ""
     return (0, label.number, "") if isinstance(label, Element) else (2, 0, str(label))
+
+
+def laid_out(labels: Iterable[Name]) -> list[Name]:
+    """The labels of an array that is made, in the order of `place`.
+
+    But summed ones come first where there are several axes: a matrix for each sample.
+    """
+    ordered = sorted(labels, key=place)
+    if sum(map(is_axis, ordered)) < 2:
+        return ordered
+    summed = [x for x in ordered if place(x)[0] == 2]
+    return [*summed, *(x for x in ordered if x not in summed)]
 
 
 def held(arrays: Sequence[Node], cost: CostModel) -> float:

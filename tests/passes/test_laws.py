@@ -132,6 +132,14 @@ inputs: {A: [m, n], B: [n, p], c: [p]}
 functions:
   f: {expr: '(A @ B) @ c + sum((A @ (B * c))**2, axis=1)'}
 """
+LAYERS = """
+inputs: {U: [n, n], V: [n, n], W: [n, n], S: [n, n], T: [n, n], x: [n]}
+functions:
+  f:
+    expr: logsumexp(T @ relu(S @ relu(W @ relu(V @ relu(U @ x)))))
+    wrt: U
+    emit: [hessian]
+"""
 ENTRIES = """
 inputs: {A: {shape: [m, n], sparse: true}}
 functions:
@@ -212,6 +220,7 @@ PASSES = (
     ("gather_steady", STEADY),
     ("share_transposes", TURNED),
     ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
+    ("share_products", LAYERS),
     ("pair_transposes", PERMUTED),
     ("order_contractions", LIKELIHOOD),
     ("apply_inverses", CHAIN),
