@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,9 @@ from hypothesis import settings
 from tensorgen import claims
 from tensorgen.check import Report
 from tensorgen.emit import layout
+
+# What JAX compiles for a test runs once: to optimise it takes longer than it saves.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 BLOCK = 10  # random programs in one test
 

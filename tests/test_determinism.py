@@ -11,8 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 SPECS = sorted((ROOT / "examples").glob("*.yaml"))
 # All of them, for both backends, `.ci/run` makes by the command line.
-SAMPLE = SPECS[::3]
-BOTH = ("-b", "numpy", "-b", "cupy")
+SAMPLE = SPECS[::6]
 # Where the modes differ most; the order of hash tables is the same matter in all.
 MODES_DIFFER = [
     path
@@ -55,10 +54,10 @@ def test_hash_seeds_do_not_reach_the_other_modes(tmp_path: Path, mode: str) -> N
     first.mkdir()
     second.mkdir()
     files = [
-        generated(folder, seed, "--mode", mode, *BOTH, specs=MODES_DIFFER)
+        generated(folder, seed, "--mode", mode, "-b", "numpy", specs=MODES_DIFFER)
         for folder, seed in ((first, "0"), (second, "4242"))
     ]
-    assert len(files[0]) == 2 * len(MODES_DIFFER) == 6
+    assert len(files[0]) == len(MODES_DIFFER) == 3
     assert files[0] == files[1]
 
 

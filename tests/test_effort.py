@@ -114,7 +114,7 @@ def test_the_command_line_takes_what_is_too_large_for_a_wrong_spec(
 def test_a_function_that_cannot_be_planned_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tensorgen.planner, "PLANNING", 50)
+    monkeypatch.setattr(tensorgen.planner, "PLANNING", 10)
     with pytest.raises(SpecError, match="'f' is too large: planning f takes more"):
         tensorgen.generate(FAMILIES["layers"][2](3))
 

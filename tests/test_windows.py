@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import jax
@@ -281,11 +282,13 @@ def test_spellings_agree_with_jax_and_in_cost(name: str) -> None:
         body = "".join(map(inspect.getsource, (module.f_grad, module.f_hvp)))
         assert case.has in body
         assert not re.search(r"np\.tri\(|_add_|np\.clip|einsum", body), body
-        compare(case, module)
+        compare(name, module)
 
 
-def compare(case: Case, module: Any) -> None:
-    """Hold a value, a gradient and a product with the Hessian against JAX."""
+@cache
+def judged(name: str, k: int) -> tuple[Any, ...]:
+    """Arguments and a direction of one size, and what JAX makes of them."""
+    case = CASES[name]
 
     def value(*arguments: Array) -> Array:
         s = case.oracle(*arguments)
@@ -295,11 +298,16 @@ def compare(case: Case, module: Any) -> None:
         gradient = jax.grad(value, tuple(range(len(given))))
         return value(*given), gradient(*given), jax.jvp(gradient, given, along)[1]
 
-    for k, shapes in enumerate(case.shapes):
-        rng = np.random.default_rng(k)
-        given = tuple(rng.normal(size=shape) for shape in shapes)
-        along = tuple(rng.normal(size=shape) for shape in shapes)
-        one, gradient, product = jax.jit(both)(given, along)
+    rng = np.random.default_rng(k)
+    given = tuple(rng.normal(size=shape) for shape in case.shapes[k])
+    along = tuple(rng.normal(size=shape) for shape in case.shapes[k])
+    return given, along, *jax.jit(both)(given, along)
+
+
+def compare(name: str, module: Any) -> None:
+    """Hold a value, a gradient and a product with the Hessian against JAX."""
+    for k in range(len(CASES[name].shapes)):
+        given, along, one, gradient, product = judged(name, k)
         close(module.f(*given), one)
         for found, expected in (
             (module.f_value_and_grad(*given)[1], gradient),

@@ -380,9 +380,16 @@ def _kept(one: Array, value: Value) -> int:
 
 def memory(one: Array) -> Array:
     """The array whose memory another one shows; itself if it has memory of its own."""
+    while _shows(one):
+        one = one.args[0]
+    return one
+
+
+def _shows(one: Array) -> bool:
+    """Whether an array shows the memory of its operand."""
     op = one.op
-    shows = isinstance(op, View) and not (isinstance(op, Index) and not op.is_basic)
+    if isinstance(op, View):
+        return not isinstance(op, Index) or op.is_basic
     if isinstance(op, Call):
-        shows = OPERATORS[op.operator].view
-    shows = shows or isinstance(op, Reshape) or op == Ravel(one.dims)
-    return memory(one.args[0]) if shows else one
+        return OPERATORS[op.operator].view
+    return isinstance(op, Reshape) or (isinstance(op, Ravel) and op == Ravel(one.dims))

@@ -33,14 +33,19 @@ def helpers(backend: Backend) -> Iterator[Helper]:
     own = dict(zip(backend.written(lacking), lacking.values(), strict=True))
     sources = {**HELPERS, **own, **backend.helpers}
     for name, source in sources.items():
-        text = re.sub(r"\bnp\b", backend.alias, source).strip()
-        if name not in backend.helpers:
-            scipy = f"from {backend.spell('scipy')}"
-            text = re.sub(r"\bfrom scipy\b", scipy, text)
-        called = {*re.findall(r"\b_\w+", source)} - {name}
-        uses = tuple(x for x in sources if x in called)
+        scipy = "scipy" if name in backend.helpers else backend.spell("scipy")
+        text, called = _spelt(source, backend.alias, scipy)
+        uses = tuple(x for x in sources if x in called and x != name)
         modules = IMPORTS.get(name, ()) if " import " in source else ()
         yield Helper(name, text, modules, uses)
+
+
+@cache
+def _spelt(source: str, alias: str, scipy: str) -> tuple[str, frozenset[str]]:
+    """A helper's text for a library, and the names of helpers that it may call."""
+    text = re.sub(r"\bnp\b", alias, source).strip()
+    text = re.sub(r"\bfrom scipy\b", f"from {scipy}", text)
+    return text, frozenset(re.findall(r"\b_\w+", source))
 
 
 def support_name(backend: Backend) -> str:

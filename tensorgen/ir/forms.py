@@ -22,7 +22,8 @@ class AffineForm(NamedTuple, Generic[A]):
         total: dict[A, int] = {}
         for atom, coefficient in terms:
             total[atom] = total.get(atom, 0) + coefficient
-        return cls(tuple([term for term in total.items() if term[1]]), Dim.of(const))
+        own = const if type(const) is Dim else Dim.of(const)
+        return cls(tuple([term for term in total.items() if term[1]]), own)
 
     @classmethod
     def atom(cls, atom: A) -> Self:

@@ -38,8 +38,9 @@ def rebuild(
     """
     new: dict[Node, Node] = {} if memo is None else memo
     for node in topological(roots, new):
-        new[node] = visit(with_operands(graph, node, new))
-        carry_names(graph, node, new[node])
+        found = new[node] = visit(with_operands(graph, node, new))
+        if found is not node:
+            carry_names(graph, node, found)
     return [new[root] for root in roots]
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from math import inf, prod
+from operator import or_
 
 from tensorgen.ir.nodes import Constraint, Label
 from tensorgen.passes.pairs import link_label
@@ -62,6 +64,9 @@ class Network:
     constraints: tuple[Constraint, ...] = ()
     links: dict[int, Constraint] = field(init=False, compare=False, repr=False)
     loose: tuple[Constraint, ...] = field(init=False, compare=False, repr=False)
+    count: int = field(init=False, compare=False, repr=False)  # factors and links
+    full: int = field(init=False, compare=False, repr=False)  # all of these
+    read: int = field(init=False, compare=False, repr=False)  # all factors
     _memo: Memo = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -71,24 +76,16 @@ class Network:
         links = {1 << (start + k): c for k, c in enumerate(linked)}
         loose = tuple(c for c in self.constraints if c not in linked)
         own = [*self.factors, *(set_of(c.form.labels) for c in linked)]
-        object.__setattr__(self, "links", links)
-        object.__setattr__(self, "loose", loose)
-        object.__setattr__(self, "_memo", Memo(own, loose))
-
-    @property
-    def count(self) -> int:
-        """How many factors and links there are."""
-        return len(self.factors) + len(self.links)
-
-    @property
-    def full(self) -> int:
-        """All factors and links."""
-        return (1 << self.count) - 1
-
-    @property
-    def read(self) -> int:
-        """All factors."""
-        return (1 << len(self.factors)) - 1
+        found = {
+            "links": links,
+            "loose": loose,
+            "count": len(own),
+            "full": (1 << len(own)) - 1,
+            "read": (1 << start) - 1,
+            "_memo": Memo(own, loose, linked),
+        }
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
 
     @property
     def constrained(self) -> bool:
@@ -144,21 +141,30 @@ class Network:
         read = [part for part in parts if part & self.read]
         if not read:
             return 0.0  # links together, to be applied at once
-        inside = list(map(self.kept if len(parts) > 1 else self.labels, read))
-        every = 0
-        for labels in inside:
-            every |= labels
+        inside = tuple(map(self.kept if len(parts) > 1 else self.labels, read))
+        if self.constraints and (now := self._news(whole, parts, read)):
+            # Factors are alike where their labels are: most subsets have been priced.
+            key = (now, whole == self.full, out, inside)
+            found = self._memo.prices.get(key)
+            if found is None:
+                found = self._memo.prices[key] = self._applied(*key)
+            return found
+        every = reduce(or_, inside)
         terms = Span(self.size(every))
-        if self.constraints and (now := self._new_constraints(whole, parts)):
-            if whole != self.full and self._spreads(now, every, out):
-                return inf
-            mentioned = set_of(x for c in now for x in c.form.labels)
-            every |= mentioned & (self.out | out)
-            within = [frozenset(members(labels)) for labels in inside]
-            keep = frozenset(members(out | self.out))
-            numbers = dict(enumerate(self.numbers))
-            terms = span(frozenset(members(every)), within, now, keep, numbers)
         return self.price(self.size(out), terms, bool(every & ~out), len(read))
+
+    def _applied(self, news: int, full: bool, out: int, inside: Sequence[int]) -> float:
+        """The cost of a product of label sets, some constraints applied to it."""
+        now = [self._memo.ordered[k] for k in members(news)]
+        every = reduce(or_, inside)
+        if not full and self._spreads(now, every, out):
+            return inf
+        every |= set_of(x for c in now for x in c.form.labels) & (self.out | out)
+        within = [frozenset(members(labels)) for labels in inside]
+        keep = frozenset(members(out | self.out))
+        numbers = dict(enumerate(self.numbers))
+        terms = span(frozenset(members(every)), within, now, keep, numbers)
+        return self.price(self.size(out), terms, bool(every & ~out), len(inside))
 
     def _spreads(self, now: Sequence[Constraint], read: int, out: int) -> bool:
         """Whether entries are written far apart: into a matrix that is mostly zeros."""
@@ -171,22 +177,18 @@ class Network:
         stays = any(set_of(c.form.labels) & ~(1 << x) & out for c, x in written)
         return len(written) > 1 or stays
 
-    def _new_constraints(self, whole: int, parts: Sequence[int]) -> list[Constraint]:
-        """What can be applied to a subset, but not to one of its parts."""
-        inside = self.labels(whole)
-        if whole == self.full:
-            inside |= self.out
-        within = [self.labels(part) for part in parts if part != whole]
-        every = zip(self.loose, self._memo.atoms, strict=True)
-        return [
-            constraint
-            for constraint, labels in (self._memo.between if within else every)
-            if not labels & ~inside and all(labels & ~part for part in within)
-        ] + [
-            link
-            for bit, link in self.links.items()
-            if bit & whole and not any(bit & part for part in parts if part & self.read)
-        ]
+    def _news(self, whole: int, parts: Sequence[int], read: Sequence[int]) -> int:
+        """What can be applied to a subset, but not to one of its parts.
+
+        Constraints are members of this set by their places in `Memo.ordered`.
+        """
+        memo, within = self._memo, [part for part in parts if part != whole]
+        inside = self.labels(whole) | (self.out if whole == self.full else 0)
+        found = memo.applicable(inside) & (memo.between if within else -1)
+        for part in within:
+            found &= ~memo.applicable(self.labels(part))
+        links = whole & ~self.read & ~reduce(or_, read)
+        return found | links >> len(self.factors) << len(self.loose)
 
     def joined(self, mask: int, links: int) -> int:
         """Those of some links whose labels all stand in a subset."""
@@ -203,16 +205,32 @@ class Network:
 class Memo:
     """What a network has computed of its subsets."""
 
-    def __init__(self, own: Sequence[int], loose: Sequence[Constraint]) -> None:
+    def __init__(
+        self,
+        own: Sequence[int],
+        loose: Sequence[Constraint],
+        links: Iterable[Constraint],
+    ) -> None:
         """Start with the labels of each factor and link."""
         self.own = own
         self.atoms = [set_of(c.form.labels) for c in loose]
+        self.ordered = [*loose, *links]
         # Within one factor a constraint is never news to several.
-        self.between = [
-            (constraint, labels)
-            for constraint, labels in zip(loose, self.atoms, strict=True)
+        self.between = set_of(
+            k
+            for k, labels in enumerate(self.atoms)
             if all(labels & ~inside for inside in own)
-        ]
+        )
         self.labels: dict[int, int] = {0: 0}
         self.kept: dict[int, int] = {}
         self.sizes: dict[int, float] = {}
+        self.prices: dict[tuple[int, bool, int, tuple[int, ...]], float] = {}
+        self._applicable: dict[int, int] = {}
+
+    def applicable(self, inside: int) -> int:
+        """The loose constraints that mention no labels but some."""
+        found = self._applicable.get(inside)
+        if found is None:
+            found = set_of(k for k, x in enumerate(self.atoms) if not x & ~inside)
+            self._applicable[inside] = found
+        return found

@@ -66,6 +66,8 @@ class Reading(NamedTuple):
 def reading(node: Product, place: int, by_deltas: bool = True) -> Reading | None:
     """Return how a product reads one of its factors; None where it reads it whole."""
     labels = node.factors[place].labels
+    if not (by_deltas and node.constraints) and len({*labels}) == len(labels):
+        return None
     used = _elsewhere(node, place, node.constraints)
     forms: dict[Label, Affine] = {}
     ties: list[Constraint] = []

@@ -15,11 +15,14 @@ def solve_by_structure(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with matrices that are inverted as objects that solve."""
     if context.system is None:
         return list(roots)
+    order = topological(roots)
+    if not any(isinstance(n, Call) and OPERATORS[n.operator].by_parts for n in order):
+        return list(roots)
     graph, new = context.graph, dict[Node, Node]()
     found: dict[Node, Node | None] = {}
     # What stable forms would recognise has been recognised.
     with graph.without_rewrites():
-        for node in topological(roots):
+        for node in order:
             made = with_operands(graph, node, new)
             carry_names(graph, node, made)
             new[node] = made

@@ -7,7 +7,8 @@ diagonal: nothing off the diagonal is computed. So it is with few entries elsewh
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -34,19 +35,24 @@ def take_entries(context: Context, roots: Sequence[Node]) -> list[Node]:
     a whole holds its entries. Ends: each round moves what is read to operands.
     """
     current = list(roots)
+    readings = cache(partial(_readings, context))
     for _ in range(ENTRIES_ROUNDS):
-        before, current = current, _round(context, current)
+        before, current = current, _round(context, current, readings)
         if before == current:
             break
     return current
 
 
-def _round(context: Context, roots: Sequence[Node]) -> list[Node]:
+def _round(
+    context: Context,
+    roots: Sequence[Node],
+    readings: Callable[[Node], list[Reading]],
+) -> list[Node]:
     order = topological(roots)
     uses = Counter([*roots, *(child for node in order for child in children(node))])
     read: defaultdict[Node, float] = defaultdict(float)
     for node in order:
-        for found in _readings(context, node):
+        for found in readings(node):
             uses[found.factor.node] -= 1
             if found.ties:
                 read[found.factor.node] += found.entries(context.cost)
@@ -56,7 +62,7 @@ def _round(context: Context, roots: Sequence[Node]) -> list[Node]:
         return GAIN_OF_A_RULE * read[node] <= context.cost.size(node.dims)
 
     def visit(node: Node) -> Node:
-        for found in _readings(context, node):
+        for found in readings(node):
             if not uses.get(found.factor.node, 1) and is_little(found.factor.node):
                 entries = _entries(context.graph, found)
                 if entries is not None:

@@ -54,10 +54,11 @@ def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
                 return one_of_two(found) if isinstance(found, Product) else found
             case Sum(terms=terms):
                 parts = [(c, x, turned(x, labels)) for c, x, labels in terms]
-                return graph.sum(axes, parts)
+                return node if parts == [*terms] else graph.sum(axes, parts)
             case Map():
                 args = [(x, turned(x, labels)) for x, labels in node.args]
-                return graph.map(node.function, axes, args)
+                same = args == [*node.args]
+                return node if same else graph.map(node.function, axes, args)
         return node
 
     return rebuild(graph, roots, visit)

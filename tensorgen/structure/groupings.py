@@ -68,10 +68,12 @@ def _scaled(
 
 def _is_made_of_sizes(node: Node) -> bool:
     """Whether a node is a number that follows from sizes alone, at no cost."""
+    if node.order:
+        return False
     nodes = topological([node])
     if any(isinstance(n, Map) and ELEMENTWISE[n.function].requires for n in nodes):
         return False
-    return not node.order and all(
+    return all(
         isinstance(n, Size) or constant_value(n) is not None
         for n in nodes
         if not children(n)

@@ -81,8 +81,9 @@ def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
             continue
         if first.constraints != second.constraints:
             continue
+        difference = _difference(first, second)
         for rule in (_rest, _opposite, _covariance, _quotient):
-            better = rule(graph, first, second)
+            better = rule(graph, first, second, difference)
             if better is not None:
                 return [*(t for n, t in enumerate(terms) if n not in (k, m)), better]
     return None
@@ -212,27 +213,30 @@ def _power(graph: Graph, ref: Base, e: Fraction) -> Ref:
 
 def _difference(first: Factors, second: Factors) -> Powers:
     """The powers of one product over another."""
-    every = {**first.powers, **second.powers}
-    found = {
-        ref: first.powers.get(ref, Fraction(0)) - second.powers.get(ref, Fraction(0))
-        for ref in every
-    }
-    return {ref: e for ref, e in found.items() if e}
+    found = dict(first.powers)
+    for ref, e in second.powers.items():
+        own = found.get(ref)
+        if own == e:  # most of what two terms of a derivative have
+            del found[ref]
+        else:
+            found[ref] = -e if own is None else own - e
+    return found
 
 
 # Rules of two terms
 
 
-def _rest(graph: Graph, first: Factors, second: Factors) -> Term | None:
+def _rest(
+    graph: Graph, first: Factors, second: Factors, difference: Powers
+) -> Term | None:
     """c * A + c * A * erf(t) = c * A * erfc(-t), and the same with minus.
 
     Likewise c * A - c * A * ndtr(t) = c * A * ndtr(-t).
     """
-    difference = _difference(second, first)
     if len(difference) != 1 or abs(second.coefficient) != abs(first.coefficient):
         return None
     ((ref, e),) = difference.items()
-    if e != 1 or not (_is(ref, "erf") or _is(ref, "ndtr")):
+    if e != -1 or not (_is(ref, "erf") or _is(ref, "ndtr")):
         return None
     (t,) = arguments(ref)
     adds, negative = second.coefficient == first.coefficient, times(
@@ -247,9 +251,10 @@ def _rest(graph: Graph, first: Factors, second: Factors) -> Term | None:
     return _built(graph, first, first.coefficient, first.powers, rest)
 
 
-def _opposite(graph: Graph, first: Factors, second: Factors) -> Term | None:
+def _opposite(
+    graph: Graph, first: Factors, second: Factors, difference: Powers
+) -> Term | None:
     """c * A * sigmoid(t) - c * A * sigmoid(-t) = c * A * tanh(t / 2)."""
-    difference = _difference(first, second)
     if len(difference) != 2 or first.coefficient != -second.coefficient:
         return None
     if sorted(difference.values()) != [-1, 1]:
@@ -268,9 +273,10 @@ def _opposite(graph: Graph, first: Factors, second: Factors) -> Term | None:
     return _built(graph, first, common.coefficient, common.powers, rest)
 
 
-def _covariance(graph: Graph, first: Factors, second: Factors) -> Term | None:
+def _covariance(
+    graph: Graph, first: Factors, second: Factors, difference: Powers
+) -> Term | None:
     """c * A * (sum(a * b) - sum(a) * sum(b) / n), whose sums are over the same n."""
-    difference = _difference(first, second)
     sums = [(e, ref) for ref, e in difference.items() if _sums(ref)]
     if sorted(e for e, _ in sums) not in ([-2, 1], [-1, -1, 1]):
         return None
@@ -352,9 +358,10 @@ def _count(graph: Graph, ref: Ref) -> Factors:
     return found
 
 
-def _quotient(graph: Graph, first: Factors, second: Factors) -> Term | None:
+def _quotient(
+    graph: Graph, first: Factors, second: Factors, difference: Powers
+) -> Term | None:
     """c * A * b**p - c * A * u * b**(p - 1) = c * A * (b - u) * b**(p - 1), p not 1."""
-    difference = _difference(first, second)
     for base, e in difference.items():
         if e != 1 or not isinstance(base, Ref) or not isinstance(base.node, Sum):
             continue
