@@ -26,8 +26,8 @@ def leaves(result: Any) -> list[Any]:
 class Contender:
     """One way to compute what a case asks for.
 
-    `make` takes the data and returns what is timed; it compiles and copies, which counts
-    to the first call. `libraries` are imported before any clock runs; where one is not
+    `make` takes the data and returns what is timed; it compiles and copies, which
+    counts to the first call. `libraries` are imported before any clock runs; where one is not
     installed, the contender is absent. `result` makes arrays to compare.
     """
 
@@ -78,7 +78,7 @@ class Set:
 
 
 def reference(names: list[str]) -> str:
-    """Return whose result the others are held to: by hand, a peer's, or another of ours."""
+    """Return whose result the others are held to: by hand, a peer, another of ours."""
     if "by hand" in names:
         return "by hand"
     others = [name for name in names if not name.startswith("tensorgen")]

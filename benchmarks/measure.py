@@ -1,7 +1,7 @@
 """Measure one case, in a process of its own: what `suite.py` starts for each.
 
 Before a contender does what may take too long, its name is printed, and the system is
-asked to end the process after some seconds: whoever reads knows who it was. Rows follow.
+asked to end the process after some seconds: whoever reads knows who it was.
 """
 
 import argparse

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy
+from cases import Contender, Data, Task, leaves
 
 import tensorgen
-from cases import Contender, Data, Task, leaves
 
 Kind = Literal["value and gradient", "gradient", "Hessian", "Jacobian"] | int
 Loss = Callable[..., Any]
@@ -35,13 +35,13 @@ def ours(
     call: str | Callable[[Any, Data], Task],
     *,
     name: str = "tensorgen",
-    mode: str = "cross-country",
+    mode: Any = "cross-country",
     result: Callable[[Any], list[Any]] = leaves,
 ) -> Contender:
     """A generated function, called by name with the data it takes, or by `call`."""
 
     def make(data: Data) -> Task:
-        module: Any = tensorgen.load(spec, mode=mode)  # type: ignore[arg-type]
+        module: Any = tensorgen.load(spec, mode=mode)
         if callable(call):
             return call(module, data)
         function = getattr(module, call)
@@ -141,7 +141,7 @@ def _torch(loss: Loss, kind: Kind, wrt: int, compiled: bool, data: Data) -> Task
     scalar, argnums = partial(loss, xp), _places(wrt)
     if kind == "value and gradient":
         both = torch.func.grad_and_value(scalar, argnums=argnums)
-        function = lambda *given: both(*given)[::-1]  # noqa: E731
+        function: Any = lambda *given: both(*given)[::-1]  # noqa: E731
     elif kind == "Hessian":
         function = torch.func.hessian(scalar, argnums=argnums)
     elif kind == "Jacobian":

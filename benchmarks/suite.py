@@ -1,9 +1,9 @@
 """Problems beside peers, each size of each in a process of its own.
 
 Run it as `make bench`, or `python benchmarks/suite.py [LETTER ...]`: a table and a plot
-a set under benchmarks/results. Results are compared before anything is timed; contenders
-take turns; all have as many cores. Without `--threads` everything is measured on one,
-and the largest size of each problem that we managed on two as well. What fails, or would
+a set under benchmarks/results. Results are compared before anything is timed, and
+contenders take turns on as many cores each. Without `--threads` all is measured on one,
+and the largest size of each problem that we managed on two as well. What fails, or does
 not fit into memory or time, has a row that says so.
 """
 
@@ -18,7 +18,6 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import report
 import sets
@@ -35,6 +34,7 @@ PACKAGES = (
 )
 MINUTES, LOOK = 32, 100  # a full run takes at most so long; a look, so many seconds
 LONGEST = 240  # seconds of one process
+LATE = "out of time"
 MEMORY = 12 * 2**30  # bytes, or three quarters of what the machine has
 
 
@@ -66,7 +66,7 @@ class Suite:
         for _ in range(len(case.contenders) + 1):
             left = self.end - time.monotonic()
             if left <= 0:
-                noted["tensorgen"] = blank(case, "tensorgen", threads, "out of time")
+                noted["tensorgen"] = blank(case, "tensorgen", threads, LATE)
                 break
             found, culprit, reason = self.child(
                 letter, case, threads, [*without, *noted], min(left, LONGEST), core
@@ -84,6 +84,11 @@ class Suite:
                 self.earlier[key] = self.history[key]
             self.history[key] = row
         return together
+
+    def glance(self, letter: str, case: Case, core: int) -> list[Row]:
+        """Return and print the rows of a case, nothing where no time is left."""
+        found = self.rows(letter, case, 1, core)
+        return found if found[0].note == LATE else show(found)
 
     def child(
         self,
@@ -116,8 +121,9 @@ class Suite:
         for event in events:
             if "rows" in event:
                 return [Row(**row) for row in event["rows"]], "", ""
-        at = next((e for e in reversed(events) if "at" in e), {"at": "tensorgen"})
-        return [], at["at"], how(code, fault, at.get("limit", seconds))
+        at = [event for event in events if "at" in event]
+        name, limit = (at[-1]["at"], at[-1]["limit"]) if at else ("tensorgen", seconds)
+        return [], str(name), how(code, fault, float(limit))
 
     def hopeless(self, case: Case, name: str, threads: int) -> str:
         """Return why a contender is not tried at a size, after the sizes before it."""
@@ -125,10 +131,10 @@ class Suite:
         if last is None or last.size >= case.size:
             return ""
         where = f"at {last.dim} = {last.size}"
-        if last.note.startswith(("too large", "slow", "failed", "killed")):
-            return f"too large: {last.note.removeprefix('too large: ')}, {where}"[:100]
-        if last.note.startswith(("too large", "wrong", "not tried")):
-            return last.note
+        if last.note.startswith("too large"):
+            return last.note if ", at " in last.note else f"{last.note}, {where}"
+        if last.note.startswith(("slow", "failed", "killed", "wrong")):
+            return f"too large: {last.note}, {where}"
         before = self.earlier.get((case.problem, name, threads))
         for what, most, shown in (
             ("seconds", 3 * CALL, "{:.1f} s"),
@@ -176,6 +182,9 @@ def environment(threads: int) -> dict[str, str]:
     eigen = f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()}"
     own["XLA_FLAGS"] = f"{eigen} intra_op_parallelism_threads={count}"
     own["JAX_PLATFORMS"] = "cpu"
+    own["PYTHONDONTWRITEBYTECODE"] = (
+        ""  # modules are compiled once, not in each process
+    )
     return os.environ | own | {"PYTHONPATH": os.pathsep.join(PATHS)}
 
 
@@ -183,7 +192,9 @@ def keep_to(threads: int, core: int) -> None:
     """Give a process as many cores as threads: pools of threads are as large."""
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {cores[(core + k) % len(cores)] for k in range(threads)})
+        os.sched_setaffinity(
+            0, {cores[(core + k) % len(cores)] for k in range(threads)}
+        )
 
 
 def available() -> int:
@@ -230,8 +241,8 @@ def write(chosen: Set, rows: list[Row]) -> None:
     """Write the table of a set."""
     lines = [
         chosen.title,
-        "Medians and least times of calls in turns, peak memory of a call, and the time of",
-        "the first call with all that is generated, traced and compiled for it.",
+        "Medians and least times of calls in turns, peak memory of a call, and the time",
+        "of the first call with all that is generated, traced and compiled for it.",
         f"Written by `python benchmarks/suite.py {chosen.letter}`.",
         "",
         *report.machine(*PACKAGES),
@@ -256,10 +267,13 @@ def look(chosen: list[Set]) -> list[Row]:
     cores = os.cpu_count() or 1
     with ThreadPoolExecutor(cores) as pool:
         jobs = [
-            pool.submit(lambda a, b, c: show(suite.rows(a, b, 1, c)), *task, k % cores)
-            for k, task in enumerate(turns)
+            pool.submit(suite.glance, *task, k % cores) for k, task in enumerate(turns)
         ]
-        return [row for job in jobs for row in job.result()]
+        rows = [row for job in jobs for row in job.result()]
+    late = sum(row.note == LATE for row in rows)
+    if late:
+        print(f"out of time: {late} of {len(turns)} problems")
+    return rows
 
 
 def child_command() -> tuple[str, ...]:

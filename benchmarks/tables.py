@@ -1,6 +1,7 @@
 """Tables of the suite: rows that are written in columns, and read back from them."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 WIDTHS = {"problem": 42, "size": 12, "thr": 5, "contender": 22}
 FIGURES = {"ms": 12, "least": 12, "MB": 10, "first s": 9}
@@ -29,14 +30,18 @@ class Row:
         """Return the row as it stands in a table."""
         size = f"{self.dim}={self.size}" if self.dim else ""
         words = (self.problem, size, self.threads, self.contender)
-        text = "".join(f"{w!s:<{n}}" for w, n in zip(words, WIDTHS.values(), strict=True))
+        text = "".join(
+            f"{w!s:<{n}}" for w, n in zip(words, WIDTHS.values(), strict=True)
+        )
         scaled = (
             (self.seconds, 1e3, 5),
             (self.least, 1e3, 5),
             (self.peak, 1e-6, 4),
             (self.first, 1, 3),
         )
-        for (value, factor, digits), width in zip(scaled, FIGURES.values(), strict=True):
+        for (value, factor, digits), width in zip(
+            scaled, FIGURES.values(), strict=True
+        ):
             shown = "-" if value is None else figure(value * factor, digits)
             text += f"{shown:>{width}}"
         return f"{text}  {self.note}".rstrip()
@@ -84,3 +89,54 @@ def _row(line: str) -> Row:
         first,
         line[at:].strip(),
     )
+
+
+# What the README shows: set, problem, and the size, 0 for the largest that JAX managed.
+TELLING = (
+    ("logistic", "logistic, value and gradient", 1000),
+    ("logistic", "logistic, Hessian", 1000),
+    ("factorisation", "masked factorisation, Hessian", 0),
+    ("factorisation", "masked factorisation, Hessian", 4000),
+    ("networks", "relu network, one input", 0),
+    ("networks", "tanh network, 10 inputs", 0),
+    ("high_orders", "order 3, p = 10", 0),
+    ("expressions", "||A X B - C||^2, Hessian", 0),
+    ("expressions", "Rosenbrock, Hessian", 0),
+    ("expressions", "Gaussian process, value and gradient", 1000),
+    ("expressions", "attention, value and gradient", 1000),
+    ("elementwise", "softplus", 10**6),
+)
+SHOWN = ("tensorgen", "by hand", "JAX", "torch", "torch.compile", "autograd")
+
+
+def telling(results: Path) -> str:
+    """Return the most telling rows of the committed tables, and how they were made."""
+    found: dict[str, list[Row]] = {}
+    texts: dict[str, str] = {}
+    for name in dict.fromkeys(name for name, _, _ in TELLING):
+        texts[name] = (results / f"{name}.txt").read_text(encoding="utf-8")
+        found[name] = [row for row in read(texts[name]) if row.threads == 1]
+    every = [row for rows in found.values() for row in rows]
+    shown = [c for c in SHOWN if any(r.contender == c and r.seconds for r in every)]
+    header = f"{'ms':<42}{'size':<10}" + "".join(f"{c:>14}" for c in shown)
+    lines = [line for line in texts["logistic"].splitlines() if _describes(line)]
+    lines += ["", header]
+    for name, problem, size in TELLING:
+        rows = {(r.contender, r.size): r for r in found[name] if r.problem == problem}
+        at = size or max((n for c, n in rows if c == "JAX" and rows[c, n].seconds))
+        cells = [rows.get((c, at)) for c in shown]
+        dim = next(row.dim for row in cells if row is not None)
+        lines.append(f"{problem:<42}{f'{dim}={at}':<10}" + "".join(map(_cell, cells)))
+    return "\n".join(lines) + "\n"
+
+
+def _describes(line: str) -> bool:
+    return line.startswith(("machine ", "python ", "absent "))
+
+
+def _cell(row: Row | None) -> str:
+    if row is None:
+        return f"{'-':>14}"
+    if row.seconds is None:
+        return f"{row.note.partition(':')[0]:>14}"
+    return f"{figure(1e3 * row.seconds, 3):>14}"

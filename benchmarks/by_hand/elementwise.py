@@ -1,4 +1,4 @@
-"""Sums of elementwise functions: value and gradient in as few passes as NumPy allows."""
+"""Sums of elementwise functions: value and gradient in few passes over the memory."""
 
 from typing import Any
 

@@ -101,13 +101,13 @@ def rosenbrock_bands(x: Array) -> tuple[Array, Array]:
     return diagonal, -400 * head
 
 
-def stencil(u: Array, f: Array) -> tuple[Array, Array]:
+def stencil(u: Array, g: Array) -> tuple[Array, Array]:
     """Differences both ways, and their differences back."""
     a, b = u[1:] - u[:-1], u[:, 1:] - u[:, :-1]
     q = u * u
-    value = (np.vdot(a, a) + np.vdot(b, b)) / 2 + np.vdot(q, q) / 4 - np.vdot(f, u)
+    value = (np.vdot(a, a) + np.vdot(b, b)) / 2 + np.vdot(q, q) / 4 - np.vdot(g, u)
     q *= u
-    q -= f
+    q -= g
     q[1:] += a
     q[:-1] -= a
     q[:, 1:] += b

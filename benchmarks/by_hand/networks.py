@@ -1,4 +1,4 @@
-"""Networks of equal layers: the Hessian of the first one, and high orders of a softmax."""
+"""Networks: the Hessian of a first layer, and high orders of a softmax."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ def first_layer(
 ) -> tuple[Array, Array]:
     """Factors of the Hessian of the cross-entropy by the weights of the first layer.
 
-    Returns K[s, i, k], the Hessian by what the first layer gives for input s, and X[j, s]:
-    the entry [i, j, k, l] is the sum over s of `K[s, i, k] * X[j, s] * X[l, s]`. Each
+    Returns K[s, i, k], the Hessian by what the first layer gives for input s, and
+    X[j, s]: the entry [i, j, k, l] is the sum over s of `K[s, i, k] * X[j, s] * X[l, s]`. Each
     layer adds what its function is curved by, and the softmax its own part.
     """
     *_, last = weights
@@ -26,7 +26,7 @@ def first_layer(
     Z = last @ h
     P = np.exp(Z - Z.max(0))
     P /= P.sum(0)
-    # Backwards: K by what a layer gives before its function, and the gradient by its value.
+    # Backwards: K by a layer before its function, and the gradient by its value.
     gradient = last.T @ (P - Y)
     weighted = P.T[:, :, None] * last
     K = last.T @ weighted
@@ -77,7 +77,7 @@ def of_softmax(
     T = third(p, q, S, H, eye)
     tensor = T if order == 3 else fourth(p, q, S, H, T, eye)
     for _ in range(order):
-        # The first axis is multiplied and goes last: after all of them, order as before.
+        # The first axis is multiplied and goes last: in the end all stand as before.
         tensor = np.moveaxis(tensor, 1, -1) @ J.swapaxes(1, 2).reshape(
             len(J), *[1] * (order - 2), J.shape[2], J.shape[1]
         )

@@ -20,9 +20,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]] = {
     ),
     "Huber": (
         "sum(where(abs(x) <= 1, x**2/2, abs(x) - 1/2))",
-        lambda xp, x: xp.sum(
-            xp.where(xp.abs(x) <= 1, x**2 / 2, xp.abs(x) - 0.5)
-        ),
+        lambda xp, x: xp.sum(xp.where(xp.abs(x) <= 1, x**2 / 2, xp.abs(x) - 0.5)),
         by_hand.huber,
     ),
     "exp(-x^2/2) sin(x)": (

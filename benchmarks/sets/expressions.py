@@ -21,7 +21,7 @@ PAIRS: Kind = "value and gradient"
 class Expression:
     """A function at several sizes; shapes are of n, and of numbers.
 
-    `result` is given n and what came out, and makes arrays of it to compare; `peers` are
+    `result` is given n and what came out, and makes arrays of it to compare; `peers` is
     the largest n that libraries which form all entries are asked for.
     """
 
@@ -77,7 +77,10 @@ class Expression:
             (
                 ours(self.spec(n), self.call, result=result),
                 hand(self.by_hand, result=result),
-                *(Contender(c.name, c.make, c.libraries, _of(c, result)) for c in peers),
+                *(
+                    Contender(c.name, c.make, c.libraries, _of(c, result))
+                    for c in peers
+                ),
             ),
         )
 
@@ -163,7 +166,7 @@ def _ridge_data(n: int, rng: Generator) -> Data:
 
 
 def _square(n: int, rng: Generator) -> Data:
-    return {"u": rng.normal(size=(n, n)), "f": rng.normal(size=(n, n))}
+    return {"u": rng.normal(size=(n, n)), "g": rng.normal(size=(n, n))}
 
 
 EXPRESSIONS = (
@@ -303,15 +306,15 @@ EXPRESSIONS = (
         "stencil n x n, value and gradient",
         PAIRS,
         (10, 32, 100, 316, 1000),
-        {"u": "[n, n]", "f": "[n, n]"},
+        {"u": "[n, n]", "g": "[n, n]"},
         "sum((u[1:, :] - u[:-1, :])**2)/2 + sum((u[:, 1:] - u[:, :-1])**2)/2"
-        " + sum(u**4)/4 - sum(f*u)",
+        " + sum(u**4)/4 - sum(g*u)",
         "u",
-        lambda xp, u, f: (
+        lambda xp, u, g: (
             xp.sum((u[1:, :] - u[:-1, :]) ** 2) / 2
             + xp.sum((u[:, 1:] - u[:, :-1]) ** 2) / 2
             + xp.sum(u**4) / 4
-            - xp.sum(f * u)
+            - xp.sum(g * u)
         ),
         by_hand.stencil,
         data=_square,

@@ -152,8 +152,6 @@ def _ours_step(module: Any, data: Data) -> Task:
     return lambda: module.f_hess(**data).solve(module.f_grad(**data))
 
 
-
-
 def _dense_step(module: Any, data: Data) -> Task:
     def step() -> Array:
         gradient = module.f_grad(**data)
@@ -194,7 +192,7 @@ def cases() -> Iterator[Case]:
 SET = Set(
     "B",
     "factorisation",
-    f"Matrix factorisation, m x m of rank {RANK}, by the left factor; `dense` forms all\n"
-    "entries of the Hessian, as JAX, torch and autograd do, and others keep its blocks.",
+    f"Matrix factorisation, m x m of rank {RANK}, by the left factor; `dense` forms\n"
+    "all entries of the Hessian, as JAX, torch and autograd do; others keep blocks.",
     cases,
 )

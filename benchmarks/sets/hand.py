@@ -23,7 +23,7 @@ def problems() -> Iterator[Problem]:
 
 
 def _jax(problem: Problem, data: Data) -> Task:
-    """The loss in JAX's own spelling, which is differentiated by its first arguments."""
+    """The loss in JAX's own spelling, differentiated by its first arguments."""
     jax: Any = importlib.import_module("jax")
     jax.config.update("jax_enable_x64", True)
     loss = getattr(importlib.import_module("by_hand.in_jax"), problem.jax)

@@ -55,7 +55,7 @@ def _by_hand(order: int, data: Data) -> Task:
 
 
 def _contracted(b: int, p: int, order: int, found: Any) -> list[Array]:
-    """What a tensor in any form makes of one direction along each axis but the first."""
+    """What a tensor in any form makes of a direction along each axis but the first."""
     v = np.random.default_rng(1).normal(size=(b, p))
     if hasattr(found, "contract"):
         return [np.reshape(found.contract(*[v] * (order - 1)), (b, p))]

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from peers import dense, derived, hand, ours
 
 Array = Any
 SIZES = (10, 30, 100, 300, 1000, 2000, 4000)
+CASADI = 100  # coefficients up to which it is asked
 
 
 def spec(n: int) -> str:
@@ -89,40 +91,28 @@ def _casadi(second: bool, data: Data) -> Task:
     return lambda: [x.full().squeeze() for x in function(data["w"])]
 
 
+def _case(second: bool, n: int) -> Case:
+    peers = [
+        *derived(loss, "Hessian" if second else "value and gradient"),
+        Contender(
+            "statsmodels", partial(_statsmodels, second), ("statsmodels.api",), _negated
+        ),
+    ]
+    if n <= CASADI:
+        peers.append(Contender("CasADi", partial(_casadi, second), ("casadi",)))
+    if second:
+        own = [ours(spec(n), dense()), hand(regressions.logistic)]
+        peers.append(Contender("dsyrk alone", _bare, ("scipy",), _both_halves))
+    else:
+        own = [ours(spec(n), "f_value_and_grad"), hand(value_and_gradient)]
+    name = f"logistic, {'Hessian' if second else 'value and gradient'}"
+    return Case(name, "n", n, partial(data, n), (*own, *peers))
+
+
 def cases() -> Iterator[Case]:
     """Value and gradient, and the Hessian, at all sizes."""
     for second in (False, True):
-        for n in SIZES:
-            small = n <= 100
-            peers = [
-                *derived(loss, "Hessian" if second else "value and gradient"),
-                Contender(
-                    "statsmodels",
-                    lambda data, second=second: _statsmodels(second, data),
-                    ("statsmodels.api",),
-                    _negated,
-                ),
-            ]
-            if small:
-                peers.append(
-                    Contender(
-                        "CasADi",
-                        lambda data, second=second: _casadi(second, data),
-                        ("casadi",),
-                    )
-                )
-            if second:
-                own = [ours(spec(n), dense()), hand(regressions.logistic)]
-                peers.append(Contender("dsyrk alone", _bare, ("scipy",), _both_halves))
-            else:
-                own = [ours(spec(n), "f_value_and_grad"), hand(value_and_gradient)]
-            yield Case(
-                f"logistic, {'Hessian' if second else 'value and gradient'}",
-                "n",
-                n,
-                lambda rng, n=n: data(n, rng),
-                (*own, *peers),
-            )
+        yield from (_case(second, n) for n in SIZES)
 
 
 SET = Set("A", "logistic", "Logistic regression, 2n samples of n coefficients.", cases)

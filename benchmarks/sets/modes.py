@@ -1,8 +1,8 @@
 """Set M: the order in which the chain rule is multiplied, and what is compressed.
 
 Laue, Mitterreiter and Giesen 2020 compare reverse and cross-country mode, and Hessians
-with all entries with compressed ones, on three functions (Figure 3); Montes Lorenzo 2025
-a batch that is kept once with one that is written out (Figure 8.3).
+with all entries with compressed ones, on three functions (Figure 3); Montes Lorenzo
+2025 a batch that is kept once with one that is written out (Figure 8.3).
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ import numpy as np
 from cases import Case, Contender, Data, Set
 from numpy.random import Generator
 from peers import ours
-from sets import factorisation, high_orders, logistic, networks
 from tables import Row
 
+from sets import factorisation, high_orders, logistic, networks
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.errors import Source
@@ -142,7 +142,7 @@ def cases() -> Iterator[Case]:
 SET = Set(
     "M",
     "modes",
-    "The three modes with all entries, cross-country first, and the compressed derivative;\n"
-    "arithmetic as the cost model counts it.",
+    "The three modes with all entries, cross-country first, and the compressed\n"
+    "derivative; arithmetic as the cost model counts it.",
     cases,
 )

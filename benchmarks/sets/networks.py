@@ -114,7 +114,7 @@ def cases() -> Iterator[Case]:
 SET = Set(
     "C",
     "networks",
-    f"The Hessian of the first of {LAYERS} layers of n units, cross-entropy at the end;\n"
-    "JAX, torch and autograd form all entries, ours and by hand keep factors.",
+    f"The Hessian of the first of {LAYERS} layers of n units, cross-entropy at the\n"
+    "end; JAX, torch and autograd form all entries, ours and by hand keep factors.",
     cases,
 )
