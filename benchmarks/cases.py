@@ -27,8 +27,8 @@ class Contender:
     """One way to compute what a case asks for.
 
     `make` takes the data and returns what is timed; it compiles and copies, which
-    counts to the first call. `libraries` are imported before any clock runs; where one is not
-    installed, the contender is absent. `result` makes arrays to compare.
+    counts to the first call. `libraries` are imported before any clock runs; where one
+    is not installed, the contender is absent. `result` makes arrays to compare.
     """
 
     name: str

@@ -8,6 +8,7 @@ not fit into memory or time, has a row that says so.
 """
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -205,29 +206,33 @@ def available() -> int:
 def whole(suite: Suite, chosen: Set, threads: tuple[int, ...]) -> list[Row]:
     """Return all rows of a set: every case on the first count of threads.
 
-    On the second, the largest case of each problem at which ours has a figure.
+    On the second, the largest case of each problem at which ours has a figure, and who
+    managed it. Small sizes come first, so that no problem takes the time of another.
     """
-    rows: list[Row] = []
-    largest: dict[str, Case] = {}
     cases = list(chosen.cases())
-    for case in cases:
-        found = suite.rows(chosen.letter, case, threads[0])
-        rows += show(found)
+    rows: dict[tuple[str, int], list[Row]] = {}
+    largest: dict[str, Case] = {}
+    for case in by_turns(cases):
+        found = show(suite.rows(chosen.letter, case, threads[0]))
+        rows[case.name, threads[0]] = found
         if any(r.contender == "tensorgen" and r.seconds for r in found):
             largest[case.problem] = case
     for count in threads[1:]:
         for case in largest.values():
-            failed = [
-                c.name
-                for c in case.contenders
-                if not getattr(
-                    suite.history.get((case.problem, c.name, threads[0])),
-                    "seconds",
-                    None,
-                )
-            ]
-            rows += show(suite.rows(chosen.letter, case, count, without=failed))
-    return rows
+            failed = [r.contender for r in rows[case.name, threads[0]] if not r.seconds]
+            found = show(suite.rows(chosen.letter, case, count, without=failed))
+            rows[case.name, count] = found
+    order = [(case.name, count) for case in cases for count in threads]
+    return [row for key in order for row in rows.get(key, [])]
+
+
+def by_turns(cases: list[Case]) -> list[Case]:
+    """Return the smallest cases of all problems, then the next ones, and so on."""
+    problems: dict[str, list[Case]] = {}
+    for case in cases:
+        problems.setdefault(case.problem, []).append(case)
+    rounds = itertools.zip_longest(*problems.values())
+    return [case for cases in rounds for case in cases if case is not None]
 
 
 def show(rows: list[Row]) -> list[Row]:
@@ -241,7 +246,7 @@ def write(chosen: Set, rows: list[Row]) -> None:
     """Write the table of a set."""
     lines = [
         chosen.title,
-        "Medians and least times of calls in turns, peak memory of a call, and the time",
+        "Medians and least times of calls in turns, peak memory of a call, and time",
         "of the first call with all that is generated, traced and compiled for it.",
         f"Written by `python benchmarks/suite.py {chosen.letter}`.",
         "",
@@ -254,15 +259,18 @@ def write(chosen: Set, rows: list[Row]) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def smallest(chosen: Set) -> list[Case]:
+    """Return the first case of each problem."""
+    first: dict[str, Case] = {}
+    for case in chosen.cases():
+        first.setdefault(case.problem, case)
+    return list(first.values())
+
+
 def look(chosen: list[Set]) -> list[Row]:
     """Return rows of the smallest size of each problem, two at a time."""
     suite = Suite(True, LOOK, child_command())
-    queues: list[list[tuple[str, Case]]] = []
-    for one in chosen:
-        first: dict[str, Case] = {}
-        for case in one.cases():
-            first.setdefault(case.problem, case)
-        queues.append([(one.letter, case) for case in first.values()])
+    queues = [[(s.letter, case) for case in smallest(s)] for s in chosen]
     turns = [q[k] for k in range(max(map(len, queues))) for q in queues if k < len(q)]
     cores = os.cpu_count() or 1
     with ThreadPoolExecutor(cores) as pool:
@@ -295,9 +303,15 @@ def main() -> int:
     if options.quick:
         return verdict(look(chosen))
     threads = (1, 2) if options.threads is None else (options.threads,)
-    suite = Suite(False, 60 * options.minutes, child_command())
-    rows = []
+    last = time.monotonic() + 60 * options.minutes
+    rows, left = [], sum(len(list(s.cases())) for s in chosen)
     for one in chosen:
+        # A set may take as much of the time that is left as it has of the cases, and
+        # half as much again: what comes last is measured as well.
+        share = 1.5 * len(list(one.cases())) / left
+        seconds = last - time.monotonic()
+        suite = Suite(False, min(share, 1) * seconds, child_command())
+        left -= len(list(one.cases()))
         rows += (found := whole(suite, one, threads))
         write(one, found)
     draw([s.name for s in chosen])
