@@ -39,6 +39,21 @@ def announce(name: str, seconds: float) -> None:
 
 def measure(case: Case, skipped: Iterable[str], quick: bool) -> list[Row]:
     """Make, compare and time the contenders of a case; failures are rows as well."""
+    try:
+        tasks, rows = prepare(case, skipped)
+        timing(tasks, rows, quick)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    timed = {name: row for name, row in rows.items() if row.seconds}
+    if case.judge is not None and "tensorgen" in timed and not rows["tensorgen"].note:
+        rows["tensorgen"].note = case.judge(timed)
+    return list(rows.values())
+
+
+def prepare(
+    case: Case, skipped: Iterable[str]
+) -> tuple[dict[str, Task], dict[str, Row]]:
+    """Return what is to be timed, all of which gave the same, and the rows so far."""
     data = case.data(np.random.default_rng(0))
     tasks: dict[str, Task] = {}
     rows: dict[str, Row] = {}
@@ -60,7 +75,7 @@ def measure(case: Case, skipped: Iterable[str], quick: bool) -> list[Row]:
             rows[name].note = failure(fault)
     compare(case, rows, results)
     del results
-    right = {n: task for n, task in tasks.items() if not rows[n].note}
+    right = {name: task for name, task in tasks.items() if not rows[name].note}
     for name, task in list(right.items()):
         announce(name, 3 * CALL)
         try:
@@ -68,11 +83,7 @@ def measure(case: Case, skipped: Iterable[str], quick: bool) -> list[Row]:
         except Exception as fault:
             rows[name].note = failure(fault)
             del right[name]
-    timing(right, rows, quick)
-    timed = {name: row for name, row in rows.items() if row.seconds}
-    if case.judge is not None and "tensorgen" in timed and not rows["tensorgen"].note:
-        rows["tensorgen"].note = case.judge(timed)
-    return list(rows.values())
+    return right, rows
 
 
 def failure(fault: Exception) -> str:
@@ -145,7 +156,7 @@ def timing(tasks: dict[str, Task], rows: dict[str, Row], quick: bool) -> None:
             if inner[name] > 1 or (done and done[-1] < share / 10):
                 task()  # the data come back to the cache after the others' turn
             done.append(elapsed(task, inner[name]))
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    gc.enable()
     for name, done in times.items():
         rows[name].seconds, rows[name].least = statistics.median(done), min(done)
 

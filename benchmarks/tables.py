@@ -1,4 +1,7 @@
-"""Tables of the suite: rows that are written in columns, and read back from them."""
+"""Tables of the suite: rows that are written in columns, and read back from them.
+
+`python benchmarks/tables.py` prints those that the README quotes.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,3 +147,7 @@ def _cell(row: Row | None) -> str:
     if row.seconds is None:
         return f"{row.note.partition(':')[0]:>14}"
     return f"{figure(1e3 * row.seconds, 3):>14}"
+
+
+if __name__ == "__main__":
+    print(telling(Path(__file__).parent / "results"), end="")

@@ -14,7 +14,8 @@ def first_layer(
 
     Returns K[s, i, k], the Hessian by what the first layer gives for input s, and
     X[j, s]: the entry [i, j, k, l] is the sum over s of
-    `K[s, i, k] * X[j, s] * X[l, s]`. Each layer adds what its function is curved by, and the softmax its own part.
+    `K[s, i, k] * X[j, s] * X[l, s]`. Each layer adds what its function is curved by,
+    and the softmax its own part.
     """
     *_, last = weights
     slopes, values = [], []
