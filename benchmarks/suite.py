@@ -63,6 +63,7 @@ class Suite:
         for contender in case.contenders:
             if reason := self.hopeless(case, contender.name, threads):
                 noted[contender.name] = blank(case, contender.name, threads, reason)
+        order = [c.name for c in case.contenders]
         found: list[Row] = []
         for _ in range(len(case.contenders) + 1):
             left = self.end - time.monotonic()
@@ -74,8 +75,10 @@ class Suite:
             )
             if not culprit:
                 break
+            if time.monotonic() >= self.end:  # it was not the culprit's own fault
+                noted[order[0]] = blank(case, order[0], threads, LATE)
+                break
             noted[culprit] = blank(case, culprit, threads, reason)
-        order = [c.name for c in case.contenders]
         together = sorted(
             [*noted.values(), *found], key=lambda row: order.index(row.contender)
         )
@@ -133,16 +136,21 @@ class Suite:
             return ""
         where = f"at {last.dim} = {last.size}"
         if last.note.startswith("too large"):
-            return last.note if ", at " in last.note else f"{last.note}, {where}"
+            return last.note if " at " in last.note else f"{last.note}, {where}"
         if last.note.startswith(("slow", "failed", "killed", "wrong")):
             return f"too large: {last.note}, {where}"
         before = self.earlier.get((case.problem, name, threads))
-        for what, most, shown in (
-            ("seconds", 3 * CALL, "{:.1f} s"),
-            ("peak", self.memory, "{:.2g} bytes"),
+        for what, least, most, shown in (
+            ("seconds", CALL / 50, 3 * CALL, "{:.2g} s"),
+            ("peak", self.memory / 1e4, self.memory, "{:.2g} bytes"),
         ):
+            # What is small says little of what is large.
             value = getattr(last, what)
-            if value and value * growth(before, last, what, case.size) > most:
+            if (
+                value
+                and value > least
+                and value * growth(before, last, what, case.size) > most
+            ):
                 return f"too large: took {shown.format(value)} {where}"
         return ""
 
@@ -153,7 +161,7 @@ def growth(before: Row | None, last: Row, what: str, size: int) -> float:
     if before is not None and getattr(before, what) and before.size < last.size:
         steps = math.log(last.size / before.size)
         power = math.log(getattr(last, what) / getattr(before, what)) / steps
-    return float((size / last.size) ** min(max(power, 1.0), 4.0))
+    return float((size / last.size) ** min(max(power, 1.0), 3.0))
 
 
 def blank(case: Case, name: str, threads: int, note: str) -> Row:

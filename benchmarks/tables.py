@@ -124,13 +124,15 @@ def telling(results: Path) -> str:
     header = f"{'ms':<42}{'size':<10}" + "".join(f"{c:>14}" for c in shown)
     lines = [line for line in texts["logistic"].splitlines() if _describes(line)]
     lines += ["", header]
+    told: list[tuple[str, int]] = []
     for name, problem, size in TELLING:
         rows = {(r.contender, r.size): r for r in found[name] if r.problem == problem}
         of = "tensorgen" if size else "JAX"
         sizes = [n for c, n in rows if c == of and rows[c, n].seconds]
         at = max((n for n in sizes if n <= (size or n)), default=0)
-        if not at:
+        if not at or (problem, at) in told:
             continue
+        told.append((problem, at))
         cells = [rows.get((c, at)) for c in shown]
         dim = next(row.dim for row in cells if row is not None)
         lines.append(f"{problem:<42}{f'{dim}={at}':<10}" + "".join(map(_cell, cells)))
