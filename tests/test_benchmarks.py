@@ -127,6 +127,15 @@ def test_who_ends_the_process_has_a_row_and_the_others_run_without_it(
     assert far == "too large: took 0.5 s at n = 10"
 
 
+def test_nobody_is_blamed_where_the_run_ends(tmp_path: Path) -> None:
+    child = tmp_path / "child.py"
+    ends = "import time; time.sleep(60)"
+    child.write_text(CHILD.replace("os.kill(os.getpid(), signal.ENDED)", ends))
+    run = suite.Suite(False, 0.3, (sys.executable, str(child)))
+    (row,) = run.rows("A", case(contender(OURS, 0), contender("JAX", 0)), 1)
+    assert (row.contender, row.note) == (OURS, "out of time")
+
+
 def test_a_run_without_time_left_says_so() -> None:
     run = suite.Suite(False, 0, ("false",))
     (row,) = run.rows("A", case(contender(OURS, 0)), 1)
