@@ -33,7 +33,7 @@ PACKAGES = (
     *("numpy", "scipy", "jax", "torch", "autograd"),
     *("casadi", "statsmodels", "scikit-learn"),
 )
-MINUTES, LOOK = 30, 100  # a full run takes at most so long; a look, so many seconds
+MINUTES, LOOK = 30, 90  # a full run takes at most so long; a look, so many seconds
 LONGEST = 240  # seconds of one process
 LATE = "out of time"
 MEMORY = 12 * 2**30  # bytes, or three quarters of what the machine has
