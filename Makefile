@@ -62,21 +62,17 @@ bench: $(DEV)  ## measure, and rewrite benchmarks/results; QUICK=1: a look that 
 	$(BIN)/python benchmarks/suite.py --quick
 else
 bench: $(DEV)
-	$(BIN)/python benchmarks/generation.py
-	$(ONE_THREAD) $(BIN)/python benchmarks/runtime.py
-	$(ONE_THREAD) $(BIN)/python benchmarks/modes.py
 	$(BIN)/python benchmarks/structures.py
 	$(BIN)/python benchmarks/solvers.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/systems.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/keys.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/recurrences.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/checkpoints.py
-	$(BIN)/python benchmarks/suite.py
+	$(BIN)/python -c 'import matplotlib' 2>/dev/null || \
+	  $(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python benchmarks/suite.py; status=$$?; \
+	  $(BIN)/python -m tests.documents && exit $$status
 endif
-
-.PHONY: suite
-suite: $(DEV)  ## measure problems beside code by hand
-	$(BIN)/python benchmarks/suite.py
 
 gpu: $(DEV)  ## tests that need a CUDA device; CUPY=cupy-cuda13x for CUDA 13
 	$(BIN)/python -c 'import cupy' 2>/dev/null || $(BIN)/python -m pip install --quiet $(CUPY)

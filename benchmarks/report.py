@@ -5,7 +5,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable, Iterable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,10 +24,17 @@ def processor() -> str:
 
 def machine(*packages: str) -> list[str]:
     """Return lines that say on what the figures were measured."""
-    versions = ", ".join(f"{name} {version(name)}" for name in packages)
+    installed, absent = [], []
+    for name in packages:
+        try:
+            installed.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            absent.append(name)
+    versions = ", ".join(installed)
     return [
         f"machine  {processor()}, {os.cpu_count()} CPUs, {platform.system()}",
         f"python   {platform.python_version()}, {versions}",
+        *[f"absent   {', '.join(absent)}: not installed, no rows"] * bool(absent),
     ]
 
 

@@ -1,237 +1,354 @@
-"""Problems beside code by hand, each in a process of its own.
+"""Problems beside peers, each size of each in a process of its own.
 
-Run it as `make suite`, or `python benchmarks/suite.py [NAME ...]`; it writes
-benchmarks/results/suite.txt when all are run. Results are compared before anything is
-timed; contenders take turns; peaks are what NumPy asks for while a call runs, beside
-what the model says of it. JAX compiles before anything is timed, which is told apart.
-All have as many threads. What fails has a row that says how.
+Run it as `make bench`, or `python benchmarks/suite.py [LETTER ...]`: a table and a plot
+a set under benchmarks/results. Results are compared before anything is timed, and
+contenders take turns on as many cores each. Without `--threads` all is measured on one,
+and the largest size of each problem that we managed on two as well. What fails, or does
+not fit into memory or time, has a row that says so.
 """
 
 import argparse
-import importlib
-import inspect
+import itertools
 import json
+import math
 import os
-import pkgutil
+import signal
 import subprocess
 import sys
 import time
-import tracemalloc
-from collections.abc import Callable, Iterator
-from math import inf
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-import by_hand
-import by_hand.problem
-import numpy as np
 import report
-from by_hand import Problem
+import sets
+import tables
+from cases import Case, Set
+from measure import CALL
+from tables import Row
 
-SECONDS = 2.0  # about what the rounds of one problem take
-SLOW, QUICK = 20.0, 110.0  # the most seconds of a problem and of all, for a look
-PATHS = (str(Path(__file__).parent), str(report.ROOT))
+HERE = Path(__file__).parent
+PATHS = (str(HERE), str(report.ROOT))
+PACKAGES = (
+    *("numpy", "scipy", "jax", "torch", "autograd"),
+    *("casadi", "statsmodels", "scikit-learn"),
+)
+MINUTES, LOOK = 30, 90  # a full run takes at most so long; a look, so many seconds
+LONGEST = 240  # seconds of one process
+LATE = "out of time"
+MEMORY = 12 * 2**30  # bytes, or three quarters of what the machine has
 
 
-def problems() -> Iterator[Problem]:
-    """All problems, by file."""
-    for found in pkgutil.iter_modules(by_hand.__path__):
-        module = importlib.import_module(f"by_hand.{found.name}")
-        yield from getattr(module, "PROBLEMS", [])
+class Suite:
+    """A run: what was measured so far decides what is tried next."""
 
+    def __init__(self, quick: bool, seconds: float, command: tuple[str, ...]) -> None:
+        """Take how long it may take, and what a child process is started by."""
+        self.quick, self.end = quick, time.monotonic() + seconds
+        self.command = command
+        self.memory = min(MEMORY, available() * 3 // 4)
+        self.history: dict[tuple[str, str, int], Row] = {}
+        self.earlier: dict[tuple[str, str, int], Row] = {}
 
-def measure(problem: Problem, quick: bool) -> dict[str, Any]:
-    """Generate, compare and time one problem."""
-    import tensorgen
+    def rows(
+        self,
+        letter: str,
+        case: Case,
+        threads: int,
+        core: int = 0,
+        without: Sequence[str] = (),
+    ) -> list[Row]:
+        """Return the rows of a case, of as many processes as it takes."""
+        noted: dict[str, Row] = {}
+        for contender in case.contenders:
+            if reason := self.hopeless(case, contender.name, threads):
+                noted[contender.name] = blank(case, contender.name, threads, reason)
+        order = [c.name for c in case.contenders]
+        found: list[Row] = []
+        for _ in range(len(case.contenders) + 1):
+            left = self.end - time.monotonic()
+            if left <= 0:
+                noted["tensorgen"] = blank(case, "tensorgen", threads, LATE)
+                break
+            found, culprit, reason = self.child(
+                letter, case, threads, [*without, *noted], min(left, LONGEST), core
+            )
+            if not culprit:
+                break
+            if time.monotonic() >= self.end:  # it was not the culprit's own fault
+                noted[order[0]] = blank(case, order[0], threads, LATE)
+                break
+            noted[culprit] = blank(case, culprit, threads, reason)
+        together = sorted(
+            [*noted.values(), *found], key=lambda row: order.index(row.contender)
+        )
+        for row in together:
+            key = (case.problem, row.contender, threads)
+            if key in self.history:
+                self.earlier[key] = self.history[key]
+            self.history[key] = row
+        return together
 
-    data = problem.data(np.random.default_rng(0))
-    start = time.perf_counter()
-    module: Any = tensorgen.load(problem.spec, mode=problem.mode)
-    outcome: dict[str, Any] = {"generation": time.perf_counter() - start}
-    if problem.call is None:
-        function = getattr(module, problem.function)
-        ours: Callable[[], Any] = lambda: function(**data)  # noqa: E731
-    else:
-        ours = problem.call(module, data)
+    def glance(self, letter: str, case: Case, core: int) -> list[Row]:
+        """Return and print the rows of a case, nothing where no time is left."""
+        found = self.rows(letter, case, 1, core)
+        return found if found[0].note == LATE else show(found)
 
-    def hand() -> Any:
-        return problem.hand(**data)
-
-    tasks = {"ours": ours, "hand": hand}
-    expected = hand()
-    agree(problem, ours(), expected)
-    outcome["peaks"] = {name: peak(task) for name, task in tasks.items()}
-    outcome["largest"] = max(
-        sum(x.nbytes for x in leaves([*data.values()])),
-        sum(x.nbytes for x in leaves(expected)),
-        outcome["peaks"]["hand"],
-    )
-    if problem.call is None:
-        outcome["model"] = modelled(problem, data)
-    if problem.jax is not None:
+    def child(
+        self,
+        letter: str,
+        case: Case,
+        threads: int,
+        without: list[str],
+        seconds: float,
+        core: int,
+    ) -> tuple[list[Row], str, str]:
+        """Run a process; return its rows, or who ended it and how."""
+        command = [*self.command, letter, case.name, f"--threads={threads}"]
+        command += [f"--memory={self.memory}", *["--quick"] * self.quick]
+        command += [f"--without={name}" for name in without]
         try:
-            peer = by_jax(problem, data)
-            start = time.perf_counter()
-            found = peer()
-            outcome["compilation"] = time.perf_counter() - start
-            agree(problem, found, expected)
-            tasks["jax"] = peer
-        except (Exception, SystemExit) as fault:
-            outcome["fault"] = f"JAX: {type(fault).__name__}: {fault}"[:100]
-    once = max(sum(report.timed(task) for task in tasks.values()), 1e-5)
-    rounds = int(min(max(SECONDS / once, 7), 301)) if not quick else 5
-    times: dict[str, list[float]] = {name: [] for name in tasks}
-    for _ in range(rounds):
-        for name, task in tasks.items():
-            times[name].append(report.timed(task))
-    outcome["seconds"] = {
-        name: report.spread(found)[0] for name, found in times.items()
-    }
-    outcome["least"] = {name: min(found) for name, found in times.items()}
-    return outcome
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=seconds,
+                env=environment(threads),
+                preexec_fn=lambda: keep_to(threads, core),
+                check=False,
+            )
+            code, said, fault = done.returncode, done.stdout, done.stderr
+        except subprocess.TimeoutExpired as late:
+            code, fault = -signal.SIGALRM, ""
+            said = (late.stdout or b"").decode()
+        events = [json.loads(x) for x in said.splitlines() if x.startswith("{")]
+        for event in events:
+            if "rows" in event:
+                return [Row(**row) for row in event["rows"]], "", ""
+        at = [event for event in events if "at" in event]
+        name, limit = (at[-1]["at"], at[-1]["limit"]) if at else ("tensorgen", seconds)
+        return [], str(name), how(code, fault, float(limit))
 
-
-def modelled(problem: Problem, data: by_hand.problem.Data) -> int:
-    """How many bytes a function holds at most, by the model."""
-    from tensorgen.arrays.price import ELIDED, peak
-    from tests.prices import Prices
-
-    prices = Prices(problem.spec)
-    return 8 * peak(prices.codes[problem.function], prices.sizes(data), ELIDED)
-
-
-def by_jax(problem: Problem, data: by_hand.problem.Data) -> Callable[[], Any]:
-    """The same by JAX: what it compiles, waiting for its result."""
-    import jax
-
-    jax.config.update("jax_enable_x64", True)
-    loss, places = problem.jax, tuple(range(problem.variables))
-    assert loss is not None
-    argnums = places if len(places) > 1 else 0
-    derived = jax.hessian if problem.twice else jax.value_and_grad
-    compiled = jax.jit(derived(loss, argnums=argnums))
-    given = [jax.numpy.asarray(data[x]) for x in inspect.signature(loss).parameters]
-    return lambda: jax.block_until_ready(compiled(*given))
-
-
-def agree(problem: Problem, found: Any, expected: Any) -> None:
-    """Raise unless both results are equal up to rounding."""
-    for a, b in zip(leaves(found), leaves(expected), strict=True):
-        if not np.allclose(
-            a, b, rtol=problem.agreement, atol=problem.agreement * np.abs(b).max()
+    def hopeless(self, case: Case, name: str, threads: int) -> str:
+        """Return why a contender is not tried at a size, after the sizes before it."""
+        last = self.history.get((case.problem, name, threads))
+        if last is None or last.size >= case.size:
+            return ""
+        where = f"at {last.dim} = {last.size}"
+        if last.note.startswith("too large"):
+            return last.note if " at " in last.note else f"{last.note}, {where}"
+        if last.note.startswith(("slow", "failed", "killed", "wrong")):
+            return f"too large: {last.note}, {where}"
+        before = self.earlier.get((case.problem, name, threads))
+        for what, least, most, shown in (
+            ("seconds", CALL / 50, 3 * CALL, "{:.2g} s"),
+            ("peak", self.memory / 1e4, self.memory, "{:.2g} bytes"),
         ):
-            raise SystemExit(f"{problem.name}: off by {np.abs(a - b).max():.1e}")
+            # What is small says little of what is large.
+            value = getattr(last, what)
+            if (
+                value
+                and value > least
+                and value * growth(before, last, what, case.size) > most
+            ):
+                return f"too large: took {shown.format(value)} {where}"
+        return ""
 
 
-def leaves(result: Any) -> list[Any]:
-    """The arrays of a result."""
-    if isinstance(result, tuple | list):
-        return [leaf for part in result for leaf in leaves(part)]
-    if hasattr(result, "dense"):
-        result = result.dense()
-    return [np.asarray(result)]
+def growth(before: Row | None, last: Row, what: str, size: int) -> float:
+    """Return by what a figure is taken to grow from the last size: a power of it."""
+    power = 2.0
+    if before is not None and getattr(before, what) and before.size < last.size:
+        steps = math.log(last.size / before.size)
+        power = math.log(getattr(last, what) / getattr(before, what)) / steps
+    return float((size / last.size) ** min(max(power, 1.0), 3.0))
 
 
-def peak(task: Callable[[], Any]) -> int:
-    """How many bytes are held at once, at most, while a task runs."""
-    tracemalloc.start()
-    result = task()
-    bytes_ = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    del result
-    return bytes_
+def blank(case: Case, name: str, threads: int, note: str) -> Row:
+    """Return a row without figures."""
+    return Row(case.problem, case.dim, case.size, threads, name, note=note)
 
 
-def main() -> None:
-    """Measure those asked for, or all."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="parts of names; all without")
-    parser.add_argument("--quick", action="store_true", help="five rounds each")
-    parser.add_argument("--threads", type=int, choices=(1, 2), default=1)
-    parser.add_argument("--one", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.one is not None:
-        (problem,) = (p for p in problems() if p.name == options.one)
-        print(json.dumps(measure(problem, options.quick)))
-        return
-    chosen = [
-        p
-        for p in problems()
-        if not options.names or any(n.lower() in p.name.lower() for n in options.names)
-    ]
-    lines = report.machine("numpy", "scipy", "jax")
-    lines += [
-        f"threads  {options.threads}",
-        "",
-        f"{'problem':<28}{'ms: ours':>10}{'by hand':>10}{'ratio':>8}{'least':>8}"
-        f"{'JAX':>10}{'ratio':>8}{'MB: ours':>10}{'model':>9}{'by hand':>9}"
-        f"{'made in':>9}{'JAX':>6}",
-    ]
-    print("\n".join(lines), flush=True)
-    larger = []
-    end = time.monotonic() + (QUICK if options.quick else inf)
-    for problem in chosen:
-        line, excess = row(problem, options.quick, options.threads, end)
-        lines.append(line)
-        larger += [excess] * bool(excess)
-        print(line, flush=True)
-    if larger:
-        head = "more than twice the largest of arguments, result and what is by hand:"
-        lines += ["", head, *larger]
-        print("\n".join(["", head, *larger]))
-    if not options.names and not options.quick:
-        report.write("suite.txt", lines)
+def how(code: int, fault: str, limit: float) -> str:
+    """Return in a line how a process ended."""
+    if code == -signal.SIGALRM:
+        return f"too large: not done after {limit:.0f} s"
+    if code == -signal.SIGKILL:
+        return "too large: killed for its memory"
+    if code < 0:
+        said = "bad_alloc" in fault or "memory" in fault.lower()
+        end = signal.Signals(-code).name
+        return f"{'too large' if said else 'killed'}: ended by {end}"
+    last = (fault.strip().splitlines() or ["no word"])[-1]
+    return f"failed: {last}"[:90]
 
 
-def row(problem: Problem, quick: bool, threads: int, end: float) -> tuple[str, str]:
-    """A line of the table, by a process of its own, and why it takes much memory."""
-    name = problem.name
-    command = [sys.executable, __file__, "--one", name] + ["--quick"] * quick
-    # XLA's threads are those of its pool, which is as large as the processors allow.
+def environment(threads: int) -> dict[str, str]:
+    """Return what tells all libraries how many threads they have."""
     count = str(threads)
-    flags = f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()}"
     names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
     own = dict.fromkeys(names, count)
-    own["XLA_FLAGS"] = f"{flags} intra_op_parallelism_threads={count}"
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=max(min(SLOW if quick else 300, end - time.monotonic()), 0),
-            env=os.environ | own | {"PYTHONPATH": os.pathsep.join(PATHS)},
-            check=False,
+    eigen = f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()}"
+    own["XLA_FLAGS"] = f"{eigen} intra_op_parallelism_threads={count}"
+    own["JAX_PLATFORMS"] = "cpu"
+    own["PYTHONDONTWRITEBYTECODE"] = (
+        ""  # modules are compiled once, not in each process
+    )
+    return os.environ | own | {"PYTHONPATH": os.pathsep.join(PATHS)}
+
+
+def keep_to(threads: int, core: int) -> None:
+    """Give a process as many cores as threads: pools of threads are as large."""
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(
+            0, {cores[(core + k) % len(cores)] for k in range(threads)}
         )
-    except subprocess.TimeoutExpired:
-        return f"{name:<28}  out of time", ""
-    if done.returncode:
-        said = (done.stderr.strip().splitlines() or ["?"])[-1][:120]
-        return f"{name:<28}  {said}", ""
-    found = json.loads(done.stdout)
-    peaks, most = found["peaks"], 2 * found["largest"]
-    excess = ""
-    if peaks["ours"] > most:
-        times = 2 * peaks["ours"] / most
-        excess = f"  {name}, {times:.1f} times: {problem.larger or 'no reason known'}"
-    return table_row(name, found), excess
 
 
-def table_row(name: str, found: dict[str, Any]) -> str:
-    """What was measured, as a line; a peer's fault at its end."""
-    seconds, peaks = found["seconds"], found["peaks"]
-    a, b = seconds["ours"], seconds["hand"]
-    least = found["least"]["ours"] / found["least"]["hand"]
-    line = f"{name:<28}{1e3 * a:>10.3f}{1e3 * b:>10.3f}{a / b:>8.2f}{least:>8.2f}"
-    if "jax" in seconds:
-        line += f"{1e3 * seconds['jax']:>10.3f}{a / seconds['jax']:>8.2f}"
-    else:
-        line += f"{'-':>10}{'-':>8}"
-    line += f"{peaks['ours'] / 1e6:>10.2f}"
-    line += f"{found['model'] / 1e6:>9.2f}" if "model" in found else f"{'-':>9}"
-    line += f"{peaks['hand'] / 1e6:>9.2f}{found['generation']:>9.2f}"
-    line += f"{found['compilation']:>6.2f}" if "compilation" in found else ""
-    return line + (f"  {found['fault']}" if "fault" in found else "")
+def available() -> int:
+    """Return the bytes of memory that the machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def whole(suite: Suite, chosen: Set, threads: tuple[int, ...]) -> list[Row]:
+    """Return all rows of a set: every case on the first count of threads.
+
+    On the second, the largest case of each problem at which ours has a figure, and who
+    managed it. Small sizes come first, so that no problem takes the time of another.
+    """
+    cases = list(chosen.cases())
+    rows: dict[tuple[str, int], list[Row]] = {}
+    largest: dict[str, Case] = {}
+    for case in by_turns(cases):
+        found = show(suite.rows(chosen.letter, case, threads[0]))
+        rows[case.name, threads[0]] = found
+        if any(r.contender == "tensorgen" and r.seconds for r in found):
+            largest[case.problem] = case
+    for count in threads[1:]:
+        for case in largest.values():
+            failed = [r.contender for r in rows[case.name, threads[0]] if not r.seconds]
+            found = show(suite.rows(chosen.letter, case, count, without=failed))
+            rows[case.name, count] = found
+    order = [(case.name, count) for case in cases for count in threads]
+    return [row for key in order for row in rows.get(key, [])]
+
+
+def by_turns(cases: list[Case]) -> list[Case]:
+    """Return the smallest cases of all problems, then the next ones, and so on."""
+    problems: dict[str, list[Case]] = {}
+    for case in cases:
+        problems.setdefault(case.problem, []).append(case)
+    rounds = itertools.zip_longest(*problems.values())
+    return [case for cases in rounds for case in cases if case is not None]
+
+
+def show(rows: list[Row]) -> list[Row]:
+    """Print rows as they come, and return them."""
+    for row in rows:
+        print(row.line(), flush=True)
+    return rows
+
+
+def write(chosen: Set, rows: list[Row]) -> None:
+    """Write the table of a set."""
+    lines = [
+        chosen.title,
+        "Medians and least times of calls in turns, peak memory of a call, and time",
+        "of the first call with all that is generated, traced and compiled for it.",
+        f"Written by `python benchmarks/suite.py {chosen.letter}`.",
+        "",
+        *report.machine(*PACKAGES),
+        "",
+        tables.head(),
+        *(row.line() for row in rows),
+    ]
+    path = report.RESULTS / f"{chosen.name}.txt"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def smallest(chosen: Set) -> list[Case]:
+    """Return the first case of each problem."""
+    first: dict[str, Case] = {}
+    for case in chosen.cases():
+        first.setdefault(case.problem, case)
+    return list(first.values())
+
+
+def look(chosen: list[Set]) -> list[Row]:
+    """Return rows of the smallest size of each problem, two at a time."""
+    suite = Suite(True, LOOK, child_command())
+    queues = [[(s.letter, case) for case in smallest(s)] for s in chosen]
+    turns = [q[k] for k in range(max(map(len, queues))) for q in queues if k < len(q)]
+    cores = os.cpu_count() or 1
+    with ThreadPoolExecutor(cores) as pool:
+        jobs = [
+            pool.submit(suite.glance, *task, k % cores) for k, task in enumerate(turns)
+        ]
+        rows = [row for job in jobs for row in job.result()]
+    late = sum(row.note == LATE for row in rows)
+    if late:
+        print(f"out of time: {late} of {len(turns)} problems")
+    return rows
+
+
+def child_command() -> tuple[str, ...]:
+    """Return what measures a case."""
+    return (sys.executable, str(HERE / "measure.py"))
+
+
+def main() -> int:
+    """Measure the sets asked for, or all; 1 where a result of ours is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    letters = [s.letter for s in sets.SETS]
+    parser.add_argument("letters", nargs="*", choices=[*letters, []])
+    parser.add_argument("--quick", action="store_true", help="a look; keeps nothing")
+    parser.add_argument("--threads", type=int, choices=(1, 2), help="both without")
+    parser.add_argument("--minutes", type=float, default=MINUTES)
+    options = parser.parse_args()
+    chosen = [s for s in sets.SETS if s.letter in (options.letters or letters)]
+    print("\n".join([*report.machine(*PACKAGES), "", tables.head()]), flush=True)
+    if options.quick:
+        return verdict(look(chosen))
+    threads = (1, 2) if options.threads is None else (options.threads,)
+    last = time.monotonic() + 60 * options.minutes
+    rows, left = [], sum(len(list(s.cases())) for s in chosen)
+    for one in chosen:
+        # A set may take as much of the time that is left as it has of the cases, and
+        # half as much again: what comes last is measured as well.
+        share = 1.5 * len(list(one.cases())) / left
+        seconds = last - time.monotonic()
+        suite = Suite(False, min(share, 1) * seconds, child_command())
+        left -= len(list(one.cases()))
+        rows += (found := whole(suite, one, threads))
+        write(one, found)
+    draw([s.name for s in chosen])
+    return verdict(rows)
+
+
+def draw(names: list[str]) -> None:
+    """Draw the plots of tables, where that is possible."""
+    try:
+        import plots
+    except ImportError as fault:
+        print(f"no plots: {fault}")
+        return
+    for name in names:
+        plots.draw(name)
+
+
+def verdict(rows: list[Row]) -> int:
+    """Tell what of ours went wrong; 1 where that is anything but time and size."""
+    bad = [
+        row
+        for row in rows
+        if row.contender.startswith("tensorgen")
+        and row.note.startswith(("wrong", "failed", "killed"))
+    ]
+    for row in bad:
+        print(f"ours: {row.problem}, {row.dim} = {row.size}: {row.note}")
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

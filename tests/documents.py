@@ -8,6 +8,7 @@ A fenced block that follows one of these marks holds what the mark says:
     <!-- stage TITLE -->                  what docs/stages.py prints under that title
     <!-- diagnostics of FILE, above -->   for the spec in the block before, as FILE
     <!-- output of the demo -->           what `make demo` prints, but for times
+    <!-- telling rows of the suite -->    figures that `make bench` kept
 """
 
 import ast
@@ -55,6 +56,8 @@ def made(block: Block) -> str | None:
     """Return what a block's mark asks for; None for lines of a file, or no mark."""
     if block.mark == "output of the demo":
         return demo()
+    if block.mark == "telling rows of the suite":
+        return run("benchmarks/tables.py")
     if block.mark.startswith("all of "):
         return (ROOT / block.mark.removeprefix("all of ")).read_text(encoding="utf-8")
     if block.mark.startswith("stage "):

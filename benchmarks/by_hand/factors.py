@@ -6,7 +6,6 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
-from by_hand import in_jax
 from by_hand.problem import Data, Problem
 
 Array = Any
@@ -309,7 +308,7 @@ PROBLEMS = [
         "f_value_and_grad",
         _glove_data,
         glove,
-        jax=in_jax.glove,
+        jax="glove",
         variables=4,
     ),
     Problem("ratings", RATINGS, "f_value_and_grad", _ratings_data, ratings),
@@ -321,7 +320,7 @@ PROBLEMS = [
         "f_value_and_grad",
         _distances_data,
         distances,
-        jax=in_jax.distances,
+        jax="distances",
         larger="arrays as large as P live at a time that are overwritten by hand",
     ),
 ]

@@ -31,20 +31,10 @@ def distances(Y: Array, P: Array) -> Array:
     return jnp.where(off, P * jnp.log(P / (q / Z)), 0).sum()
 
 
-def logistic(w: Array, X: Array, y: Array) -> Array:
-    """Of labels -1 and 1."""
-    return jax.nn.softplus(-y * (X @ w)).sum()
-
-
 def multinomial(W: Array, X: Array, Y: Array) -> Array:
     """Of rows that say the class by a one."""
     Z = X @ W
     return jax.nn.logsumexp(Z, axis=1).sum() - (Y * Z).sum()
-
-
-def level(x: Array) -> Array:
-    """A smooth maximum."""
-    return jax.nn.logsumexp(x)
 
 
 def huber(b: Array, X: Array, y: Array) -> Array:
@@ -75,11 +65,6 @@ def sinkhorn(C: Array, a: Array, b: Array, eps: Array) -> Array:
     f2 = eps * jnp.log(a) - eps * level((g1 - C) / eps, axis=1)
     g2 = eps * jnp.log(b) - eps * level((f2[:, None] - C) / eps, axis=0)
     return (a * f2).sum() + (b * g2).sum()
-
-
-def softplus(t: Array) -> Array:
-    """Summed."""
-    return jax.nn.softplus(-t).sum()
 
 
 def moving_sum(z: Array) -> Array:

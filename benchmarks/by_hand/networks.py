@@ -1,184 +1,72 @@
-"""Ten layers of a network: the Hessian of the first one's weights, never whole.
+"""High orders of a softmax behind a network."""
 
-With the slopes of the last layer by the first, J, it is `M[i, k] * x[j] * x[l]`: all
-that is held are M, one for each input, and the inputs. Its entries would be n**4.
-"""
-
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator
-
-from by_hand.problem import Data, Problem
 
 Array = Any
-LAYERS = 10
-NAMES = [f"W{k}" for k in range(1, LAYERS + 1)]
 
 
-def _spec(function: str, n: int, inputs: int) -> str:
-    """The classifier for one input, or for several at a time."""
-    weights = ", ".join(f"{name}: [n, n]" for name in NAMES)
-    if inputs == 1:
-        lines = ["z1 = W1 @ x"]
-        lines += [f"z{k} = W{k} @ {function}(z{k - 1})" for k in range(2, LAYERS + 1)]
-        data = "x: [n], y: [n]"
-        loss = f"logsumexp(z{LAYERS}) - y @ z{LAYERS}"
-    else:
-        lines = ["z1 = x @ W1.T"]
-        lines += [f"z{k} = {function}(z{k - 1}) @ W{k}.T" for k in range(2, LAYERS + 1)]
-        data = "x: [s, n], y: [s, n]"
-        loss = f"sum(logsumexp(z{LAYERS}, axis=1)) - sum(y * z{LAYERS})"
-    where = "\n      ".join(lines)
-    return f"""
-tensorgen: 1
-module: networks
-dims: {{n: {n}, s: {inputs}}}
-inputs: {{{weights}, {data}}}
-functions:
-  f:
-    where: |
-      {where}
-    expr: {loss}
-    wrt: W1
-    emit: [hessian]
-"""
+def of_softmax(
+    X: Array, P1: Array, P2: Array, P3: Array, C: Array, order: int
+) -> Array:
+    """Derivatives of `sum(C * softmax(network))` by X, a block for each row.
+
+    The network is linear around X, so the tensor of the softmax, which are cumulants of
+    the row's weights, is multiplied by one matrix along each axis.
+    """
+    A = np.maximum(X @ P1, 0)
+    B = np.maximum(A @ P2, 0)
+    Z = B @ P3
+    p = np.exp(Z - Z.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    q = p * (C - (p * C).sum(1, keepdims=True))
+    if order == 1:
+        back = (q @ P3.T) * (B > 0)
+        return ((back @ P2.T) * (A > 0)) @ P1.T
+    J = (((P1 * (A > 0)[:, None, :]) @ P2) * (B > 0)[:, None, :]) @ P3  # J[b, x, z]
+    eye = np.eye(p.shape[1])
+
+    def outer(a: Array, b: Array) -> Array:
+        return a[:, :, None] * b[:, None, :]
+
+    H = eye * q[:, None] - outer(q, p) - outer(p, q)
+    if order == 2:
+        return J @ H @ J.swapaxes(1, 2)
+    S = eye * p[:, None] - outer(p, p)
+    T = third(p, q, S, H, eye)
+    tensor = T if order == 3 else fourth(p, q, S, H, T, eye)
+    for _ in range(order):
+        # The first axis is multiplied and goes last: in the end all stand as before.
+        tensor = np.moveaxis(tensor, 1, -1) @ J.swapaxes(1, 2).reshape(
+            len(J), *[1] * (order - 2), J.shape[2], J.shape[1]
+        )
+    return tensor
 
 
-def _data(n: int, inputs: int) -> Callable[[Generator], Data]:
-    def data(rng: Generator) -> Data:
-        weights = {name: rng.normal(size=(n, n)) * (1.5 / n) ** 0.5 for name in NAMES}
-        shape = (n,) if inputs == 1 else (inputs, n)
-        y = np.eye(n)[rng.integers(0, n, inputs)].reshape(shape)
-        return weights | {"x": rng.normal(size=shape), "y": y}
-
-    return data
-
-
-def _softmax(z: Array) -> Array:
-    e = np.exp(z - z.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
+def third(p: Array, q: Array, S: Array, H: Array, eye: Array) -> Array:
+    """The derivative of H[b, i, j] by z[b, k]: S and H are those of p and q."""
+    T = np.zeros((*H.shape, H.shape[-1]))
+    T += eye[:, :, None] * H[:, :, None, :]
+    T -= H[:, :, None, :] * p[:, None, :, None]
+    T -= p[:, :, None, None] * H[:, None]
+    T -= q[:, :, None, None] * S[:, None]
+    T -= S[:, :, None, :] * q[:, None, :, None]
+    return T
 
 
-def relu(x: Array, y: Array, **weights: Array) -> tuple[Array, Array]:
-    """Slopes forwards, masked; the curvature is that of softmax, a centred square."""
-    first, second, *others = (weights[name] for name in NAMES)
-    z = first @ x
-    J = second * (z > 0)
-    z = second @ np.maximum(z, 0)
-    for W in others:
-        J = W @ (J * (z > 0)[:, None])
-        z = W @ np.maximum(z, 0)
-    p = _softmax(z)
-    J -= p @ J
-    J *= np.sqrt(p)[:, None]
-    return J.T @ J, x
-
-
-def relu_inputs(x: Array, y: Array, **weights: Array) -> tuple[Array, Array]:
-    """The same for each input, in matrix products by layer."""
-    first, second, *others = (weights[name] for name in NAMES)
-    z = x @ first.T
-    J = second * (z > 0)[:, None]
-    z = np.maximum(z, 0) @ second.T
-    for W in others:
-        J = W @ (J * (z > 0)[:, :, None])
-        z = np.maximum(z, 0) @ W.T
-    p = _softmax(z)
-    J -= p[:, None] @ J
-    J *= np.sqrt(p)[:, :, None]
-    return J.transpose(0, 2, 1) @ J, x
-
-
-def tanh(x: Array, y: Array, **weights: Array) -> tuple[Array, Array]:
-    """Slopes forwards, and on the way back what each layer's curvature adds."""
-    first, *others = (weights[name] for name in NAMES)
-    z, slopes, curves = first @ x, [], []
-    ways: list[Array] = []
-    J = None
-    for W in others:
-        a = np.tanh(z)
-        slope = 1 - a * a
-        slopes.append(slope)
-        curves.append(-2 * a * slope)
-        ways.append(J)
-        J = W * slope if J is None else W @ (slope[:, None] * J)
-        z = W @ a
-    p = _softmax(z)
-    g = p - y
-    M = p[:, None] * (J - p @ J)
-    for W, slope, curve, way in zip(
-        others[::-1], slopes[::-1], curves[::-1], ways[::-1], strict=True
-    ):
-        M = W.T @ M
-        M *= slope[:, None]
-        g = g @ W
-        if way is None:
-            M[np.diag_indices_from(M)] += curve * g
-        else:
-            M += (curve * g)[:, None] * way
-        g *= slope
-    return M, x
-
-
-def tanh_inputs(x: Array, y: Array, **weights: Array) -> tuple[Array, Array]:
-    """The same for each input."""
-    first, *others = (weights[name] for name in NAMES)
-    z, slopes, curves = x @ first.T, [], []
-    ways: list[Array] = []
-    J = None
-    for W in others:
-        a = np.tanh(z)
-        slope = 1 - a * a
-        slopes.append(slope)
-        curves.append(-2 * a * slope)
-        ways.append(J)
-        J = W * slope[:, None] if J is None else W @ (slope[:, :, None] * J)
-        z = a @ W.T
-    p = _softmax(z)
-    g = p - y
-    M = p[:, :, None] * (J - p[:, None] @ J)
-    for W, slope, curve, way in zip(
-        others[::-1], slopes[::-1], curves[::-1], ways[::-1], strict=True
-    ):
-        M = W.T @ M
-        M *= slope[:, :, None]
-        g = g @ W
-        if way is None:
-            k = np.arange(M.shape[-1])
-            M[:, k, k] += curve * g
-        else:
-            M += (curve * g)[:, :, None] * way
-        g *= slope
-    return M, x
-
-
-def _held(module: Any, data: Data) -> Callable[[], Any]:
-    """What the Hessian holds; dense, ten inputs of a hundred would take 800 MB."""
-
-    def run() -> tuple[Array, Array]:
-        factors = module.f_hess(**data).factors
-        return factors["A"], factors["x"]
-
-    return run
-
-
-HANDS = {
-    ("relu", 1): relu,
-    ("relu", 10): relu_inputs,
-    ("tanh", 1): tanh,
-    ("tanh", 10): tanh_inputs,
-}
-PROBLEMS = [
-    Problem(
-        f"{function} network n={n}, inputs {inputs}",
-        _spec(function, n, inputs),
-        "",
-        _data(n, inputs),
-        hand,
-        _held,
-    )
-    for (function, inputs), hand in HANDS.items()
-    for n in (10, 30, 100)
-]
+def fourth(p: Array, q: Array, S: Array, H: Array, T: Array, eye: Array) -> Array:
+    """The derivative of T[b, i, j, k] by z[b, l]."""
+    # The derivative of S[b, i, k] by z[b, l].
+    R = eye[:, :, None] * S[:, :, None, :]
+    R = R - S[:, :, None, :] * p[:, None, :, None] - p[:, :, None, None] * S[:, None]
+    F = eye[:, :, None, None] * T[:, :, None]
+    F = F - T[:, :, None] * p[:, None, :, None, None]
+    F -= H[:, :, None, :, None] * S[:, None, :, None, :]
+    F -= S[:, :, None, None, :] * H[:, None, :, :, None]
+    F -= p[:, :, None, None, None] * T[:, None]
+    F -= H[:, :, None, None, :] * S[:, None, :, :, None]
+    F -= q[:, :, None, None, None] * R[:, None]
+    F -= R[:, :, None] * q[:, None, :, None, None]
+    F -= S[:, :, None, :, None] * H[:, None, :, None, :]
+    return F

@@ -14,7 +14,7 @@ class Problem:
     """A generated function, the same by hand, and what both are given.
 
     `call` takes the generated module and the data, and returns what is timed; without
-    it `function` is called with the data. `jax` is the loss in `jax.numpy`, which is
+    it `function` is called with the data. `jax` names a loss of in_jax.py, which is
     differentiated by what it is given first: so many `variables`, and `twice` for a
     Hessian. `larger` says why it takes more than twice what the arguments, the result
     and the function by hand take.
@@ -26,7 +26,7 @@ class Problem:
     data: Callable[[Generator], Data]
     hand: Callable[..., Any]
     call: Callable[[Any, Data], Callable[[], Any]] | None = None
-    jax: Callable[..., Any] | None = None
+    jax: str = ""
     variables: int = 1
     twice: bool = False
     larger: str = ""

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.random import Generator
 
-from by_hand import in_jax
 from by_hand.problem import Data, Problem
 
 Array = Any
@@ -223,7 +222,7 @@ PROBLEMS = [
         "f_value_and_grad",
         _sequence,
         moving_sum,
-        jax=in_jax.moving_sum,
+        jax="moving_sum",
     ),
     Problem(
         "moving sum by a condition",
@@ -240,7 +239,7 @@ PROBLEMS = [
         "f_value_and_grad",
         _with_kernel,
         moving_product,
-        jax=in_jax.moving_product,
+        jax="moving_product",
         larger="the slope adds up an array of the products of all taps",
     ),
     Problem(
@@ -257,7 +256,7 @@ PROBLEMS = [
         "f_value_and_grad",
         _causal_data,
         causal,
-        jax=in_jax.causal,
+        jax="causal",
     ),
     Problem(
         "convolution of channels",
@@ -265,7 +264,7 @@ PROBLEMS = [
         "f_value_and_grad",
         _channel_data,
         channels,
-        jax=in_jax.channels,
+        jax="channels",
     ),
     Problem(
         "convolution of images",
@@ -273,7 +272,7 @@ PROBLEMS = [
         "f_value_and_grad",
         _image_data,
         images,
-        jax=in_jax.images,
+        jax="images",
     ),
     Problem(
         "blur",
@@ -281,7 +280,7 @@ PROBLEMS = [
         "f_value_and_grad",
         _blur_data,
         blur,
-        jax=in_jax.blur,
+        jax="blur",
         larger="the slope adds up an array of the products of all 25 taps",
     ),
 ]

@@ -1,0 +1,25 @@
+"""The sets of the suite: a file each, of cases that make one table and one plot."""
+
+from sets import (
+    elementwise,
+    expressions,
+    factorisation,
+    generation,
+    hand,
+    high_orders,
+    logistic,
+    modes,
+    networks,
+)
+
+SETS = (
+    logistic.SET,
+    factorisation.SET,
+    networks.SET,
+    high_orders.SET,
+    expressions.SET,
+    elementwise.SET,
+    generation.SET,
+    modes.SET,
+    hand.SET,
+)
