@@ -223,35 +223,31 @@ def _of_product(node: Product, word: NameOf) -> Iterator[str]:
 
 
 def _factors(node: Product, word: NameOf) -> str:
-    """What is multiplied, and what it is divided by; nothing if a word lacks."""
-    factors = [ref.node for ref in node.factors]
-    if node.inner:
-        factors.sort(key=lambda one: -one.order)
+    """What is multiplied, and what it is divided by; nothing if a word lacks.
+
+    Nor is anything said where two factors have one word, as entries of an array may.
+    """
+    factors = Counter(ref.node for ref in node.factors)
     above: list[str] = []
     below: list[str] = []
-    for one in factors:
+    for one in sorted(factors, key=lambda one: -one.order * bool(node.inner)):
         found = word(one)
         if found is None or is_partial(found) or (_is_sum(found) and len(factors) > 1):
             return ""
         divides = isinstance(one, Map) and found.startswith("inv_")
-        (below if divides else above).append(
-            found.removeprefix("inv_" if divides else "product_")
-        )
-    above = _merged(above)
+        found = found.removeprefix("inv_" if divides else "product_")
+        found = _POWERS.get(factors[one], "{}").format(found)
+        (below if divides else above).append(found)
+    if len({*above, *below}) < len(factors):
+        return ""
     above.sort(key=lambda name: not name.startswith("inv_"))
     first, second = node.factors[0].labels, node.factors[-1].labels
     paired = len(above) == 2 and node.inner and {*first} == {*second}
     text = ("_dot_" if paired else "_").join(above)
     if not below:
         return text
-    divisor = "_".join(_merged(below))
+    divisor = "_".join(below)
     return f"{text}_over_{divisor}" if above else f"inv_{divisor}"
-
-
-def _merged(words: Sequence[str]) -> list[str]:
-    """Words with powers for those that stand there several times."""
-    times = Counter(words)
-    return [_POWERS.get(times[word], "{}").format(word) for word in times]
 
 
 def _is_sum(word: str) -> bool:
