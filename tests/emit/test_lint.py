@@ -6,9 +6,8 @@ import ast
 import re
 import subprocess
 import sys
-from functools import partial
+from collections import Counter
 from pathlib import Path
-from typing import TypeGuard
 
 import pytest
 
@@ -178,22 +177,18 @@ def test_type_checkers_and_linters_find_nothing(
 def test_no_support_is_written_that_nothing_uses(emitted: dict[str, str]) -> None:
     for name, source in emitted.items():
         tree = ast.parse(source)
-        own = [node for node in ast.walk(tree) if _is_private(node)]
-        for node in own:
-            inside = {*map(id, ast.walk(node))}
-            users = [x for x in ast.walk(tree) if id(x) not in inside]
-            assert any(map(partial(_uses, node.name), users)), f"{name}: {node.name}"
+        used = _used(tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and re.match(
+                r"_(?!_|contract_\d)", node.name
+            ):
+                outside = used[node.name] - _used(node)[node.name]
+                assert outside, f"{name}: {node.name}"
 
 
-def _is_private(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.ClassDef]:
-    """Whether a node defines what is no interface, nor called by a composed name."""
-    defines = isinstance(node, ast.FunctionDef | ast.ClassDef)
-    return defines and bool(re.match(r"_(?!_|contract_\d)", node.name))
-
-
-def _uses(name: str, node: ast.AST) -> bool:
-    match node:
-        case ast.Name(id=found) | ast.Attribute(attr=found):
-            return found == name
-        case _:
-            return False
+def _used(tree: ast.AST) -> Counter[str]:
+    """How often names stand in code."""
+    names = [x.id for x in ast.walk(tree) if isinstance(x, ast.Name)]
+    return Counter(
+        names + [x.attr for x in ast.walk(tree) if isinstance(x, ast.Attribute)]
+    )
