@@ -38,7 +38,8 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
-from tensorgen.lower.names import Names, describe
+from tensorgen.lower.names import Names
+from tensorgen.lower.words import describe
 from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.operators.systems import FACTORED, is_system
@@ -278,8 +279,9 @@ class ProblemBuilder:
         names: list[str] = []
         for node, text in zip(held, code.returns, strict=False):
             if not text.isidentifier() or text in (*self.taken, *names):
-                wanted = suggestions.get(node) or describe(node, self.graph.names.get)
-                name = Names([*self.taken, *names, *code.returns]).pick([wanted])
+                own = suggestions.get(node)
+                wanted = [own] if own else describe(node, self.graph.names.get)
+                name = Names([*self.taken, *names, *code.returns]).pick(wanted)
                 lines.append(f"{name} = {text}")
                 text = name
             names.append(text)

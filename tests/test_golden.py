@@ -78,7 +78,7 @@ def test_generic_names_are_few() -> None:
         if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)
     ]
     generic = [name for name in names if GENERIC.fullmatch(name)]
-    assert 0 < len(generic) < 0.27 * len(names)
+    assert 0 < len(generic) < 0.08 * len(names)
 
 
 @pytest.mark.parametrize("command", ["check", "format --check"])

@@ -64,7 +64,7 @@ def test_directions_are_multiplied_by_what_the_hessian_holds_in_any_case() -> No
     text = WEIGHTED % (1000, "hessian, problem")
     texts = methods(text)
     assert "X.T @ (s[:, None] * X)" in texts["_follow"]
-    assert "product_X @ dw" in texts["hvp"] and "X.T" not in texts["hvp"]
+    assert "X_X_s @ dw" in texts["hvp"] and "X.T" not in texts["hvp"]
 
 
 def test_sizes_decide_what_to_compute_once() -> None:
@@ -187,7 +187,7 @@ def test_stages_are_named_after_the_first_method_that_needs_them() -> None:
     kept = {
         "_for_value": "weighted_y=weighted_y, e=e",
         "_for_gradient": "one_plus_e=one_plus_e",
-        "_for_hessian": "weighted=weighted",
+        "_for_hessian": "weighted_y_squared=weighted_y_squared",
     }
     for name, what in kept.items():
         assert texts[name].endswith(f"return SimpleNamespace({what})")

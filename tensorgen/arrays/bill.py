@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from math import ceil
 from typing import SupportsIndex
 
 from tensorgen.arrays.code import Code
@@ -72,7 +73,10 @@ def _power(found: re.Match[str]) -> str:
 
 
 def leading(dim: Dim, sizes: Mapping[str, int]) -> Dim:
-    """Return the few terms of a polynomial that most of its value comes from."""
+    """Return the few terms of a polynomial that most of its value comes from.
+
+    Parts of numbers, such as those that truth values take, count as whole ones.
+    """
 
     def size(term: Dim) -> int:
         return abs(int(Amount.of(term, sizes)))
@@ -84,4 +88,4 @@ def leading(dim: Dim, sizes: Mapping[str, int]) -> Dim:
         if abs(whole - size(said)) <= LEFT_OUT * whole:
             break
         said += part
-    return said
+    return Dim((monomial, ceil(coefficient)) for monomial, coefficient in said.terms)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.operations import Expand, Index, Permute, Variable
 from tensorgen.arrays.printer import Printer
@@ -14,13 +16,24 @@ LINE = 84
 LONGEST_NESTED = 52
 """The same where parentheses stand within parentheses, `DEEPEST` deep."""
 DEEPEST = 2
+WORD = 10
+"""Characters of a name that is not an abbreviation, on the average."""
 
 _PRINTER = Printer("np")
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w{3,}(?![\w(=])")
 
 
-def length(one: Array) -> int:
-    """How many characters an expression takes, in a library with a short name."""
-    return len(_PRINTER.text(one))
+def length(one: Array, words: bool = False) -> int:
+    """How many characters an expression takes, in a library with a short name.
+
+    With `words` all names that are words count alike.
+    """
+    return len(_read(one, words))
+
+
+def _read(one: Array, words: bool) -> str:
+    text = _PRINTER.text(one)
+    return _NAME.sub("x" * WORD, text) if words else text
 
 
 def binding(one: Array) -> Level:
@@ -41,12 +54,12 @@ def transposes(one: Array) -> int:
     return found
 
 
-def is_long(one: Array, longest: int = LONGEST) -> bool:
+def is_long(one: Array, longest: int = LONGEST, words: bool = False) -> bool:
     """Whether an expression takes too much, or much for parentheses within parentheses.
 
     Those of calls and subscripts do not count: they read from the left.
     """
-    text = _PRINTER.text(one)
+    text = _read(one, words)
     depth = deepest = 0
     nest: list[bool] = []
     for k, character in enumerate(text):

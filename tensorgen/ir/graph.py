@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeVar, cast
 
+from tensorgen.ir.aliases import turned
 from tensorgen.ir.canonical import canonical_labels, constraint_key
 from tensorgen.ir.constraints import normal
 from tensorgen.ir.dims import Dim
@@ -283,9 +284,11 @@ class Graph:
     def name(self, node: Node, name: str) -> Node:
         """Give a value the user's name for it; the first one stays.
 
-        Named values are kept apart: no pass looks into them.
+        Named values are kept apart: no pass looks into them. Views turn into operands.
         """
         self.names.setdefault(node, name)
+        if view := turned(node):
+            self.suggest(view[0], name)
         return node
 
     def suggest(self, node: Node, name: str) -> None:

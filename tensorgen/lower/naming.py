@@ -1,8 +1,8 @@
 """Which values deserve a name, and which name: from a draft to statements.
 
 A value gets a statement of its own if the draft says so, if it stands in several
-places, or if what it stands in would be too long. Nothing here changes how a value is
-computed.
+places, or if what it stands in would be too long; how long does not depend on what
+values are called. Nothing here changes how a value is computed.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ from tensorgen.arrays.statements import (
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
 from tensorgen.lower.draft import Draft, Repeat, Result, Value
 from tensorgen.lower.layout import permuted
-from tensorgen.lower.names import Names, call_word, describe, read_name, stem
+from tensorgen.lower.names import Names, call_word, read_name, stem
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.recurrences import looped
+from tensorgen.lower.words import describe
 
 WORTH_A_NAME = 10
 """Characters of the shortest part that is named because a line is long."""
@@ -69,6 +70,7 @@ class Naming:
         self.stored = words is not None  # the results of a step go into arrays
         self.place = ""  # of the steps of all loops that are not within each other
         self.names = names
+        self._own = {*plan.named.values()}
         missing = len(plan.roots) - len(root_names)
         self.root_names = [*root_names, *([None] * missing)]
         self.lines: list[Statement] = []
@@ -176,7 +178,7 @@ class Naming:
         room = LONGEST
         if isinstance(line, Store):
             place = array(line.at, line.target, *line.places)
-            room = min(room, LINE - length(place))
+            room = min(room, LINE - length(place, words=True))
         self.lines.append(rebuilt(line, lambda x: self._shortened(None, x, room)))
 
     def _loop(self, step: Loop) -> None:
@@ -244,7 +246,7 @@ class Naming:
         """The value of a node, with names for parts of it while it is too long."""
         if isinstance(node, Sum | Product) and len(children(node)) > MOST_OPERANDS:
             return value
-        while is_long(value, room):
+        while is_long(value, room, words=True):
             part = self._part(node, value)
             if part is None:
                 break
@@ -256,13 +258,13 @@ class Naming:
 
     def _part(self, node: Node | None, value: Array) -> Array | None:
         """The part whose naming leaves the shortest texts."""
-        whole = length(value)
+        whole = length(value, words=True)
         best: tuple[int, Array] | None = None
         for part in dict.fromkeys(_inside(value)):
             found = self._inline.get(part)
             if found is None or found is node or part.weak:
                 continue
-            own = length(part)
+            own = length(part, words=True)
             if own >= WORTH_A_NAME:
                 left = max(own, whole - own)
                 if best is None or left <= best[0]:
@@ -318,12 +320,14 @@ class Naming:
         names = [self.plan.named.get(node), suggestion]
         if node in self.plan.roots:
             names.append(self.root_names[self.plan.roots.index(node)])
-        names.append(self.plan.graph.suggestions.get(node))
+        told = self.plan.graph.suggestions.get(node)
+        # What is but the user's value with its axes turned does not take its name.
+        names.append(told if told not in self._own else None)
         if not any(names):
             call = self.plan.origin.get(node, node)
             value = self._values.get(node) if call is node else None
             word = read_name(value) if value is not None else None
-            names = [word or describe(call, self._name_of)]
+            names = [word, *describe(call, self._name_of)]
         return self.names.pick([name for name in names if name])
 
     def _name_of(self, node: Node) -> str | None:
@@ -331,13 +335,13 @@ class Naming:
         if isinstance(node, Input):
             return self.words.get(node.name, node.name)
         if node in self.plan.solved:
-            return describe(node, self._name_of)
-        value = self._values.get(node)
+            return describe(node, self._name_of)[0]
+        value = self._values.get(self.plan.expansions.get(node, node))
         word = stem(value) if value is not None else None
-        if word is None and isinstance(node, Product) and not node.inner:
-            below = list(self.plan.operands(node))
-            return self._name_of(below[0]) if len(below) == 1 else None
-        return word
+        if word is None:
+            graph = self.plan.graph
+            return graph.names.get(node) or graph.suggestions.get(node)
+        return self.names.stems.get(word, word)
 
 
 def _is_at_hand(one: Array) -> bool:

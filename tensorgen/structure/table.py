@@ -40,7 +40,6 @@ STRUCTURES = (
         "band",
         ease=3,
         after=("sparse",),
-        pieces=("norm_estimate",),
         imports={**_SPARSE, "numpy": ("scipy.linalg",)},
     ),
     Row(

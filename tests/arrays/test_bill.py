@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 import tensorgen
@@ -32,6 +34,7 @@ def told(text: str) -> list[str]:
         (m * n + m * k + n * k + k * k, {"n": 9}, m * k + k * k),
         (m * n + m * k + 2 * n * k + k * k, {}, k * k + k * m + 2 * k * n),
         ((m - 2) * (n - 2), {}, m * n),
+        (k * k * 3 + n * Fraction(17, 8), {"k": 9}, 3 * k * k + 3 * n),
         (Dim.of(7), {}, Dim.of(7)),
         (Dim.of(0), {}, Dim.of(0)),
     ],
@@ -57,3 +60,17 @@ def test_hints_decide_which_terms_count() -> None:
     assert (
         told(SPEC.format("{m: 100, n: 1}"))[0] == "2*m*n + 3*m flops; holds 2*m numbers"
     )
+
+
+def test_masks_are_told_in_whole_numbers() -> None:
+    spec = """
+tensorgen: 1
+inputs: {x: [n], y: [n]}
+functions:
+  f: "where(x > y, x, y)"
+  g: "sum(where(x > y, 1, 0))"
+"""
+    assert [line.partition("holds ")[2] for line in told(spec)] == [
+        "2*n numbers",
+        "2*n numbers",
+    ]

@@ -197,8 +197,8 @@ def test_index_arrays_on_both_sides_meet_in_one_sum() -> None:
         sizes={"p": m, "q": m},
     )
     code = check(case.g, [node], SIZES)
-    assert code.lines[-1] == "np.add.at(gathered, row, w)"
-    assert code.returns == ("np.diag(gathered)",)
+    assert code.lines[-1] == "np.add.at(w_by_row, row, w)"
+    assert code.returns == ("np.diag(w_by_row)",)
 
 
 def test_a_condition_on_an_index_array_is_a_mask() -> None:

@@ -60,7 +60,7 @@ def test_the_adjoint_adds_at_a_part_of_an_index_array() -> None:
         sizes={"p": N},
     )
     code = check(graph, [found], SIZES)
-    assert code.lines[-1] == "np.add.at(gathered, tri[:, 1], w)"
+    assert code.lines[-1] == "np.add.at(w_by_tri, tri[:, 1], w)"
 
 
 def test_a_part_of_an_index_array_is_a_number_where_it_is_used_as_one() -> None:

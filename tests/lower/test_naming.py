@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from tensorgen import generate
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import (
@@ -26,11 +27,12 @@ from tensorgen.arrays.statements import Store
 from tensorgen.arrays.written import written
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Input, Lookup, Node, delta
 from tensorgen.lower.draft import Draft, Result
 from tensorgen.lower.names import Names
 from tensorgen.lower.naming import Naming
 from tensorgen.lower.plan import Plan
+from tensorgen.lower.words import describe
 
 n = Dim.of("n")
 mask, x = variable("mask", (n, n), "bool", "mask"), variable("x", (n, n), base="x")
@@ -130,7 +132,7 @@ def test_arithmetic_of_a_node_is_made_once() -> None:
     draft.value(sums[2], SHIFTED)
     draft.variable(names["a"], array(Reduce((0,)), SHIFTED))
     draft.variable(names["b"], array(Reduce((1,)), SHIFTED))
-    whole = "scaled_v = x + y\na = scaled_v.sum(axis=0)\nb = scaled_v.sum(axis=1)"
+    whole = "twice_v = x + y\na = twice_v.sum(axis=0)\nb = twice_v.sum(axis=1)"
     assert text(draft) == (whole, [])
 
 
@@ -174,6 +176,57 @@ def test_a_part_of_a_change_that_is_too_long_has_a_name() -> None:
     draft.add(Store(whole, Index((WHOLE, WHOLE), (n, n)), (), "+=", value))
     lines = text(draft)[0].split("\n")
     assert lines[1:] == [
-        "scaled_v = (x + y) @ x @ x @ x @ x @ x @ x @ x @ x",
-        "a += (scaled_v.T @ z + x @ y) / 3",
+        "twice_v = (x + y) @ x @ x @ x @ x @ x @ x @ x @ x",
+        "a += (twice_v.T @ z + x @ y) / 3",
     ]
+
+
+def test_values_are_called_by_operands_and_what_is_done_with_them() -> None:
+    g = Graph()
+    x, y = (g.input(name, ("n",)) for name in "xy")
+    s, A = g.input("s", ()), g.input("A", ("n", "n"))
+    row = g.input("row", ("n",), index=n)
+    squared = g.map("pow", (0,), [(x, (0,)), (g.constant(2), ())])
+    minus = g.sum((0,), [(1, x, (0,)), (-1, y, (0,))])
+    at = Lookup(row, (0,))
+    words = {
+        g.product((0,), [(x, (0,)), (y, (0,))]): "x_y",
+        g.product((), [(x, (0,)), (y, (0,))]): "x_dot_y",
+        g.product((0,), [(x, (0,)), (x, (0,))]): "x_squared",
+        g.product((0,), [(A, (0, 1)), (x, (1,))]): "A_x",
+        g.product((0,), [(x, (0,))], coefficient=-1): "neg_x",
+        g.product((0,), [(x, (0,)), (minus, (0,))]): "weighted_x",
+        g.product((0,), [(A, (0, 0))]): "diagonal_A",
+        g.product((0,), [(A, (0, 1))]): "A_sums",
+        g.product((), [(x, (0,))]): "sum_x",
+        g.product((0,), [(x, (1,))], constraints=[delta({1: 1, at: -1})]): "x_row",
+        g.map("exp", (0,), [(minus, (0,))]): "exp_x_minus_y",
+        g.map("pow", (0,), [(x, (0,)), (g.constant(-2), ())]): "inv_x_squared",
+        minus: "x_minus_y",
+        g.sum((0,), [(2, x, (0,)), (1, y, (0,))]): "y_plus_twice_x",
+        g.sum((0,), [(5, x, (0,)), (-1, y, (0,))]): "x_diff",
+        g.sum((0,), [(-1, squared, (0,)), (1, g.constant(1), ())]): (
+            "one_minus_x_squared"
+        ),
+        g.product((), [(s, ()), (g.product((), [(minus, (0,))]), ())]): "s_term",
+    }
+    found = {word: describe(node, name)[0] for node, word in words.items()}
+    assert found == {word: word for word in found}
+
+
+def name(node: Node) -> str | None:
+    """The name of an input."""
+    return node.name if isinstance(node, Input) else None
+
+
+def test_statements_do_not_depend_on_what_values_are_called() -> None:
+    long = "a_rather_long_name_of_a_vector"
+    lines = [
+        generate(
+            "tensorgen: 1\ninputs: {x: [n], y: [n]}\nfunctions:\n"
+            f"  f: {{where: {{{name}: x * exp(y)}}, expr: 'sum({name}**3 / (1 + "
+            f"{name}**2) + sin({name} + y) * cos({name} - y))', wrt: x}}"
+        ).count(" = ")
+        for name in ("word", "another_word", long)
+    ]
+    assert len({*lines}) == 1
