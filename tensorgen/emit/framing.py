@@ -10,7 +10,7 @@ from tensorgen.emit.imports import imports
 from tensorgen.emit.templates import environment
 from tensorgen.emit.text import WIDTH
 
-OWN = "Yours, under the licence of your project."
+OWN = "# It is yours, under the licence of your project."
 """Whose licence generated code bears; it holds pieces of ours, given away with it."""
 
 
@@ -27,7 +27,8 @@ def header(
     used = f"; imported where used: {names}" if names else ""
     return [
         f"{told}(sha256 {digest[:12]}); do not edit.",
-        *wrap(f"# Needs {needs} alone{used}. {OWN}", WIDTH, subsequent_indent="# "),
+        *wrap(f"# Needs {needs} alone{used}.", WIDTH, subsequent_indent="# "),
+        OWN,
     ]
 
 

@@ -23,6 +23,7 @@ from tensorgen.emit.layout import finished
 from tensorgen.emit.model import OPTIONAL, Function, Parameter, sizes_among
 from tensorgen.emit.module import Module
 from tensorgen.emit.problems import Problem, problem
+from tensorgen.emit.seal import NOTHING
 from tensorgen.emit.support import support_file, support_name, support_names
 from tensorgen.emit.text import (
     docstring,
@@ -56,7 +57,7 @@ def render(
     laid_out: bool = True,
     tell: Callable[[], None] = lambda: None,
     shared: str | None = None,
-    inputs: str = "",
+    inputs: str = NOTHING,
 ) -> str:
     """Return the source of a generated module, laid out for a reader or not.
 

@@ -23,6 +23,9 @@ _DIGITS = 12  # as many as of the spec: this is against accidents, not against m
 
 _SEALED = re.compile(_SEAL.replace(".", r"\.").format(*["([0-9a-f]{12})"] * 2).encode())
 
+NOTHING = "0" * _DIGITS
+"""For a checksum of what nobody knows: it is never up to date."""
+
 
 def sealed(source: str, inputs: str) -> str:
     """Return the source with the checksums of it and of its inputs as second line."""
