@@ -27,7 +27,7 @@ STANDARD = {
     "itertools": {"accumulate"},
     "math": set[str](),
     "types": {"SimpleNamespace"},
-    "typing": {"Any", "ClassVar", "NamedTuple", "TypeAlias"},
+    "typing": {"Any", "ClassVar", "Generic", "NamedTuple", "TypeAlias", "TypeVar"},
 }
 ARRAYS = {"numpy.typing": {"ArrayLike", "NDArray"}}
 # Only where the header names them. CuPy has most of SciPy under its own name.
@@ -53,7 +53,7 @@ NUMPY = words("""
     linalg linspace log log10 log1p log2 logaddexp logical_and logical_not
     logical_or ma matmul matrix_transpose max maximum mean median min minimum moveaxis
     multiply nan ndarray ndim ndindex negative nextafter nonzero not_equal
-    number ones ones_like outer pi power prod product promote_types quantile ravel
+    number ones ones_like outer pad pi power prod product promote_types quantile ravel
     ravel_multi_index real reciprocal repeat reshape result_type roll rollaxis
     rot90 round searchsorted shape sign signbit sin sinh size sort spacing split
     sqrt square squeeze stack subtract sum swapaxes take take_along_axis tan
@@ -258,7 +258,7 @@ class _Walk:
                     continue
             for part in parts:
                 for inner in ast.walk(part):
-                    if isinstance(inner, ast.Call):
+                    if isinstance(inner, ast.Call) and not _is_type(inner):
                         yield f"{inner.lineno}: {ast.unparse(inner)} on import"
 
     def _builtins(self, table: symtable.SymbolTable) -> Iterator[str]:
@@ -286,3 +286,8 @@ def _class_names(node: ast.ClassDef) -> Iterator[str]:
                 yield name
             case ast.Assign(targets):
                 yield from (t.id for t in targets if isinstance(t, ast.Name))
+
+
+def _is_type(node: ast.Call) -> bool:
+    """Whether a call makes a variable for type checkers, and nothing else."""
+    return ast.unparse(node) == "TypeVar('_T')"
