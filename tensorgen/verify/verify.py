@@ -1,0 +1,337 @@
+"""Go through all that a module emits, point by point, small sizes first."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.kinds import PROBLEM, Kind
+from tensorgen.ir.effort import Effort
+from tensorgen.ir.graph import Graph
+from tensorgen.lang import ElaboratedFunction, Program, elaborate, requested
+from tensorgen.operators.stable import StableForms
+from tensorgen.spec.model import Spec
+from tensorgen.verify.calls import Arguments, arguments
+from tensorgen.verify.cases import Case, Sizes, case, given_case
+from tensorgen.verify.findings import OK, OPEN, WRONG, Finding, Measure
+from tensorgen.verify.kinds import compared
+from tensorgen.verify.modules import Subject
+from tensorgen.verify.points import Point
+from tensorgen.verify.problems import bound
+from tensorgen.verify.reference import HIGHEST, Unfit
+from tensorgen.verify.reproduce import program
+from tensorgen.verify.solutions import Solver, solvers
+
+Array = Any
+Compared = Iterator[tuple[Arguments, Measure]]
+
+POINTS = 4
+ATTEMPTS = 20
+"""How often a point of given sizes is looked for, with other numbers."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One emitted function: how it is called, and how it is compared at a point."""
+
+    name: str
+    function: ElaboratedFunction
+    measured: Callable[[Point, Subject], Compared]
+    remark: str = ""
+
+
+class Verification:
+    """All comparisons of one spec; points are kept for the modules that follow."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        seed: int = 0,
+        data: Mapping[str, Array] | None = None,
+        points: int = POINTS,
+        watch: Callable[[str], None] | None = None,
+    ) -> None:
+        """Elaborate the spec; raises `SpecError` with all faults."""
+        self.spec, self.seed, self.data, self._count = spec, seed, data, points
+        self._graph = Graph(StableForms(), Effort(watch))
+        self._watch = watch or (lambda doing: None)
+        variables = {wrt.name for function in spec.functions for wrt in function.wrt}
+        self.program: Program = elaborate(
+            spec, self._graph, Differentiate(self._graph, variables)
+        )
+        self._points: dict[str, list[Point] | str] = {}
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions of the spec by their names."""
+        return tuple(x.spec.name for x in self.program.generated)
+
+    def tasks(self, only: str | None = None) -> Iterator[Task]:
+        """Yield what is emitted: of one function, or one emitted name, if it is said."""
+        for function in self.program.generated:
+            for task in self._of(function):
+                if only in (None, function.spec.name, task.name):
+                    yield task
+
+    def _of(self, function: ElaboratedFunction) -> Iterator[Task]:
+        name = function.spec.name
+        for kind, order in requested(function):
+            own = kind.public_name(name, order)
+            remark = ""
+            if len(order) > HIGHEST:
+                remark = f"order {len(order)} is compared with itself alone"
+            yield Task(own, function, _kind(kind, order), remark)
+        if any(emit.kind is PROBLEM for emit in function.spec.emit):
+            yield Task(PROBLEM.public_name(name), function, bound)
+
+    def verify(self, subject: Subject, only: str | None = None) -> list[Finding]:
+        """Return what is found of a module."""
+        found = []
+        for task in self.tasks(only):
+            self._watch(f"verifying {task.name} of {subject.name}")
+            found += self._verified(task, subject)
+        for solver in solvers(self.program):
+            if only in (None, solver.name):
+                found += self._solved(solver, subject)
+        if self.spec.problem is not None and only in (None, self.spec.problem.name):
+            reason = "constrained problems are not compared; their functions are"
+            found.append(
+                Finding(self.spec.problem.name, subject.name, "class", reason=reason)
+            )
+        return found
+
+    def points(self, function: ElaboratedFunction) -> list[Point]:
+        """Return the points of a function, made once; raises `Unfit` without any."""
+        name = function.spec.name
+        if name not in self._points:
+            try:
+                self._points[name] = [*self._made(function)]
+            except Unfit as error:
+                self._points[name] = str(error)
+        found = self._points[name]
+        if isinstance(found, str):
+            raise Unfit(found)
+        return found
+
+    def _made(self, function: ElaboratedFunction) -> Iterator[Point]:
+        if self.data is not None:
+            try:
+                own = given_case(function.arguments, self.data)
+            except ValueError as error:
+                raise Unfit(str(error)) from error
+            yield Point(function, self.program, own)
+            return
+        found, reason = 0, "no small sizes fit"
+        sizes = Sizes(function)
+        for k, one in enumerate(islice(sizes.some(self.seed), 2 * self._count)):
+            try:
+                yield self.point(function, one, f"{self.seed}.{k}")
+                found += 1
+            except Unfit as error:
+                reason = str(error)
+            if found == self._count or (found and not sizes.symbols and found >= 3):
+                return
+        if not found:
+            raise Unfit(f"no point was found at which it can be compared: {reason}")
+
+    def point(
+        self, function: ElaboratedFunction, sizes: Mapping[str, int], seed: str
+    ) -> Point:
+        """Return a point of some sizes; raises `Unfit` where none is found."""
+        reason = ""
+        start = random.Random(seed).randrange(2) * 2
+        inputs = self._inputs(function)
+        for attempt in range(ATTEMPTS):
+            own = case(inputs, sizes, seed, start + attempt)
+            try:
+                return Point(function, self.program, own)
+            except Unfit as error:
+                reason = str(error)
+        raise Unfit(reason)
+
+    def _inputs(self, function: ElaboratedFunction) -> list[Any]:
+        return [x for x in function.arguments if not x.unknown]
+
+    def _verified(self, task: Task, subject: Subject) -> list[Finding]:
+        log = Log(task.name, subject)
+        try:
+            points = self.points(task.function)
+        except Unfit as error:
+            return [Finding(task.name, subject.name, "all", reason=str(error))]
+        for point in points:
+            self._at(task, subject, point, log)
+            if log.failed is not None:
+                self._smaller(task, subject, point, log)
+                break
+        return log.findings(task.remark)
+
+    def _at(self, task: Task, subject: Subject, point: Point, log: Log) -> None:
+        given: Arguments | None = None
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                for given, measure in task.measured(point, subject):
+                    log.add(point.case, given, measure)
+            except Unfit as error:
+                log.opened(str(error))
+            except Exception as error:  # a module may raise anything
+                if not _is_of(subject, error):
+                    if log.failed is None:
+                        raise
+                    return
+                log.raised(point.case, given or _call(task, point), error)
+            log.reached()
+
+    def _smaller(self, task: Task, subject: Subject, point: Point, log: Log) -> None:
+        """Look for sizes below those of the first failure at which it fails as well."""
+        if self.data is not None:
+            return
+        sizes, old = Sizes(task.function), point.case.sizes
+        total = sum(old[x] for x in sizes.symbols)
+        for most in range(1, 4):
+            for own in _up_to(sizes, old, most):
+                if sum(own.values()) >= total:
+                    continue
+                try:
+                    found = self.point(task.function, own, f"{self.seed}.s{most}")
+                except Unfit:
+                    continue
+                again = Log(task.name, subject)
+                self._at(task, subject, found, again)
+                if again.failed is not None and again.key == log.key:
+                    log.failed = again.failed
+                    return
+
+    def _solved(self, solver: Solver, subject: Subject) -> list[Finding]:
+        log = Log(solver.name, subject)
+        try:
+            points = self.points(solver.measure)
+        except Unfit as error:
+            return [Finding(solver.name, subject.name, "all", reason=str(error))]
+        task = Task(solver.name, solver.measure, solver.measured)
+        for point in points:
+            self._at(task, subject, point, log)
+            if log.failed is not None:
+                break
+        return log.findings("")
+
+
+def _is_of(subject: Subject, error: Exception) -> bool:
+    """Whether a module is to blame: it, or how it is called, and not what looks on."""
+    if isinstance(error, AttributeError | TypeError):
+        return True
+    frames, trace = list[Any](), error.__traceback__
+    while trace is not None:
+        frames.append(trace.tb_frame.f_globals)
+        trace = trace.tb_next
+    return any(own is vars(subject.module) for own in frames)
+
+
+def _kind(kind: Kind, order: tuple[str, ...]) -> Callable[[Point, Subject], Compared]:
+    return lambda point, subject: compared(point, kind, order, subject)
+
+
+def _call(task: Task, point: Point) -> Arguments:
+    return arguments(task.function, point.case)
+
+
+def _up_to(sizes: Sizes, old: Mapping[str, int], most: int) -> Iterator[dict[str, int]]:
+    """Yield sizes of at most so much each, and one by one as they were."""
+    whole = {x: min(old[x], most) for x in sizes.symbols}
+    for own in (whole, *({**whole, x: old[x]} for x in sizes.symbols)):
+        if sizes.fit(own):
+            yield own
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Where a function is wrong, and by what."""
+
+    case: Case
+    given: Arguments
+    measure: Measure | None
+    reason: str
+
+
+class Log:
+    """What was measured of one emitted function, over its points."""
+
+    def __init__(self, name: str, subject: Subject) -> None:
+        """Begin with nothing."""
+        self.name, self.subject = name, subject
+        self._rows: dict[tuple[str, str], Finding] = {}
+        self.failed: Failure | None = None
+        self.key: tuple[str, str] | None = None
+        self._opened: dict[str, None] = {}
+        self._seen: set[tuple[str, str]] = set()
+
+    def add(self, point: Case, given: Arguments, measure: Measure) -> None:
+        """Take down a measure."""
+        key = measure.what, measure.against
+        if measure.is_open and not measure.is_wrong:
+            self._opened[f"{measure.what}: the reference is not exact enough"] = None
+            return
+        row = self._rows.setdefault(
+            key, Finding(self.name, self.subject.name, *key, verdict=OK)
+        )
+        row.worst = max(row.worst, measure.error)
+        self._seen.add(key)
+        if measure.is_wrong:
+            row.verdict = WRONG
+            if self.failed is None:
+                self.failed, self.key = Failure(point, given, measure, ""), key
+
+    def raised(self, point: Case, given: Arguments, error: Exception) -> None:
+        """Take down that the function raised something."""
+        key = "call", "returning"
+        reason = f"it raises {type(error).__name__}: {error}"
+        self._rows[key] = Finding(
+            self.name, self.subject.name, *key, verdict=WRONG, worst=float("inf")
+        )
+        self._seen.add(key)
+        if self.failed is None:
+            self.failed, self.key = Failure(point, given, None, reason), key
+
+    def opened(self, reason: str) -> None:
+        """Take down why something was not compared."""
+        self._opened[reason] = None
+
+    def reached(self) -> None:
+        """Count a point for what was measured there."""
+        for key in self._rows:
+            if key in self._seen:
+                self._rows[key].points += 1
+        self._seen.clear()
+
+    def findings(self, remark: str) -> list[Finding]:
+        """Return all of it; the first failure says how to see it again."""
+        found = [*self._rows.values()]
+        if self.failed is not None and self.key is not None:
+            own, failed = self._rows[self.key], self.failed
+            place = found.index(own)
+            measure = failed.measure
+            found[place] = replace(
+                own,
+                reason=failed.reason,
+                seed=failed.case.seed,
+                sizes=dict(failed.case.sizes),
+                difference=None if measure is None else measure.difference,
+                reproduction=program(self.subject, self.name, failed.given, measure),
+            )
+        reasons = [*self._opened, *[remark] * bool(remark)]
+        if not found and not reasons:
+            reasons = ["nothing was compared"]
+        for reason in reasons:
+            found.append(
+                Finding(
+                    self.name, self.subject.name, "part", verdict=OPEN, reason=reason
+                )
+            )
+        return found
