@@ -87,7 +87,7 @@ def matrix(given: InputSpec, case: Case) -> Any:
 
 
 def solved(function: ElaboratedFunction, program: Program, case: Case) -> Case:
-    """Return the point with the unknowns that a function takes, as the reference has them.
+    """Return the point with what the reference has for the unknowns of a function.
 
     Raises `Unfit` where it has none.
     """

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node, Product, Size, topological
 from tensorgen.lang import ElaboratedFunction
@@ -221,8 +222,10 @@ def _scatter(
 def given_case(inputs: Sequence[InputSpec], data: Mapping[str, Array]) -> Case:
     """Return the point that data from a file make.
 
-    Raises `ValueError` if an input is missing, or shapes contradict each other.
+    Sizes may be among them, and a sparse matrix is given by its parts, X_values, X_rows
+    and X_columns. Raises `ValueError` if an input is missing, or shapes contradict.
     """
+    data = {**data, **{k: x for own in inputs for k, x in _pairs(own, data).items()}}
     values: dict[str, Array] = {}
     for given in inputs:
         if given.name in data:
@@ -232,10 +235,21 @@ def given_case(inputs: Sequence[InputSpec], data: Mapping[str, Array]) -> Case:
             values[given.name] = np.asarray(float(given.default))
         elif not given.unknown:
             raise ValueError(f"the data have no '{given.name}'")
-    for given in inputs:
-        if given.name in values and values[given.name].ndim != len(given.shape):
-            axes = len(given.shape)
-            found = values[given.name].ndim
-            raise ValueError(f"'{given.name}' has {found} axes, and not {axes}")
+        found, axes = values.get(given.name), len(given.shape)
+        if found is not None and found.ndim != axes:
+            raise ValueError(f"'{given.name}' has {found.ndim} axes, and not {axes}")
     pairs = [(x.shape, values[x.name].shape) for x in inputs if x.name in values]
-    return Case(bind(pairs), values, "of the data")
+    named = {k: int(x) for k, x in data.items() if k not in values and np.ndim(x) == 0}
+    try:
+        return Case(bind(pairs, named), values, "of the data")
+    except InternalError as error:
+        raise ValueError(f"shapes contradict each other: {error}") from error
+
+
+def _pairs(given: InputSpec, data: Mapping[str, Array]) -> dict[str, Array]:
+    """The pairs of entries of a sparse matrix that one row or column has."""
+    if given.of is None or given.pairs is None or given.pairs not in data:
+        return {}
+    places = np.asarray(data[given.pairs])
+    first = given.name.endswith("_first")
+    return {given.name: np.argwhere(places[:, None] == places)[:, 0 if first else 1]}

@@ -35,7 +35,7 @@ class Measure:
 
     @property
     def difference(self) -> float:
-        """The largest difference; infinite where shapes differ or there is no number."""
+        """The largest difference; infinite where there is none of numbers."""
         got, wanted = np.asarray(self.got), np.asarray(self.wanted.value)
         if got.shape != wanted.shape:
             return float("inf")

@@ -19,7 +19,7 @@ from tensorgen.verify.reference import HIGHEST, Known, Reference
 Array = Any
 
 VALUES, FIRST, SECOND, HIGHER = 1e-10, 1e-9, 1e-7, 1e-5
-"""Relative tolerances of values and derivatives, beside what the reference is off by."""
+"""Relative tolerances by order, beside what the reference is off by."""
 
 LOOKS = 2
 """How many directions are tried at each point."""
@@ -130,9 +130,9 @@ def _first(
     wanted = part.reference.parts(rows)
     largest = float(np.max(np.abs(rows), initial=0.0))
     for x, got, code in part.by_input():
-        block = wanted[x].reshape(*lead, *part.reference.shapes[x])
+        block = wanted[x].reshape((*lead, *part.reference.shapes[x]))
         known = Known(block, error * max(1, len(rows)))
-        scale = 1e-3 * largest
+        scale = max(1e-3 * largest, part.reference.expected(1))
         yield Measure(what, SLOPES, part.array(got), known, FIRST, code, scale=scale)
 
 
@@ -166,6 +166,7 @@ def _second_parts(part: Part, known: Known) -> Iterator[Measure]:
     rows = part.reference.vectors(known.value[0])
     wanted = part.reference.parts(rows)
     scale = 1e-3 * float(np.max(np.abs(rows), initial=0.0))
+    scale = max(scale, part.reference.expected(2))
     for x, got, code in part.by_input():
         block = Known(wanted[x], known.error)
         found = part.array(got)
@@ -230,16 +231,12 @@ def _pairs(part: Part) -> Iterator[tuple[str, str]]:
 
 
 def _joined_code(own: Reference) -> str:
-    rows = ", ".join(
-        "["
-        + ", ".join(
-            f"result[{a!r}, {b!r}].reshape({own.value.size}, {_size(own, a)}, {_size(own, b)})"
-            for b in own.wrt
-        )
-        + "]"
-        for a in own.wrt
-    )
-    return f"np.block([{rows}])"
+    def block(a: str, b: str) -> str:
+        sides = own.value.size, _size(own, a), _size(own, b)
+        return f"result[{a!r}, {b!r}].reshape{sides}"
+
+    rows = (f"[{', '.join(block(a, b) for b in own.wrt)}]" for a in own.wrt)
+    return f"np.block([{', '.join(rows)}])"
 
 
 def _size(own: Reference, name: str) -> int:

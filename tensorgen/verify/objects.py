@@ -44,8 +44,11 @@ def hessian(
     text = f"{code}.dense().reshape({n}, {n})"
     for d, wanted in zip(directions, known, strict=True):
         row, given = Known(wanted.value[0], wanted.error), {"d": d}
-        both = ((matrix @ d, f"{text} @ d", "dense"),)
-        both += ((numbers(h.matvec(d)), f"{code}.matvec(d)", "matvec"),)
+        product = numbers(h.matvec(d))
+        both = [
+            (matrix @ d, f"{text} @ d", "dense"),
+            (product, f"{code}.matvec(d)", "matvec"),
+        ]
         for got, how, what in both:
             yield Measure(what, DIFFERENCES, got, row, SECOND, how, given)
     yield Measure("symmetry", "itself", matrix, Known(matrix.T), ITSELF, text)
@@ -95,7 +98,7 @@ def _blocks(
     places = {x: slice(ends[k], ends[k + 1]) for k, x in enumerate(shapes)}
     for a in shapes:
         for b in shapes:
-            wanted = matrix[places[a], places[b]].reshape(*shapes[a], *shapes[b])
+            wanted = matrix[places[a], places[b]].reshape((*shapes[a], *shapes[b]))
             how = f"{code}.blocks[{a!r}, {b!r}].dense()"
             got = numbers(h.blocks[a, b].dense())
             yield Measure("blocks", DENSE, got, Known(wanted), ITSELF, how)
@@ -123,20 +126,16 @@ def _solutions(
             "factorize", DENSE, found, known, allowed, f"{how}.solve(b)", given
         )
         log = Known(np.asarray(np.linalg.slogdet(shifted)[1]))
-        found = (
-            numbers(factors.logdet)
-            if not callable(factors.logdet)
-            else numbers(factors.logdet())
-        )
-        yield Measure(
-            "logdet", DENSE, np.asarray(found), log, allowed, f"{how}.logdet", scale=1.0
-        )
-        least = float(
-            np.min(np.linalg.eigvalsh((shifted + shifted.T) / 2), initial=np.inf)
-        )
-        definite = Known(np.asarray(float(least > 0)))
-        said = np.asarray(float(bool(factors.is_posdef)))
-        yield Measure("is_posdef", DENSE, said, definite, 0.5, f"{how}.is_posdef")
+        found = np.asarray(numbers(factors.logdet))
+        text = f"{how}.logdet"
+        yield Measure("logdet", DENSE, found, log, allowed, text, scale=1.0)
+        least = np.min(np.linalg.eigvalsh((shifted + shifted.T) / 2), initial=np.inf)
+        if abs(least) > WORST**-1 * largest:
+            definite, said = least > 0, bool(factors.is_posdef)
+            known, found = Known(np.asarray(1.0 * definite)), np.asarray(1.0 * said)
+            yield Measure(
+                "is_posdef", DENSE, found, known, 0.5, f"{how}.is_posdef", scale=1.0
+            )
 
 
 def jacobian(

@@ -141,6 +141,11 @@ class Reference:
         """How large entries of the point are, at least 1e-3."""
         return max(float(np.max(np.abs(self.x), initial=0.0)), 1e-3)
 
+    def expected(self, order: int) -> float:
+        """How large derivatives of an order are at least taken to be, for rounding."""
+        value = float(np.max(np.abs(self.value), initial=0.0))
+        return 1e-2 * value / self.scale**order
+
     def flat(self, parts: Mapping[str, Array]) -> Array:
         """Return what belongs to each variable as one vector."""
         every = [np.ravel(np.asarray(parts[x], float)) for x in self.wrt]
@@ -151,7 +156,7 @@ class Reference:
         found, start = {}, 0
         for name, shape in self.shapes.items():
             stop = start + int(np.prod(shape, dtype=int))
-            found[name] = flat[..., start:stop].reshape(*flat.shape[:-1], *shape)
+            found[name] = flat[..., start:stop].reshape((*flat.shape[:-1], *shape))
             start = stop
         return found
 
@@ -275,7 +280,9 @@ class Reference:
 
     def _joined(self, rows: Array, parts: Mapping[str, Array]) -> Array:
         lead = rows.shape[:-1]
-        return np.concatenate([parts[x].reshape(*lead, -1) for x in self.wrt], axis=-1)
+        return np.concatenate(
+            [parts[x].reshape((*lead, -1)) for x in self.wrt], axis=-1
+        )
 
 
 def _signs(array: Array) -> Array:

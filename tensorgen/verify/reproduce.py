@@ -19,6 +19,8 @@ def program(
     Without a measure it only calls: that raises.
     """
     lines = ["import numpy as np", subject.imported, ""]
+    if any(hasattr(value, "tocoo") for value in given.values.values()):
+        lines.insert(1, "from scipy.sparse import csr_array")
     values = given.values | (measure.given if measure is not None else {})
     for key, value in values.items():
         lines.append(f"{key} = {_text(value)}")
@@ -51,7 +53,7 @@ def _text(value: Any) -> str:
         entries = value.tocoo()
         rows, columns = (_text(np.asarray(x)) for x in entries.coords)
         parts = f"({_text(entries.data)}, ({rows}, {columns}))"
-        return f"__import__('scipy.sparse').sparse.csr_array({parts}, shape={value.shape!r})"
+        return f"csr_array({parts}, shape={value.shape!r})"
     return repr(value)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -25,7 +25,7 @@ from tensorgen.verify.kinds import compared
 from tensorgen.verify.modules import Subject
 from tensorgen.verify.points import Point
 from tensorgen.verify.problems import bound
-from tensorgen.verify.reference import HIGHEST, Unfit
+from tensorgen.verify.reference import HIGHEST, Known, Unfit
 from tensorgen.verify.reproduce import program
 from tensorgen.verify.solutions import Solver, solvers
 
@@ -69,12 +69,16 @@ class Verification:
         self._points: dict[str, list[Point] | str] = {}
 
     @property
-    def functions(self) -> tuple[str, ...]:
-        """The functions of the spec by their names."""
-        return tuple(x.spec.name for x in self.program.generated)
+    def names(self) -> tuple[str, ...]:
+        """What can be asked for: functions of the spec, and all that is emitted."""
+        found = [x.spec.name for x in self.program.generated]
+        found += [task.name for task in self.tasks()]
+        found += [solver.name for solver in solvers(self.program)]
+        found += [] if self.spec.problem is None else [self.spec.problem.name]
+        return tuple(dict.fromkeys(found))
 
     def tasks(self, only: str | None = None) -> Iterator[Task]:
-        """Yield what is emitted: of one function, or one emitted name, if it is said."""
+        """Yield what is emitted; `only` names a function, or what is emitted."""
         for function in self.program.generated:
             for task in self._of(function):
                 if only in (None, function.spec.name, task.name):
@@ -106,6 +110,46 @@ class Verification:
                 Finding(self.spec.problem.name, subject.name, "class", reason=reason)
             )
         return found
+
+    def agreed(
+        self, first: Subject, other: Subject, only: str | None = None
+    ) -> list[Finding]:
+        """Return how far two modules differ in what they return."""
+        found = []
+        for task in self.tasks(only):
+            log = Log(task.name, other)
+            try:
+                points = self.points(task.function)
+            except Unfit:
+                continue  # which has been told of each of them
+            for point in points:
+                self._together(task, first, other, point, log)
+            found += log.findings("") if log.compared else []
+        return found
+
+    def _together(
+        self, task: Task, first: Subject, other: Subject, point: Point, log: Log
+    ) -> None:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                pairs = zip(
+                    task.measured(point, first),
+                    task.measured(point, other),
+                    strict=False,
+                )
+                for (_, one), (given, two) in pairs:
+                    if one.code == two.code:
+                        wanted = Known(np.asarray(one.got))
+                        size = max(one.scale, one.size)
+                        same = replace(
+                            two, against=first.name, wanted=wanted, scale=size
+                        )
+                        log.add(point.case, given, same)
+            except Exception:  # told of each of them
+                return
+            finally:
+                log.reached()
 
     def points(self, function: ElaboratedFunction) -> list[Point]:
         """Return the points of a function, made once; raises `Unfit` without any."""
@@ -225,13 +269,14 @@ class Verification:
 
 def _is_of(subject: Subject, error: Exception) -> bool:
     """Whether a module is to blame: it, or how it is called, and not what looks on."""
-    if isinstance(error, AttributeError | TypeError):
-        return True
     frames, trace = list[Any](), error.__traceback__
     while trace is not None:
-        frames.append(trace.tb_frame.f_globals)
+        frames.append(trace.tb_frame)
         trace = trace.tb_next
-    return any(own is vars(subject.module) for own in frames)
+    if isinstance(error, AttributeError):
+        return True  # something is missing
+    called = frames[-1].f_code is Arguments.call.__code__
+    return called or any(x.f_globals is vars(subject.module) for x in frames)
 
 
 def _kind(kind: Kind, order: tuple[str, ...]) -> Callable[[Point, Subject], Compared]:
@@ -271,6 +316,11 @@ class Log:
         self.key: tuple[str, str] | None = None
         self._opened: dict[str, None] = {}
         self._seen: set[tuple[str, str]] = set()
+
+    @property
+    def compared(self) -> bool:
+        """Whether anything has been."""
+        return bool(self._rows)
 
     def add(self, point: Case, given: Arguments, measure: Measure) -> None:
         """Take down a measure."""
