@@ -55,7 +55,6 @@ class Sizes:
         """Know what has to fit."""
         self._function = function
         given = function.arguments
-        entries = {x.part("entries"): x for a in given if (x := a.of) is not None}
         whole = dict.fromkeys(x.of or x for x in given)
         dims = [dim for x in whole for dim in _dims(x)]
         found = {s: None for dim in dims for s in dim.sources}
@@ -69,7 +68,12 @@ class Sizes:
         self._dims = [d for d in (*every, *dims) if known.issuperset(d.sources)]
         self._least = [x.index for x in whole if x.index is not None]
         self._wrt = [x for x in given if x.name in {w.name for w in function.spec.wrt}]
-        self._sparse = tuple(entries)
+        # Corners of an element ought to differ.
+        self._wide = [
+            (x.index, x.shape[-1].constant)
+            for x in whole
+            if x.index is not None and x.shape and x.shape[-1].constant is not None
+        ]
 
     def fit(self, sizes: Mapping[str, int]) -> bool:
         """Whether no axis is shorter than nothing, and checks of sizes pass."""
@@ -113,9 +117,10 @@ class Sizes:
             if not self.fit(sizes):
                 continue
             largest, wide = self.weight(sizes)
-            if attempt < ATTEMPTS // 2 and (largest > LARGEST or wide > WIDEST):
-                continue
-            return sizes
+            fine = largest <= LARGEST and wide <= WIDEST
+            fine = fine and all(i.value(sizes) >= c for i, c in self._wide)
+            if fine or attempt >= ATTEMPTS * 3 // 4:
+                return sizes
         return None
 
 

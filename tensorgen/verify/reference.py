@@ -36,6 +36,10 @@ HIGHEST = 4
 """The highest order of derivatives that differences can tell."""
 
 
+OF_SYMMETRIC_PART = ("cholesky", "eigvalsh", "eigvecsh", "sqrtm", "logm")
+"""Operators of the symmetric part of matrices, also where these are promised to be."""
+
+
 class Unfit(Exception):
     """A point at which nothing can be compared, and why."""
 
@@ -71,10 +75,7 @@ class Interpreter:
             raise Unfit("the reference knows no constants within equations")
         self.nodes, self.sizes = nodes, sizes
         self._stopped: list[Array] | None = None
-        self._operators = {
-            **OPERATORS,
-            **{what: self._promised(what) for what in PROMISES},
-        }
+        self._operators = OPERATORS | {x: _of_even(x) for x in OF_SYMMETRIC_PART}
 
     def __call__(self, given: Mapping[str, Array]) -> list[Array]:
         """Return the values; raises `Unfit` where a promise does not hold."""
@@ -85,7 +86,11 @@ class Interpreter:
             made.append(np.real(value) if kept is None else next(old))
             return made[-1]
 
+        operators: dict[str, Callable[..., Array]]
         operators = {**self._operators, STOPPED: stopped}
+        if kept is None:
+            # Elsewhere is near by: there a promise may hold no more.
+            operators |= {what: _promised(what) for what in PROMISES}
         try:
             found = evaluate(self.nodes, given, FUNCTIONS, operators, self.sizes)
         except (np.linalg.LinAlgError, InternalError, ZeroDivisionError) as error:
@@ -94,18 +99,22 @@ class Interpreter:
             self._stopped = made
         return found
 
-    @staticmethod
-    def _promised(what: str) -> Callable[[Array], Array]:
-        def promised(matrices: Array) -> Array:
-            real = np.real(matrices)
-            turned = np.swapaxes(real, -1, -2)
-            if not np.allclose(real, turned, rtol=1e-12, atol=1e-12):
-                raise Unfit(f"what is promised to be {PROMISES[what]} is not")
-            if what == "spd" and not np.all(np.linalg.eigvalsh(real) > 1e-9):
-                raise Unfit(f"what is promised to be {PROMISES[what]} is not")
-            return matrices
 
-        return promised
+def _promised(what: str) -> Callable[[Array], Array]:
+    def promised(value: Array) -> Array:
+        real = np.real(value)
+        holds = np.allclose(real, np.swapaxes(real, -1, -2), rtol=1e-12, atol=1e-12)
+        if what == "spd":
+            holds = holds and bool(np.all(np.linalg.eigvalsh(real) > 1e-9))
+        if not holds:
+            raise Unfit(f"what is promised to be {PROMISES[what]} is not")
+        return value
+
+    return promised
+
+
+def _of_even(operator: str) -> Callable[[Array], Array]:
+    return lambda a: OPERATORS[operator]((a + np.swapaxes(a, -1, -2)) / 2)
 
 
 class Reference:

@@ -32,8 +32,8 @@ from tensorgen.verify.solutions import Solver, solvers
 Array = Any
 Compared = Iterator[tuple[Arguments, Measure]]
 
-POINTS = 4
-ATTEMPTS = 20
+POINTS = 5
+ATTEMPTS = 40
 """How often a point of given sizes is looked for, with other numbers."""
 
 
@@ -174,7 +174,7 @@ class Verification:
             return
         found, reason = 0, "no small sizes fit"
         sizes = Sizes(function)
-        for k, one in enumerate(islice(sizes.some(self.seed), 2 * self._count)):
+        for k, one in enumerate(islice(sizes.some(self.seed), 4 * self._count)):
             try:
                 yield self.point(function, one, f"{self.seed}.{k}")
                 found += 1
