@@ -8,6 +8,9 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+METHODS = ("dense", "_apply", "diagonal", "coo", "_factorized")
+"""Methods of Hessians of some structure."""
+
 Place = tuple[ast.AST, str, int | None]
 
 
@@ -49,12 +52,13 @@ def _changes(tree: ast.Module) -> Iterator[tuple[str, str, Place, ast.AST]]:
             if _computes(statement):
                 for place, old in _inside(statement):
                     for new in _others(old):
-                        what = f"{ast.unparse(old)} -> {ast.unparse(new)}"
-                        yield where, what, place, new
+                        before, after = ast.unparse(old), ast.unparse(new)
+                        if before != after:
+                            yield where, f"{before} -> {after}", place, new
 
 
 def _bodies(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
-    """Yield public functions, and what points of problems compute."""
+    """Yield public functions, what points of problems compute, what Hessians hold."""
     for node in tree.body:
         match node:
             case ast.FunctionDef(name) if not name.startswith("_"):
@@ -63,6 +67,10 @@ def _bodies(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
                 for inner in node.body:
                     if isinstance(inner, ast.FunctionDef) and inner.name != "__init__":
                         yield name.removeprefix("_").replace("Point", "Problem"), inner
+            case ast.ClassDef(name) if name[0] != "_" and name.endswith("Hessian"):
+                for inner in node.body:
+                    if isinstance(inner, ast.FunctionDef) and inner.name in METHODS:
+                        yield f"{name.removesuffix('Hessian').lower()}_hess", inner
 
 
 def _computes(statement: ast.stmt) -> bool:
@@ -77,7 +85,9 @@ def _inside(root: ast.AST) -> Iterator[tuple[Place, ast.AST]]:
     for field, value in ast.iter_fields(root):
         if field in ("op", "ops", "ctx", "annotation", "keywords", "targets"):
             continue
-        for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+        for index, child in (
+            enumerate(value) if isinstance(value, list) else [(None, value)]
+        ):
             if isinstance(child, ast.AST):
                 yield (root, field, index), child
                 yield from _inside(child)
