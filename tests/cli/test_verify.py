@@ -25,7 +25,10 @@ inputs:
   X: [m, n]
   lam: {shape: scalar, default: 0.5}
 functions:
-  loss: {expr: "sum((X @ w)**3) + lam * sum(w**2)", wrt: w, emit: [value, gradient, hvp]}
+  loss:
+    expr: sum((X @ w)**3) + lam * sum(w**2)
+    wrt: w
+    emit: [value, gradient, hvp]
   twice: 2 * w
 """
 Command = Callable[..., Run]

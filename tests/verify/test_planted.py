@@ -32,7 +32,8 @@ EQUAL = {
     ): SYMMETRIC,
     (
         "matrix_factorization",
-        "objective: np.vdot(Omega, (T - U @ V.T) ** 2) -> np.vdot((T - U @ V.T) ** 2, Omega)",
+        "objective: np.vdot(Omega, (T - U @ V.T) ** 2)"
+        " -> np.vdot((T - U @ V.T) ** 2, Omega)",
     ): SYMMETRIC,
     (
         "matrix_factorization",
@@ -41,7 +42,8 @@ EQUAL = {
     ("rollout", "loss_grad: 0 -> 1"): "A is square: both sides are as long",
     (
         "softmax_regression",
-        "loss_grad: X_W - np.max(X_W, axis=1)[:, None] -> X_W + np.max(X_W, axis=1)[:, None]",
+        "loss_grad: X_W - np.max(X_W, axis=1)[:, None]"
+        " -> X_W + np.max(X_W, axis=1)[:, None]",
     ): "a softmax does not change by what is added to a row",
     ("mesh_energy", "energy: np.vdot(x, load) -> np.vdot(load, x)"): SYMMETRIC,
 }
