@@ -57,7 +57,7 @@ class Part:
 
     def array(self, found: Any) -> Array:
         """What the backend returned as an array of NumPy's."""
-        return np.asarray(self.subject.numbers(found))
+        return self.subject.numbers(found)
 
 
 def compared(
@@ -181,7 +181,7 @@ def _hessian(part: Part) -> Iterator[Measure]:
     known = [part.point.second(part.name, k) for k in range(LOOKS)]
     ds = [part.point.direction(k) for k in range(LOOKS)]
     shapes = part.reference.shapes
-    yield from hessian(part.got, part.code, known, ds, shapes, part.array)
+    yield from hessian(part.got, part.code, known, ds, shapes, part.subject)
 
 
 def _jacobian(part: Part) -> Iterator[Measure]:
@@ -194,7 +194,7 @@ def _jacobian(part: Part) -> Iterator[Measure]:
         d = own.parts(part.point.direction(0))[x].ravel()
         u = part.point.cotangent(part.name, 0).ravel()
         yield from jacobian(
-            got, code, known, d, u, (*shape, *own.shapes[x]), part.array
+            got, code, known, d, u, (*shape, *own.shapes[x]), part.subject
         )
 
 
@@ -273,7 +273,9 @@ def _higher(part: Part) -> Iterator[Measure]:
         own = [
             part.reference.parts(d)[x] for d, x in zip(directions, names, strict=True)
         ]
-        yield from tensor(got, code, known, own, part.reference.value.shape, part.array)
+        yield from tensor(
+            got, code, known, own, part.reference.value.shape, part.subject
+        )
 
 
 def _only(part: Part, name: str, k: int) -> Array:

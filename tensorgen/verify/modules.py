@@ -13,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -24,16 +26,19 @@ class Subject:
     backend: str = "numpy"
 
     def array(self, value: Any) -> Any:
-        """Return an array of NumPy as one of the backend's."""
+        """Return an array of NumPy, or a matrix of SciPy, as one of the backend's."""
         if self.backend == "numpy":
+            return value
+        if hasattr(value, "tocoo"):
+            sparse = importlib.import_module(f"{self.backend}x.scipy.sparse")
+            return sparse.csr_matrix(value)
+        if not isinstance(value, np.ndarray):
             return value
         return importlib.import_module(self.backend).asarray(value)
 
     def numbers(self, value: Any) -> Any:
-        """Return an array of the backend as one of NumPy's."""
-        if hasattr(value, "get") and not isinstance(value, dict):
-            return value.get()
-        return value
+        """Return what the backend has returned as an array of NumPy's."""
+        return np.asarray(value.get() if hasattr(value, "get") else value)
 
 
 def on_disk(path: Path, backend: str) -> Subject:

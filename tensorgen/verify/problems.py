@@ -51,7 +51,7 @@ def _measures(
     own, flat = point.any, {"v": subject.numbers(v), "d": d}
 
     def array(found: Any) -> Array:
-        return np.asarray(subject.numbers(found))
+        return subject.numbers(found)
 
     yield Measure("pack", "its inputs", array(v), Known(own.x), 0.0, "v", flat)
     parts = problem.unpack(v)
@@ -73,7 +73,10 @@ def _measures(
     if own.value.ndim:
         known = Known(rows @ d, own.jacobian.error * max(1, d.size))
         jacobian = problem.jacobian(v)
-        got, how = array(jacobian.matvec(d)).ravel(), "result.jacobian(v).matvec(d)"
+        got, how = (
+            array(jacobian.matvec(subject.array(d))).ravel(),
+            "result.jacobian(v).matvec(d)",
+        )
         yield Measure("jacobian", SLOPES, got, known, FIRST, how, flat)
         whole = array(np.asarray(jacobian)) if subject.backend == "numpy" else None
         if whole is not None:

@@ -26,7 +26,11 @@ def program(
         lines.append(f"{key} = {_text(value)}")
     if subject.backend != "numpy":
         lines.insert(1, f"import {subject.backend}")
-        lines += [f"{x} = {subject.backend}.asarray({x})" for x in given.values]
+        lines += [
+            f"{x} = {subject.backend}.asarray({x})"
+            for x, value in values.items()
+            if isinstance(value, np.ndarray)
+        ]
     lines.append(f"result = module.{name}({given.text()})")
     if measure is not None:
         lines.append(f"got = {measure.code}")

@@ -33,7 +33,7 @@ class Solver:
     ) -> Iterator[tuple[Arguments, Measure]]:
         """Solve with the data of a point, and look at the equation there."""
         given = arguments(self.measure, point.case, without=(self.unknown,))
-        found = np.asarray(subject.numbers(given.call(subject, self.name)))
+        found = subject.numbers(given.call(subject, self.name))
         values = {**point.case.values, self.unknown: found.astype(float)}
         there = Case(point.case.sizes, values, point.case.seed)
         spec = replace(self.measure.spec, wrt=point.function.spec.wrt)
