@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from tensorgen.calculus.metrics import axes_of
 from tensorgen.errors import InternalError
-from tensorgen.ir.nodes import Call, Node, topological
+from tensorgen.ir.nodes import Call, Node, Product, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.operators.promises import PROMISES, STOPPED
 from tensorgen.operators.recurrences import everything
@@ -32,6 +33,9 @@ STEP = 1e-30
 STEPS = {1: 1e-3, 2: 4e-3, 3: 1e-2}
 """Of central differences, by how many are taken of each other."""
 
+LARGEST, WIDEST = 2_000_000, 2_000
+"""Entries of a product that is spelled out, and of all that is differentiated by."""
+
 HIGHEST = 4
 """The highest order of derivatives that differences can tell."""
 
@@ -42,6 +46,10 @@ OF_SYMMETRIC_PART = ("cholesky", "eigvalsh", "eigvecsh", "sqrtm", "logm")
 
 class Unfit(Exception):
     """A point at which nothing can be compared, and why."""
+
+
+class TooLarge(Unfit):
+    """Sizes at which the reference would take too long, whatever the numbers."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,14 @@ def _reached(nodes: Iterable[Node]) -> Iterator[Node]:
             yield from _reached([equation_of(node).residual])
 
 
+def _entries(node: Node, sizes: Mapping[str, int]) -> int:
+    """How many numbers a product is spelled out to, as far as sizes are known."""
+    if not isinstance(node, Product):
+        return 0
+    known = (dim for dim in node.sizes if sizes.keys() >= {*dim.sources})
+    return prod(max(dim.value(sizes), 0) for dim in known)
+
+
 class Interpreter:
     """The values of nodes for given inputs, with what is held fixed between them.
 
@@ -73,6 +89,8 @@ class Interpreter:
             raise Unfit("it calls functions from outside, which the reference lacks")
         if {STOPPED, "unknown"} <= called:
             raise Unfit("the reference knows no constants within equations")
+        if any(_entries(x, sizes) > LARGEST for x in _reached(nodes)):
+            raise TooLarge("its products have too many entries for the reference")
         self.nodes, self.sizes = nodes, sizes
         self._stopped: list[Array] | None = None
         self._operators = OPERATORS | {x: _of_even(x) for x in OF_SYMMETRIC_PART}
@@ -134,6 +152,8 @@ class Reference:
         self._spaces = {w.name: w.subspace for w in function.spec.wrt if w.subspace}
         self._metrics = function.metrics
         self._dims = {x.name: x.shape for x in function.arguments}
+        if sum(int(np.prod(s, dtype=int)) for s in self.shapes.values()) > WIDEST:
+            raise TooLarge("it has too many variables for the reference")
         self._run = Interpreter([function.node], sizes)
         self._sizes = sizes
         self.value: Array = np.real(self._run(self.given)[0])

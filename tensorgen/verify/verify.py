@@ -26,7 +26,7 @@ from tensorgen.verify.log import Log
 from tensorgen.verify.modules import Subject
 from tensorgen.verify.points import Point
 from tensorgen.verify.problems import bound
-from tensorgen.verify.reference import HIGHEST, Known, Unfit
+from tensorgen.verify.reference import HIGHEST, Known, TooLarge, Unfit
 from tensorgen.verify.solutions import Solver, solvers
 
 Array = Any
@@ -180,6 +180,8 @@ class Verification:
                 found += 1
             except Unfit as error:
                 reason = str(error)
+                if isinstance(error, TooLarge) and not sizes.symbols:
+                    break
             if found == self._count or (found and not sizes.symbols and found >= 3):
                 return
         if not found:
@@ -196,6 +198,8 @@ class Verification:
             own = case(inputs, sizes, seed, start + attempt)
             try:
                 return Point(function, self.program, own)
+            except TooLarge:
+                raise
             except Unfit as error:
                 reason = str(error)
         raise Unfit(reason)

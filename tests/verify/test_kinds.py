@@ -11,7 +11,8 @@ from tensorgen.errors import Source
 from tensorgen.lang import requested
 from tensorgen.spec.read import read_spec
 from tensorgen.verify import Finding, Verification, generated
-from tests.made import generate
+from tests.device.library import stand_in
+from tests.made import both, generate
 
 SPEC = """\
 tensorgen: 1
@@ -131,3 +132,31 @@ def test_modules_of_two_modes_are_compared_with_each_other() -> None:
     other = text.replace("def fit_grad(", "def fit_gradient(")
     lost = verification().agreed(first, generated(other, "other", "numpy"), "fit_grad")
     assert lost == []
+
+
+def test_modules_of_another_library_are_given_its_arrays() -> None:
+    ours, theirs = both(SPEC)
+    with stand_in():
+        subject = generated(theirs, "theirs", "cupy")
+        for function in ("cube", "mix", "spar", "gather"):
+            found = verification().verify(subject, function)
+            kinds = {x.verdict for x in found} - {"not verified"}
+            assert kinds == {"ok"}, [x for x in found if x.verdict == "WRONG"]
+        first = generated(ours, "ours", "numpy")
+        found = verification().agreed(first, subject, "mix")
+        assert {x.verdict for x in found} == {"ok"} and len(found) > 20
+
+
+def test_what_is_too_large_for_the_reference_is_said() -> None:
+    text = """\
+tensorgen: 1
+inputs: {A: [300, 200], B: [200, 100], w: [3000]}
+functions:
+  f: A @ B
+  g: {expr: sum(w**2), wrt: w, emit: [gradient]}
+"""
+    subject = generated(generate(text), "large", "numpy")
+    found = Verification(read_spec(Source("large", text))).verify(subject)
+    assert [x.verdict for x in found] == ["not verified"] * 2
+    assert found[0].reason.endswith("too many entries for the reference")
+    assert found[1].reason.endswith("too many variables for the reference")
