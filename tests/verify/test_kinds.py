@@ -81,7 +81,7 @@ def findings(text: str, only: str | None = None) -> list[Finding]:
 
 
 def test_every_kind_is_compared_and_right() -> None:
-    found = findings(generate(SPEC))
+    found = findings(both(SPEC)[0])
     assert [x for x in found if x.verdict == "WRONG"] == []
     told = [(x.function, x.reason) for x in found if x.verdict == "not verified"]
     assert told == [("cube_d5", "order 5 is compared with itself alone")]
@@ -108,14 +108,14 @@ def test_every_kind_is_compared_and_right() -> None:
 def test_a_fault_in_what_is_shared_or_missing_is_found(
     function: str, old: str, new: str
 ) -> None:
-    text = generate(SPEC)
+    text = both(SPEC)[0]
     assert old in text
     found = findings(text.replace(old, new), function)
     assert "WRONG" in {x.verdict for x in found}
 
 
 def test_what_a_module_raises_is_told() -> None:
-    text = generate(SPEC).replace(
+    text = both(SPEC)[0].replace(
         "def cube(", "def cube(*given): raise KeyError\n\ndef c("
     )
     (found,) = findings(text, "cube")[:1]
@@ -125,7 +125,7 @@ def test_what_a_module_raises_is_told() -> None:
 
 
 def test_modules_of_two_modes_are_compared_with_each_other() -> None:
-    text = generate(SPEC)
+    text = both(SPEC)[0]
     first = generated(text, "first", "numpy")
     same = verification().agreed(first, generated(text, "same", "numpy"), "fit_grad")
     assert [(x.verdict, x.against, x.worst) for x in same] == [("ok", "first", 0)]
