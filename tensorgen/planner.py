@@ -6,14 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from tensorgen.calculus.kinds import (
-    GRADIENT,
-    JACOBIAN,
-    PROBLEM,
-    VALUE,
-    Kind,
-    all_emitted,
-)
+from tensorgen.calculus.kinds import VALUE, Kind
 from tensorgen.calculus.metrics import metrics
 from tensorgen.calculus.requests import Mode, Request
 from tensorgen.emit.model import Parameter, counted
@@ -22,7 +15,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
-from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.lang import ElaboratedFunction, Program, requested
 from tensorgen.operators.unknowns import as_given
 from tensorgen.parameters import Parameters
 from tensorgen.passes.context import Context, Plan
@@ -41,19 +34,6 @@ from tensorgen.structure.systems import system
 ENTRIES = 10
 """The entries that rows of a sparse matrix are taken to have, or columns if they are
 longer, and how many times as long these are at least."""
-
-
-def requested(function: ElaboratedFunction) -> list[tuple[Kind, tuple[str, ...]]]:
-    """The kinds to emit, in a fixed order, with the inputs of an order or mixed one."""
-    spec = function.spec
-    kinds = [emit.kind for emit in spec.emit]
-    if not kinds:
-        orders = {x.node.order for x in function.results or (function,)}
-        first = [GRADIENT] * (0 in orders) + [JACOBIAN] * bool(orders - {0})
-        kinds = [VALUE, *first] if spec.wrt else [VALUE]
-    by_name = [kind for kind in all_emitted(kinds) if kind is not PROBLEM]
-    higher = [(emit.kind, emit.inputs) for emit in spec.emit if emit.inputs]
-    return [*((kind, ()) for kind in by_name if not kind.is_higher), *higher]
 
 
 class Planner:

@@ -29,6 +29,8 @@ STAGES = (
 )
 # Emission receives finished code: nothing is elaborated, optimised or lowered there.
 FORBIDDEN = {"emit": ("lang", "passes", "lower")}
+# All that stands before the first pass.
+UNOPTIMISED = ("ir", "operators", "calculus", "spec", "lang")
 # What the modules beside the stages may import; "" is the package's own `__init__`.
 OUTSIDE = {
     "pipeline": (
@@ -54,7 +56,11 @@ OUTSIDE = {
     "planned": STAGES,
     "parameters": STAGES,
     "reference": ("", *STAGES),
-    "cli": ("", "cli", "uptodate", "pipeline", "reference", "errors", "files", "spec"),
+    "verify": ("verify", "errors", "files", *UNOPTIMISED),
+    "cli": (
+        *("", "cli", "uptodate", "pipeline", "reference", "verify"),
+        *("errors", "files", "spec"),
+    ),
     "__main__": ("cli",),
     "": ("pipeline", "errors", "files", "version"),
     "version": (),

@@ -20,7 +20,7 @@ from tensorgen.lang import elaborate
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.read import read_spec
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = (DOCS / "from-thoad.md").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from tensorgen.lang import elaborate
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.read import read_spec
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 from tests.programs import meaning
 from tests.programs.check import Expected

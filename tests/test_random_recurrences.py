@@ -14,7 +14,7 @@ from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Context
 from tensorgen.passes.optimise import optimise
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 from tests.lower.support import check
 from tests.programs.graphs import SIZES, RandomGraph

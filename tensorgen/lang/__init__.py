@@ -1,6 +1,6 @@
 """The language: expression text becomes nodes of the graph."""
 
-from tensorgen.lang.functions import ElaboratedFunction, Local
+from tensorgen.lang.functions import ElaboratedFunction, Local, requested
 from tensorgen.lang.problem import Between, ElaboratedProblem
 from tensorgen.lang.program import Program, elaborate
 from tensorgen.lang.unknowns import ElaboratedUnknown
@@ -13,4 +13,5 @@ __all__ = [
     "Local",
     "Program",
     "elaborate",
+    "requested",
 ]

@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tensorgen.calculus.kinds import (
+    GRADIENT,
+    JACOBIAN,
+    PROBLEM,
+    VALUE,
+    Kind,
+    all_emitted,
+)
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.functions.array import SizeCheck
 from tensorgen.operators.promises import bare
@@ -49,3 +57,16 @@ class ElaboratedFunction:
         """The names of values; what is promised of one does not change what it is."""
         own = {local.node: local.name for local in self.locals}
         return {bare(node): name for node, name in own.items()} | own
+
+
+def requested(function: ElaboratedFunction) -> list[tuple[Kind, tuple[str, ...]]]:
+    """The kinds to emit, in a fixed order, with the inputs of an order or mixed one."""
+    spec = function.spec
+    kinds = [emit.kind for emit in spec.emit]
+    if not kinds:
+        orders = {x.node.order for x in function.results or (function,)}
+        first = [GRADIENT] * (0 in orders) + [JACOBIAN] * bool(orders - {0})
+        kinds = [VALUE, *first] if spec.wrt else [VALUE]
+    by_name = [kind for kind in all_emitted(kinds) if kind is not PROBLEM]
+    higher = [(emit.kind, emit.inputs) for emit in spec.emit if emit.inputs]
+    return [*((kind, ()) for kind in by_name if not kind.is_higher), *higher]

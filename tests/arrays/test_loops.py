@@ -19,8 +19,8 @@ from tensorgen.arrays.statements import Let
 from tensorgen.ir.nodes import Node
 from tensorgen.lower import lower
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.verify.interpret import evaluate
 from tests.arrays.loop_printer import Unprintable, function
-from tests.ir.interpret import evaluate
 from tests.lower.support import RandomGraph, arguments
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")

@@ -12,8 +12,8 @@ from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.scalar import evaluate as scalar
 from tensorgen.operators.scalar import ref
 from tensorgen.operators.stable import StableForms
+from tensorgen.verify.interpret import evaluate
 from tests.accuracy.forms import QUANTILE, X, Y, ncdf
-from tests.ir.interpret import evaluate
 from tests.operators.test_helpers import helper
 
 LOGISTIC = 1 / (1 + sympy.exp(-X))

@@ -16,7 +16,7 @@ from tensorgen.ir.nodes import Node
 from tensorgen.operators.calls import apply
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 
 SIZES = {"i": 2, "j": 3, "k": 4, "l": 2, "u": 3, "v": 2}
 # s1, s2, s3: inner, outer, elementwise, mixed, reduced and diagonal products.

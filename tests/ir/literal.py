@@ -14,7 +14,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Kind, Node, affine
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 
 SIZES = {"n": 3, "m": 2}

@@ -9,7 +9,7 @@ from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
-from tests.ir.interpret import bind, evaluate
+from tensorgen.verify.interpret import bind, evaluate
 
 n, m = Dim.of("n"), Dim.of("m")
 

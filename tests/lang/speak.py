@@ -14,7 +14,7 @@ from tensorgen.lang import ElaboratedFunction, Program, elaborate
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.read import read_spec
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 
 Array = Any

@@ -28,7 +28,7 @@ from tensorgen.lower import lower
 from tensorgen.operators.calls import apply
 from tensorgen.operators.helpers import HELPERS
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 
 Arrays = dict[str, Any]
 

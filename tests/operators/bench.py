@@ -12,7 +12,7 @@ from tensorgen.operators.functions import FUNCTIONS, Parameter
 from tensorgen.operators.functions.array import Array, Build
 from tensorgen.operators.reference import FUNCTIONS as REFERENCE
 from tensorgen.operators.reference import OPERATORS
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 
 SIZES = {"m": 3, "n": 4, "k": 2}

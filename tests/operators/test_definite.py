@@ -17,7 +17,7 @@ from tensorgen.operators.definite import (
     sign,
 )
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 
 M, N = Dim.of("m"), Dim.of("n")
 YES, NO, SEMI = Sign.POSITIVE, Sign.UNKNOWN, Sign.NONNEGATIVE

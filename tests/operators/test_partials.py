@@ -15,7 +15,7 @@ from tensorgen.ir.nodes import Node
 from tensorgen.operators.calls import OPERATORS, apply, expansion
 from tensorgen.operators.reference import FUNCTIONS
 from tensorgen.operators.reference import OPERATORS as REFERENCE
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 
 Array = Any

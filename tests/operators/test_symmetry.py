@@ -11,7 +11,7 @@ from tensorgen.ir.nodes import Node, delta, indicator
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.symmetry import Symmetry, is_even, is_symmetric
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 
 N, M = Dim.of("n"), Dim.of("m")
 

@@ -22,7 +22,7 @@ from tensorgen.operators.running import running_logsumexp
 from tensorgen.operators.spectral import of_symmetric
 from tensorgen.operators.stable import StableForms
 from tensorgen.operators.symmetry import even_part, is_even, is_symmetric
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 from tests.lower.support import check
 

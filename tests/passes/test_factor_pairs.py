@@ -17,7 +17,7 @@ from tensorgen.passes.cost import CostModel
 from tensorgen.passes.factor_pairs import factor_pairs
 from tensorgen.passes.factor_sums import factor_sum
 from tensorgen.passes.order_contractions import order_contractions
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 
 Pairs = tuple[Graph, Node, list[Node]]
 

@@ -12,7 +12,7 @@ from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.rates import Rate, Rates
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 from tests.passes.test_order_contractions import build, random_product
 

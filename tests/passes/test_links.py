@@ -19,7 +19,7 @@ from tensorgen.passes.cost import CostModel
 from tensorgen.passes.networks import Tree
 from tensorgen.passes.order_contractions import Contraction, order_contractions
 from tensorgen.passes.search_trees import best_tree
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 
 N, E, A = Dim.of("n"), Dim.of("e"), Dim.of("a")
 FEW = {"n": 50, "e": 400, "a": 3}

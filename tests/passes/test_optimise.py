@@ -28,7 +28,7 @@ from tensorgen.passes.factor_sums import Effort, factor_sum
 from tensorgen.passes.flatten_products import flatten_products
 from tensorgen.passes.limits import DISTRIBUTED_TERMS_IN_ALL, TRIALS_IN_ALL
 from tensorgen.passes.optimise import optimise
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 from tests.passes.programs import chain, network
 

@@ -21,7 +21,7 @@ from tensorgen.passes.merge_greedily import Greedy
 from tensorgen.passes.networks import Network, Plan, Tree
 from tensorgen.passes.order_contractions import Contraction, order_contractions
 from tensorgen.passes.search_trees import EXACT, best_tree
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 
 COST = CostModel({})

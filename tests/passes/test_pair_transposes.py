@@ -12,7 +12,7 @@ from tensorgen.ir.nodes import Node, Product, Sum, delta, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes.context import Context
 from tensorgen.passes.pair_transposes import pair_transposes
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 
 RNG = np.random.default_rng(0)

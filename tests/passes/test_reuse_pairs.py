@@ -11,7 +11,7 @@ from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.rates import Rates
 from tensorgen.passes.reuse_pairs import reuse_pairs
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 
 SIZES = CostModel({"m": 30, "n": 40, "p": 50})
 

@@ -10,7 +10,7 @@ from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.share_factors import share_factors
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 
 
 def products_of(roots: list[Node], a: Node, b: Node) -> int:

@@ -10,7 +10,7 @@ from tensorgen.ir.nodes import Node, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes.context import Context
 from tensorgen.passes.share_transposes import share_transposes
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 
 PERMUTATIONS = [(0, 1, 2), (1, 0, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)]
 

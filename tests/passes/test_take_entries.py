@@ -13,7 +13,7 @@ from tensorgen.ir.nodes import Input, Node, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes.context import Context
 from tensorgen.passes.take_entries import take_entries
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 
 n = Dim.of("n")

@@ -18,7 +18,7 @@ from tensorgen.operators.recurrences import State, recurrence
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.operators.unknowns import leaves, unknown
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 
 Array = Any

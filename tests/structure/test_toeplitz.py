@@ -15,7 +15,7 @@ from tensorgen.ir.nodes import delta
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.structure.table import STRUCTURES, in_order
 from tensorgen.structure.toeplitz import Distance, drift, first
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 
 RNG = np.random.default_rng(0)
 

@@ -1,6 +1,6 @@
 """The reference interpreter: what nodes mean, slowly and obviously.
 
-Tests hold every rewrite and every generated module against it, so it takes no
+`tensorgen verify` holds modules against it, and tests every rewrite, so it takes no
 shortcut: a product is spelled out over all values of all its labels before anything
 is summed. Complex arguments pass through, so that a complex step differentiates.
 """

@@ -1,0 +1,245 @@
+"""`tensorgen verify`: all that modules compute, held against what their specs say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tensorgen.cli import streams
+from tensorgen.cli.bugs import report_bug
+from tensorgen.cli.codes import BACKENDS, FINE, MODES, STALE, WRONG
+from tensorgen.cli.settings import Settings, read_settings
+from tensorgen.cli.voice import Voice, progress
+from tensorgen.errors import Source, SpecError, suggest
+
+if TYPE_CHECKING:
+    from tensorgen.spec.model import Spec
+    from tensorgen.verify import Finding, Subject, Verification
+
+ALL = "all"
+
+
+@click.command("verify")
+@click.argument("specs", nargs=-1, required=True, metavar="SPEC... [FUNCTION]")
+@click.option("--seed", type=int, default=0, help="Which random points; by default 0.")
+@click.option(
+    "--data",
+    metavar="FILE.npz",
+    help="Compare at one point: inputs, and sizes that no shape gives, by their names.",
+)
+@click.option(
+    "-b",
+    "--backend",
+    "backends",
+    multiple=True,
+    type=click.Choice(BACKENDS),
+    help="Which modules; by default those that the spec says, as far as they can run.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    help="Where the modules are; by default beside each spec.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice((*MODES, ALL)),
+    help="Generate modules in memory in this order of differentiation, or in each of"
+    " them, which are compared then too.",
+)
+@click.option(
+    "--allow-external",
+    is_flag=True,
+    help="Let modules import and call the functions that specs name as external.",
+)
+@click.option("--json", "as_json", is_flag=True, help="A list for machines.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
+def command(
+    specs: tuple[str, ...],
+    seed: int,
+    data: str | None,
+    backends: tuple[str, ...],
+    output: str | None,
+    mode: str | None,
+    allow_external: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Hold the modules of the SPECs against what these say, by numbers.
+
+    Values are compared with an interpreter of the formulas, derivatives with its
+    complex steps and their differences, objects with their dense arrays: at random
+    points of small sizes. Modules are taken as they are on disk; what is not there is
+    generated in memory. Exit code 1 says that something is wrong.
+    """
+    paths, function = _told_apart(specs)
+    folder = Path(output) if output else None
+    # "all" is no mode of the settings: it says which modules are made.
+    given = Settings(folder, backends, None, None, allow_external)
+    work = _Work(given, Voice(quiet), seed, mode, function)
+    if data is not None and not work.take(data):
+        return _left(WRONG)
+    found = work.all(paths)
+    if found is None:
+        return _left(WRONG)
+    from tensorgen.verify import table
+
+    rows = [finding.as_json() for finding in found]
+    text = json.dumps(rows, indent=2) + "\n" if as_json else table(found)
+    streams.write(text)
+    return _left(STALE) if any(x.verdict == "WRONG" for x in found) else FINE
+
+
+def _left(code: int) -> int:
+    if code == WRONG:
+        raise SystemExit(WRONG)
+    return code
+
+
+def _told_apart(specs: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
+    """The files, and the function: a name at the end that is no file."""
+    last = specs[-1]
+    if len(specs) > 1 and last.isidentifier() and not Path(last).exists():
+        return specs[:-1], last
+    return specs, None
+
+
+class _Work:
+    """Verifies the modules of every file."""
+
+    def __init__(
+        self,
+        given: Settings,
+        voice: Voice,
+        seed: int,
+        mode: str | None,
+        function: str | None,
+    ) -> None:
+        """Go by what the command line says."""
+        self.given, self.voice, self.seed = given, voice, seed
+        self.mode, self.function = mode, function
+        self.data: dict[str, Any] | None = None
+
+    def take(self, path: str) -> bool:
+        """Read data from a file, or say why that is impossible."""
+        import numpy as np
+
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                if not hasattr(file, "files"):
+                    raise ValueError("it holds one array, and names are needed: .npz")
+                self.data = {name: file[name] for name in file.files}
+        except (OSError, ValueError, EOFError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            self.voice.wrong(f"cannot read {path}: {reason}", path)
+            return False
+        except Exception as error:  # of a broken archive, in many kinds
+            self.voice.wrong(f"cannot read {path}: {error}", path)
+            return False
+        return True
+
+    def all(self, specs: tuple[str, ...]) -> list[Finding] | None:
+        """Return what is found of all specs, or None after saying what is wrong."""
+        found: list[Finding] = []
+        fine = True
+        bar = progress(self.voice.quiet, specs)
+        try:
+            for spec in dict.fromkeys(specs):
+                own = self._of(spec, bar or (lambda doing: None))
+                fine = fine and own is not None
+                found += own or []
+                if bar is not None:
+                    bar.advance()
+        finally:
+            if bar is not None:
+                bar.end()
+        return found if fine else None
+
+    def _of(self, path: str, watch: Callable[[str], None]) -> list[Finding] | None:
+        settings = self.given.over(read_settings(Path(path).absolute().parent))
+        source = self.voice.read(path)
+        if source is None:
+            return None
+        from tensorgen.spec.read import read_spec
+        from tensorgen.verify import Verification
+
+        try:
+            spec = read_spec(source, settings.allow_external)
+            own = Verification(spec, self.seed, self.data, watch=watch)
+            if self.function not in (None, *own.names):
+                hint = suggest(self.function or "", own.names)
+                hint = hint or f"known: {', '.join(own.names)}"
+                message = f"{path} has no function '{self.function}'; {hint}"
+                self.voice.wrong(message, path)
+                return None
+            return self._verified(own, spec, source, settings)
+        except SpecError as error:
+            self.voice.fault(error)
+            return None
+        except Exception:
+            report_bug(source)
+
+    def _verified(
+        self, own: Verification, spec: Spec, source: Source, settings: Settings
+    ) -> list[Finding]:
+        from tensorgen.verify import Finding
+        from tensorgen.verify.modules import why_not
+
+        found: list[Finding] = []
+        subjects: list[Subject] = []
+        for backend in settings.backends or spec.backends:
+            name = f"{spec.module}_{backend}.py"
+            if reason := why_not(backend):
+                found.append(Finding(ALL, name, "all", reason=reason))
+                continue
+            for mode in MODES if self.mode == ALL else (self.mode,):
+                made = self._subject(spec, source, settings, backend, mode)
+                if isinstance(made, Finding):
+                    found.append(made)
+                    continue
+                subjects.append(made)
+                found += own.verify(made, self.function)
+        for subject in subjects[1:]:
+            found += own.agreed(subjects[0], subject, self.function)
+        return found
+
+    def _subject(
+        self,
+        spec: Spec,
+        source: Source,
+        settings: Settings,
+        backend: str,
+        mode: str | None,
+    ) -> Subject | Finding:
+        """A module from disk, unless it is not there or a mode is asked for."""
+        from tensorgen.verify import Finding, generated, on_disk
+
+        folder = settings.output or Path(source.name).parent
+        path = folder / f"{spec.module}_{backend}.py"
+        if mode is None and path.is_file():
+            self.voice.tell(f"verifying {path}")
+            try:
+                return on_disk(path, backend)
+            except Exception as error:  # whatever a module raises
+                reason = f"it raises {type(error).__name__}: {error}"
+                return Finding(ALL, str(path), "import", verdict="WRONG", reason=reason)
+        if mode is None:
+            self.voice.tell(f"{path} is not there: verifying what gen would write")
+        from tensorgen.pipeline import compile_spec
+
+        mode = mode or settings.mode or MODES[0]
+        (text,) = compile_spec(
+            source,
+            [backend],
+            mode,
+            laid_out=False,
+            checked=False,
+            support="inline",
+            allow_external=settings.allow_external,
+        ).values()
+        name = f"{path.name} ({mode}, in memory)"
+        return generated(text, name, backend, source.name, mode)

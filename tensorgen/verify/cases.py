@@ -1,0 +1,260 @@
+"""Where functions are compared: small sizes, and inputs that keep their promises."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tensorgen.errors import InternalError
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import Node, Product, Size, topological
+from tensorgen.lang import ElaboratedFunction
+from tensorgen.operators.recurrences import everything
+from tensorgen.spec.model import InputSpec
+from tensorgen.verify.interpret import bind
+
+Array = Any
+
+POOLS = ((1,), (2,), (2, 3), (3, 2, 5), (1, 2, 3, 5), (2, 3, 5, 7))
+"""Sizes of the first points, the later ones and so on; pools grow where none fit."""
+
+REGIONS = ((0.1, 0.9), (-1.5, 1.5), (1.1, 2.5), (0.02, 0.4), (-2.0, -0.2))
+"""Where functions have values: which one, nobody knows of a formula."""
+
+LARGEST = 2000
+"""Entries of the largest array of a point, where smaller sizes do."""
+
+WIDEST = 60
+"""Entries of all that is differentiated by, likewise."""
+
+ATTEMPTS = 60
+
+
+@dataclass(frozen=True)
+class Case:
+    """Sizes, and values of all inputs by their names, parts of sparse ones too."""
+
+    sizes: Mapping[str, int]
+    values: Mapping[str, Array]
+    seed: str
+
+    def told(self) -> str:
+        """What it is, for a person."""
+        sizes = ", ".join(f"{name} = {size}" for name, size in self.sizes.items())
+        return f"seed {self.seed}" + (f"; {sizes}" if sizes else "")
+
+
+class Sizes:
+    """The sizes that a function can be called with."""
+
+    def __init__(self, function: ElaboratedFunction) -> None:
+        """Know what has to fit."""
+        self._function = function
+        given = function.arguments
+        whole = dict.fromkeys(x.of or x for x in given)
+        dims = [dim for x in whole for dim in _dims(x)]
+        found = {s: None for dim in dims for s in dim.sources}
+        self.symbols = tuple(dict.fromkeys([*found, *function.sizes]))
+        self._shapes = [tuple(x.shape) for x in whole]
+        nodes = [x.node for x in function.results or (function,)]
+        known = {*self.symbols}
+        every = dict.fromkeys(
+            d for n in everything(topological(nodes)) for d in _of_node(n)
+        )
+        self._dims = [d for d in (*every, *dims) if known.issuperset(d.sources)]
+        self._least = [x.index for x in whole if x.index is not None]
+        self._wrt = [x for x in given if x.name in {w.name for w in function.spec.wrt}]
+        # Corners of an element ought to differ.
+        self._wide = [
+            (x.index, x.shape[-1].constant)
+            for x in whole
+            if x.index is not None and x.shape and x.shape[-1].constant is not None
+        ]
+
+    def fit(self, sizes: Mapping[str, int]) -> bool:
+        """Whether no axis is shorter than nothing, and checks of sizes pass."""
+        if any(dim.value(sizes) < 0 for dim in self._dims):
+            return False
+        if any(dim.value(sizes) < 1 for dim in self._least):
+            return False
+        for check in self._function.checks:
+            if check.whole:
+                top, below = check.size.whole
+                if top.value(sizes) % below:
+                    return False
+            elif check.size.value(sizes) < 0:
+                return False
+        return True
+
+    def weight(self, sizes: Mapping[str, int]) -> tuple[int, int]:
+        """The entries of the largest argument, and of what is differentiated by."""
+        counts = [_count(shape, sizes) for shape in self._shapes]
+        own = [_count(x.shape, sizes) for x in self._wrt if x.of is None]
+        return max(counts, default=1), sum(own)
+
+    def some(self, seed: int) -> Iterator[dict[str, int]]:
+        """Yield sizes for the points of one seed, small ones first, without end."""
+        rng = random.Random(f"sizes {seed}")
+        for k in range(1_000_000):
+            found = self._chosen(rng, POOLS[min(k, len(POOLS) - 1)])
+            if found is not None:
+                yield found
+            elif k >= len(POOLS):
+                return
+
+    def _chosen(self, rng: random.Random, pool: Sequence[int]) -> dict[str, int] | None:
+        for attempt in range(ATTEMPTS):
+            more = [*pool, *range(2, 2 + attempt // 4)]
+            numbers = [rng.choice(more) for _ in self.symbols]
+            if attempt == 0 and len(pool) > 1:
+                # Told apart as far as there are few.
+                numbers = [pool[k % len(pool)] for k in range(len(self.symbols))]
+            sizes = dict(zip(self.symbols, numbers, strict=True))
+            if not self.fit(sizes):
+                continue
+            largest, wide = self.weight(sizes)
+            fine = largest <= LARGEST and wide <= WIDEST
+            fine = fine and all(i.value(sizes) >= c for i, c in self._wide)
+            if fine or attempt >= ATTEMPTS * 3 // 4:
+                return sizes
+        return None
+
+
+def _dims(given: InputSpec) -> list[Dim]:
+    return [*given.shape, *([] if given.index is None else [given.index])]
+
+
+def _of_node(node: Node) -> Iterator[Dim]:
+    yield from node.dims
+    if isinstance(node, Product):
+        yield from node.sizes
+    if isinstance(node, Size) and all(c >= 0 for _, c in node.value.terms):
+        yield node.value
+
+
+def _count(shape: Sequence[Dim], sizes: Mapping[str, int]) -> int:
+    return int(np.prod([dim.value(sizes) for dim in shape], dtype=int))
+
+
+def case(
+    inputs: Sequence[InputSpec], sizes: Mapping[str, int], seed: str, attempt: int
+) -> Case:
+    """Return a point of some sizes; each `attempt` looks elsewhere.
+
+    Every second one has matrices that are definite, and other numbers above zero: what
+    is promised of values that are made of them holds more often there.
+    """
+    known, values = dict(sizes), dict[str, Array]()
+    is_kind = attempt % 2 == 1
+    low, high = REGIONS[attempt // 2 % len(REGIONS)]
+    for given in dict.fromkeys(x.of or x for x in inputs):
+        rng = random.Random(f"{given.name} {seed} {attempt}")
+        shape = tuple(dim.value(known) for dim in given.shape)
+        properties = set(given.properties)
+        if is_kind:
+            square = len(shape) > 1 and given.shape[-1] == given.shape[-2]
+            properties |= {"spd" if square else "positive"}
+        if given.sparse:
+            _scatter(given, shape, rng, known, values, low, high)
+        elif given.index is not None:
+            element = len(shape) > 1 and given.shape[-1].constant is not None
+            values[given.name] = _places(
+                shape, max(given.index.value(known), 1), rng, element
+            )
+        else:
+            made = np.array([rng.uniform(low, high) for _ in np.ndindex(*shape)])
+            values[given.name] = _promised(made.reshape(shape), properties)
+    return Case(known, values, seed)
+
+
+def _promised(made: Array, properties: set[str]) -> Array:
+    """Numbers of few digits, for people to read, that are what is promised."""
+    if "spd" in properties:
+        turned = np.swapaxes(made, -1, -2)
+        made = made @ turned + made.shape[-1] * np.eye(made.shape[-1])
+        made = (made + np.swapaxes(made, -1, -2)) / 2
+    elif "symmetric" in properties:
+        made = made + np.swapaxes(made, -1, -2)
+    if properties & {"positive", "nonnegative"} and "spd" not in properties:
+        made = np.abs(made) + 0.01
+    return np.round(made, 4)
+
+
+def _places(
+    shape: Sequence[int], bound: int, rng: random.Random, element: bool
+) -> Array:
+    """Entries of an index array, different ones in a row that is an element's.
+
+    Elsewhere the last is the first again: what adds up must not be replaced.
+    """
+    found = np.zeros(shape, dtype=int)
+    for row in found.reshape(-1, shape[-1] if shape else 1) if found.size else ():
+        some = rng.sample(range(bound), min(bound, len(row)))
+        row[:] = np.resize(some, len(row))
+        if not element:
+            row[-1:] = row[:1]
+    return found
+
+
+def _scatter(
+    given: InputSpec,
+    shape: Sequence[int],
+    rng: random.Random,
+    known: dict[str, int],
+    values: dict[str, Array],
+    low: float,
+    high: float,
+) -> None:
+    """Choose entries of a sparse matrix, about half of all, row by row."""
+    every = list(np.ndindex(*shape))
+    chosen = sorted(rng.sample(every, (len(every) + 1) // 2))
+    numbers = np.array([rng.uniform(low, high) for _ in chosen])
+    known[given.part("entries")] = len(chosen)
+    values[given.part("values")] = _promised(numbers, set(given.properties))
+    rows, columns = np.array(chosen, dtype=int).reshape(len(chosen), 2).T
+    for one, places in (("row", rows), ("column", columns)):
+        values[given.part(f"{one}s")] = places
+        pairs = np.argwhere(places[:, None] == places)
+        known[given.part(f"{one}_pairs")] = len(pairs)
+        values[given.part(f"{one}_first")] = pairs[:, 0]
+        values[given.part(f"{one}_second")] = pairs[:, 1]
+
+
+def given_case(inputs: Sequence[InputSpec], data: Mapping[str, Array]) -> Case:
+    """Return the point that data from a file make.
+
+    Sizes may be among them, and a sparse matrix is given by its parts, X_values, X_rows
+    and X_columns. Raises `ValueError` if an input is missing, or shapes contradict.
+    """
+    data = {**data, **{k: x for own in inputs for k, x in _pairs(own, data).items()}}
+    values: dict[str, Array] = {}
+    for given in inputs:
+        if given.name in data:
+            kind = float if given.index is None else int
+            values[given.name] = np.asarray(data[given.name]).astype(kind)
+        elif given.default is not None:
+            values[given.name] = np.asarray(float(given.default))
+        elif not given.unknown:
+            raise ValueError(f"the data have no '{given.name}'")
+        found, axes = values.get(given.name), len(given.shape)
+        if found is not None and found.ndim != axes:
+            raise ValueError(f"'{given.name}' has {found.ndim} axes, and not {axes}")
+    pairs = [(x.shape, values[x.name].shape) for x in inputs if x.name in values]
+    named = {k: int(x) for k, x in data.items() if k not in values and np.ndim(x) == 0}
+    try:
+        return Case(bind(pairs, named), values, "of the data")
+    except InternalError as error:
+        raise ValueError(f"shapes contradict each other: {error}") from error
+
+
+def _pairs(given: InputSpec, data: Mapping[str, Array]) -> dict[str, Array]:
+    """The pairs of entries of a sparse matrix that one row or column has."""
+    if given.of is None or given.pairs is None or given.pairs not in data:
+        return {}
+    places = np.asarray(data[given.pairs])
+    first = given.name.endswith("_first")
+    return {given.name: np.argwhere(places[:, None] == places)[:, 0 if first else 1]}

@@ -1,0 +1,136 @@
+"""What was compared, what came of it, and how that is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tensorgen.verify.reference import Known
+
+Array = Any
+
+OK, WRONG, OPEN = "ok", "WRONG", "not verified"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One comparison at one point: two arrays that ought to be equal.
+
+    `code` gives `got` of what the function `returned`, for a person to see it again;
+    it may name arrays that are `given`. `tolerance` is relative to the larger of what
+    is wanted and `scale`.
+    """
+
+    what: str
+    against: str
+    got: Array
+    wanted: Known
+    tolerance: float
+    code: str
+    given: dict[str, Array] = field(default_factory=dict)
+    scale: float = 0.0
+
+    @property
+    def difference(self) -> float:
+        """The largest difference; infinite where there is none of numbers."""
+        got, wanted = np.asarray(self.got), np.asarray(self.wanted.value)
+        if got.shape != wanted.shape:
+            return float("inf")
+        if got.dtype == object or not np.all(np.isfinite(got)):
+            return float("inf")
+        return float(np.max(np.abs(got - wanted), initial=0.0))
+
+    @property
+    def size(self) -> float:
+        """What differences are relative to."""
+        wanted = float(np.max(np.abs(self.wanted.value), initial=0.0))
+        return max(wanted, self.scale, 1e-6)
+
+    @property
+    def error(self) -> float:
+        """The relative error."""
+        return self.difference / self.size
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what is wanted is not known well enough to tell."""
+        return self.wanted.error > 1e-3 * self.size
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the difference is more than rounding and the reference explain."""
+        allowed = self.tolerance * self.size + 4 * self.wanted.error
+        return not self.difference <= allowed
+
+
+@dataclass
+class Finding:
+    """What is known of one comparison of an emitted function over all points."""
+
+    function: str
+    module: str
+    what: str
+    against: str = ""
+    verdict: str = OPEN
+    worst: float = 0.0
+    points: int = 0
+    reason: str = ""
+    seed: str = ""
+    sizes: dict[str, int] = field(default_factory=dict)
+    difference: float | None = None
+    reproduction: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """What machines are told: numbers that JSON lacks are texts."""
+        found = dict(vars(self))
+        for name in ("worst", "difference"):
+            number = found[name]
+            if number is not None and not np.isfinite(number):
+                found[name] = str(number)
+        return found
+
+
+HEADER = ("function", "what", "against", "worst error", "points", "verdict")
+
+
+def table(findings: Sequence[Finding]) -> str:
+    """Return a table for people, and below it what is wrong or open, and why."""
+    lines: list[str] = []
+    for module in dict.fromkeys(x.module for x in findings):
+        own = [x for x in findings if x.module == module]
+        rows = [HEADER, *(_row(x) for x in own if x.verdict != OPEN)]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(HEADER))]
+        lines += [""] * bool(lines) + [f"{module}:"]
+        if len(rows) > 1:
+            for row in rows:
+                cells = zip(row, widths, strict=True)
+                line = "  ".join(text.ljust(width) for text, width in cells)
+                lines.append(f"  {line}".rstrip())
+        for x in own:
+            if x.verdict == OPEN:
+                lines.append(f"  {x.function}, {x.what}: {OPEN}: {x.reason}")
+    for x in findings:
+        if x.verdict == WRONG:
+            lines += ["", *_failure(x)]
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def _row(x: Finding) -> tuple[str, ...]:
+    worst = f"{x.worst:.1e}" if np.isfinite(x.worst) else "-"
+    return (x.function, x.what, x.against, worst, str(x.points), x.verdict)
+
+
+def _failure(x: Finding) -> list[str]:
+    sizes = ", ".join(f"{name} = {size}" for name, size in x.sizes.items())
+    lines = [f"WRONG: {x.function} in {x.module}: {x.what}, against {x.against}"]
+    lines += [f"  {x.reason}"] * bool(x.reason)
+    lines.append(f"  seed {x.seed}; sizes: {sizes or 'none'}")
+    if x.difference is not None:
+        lines.append(f"  largest difference {x.difference:.3g}")
+    if x.reproduction:
+        lines += ["  to see it again:", ""]
+        lines += [f"    {line}".rstrip() for line in x.reproduction.splitlines()]
+    return lines

@@ -1,0 +1,103 @@
+"""What is measured of one emitted function, point by point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tensorgen.verify.calls import Arguments
+from tensorgen.verify.cases import Case
+from tensorgen.verify.findings import OK, OPEN, WRONG, Finding, Measure
+from tensorgen.verify.modules import Subject
+from tensorgen.verify.reproduce import program
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Where a function is wrong, and by what."""
+
+    case: Case
+    given: Arguments
+    measure: Measure | None
+    reason: str
+
+
+class Log:
+    """What was measured of one emitted function, over its points."""
+
+    def __init__(self, name: str, subject: Subject) -> None:
+        """Begin with nothing."""
+        self.name, self.subject = name, subject
+        self._rows: dict[tuple[str, str], Finding] = {}
+        self.failed: Failure | None = None
+        self.key: tuple[str, str] | None = None
+        self._opened: dict[str, None] = {}
+        self._seen: set[tuple[str, str]] = set()
+
+    @property
+    def compared(self) -> bool:
+        """Whether anything has been."""
+        return bool(self._rows)
+
+    def add(self, point: Case, given: Arguments, measure: Measure) -> None:
+        """Take down a measure."""
+        key = measure.what, measure.against
+        if measure.is_open and not measure.is_wrong:
+            self._opened[f"{measure.what}: the reference is not exact enough"] = None
+            return
+        row = self._rows.setdefault(
+            key, Finding(self.name, self.subject.name, *key, verdict=OK)
+        )
+        row.worst = max(row.worst, measure.error)
+        self._seen.add(key)
+        if measure.is_wrong:
+            row.verdict = WRONG
+            if self.failed is None:
+                self.failed, self.key = Failure(point, given, measure, ""), key
+
+    def raised(self, point: Case, given: Arguments, error: Exception) -> None:
+        """Take down that the function raised something."""
+        key = "call", "returning"
+        reason = f"it raises {type(error).__name__}: {error}"
+        self._rows[key] = Finding(
+            self.name, self.subject.name, *key, verdict=WRONG, worst=float("inf")
+        )
+        self._seen.add(key)
+        if self.failed is None:
+            self.failed, self.key = Failure(point, given, None, reason), key
+
+    def opened(self, reason: str) -> None:
+        """Take down why something was not compared."""
+        self._opened[reason] = None
+
+    def reached(self) -> None:
+        """Count a point for what was measured there."""
+        for key in self._rows:
+            if key in self._seen:
+                self._rows[key].points += 1
+        self._seen.clear()
+
+    def findings(self, remark: str) -> list[Finding]:
+        """Return all of it; the first failure says how to see it again."""
+        found = [*self._rows.values()]
+        if self.failed is not None and self.key is not None:
+            own, failed = self._rows[self.key], self.failed
+            place = found.index(own)
+            measure = failed.measure
+            found[place] = replace(
+                own,
+                reason=failed.reason,
+                seed=failed.case.seed,
+                sizes=dict(failed.case.sizes),
+                difference=None if measure is None else measure.difference,
+                reproduction=program(self.subject, self.name, failed.given, measure),
+            )
+        reasons = [*self._opened, *[remark] * bool(remark)]
+        if not found and not reasons:
+            reasons = ["nothing was compared"]
+        for reason in reasons:
+            found.append(
+                Finding(
+                    self.name, self.subject.name, "part", verdict=OPEN, reason=reason
+                )
+            )
+        return found

@@ -1,0 +1,82 @@
+"""A point for one function: its inputs, its references, directions to look along."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.verify.calls import solved
+from tensorgen.verify.cases import Case
+from tensorgen.verify.reference import Known, Reference, Unfit
+
+Array = Any
+
+WORST_NOISE = 1e-7
+"""What the last bits of the inputs may move, relatively, where anything is told."""
+
+
+class Point:
+    """Where one function is compared; what is computed there is kept.
+
+    `references` has one for each result, under its name; a single one has none.
+    """
+
+    def __init__(
+        self, function: ElaboratedFunction, program: Program, case: Case
+    ) -> None:
+        """Compute values and first derivatives; raises `Unfit` where that fails."""
+        self.function = function
+        self.case = solved(function, program, case)
+        every = function.results or (function,)
+        names = [x.name for x in function.spec.results] or [""]
+        with np.errstate(all="ignore"):
+            self.references: Mapping[str, Reference] = {
+                name: Reference(own, case.values, case.sizes)
+                for name, own in zip(names, every, strict=True)
+            }
+            for own in self.references.values():
+                own.look(WORST_NOISE)
+        self._seconds: dict[tuple[str, int], Known] = {}
+
+    @property
+    def any(self) -> Reference:
+        """The reference of some result: all have the same variables."""
+        return next(iter(self.references.values()))
+
+    def direction(self, k: int) -> Array:
+        """Return the k-th direction in the variables, flat."""
+        return self._numbers(f"direction {k}", len(self.any.x))
+
+    def cotangent(self, name: str, k: int) -> Array:
+        """Return the k-th cotangent of a result."""
+        shape = self.references[name].value.shape
+        return self._numbers(f"cotangent {name} {k}", int(np.prod(shape))).reshape(
+            shape
+        )
+
+    def _numbers(self, name: str, count: int) -> Array:
+        rng = random.Random(f"{name} {self.case.seed}")
+        return np.array([round(rng.uniform(-1, 1), 4) for _ in range(count)])
+
+    def second(self, name: str, k: int) -> Known:
+        """Return what second derivatives of a result make of the k-th direction.
+
+        A row for each entry of the result.
+        """
+        if (name, k) not in self._seconds:
+            found = self.references[name].second(self.direction(k))
+            self._seconds[name, k] = found
+        return self._seconds[name, k]
+
+    def chosen(self, part: Any) -> Iterator[tuple[str, Reference]]:
+        """Yield the results that have a kind of derivative."""
+        for name, own in self.references.items():
+            if not (part.scalar and own.value.ndim):
+                yield name, own
+
+
+__all__ = ["Point", "Unfit"]

@@ -1,0 +1,107 @@
+"""What holds of a problem class: its methods are the function's derivatives, flat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tensorgen.calculus.kinds import PROBLEM
+from tensorgen.verify.calls import Arguments, arguments
+from tensorgen.verify.findings import Measure
+from tensorgen.verify.kinds import FIRST, FORMULA, SECOND, SLOPES, VALUES
+from tensorgen.verify.modules import Subject
+from tensorgen.verify.objects import DIFFERENCES
+from tensorgen.verify.points import Point
+from tensorgen.verify.reference import Known
+
+Array = Any
+
+
+def bound(point: Point, subject: Subject) -> Iterator[tuple[Arguments, Measure]]:
+    """Bind a function to the data of a point, and yield what is measured there.
+
+    Raises what the class raises.
+    """
+    name = PROBLEM.public_name(point.function.spec.name)
+    own, d = point.any, point.direction(0)
+    unknown = [x.name for x in point.function.arguments if x.unknown]
+    data = arguments(point.function, point.case, without=(*own.wrt, *unknown))
+    given = Arguments({}, data.values)
+    problem = _made(given, subject, name)
+    packed = {x: point.case.values[x] for x in own.wrt}
+    v = problem.pack(**{x: subject.array(value) for x, value in packed.items()})
+    for measure in _measures(problem, v, point, d, subject):
+        yield given, measure
+
+
+def _made(given: Arguments, subject: Subject, name: str) -> Any:
+    import inspect
+
+    wanted = inspect.signature(getattr(subject.module, name)).parameters
+    # Sizes that follow from the variables are no arguments of the class.
+    known = {x: value for x, value in given.keyword.items() if x in wanted}
+    return Arguments({}, known).call(subject, name)
+
+
+def _measures(
+    problem: Any, v: Any, point: Point, d: Array, subject: Subject
+) -> Iterator[Measure]:
+    own, flat = point.any, {"v": subject.numbers(v), "d": d}
+
+    def array(found: Any) -> Array:
+        return subject.numbers(found)
+
+    yield Measure("pack", "its inputs", array(v), Known(own.x), 0.0, "v", flat)
+    parts = problem.unpack(v)
+    parts = parts if len(own.wrt) > 1 else (parts,)
+    again = np.concatenate([array(part).ravel() for part in parts])
+    yield Measure(
+        "unpack", "its inputs", again, Known(own.x), 0.0, "result.unpack(v)", flat
+    )
+    value, rows = own.measured, own.jacobian.value
+    yield Measure(
+        "value",
+        FORMULA,
+        array(problem.value(v)),
+        value,
+        VALUES,
+        "result.value(v)",
+        flat,
+    )
+    if own.value.ndim:
+        known = Known(rows @ d, own.jacobian.error * max(1, d.size))
+        jacobian = problem.jacobian(v)
+        got, how = (
+            array(jacobian.matvec(subject.array(d))).ravel(),
+            "result.jacobian(v).matvec(d)",
+        )
+        yield Measure("jacobian", SLOPES, got, known, FIRST, how, flat)
+        whole = array(np.asarray(jacobian)) if subject.backend == "numpy" else None
+        if whole is not None:
+            how = "np.asarray(result.jacobian(v))"
+            yield Measure("jacobian", SLOPES, whole, own.jacobian, FIRST, how, flat)
+        return
+    gradient = Known(own.vectors(rows)[0], own.jacobian.error)
+    how = "result.gradient(v)"
+    yield Measure(
+        "gradient", SLOPES, array(problem.gradient(v)), gradient, FIRST, how, flat
+    )
+    both, how = problem.value_and_gradient(v), "result.value_and_gradient(v)"
+    yield Measure(
+        "value_and_gradient", FORMULA, array(both[0]), value, VALUES, f"{how}[0]", flat
+    )
+    yield Measure(
+        "value_and_gradient", SLOPES, array(both[1]), gradient, FIRST, f"{how}[1]", flat
+    )
+    second = point.second("", 0)
+    wanted = Known(own.vectors(second.value[0]), second.error)
+    how = "result.hvp(v, d)"
+    got = array(problem.hvp(v, subject.array(d)))
+    yield Measure("hvp", DIFFERENCES, got, wanted, SECOND, how, flat)
+    if hasattr(problem, "hessian"):
+        got = array(problem.hessian(v).matvec(subject.array(d)))
+        row = Known(second.value[0], second.error)
+        how = "result.hessian(v).matvec(d)"
+        yield Measure("hessian", DIFFERENCES, got, row, SECOND, how, flat)

@@ -1,0 +1,299 @@
+"""Go through all that a module emits, point by point, small sizes first."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.kinds import PROBLEM, Kind
+from tensorgen.ir.effort import Effort
+from tensorgen.ir.graph import Graph
+from tensorgen.lang import ElaboratedFunction, Program, elaborate, requested
+from tensorgen.operators.stable import StableForms
+from tensorgen.spec.model import Spec
+from tensorgen.verify.calls import Arguments, arguments
+from tensorgen.verify.cases import Sizes, case, given_case
+from tensorgen.verify.findings import Finding, Measure
+from tensorgen.verify.kinds import compared
+from tensorgen.verify.log import Log
+from tensorgen.verify.modules import Subject
+from tensorgen.verify.points import Point
+from tensorgen.verify.problems import bound
+from tensorgen.verify.reference import HIGHEST, Known, TooLarge, Unfit
+from tensorgen.verify.solutions import Solver, solvers
+
+Array = Any
+Compared = Iterator[tuple[Arguments, Measure]]
+
+POINTS = 5
+ATTEMPTS = 40
+"""How often a point of given sizes is looked for, with other numbers."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One emitted function: how it is called, and how it is compared at a point."""
+
+    name: str
+    function: ElaboratedFunction
+    measured: Callable[[Point, Subject], Compared]
+    remark: str = ""
+
+
+class Verification:
+    """All comparisons of one spec; points are kept for the modules that follow."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        seed: int = 0,
+        data: Mapping[str, Array] | None = None,
+        points: int = POINTS,
+        watch: Callable[[str], None] | None = None,
+    ) -> None:
+        """Elaborate the spec; raises `SpecError` with all faults."""
+        self.spec, self.seed, self.data, self._count = spec, seed, data, points
+        self._graph = Graph(StableForms(), Effort(watch))
+        self._watch = watch or (lambda doing: None)
+        variables = {wrt.name for function in spec.functions for wrt in function.wrt}
+        self.program: Program = elaborate(
+            spec, self._graph, Differentiate(self._graph, variables)
+        )
+        self._points: dict[str, list[Point] | str] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What can be asked for: functions of the spec, and all that is emitted."""
+        found = [x.spec.name for x in self.program.generated]
+        found += [task.name for task in self.tasks()]
+        found += [solver.name for solver in solvers(self.program)]
+        found += [] if self.spec.problem is None else [self.spec.problem.name]
+        return tuple(dict.fromkeys(found))
+
+    def tasks(self, only: str | None = None) -> Iterator[Task]:
+        """Yield what is emitted; `only` names a function, or what is emitted."""
+        for function in self.program.generated:
+            for task in self._of(function):
+                if only in (None, function.spec.name, task.name):
+                    yield task
+
+    def _of(self, function: ElaboratedFunction) -> Iterator[Task]:
+        name = function.spec.name
+        for kind, order in requested(function):
+            own = kind.public_name(name, order)
+            remark = ""
+            if len(order) > HIGHEST:
+                remark = f"order {len(order)} is compared with itself alone"
+            yield Task(own, function, _kind(kind, order), remark)
+        if any(emit.kind is PROBLEM for emit in function.spec.emit):
+            yield Task(PROBLEM.public_name(name), function, bound)
+
+    def verify(self, subject: Subject, only: str | None = None) -> list[Finding]:
+        """Return what is found of a module."""
+        found = []
+        for task in self.tasks(only):
+            self._watch(f"verifying {task.name} of {subject.name}")
+            found += self._verified(task, subject)
+        for solver in solvers(self.program):
+            if only in (None, solver.name):
+                found += self._solved(solver, subject)
+        if self.spec.problem is not None and only in (None, self.spec.problem.name):
+            reason = "constrained problems are not compared; their functions are"
+            found.append(
+                Finding(self.spec.problem.name, subject.name, "class", reason=reason)
+            )
+        return found
+
+    def agreed(
+        self, first: Subject, other: Subject, only: str | None = None
+    ) -> list[Finding]:
+        """Return how far two modules differ in what they return."""
+        found = []
+        for task in self.tasks(only):
+            log = Log(task.name, other)
+            try:
+                points = self.points(task.function)
+            except Unfit:
+                continue  # which has been told of each of them
+            for point in points:
+                self._together(task, first, other, point, log)
+            found += log.findings("") if log.compared else []
+        return found
+
+    def _together(
+        self, task: Task, first: Subject, other: Subject, point: Point, log: Log
+    ) -> None:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                pairs = zip(
+                    task.measured(point, first),
+                    task.measured(point, other),
+                    strict=False,
+                )
+                for (_, one), (given, two) in pairs:
+                    if one.code == two.code:
+                        wanted = Known(np.asarray(one.got))
+                        size = max(one.scale, one.size)
+                        same = replace(
+                            two, against=first.name, wanted=wanted, scale=size
+                        )
+                        log.add(point.case, given, same)
+            except Exception:  # told of each of them
+                return
+            finally:
+                log.reached()
+
+    def points(self, function: ElaboratedFunction) -> list[Point]:
+        """Return the points of a function, made once; raises `Unfit` without any."""
+        name = function.spec.name
+        if name not in self._points:
+            try:
+                self._points[name] = [*self._made(function)]
+            except Unfit as error:
+                self._points[name] = str(error)
+        found = self._points[name]
+        if isinstance(found, str):
+            raise Unfit(found)
+        return found
+
+    def _made(self, function: ElaboratedFunction) -> Iterator[Point]:
+        if self.data is not None:
+            try:
+                own = given_case(function.arguments, self.data)
+            except ValueError as error:
+                raise Unfit(str(error)) from error
+            yield Point(function, self.program, own)
+            return
+        found, reason = 0, "no small sizes fit"
+        sizes = Sizes(function)
+        for k, one in enumerate(islice(sizes.some(self.seed), 4 * self._count)):
+            try:
+                yield self.point(function, one, f"{self.seed}.{k}")
+                found += 1
+            except Unfit as error:
+                reason = str(error)
+                if isinstance(error, TooLarge) and not sizes.symbols:
+                    break
+            if found == self._count or (found and not sizes.symbols and found >= 3):
+                return
+        if not found:
+            raise Unfit(f"no point was found at which it can be compared: {reason}")
+
+    def point(
+        self, function: ElaboratedFunction, sizes: Mapping[str, int], seed: str
+    ) -> Point:
+        """Return a point of some sizes; raises `Unfit` where none is found."""
+        reason = ""
+        start = random.Random(seed).randrange(2) * 2
+        inputs = self._inputs(function)
+        for attempt in range(ATTEMPTS):
+            own = case(inputs, sizes, seed, start + attempt)
+            try:
+                return Point(function, self.program, own)
+            except TooLarge:
+                raise
+            except Unfit as error:
+                reason = str(error)
+        raise Unfit(reason)
+
+    def _inputs(self, function: ElaboratedFunction) -> list[Any]:
+        return [x for x in function.arguments if not x.unknown]
+
+    def _verified(self, task: Task, subject: Subject) -> list[Finding]:
+        log = Log(task.name, subject)
+        try:
+            points = self.points(task.function)
+        except Unfit as error:
+            return [Finding(task.name, subject.name, "all", reason=str(error))]
+        for point in points:
+            self._at(task, subject, point, log)
+            if log.failed is not None:
+                self._smaller(task, subject, point, log)
+                break
+        return log.findings(task.remark)
+
+    def _at(self, task: Task, subject: Subject, point: Point, log: Log) -> None:
+        given: Arguments | None = None
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                for given, measure in task.measured(point, subject):
+                    log.add(point.case, given, measure)
+            except Unfit as error:
+                log.opened(str(error))
+            except Exception as error:  # a module may raise anything
+                if not _is_of(subject, error):
+                    if log.failed is None:
+                        raise
+                    return
+                log.raised(point.case, given or _call(task, point), error)
+            log.reached()
+
+    def _smaller(self, task: Task, subject: Subject, point: Point, log: Log) -> None:
+        """Look for sizes below those of the first failure at which it fails as well."""
+        if self.data is not None:
+            return
+        sizes, old = Sizes(task.function), point.case.sizes
+        total = sum(old[x] for x in sizes.symbols)
+        for most in range(1, 4):
+            for own in _up_to(sizes, old, most):
+                if sum(own.values()) >= total:
+                    continue
+                try:
+                    found = self.point(task.function, own, f"{self.seed}.s{most}")
+                except Unfit:
+                    continue
+                again = Log(task.name, subject)
+                self._at(task, subject, found, again)
+                if again.failed is not None and again.key == log.key:
+                    log.failed = again.failed
+                    return
+
+    def _solved(self, solver: Solver, subject: Subject) -> list[Finding]:
+        log = Log(solver.name, subject)
+        try:
+            points = self.points(solver.measure)
+        except Unfit as error:
+            return [Finding(solver.name, subject.name, "all", reason=str(error))]
+        task = Task(solver.name, solver.measure, solver.measured)
+        for point in points:
+            self._at(task, subject, point, log)
+            if log.failed is not None:
+                break
+        return log.findings("")
+
+
+def _is_of(subject: Subject, error: Exception) -> bool:
+    """Whether a module is to blame: it, or how it is called, and not what looks on."""
+    frames, trace = list[Any](), error.__traceback__
+    while trace is not None:
+        frames.append(trace.tb_frame)
+        trace = trace.tb_next
+    if isinstance(error, AttributeError):
+        return True  # something is missing
+    called = frames[-1].f_code is Arguments.call.__code__
+    return called or any(x.f_globals is vars(subject.module) for x in frames)
+
+
+def _kind(kind: Kind, order: tuple[str, ...]) -> Callable[[Point, Subject], Compared]:
+    return lambda point, subject: compared(point, kind, order, subject)
+
+
+def _call(task: Task, point: Point) -> Arguments:
+    return arguments(task.function, point.case)
+
+
+def _up_to(sizes: Sizes, old: Mapping[str, int], most: int) -> Iterator[dict[str, int]]:
+    """Yield sizes of at most so much each, and one by one as they were."""
+    whole = {x: min(old[x], most) for x in sizes.symbols}
+    for own in (whole, *({**whole, x: old[x]} for x in sizes.symbols)):
+        if sizes.fit(own):
+            yield own
