@@ -127,6 +127,8 @@ def _failure(x: Finding) -> list[str]:
     sizes = ", ".join(f"{name} = {size}" for name, size in x.sizes.items())
     lines = [f"WRONG: {x.function} in {x.module}: {x.what}, against {x.against}"]
     lines += [f"  {x.reason}"] * bool(x.reason)
+    if not x.reproduction and not x.seed:
+        return [*lines, "  see what is wrong with it above"]
     lines.append(f"  seed {x.seed}; sizes: {sizes or 'none'}")
     if x.difference is not None:
         lines.append(f"  largest difference {x.difference:.3g}")
