@@ -54,7 +54,11 @@ OUTSIDE = {
     "planned": STAGES,
     "parameters": STAGES,
     "reference": ("", *STAGES),
-    "cli": ("", "cli", "uptodate", "pipeline", "reference", "errors", "files", "spec"),
+    "explain": ("explain", "formulas", "modules", "planned", "planner", *STAGES),
+    "cli": (
+        *("", "cli", "uptodate", "pipeline", "reference", "explain"),
+        *("errors", "files", "spec"),
+    ),
     "__main__": ("cli",),
     "": ("pipeline", "errors", "files", "version"),
     "version": (),

@@ -1,0 +1,16 @@
+"""What a spec becomes, told to a reader: formulas, structure, costs, statements.
+
+| file          | holds                                                           |
+|---------------|-----------------------------------------------------------------|
+| `subjects.py` | the public functions of a spec, compiled, with all that is told |
+| `ranges.py`   | formulas in index notation, with the ranges of their sums       |
+| `matrix.py`   | formulas in matrix notation                                     |
+| `tree.py`     | a formula as a tree, for those who lay it out                   |
+| `report.py`   | all of it as text                                               |
+| `latex.py`    | formulas as LaTeX                                               |
+| `dot.py`      | what is computed of what, as Graphviz DOT                       |
+| `passes.py`   | what each pass did                                              |
+| `page.py`     | all of it as a page, with formulas of `mathml.py`               |
+| `drawing.py`  | pictures: by Graphviz, and those of the page                    |
+| `files.py`    | files that are ours to overwrite                                |
+"""
