@@ -12,7 +12,7 @@ from tensorgen.cli import streams
 from tensorgen.cli.bugs import report_bug
 from tensorgen.cli.codes import BACKENDS, FINE, MODES, WRONG
 from tensorgen.cli.settings import read_settings
-from tensorgen.cli.voice import Voice, format_option, progress
+from tensorgen.cli.voice import Voice, progress
 from tensorgen.errors import SpecError
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     help="Explain specs that name functions from outside; none of them is called.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
-@format_option
 def command(
     spec: str,
     function: str | None,
@@ -119,4 +118,14 @@ def _text(told: Explained, form: str | None) -> str:
         from tensorgen.explain.report import report
 
         return report(told)
-    raise NotImplementedError
+    if form == "latex":
+        from tensorgen.explain.latex import latex
+
+        return latex(told)
+    if form == "dot":
+        from tensorgen.explain.dot import dot
+
+        return dot(told)
+    from tensorgen.explain.passes import passes
+
+    return passes(told)

@@ -150,7 +150,7 @@ class _Work:
             raise UnknownFunctionError(_unknown(asked, known))
         planners: dict[str, Planner] = {}
         wanted = []
-        for (f, kind, order), (own, public) in zip(every, called, strict=True):
+        for (_, kind, order), (own, public) in zip(every, called, strict=True):
             # A function of the spec stands for all that is emitted for it.
             if asked is None or asked in (own, public):
                 if own not in planners:
