@@ -63,12 +63,21 @@ def _formulas(subject: Subject, plan: Plan) -> Iterator[str]:
     if count > MOST_VALUES:
         yield f"    {count} values"
         return
-    named: list[tuple[str, Node]] = []
-    for part, name in zip(plan.parts, subject.planned.root_names, strict=True):
-        several = len(part) > 1
-        for k, node in enumerate(part, start=1):
-            named.append((f"{name}_{k}" if several else name, node))
+    named = _named(subject, plan)
     rows = [row for e in equations(named, subject.names) for row in equation_rows(e)]
     yield from (f"    {row}" for row in rows[:MOST_ROWS])
     if len(rows) > MOST_ROWS:
         yield f"    ... and {len(rows) - MOST_ROWS} lines more"
+
+
+def _named(subject: Subject, plan: Plan) -> list[tuple[str, Node]]:
+    """The roots of a plan by name, numbered where one root is several arrays."""
+    names, parts = subject.planned.root_names, plan.parts
+    if len(names) != len(parts):  # what is kept of a tensor was planned beside others
+        parts = subject.planned.plan.parts
+    called = [
+        f"{name}_{k}" if len(part) > 1 else name
+        for name, part in zip(names, parts, strict=True)
+        for k in range(1, len(part) + 1)
+    ]
+    return list(zip(called, plan.roots, strict=True))
