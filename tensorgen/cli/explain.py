@@ -72,6 +72,8 @@ def command(
         sys.exit(WRONG)
     if form is not None or (html is None and svg is None):
         streams.write(_text(told, form))
+    if not _write(voice, told, html, svg, force):
+        sys.exit(WRONG)
     return FINE
 
 
@@ -129,3 +131,30 @@ def _text(told: Explained, form: str | None) -> str:
     from tensorgen.explain.passes import passes
 
     return passes(told)
+
+
+def _write(
+    voice: Voice, told: Explained, html: str | None, svg: str | None, force: bool
+) -> bool:
+    """Write the page and the picture, or say what is in the way."""
+    if html is None and svg is None:
+        return True
+    from tensorgen.explain.dot import dot
+    from tensorgen.explain.drawing import NoGraphvizError, drawn
+    from tensorgen.explain.files import ForeignFileError, write_file
+    from tensorgen.explain.page import page
+
+    try:
+        texts = {html: page(told)} if html is not None else {}
+        if svg is not None:
+            texts[svg] = drawn(dot(told))
+        for path, text in texts.items():
+            written = write_file(Path(path), text, force=force)
+            voice.tell(f"{'wrote' if written else 'unchanged'} {path}")
+    except NoGraphvizError as error:
+        voice.wrong(str(error))
+        return False
+    except ForeignFileError as error:
+        voice.wrong(f"{error}; --force overwrites it", str(error.path))
+        return False
+    return True

@@ -28,7 +28,7 @@ GREEK = (
     *("psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi"),
     *("Psi", "Omega"),
 )
-_SPELLED = {"lam": "lambda"}
+SPELLED = {"lam": "lambda"}
 _FUNCTIONS = ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min")
 _OPERATORS = {
     "*": r"\,",
@@ -126,7 +126,7 @@ def formula(tree: Tree) -> str:
 
 
 def _name(text: str) -> str:
-    text = _SPELLED.get(text, text)
+    text = SPELLED.get(text, text)
     if text in GREEK:
         return f"\\{text}"
     if text == "inf":

@@ -42,7 +42,7 @@ def _subject(subject: Subject, told: Explained, first: bool) -> Iterator[str]:
     yield from _titled("Formula", formula_rows(subject))
     yield from _titled("In matrices", matrix_rows(subject))
     yield from _titled("Structure", structure_rows(subject))
-    yield from _titled(f"Cost{_at(subject)}", cost_rows(subject))
+    yield from _titled(f"Cost{sizes_title(subject)}", cost_rows(subject))
     yield from _titled("Flops by the order of the chain rule", mode_rows(subject))
     for form in subject.forms:
         title = f"Statements, {told.backend}"
@@ -134,7 +134,7 @@ def mode_rows(subject: Subject) -> list[str]:
     ]
 
 
-def _at(subject: Subject) -> str:
+def sizes_title(subject: Subject) -> str:
     """The sizes that amounts are told for."""
     form = subject.forms[0]
     dims = [
