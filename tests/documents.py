@@ -8,6 +8,7 @@ A fenced block that follows one of these marks holds what the mark says:
     <!-- stage TITLE -->                  what docs/stages.py prints under that title
     <!-- diagnostics of FILE, above -->   for the spec in the block before, as FILE
     <!-- output of the demo -->           what `make demo` prints, but for times
+    <!-- output of tensorgen ... -->      what this command prints
 """
 
 import ast
@@ -55,6 +56,8 @@ def made(block: Block) -> str | None:
     """Return what a block's mark asks for; None for lines of a file, or no mark."""
     if block.mark == "output of the demo":
         return demo()
+    if block.mark.startswith("output of tensorgen "):
+        return command(block.mark.removeprefix("output of tensorgen "))
     if block.mark.startswith("all of "):
         return (ROOT / block.mark.removeprefix("all of ")).read_text(encoding="utf-8")
     if block.mark.startswith("stage "):
@@ -113,6 +116,14 @@ def stages() -> dict[str, str]:
 def demo() -> str:
     """Return what the demo prints."""
     return run("examples/logistic_regression_demo.py")
+
+
+@cache
+def command(arguments: str) -> str:
+    """Return what the command line prints in the repository's folder."""
+    given = [sys.executable, "-m", "tensorgen", *arguments.split()]
+    done = subprocess.run(given, cwd=ROOT, check=True, capture_output=True, text=True)
+    return done.stdout
 
 
 def run(script: str) -> str:
