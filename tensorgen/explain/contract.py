@@ -159,7 +159,9 @@ class Parts:
         vectors = [part for part in own if len(part.labels) == 1]
         matrices = [part for part in own if len(part.labels) == 2]
         if len(own) == 1:
-            self.parts = [*rest, _total(own[0], label, summed)]
+            others = {x for part in rest for x in part.labels}
+            alone = [x for x in summed if x not in others]
+            self.parts = [*rest, _total(own[0], label, alone)]
         elif len(matrices) == 2 and len(vectors) <= 1:
             scale = [diagonal(label, _alone(vector)) for vector in vectors]
             first, second = map(_alone, matrices)

@@ -71,7 +71,7 @@ def plain(marked: str) -> str:
 
     def sign(found: re.Match[str]) -> str:
         each = MARKED.finditer(found[1])
-        return "".join(f"sum_{{{x[1]}={x[2]}}}^{{{x[3]}}}{SPACE}" for x in each)
+        return " ".join(f"sum_{{{x[1]}={x[2]}}}^{{{x[3]}}}" for x in each) + SPACE
 
     return SIGN.sub(sign, marked)
 

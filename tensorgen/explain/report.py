@@ -93,7 +93,10 @@ def structure_rows(subject: Subject) -> list[str]:
         words = holder.words or holder.structure
         first = f"{name}: {words}"
         text = f"{first}: {holder.structure}" if holder.words else first
-        rows += equation(text, "")
+        if holder.words and len(text) > 80:  # the equation has lines of its own
+            rows += [*textwrap.wrap(f"{first}:", 80), *equation(holder.structure)]
+        else:
+            rows += equation(text, "")
         stored = entries(planned.plan.parts[k])
         numbers = prod(whole, start=ONE)
         rows.append(f"{_INDENT}holds {amount(stored, subject.hints)}")

@@ -103,6 +103,29 @@ def test_ranges_of_sums_are_limited_by_what_else_depends_on_them() -> None:
         np.testing.assert_allclose(known[root], right)
 
 
+SUMS = """
+tensorgen: 1
+module: sums
+inputs:
+  A: {shape: [m, n]}
+  B: {shape: [m, k]}
+functions:
+  f[i]: {expr: "sum(A[j, i] * B[j, l], j, l)"}
+  g: {expr: "sum(A[j, i] * B[j, l], i, j, l)"}
+"""
+
+
+def test_a_sum_over_one_factor_leaves_indices_of_others_alone() -> None:
+    module = tensorgen.load(SUMS)
+    for of, text in zip(told_of(SUMS).subjects, ("A.T @ B.sum(1)", ""), strict=True):
+        (e,) = of.equations
+        found = matrix_notation(e.node, of.names, [e.name])
+        assert found is not None
+        assert text in ("", found)
+        (right,) = emitted(module, of)
+        np.testing.assert_allclose(eval(found, {**MATRICES, **arguments(of)}), right)
+
+
 def test_a_range_that_follows_from_another_is_left_out() -> None:
     of = subject(told("rosenbrock"), "f_grad")
     first, *_ = of.equations

@@ -66,6 +66,7 @@ def test_every_example_is_explained(path: Path) -> None:
     text = report(of)
     assert all(f"\n== {x.name}\n" in text for x in of.subjects)
     assert "Statements, numpy:" in text
+    assert max(map(len, text.splitlines())) <= 88
     check_dot(dot(of), of)
     check_latex(latex(of))
     assert passes(of).count("== ") >= len(of.subjects)
