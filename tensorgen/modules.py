@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tensorgen.arrays.bill import bill
@@ -85,10 +85,7 @@ class ModuleBuilder:
     ) -> Module:
         """Return the module."""
         spec = self.spec
-        self.public = {f.name for f in spec.functions}
-        local = {x for plan in plans for x in plan.source.locals}
-        count = Counter(name for name, _ in {(x.name, x.node) for x in local})
-        self.ambiguous = {name for name, values in count.items() if values > 1}
+        self.meet(plan.source for plan in plans)
         functions = tuple(self.function(plan) for plan in plans)
         bound = tuple(self.problem(problem) for problem in problems)
         own = None if constrained is None else self.constrained(constrained)
@@ -107,6 +104,13 @@ class ModuleBuilder:
             tuple(_solver(x, functions) for x in unknowns),
             tuple(external_helpers(spec.externals, self.backend)),
         )
+
+    def meet(self, sources: Iterable[ElaboratedFunction]) -> None:
+        """Hear of all functions, to know which names mean one value."""
+        self.public = {f.name for f in self.spec.functions}
+        local = {x for source in sources for x in source.locals}
+        count = Counter(name for name, _ in {(x.name, x.node) for x in local})
+        self.ambiguous = {name for name, values in count.items() if values > 1}
 
     def problem(self, planned: PlannedProblem) -> BoundFunction:
         """Lower one problem."""
@@ -130,9 +134,11 @@ class ModuleBuilder:
         """Lower one function."""
         name = planned.source.spec.name_text
         with self.graph.effort.on(name, f"writing {planned.name}", PLANNING):
-            return self._lowered(planned)
+            return self.lowered(planned, self.lowering(planned))
 
-    def _lowered(self, planned: PlannedFunction) -> Function:
+    def lowering(self, planned: PlannedFunction) -> Lowered:
+        """How the roots of a function are lowered."""
+
         def lowered(
             roots: Sequence[Node], names: Sequence[str], fresh: Sequence[bool]
         ) -> Written:
@@ -152,6 +158,10 @@ class ModuleBuilder:
             )
             return written(code, self.backend.alias)
 
+        return lowered
+
+    def lowered(self, planned: PlannedFunction, lowered: Lowered) -> Function:
+        """A function whose roots are `lowered`, with the checks that it starts with."""
         function = self.described(planned, lowered)
         return _checked(function, size_checks(planned.source))
 
@@ -238,9 +248,9 @@ class ModuleBuilder:
     ) -> Function:
         """A function with all that its text says beside its statements."""
         function = planned.source
-        names = self._visible(function)
+        names = self.visible(function)
         formulas = list(zip(planned.root_names, formulas_of(plan, names), strict=True))
-        readable = [pair for pair in formulas if self._is_readable(pair[1])]
+        readable = [pair for pair in formulas if self.is_readable(pair[1])]
         shown = [x for x in readable if len(equations([x], names)) <= 1 + PARTS]
         texts = equations(shown, names)
         return Function(
@@ -262,7 +272,7 @@ class ModuleBuilder:
             holders,
         )
 
-    def _visible(self, function: ElaboratedFunction) -> dict[Node, str]:
+    def visible(self, function: ElaboratedFunction) -> dict[Node, str]:
         """The named values that a reader of a function's docstring has seen."""
         own = {x.name for x in function.locals} - self.ambiguous - self.public
         if sum(map(len, self.named.values())) < len(self.graph.names):
@@ -288,7 +298,7 @@ class ModuleBuilder:
         named = {*re.findall(r"\b[^\W\d]\w*", " ".join(texts))} - known
         return [equation_of(f) for f in self.spec.functions if f.name in named]
 
-    def _is_readable(self, node: Node) -> bool:
+    def is_readable(self, node: Node) -> bool:
         """Whether the length of a value's formula in index notation says anything."""
         if any(x.runs for x in steps_of([node])):
             return False

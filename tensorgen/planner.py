@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,7 +18,7 @@ from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program, requested
 from tensorgen.operators.unknowns import as_given
 from tensorgen.parameters import Parameters
-from tensorgen.passes.context import Context, Plan
+from tensorgen.passes.context import Context, Law, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.invert_low_rank import Parts, invert_low_rank
 from tensorgen.passes.join_entries import filled_in
@@ -53,6 +53,7 @@ class Planner:
         self.graph = graph
         self.function = function
         self.mode: Mode = mode
+        self.told: Callable[[Law, Plan, Plan], None] | None = None
         self.result = result
         every = function.results or (function,)
         nodes = [node] if node else keep_few_states(graph, [x.node for x in every])
@@ -119,8 +120,14 @@ class Planner:
         """Return what the passes may ask, with nothing remembered of other plans."""
         free = self.mode == "cross-country"
         cost = CostModel(self.hints, self._given)
-        own = self._entries
-        return Context(self.graph, cost, cross_country=free, entries=own, system=system)
+        return Context(
+            self.graph,
+            cost,
+            cross_country=free,
+            entries=self._entries,
+            system=system,
+            told=self.told,
+        )
 
     @property
     def _given(self) -> frozenset[str]:

@@ -9,6 +9,7 @@ A fenced block that follows one of these marks holds what the mark says:
     <!-- diagnostics of FILE, above -->   for the spec in the block before, as FILE
     <!-- output of the demo -->           what `make demo` prints, but for times
     <!-- telling rows of the suite -->    figures that `make bench` kept
+    <!-- output of tensorgen ... -->      what this command prints
 """
 
 import ast
@@ -58,6 +59,8 @@ def made(block: Block) -> str | None:
         return demo()
     if block.mark == "telling rows of the suite":
         return run("benchmarks/tables.py")
+    if block.mark.startswith("output of tensorgen "):
+        return command(block.mark.removeprefix("output of tensorgen "))
     if block.mark.startswith("all of "):
         return (ROOT / block.mark.removeprefix("all of ")).read_text(encoding="utf-8")
     if block.mark.startswith("stage "):
@@ -116,6 +119,14 @@ def stages() -> dict[str, str]:
 def demo() -> str:
     """Return what the demo prints."""
     return run("examples/logistic_regression_demo.py")
+
+
+@cache
+def command(arguments: str) -> str:
+    """Return what the command line prints in the repository's folder."""
+    given = [sys.executable, "-m", "tensorgen", *arguments.split()]
+    done = subprocess.run(given, cwd=ROOT, check=True, capture_output=True, text=True)
+    return done.stdout
 
 
 def run(script: str) -> str:

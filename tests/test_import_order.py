@@ -57,8 +57,9 @@ OUTSIDE = {
     "parameters": STAGES,
     "reference": ("", *STAGES),
     "verify": ("verify", "errors", "files", *UNOPTIMISED),
+    "explain": ("explain", "formulas", "modules", "planned", "planner", *STAGES),
     "cli": (
-        *("", "cli", "uptodate", "pipeline", "reference", "verify"),
+        *("", "cli", "uptodate", "pipeline", "reference", "verify", "explain"),
         *("errors", "files", "spec"),
     ),
     "__main__": ("cli",),

@@ -55,15 +55,19 @@ def bill(code: Code, sizes: Mapping[str, int]) -> str:
     The largest terms at some `sizes` are said: three, or as few as make 95 percent.
     Which statement holds most follows from these sizes as well.
     """
-    most = peak(code, lambda dim: Amount.of(dim, sizes))
-    held = most.dim if isinstance(most, Amount) else Dim.of(most)
-    flops, numbers = leading(arithmetic(code), sizes), leading(held, sizes)
-    told = [f"{_powers(flops)} flops"] * bool(flops.terms)
-    told += [f"holds {_powers(numbers)} numbers"] * bool(numbers.terms)
+    flops, numbers = (leading(x, sizes) for x in (arithmetic(code), held(code, sizes)))
+    told = [f"{powers(flops)} flops"] * bool(flops.terms)
+    told += [f"holds {powers(numbers)} numbers"] * bool(numbers.terms)
     return "; ".join(told)
 
 
-def _powers(dim: Dim) -> str:
+def held(code: Code, sizes: Mapping[str, int]) -> Dim:
+    """Return the most numbers that code holds at a time, at some `sizes`."""
+    most = peak(code, lambda dim: Amount.of(dim, sizes))
+    return most.dim if isinstance(most, Amount) else Dim.of(most)
+
+
+def powers(dim: Dim) -> str:
     """A polynomial with `n**2` for `n*n`."""
     return re.sub(r"\b([^\W\d]\w*)(\*\1\b)+", _power, str(dim))
 

@@ -87,7 +87,7 @@ def function_docstring(function: Function, told: Told | None = None) -> str:
         formulas += told.new(function.derivatives)
     stated = f"`{function.function}` is stated in `{told.first}`."
     return docstring(
-        [_summary(function)],
+        [summary(function)],
         [row for text in doc for row in paragraph(text)],
         [row for text in formulas for row in equation(text)],
         [
@@ -101,8 +101,8 @@ def function_docstring(function: Function, told: Told | None = None) -> str:
     )
 
 
-def _summary(function: Function) -> str:
-    """Return the first line, with as many names of inputs as fit."""
+def summary(function: Function) -> str:
+    """Return the first line of a docstring, with as many names of inputs as fit."""
     for shown in range(len(function.wrt), -1, -1):
         text = function.kind.summary.format(
             f=function.function,

@@ -36,6 +36,7 @@ from tensorgen.ir.index_text import (
 from tensorgen.ir.nodes import (
     Call,
     Constant,
+    Constraint,
     Input,
     Iota,
     Label,
@@ -63,7 +64,7 @@ def formula(node: Node, names: Mapping[Node, str] | None = None) -> str:
     Values below it that have `names` are not spelled out; large ones without get
     names of their own and a line `where T1[i, j] = ...` each.
     """
-    printer = _Printer([node], names or {})
+    printer = FormulaPrinter([node], names or {})
     return "\n".join([printer.body(node), *printer.explained()])
 
 
@@ -79,7 +80,7 @@ def equations(
 
     A part that several of them share is named once.
     """
-    printer = _Printer([node for _, node in named], names or {}, dict(named))
+    printer = FormulaPrinter([node for _, node in named], names or {}, dict(named))
     lines = [
         f"{subscript(name, printer.axes(node))} = {printer.body(node)}"
         for name, node in named
@@ -91,11 +92,13 @@ def dump(nodes: Iterable[Node]) -> str:
     """List the nodes below `nodes`, one a line, operands first."""
     order = topological(nodes)
     made = [node for node in order if not isinstance(node, Input)]
-    printer = _Printer(order, {node: f"%{k}" for k, node in enumerate(made)})
+    printer = FormulaPrinter(order, {node: f"%{k}" for k, node in enumerate(made)})
     return "\n".join(map(printer.line, order))
 
 
-class _Printer:
+class FormulaPrinter:
+    """Writes the formulas of nodes, with the same names for the same parts of them."""
+
     def __init__(
         self,
         roots: Sequence[Node],
@@ -217,14 +220,16 @@ class _Printer:
     # Products
 
     def product(self, node: Product, at: Sequence[Index]) -> Text:
+        """A product, with a sign of summation."""
         solved, constraints = solved_labels(node)
         indices: dict[Label, Index] = dict(enumerate(at))
         pool = letters(self.taken)
-        summed = []
+        bound: dict[Label, str] = {}
         for label in range(node.order, len(node.sizes)):
             if label not in solved:
-                summed.append(next(pool))
-                indices[label] = Index.atom(summed[-1])
+                bound[label] = next(pool)
+                indices[label] = Index.atom(bound[label])
+        summed = list(bound.values())
         for label, form in reversed(solved.items()):
             indices[label] = combine(form, indices, self.entry)
         over, under = [], []
@@ -242,10 +247,21 @@ class _Printer:
                 under.append((text.removeprefix(ONE_OVER), ATOM))
             else:
                 over.append(text)
+        signs, constraints = self.signs(node, bound, constraints, indices)
         for kind, form in constraints:
             form_text = combine(form, indices, self.entry)
             over.append(constraint_text(kind, form_text))
-        return assembled(node.coefficient, summed, over, under)
+        return assembled(node.coefficient, signs, over, under)
+
+    def signs(
+        self,
+        node: Product,
+        bound: Mapping[Label, str],
+        constraints: list[Constraint],
+        indices: Mapping[Label, Index],
+    ) -> tuple[list[str], list[Constraint]]:
+        """What signs of summation say of letters, and the constraints that are left."""
+        return [*bound.values()], constraints
 
     def divided(
         self, divisor: _Divisor, at: Sequence[Index], summed: Sequence[str]
@@ -269,6 +285,7 @@ class _Printer:
     # Sums, maps and calls
 
     def sum(self, node: Sum, at: Sequence[Index]) -> Text:
+        """A sum, positive terms first."""
         text = ""
         positive_first = sorted(node.terms, key=lambda term: term.coefficient < 0)
         for coefficient, term, labels in positive_first:
@@ -282,6 +299,7 @@ class _Printer:
         return text, SUM
 
     def map(self, node: Map, at: Sequence[Index]) -> Text:
+        """An elementwise function."""
         parts = [self.value(n, [at[x] for x in labels]) for n, labels in node.args]
         row = ELEMENTWISE[node.function]
         if row.boolean and row.arity == 2:
@@ -296,6 +314,7 @@ class _Printer:
         return f"{node.function}({', '.join(text for text, _ in parts)})", ATOM
 
     def call(self, node: Call, at: Sequence[Index]) -> Text:
+        """A function of whole arrays."""
         if node.operator == "unpacked":
             # `A[i, {j, k, l}]`: an entry for each set of indices.
             lead, own = at[: node.args[0].order - 1], at[node.args[0].order - 1 :]

@@ -28,7 +28,8 @@ class Context:
     roots at the positions `compressed` are derivative tensors, of which only what these
     functions keep is computed. The last `doubtful` roots may never be asked for.
     `entries` are the sizes that sparse matrices bring along: no array has two of them.
-    Systems are solved by what `system` sees in their matrices.
+    Systems are solved by what `system` sees in their matrices. `told` hears what each
+    pass makes of a plan.
     """
 
     graph: Graph
@@ -39,6 +40,7 @@ class Context:
     doubtful: int = 0
     entries: frozenset[str] = frozenset()
     system: System | None = None
+    told: Callable[[Law, Plan, Plan], None] | None = None
 
     def certain(self, roots: Sequence[Node]) -> list[Node]:
         """What is computed whatever is asked for, operands first."""

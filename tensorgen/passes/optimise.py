@@ -70,6 +70,8 @@ class Pass(Law):
         run = partial(self.run, context, plan)
         after = run() if self.patient else context.graph.effort.attempt(run, plan)
         same = after.parts == plan.parts
+        if context.told is not None:
+            context.told(self, plan, after)
         return [after] if same or not self.optional else [after, plan]
 
 

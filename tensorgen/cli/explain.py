@@ -1,0 +1,160 @@
+"""`tensorgen explain`: what the functions of a spec become, and why."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tensorgen.cli import streams
+from tensorgen.cli.bugs import report_bug
+from tensorgen.cli.codes import BACKENDS, FINE, MODES, WRONG
+from tensorgen.cli.settings import read_settings
+from tensorgen.cli.voice import Voice, progress
+from tensorgen.errors import SpecError
+
+if TYPE_CHECKING:
+    from tensorgen.explain.subjects import Explained
+
+
+@click.command("explain")
+@click.argument("spec", metavar="SPEC")
+@click.argument("function", required=False)
+@click.option(
+    "-b",
+    "--backend",
+    type=click.Choice(BACKENDS),
+    default=BACKENDS[0],
+    help=f"Whose statements are shown; by default those for {BACKENDS[0]}.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    help=f"The order of differentiation; by default {MODES[0]}.",
+)
+@click.option("--latex", "form", flag_value="latex", help="Print formulas as LaTeX.")
+@click.option(
+    "--dot",
+    "form",
+    flag_value="dot",
+    help="Print what is computed of what, as Graphviz DOT.",
+)
+@click.option("--steps", "form", flag_value="steps", help="Print what each pass did.")
+@click.option("--html", metavar="FILE", help="Write all of it to a page.")
+@click.option(
+    "--svg", metavar="FILE", help="Draw what is computed of what (needs Graphviz)."
+)
+@click.option("--force", is_flag=True, help="Overwrite files that are not ours.")
+@click.option(
+    "--allow-external",
+    is_flag=True,
+    help="Explain specs that name functions from outside; none of them is called.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
+def command(
+    spec: str,
+    function: str | None,
+    backend: str,
+    mode: str | None,
+    form: str | None,
+    html: str | None,
+    svg: str | None,
+    force: bool,
+    allow_external: bool,
+    quiet: bool,
+) -> int:
+    """Explain the functions of SPEC, or of FUNCTION: formulas, costs, statements."""
+    voice = Voice(quiet)
+    told = _explained(voice, spec, function, backend, mode, allow_external)
+    if told is None:
+        sys.exit(WRONG)
+    if form is not None or (html is None and svg is None):
+        streams.write(_text(told, form))
+    if not _write(voice, told, html, svg, force):
+        sys.exit(WRONG)
+    return FINE
+
+
+def _explained(
+    voice: Voice,
+    spec: str,
+    function: str | None,
+    backend: str,
+    mode: str | None,
+    allow_external: bool,
+) -> Explained | None:
+    """What is told, or None after saying what is wrong."""
+    from tensorgen.explain.subjects import UnknownFunctionError, explained
+
+    settings = read_settings(Path(spec).absolute().parent)
+    source = voice.read(spec)
+    if source is None:
+        return None
+    bar = progress(voice.quiet, [spec])
+    try:
+        return explained(
+            source,
+            function,
+            backend,
+            mode or settings.mode or MODES[0],
+            watch=bar or voice.watch,
+            allow_external=allow_external or settings.allow_external,
+        )
+    except SpecError as error:
+        voice.fault(error)
+    except UnknownFunctionError as error:
+        voice.wrong(str(error), spec)
+    except Exception:
+        report_bug(source)
+    finally:
+        if bar is not None:
+            bar.end()
+    return None
+
+
+def _text(told: Explained, form: str | None) -> str:
+    """What goes to standard output."""
+    if form is None:
+        from tensorgen.explain.report import report
+
+        return report(told)
+    if form == "latex":
+        from tensorgen.explain.latex import latex
+
+        return latex(told)
+    if form == "dot":
+        from tensorgen.explain.dot import dot
+
+        return dot(told)
+    from tensorgen.explain.passes import passes
+
+    return passes(told)
+
+
+def _write(
+    voice: Voice, told: Explained, html: str | None, svg: str | None, force: bool
+) -> bool:
+    """Write the page and the picture, or say what is in the way."""
+    if html is None and svg is None:
+        return True
+    from tensorgen.explain.dot import dot
+    from tensorgen.explain.drawing import NoGraphvizError, drawn
+    from tensorgen.explain.files import ForeignFileError, write_file
+    from tensorgen.explain.page import page
+
+    try:
+        texts = {html: page(told)} if html is not None else {}
+        if svg is not None:
+            texts[svg] = drawn(dot(told))
+        for path, text in texts.items():
+            written = write_file(Path(path), text, force=force)
+            voice.tell(f"{'wrote' if written else 'unchanged'} {path}")
+    except NoGraphvizError as error:
+        voice.wrong(str(error))
+        return False
+    except ForeignFileError as error:
+        voice.wrong(f"{error}; --force overwrites it", str(error.path))
+        return False
+    return True

@@ -1,0 +1,205 @@
+"""All that is told of functions as one page, which asks for nothing from elsewhere.
+
+A value by name lights up wherever it stands while one points at it: in formulas, in
+statements, in the picture. Rules of style do that; there is no script.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from html import escape as escaped
+
+from tensorgen.emit.documentation import summary
+from tensorgen.emit.text import escape
+from tensorgen.explain.dag import dag_of
+from tensorgen.explain.drawing import MOST_VERTICES, picture
+from tensorgen.explain.files import MARK
+from tensorgen.explain.mathml import mathml
+from tensorgen.explain.ranges import Equation
+from tensorgen.explain.report import (
+    cost_rows,
+    matrix_rows,
+    sizes_title,
+    structure_rows,
+)
+from tensorgen.explain.statements import lines
+from tensorgen.explain.subjects import Explained, Form, Subject
+from tensorgen.explain.tree import Entry, Name, Tree, read
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c1c1c; --paper: #fdfdfb; --card: #fff;
+  --line: #d8d8d2; --soft: #666; --lit: #ffe08a; --bar: #5b8def; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e2; --paper: #16181b;
+  --card: #1e2125; --line: #383c42; --soft: #a0a4a8; --lit: #6b5200; --bar: #6f9cf2; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem; max-width: 90rem; color: var(--ink);
+  background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }
+nav a { margin-right: 1rem; color: inherit; }
+section { margin: 1.5rem 0; padding: 1rem; border: 1px solid var(--line);
+  border-radius: 8px; background: var(--card); }
+h2 { margin: 0; } h3 { margin: 1.2rem 0 .3rem; font-size: 1rem; color: var(--soft); }
+.both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr);
+  gap: 0 2rem; }
+@media (max-width: 60rem) { .both { grid-template-columns: minmax(0, 1fr); } }
+.wide, pre { overflow-x: auto; }
+pre { margin: 0; font: 14px/1.5 ui-monospace, monospace; }
+math { font-size: 1.1rem; }
+.eq { padding: .2rem 0; }
+td { padding: 0 1rem 0 0; text-align: right; } td:first-child { text-align: left; }
+svg { max-width: none; } svg path { fill: none; stroke: var(--soft); }
+svg text { font: 13px ui-monospace, monospace; text-anchor: middle; fill: #1c1c1c; }
+svg text.at { font-size: 11px; fill: var(--soft); }
+svg rect { stroke: #555; }
+""".strip()
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+def page(told: Explained) -> str:
+    """Return the page of all functions that were asked for."""
+    sections, most = [], 0
+    said: set[str] = set()
+    for place, subject in enumerate(told.subjects):
+        parts = _parts(subject)
+        most = max(most, len(parts))
+        own = subject.function.function
+        sections.append(_section(subject, told, place, parts, own not in said))
+        said.add(own)
+    title = escaped(f"{told.spec.module}, explained")
+    links = "".join(
+        f'<a href="#f{place}"><code>{escaped(x.name)}</code></a>'
+        for place, x in enumerate(told.subjects)
+    )
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        "\n".join(
+            [
+                "<!DOCTYPE html>",
+                MARK,
+                '<html lang="en">',
+                "<head>",
+                '<meta charset="utf-8">',
+                f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+                '<meta name="viewport" content="width=device-width, initial-scale=1">',
+                f"<title>{title}</title>",
+                f"<style>\n{_STYLE}\n{_lights(most)}\n</style>",
+                "</head>",
+                "<body>",
+                f"<header><h1>{escaped(told.spec.module)}</h1>",
+                _paragraph(told.spec.doc),
+                f"<nav>{links}</nav></header>",
+                "<main>",
+                *sections,
+                "</main>",
+                "</body>",
+                "</html>",
+            ]
+        )
+        + "\n"
+    )
+
+
+def _lights(count: int) -> str:
+    """What lights up while one points at a part."""
+    rule = "section:has(.p{0}:hover) :is(.p{0}, .s{0}) {{ background: var(--lit); }}"
+    shape = "section:has(.p{0}:hover) g.p{0} rect {{ fill: #ffc933; stroke-width: 3; }}"
+    return "\n".join(x.format(k) for k in range(count) for x in (rule, shape))
+
+
+def _parts(subject: Subject) -> dict[str, str]:
+    """The classes of the values that are lit up together, by name."""
+    names = [e.name for e in subject.equations]
+    names += [p.name for p in subject.planned.parameters]
+    return {name: f"p{k}" for k, name in enumerate(dict.fromkeys(names))}
+
+
+def _paragraph(doc: str | None) -> str:
+    text = escape(doc or "").replace("\\\\", "\\").strip()
+    return f"<p>{escaped(text)}</p>" if text else ""
+
+
+def _section(
+    subject: Subject,
+    told: Explained,
+    place: int,
+    parts: Mapping[str, str],
+    first: bool,
+) -> str:
+    rows = [
+        f'<section id="f{place}">',
+        f"<h2><code>{escaped(subject.name)}</code></h2>",
+        f"<p>{escaped(summary(subject.function))}</p>",
+        _paragraph(subject.function.doc) if first else "",
+        '<div class="both"><div>',
+        "<h3>Formula</h3>",
+        *(_equation(e, parts) for e in subject.equations),
+        *(f"<p>{escaped(x)}: too long to be read</p>" for x in subject.unreadable),
+        *_texts("In matrices", matrix_rows(subject)),
+        *_texts("Structure", structure_rows(subject)),
+        *_texts(f"Cost{sizes_title(subject)}", cost_rows(subject)),
+        "<h3>Flops by the order of the chain rule</h3>",
+        _modes(subject),
+        "</div><div>",
+    ]
+    for form in subject.forms:
+        when = f", if {form.condition}" if form.condition else ""
+        rows.append(f"<h3>Statements, {escaped(told.backend + when)}</h3>")
+        rows.append(f"<pre>{_statements(subject, form, parts)}</pre>")
+    rows += ["</div></div>", *_drawing(subject, parts), "</section>"]
+    return "\n".join(row for row in rows if row)
+
+
+def _equation(told: Equation, parts: Mapping[str, str]) -> str:
+    left: Tree = Name(told.name)
+    if told.indices:
+        left = Entry(left, tuple(map(Name, told.indices)))
+    known = {x: part for x, part in parts.items() if x not in told.indices}
+    body = f"{mathml(left, known)}<mo>=</mo>{mathml(read(told.body), known)}"
+    math = f'<math display="block"><mrow>{body}</mrow></math>'
+    ranges = f"<small>for {escaped(told.ranges)}</small>" if told.dims else ""
+    return f'<div class="eq wide">{math}{ranges}</div>'
+
+
+def _texts(title: str, rows: Iterable[str]) -> list[str]:
+    text = escaped("\n".join(rows))
+    return [f"<h3>{escaped(title)}</h3>", f"<pre>{text}</pre>"] if text else []
+
+
+def _modes(subject: Subject) -> str:
+    rows = (
+        f"<tr><td>{escaped(mode)}</td>"
+        f"<td>{'cannot be computed' if flops is None else f'{flops:,.0f}'}</td></tr>"
+        for mode, flops in subject.modes
+    )
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _statements(subject: Subject, form: Form, parts: Mapping[str, str]) -> str:
+    """The statements; a name in them is lit up with what it names."""
+    lefts = {e.left: e.name for e in subject.equations}
+
+    def word(found: re.Match[str]) -> str:
+        part = parts.get(found[0])
+        text = escaped(found[0])
+        return f'<span class="{part}">{text}</span>' if part else text
+
+    rows = []
+    for line in lines(subject, form):
+        names = (lefts.get(x.removeprefix("held of "), "") for x in line.computes)
+        classes = " ".join("s" + parts[x][1:] for x in names if x in parts)
+        at, pieces = 0, []
+        for found in _WORD.finditer(line.text):
+            pieces += [escaped(line.text[at : found.start()]), word(found)]
+            at = found.end()
+        pieces.append(escaped(line.text[at:]))
+        text = "".join(pieces)
+        rows.append(f'<span class="{classes}">{text}</span>' if classes else text)
+    return "\n".join(rows)
+
+
+def _drawing(subject: Subject, parts: Mapping[str, str]) -> list[str]:
+    dag = dag_of(subject)
+    title = "<h3>What is computed of what</h3>"
+    if len(dag.vertices) > MOST_VERTICES:
+        return [title, f"<p>{len(dag.vertices)} values: tensorgen explain --dot</p>"]
+    return [title, f'<div class="wide">{picture(dag, parts)}</div>']

@@ -1,0 +1,78 @@
+"""`tensorgen explain`: what goes where, and exit codes."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tensorgen import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+SPEC = """\
+tensorgen: 1
+module: small
+inputs:
+  x: {shape: [n]}
+functions:
+  f: {expr: sum(x**2), wrt: x, emit: [value, gradient]}
+  g: {expr: "sum(x)"}
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(SPEC, encoding="utf-8")
+    return "small.yaml"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.cli, ["explain", *arguments])
+
+
+def test_what_is_told_goes_to_standard_output(spec: str) -> None:
+    done = run(spec, "f_grad")
+    assert (done.exit_code, done.stderr) == (cli.FINE, "")
+    assert "== f_grad" in done.stdout and "== g" not in done.stdout
+    assert "grad = 2 * x" in done.stdout
+    assert "Statements, numpy:\n    return 2 * x  # grad[i]" in done.stdout
+    assert "Statements, cupy:" in run(spec, "f_grad", "-b", "cupy").stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "start"),
+    [("--latex", "% small"), ("--dot", 'digraph "small" {'), ("--steps", "== f_grad")],
+)
+def test_other_forms_go_there_too(spec: str, option: str, start: str) -> None:
+    done = run(spec, "f_grad", option)
+    assert (done.exit_code, done.stderr) == (cli.FINE, "")
+    assert done.stdout.startswith(start)
+
+
+def test_an_unknown_function_is_a_wrong_command_line(spec: str) -> None:
+    done = run(spec, "f_gard")
+    assert (done.exit_code, done.stdout) == (cli.WRONG, "")
+    message = "error: there is no function 'f_gard'; did you mean 'f_grad'?\n"
+    assert done.stderr == message
+
+
+def test_a_wrong_spec_is_told_as_gen_tells_it(spec: str) -> None:
+    Path(spec).write_text(SPEC.replace("sum(x**2)", "sum(y**2)"), encoding="utf-8")
+    done = run(spec)
+    assert (done.exit_code, done.stdout) == (cli.WRONG, "")
+    assert "small.yaml:6:17: error: " in done.stderr
+    assert run("nothing.yaml").exit_code == cli.WRONG
+
+
+def test_a_page_is_written_and_never_over_a_file_of_others(spec: str) -> None:
+    done = run(spec, "g", "--html", "a.html")
+    assert (done.exit_code, done.stdout) == (cli.FINE, "")
+    assert done.stderr == "wrote a.html\n"
+    assert run(spec, "g", "--html", "a.html").stderr == "unchanged a.html\n"
+    Path("a.html").write_text("work", encoding="utf-8")
+    done = run(spec, "g", "--html", "a.html")
+    assert done.exit_code == cli.WRONG
+    assert "a.html exists and was not written by tensorgen explain" in done.stderr
+    assert Path("a.html").read_text(encoding="utf-8") == "work"
+    assert run(spec, "g", "--html", "a.html", "--force").exit_code == cli.FINE
+    assert Path("a.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
