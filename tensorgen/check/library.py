@@ -256,20 +256,33 @@ class Library:
     def _np_cumprod(self, a: Array, axis: int = 0) -> Array:
         return self._walked(a, lambda x, y: self.field.reduced(x * y))
 
-    def _np__running_max(self, a: Array) -> Array:
-        return self._walked(a, self.others["first"])
+    def _np__running_max(self, a: Array, axis: int = 0) -> Array:
+        return self._extremes(a, self.others["first"], axis)
 
-    def _np__running_min(self, a: Array) -> Array:
-        return self._walked(a, self.others["last"])
+    def _np__running_min(self, a: Array, axis: int = 0) -> Array:
+        return self._extremes(a, self.others["last"], axis)
 
-    def _np__running_argmax(self, x: Array, axis: int = 0) -> Array:
-        rows = np.moveaxis(self.field.of(x), axis, 0)
-        tops = self._np__running_max(rows)
-        same = np.ones(rows.shape, dtype=bool)
-        same[1:] = tops[1:] == tops[:-1]
-        steps = np.arange(len(rows)).reshape(-1, *(1,) * (rows.ndim - 1))
-        places = np.where(same, 0, steps)
-        return np.moveaxis(np.maximum.accumulate(places, axis=0), 0, axis)
+    def _extremes(
+        self, a: Array, step: Callable[[Array, Array], Array], axis: int
+    ) -> Array:
+        rows = np.moveaxis(self.field.of(a), axis, 0)
+        return np.moveaxis(self._walked(rows, step), 0, axis)
+
+    def _np__tied_mean(self, x: Array, top: Array, v: Array, axis: int = 0) -> Array:
+        return self._of_ties(x, top, v, axis, "ij")
+
+    def _np__tied_share(self, x: Array, top: Array, w: Array, axis: int = 0) -> Array:
+        return self._of_ties(x, top, w, axis, "ji")
+
+    def _of_ties(self, x: Array, top: Array, v: Array, axis: int, pair: str) -> Array:
+        x, top, v = (self.field.of(one) for one in (x, top, v))
+        axis -= v.ndim
+        x, top, v = (np.moveaxis(one, axis, -1) for one in (x, top, v))
+        ties = x[..., None, :] == top[..., :, None]
+        counted = self.field.of((ties & np.tri(x.shape[-1], dtype=bool)).astype(int))
+        triangle = self.field.divided(counted, counted.sum(axis=-1, keepdims=True))
+        subscripts = f"...ij,...{pair[1]}->...{pair[0]}"
+        return np.moveaxis(self._np_einsum(subscripts, triangle, v), -1, axis)
 
     def _np__filtered(self, a: Array, gain: Array) -> Array:
         gain = self.field.of(gain)

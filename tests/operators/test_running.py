@@ -1,6 +1,7 @@
-"""Log-sum-exps over a triangle of indices: one walk, at any exponents."""
+"""Reductions over a triangle of indices: one walk, at any exponents and ties."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import tensorgen
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, indicator
 from tensorgen.operators.calls import apply
-from tensorgen.operators.helpers import HELPERS
 from tests.device.library import execute, stand_in
 
 Array = Any
@@ -327,8 +327,74 @@ def test_prefixes_are_reduced_in_one_walk(name: str, reduced: Any) -> None:
     np.testing.assert_allclose(hvp, turn, atol=1e-7)
     if name == "largest":
         hessian = reduced.largest_hess(**given)
-        assert hessian.d.shape == (7,)
         np.testing.assert_allclose(hessian @ along, hvp)
+
+
+def shares(x: Array) -> Array:
+    """What each entry of a vector has in the largest so far, one prefix a row."""
+    rows = [(x == x[: i + 1].max()) & (np.arange(len(x)) <= i) for i in range(len(x))]
+    return np.array([row / row.sum() for row in rows])
+
+
+TIED = np.array([[2, 2, 1, 2, 3, 0, 3, 3, 3.0], [-1, -1, -1, 4, 4, 4, 5, 5, 1]])
+
+
+@pytest.mark.parametrize("x", [*TIED, np.zeros(9), -np.arange(9.0)])
+@pytest.mark.parametrize("spelled", ["max(x[j], j={j})", "min(x[j], j={j})"])
+@pytest.mark.parametrize("suffix", [False, True])
+def test_equals_share_equally_in_the_extremes_of_each_prefix(
+    x: Array, spelled: str, suffix: bool
+) -> None:
+    module, sign = tied(spelled, suffix)
+    order = slice(None, None, -1 if suffix else 1)
+    slopes = shares(sign * x[order])[order, order]
+    rng = np.random.default_rng(1)
+    w, along = rng.normal(size=(2, 9))
+    top = slopes @ x
+    near: Any = {"rtol": 1e-13, "atol": 1e-13}
+    np.testing.assert_allclose(module.f(x, w), w @ top**2, **near)
+    np.testing.assert_allclose(module.f_grad(x, w), 2 * w * top @ slopes, **near)
+    np.testing.assert_allclose(
+        module.f_jvp(x, w, along)[1], 2 * w * top @ slopes @ along, **near
+    )
+    hessian = 2 * slopes.T @ (w[:, None] * slopes)
+    np.testing.assert_allclose(module.f_hvp(x, w, along), hessian @ along, **near)
+    np.testing.assert_allclose(module.f_hess(x, w).dense(), hessian, **near)
+    np.testing.assert_allclose(module.tops_jac(x), slopes, **near)
+
+
+@cache
+def tied(spelled: str, suffix: bool) -> tuple[Any, int]:
+    """A module with the largest or smallest entries so far, and 1 or -1."""
+    sign = 1 if "max" in spelled else -1
+    top = spelled.format(j="range(i, n)" if suffix else "range(i + 1)")
+    return (
+        tensorgen.load(f"""
+tensorgen: 1
+inputs: {{x: [n], w: [n]}}
+functions:
+  f:
+    expr: sum(w[i] * {top}**2, i)
+    wrt: x
+    emit: [value, gradient, hessian, hvp, jvp]
+  tops:
+    where: "m[i=range(n)] = {top}"
+    expr: m
+    wrt: x
+    emit: [jacobian]
+"""),
+        sign,
+    )
+
+
+def test_equals_share_in_columns_of_their_own(reduced: Any) -> None:
+    x, w = np.stack([*TIED, np.zeros(9)], axis=1), np.ones((9, 3))
+    slopes = [shares(column) for column in x.T]
+    wanted = [2 * (s @ column) @ s for s, column in zip(slopes, x.T, strict=True)]
+    np.testing.assert_allclose(reduced.columns_grad(x, w), np.transpose(wanted))
+    turn = reduced.columns_hvp(x, w, w)
+    sums = [2 * s.T @ (s @ np.ones(9)) for s in slopes]
+    np.testing.assert_allclose(turn, np.transpose(sums))
 
 
 def test_a_reduction_of_prefixes_makes_no_table(reduced: Any) -> None:
@@ -336,7 +402,9 @@ def test_a_reduction_of_prefixes_makes_no_table(reduced: Any) -> None:
     x, w = np.ones(n), np.ones(n)
     for name in ("largest", "smallest", "times"):
         assert getattr(reduced, f"{name}_grad")(x=x, w=w).shape == (n,)
-    assert reduced.largest_grad(x=x, w=w)[1:].any() == 0  # the first of equals
+    counts = np.arange(n, 0, -1)  # j shares with i others from j on
+    wanted = 2 * np.cumsum(1 / counts)[::-1]
+    np.testing.assert_allclose(reduced.smallest_grad(x=x, w=w), wanted[::-1])
 
 
 def test_cupy_reduces_prefixes_as_numpy_does(reduced: Any) -> None:
@@ -350,11 +418,19 @@ def test_cupy_reduces_prefixes_as_numpy_does(reduced: Any) -> None:
 
 
 def test_nothing_is_larger_than_nan_so_far() -> None:
-    space: dict[str, Any] = {"np": np}
-    helpers = ("_running_max", "_running_argmax")
-    source = "\n".join(HELPERS[name] for name in helpers)
-    exec("from __future__ import annotations\n" + source, space)
-    argmax = space["_running_argmax"]
-    assert argmax(np.array([1.0, 1.0, 3.0, np.nan, 9.0])).tolist() == [0, 0, 2, 3, 3]
-    assert argmax(np.array([np.nan, 1.0])).tolist() == [0, 0]
-    assert argmax(np.full((2, 0), 1.0), axis=1).shape == (2, 0)
+    module, _ = tied("max(x[j], j={j})", False)
+    x = np.array([1.0, 1.0, 3.0, np.nan, 9.0, np.nan])
+    top = module.f_jvp.__globals__["_running_max"](x)
+    mean, share = (module.f_jvp.__globals__[f"_tied_{k}"] for k in ("mean", "share"))
+    v = np.arange(6.0)
+    assert mean(x, top, v).tolist() == [0, 0.5, 2, 3, 3, 3]
+    assert share(x, top, v).tolist() == [0.5, 0.5, 2, 12, 0, 0]
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3), (1,)])
+def test_prefixes_of_nothing_have_tangents(shape: tuple[int, ...]) -> None:
+    module, _ = tied("max(x[j], j={j})", False)
+    x, rows = np.zeros(shape), np.ones((4, *shape))
+    for name in ("_tied_mean", "_tied_share"):
+        found = module.f_jvp.__globals__[name](x, x, rows, axis=rows.ndim - 1)
+        np.testing.assert_array_equal(found, rows)
