@@ -225,7 +225,7 @@ def tied_mean(x: Array, top: Array, v: Array, along: Axes) -> Array:
 
 
 def tied_share(x: Array, top: Array, w: Array, along: Axes) -> Array:
-    """Return the shares of each x[j] in the w[i] with i >= j, by whether it is top[i]."""
+    """Return the shares of each x[j] in w[i], where it is one of those equal top[i]."""
     return _of_ties(x, top, w, along[0] - w.ndim, "ji")
 
 

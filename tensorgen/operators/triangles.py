@@ -73,29 +73,28 @@ def _ties(graph: Graph, z: Node, top: Node, axis: int) -> Node:
     return graph.product((*rows, j), [equal, share], constraints=[lower])
 
 
-class Side(NamedTuple):
-    """A product with a triangle: how that is made, and the product with the other side.
+class Triangle(NamedTuple):
+    """How a triangle is made, and the products with it: over j, and over i."""
 
-    It sums over j, which is its last axis, or else over i.
-    """
+    made: Callable[[Graph, Node, Node, int], Node]
+    mean: str
+    share: str
 
-    triangle: Callable[[Graph, Node, Node, int], Node]
-    transposed: str
-    over_last: bool
+    def other(self, operator: str) -> str:
+        """The product with the other side."""
+        return self.share if operator == self.mean else self.mean
 
 
-SIDES = {
-    "running_mean": Side(_exponentials, "running_share", True),
-    "running_share": Side(_exponentials, "running_mean", False),
-    "tied_mean": Side(_ties, "tied_share", True),
-    "tied_share": Side(_ties, "tied_mean", False),
-}
+EXPONENTIALS = Triangle(_exponentials, "running_mean", "running_share")
+TIES = Triangle(_ties, "tied_mean", "tied_share")
 
 
 def transposed(call: Call) -> str | None:
     """The product with the other side of a triangle, if a call is with one of both."""
-    side = SIDES.get(call.operator)
-    return side.transposed if side else None
+    for triangle in (EXPONENTIALS, TIES):
+        if call.operator in (triangle.mean, triangle.share):
+            return triangle.other(call.operator)
+    return None
 
 
 def own_axes(call: Call) -> tuple[int, ...]:
@@ -114,7 +113,13 @@ def _own_names(at: Call) -> Names:
 
 
 def _times(
-    operator: str, graph: Graph, at: Call, v: Node, lead: Names, rest: Names
+    triangle: Triangle,
+    operator: str,
+    graph: Graph,
+    at: Call,
+    v: Node,
+    lead: Names,
+    rest: Names,
 ) -> Node:
     """Return a product with a triangle, such as `sum_j exp(z[j] - level[i]) * v[j]`.
 
@@ -137,14 +142,11 @@ def _times(
         tuple(name if a == axis else a for a in range(at.order))
         for name in (axis, "inner")
     )
-    side = SIDES[operator]
-    pair = (axis, "inner") if side.over_last else ("inner", axis)
+    pair = (axis, "inner") if operator == triangle.mean else ("inner", axis)
     named = tuple(pair[0] if name == axis else name for name in own)
     place = axis - (at.order - z.order)
-    triangle = (side.triangle(graph, z, level, place), (*named, pair[1]))
-    return graph.product(
-        (*lead, *outer, *rest), [triangle, (v, (*lead, *inner, *rest))]
-    )
+    entries = (triangle.made(graph, z, level, place), (*named, pair[1]))
+    return graph.product((*lead, *outer, *rest), [entries, (v, (*lead, *inner, *rest))])
 
 
 def _ties_axes(v: Node) -> bool:
@@ -160,9 +162,9 @@ def _ties_axes(v: Node) -> bool:
 Times = Callable[[Graph, Call, Node, Names, Names], Node]
 
 
-def _of_vector(operator: str) -> Transfer:
+def _of_vector(triangle: Triangle, operator: str) -> Transfer:
     """A product is linear in the vector, and L and M in z to first order."""
-    times, transposed = _both(operator)
+    times, transposed = _both(triangle, operator)
 
     def forward(graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -> Node:
         return times(graph, node, t, (), _names("extra", extra))
@@ -173,14 +175,17 @@ def _of_vector(operator: str) -> Transfer:
     return Transfer(forward, reverse)
 
 
-def _both(operator: str) -> tuple[Times, Times]:
+def _both(triangle: Triangle, operator: str) -> tuple[Times, Times]:
     """A product with a triangle, and the one with the other side of it."""
-    return partial(_times, operator), partial(_times, SIDES[operator].transposed)
+    first, other = (
+        partial(_times, triangle, name) for name in (operator, triangle.other(operator))
+    )
+    return first, other
 
 
-def _of_summed(operator: str, sign: int) -> Transfer:
+def _of_summed(triangle: Triangle, operator: str, sign: int) -> Transfer:
     """By the part of the exponent that stands inside of the sum, like the vector."""
-    times, transposed = _both(operator)
+    times, transposed = _both(triangle, operator)
 
     def forward(graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -> Node:
         scaled = _scaled(graph, node, node.args[2], t, extra, sign)
@@ -230,52 +235,40 @@ def _vector_dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Di
     return args[2].dims
 
 
+# By what is only compared: ties stay ties.
 _CONSTANT = Transfer(_no_tangent, _no_cotangent)
-"""By what is only compared: ties stay ties."""
+
+
+def _running(name: str, triangle: Triangle) -> Operator:
+    """The row of a reduction whose derivative is a triangle."""
+    carried = _of_vector(triangle, triangle.mean)
+    text = f"_{name}({{0}}{{axis}})"
+    return Operator(name, same_dims, (carried,), text, params=("along",))
+
+
+def _product(triangle: Triangle, name: str, *others: Transfer) -> Operator:
+    """The row of a product with a triangle, by what carries tangents of z and L."""
+    derivative = (*others, _of_vector(triangle, name))
+    text = f"_{name}({{0}}, {{1}}, {{2}}{{axis}})"
+    return Operator(name, _vector_dims, derivative, text, params=("along",), spare=2)
+
 
 ROWS = (
-    *(
-        Operator(
-            name,
-            same_dims,
-            (_of_vector(mean),),
-            f"_{name}({{0}}{{axis}})",
-            params=("along",),
-        )
-        for name, mean in (
-            ("running_logsumexp", "running_mean"),
-            ("running_max", "tied_mean"),
-            ("running_min", "tied_mean"),
-        )
+    _running("running_logsumexp", EXPONENTIALS),
+    _running("running_max", TIES),
+    _running("running_min", TIES),
+    _product(
+        EXPONENTIALS,
+        "running_mean",
+        _of_summed(EXPONENTIALS, "running_mean", 1),
+        _of_kept(-1),
     ),
-    *(
-        Operator(
-            name,
-            _vector_dims,
-            derivative,
-            f"_{name}({{0}}, {{1}}, {{2}}{{axis}})",
-            params=("along",),
-            spare=2,
-        )
-        for name, derivative in (
-            (
-                "running_mean",
-                (
-                    _of_summed("running_mean", 1),
-                    _of_kept(-1),
-                    _of_vector("running_mean"),
-                ),
-            ),
-            (
-                "running_share",
-                (
-                    _of_kept(1),
-                    _of_summed("running_share", -1),
-                    _of_vector("running_share"),
-                ),
-            ),
-            ("tied_mean", (_CONSTANT, _CONSTANT, _of_vector("tied_mean"))),
-            ("tied_share", (_CONSTANT, _CONSTANT, _of_vector("tied_share"))),
-        )
+    _product(
+        EXPONENTIALS,
+        "running_share",
+        _of_kept(1),
+        _of_summed(EXPONENTIALS, "running_share", -1),
     ),
+    _product(TIES, "tied_mean", _CONSTANT, _CONSTANT),
+    _product(TIES, "tied_share", _CONSTANT, _CONSTANT),
 )
