@@ -217,7 +217,7 @@ class Library:
         count = math.prod(a.shape[x] for x in axes)
         return moved.reshape(count, *(a.shape[k] for k in kept))
 
-    # Running sums of exponentials
+    # Running reductions, and products with what they are differentiated to
 
     def _np__running_logsumexp(self, z: Array, axis: int = 0) -> Array:
         sums = np.cumsum(self.others["exp"](z), axis=axis)
@@ -226,24 +226,32 @@ class Library:
     def _np__running_mean(
         self, z: Array, level: Array, v: Array, axis: int = 0
     ) -> Array:
-        z, level, v = (self.field.of(x) for x in (z, level, v))
-        axis -= v.ndim
-        shape = np.broadcast_shapes(z.shape, level.shape, v.shape)
-        z, level, v = (np.broadcast_to(x, shape) for x in (z, level, v))
-        z, level, v = (np.moveaxis(x, axis, -1) for x in (z, level, v))
-        difference = self.field.reduced(z[..., None, :] - level[..., :, None])
-        counts = np.tri(shape[-1], dtype=int)
-        terms = self.others["exp"](difference) * counts * v[..., None, :]
-        return np.moveaxis(self._np_sum(terms, -1), -1, axis)
+        return self._times(self._exponentials, "ij,...j->...i", z, level, v, axis=axis)
 
     def _np__running_share(
         self, z: Array, level: Array, w: Array, axis: int = 0
     ) -> Array:
-        z, level, w = (self.field.of(x) for x in (z, level, w))
-        back = axis - w.ndim
-        z, level, w = (np.flip(x, back) for x in (z, level, w))
-        top, bottom = (self.field.reduced(-x) for x in (level, z))
-        return np.flip(self._np__running_mean(top, bottom, w, axis), back)
+        return self._times(self._exponentials, "ij,...i->...j", z, level, w, axis=axis)
+
+    def _np__tied_mean(self, x: Array, top: Array, v: Array, axis: int = 0) -> Array:
+        return self._times(self._ties, "ij,...j->...i", x, top, v, axis=axis)
+
+    def _np__tied_share(self, x: Array, top: Array, w: Array, axis: int = 0) -> Array:
+        return self._times(self._ties, "ij,...i->...j", x, top, w, axis=axis)
+
+    def _times(self, triangle: Any, pair: str, *args: Array, axis: int) -> Array:
+        axis -= args[-1].ndim
+        z, level, v = (np.moveaxis(x, axis, -1) for x in self._numbers(*args))
+        weights = triangle(z[..., None, :], level[..., :, None])
+        return np.moveaxis(self._np_einsum(f"...{pair}", weights, v), -1, axis)
+
+    def _exponentials(self, z: Array, level: Array) -> Array:
+        lower = np.tri(z.shape[-1], dtype=int)
+        return self.others["exp"](self.field.reduced(z - level)) * lower
+
+    def _ties(self, x: Array, top: Array) -> Array:
+        ties = self.field.of((x == top) * np.tri(x.shape[-1], dtype=int))
+        return self.field.divided(ties, ties.sum(axis=-1, keepdims=True))
 
     # Walks
 
@@ -256,20 +264,15 @@ class Library:
     def _np_cumprod(self, a: Array, axis: int = 0) -> Array:
         return self._walked(a, lambda x, y: self.field.reduced(x * y))
 
-    def _np__running_max(self, a: Array) -> Array:
-        return self._walked(a, self.others["first"])
+    def _np__running_max(self, a: Array, axis: int = 0) -> Array:
+        return self._extremes(a, self.others["first"], axis)
 
-    def _np__running_min(self, a: Array) -> Array:
-        return self._walked(a, self.others["last"])
+    def _np__running_min(self, a: Array, axis: int = 0) -> Array:
+        return self._extremes(a, self.others["last"], axis)
 
-    def _np__running_argmax(self, x: Array, axis: int = 0) -> Array:
-        rows = np.moveaxis(self.field.of(x), axis, 0)
-        tops = self._np__running_max(rows)
-        same = np.ones(rows.shape, dtype=bool)
-        same[1:] = tops[1:] == tops[:-1]
-        steps = np.arange(len(rows)).reshape(-1, *(1,) * (rows.ndim - 1))
-        places = np.where(same, 0, steps)
-        return np.moveaxis(np.maximum.accumulate(places, axis=0), 0, axis)
+    def _extremes(self, a: Array, step: Any, axis: int) -> Array:
+        rows = np.moveaxis(self.field.of(a), axis, 0)
+        return np.moveaxis(self._walked(rows, step), 0, axis)
 
     def _np__filtered(self, a: Array, gain: Array) -> Array:
         gain = self.field.of(gain)

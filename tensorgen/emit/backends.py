@@ -18,6 +18,7 @@ from tensorgen.operators.running_helpers import (
     FILTERED,
     RUNNING_EXTREME,
     RUNNING_LOGSUMEXP,
+    SUMS_BY_TIE,
 )
 from tensorgen.operators.system_helpers import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
 
@@ -116,6 +117,7 @@ BACKENDS: dict[str, Backend] = {
                 "_running_min": RUNNING_EXTREME.format(
                     name="min", word="smallest", function="minimum"
                 ),
+                "_sums_by_tie": SUMS_BY_TIE,
                 "_filtered": FILTERED,
                 "_prod_by_key": PROD_BY_KEY,
                 "_prod_others_by_key": PROD_OTHERS_BY_KEY,

@@ -31,6 +31,7 @@ from tensorgen.operators import (
     running,
     spectral,
     systems,
+    triangles,
     unknowns,
 )
 from tensorgen.operators.entries import entries, values
@@ -353,7 +354,7 @@ _ROWS = (
     *packing.ROWS,
     *places.ROWS,
     *promises.ROWS,
-    *running.ROWS,
+    *triangles.ROWS,
     *spectral.ROWS,
     *systems.ROWS,
     reshape.ROW,

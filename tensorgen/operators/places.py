@@ -18,12 +18,6 @@ def argsort(graph: Graph, x: Node, axis: int) -> Node:
     return graph.call("argsort", [x], x.dims, along=(axis,), bound=bound)
 
 
-def running_argmax(graph: Graph, x: Node, axis: int) -> Node:
-    """Return the places of the largest entries so far along an axis."""
-    bound = x.dims[axis]
-    return graph.call("running_argmax", [x], x.dims, along=(axis,), bound=bound)
-
-
 def interval(graph: Graph, x: Node, knots: Node) -> Node:
     """Return the number of the last knot that is not above each x, but the last one."""
     bound = knots.dims[0] - 1
@@ -44,17 +38,6 @@ ROWS = (
         params=("along", "bound"),
         places=True,
         word="order",
-    ),
-    # The first of equals stays the largest.
-    Operator(
-        "running_argmax",
-        same_dims,
-        _no_partials,
-        "_running_argmax({0}{axis})",
-        params=("along", "bound"),
-        places=True,
-        word="top",
-        spare=2,
     ),
     Operator(
         "interval",

@@ -379,7 +379,5 @@ ROWS = (
     Operator(NAME, _dims, (), params=("steps", "result", "whole")),
     # What some recurrences are, found out after differentiation.
     Operator("running_product", same_dims, (), "np.cumprod({0}, axis=0)"),
-    Operator("running_max", same_dims, (), "_running_max({0})"),
-    Operator("running_min", same_dims, (), "_running_min({0})"),
     Operator("filtered", same_dims, (), "_filtered({0}, {1})"),
 )

@@ -183,13 +183,6 @@ def unpacked(x: Array, shape: tuple[int, ...]) -> Array:
     return value
 
 
-def running_argmax(x: Array, along: Axes, bound: int) -> Array:
-    """Return the places of the largest entries so far, of equals the first one's."""
-    axis, size = along[0], x.shape[along[0]]
-    tops = [np.argmax(np.take(x.real, range(k + 1), axis), axis) for k in range(size)]
-    return np.stack(tops, axis=axis) if tops else np.zeros(x.shape, int)
-
-
 def running_logsumexp(z: Array, along: Axes) -> Array:
     """Return the logarithms of the running sums of `exp(z)` along an axis."""
     sums = [
@@ -224,6 +217,24 @@ def running_share(z: Array, level: Array, w: Array, along: Axes) -> Array:
     axis = along[0] - w.ndim
     z, level, w = (np.flip(x, axis) for x in (z, level, w))
     return np.flip(running_mean(-level, -z, w, along), axis)
+
+
+def tied_mean(x: Array, top: Array, v: Array, along: Axes) -> Array:
+    """Return the means of the v[j] with j <= i where x[j] equals top[i]."""
+    return _of_ties(x, top, v, along[0] - v.ndim, "ij")
+
+
+def tied_share(x: Array, top: Array, w: Array, along: Axes) -> Array:
+    """Return the shares of each x[j] in w[i], where it is one of those equal top[i]."""
+    return _of_ties(x, top, w, along[0] - w.ndim, "ji")
+
+
+def _of_ties(x: Array, top: Array, v: Array, axis: int, pair: str) -> Array:
+    x, top, v = (np.moveaxis(one, axis, -1) for one in (x, top, v))
+    ties = (x[..., None, :] == top[..., :, None]) & np.tri(x.shape[-1], dtype=bool)
+    triangle = ties / ties.sum(axis=-1, keepdims=True)
+    found = np.einsum(f"...ij,...{pair[1]}->...{pair[0]}", triangle, v)
+    return np.moveaxis(found, -1, axis)
 
 
 def cholesky(a: Array) -> Array:
@@ -278,7 +289,6 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "lower_median": lower_median,
     "upper_median": upper_median,
     "argsort": argsort,
-    "running_argmax": running_argmax,
     "interval": interval,
     "prod": prod,
     "prod_others": prod_others,
@@ -288,7 +298,9 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "running_mean": running_mean,
     "running_share": running_share,
     "running_product": lambda x: np.cumprod(x, axis=0),
-    "running_max": lambda x: np.maximum.accumulate(x, axis=0),
-    "running_min": lambda x: np.minimum.accumulate(x, axis=0),
+    "running_max": lambda x, along: np.maximum.accumulate(x, axis=along[0]),
+    "running_min": lambda x, along: np.minimum.accumulate(x, axis=along[0]),
+    "tied_mean": tied_mean,
+    "tied_share": tied_share,
     "filtered": filtered,
 }

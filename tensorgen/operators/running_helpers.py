@@ -4,25 +4,80 @@ from __future__ import annotations
 
 RUNNING: dict[str, str] = {
     "_running_max": '''
-def _running_max(x: Array) -> Array:
-    """Return the largest entry so far, along the first axis."""
-    return np.maximum.accumulate(x, axis=0)
+def _running_max(x: Array, axis: int = 0) -> Array:
+    """Return the largest entry so far."""
+    return np.maximum.accumulate(x, axis=axis)
 ''',
     "_running_min": '''
-def _running_min(x: Array) -> Array:
-    """Return the smallest entry so far, along the first axis."""
-    return np.minimum.accumulate(x, axis=0)
+def _running_min(x: Array, axis: int = 0) -> Array:
+    """Return the smallest entry so far."""
+    return np.minimum.accumulate(x, axis=axis)
 ''',
-    "_running_argmax": '''
-def _running_argmax(x: Array, axis: int = 0) -> Any:
-    """Return the places of the largest entries so far, of equals the first one's."""
-    x = np.moveaxis(x, axis, 0)
-    last = _running_max(x)[:-1]
-    stays = (x[1:] <= last) | (last != last)  # NaN stays the largest
-    places = np.zeros(x.shape, dtype=np.intp)
-    steps = np.arange(1, max(len(x), 1)).reshape(-1, *(1,) * (x.ndim - 1))
-    places[1:] = np.where(stays, 0, steps)
-    return np.moveaxis(_running_max(places), 0, axis)
+    "_tied_mean": '''
+def _tied_mean(x: Array, top: Array, v: Array, axis: int = 0) -> Array:
+    """Return for each i the mean of the v[j] with j <= i where x[j] equals top[i].
+
+    That is the largest x so far, or the smallest. The last axes of v are those of both,
+    or any where both have length 1.
+    """
+    rows, shape, axes = _rows_along(x, v, axis)
+    ties, last, rank = _ties(x, top, axis - v.ndim)
+    sums, step = rows[ties], 1
+    while (rank > step).any():  # sweeps that double: none where no two are equal
+        sums[step:] += np.where(rank[step:] > step, sums[:-step], 0)
+        step *= 2
+    means = (sums / rank.astype(v.dtype))[last]
+    return np.moveaxis(means.reshape(shape), range(len(axes)), axes)
+''',
+    "_tied_share": '''
+def _tied_share(x: Array, top: Array, w: Array, axis: int = 0) -> Array:
+    """Return for each j the sum of its shares of w[i] over i >= j.
+
+    Those x[j] that equal top[i] share w[i] equally.
+    """
+    rows, shape, axes = _rows_along(x, w, axis)
+    ties, last, rank = _ties(x, top, axis - w.ndim)
+    sums, step = _sums_by_tie(rows, ties, last) / rank.astype(w.dtype), 1
+    while (rank > step).any():
+        sums[:-step] += np.where(rank[step:] > step, sums[step:], 0)
+        step *= 2
+    shares = np.zeros_like(rows)
+    shares[ties] = sums
+    return np.moveaxis(shares.reshape(shape), range(len(axes)), axes)
+''',
+    "_rows_along": '''
+def _rows_along(x: Array, v: Array, axis: int) -> tuple[Array, Any, Any]:
+    """Return v with a row for each entry of x, those along an axis together.
+
+    With its shape where the axes of x stand in front, and what axes these are.
+    """
+    axis -= v.ndim
+    axes = [k for k in range(-x.ndim, 0) if k != axis and x.shape[k] != 1] + [axis]
+    front = np.moveaxis(v, axes, range(len(axes)))
+    width = math.prod(front.shape[len(axes) :])
+    return front.reshape(x.size, width), front.shape, axes
+''',
+    "_ties": '''
+def _ties(x: Array, top: Array, axis: int) -> tuple[Any, Any, Any]:
+    """Return where x equals the top so far, the last of these at each entry, and ranks.
+
+    Of those that equal a top the first has rank 1, the next 2. A NaN stays the top, and
+    the first of them has it alone.
+    """
+    x, top = np.moveaxis(x, axis, -1), np.moveaxis(top, axis, -1)
+    before, new = top[..., :-1], np.ones(top.shape, dtype=bool)
+    new[..., 1:] = (top[..., 1:] != before) & (before == before)
+    equal = ((x == top) | new).reshape(-1)
+    ties = np.flatnonzero(equal)
+    first = new.reshape(-1)[ties]
+    number = np.arange(len(ties))
+    rank = number - np.flatnonzero(first)[np.cumsum(first) - 1] + 1
+    return ties, np.cumsum(equal) - 1, rank.reshape(-1, 1)
+''',
+    "_sums_by_tie": '''
+def _sums_by_tie(rows: Array, ties: Any, last: Any) -> Array:
+    """Return the sum of the rows from each tie to the next."""
+    return np.add.reduceat(rows, ties, axis=0)
 ''',
     "_filtered": '''
 def _filtered(x: Array, a: Any) -> Array:
@@ -95,13 +150,22 @@ def _running_logsumexp(z: Array, axis: int = 0) -> Array:
 # For libraries without `accumulate`.
 
 RUNNING_EXTREME = '''
-def _running_{name}(x: Array) -> Array:
-    """Return the {word} entry so far along the first axis, in sweeps that double."""
-    found, step = x.copy(), 1
+def _running_{name}(x: Array, axis: int = 0) -> Array:
+    """Return the {word} entry so far, in sweeps that double."""
+    found, step = np.moveaxis(x, axis, 0).copy(), 1
     while step < len(found):
         found[step:] = np.{function}(found[step:], found[:-step])
         step *= 2
-    return found
+    return np.moveaxis(found, 0, axis)
+'''
+
+
+SUMS_BY_TIE = '''
+def _sums_by_tie(rows: Array, ties: Any, last: Any) -> Array:
+    """Return the sum of the rows from each tie to the next."""
+    sums = np.zeros((len(ties), rows.shape[1]), dtype=rows.dtype)
+    np.add.at(sums, last, rows)
+    return sums
 '''
 
 

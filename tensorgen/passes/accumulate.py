@@ -21,7 +21,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.recurrences import Opened, Recurrence, opened, substituted
-from tensorgen.operators.running import flipped, running_logsumexp
+from tensorgen.operators.running import flipped, running
 
 WALKS = {
     "maximum": "running_max",
@@ -55,8 +55,8 @@ def accumulated(graph: Graph, whole: Recurrence) -> Node | None:
     first = _joined(graph, whole.starts[0], rows, whole.steps.backwards)
     if name == "running_sum":
         done = _summed(graph, first)
-    elif name == "running_logsumexp":
-        done = running_logsumexp(graph, first, 0)
+    elif name in WALKS.values():
+        done = running(graph, first, 0, name)
     else:
         done = graph.call(name, [first, *gains], first.dims)
     return flipped(graph, done, 0) if whole.steps.backwards else done

@@ -22,7 +22,7 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.ir.rebuild import rebuild
-from tensorgen.operators.running import axis_along, own_axes, transposed
+from tensorgen.operators.triangles import axis_along, own_axes, transposed
 from tensorgen.passes.context import Context
 
 

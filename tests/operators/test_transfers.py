@@ -18,7 +18,7 @@ from tensorgen.operators.matrix_functions import cholesky
 from tensorgen.operators.reference import FUNCTIONS
 from tensorgen.operators.reference import OPERATORS as REFERENCE
 from tensorgen.operators.reshape import Segment, reshape, segments
-from tensorgen.operators.running import running_logsumexp
+from tensorgen.operators.running import running
 from tensorgen.operators.spectral import of_symmetric
 from tensorgen.operators.stable import StableForms
 from tensorgen.operators.symmetry import even_part, is_even, is_symmetric
@@ -43,9 +43,17 @@ MAKERS: dict[str, tuple[tuple[Dim, ...], Callable[[Graph, Node], Node]]] = {
         name: ((K, M, M), partial(lambda name, g, x: slope(g, name, x), name))
         for name in ("lyapunov", "log_slope")
     },
-    "running_logsumexp": ((K, N, M), lambda g, x: running_logsumexp(g, x, 1)),
+    **{
+        f"running_{name}": (
+            (K, N, M),
+            partial(lambda name, g, x: running(g, x, 1, f"running_{name}"), name),
+        )
+        for name in ("logsumexp", "max", "min")
+    },
     "running_mean": ((K, N), lambda g, x: triangular(g, "running_mean", x)),
     "running_share": ((K, N), lambda g, x: triangular(g, "running_share", x)),
+    "tied_mean": ((K, N), lambda g, x: tied(g, "tied_mean", x)),
+    "tied_share": ((K, N), lambda g, x: tied(g, "tied_share", x)),
 }
 
 
@@ -60,6 +68,13 @@ def triangular(graph: Graph, operator: str, x: Node) -> Node:
     """A product with a triangle of which all three arguments depend on x."""
     axes = range(x.order)
     args = [x, graph.map("sin", axes, [(x, axes)]), graph.map("cos", axes, [(x, axes)])]
+    return apply(graph, operator, args, along=(1,))
+
+
+def tied(graph: Graph, operator: str, x: Node) -> Node:
+    """A product with the triangle of what equals the largest so far."""
+    axes = range(x.order)
+    args = [x, running(graph, x, 1, "running_max"), graph.map("sin", axes, [(x, axes)])]
     return apply(graph, operator, args, along=(1,))
 
 

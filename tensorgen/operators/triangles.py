@@ -1,0 +1,274 @@
+"""Running reductions whose derivative is a triangle, and products with that.
+
+Running log-sum-exps `L[i] = log(sum(exp(z[j]), j <= i))` have the derivative
+`exp(z[j] - L[i])`, where j <= i. The largest or smallest entries so far, `M[i]`, have
+`1 / count[i]` where j <= i and z[j] equals M[i], which so many do: they share equally.
+
+No product with a vector forms a triangle: it is a mean (`running_mean`, `tied_mean`) or
+a share (`running_share`, `tied_share`), from the two sides, and derivatives of these
+are products of the same kind. Where a Jacobian or Hessian is asked for, the triangle
+stands in it.
+
+What is multiplied may have more axes than z and L: some in front, and some for which
+those have an axis of length 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, cast
+
+from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Call, Node, Product, Ref, indicator, is_zero
+from tensorgen.operators.scalar import apply, infinity, power
+from tensorgen.operators.table import Operator, Transfer, same_dims
+
+Names = tuple[object, ...]
+
+
+def axis_along(node: Call) -> int:
+    """The axis along which a call walks."""
+    (axis,) = cast(tuple[int], node.param("along"))
+    return axis
+
+
+def _names(what: str, dims: Sequence[Dim]) -> Names:
+    return tuple((what, k) for k in range(len(dims)))
+
+
+def _moved(node: Node, axis: int, name: object) -> Names:
+    """The axes of a node, with another name for one of them."""
+    return tuple(name if a == axis else a for a in range(node.order))
+
+
+# Products with the triangle exp(z[j] - level[i])
+
+
+def _exponentials(graph: Graph, z: Node, level: Node, axis: int) -> Node:
+    """Return exp(z[j] - level[i]), 0 where j > i; j is its last axis."""
+    out = (*range(z.order), "j")
+    sizes: dict[object, Dim] = {**dict(enumerate(z.dims)), "j": z.dims[axis]}
+    terms = [(1, z, _moved(z, axis, "j")), (-1, level, range(z.order))]
+    difference = graph.sum(out, terms, sizes)
+    # Of these two axes alone: others would be summed.
+    pair = {axis: sizes[axis], "j": sizes["j"]}
+    mask = graph.product(
+        [*pair], [], constraints=[indicator({axis: 1, "j": -1})], sizes=pair
+    )
+    where = [(mask, (axis, "j")), (difference, out), infinity(graph, -1)]
+    exponent = graph.map("where", out, where, sizes)
+    return graph.map("exp", out, [(exponent, out)], sizes)
+
+
+def _ties(graph: Graph, z: Node, top: Node, axis: int) -> Node:
+    """Return what share z[j] has in top[i], 0 where j > i; j is its last axis."""
+    rows, j = tuple(range(z.order)), z.order
+    column = tuple(j if a == axis else a for a in rows)
+    equal = apply(graph, "equal", Ref(z, column), Ref(top, rows))
+    lower = indicator({axis: 1, j: -1})
+    count = graph.product(rows, [equal], constraints=[lower])
+    share = power(graph, Ref(count, rows), -1)
+    return graph.product((*rows, j), [equal, share], constraints=[lower])
+
+
+class Triangle(NamedTuple):
+    """How a triangle is made, and the products with it: over j, and over i."""
+
+    made: Callable[[Graph, Node, Node, int], Node]
+    mean: str
+    share: str
+
+    def other(self, operator: str) -> str:
+        """The product with the other side."""
+        return self.share if operator == self.mean else self.mean
+
+
+EXPONENTIALS = Triangle(_exponentials, "running_mean", "running_share")
+TIES = Triangle(_ties, "tied_mean", "tied_share")
+
+
+def transposed(call: Call) -> str | None:
+    """The product with the other side of a triangle, if a call is with one of both."""
+    for triangle in (EXPONENTIALS, TIES):
+        if call.operator in (triangle.mean, triangle.share):
+            return triangle.other(call.operator)
+    return None
+
+
+def own_axes(call: Call) -> tuple[int, ...]:
+    """The axes of a product with a triangle that its exponents have."""
+    return tuple(name for name in _own_names(call) if isinstance(name, int))
+
+
+def _own_names(at: Call) -> Names:
+    """The axes of a call that z has, and others of length 1."""
+    z = at.args[0]
+    lead = at.order - z.order
+    return tuple(
+        lead + axis if dim == at.dims[lead + axis] else ("thin", axis)
+        for axis, dim in enumerate(z.dims)
+    )
+
+
+def _times(
+    triangle: Triangle,
+    operator: str,
+    graph: Graph,
+    at: Call,
+    v: Node,
+    lead: Names,
+    rest: Names,
+) -> Node:
+    """Return a product with a triangle, such as `sum_j exp(z[j] - level[i]) * v[j]`.
+
+    `v` has further axes in front of those of `at`, a call from which z and the level
+    are taken, and behind them.
+    """
+    z, level = (*at.args, at)[:2]
+    axis, own = axis_along(at), _own_names(at)
+    if is_zero(v):
+        return v
+    if not _ties_axes(v):
+        sizes = {**dict(zip(own, z.dims, strict=True)), **dict.fromkeys(rest, ONE)}
+        operands = [
+            graph.product((*own, *rest), [(x, own)], sizes=sizes) for x in (z, level)
+        ]
+        along = (len(lead) + axis,)
+        return graph.call(operator, [*operands, v], v.dims, along=along)
+    # Entries of the triangle itself.
+    outer, inner = (
+        tuple(name if a == axis else a for a in range(at.order))
+        for name in (axis, "inner")
+    )
+    pair = (axis, "inner") if operator == triangle.mean else ("inner", axis)
+    named = tuple(pair[0] if name == axis else name for name in own)
+    place = axis - (at.order - z.order)
+    entries = (triangle.made(graph, z, level, place), (*named, pair[1]))
+    return graph.product((*lead, *outer, *rest), [entries, (v, (*lead, *inner, *rest))])
+
+
+def _ties_axes(v: Node) -> bool:
+    """Whether an array is one like a unit tensor, few of whose entries are not 0."""
+    return isinstance(v, Product) and any(
+        c.kind == "eq" and len([x for x in c.form.labels if x < v.order]) > 1
+        for c in v.constraints
+    )
+
+
+# Tangents and cotangents, an argument at a time
+
+Times = Callable[[Graph, Call, Node, Names, Names], Node]
+
+
+def _of_vector(triangle: Triangle, operator: str) -> Transfer:
+    """A product is linear in the vector, and L and M in z to first order."""
+    times, transposed = _both(triangle, operator)
+
+    def forward(graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -> Node:
+        return times(graph, node, t, (), _names("extra", extra))
+
+    def reverse(graph: Graph, node: Call, t: Node, rows: Sequence[Dim]) -> Node:
+        return transposed(graph, node, t, _names("row", rows), ())
+
+    return Transfer(forward, reverse)
+
+
+def _both(triangle: Triangle, operator: str) -> tuple[Times, Times]:
+    """A product with a triangle, and the one with the other side of it."""
+    first, other = (
+        partial(_times, triangle, name) for name in (operator, triangle.other(operator))
+    )
+    return first, other
+
+
+def _of_summed(triangle: Triangle, operator: str, sign: int) -> Transfer:
+    """By the part of the exponent that stands inside of the sum, like the vector."""
+    times, transposed = _both(triangle, operator)
+
+    def forward(graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -> Node:
+        scaled = _scaled(graph, node, node.args[2], t, extra, sign)
+        return times(graph, node, scaled, (), _names("extra", extra))
+
+    def reverse(graph: Graph, node: Call, t: Node, rows: Sequence[Dim]) -> Node:
+        lead, own = _names("row", rows), _own_names(node)
+        axes = tuple(range(node.order))
+        carried = transposed(graph, node, t, lead, ())
+        return graph.product(
+            (*lead, *own),
+            [(node.args[2], axes), (carried, (*lead, *axes))],
+            coefficient=sign,
+            sizes=dict(zip(own, node.args[0].dims, strict=True)),
+        )
+
+    return Transfer(forward, reverse)
+
+
+def _of_kept(sign: int) -> Transfer:
+    """By the part of the exponent that stands outside."""
+
+    def forward(graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -> Node:
+        return _scaled(graph, node, node, t, extra, sign)
+
+    return Transfer(forward)
+
+
+def _no_tangent(graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -> Node:
+    return graph.zeros((*node.dims, *extra))
+
+
+def _no_cotangent(graph: Graph, node: Call, t: Node, rows: Sequence[Dim]) -> Node:
+    return graph.zeros((*rows, *node.args[0].dims))
+
+
+def _scaled(
+    graph: Graph, node: Call, x: Node, t: Node, extra: Sequence[Dim], sign: int
+) -> Node:
+    """Multiply what has the axes of a call by a tangent of its exponents."""
+    axes, rest = tuple(range(node.order)), _names("extra", extra)
+    factors = [(x, axes), (t, (*_own_names(node), *rest))]
+    return graph.product((*axes, *rest), factors, coefficient=sign)
+
+
+def _vector_dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
+    return args[2].dims
+
+
+# By what is only compared: ties stay ties.
+_CONSTANT = Transfer(_no_tangent, _no_cotangent)
+
+
+def _running(name: str, triangle: Triangle) -> Operator:
+    """The row of a reduction whose derivative is a triangle."""
+    carried = _of_vector(triangle, triangle.mean)
+    text = f"_{name}({{0}}{{axis}})"
+    return Operator(name, same_dims, (carried,), text, params=("along",))
+
+
+def _product(triangle: Triangle, name: str, *others: Transfer) -> Operator:
+    """The row of a product with a triangle, by what carries tangents of z and L."""
+    derivative = (*others, _of_vector(triangle, name))
+    text = f"_{name}({{0}}, {{1}}, {{2}}{{axis}})"
+    return Operator(name, _vector_dims, derivative, text, params=("along",), spare=2)
+
+
+ROWS = (
+    _running("running_logsumexp", EXPONENTIALS),
+    _running("running_max", TIES),
+    _running("running_min", TIES),
+    _product(
+        EXPONENTIALS,
+        "running_mean",
+        _of_summed(EXPONENTIALS, "running_mean", 1),
+        _of_kept(-1),
+    ),
+    _product(
+        EXPONENTIALS,
+        "running_share",
+        _of_kept(1),
+        _of_summed(EXPONENTIALS, "running_share", -1),
+    ),
+    _product(TIES, "tied_mean", _CONSTANT, _CONSTANT),
+    _product(TIES, "tied_share", _CONSTANT, _CONSTANT),
+)
