@@ -34,7 +34,7 @@ from tensorgen.arrays.places import (
     Part,
     Slice,
 )
-from tensorgen.arrays.printer import row_template
+from tensorgen.arrays.printer import call_template, row_template
 from tensorgen.arrays.statements import (
     Append,
     Let,
@@ -119,7 +119,11 @@ class Needs:
         )
         if row.requires:
             self.modules[row.requires] = None
-        found = row_template(op, one.args[0].order if one.args else 0)
+        found = (
+            row_template(op, one.order)
+            if isinstance(op, Elementwise)
+            else call_template(op, one)
+        )
         self.helpers.update(dict.fromkeys(found.helpers))
         self.dtype = self.dtype or "dtype" in found.text
 

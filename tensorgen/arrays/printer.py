@@ -84,6 +84,16 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 LETTERS = "ijklmnpqrstuvwxyzabcdefghoIJKLMNPQRSTUVWXYZABCDEFGHO"
 
 
+def call_template(op: Call, one: Array) -> Template:
+    """The template of a call.
+
+    What walks along an axis may have axes that its first argument lacks.
+    """
+    walks = "along" in OPERATORS[op.operator].params
+    walked = [one] if walks else one.args[:1]
+    return row_template(op, walked[0].order if walked else 0)
+
+
 def row_template(op: Elementwise | Call, order: int) -> Template:
     """The template of a row, with all that its operands do not say filled in."""
     if isinstance(op, Elementwise):
@@ -224,8 +234,7 @@ class Printer:
             case Solve():
                 return self.call("linalg.solve", *texts)
             case Call():
-                found = row_template(op, one.args[0].order if one.args else 0)
-                return found.fill(self.alias, args)
+                return call_template(op, one).fill(self.alias, args)
             case _:
                 assert_never(op)
 

@@ -21,13 +21,13 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING, Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
-from tensorgen.lang import Program, elaborate
+from tensorgen.lang import Program, elaborate, requested
 from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Law, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.planned import PlannedFunction
-from tensorgen.planner import Planner, known_sizes, requested
+from tensorgen.planner import Planner, known_sizes
 from tensorgen.spec.externals import check_backends
 from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec

@@ -14,7 +14,7 @@ from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.share_products import share_products
-from tests.ir.interpret import evaluate
+from tensorgen.verify.interpret import evaluate
 
 SIZES = CostModel({"n": 100})
 
