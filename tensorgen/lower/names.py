@@ -21,6 +21,7 @@ from tensorgen.arrays.operations import (
     Outer,
     Pad,
     Permute,
+    Power,
     Reduce,
     Solve,
     TensorDot,
@@ -28,7 +29,7 @@ from tensorgen.arrays.operations import (
     Trim,
     Variable,
 )
-from tensorgen.lower.words import fits, is_generic
+from tensorgen.lower.words import fits, is_generic, power_word
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.spec.names import RESERVED
 
@@ -106,6 +107,8 @@ def call_word(one: Array) -> str | None:
             return "sums" if one.order else "total"
         case Solve():
             return "solution"
+        case Power(exponent=exponent):
+            return power_word(stem(one.args[0]), exponent) or "powers"
         case Pad():
             return "padded"
         case Reshape() if is_sliding(one.args[0]):
