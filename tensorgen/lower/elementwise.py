@@ -30,8 +30,8 @@ SAFE_POWER = 16
 LONGEST_CHAIN = 8
 """The largest power of an array that is written as products.
 
-A power takes as long as thirty of them in NumPy where entries are negative, and has half
-a unit in the last place of rounding for each.
+In NumPy a power takes as long as thirty of them where entries are negative. Each rounds
+once, so the result is the exact power of a base within half a unit of its last place.
 """
 
 
@@ -51,7 +51,7 @@ def raised(base: Operand, exponent: Fraction) -> list[Operand]:
     """What makes `base` to a positive power when it is multiplied.
 
     A square root is one. Small powers of arrays are squares of squares: libraries are
-    quick at these alone, and rounding is off by one multiplication for each.
+    quick at these alone. They under- and overflow where the power itself does.
     """
     if base.weak and exponent > SAFE_POWER:
         found = made(FloatPower(), (), base, number(exponent))

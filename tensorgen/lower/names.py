@@ -28,6 +28,7 @@ from tensorgen.arrays.operations import (
     Triangle,
     Trim,
     Variable,
+    View,
 )
 from tensorgen.lower.words import fits, is_generic, power_word
 from tensorgen.operators.calls import OPERATORS
@@ -108,7 +109,7 @@ def call_word(one: Array) -> str | None:
         case Solve():
             return "solution"
         case Power(exponent=exponent):
-            return power_word(stem(one.args[0]), exponent) or "powers"
+            return power_word(_seen(one.args[0]), exponent) or "powers"
         case Pad():
             return "padded"
         case Reshape() if is_sliding(one.args[0]):
@@ -119,6 +120,13 @@ def call_word(one: Array) -> str | None:
             return OPERATORS[operator].word or operator
         case _:
             return None
+
+
+def _seen(one: Array) -> str | None:
+    """What names call the array that one shows entries of."""
+    while isinstance(one.op, View):
+        one = one.args[0]
+    return stem(one)
 
 
 def stem(one: Array) -> str | None:
