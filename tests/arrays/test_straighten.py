@@ -10,10 +10,12 @@ import tensorgen
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Add, Copy, Permute
+from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.straighten import straightened
 from tensorgen.ir.dims import Dim
 
 m, n, k = map(Dim.of, "mnk")
+SPEED = Speed({"m": 50, "n": 100, "k": 8})
 X = variable("X", (n, k), base="X")
 
 
@@ -24,7 +26,7 @@ def added(spread: Array, *dims: Dim) -> Code:
 
 def test_a_turned_matrix_that_is_spread_is_copied() -> None:
     turned = array(Permute((1, 0)), X)
-    (found,) = straightened(added(turned, m, k, n)).returns
+    (found,) = straightened(added(turned, m, k, n), SPEED).returns
     assert found.args[1] is array(Copy(), turned)
 
 
@@ -33,12 +35,13 @@ def test_a_turned_matrix_that_is_spread_is_copied() -> None:
     [
         (X, (m, n, k)),  # which lies along its rows
         (array(Permute((1, 0)), X), (k, n)),  # each entry of which is read once
+        (array(Permute((1, 0)), variable("V", (k, n))), (m, n, k)),  # short rows
         (array(Permute((1, 0, 2)), variable("Z", (m, n, k))), (k, n, m, k)),
     ],
 )
 def test_others_are_read_where_they_are(spread: Array, dims: tuple[Dim, ...]) -> None:
     code = added(spread, *dims)
-    assert straightened(code).returns == code.returns
+    assert straightened(code, SPEED).returns == code.returns
 
 
 @pytest.mark.parametrize("backend", ["numpy", "cupy"])
