@@ -11,6 +11,7 @@ from tensorgen.arrays.blocks import Schedule, scheduled
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.objects import Rows
 from tensorgen.arrays.operations import (
+    Copy,
     Einsum,
     Fill,
     Index,
@@ -116,6 +117,8 @@ class _Writing:
         self.before.append(Let(own, array(Fill(value.dims, 0, value.kind))))
         whole = variable(own, value.dims, value.kind, own)
         place = self.plan.cuts.part(axis, value.dims)
+        if isinstance(block.op, Copy):  # memory of its own is what it is written to
+            (block,) = block.args
         self.body.append(Store(whole, place, (), "=", block))
         return whole
 

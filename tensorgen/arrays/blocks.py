@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from tensorgen.arrays.arrays import Array, array, below, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cuts import Cuts, Whole, is_shown
-from tensorgen.arrays.operations import Contraction, Index, MatMul, Variable
+from tensorgen.arrays.operations import Contraction, Index, MatMul, Range, Variable
 from tensorgen.arrays.price import count
 from tensorgen.arrays.speed import CALL, Speed
 from tensorgen.arrays.statements import (
@@ -99,6 +99,9 @@ class Schedule:
         for line in code.statements:
             self._sort(line)
         self.returns = [self._returned(k, one) for k, one in enumerate(code.returns)]
+        counted = [x for x in self.kept if isinstance(self.body[x].op, Range)]
+        if counted:  # which would be written to memory twice
+            raise Whole(counted)
 
     # Sorting
 

@@ -30,6 +30,8 @@ MEMORY = 0.55
 """To store an entry outside of the caches, and to read it once."""
 SIMPLE, SELECTION, FUNCTION = 0.3, 0.6, 3.0
 """An entry of a sum, of a selection, and of a function like `exp`."""
+POWER = 50.0
+"""An entry of a whole power, where numbers may be negative; squares are products."""
 GATHER = 2.0
 """An entry that is read from where an index array says."""
 STEP = 0.05
@@ -64,7 +66,8 @@ class Speed:
             case Add() | Multiply() | Compare():
                 return SIMPLE * size * max(len(one.args) - 1, 1)
             case Power(exponent=exponent):
-                return size * (SIMPLE if exponent.denominator == 1 else FUNCTION)
+                whole = SIMPLE if exponent == 2 else POWER
+                return size * (whole if exponent.denominator == 1 else FUNCTION)
             case Index(is_basic=False):
                 return GATHER * size
             case Elementwise(function=name):

@@ -282,10 +282,7 @@ class Graph:
         return self._intern(Call, tuple(dims), operator, tuple(args), known)
 
     def name(self, node: Node, name: str) -> Node:
-        """Give a value the user's name for it; the first one stays.
-
-        Named values are kept apart: no pass looks into them. Views turn into operands.
-        """
+        """Give a value the user's name for it; the first stays. No pass looks into it."""
         self.names.setdefault(node, name)
         if view := turned(node):
             self.suggest(view[0], name)

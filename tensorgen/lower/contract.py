@@ -26,7 +26,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.elementwise import Factor, multiply, raised
 from tensorgen.lower.layout import natural_order, ordered, summed, transposed
-from tensorgen.lower.operands import Operand, as_float, count, made, matmul
+from tensorgen.lower.operands import Operand, as_float, count, made, matmul, product
 from tensorgen.lower.prices import (
     BROADCAST,
     ENTRYWISE,
@@ -88,10 +88,14 @@ def _divides_one_out(inner: Sequence[Factor]) -> bool:
 
 def _operands(inner: Sequence[Factor]) -> list[Operand]:
     """Powers spelled out, masks applied to what they select from."""
-    if len(inner) == 1 and inner[0].exponent == 2 and inner[0].operand.is_name:
-        return [inner[0].operand] * 2
+    if len(inner) == 1 and (root := _root(inner[0])):
+        return [root] * 2
     operands = [
-        (raised(f.operand, f.exponent) if f.exponent > 0 else multiply([f]))
+        (
+            product(Fraction(1), raised(as_float(f.operand), f.exponent))
+            if f.exponent > 0
+            else multiply([f])
+        )
         for f in inner
         if not f.is_mask
     ]
@@ -99,6 +103,17 @@ def _operands(inner: Sequence[Factor]) -> list[Operand]:
         if factor.is_mask:
             _apply_mask(factor.operand, operands)
     return [as_float(operand) for operand in operands]
+
+
+def _root(factor: Factor) -> Operand | None:
+    """What a factor is the square of, where that has a name or is a square itself."""
+    operand, exponent = factor
+    if exponent == 2:
+        return operand if operand.is_name else None
+    if not operand.labels or exponent not in (4, 8):
+        return None
+    (root,) = raised(as_float(operand), exponent / 2)
+    return root
 
 
 def _apply_mask(mask: Operand, operands: list[Operand]) -> None:

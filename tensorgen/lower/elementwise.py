@@ -27,6 +27,12 @@ from tensorgen.lower.operands import (
 
 SAFE_POWER = 16
 """Python's powers of sizes, which have 63 bits, raise OverflowError beyond this one."""
+LONGEST_CHAIN = 8
+"""The largest power of an array that is written as products.
+
+In NumPy a power takes as long as thirty of them where entries are negative. Each rounds
+once, so the result is the exact power of a base within half a unit of its last place.
+"""
 
 
 class Factor(NamedTuple):
@@ -41,14 +47,28 @@ class Factor(NamedTuple):
         return self.operand.kind == "bool" and self.exponent > 0
 
 
-def raised(base: Operand, exponent: Fraction) -> Operand:
-    """`base` to a positive power, by a square root where that is what it is."""
+def raised(base: Operand, exponent: Fraction) -> list[Operand]:
+    """What makes `base` to a positive power when it is multiplied.
+
+    A square root is one. Small powers of arrays are squares of squares: libraries are
+    quick at these alone. They under- and overflow where the power itself does.
+    """
     if base.weak and exponent > SAFE_POWER:
         found = made(FloatPower(), (), base, number(exponent))
-        return made(Python("float"), (), found)
+        return [made(Python("float"), (), found)]
     if exponent == Fraction(1, 2) and not base.weak:
-        return made(Elementwise("sqrt"), base.labels, base)
-    return power(base, exponent)
+        return [made(Elementwise("sqrt"), base.labels, base)]
+    if base.array.order and exponent in range(2, LONGEST_CHAIN + 1):
+        return _chain(base, exponent.numerator)
+    return [power(base, exponent)]
+
+
+def _chain(base: Operand, exponent: int) -> list[Operand]:
+    """`x**7` as `(x**2) ** 2`, `x**2` and `x`: the fewest products, for up to 14."""
+    parts = [base] * (exponent % 2)
+    if exponent > 1:
+        parts = _chain(power(base, Fraction(2)), exponent // 2) + parts
+    return parts
 
 
 def multiply(
@@ -119,8 +139,8 @@ def _scaled(
     groups: dict[frozenset[Label], _Group] = {frozenset(): _Group()}
     for operand, exponent in factors:
         group = groups.setdefault(frozenset(operand.labels), _Group())
-        part = raised(ordered(operand, target), abs(exponent))
-        (group.above if exponent > 0 else group.below).append(part)
+        parts = raised(ordered(operand, target), abs(exponent))
+        (group.above if exponent > 0 else group.below).extend(parts)
     scalars = groups.pop(frozenset())
     scaled = bool(abs(coefficient) != 1 or scalars.above)
     wide = _in_order(list(groups.values()), target, scaled)

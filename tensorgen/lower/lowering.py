@@ -20,7 +20,9 @@ from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.objects import Count, Whole
 from tensorgen.arrays.operations import Kind
 from tensorgen.arrays.reading import transposes
+from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import Let
+from tensorgen.arrays.straighten import straightened
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import COMPUTED, ZERO, Dim
 from tensorgen.ir.graph import Graph
@@ -98,6 +100,7 @@ def lower(
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
+    code = straightened(code, Speed(hints or {}))
     sizes = hints if in_blocks and hints else {}
     code = blocked(code, sizes, naming.name, naming.again) or frugal(
         code, naming.name, naming.again, [*plan.named.values()]

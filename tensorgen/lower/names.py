@@ -21,14 +21,16 @@ from tensorgen.arrays.operations import (
     Outer,
     Pad,
     Permute,
+    Power,
     Reduce,
     Solve,
     TensorDot,
     Triangle,
     Trim,
     Variable,
+    View,
 )
-from tensorgen.lower.words import fits, is_generic
+from tensorgen.lower.words import fits, is_generic, power_word
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.spec.names import RESERVED
 
@@ -106,6 +108,8 @@ def call_word(one: Array) -> str | None:
             return "sums" if one.order else "total"
         case Solve():
             return "solution"
+        case Power(exponent=exponent):
+            return power_word(_seen(one.args[0]), exponent) or "powers"
         case Pad():
             return "padded"
         case Reshape() if is_sliding(one.args[0]):
@@ -116,6 +120,13 @@ def call_word(one: Array) -> str | None:
             return OPERATORS[operator].word or operator
         case _:
             return None
+
+
+def _seen(one: Array) -> str | None:
+    """What names call the array that one shows entries of."""
+    while isinstance(one.op, View):
+        one = one.args[0]
+    return stem(one)
 
 
 def stem(one: Array) -> str | None:

@@ -37,7 +37,7 @@ from tensorgen.lower.layout import permuted
 from tensorgen.lower.names import Names, call_word, read_name, stem
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.recurrences import looped
-from tensorgen.lower.words import describe
+from tensorgen.lower.words import describe, fits, power_word
 
 WORTH_A_NAME = 10
 """Characters of the shortest part that is named because a line is long."""
@@ -142,7 +142,9 @@ class Naming:
             return True
         if self._uses[one] < 2 or one.weak or _is_at_hand(one):
             return False
-        if isinstance(one.op, Multiply | Power) and len(one.args) == 1:
+        if isinstance(one.op, Power):
+            return one.order > 0
+        if isinstance(one.op, Multiply) and len(one.args) == 1:
             return False  # it reads as well twice
         return one in self._nodes or call_word(one) is not None
 
@@ -222,7 +224,7 @@ class Naming:
             if node is not None:
                 name = self._picked(node)
             else:
-                name = self.names.pick([call_word(value) or ""])
+                name = self.names.pick(self._words(one, value))
             value = self._let(name, value)
             if node is not None:
                 self._values[node] = value
@@ -329,6 +331,15 @@ class Naming:
             word = read_name(value) if value is not None else None
             names = [word, *describe(call, self._name_of)]
         return self.names.pick([name for name in names if name])
+
+    def _words(self, one: Array, value: Array) -> list[str]:
+        """What a value that is of no node is called, a power after its base."""
+        words: list[str | None] = []
+        base = self._nodes.get(one.args[0]) if isinstance(one.op, Power) else None
+        if base is not None and isinstance(one.op, Power) and not stem(value.args[0]):
+            told = describe(base, self._name_of)
+            words += [power_word(word, one.op.exponent) for word in told]
+        return [word for word in (*words, call_word(value)) if word and fits(word)]
 
     def _name_of(self, node: Node) -> str | None:
         """What the names of other values call this one."""

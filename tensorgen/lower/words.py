@@ -56,6 +56,7 @@ _POWERS = {
     3: "{}_cubed",
     4: "{}_fourth",
 }
+_SQUARED = "_squared"
 _MULTIPLES = {1: "{}", 2: "twice_{}", Fraction(1, 2): "half_{}", -1: "neg_{}"}
 _NUMBERS = {1: "one", 2: "two", 3: "three"}
 
@@ -202,15 +203,18 @@ def _of_map(node: Map, word: NameOf) -> Iterator[str]:
     arg = word(node.args[0].node)
     if node.function == "pow" and len(node.args) == 2:
         exponent = constant_value(node.args[1].node)
-        if arg and exponent is not None and (raised := _power(arg, exponent)):
+        if exponent is not None and (raised := power_word(arg, exponent)):
             yield raised
     elif arg:
         yield f"{node.function}_{arg}"
 
 
-def _power(arg: str, exponent: Fraction) -> str | None:
+def power_word(arg: str | None, exponent: Fraction) -> str | None:
+    """What a power of something that has a word is called, squares being powers."""
+    if arg and arg.endswith(_SQUARED) and exponent == 2:
+        arg, exponent = arg.removesuffix(_SQUARED), Fraction(4)
     form = _POWERS.get(abs(exponent))
-    return ("inv_" * (exponent < 0) + form.format(arg)) if form else None
+    return ("inv_" * (exponent < 0) + form.format(arg)) if arg and form else None
 
 
 def _of_product(node: Product, word: NameOf) -> Iterator[str]:

@@ -257,3 +257,21 @@ def test_squared_distances_take_coordinate_by_coordinate() -> None:
     found, expected = (results(load(s), given) for s in (hinted, HEAD + PAIRS))
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+def test_what_is_changed_behind_the_loop_is_written_once_in_it() -> None:
+    text = generate(HEAD + """
+dims: {n: 1000}
+inputs: {X: [n, 4], y: [n], c: scalar, s: scalar}
+functions:
+  f:
+    where: "S[i, j] = exp(-c*sum((X[i, k] - X[j, k])**2, k)) + s*delta(i, j)"
+    expr: y @ inv(S) @ y
+    wrt: [c, s]
+    emit: [value, gradient]
+""")
+    body = text[text.index("def f_value_and_grad") :]
+    (loop,) = re.findall(r"for start in .*\n((?: {8}.*\n)+)", body)
+    (stored,) = re.findall(r"S\[start:start \+ width\] = (\w+)\n", loop)
+    assert f"] = {stored}\n" in loop.replace(f"S[start:start + width] = {stored}\n", "")
+    assert "arange" not in loop

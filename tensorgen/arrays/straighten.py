@@ -1,0 +1,45 @@
+"""Turned matrices that are spread over more axes are copied: rows in rows of memory.
+
+An operation goes along the last axis of its result. Where the entries of an operand lie
+apart in memory along it, as those of `X.T` do, each is fetched alone: what is made of
+`X[:, :, None] - X.T` takes up to six times as long as of `X[:, :, None] - X.T.copy()`.
+The copy costs as much as one of the rows that it is read for. Where rows would be
+shorter than what lies together now, libraries go along that, and are quicker without.
+"""
+
+from __future__ import annotations
+
+from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.operations import Copy, Entrywise, Permute
+from tensorgen.arrays.speed import Speed
+from tensorgen.arrays.statements import rebuilt
+
+LONGER = 2
+"""So many times as long as what lies together now are rows that are worth a copy."""
+
+
+def straightened(code: Code, speed: Speed) -> Code:
+    """Return code that reads spread matrices along rows, at the sizes of `speed`."""
+    known: dict[Array, Array] = {}
+
+    def straight(one: Array) -> Array:
+        if one not in known:
+            args = tuple(map(straight, one.args))
+            if isinstance(one.op, Entrywise):
+                args = tuple(_along_rows(arg, one.order, speed) for arg in args)
+            known[one] = one if args == one.args else array(one.op, *args)
+        return known[one]
+
+    statements = tuple(rebuilt(line, straight) for line in code.statements)
+    return Code(statements, tuple(map(straight, code.returns)), code.refusals)
+
+
+def _along_rows(one: Array, order: int, speed: Speed) -> Array:
+    """An operand of a result with so many axes, copied if it is turned and spread."""
+    if not isinstance(one.op, Permute) or one.order >= order:
+        return one
+    together = one.dims[one.op.axes.index(one.order - 1)]
+    row = one.dims[-1]
+    longer = speed.entries([row]) >= LONGER * speed.entries([together])
+    return array(Copy(), one) if longer and speed.knows(row, together) else one

@@ -1,0 +1,62 @@
+"""Turned matrices that are spread over more axes are copied, and no others."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import tensorgen
+from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.operations import Add, Copy, Permute
+from tensorgen.arrays.speed import Speed
+from tensorgen.arrays.straighten import straightened
+from tensorgen.ir.dims import Dim
+
+m, n, k = map(Dim.of, "mnk")
+SPEED = Speed({"m": 50, "n": 100, "k": 8})
+X = variable("X", (n, k), base="X")
+
+
+def added(spread: Array, *dims: Dim) -> Code:
+    """The sum of an array of some sizes and another one."""
+    return Code((), (array(Add((1, 1)), variable("Y", dims, base="Y"), spread),))
+
+
+def test_a_turned_matrix_that_is_spread_is_copied() -> None:
+    turned = array(Permute((1, 0)), X)
+    (found,) = straightened(added(turned, m, k, n), SPEED).returns
+    assert found.args[1] is array(Copy(), turned)
+
+
+@pytest.mark.parametrize(
+    ("spread", "dims"),
+    [
+        (X, (m, n, k)),  # which lies along its rows
+        (array(Permute((1, 0)), X), (k, n)),  # each entry of which is read once
+        (array(Permute((1, 0)), variable("V", (k, n))), (m, n, k)),  # short rows
+        (array(Permute((1, 0, 2)), variable("Z", (m, n, k))), (k, n, m, k)),
+    ],
+)
+def test_others_are_read_where_they_are(spread: Array, dims: tuple[Dim, ...]) -> None:
+    code = added(spread, *dims)
+    assert straightened(code, SPEED).returns == code.returns
+
+
+@pytest.mark.parametrize("backend", ["numpy", "cupy"])
+@pytest.mark.parametrize("hint", [100, 1000])
+def test_differences_of_rows_go_along_rows(backend: str, hint: int) -> None:
+    text = tensorgen.generate(
+        f"""
+tensorgen: 1
+module: kernel
+dims: {{n: {hint}}}
+inputs: {{X: [n, 8], W: [n, n]}}
+functions:
+  f: {{expr: "sum(W[i, j]*exp(-sum((X[i, k] - X[j, k])**2, k)/2), i, j)"}}
+""",
+        backend=backend,
+    )
+    assert len(re.findall(r"X\.T\b", text)) == 1
+    assert "X.T.copy()" in text
