@@ -282,7 +282,7 @@ class Graph:
         return self._intern(Call, tuple(dims), operator, tuple(args), known)
 
     def name(self, node: Node, name: str) -> Node:
-        """Give a value the user's name for it; the first stays. No pass looks into it."""
+        """Give a value the user's name; the first stays, and no pass looks into it."""
         self.names.setdefault(node, name)
         if view := turned(node):
             self.suggest(view[0], name)

@@ -66,7 +66,7 @@ def _ties(x: Array, top: Array, axis: int) -> tuple[Any, Any, Any]:
     """
     x, top = np.moveaxis(x, axis, -1), np.moveaxis(top, axis, -1)
     before, new = top[..., :-1], np.ones(top.shape, dtype=bool)
-    new[..., 1:] = (top[..., 1:] != before) & (before == before)
+    new[..., 1:] = (top[..., 1:] != before) & ~np.isnan(before)
     equal = ((x == top) | new).reshape(-1)
     ties = np.flatnonzero(equal)
     first = new.reshape(-1)[ties]

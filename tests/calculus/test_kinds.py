@@ -39,7 +39,9 @@ def test_no_code_tells_kinds_apart_by_name() -> None:
     found = {
         path.name: names
         for path in sorted(PACKAGE.rglob("*.py"))
-        if (names := {*matched(path.read_text())} - spoken)
+        # What verifies modules owes the tables nothing: it compares each kind by hand.
+        if path.parent.name != "verify"
+        and (names := {*matched(path.read_text())} - spoken)
     }
     # What a template asks of a class, and a key of spec files.
     assert found == {"render.py": {"hessian"}, "schema.py": {"problem"}}

@@ -297,3 +297,24 @@ def test_a_positive_part_needs_no_mask_of_its_own(power: int) -> None:
     x, v = np.array([-2.0, 0.0, 3.0]), np.array([5.0, 7.0, np.pi])
     found = module.f_grad(x, v)
     np.testing.assert_allclose(found, v * power * np.maximum(x, 0) ** (power - 1))
+
+
+@pytest.mark.parametrize(
+    ("expr", "slope", "curvature"),
+    [
+        ("sqrt(1 + x**2*exp(-y))", 0.0, np.exp(-0.3)),
+        ("log(1 + x**4*exp(-y))", 0.0, 0.0),
+        ("1 / (1 + x**2*exp(-y))", 0.0, -2 * np.exp(-0.3)),
+    ],
+)
+def test_what_may_be_zero_is_no_exponential(
+    expr: str, slope: float, curvature: float
+) -> None:
+    """log(x**2) has no slope at 0, where x**2 * exp(-y) has."""
+    text = (
+        "tensorgen: 1\ninputs: {x: scalar, y: scalar}\nfunctions:\n"
+        f'  f: {{expr: "{expr}", wrt: x, emit: [gradient, hvp]}}\n'
+    )
+    module: Any = tensorgen.load(text)
+    assert module.f_grad(0.0, 0.3) == slope
+    np.testing.assert_allclose(module.f_hvp(0.0, 0.3, 1.0), curvature, rtol=1e-15)

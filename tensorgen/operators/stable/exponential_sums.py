@@ -18,15 +18,17 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
     Constraint,
+    Input,
     Lookup,
     Map,
+    Node,
     Product,
     Ref,
     Sum,
     constant_value,
 )
 from tensorgen.operators.calls import apply as call
-from tensorgen.operators.definite import sign
+from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, infinity, power, times, total
 from tensorgen.operators.stable.differences import same
@@ -280,12 +282,21 @@ def looks_up(s: Summand) -> bool:
 def _is_positive(s: Summand) -> bool:
     maps = [w.node.function for w in s.weights if isinstance(w.node, Map)]
     vanishes = any(ELEMENTWISE[f].has("vanishes") for f in maps)
-    weights = [sign(w.node) for w in s.numbers]
     return (
         s.coefficient > 0
-        and min(weights, default=1) > 0
+        and all(_has_log(w.node) for w in s.numbers)
         and not (looks_up(s) or vanishes)
     )
+
+
+def _has_log(node: Node) -> bool:
+    """Whether a weight may be taken into an exponent.
+
+    What may be zero by what it is, like `x**2`, has slopes there that its logarithm
+    lacks. Inputs that are promised are weights of data, which may leave terms out.
+    """
+    least = Sign.NONNEGATIVE if isinstance(node, Input) else Sign.POSITIVE
+    return sign(node) >= least
 
 
 def is_too_wide(s: Summand) -> bool:
