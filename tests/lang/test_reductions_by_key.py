@@ -225,3 +225,20 @@ def test_what_is_read_by_key_is_read_once() -> None:
     source = inspect.getsource(module.f_value_and_grad)
     assert source.count("[key]") == 1
     assert "+= np.bincount(key, minlength=g)" in source
+
+
+def test_a_weight_that_is_read_by_key_makes_no_table_of_keys() -> None:
+    # The weight may be zero, and the level of the two exponentials counts only where
+    # it is not: one entry of it each, whatever the number of keys.
+    body = (
+        "where: 'fit[i] = c[key[i]] * (exp(-x[i]) - exp(-2*x[i]))', "
+        "expr: sum(log(fit)), wrt: [x, c]"
+    )
+    own = tensorgen.load(f"{HEAD}  f: {{{body}, emit: [value, gradient]}}")
+    size = 20_000
+    keys = np.arange(size)
+    given = {"x": np.full(size, 800.0), "c": np.full(size, 2.0), "key": keys}
+    value, (slope, weight) = own.f_value_and_grad(**given)
+    np.testing.assert_allclose(value, size * (np.log(2) - 800), rtol=1e-15)
+    np.testing.assert_allclose(slope, -1.0, rtol=1e-15)
+    np.testing.assert_allclose(weight, 0.5, rtol=1e-15)

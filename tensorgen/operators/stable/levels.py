@@ -125,8 +125,25 @@ def _counting(graph: Graph, s: Summand, exponent: Ref) -> Ref:
     if is_too_wide(s) or not unsure:
         return exponent
     zero = Ref(graph.constant(0), ())
-    counting = apply(graph, "not_equal", times(graph, *unsure), zero)
+    weight = _over_idle(graph, s, unsure, exponent)
+    counting = apply(graph, "not_equal", weight, zero)
     return selected(graph, Summand(weights=(counting,)), exponent)
+
+
+def _over_idle(graph: Graph, s: Summand, weights: list[Ref], exponent: Ref) -> Ref:
+    """The weights, added up along what is summed and exponents do not depend on.
+
+    A weight that an index array reads is one entry of it: no table of who reads what.
+    """
+    labels = {x for w in weights for x in w.labels}
+    idle = (labels & s.sizes.keys()) - {*exponent.labels}
+    if not idle or s.conditions:
+        return times(graph, *weights)
+    labels |= {x for c in s.constraints for x in c.form.labels}
+    kept = tuple(sorted(labels - idle))
+    sizes = dict(s.dims)
+    node = graph.product(kept, weights, constraints=s.constraints, sizes=sizes)
+    return Ref(node, kept)
 
 
 def _unsure(s: Summand) -> list[Ref]:
