@@ -58,8 +58,9 @@ OUTSIDE = {
     "reference": ("", *STAGES),
     "verify": ("verify", "errors", "files", *UNOPTIMISED),
     "explain": ("explain", "formulas", "modules", "planned", "planner", *STAGES),
+    "bench": ("bench", "explain", "planner", "verify", *STAGES),
     "cli": (
-        *("", "cli", "uptodate", "pipeline", "reference", "verify", "explain"),
+        *("", "cli", "uptodate", "pipeline", "reference", "verify", "explain", "bench"),
         *("errors", "files", "spec"),
     ),
     "__main__": ("cli",),

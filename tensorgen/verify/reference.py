@@ -152,8 +152,6 @@ class Reference:
         self._spaces = {w.name: w.subspace for w in function.spec.wrt if w.subspace}
         self._metrics = function.metrics
         self._dims = {x.name: x.shape for x in function.arguments}
-        if sum(int(np.prod(s, dtype=int)) for s in self.shapes.values()) > WIDEST:
-            raise TooLarge("it has too many variables for the reference")
         self._run = Interpreter([function.node], sizes)
         self._sizes = sizes
         self.value: Array = np.real(self._run(self.given)[0])
@@ -198,6 +196,8 @@ class Reference:
         return np.imag(self._at(x + STEP * 1j * direction)) / STEP
 
     def _columns(self, x: Array) -> Array:
+        if len(x) > WIDEST:
+            raise TooLarge("it has too many variables for the reference")
         columns = [self._slope(x, unit) for unit in np.eye(len(x))]
         return np.array(columns).reshape(len(x), self.value.size).T
 
