@@ -93,6 +93,10 @@ plots: $(DEV)  ## draw the pictures of docs/time.md anew
 fuzz-specs: $(DEV)  ## hostile specs, SPECS=START:STOP; keeps the outcome
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz_specs --seeds $(SPECS)
 
+.PHONY: editors
+editors: $(DEV)  ## the schema in yaml-language-server, which npm installs into build/
+	$(BIN)/python -m pytest tests/editors/yaml_server.py
+
 mutants: $(DEV)  ## break the compiler in hundreds of places, and see what tests notice
 	$(BIN)/python -m tests.mutants
 

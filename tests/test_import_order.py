@@ -58,9 +58,11 @@ OUTSIDE = {
     "reference": ("", *STAGES),
     "verify": ("verify", "errors", "files", *UNOPTIMISED),
     "explain": ("explain", "formulas", "modules", "planned", "planner", *STAGES),
+    "editor": ("editor", "explain", "reference", "version", *STAGES),
     "bench": ("bench", "explain", "planner", "verify", *STAGES),
     "cli": (
         *("", "cli", "uptodate", "pipeline", "reference", "verify", "explain", "bench"),
+        "editor",
         *("errors", "files", "spec"),
     ),
     "__main__": ("cli",),

@@ -21,7 +21,7 @@ __all__ = ["BACKENDS", "BUG", "FINE", "INTERRUPTED", "MODES", "STALE", "WRONG", 
 
 COMMANDS = (
     *("init", "gen", "verify", "explain", "bench"),
-    *("functions", "schema", "completion"),
+    *("functions", "schema", "completion", "lsp"),
 )
 """Modules of this package, with a command each: in the order in which one needs them.
 Each imports what it runs when it runs, so that help is there at once."""
