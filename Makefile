@@ -97,6 +97,10 @@ fuzz-specs: $(DEV)  ## hostile specs, SPECS=START:STOP; keeps the outcome
 editors: $(DEV)  ## the schema in yaml-language-server, which npm installs into build/
 	$(BIN)/python -m pytest tests/editors/yaml_server.py
 
+.PHONY: projects
+projects: $(DEV)  ## build and run the projects of examples/projects, as by users
+	$(BIN)/python -m pytest tests/projects/recipes.py
+
 mutants: $(DEV)  ## break the compiler in hundreds of places, and see what tests notice
 	$(BIN)/python -m tests.mutants
 

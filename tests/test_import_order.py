@@ -59,6 +59,7 @@ OUTSIDE = {
     "verify": ("verify", "errors", "files", *UNOPTIMISED),
     "explain": ("explain", "formulas", "modules", "planned", "planner", *STAGES),
     "editor": ("editor", "explain", "reference", "version", *STAGES),
+    "hooks": ("hooks", "cli", "pipeline", "errors", "files"),
     "bench": ("bench", "explain", "planner", "verify", *STAGES),
     "cli": (
         *("", "cli", "uptodate", "pipeline", "reference", "verify", "explain", "bench"),
