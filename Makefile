@@ -101,6 +101,10 @@ editors: $(DEV)  ## the schema in yaml-language-server, which npm installs into 
 projects: $(DEV)  ## build and run the projects of examples/projects, as by users
 	$(BIN)/python -m pytest tests/projects/recipes.py
 
+.PHONY: release-check
+release-check: $(DEV)  ## build wheel and sdist, install each where nothing else is, and run it
+	$(BIN)/python -m pytest tests/release/check.py
+
 mutants: $(DEV)  ## break the compiler in hundreds of places, and see what tests notice
 	$(BIN)/python -m tests.mutants
 

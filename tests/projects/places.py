@@ -76,6 +76,8 @@ def with_numpy(folder: Path, *wheels: Path) -> Path:
     for found in every:
         if re.fullmatch(r"numpy(\.libs|-.*\.dist-info)?", found.name):
             (site(folder) / found.name).symlink_to(found)
+    if not wheels:
+        return folder
     command = ["pip", "--python", str(folder / "bin" / "python"), "install"]
     subprocess.run(
         [sys.executable, "-m", *command, "--quiet", "--no-index", *map(str, wheels)],
