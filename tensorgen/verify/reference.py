@@ -23,6 +23,7 @@ from tensorgen.operators.promises import PROMISES, STOPPED
 from tensorgen.operators.recurrences import everything
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.unknowns import equation_of, is_unknown
+from tensorgen.verify.exact import exactly
 from tensorgen.verify.interpret import evaluate
 
 Array = Any
@@ -212,7 +213,15 @@ class Reference:
     def measured(self) -> Known:
         """The value, and how far the last bits of the inputs move it."""
         new = np.real(self._near._at(self._near.x)).reshape(self.value.shape)
-        return Known(self.value, _furthest(new, self.value))
+        exact = self.exact
+        value = self.value if exact is None else exact
+        return Known(value, _furthest(new, self.value))
+
+    @cached_property
+    def exact(self) -> Array | None:
+        """The value of many digits, rounded; None where that is impossible."""
+        found = exactly(self._function.node, self.given, self._sizes)
+        return None if found is None else found.reshape(self.value.shape)
 
     @cached_property
     def jacobian(self) -> Known:
