@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -60,6 +61,7 @@ def bench(
     def run(*words: str) -> Run:
         for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
             monkeypatch.setenv(name, "1")  # what the command sets is taken back
+        monkeypatch.setenv("XLA_FLAGS", os.environ.get("XLA_FLAGS", ""))
         given = ["tensorgen", "bench", *words, "--seconds", "0.002"]
         monkeypatch.setattr(sys, "argv", given)
         with pytest.raises(SystemExit) as left:
