@@ -42,10 +42,14 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     if not SERVER.exists():
         PLACE.mkdir(parents=True, exist_ok=True)
         command = [npm, "install", "--prefix", str(PLACE), "--no-audit", "--no-fund"]
-        done = subprocess.run(
-            [*command, "yaml-language-server"], capture_output=True, timeout=300
-        )
-        if done.returncode:
+        try:
+            subprocess.run(
+                [*command, "yaml-language-server"],
+                capture_output=True,
+                timeout=300,
+                check=True,
+            )
+        except subprocess.SubprocessError:
             pytest.skip("npm cannot install yaml-language-server here")
     folder = tmp_path_factory.mktemp("specs")
     with Client([node, str(SERVER.resolve()), "--stdio"], folder) as client:
