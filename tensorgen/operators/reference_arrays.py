@@ -212,6 +212,14 @@ def filtered(x: Array, a: Array) -> Array:
     return np.array(rows).reshape(x.shape)
 
 
+def filtered_by(x: Array, a: Array) -> Array:
+    """Return y with y[t + 1] = x[t + 1] + a[t] * y[t]."""
+    rows = [*x[:1]]
+    for row, gain in zip(x[1:], a, strict=True):
+        rows.append(row + gain * rows[-1])
+    return np.array(rows).reshape(x.shape)
+
+
 def running_share(z: Array, level: Array, w: Array, along: Axes) -> Array:
     """Return the sums of `exp(z[j] - level[i]) * w[i]` over i >= j."""
     axis = along[0] - w.ndim
@@ -303,4 +311,7 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "tied_mean": tied_mean,
     "tied_share": tied_share,
     "filtered": filtered,
+    "filtered_back": lambda x, a: filtered(x[::-1], a)[::-1],
+    "filtered_by": filtered_by,
+    "filtered_back_by": lambda x, a: filtered_by(x[::-1], a[::-1])[::-1],
 }
