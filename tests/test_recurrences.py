@@ -408,8 +408,8 @@ def test_gains_of_any_size_are_those_of_one_step_after_the_other(
     own = tensorgen.load(LINEAR)._filtered_by
     rng = np.random.default_rng(5)
     for count in (0, 1, 63, 64, 65, 1000, 5000):
-        gains = (most * rng.uniform(-1, 1, (count, *shape))).astype(dtype)
-        x = rng.standard_normal((count + 1, *shape)).astype(dtype)
+        gains: Array = (most * rng.uniform(-1, 1, (count, *shape))).astype(dtype)
+        x: Array = rng.standard_normal((count + 1, *shape)).astype(dtype)
         with np.errstate(all="ignore"):
             want = stepped(x, gains)
             exact, size = (

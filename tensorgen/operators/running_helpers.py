@@ -90,21 +90,21 @@ def _filtered(x: Array, a: Any, back: bool = False) -> Array:
 ''',
     "_filtered_by": '''
 def _filtered_by(x: Array, a: Array, back: bool = False) -> Array:
-    """Return y with y[t + 1] = x[t + 1] + a[t] * y[t], or y[t] = x[t] + a[t] * y[t + 1].
+    """Return y with y[t + 1] = x[t + 1] + a[t] * y[t], or the same from the end.
 
-    Where rows are short and no product of a few gains is far from 1, blocks of steps are
-    cumulative sums of what these products divide.
+    Where rows are short and no product of a few gains is far from 1, blocks of steps
+    are cumulative sums of what these products divide.
     """
     if back:
         return _filtered_by(x[::-1], a[::-1])[::-1]
     y, size, done = x.copy(), 32, 0
     blocks = len(a) // size
     if blocks > 1 and 0 < x[0].size < 2 * size:
-        gains = np.cumprod(a[: size * blocks].reshape(blocks, size, *a.shape[1:]), axis=1)
+        gains = a[: size * blocks].reshape(blocks, size, *a.shape[1:]).cumprod(axis=1)
         far, most = np.abs(gains), 2.0 ** (np.finfo(x.dtype).maxexp // 4)
         if 1 / most < far.min() and far.max() < most and np.abs(x).max() < most**2:
             done = size * blocks
-            sums = np.cumsum(x[1 : done + 1].reshape(gains.shape) / gains, axis=1)
+            sums = (x[1 : done + 1].reshape(gains.shape) / gains).cumsum(axis=1)
             ends = np.concatenate([x[:1], (gains * sums)[:, -1]])
             ends = _filtered_by(ends, gains[:, -1])[:-1, None]
             y[1 : done + 1] = (gains * (ends + sums)).reshape(done, *x.shape[1:])
@@ -207,7 +207,7 @@ def _filtered(x: Array, a: Any, back: bool = False) -> Array:
 
 FILTERED_BY = '''
 def _filtered_by(x: Array, a: Array, back: bool = False) -> Array:
-    """Return y with y[t + 1] = x[t + 1] + a[t] * y[t], or y[t] = x[t] + a[t] * y[t + 1].
+    """Return y with y[t + 1] = x[t + 1] + a[t] * y[t], or the same from the end.
 
     It takes sweeps that double.
     """

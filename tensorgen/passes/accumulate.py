@@ -44,8 +44,8 @@ def accumulated(graph: Graph, whole: Recurrence) -> Node | None:
     """Return the history of the only state of a recurrence by a walk, if there is one.
 
     The step must be the sum, the product, the larger or the smaller, or the logaddexp
-    of the state and of something that does not depend on it; or a multiple of the state,
-    entry by entry, plus such a thing.
+    of the state and of something that does not depend on it; or a multiple of the
+    state, entry by entry, plus such a thing.
     """
     if len(whole.starts) != 1 or whole.steps.made:
         return None
@@ -124,7 +124,7 @@ class _Linear:
         self.sizes = dict(enumerate(state.dims))
 
     def of(self, node: Node) -> _Parts | None:
-        """The parts of a node that has the axes of the state; None if there are none."""
+        """The parts of a node with the axes of the state; None if there are none."""
         if node == self.state:
             return _Parts(
                 _spread(self.graph, node, Ref(self.graph.constant(1), ())), None
