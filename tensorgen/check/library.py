@@ -286,6 +286,13 @@ class Library:
             found[t + 1] = self.field.reduced(gain * found[t] + found[t + 1])
         return found
 
+    # Distances
+
+    def _np__squared_distances(self, x: Array, y: Array, scale: Any = 1) -> Array:
+        x, y, scale = self._numbers(x, y, scale)
+        found = self.field.reduced(scale * (x[:, None] - y))
+        return self.field.reduced((found * found).sum(axis=2))
+
     # Masks
 
     def holds(self, condition: Array) -> Array:
