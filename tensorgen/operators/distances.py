@@ -21,13 +21,12 @@ def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]
 
 
 ROWS = (
-    Operator(NAME, _dims, (), "_squared_distances({0}, {1})", spare=2, internal=True),
+    Operator(NAME, _dims, (), "_squared_distances({0}, {1})", internal=True),
     Operator(
         f"scaled_{NAME}",
         _dims,
         (),
         "_squared_distances({0}, {1}, {2})",
-        spare=2,
         word=NAME,
         internal=True,
     ),
@@ -37,30 +36,30 @@ NAMES = tuple(row.name for row in ROWS)
 HELPERS = {
     "_squared_distances": '''
 def _squared_distances(x: Array, y: Array, scale: Any = 1) -> Array:
-    """Return the sums over k of (scale[k] * (x[i, k] - y[j, k]))**2.
+    """Return the sums over k of (scale[k] * (x[i, k] - y[j, k]))**2, blocks of rows.
 
-    Rows less their mean are multiplied; what is small beside the squares that it comes
-    from, or comes from few of them, is made of differences.
+    Rows less their mean are multiplied. What is small beside the squares that it comes
+    from is made of differences, and all where there are two or three columns.
     """
-    if x.size * len(y) < 4096 or x.shape[1] < 4:
-        found = np.zeros((len(x), len(y)), dtype=x.dtype)
-        scales = np.broadcast_to(scale, x.shape[1:])
-        for one, other, factor in zip(x.T, y.T, scales, strict=True):
-            difference = factor * (one[:, None] - other)
-            difference *= difference
-            found += difference
-        return found
     mean = x.mean(axis=0)
     a, b = (x - mean) * scale, (y - mean) * scale
-    squares = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1)
-    found = a @ (-2 * b).T
-    found += squares
-    squares *= np.finfo(x.dtype).eps ** 0.2
-    small = np.nonzero(~(found >= squares))
-    step = 2**16 // x.shape[1] + 1
-    for start in range(0, len(small[0]), step):
-        i, j = small[0][start : start + step], small[1][start : start + step]
-        found[i, j] = (((x[i] - y[j]) * scale) ** 2).sum(axis=1)
+    squares, others = (a * a).sum(axis=1)[:, None], (b * b).sum(axis=1)
+    least, twice = np.finfo(x.dtype).eps ** 0.2, -2 * b.T
+    found = np.empty((len(x), len(y)), dtype=x.dtype)
+    step = 32768 // (len(y) + 1) + 1
+    for start in range(0, len(x), step):
+        rows = slice(start, start + step)
+        part, own = found[rows], x[rows]
+        if x.shape[1] > 3:
+            both = squares[rows] + others
+            np.add(a[rows] @ twice, both, out=part)
+            i, j = np.nonzero(~(part >= least * both))
+            part[i, j] = (((own[i] - y[j]) * scale) ** 2).sum(axis=1)
+        else:
+            part[:] = 0
+            for k, factor in enumerate(np.broadcast_to(scale, x.shape[1:])):
+                difference = factor * (own[:, k, None] - y[:, k])
+                part += difference * difference
     return found
 ''',
 }

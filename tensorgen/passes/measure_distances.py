@@ -91,9 +91,14 @@ def measure_distances(context: Context, roots: Sequence[Node]) -> list[Node]:
 
 def _measured(graph: Graph, node: Product, one: _Square) -> Node | None:
     """The product with something else in the place of a square, if that is less."""
-    summed = [label for label in (*one.rows, one.entry) if label >= node.order]
-    if one.entry not in summed:
-        return _weighted(graph, node, one) if summed else None
+    found = _distances(graph, node, one) if one.entry >= node.order else None
+    if found is None and any(row >= node.order for row in one.rows):
+        return _weighted(graph, node, one)
+    return found
+
+
+def _distances(graph: Graph, node: Product, one: _Square) -> Node | None:
+    """The product with distances of rows, if what weighs their entries is a square."""
     weights = [ref for ref in one.others if one.entry in ref.labels]
     if any(ref.labels != (one.entry,) for ref in weights):
         return None
