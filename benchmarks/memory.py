@@ -11,6 +11,7 @@ import inspect
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,10 +55,10 @@ def rows() -> Iterator[tuple[Problem, int, int, int, int]]:
         sizes = prices.sizes(own)
         modelled = 8 * peak(prices.codes[problem.function], sizes, ELIDED)
         given = sum(np.asarray(x).nbytes for x in own.values())
-        measured = held(lambda f=function, x=own: f(**x))
-        yield problem, modelled, measured, held(
-            lambda f=problem.hand, x=other: f(**x)
-        ), given
+        measured, hand = held(partial(function, **own)), held(
+            partial(problem.hand, **other)
+        )
+        yield problem, modelled, measured, hand, given
 
 
 def main() -> None:

@@ -249,7 +249,7 @@ functions:
   f: {expr: 'log(sum(w*exp(y)))', wrt: [w, y], emit: [value, gradient]}
 """
     w, y = np.array([0.0, 1.0, 2.0]), np.array([801.0, 800.0, 799.0])
-    value, slopes = tensorgen.load(text).f_value_and_grad(w=w, y=y)
+    value, slopes = made.load(text).f_value_and_grad(w=w, y=y)
     parts = np.exp(y - 800)
     np.testing.assert_allclose(value, 800 + np.log(w @ parts), rtol=1e-15)
     np.testing.assert_allclose(slopes.w, parts / (w @ parts), rtol=1e-14)

@@ -16,9 +16,10 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.in_place import in_place
 from tensorgen.arrays.lifetimes import PART, Valued, ordered, released
 from tensorgen.arrays.operations import Variable
-from tensorgen.arrays.price import count, entries, peak
+from tensorgen.arrays.price import peak
 from tensorgen.arrays.rematerialise import made_again, used_up
 from tensorgen.arrays.statements import Let, Loop, everything, operands
+from tensorgen.arrays.work import count, entries
 from tensorgen.ir.dims import Dim
 
 USUAL, FEW, MANY = 64, 16, 1024

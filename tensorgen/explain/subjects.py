@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tensorgen.arrays.bill import held
-from tensorgen.arrays.price import arithmetic
+from tensorgen.arrays.work import arithmetic
 from tensorgen.arrays.written import Written
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.kinds import Kind
