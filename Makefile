@@ -55,7 +55,7 @@ golden: $(DEV)  ## rewrite the golden files and what documents quote; review the
 	$(BIN)/python -m tensorgen gen --anew --force $(EXAMPLES) -o tests/golden -b numpy -b cupy
 	$(BIN)/python docs/function_tables.py
 	$(BIN)/python docs/operator_table.py
-	$(BIN)/python -m tests.explain.told
+	$(BIN)/python -m tests.explanation.told
 	$(BIN)/python -m tests.documents
 
 ifdef QUICK

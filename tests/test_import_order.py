@@ -57,9 +57,16 @@ OUTSIDE = {
     "parameters": STAGES,
     "reference": ("", *STAGES),
     "verify": ("verify", "errors", "files", *UNOPTIMISED),
-    "explain": ("explain", "formulas", "modules", "planned", "planner", *STAGES),
+    "explanation": (
+        "explanation",
+        "formulas",
+        "modules",
+        "planned",
+        "planner",
+        *STAGES,
+    ),
     "cli": (
-        *("", "cli", "uptodate", "pipeline", "reference", "verify", "explain"),
+        *("", "cli", "uptodate", "pipeline", "reference", "verify", "explanation"),
         *("errors", "files", "spec"),
     ),
     "__main__": ("cli",),

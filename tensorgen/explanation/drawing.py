@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
-from tensorgen.explain.dag import Dag, Vertex
-from tensorgen.explain.dot import COLOURS
-from tensorgen.explain.files import MARK
+from tensorgen.explanation.dag import Dag, Vertex
+from tensorgen.explanation.dot import COLOURS
+from tensorgen.explanation.files import MARK
 
 MOST_VERTICES = 90
 """The most values of a picture on a page."""

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tensorgen.explain.matrix import matrix_notation
-from tensorgen.explain.ranges import SPACE, Equation
-from tensorgen.explain.subjects import Subject
-from tensorgen.explain.tree import Raw, Sign, Tree, names_in, read
-from tests.explain.evaluate import FUNCTIONS, value
-from tests.explain.told import GOLDEN, subject, told, told_of
+from tensorgen.explanation.matrix import matrix_notation
+from tensorgen.explanation.ranges import SPACE, Equation
+from tensorgen.explanation.subjects import Subject
+from tensorgen.explanation.tree import Raw, Sign, Tree, names_in, read
+from tests.explanation.evaluate import FUNCTIONS, value
+from tests.explanation.told import GOLDEN, subject, told, told_of
 
 WINDOWS = """
 tensorgen: 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorgen.emit.text import escape
-from tensorgen.explain.dag import Dag, Vertex, dag_of
-from tensorgen.explain.subjects import Explained
+from tensorgen.explanation.dag import Dag, Vertex, dag_of
+from tensorgen.explanation.subjects import Explained
 
 COLOURS = ("#d9d9d9", "#8dd3c7", "#fdb462", "#bebada", "#fb8072")
 """Of numbers, vectors, matrices, tensors of third order, and all above."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tensorgen.emit.documentation import summary
 from tensorgen.emit.text import escape
-from tensorgen.explain.ranges import Equation
-from tensorgen.explain.subjects import Explained, Subject
-from tensorgen.explain.tree import (
+from tensorgen.explanation.ranges import Equation
+from tensorgen.explanation.subjects import Explained, Subject
+from tensorgen.explanation.tree import (
     Apply,
     Binary,
     Entry,

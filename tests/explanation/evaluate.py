@@ -5,7 +5,7 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from tensorgen.explain.tree import (
+from tensorgen.explanation.tree import (
     Apply,
     Binary,
     Entry,

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from tensorgen.explain.ranges import MARKED, SIGN, SPACE, plain
+from tensorgen.explanation.ranges import MARKED, SIGN, SPACE, plain
 
 
 @dataclass(frozen=True)

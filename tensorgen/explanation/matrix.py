@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from tensorgen.explain.contract import (
+from tensorgen.explanation.contract import (
     ATOM,
     MATMUL,
     POWER,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tensorgen.explain.ranges import equations
-from tensorgen.explain.report import equation_rows
-from tensorgen.explain.subjects import Explained, Step, Subject
+from tensorgen.explanation.ranges import equations
+from tensorgen.explanation.report import equation_rows
+from tensorgen.explanation.subjects import Explained, Step, Subject
 from tensorgen.ir.nodes import Node, topological
 from tensorgen.passes.context import Plan
 from tensorgen.passes.cost import CostModel

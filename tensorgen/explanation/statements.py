@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorgen.emit.layout import layout
-from tensorgen.explain.subjects import Form, Subject
+from tensorgen.explanation.subjects import Form, Subject
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,21 @@ from pathlib import Path
 import pytest
 
 from tensorgen.errors import Source
-from tensorgen.explain.dag import dag_of
-from tensorgen.explain.dot import dot, quoted
-from tensorgen.explain.latex import escaped, latex
-from tensorgen.explain.passes import changes, passes
-from tensorgen.explain.report import report
-from tensorgen.explain.subjects import Explained, UnknownFunctionError, explained
-from tests.explain.told import EXAMPLES, GOLDEN, HERE, HOSTILE, subject, told, told_of
+from tensorgen.explanation.dag import dag_of
+from tensorgen.explanation.dot import dot, quoted
+from tensorgen.explanation.latex import escaped, latex
+from tensorgen.explanation.passes import changes, passes
+from tensorgen.explanation.report import report
+from tensorgen.explanation.subjects import Explained, UnknownFunctionError, explained
+from tests.explanation.told import (
+    EXAMPLES,
+    GOLDEN,
+    HERE,
+    HOSTILE,
+    subject,
+    told,
+    told_of,
+)
 
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 NODE = re.compile(r'^    "[\d.]+" \[label=')
@@ -55,7 +63,7 @@ def check_latex(text: str) -> None:
 def test_texts_are_those_that_are_kept(name: str) -> None:
     text = report(told(name))
     kept = (HERE / "golden" / f"{name}.txt").read_text(encoding="utf-8")
-    assert text == kept, "python -m tests.explain.told writes them anew"
+    assert text == kept, "python -m tests.explanation.told writes them anew"
     assert max(map(len, text.splitlines())) <= 88
 
 

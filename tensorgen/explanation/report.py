@@ -9,10 +9,10 @@ from math import prod
 from tensorgen.arrays.bill import MOST_TERMS, UNHINTED, Amount, leading, powers
 from tensorgen.emit.documentation import summary
 from tensorgen.emit.text import equation, escape, paragraph
-from tensorgen.explain.matrix import matrix_notation
-from tensorgen.explain.ranges import SPACE, Equation
-from tensorgen.explain.statements import lines
-from tensorgen.explain.subjects import Explained, Form, Subject
+from tensorgen.explanation.matrix import matrix_notation
+from tensorgen.explanation.ranges import SPACE, Equation
+from tensorgen.explanation.statements import lines
+from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import entries
 

@@ -1,14 +1,14 @@
 """Specs that the tests of this folder explain, each compiled once.
 
-`python -m tests.explain.told` writes the golden files anew.
+`python -m tests.explanation.told` writes the golden files anew.
 """
 
 from functools import cache
 from pathlib import Path
 
 from tensorgen.errors import Source
-from tensorgen.explain.report import report
-from tensorgen.explain.subjects import Explained, Subject, explained
+from tensorgen.explanation.report import report
+from tensorgen.explanation.subjects import Explained, Subject, explained
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples"

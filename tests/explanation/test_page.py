@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from tensorgen.explain.dag import dag_of
-from tensorgen.explain.dot import dot
-from tensorgen.explain.drawing import NoGraphvizError, drawn
-from tensorgen.explain.files import MARK, ForeignFileError, write_file
-from tensorgen.explain.page import page
-from tests.explain.told import HOSTILE, subject, told, told_of
+from tensorgen.explanation.dag import dag_of
+from tensorgen.explanation.dot import dot
+from tensorgen.explanation.drawing import NoGraphvizError, drawn
+from tensorgen.explanation.files import MARK, ForeignFileError, write_file
+from tensorgen.explanation.page import page
+from tests.explanation.told import HOSTILE, subject, told, told_of
 
 EMPTY = {"meta", "link", "br", "img"}
 ALLOWED = {

@@ -12,20 +12,20 @@ from html import escape as escaped
 
 from tensorgen.emit.documentation import summary
 from tensorgen.emit.text import escape
-from tensorgen.explain.dag import dag_of
-from tensorgen.explain.drawing import MOST_VERTICES, picture
-from tensorgen.explain.files import MARK
-from tensorgen.explain.mathml import mathml
-from tensorgen.explain.ranges import Equation
-from tensorgen.explain.report import (
+from tensorgen.explanation.dag import dag_of
+from tensorgen.explanation.drawing import MOST_VERTICES, picture
+from tensorgen.explanation.files import MARK
+from tensorgen.explanation.mathml import mathml
+from tensorgen.explanation.ranges import Equation
+from tensorgen.explanation.report import (
     cost_rows,
     matrix_rows,
     sizes_title,
     structure_rows,
 )
-from tensorgen.explain.statements import lines
-from tensorgen.explain.subjects import Explained, Form, Subject
-from tensorgen.explain.tree import Entry, Name, Tree, read
+from tensorgen.explanation.statements import lines
+from tensorgen.explanation.subjects import Explained, Form, Subject
+from tensorgen.explanation.tree import Entry, Name, Tree, read
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1c1c; --paper: #fdfdfb; --card: #fff;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tensorgen.explain.subjects import Subject
+from tensorgen.explanation.subjects import Subject
 from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.formula_text import number
 from tensorgen.ir.index_text import Index, combine, constraint_text, letters

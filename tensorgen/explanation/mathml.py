@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from unicodedata import lookup
 
-from tensorgen.explain.latex import GREEK, SPELLED, bare
-from tensorgen.explain.tree import (
+from tensorgen.explanation.latex import GREEK, SPELLED, bare
+from tensorgen.explanation.tree import (
     Apply,
     Binary,
     Entry,

@@ -15,7 +15,7 @@ from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.model import Function
 from tensorgen.errors import Source, SpecError, suggest
-from tensorgen.explain.ranges import Equation, equations
+from tensorgen.explanation.ranges import Equation, equations
 from tensorgen.formulas import formulas_of
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import PLANNING, Effort
