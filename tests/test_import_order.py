@@ -70,7 +70,9 @@ OUTSIDE = {
         *("errors", "files", "spec"),
     ),
     "__main__": ("cli",),
-    "": ("pipeline", "errors", "files", "version"),
+    "loading": ("pipeline", "notebook", "errors", "files"),
+    "notebook": ("notebook", "loading", *STAGES),
+    "": ("loading", "explanation", "notebook", "errors", "version"),
     "version": (),
 }
 MOST_LINES = {"tensorgen": 400}

@@ -66,6 +66,15 @@ def latex(told: Explained) -> str:
     return "\n".join(rows) + "\n"
 
 
+def displayed(told: Explained) -> str:
+    """Return the formulas for a page that knows LaTeX's mathematics and nothing else."""
+    rows = []
+    for subject in told.subjects:
+        if found := [_equation(e) for e in subject.equations]:
+            rows += ["$$\\begin{aligned}", " \\\\\n".join(found), "\\end{aligned}$$"]
+    return "\n".join(rows)
+
+
 def _subject(subject: Subject, first: bool) -> list[str]:
     words = summary(subject.function).replace("`", "")
     doc = " ".join((subject.function.doc or "").split()) if first else ""

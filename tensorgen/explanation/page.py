@@ -7,7 +7,7 @@ statements, in the picture. Rules of style do that; there is no script.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape as escaped
 
 from tensorgen.emit.documentation import summary
@@ -28,43 +28,44 @@ from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.explanation.tree import Entry, Name, Tree, read
 
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1c1c1c; --paper: #fdfdfb; --card: #fff;
-  --line: #d8d8d2; --soft: #666; --lit: #ffe08a; --bar: #5b8def; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e2; --paper: #16181b;
+.tensorgen { color-scheme: light dark; --ink: #1c1c1c; --paper: #fdfdfb; --card: #fff;
+  --line: #d8d8d2; --soft: #666; --lit: #ffe08a; --bar: #5b8def;
+  color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }
+@media (prefers-color-scheme: dark) { .tensorgen { --ink: #e6e6e2; --paper: #16181b;
   --card: #1e2125; --line: #383c42; --soft: #a0a4a8; --lit: #6b5200; --bar: #6f9cf2; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1rem; max-width: 90rem; color: var(--ink);
-  background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }
-nav a { margin-right: 1rem; color: inherit; }
-section { margin: 1.5rem 0; padding: 1rem; border: 1px solid var(--line);
+.tensorgen section { margin: 1.5rem 0; padding: 1rem; border: 1px solid var(--line);
   border-radius: 8px; background: var(--card); }
-h2 { margin: 0; } h3 { margin: 1.2rem 0 .3rem; font-size: 1rem; color: var(--soft); }
-.both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr);
-  gap: 0 2rem; }
-@media (max-width: 60rem) { .both { grid-template-columns: minmax(0, 1fr); } }
-.wide, pre { overflow-x: auto; }
-pre { margin: 0; font: 14px/1.5 ui-monospace, monospace; }
-math { font-size: 1.1rem; }
-.eq { padding: .2rem 0; }
-td { padding: 0 1rem 0 0; text-align: right; } td:first-child { text-align: left; }
-svg { max-width: none; } svg path { fill: none; stroke: var(--soft); }
-svg text { font: 13px ui-monospace, monospace; text-anchor: middle; fill: #1c1c1c; }
-svg text.at { font-size: 11px; fill: var(--soft); }
-svg rect { stroke: #555; }
+.tensorgen h2 { margin: 0; }
+.tensorgen h3 { margin: 1.2rem 0 .3rem; font-size: 1rem; color: var(--soft); }
+.tensorgen .both { display: grid; gap: 0 2rem;
+  grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
+@media (max-width: 60rem) { .tensorgen .both {
+  grid-template-columns: minmax(0, 1fr); } }
+.tensorgen :is(.wide, pre) { overflow-x: auto; }
+.tensorgen pre { margin: 0; font: 14px/1.5 ui-monospace, monospace; }
+.tensorgen math { font-size: 1.1rem; }
+.tensorgen .eq { padding: .2rem 0; }
+.tensorgen td { padding: 0 1rem 0 0; text-align: right; }
+.tensorgen td:first-child { text-align: left; }
+.tensorgen svg { max-width: none; }
+.tensorgen svg path { fill: none; stroke: var(--soft); }
+.tensorgen svg text { font: 13px ui-monospace, monospace; text-anchor: middle;
+  fill: #1c1c1c; }
+.tensorgen svg text.at { font-size: 11px; fill: var(--soft); }
+.tensorgen svg rect { stroke: #555; }
+""".strip()
+_PAGE_STYLE = """
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem; max-width: 90rem; }
+nav a { margin-right: 1rem; color: inherit; }
 """.strip()
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def page(told: Explained) -> str:
     """Return the page of all functions that were asked for."""
-    sections, most = [], 0
-    said: set[str] = set()
-    for place, subject in enumerate(told.subjects):
-        parts = _parts(subject)
-        most = max(most, len(parts))
-        own = subject.function.function
-        sections.append(_section(subject, told, place, parts, own not in said))
-        said.add(own)
+    anchors = [f' id="f{place}"' for place in range(len(told.subjects))]
+    sections, lights = _sections(told, anchors)
     title = escaped(f"{told.spec.module}, explained")
     links = "".join(
         f'<a href="#f{place}"><code>{escaped(x.name)}</code></a>'
@@ -82,9 +83,9 @@ def page(told: Explained) -> str:
                 f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
                 '<meta name="viewport" content="width=device-width, initial-scale=1">',
                 f"<title>{title}</title>",
-                f"<style>\n{_STYLE}\n{_lights(most)}\n</style>",
+                f"<style>\n{_PAGE_STYLE}\n{_STYLE}\n{lights}\n</style>",
                 "</head>",
-                "<body>",
+                '<body class="tensorgen">',
                 f"<header><h1>{escaped(told.spec.module)}</h1>",
                 _paragraph(told.spec.doc),
                 f"<nav>{links}</nav></header>",
@@ -97,6 +98,26 @@ def page(told: Explained) -> str:
         )
         + "\n"
     )
+
+
+def fragment(told: Explained) -> str:
+    """Return the same as an element of another page, such as a notebook."""
+    sections, lights = _sections(told, [""] * len(told.subjects))
+    style = f"<style>\n{_STYLE}\n{lights}\n</style>"
+    return "\n".join(['<div class="tensorgen">', style, *sections, "</div>"]) + "\n"
+
+
+def _sections(told: Explained, anchors: Sequence[str]) -> tuple[list[str], str]:
+    """The section of each function, and the rules that light up values."""
+    sections, most = [], 0
+    said: set[str] = set()
+    for anchor, subject in zip(anchors, told.subjects, strict=True):
+        parts = _parts(subject)
+        most = max(most, len(parts))
+        own = subject.function.function
+        sections.append(_section(subject, told, anchor, parts, own not in said))
+        said.add(own)
+    return sections, _lights(most)
 
 
 def _lights(count: int) -> str:
@@ -121,12 +142,12 @@ def _paragraph(doc: str | None) -> str:
 def _section(
     subject: Subject,
     told: Explained,
-    place: int,
+    anchor: str,
     parts: Mapping[str, str],
     first: bool,
 ) -> str:
     rows = [
-        f'<section id="f{place}">',
+        f"<section{anchor}>",
         f"<h2><code>{escaped(subject.name)}</code></h2>",
         f"<p>{escaped(summary(subject.function))}</p>",
         _paragraph(subject.function.doc) if first else "",
