@@ -67,7 +67,7 @@ def latex(told: Explained) -> str:
 
 
 def displayed(told: Explained) -> str:
-    """Return the formulas for a page that knows LaTeX's mathematics and nothing else."""
+    """Return the formulas for a notebook, which knows mathematics alone."""
     rows = []
     for subject in told.subjects:
         if found := [_equation(e) for e in subject.equations]:

@@ -31,6 +31,7 @@ class DerivativeFormatter:
         formatter.for_type(object, self)
 
     def __call__(self, x: Any) -> Any:
+        """Return the HTML of an object, None where it has none."""
         if is_derivative(x):
             return derivative_html(x)
         if self.before is not None:

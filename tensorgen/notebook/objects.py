@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from tensorgen.notebook.pattern import picture
+from tensorgen.notebook.pattern import is_matrix, picture
 
 MOST_BLOCKS = 12
 """The most blocks of a joint derivative that are listed."""
@@ -61,9 +61,10 @@ def _shape(derivative: Any) -> str:
     tensor = getattr(derivative, "tensor_shape", None)
     if tensor is None:
         return ""
-    matrix = getattr(derivative, "shape", tensor)
     text = f"{tensor}, {derivative.dtype}"
-    return text if matrix == tensor else f"{text}; as a matrix {matrix}"
+    if not is_matrix(derivative) or derivative.shape == tensor:
+        return text
+    return f"{text}; as a matrix {derivative.shape}"
 
 
 def _structure(derivative: Any) -> str:

@@ -31,14 +31,20 @@ def picture(derivative: Any) -> str:
 
     The text is empty where there is no matrix, and where to look would take too long.
     """
-    shape = getattr(derivative, "shape", ())
-    if len(shape) != 2 or 0 in shape:
+    if not is_matrix(derivative) or 0 in derivative.shape:
         return ""
+    shape = derivative.shape
     if shape[0] * shape[1] <= SMALL:
         return drawn(_by_coordinates(derivative), shape)
     if derivative.nbytes <= LARGEST:
         return drawn(_by_products(derivative), shape)
     return ""
+
+
+def is_matrix(derivative: Any) -> bool:
+    """Whether a derivative is a matrix; those of higher order are contracted."""
+    found = type(derivative)
+    return hasattr(found, "matvec") and not hasattr(found, "contract")
 
 
 def drawn(shares: NDArray[np.float64], shape: tuple[int, int]) -> str:
