@@ -93,6 +93,10 @@ plots: $(DEV)  ## draw the pictures of docs/time.md anew
 fuzz-specs: $(DEV)  ## hostile specs, SPECS=START:STOP; keeps the outcome
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz_specs --seeds $(SPECS)
 
+.PHONY: notebook
+notebook: $(DEV)  ## execute the tutorial notebook, and compare what it shows
+	$(BIN)/python -m pytest tests/notebook/tutorial.py
+
 mutants: $(DEV)  ## break the compiler in hundreds of places, and see what tests notice
 	$(BIN)/python -m tests.mutants
 
