@@ -7,8 +7,9 @@ statements, in the picture. Rules of style do that; there is no script.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from html import escape as escaped
+from textwrap import dedent
 
 from tensorgen.emit.documentation import summary
 from tensorgen.emit.text import escape
@@ -24,48 +25,16 @@ from tensorgen.explanation.report import (
     structure_rows,
 )
 from tensorgen.explanation.statements import lines
+from tensorgen.explanation.style import STYLE, lights
 from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.explanation.tree import Entry, Name, Tree, read
 
-_STYLE = """
-.tensorgen { color-scheme: light dark; --ink: #1c1c1c; --paper: #fdfdfb; --card: #fff;
-  --line: #d8d8d2; --soft: #666; --lit: #ffe08a; --bar: #5b8def;
-  color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }
-@media (prefers-color-scheme: dark) { .tensorgen { --ink: #e6e6e2; --paper: #16181b;
-  --card: #1e2125; --line: #383c42; --soft: #a0a4a8; --lit: #6b5200; --bar: #6f9cf2; } }
-.tensorgen section { margin: 1.5rem 0; padding: 1rem; border: 1px solid var(--line);
-  border-radius: 8px; background: var(--card); }
-.tensorgen h2 { margin: 0; }
-.tensorgen h3 { margin: 1.2rem 0 .3rem; font-size: 1rem; color: var(--soft); }
-.tensorgen .both { display: grid; gap: 0 2rem;
-  grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
-@media (max-width: 60rem) { .tensorgen .both {
-  grid-template-columns: minmax(0, 1fr); } }
-.tensorgen :is(.wide, pre) { overflow-x: auto; }
-.tensorgen pre { margin: 0; font: 14px/1.5 ui-monospace, monospace; }
-.tensorgen math { font-size: 1.1rem; }
-.tensorgen .eq { padding: .2rem 0; }
-.tensorgen td { padding: 0 1rem 0 0; text-align: right; }
-.tensorgen td:first-child { text-align: left; }
-.tensorgen svg { max-width: none; }
-.tensorgen svg path { fill: none; stroke: var(--soft); }
-.tensorgen svg text { font: 13px ui-monospace, monospace; text-anchor: middle;
-  fill: #1c1c1c; }
-.tensorgen svg text.at { font-size: 11px; fill: var(--soft); }
-.tensorgen svg rect { stroke: #555; }
-""".strip()
-_PAGE_STYLE = """
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1rem; max-width: 90rem; }
-nav a { margin-right: 1rem; color: inherit; }
-""".strip()
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def page(told: Explained) -> str:
     """Return the page of all functions that were asked for."""
-    anchors = [f' id="f{place}"' for place in range(len(told.subjects))]
-    sections, lights = _sections(told, anchors)
+    found, most = sections(told)
     title = escaped(f"{told.spec.module}, explained")
     links = "".join(
         f'<a href="#f{place}"><code>{escaped(x.name)}</code></a>'
@@ -83,14 +52,14 @@ def page(told: Explained) -> str:
                 f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
                 '<meta name="viewport" content="width=device-width, initial-scale=1">',
                 f"<title>{title}</title>",
-                f"<style>\n{_PAGE_STYLE}\n{_STYLE}\n{lights}\n</style>",
+                f"<style>\n{STYLE}\n{lights(most)}\n</style>",
                 "</head>",
-                '<body class="tensorgen">',
+                "<body>",
                 f"<header><h1>{escaped(told.spec.module)}</h1>",
                 _paragraph(told.spec.doc),
                 f"<nav>{links}</nav></header>",
                 "<main>",
-                *sections,
+                *found,
                 "</main>",
                 "</body>",
                 "</html>",
@@ -102,29 +71,30 @@ def page(told: Explained) -> str:
 
 def fragment(told: Explained) -> str:
     """Return the same as an element of another page, such as a notebook."""
-    sections, lights = _sections(told, [""] * len(told.subjects))
-    style = f"<style>\n{_STYLE}\n{lights}\n</style>"
-    return "\n".join(['<div class="tensorgen">', style, *sections, "</div>"]) + "\n"
+    found, most = sections(told)
+    # Nested, so that rules hold for this element and what is in it.
+    style = STYLE.replace(":root", "&").replace("body {", "& {")
+    return "\n".join(
+        [
+            '<div class="tensorgen">',
+            f"<style>\n.tensorgen {{\n{style}\n{lights(most)}\n}}\n</style>",
+            *found,
+            "</div>\n",
+        ]
+    )
 
 
-def _sections(told: Explained, anchors: Sequence[str]) -> tuple[list[str], str]:
-    """The section of each function, and the rules that light up values."""
-    sections, most = [], 0
+def sections(told: Explained) -> tuple[list[str], int]:
+    """Return a section a function, and how many values light up in one at the most."""
+    found, most = [], 0
     said: set[str] = set()
-    for anchor, subject in zip(anchors, told.subjects, strict=True):
+    for place, subject in enumerate(told.subjects):
         parts = _parts(subject)
         most = max(most, len(parts))
         own = subject.function.function
-        sections.append(_section(subject, told, anchor, parts, own not in said))
+        found.append(_section(subject, told, place, parts, own not in said))
         said.add(own)
-    return sections, _lights(most)
-
-
-def _lights(count: int) -> str:
-    """What lights up while one points at a part."""
-    rule = "section:has(.p{0}:hover) :is(.p{0}, .s{0}) {{ background: var(--lit); }}"
-    shape = "section:has(.p{0}:hover) g.p{0} rect {{ fill: #ffc933; stroke-width: 3; }}"
-    return "\n".join(x.format(k) for k in range(count) for x in (rule, shape))
+    return found, most
 
 
 def _parts(subject: Subject) -> dict[str, str]:
@@ -139,17 +109,22 @@ def _paragraph(doc: str | None) -> str:
     return f"<p>{escaped(text)}</p>" if text else ""
 
 
+def _coded(words: str) -> str:
+    """Words with names between backticks."""
+    return re.sub("`([^`]*)`", r"<code>\1</code>", escaped(words))
+
+
 def _section(
     subject: Subject,
     told: Explained,
-    anchor: str,
+    place: int,
     parts: Mapping[str, str],
     first: bool,
 ) -> str:
     rows = [
-        f"<section{anchor}>",
+        f'<section id="f{place}">',
         f"<h2><code>{escaped(subject.name)}</code></h2>",
-        f"<p>{escaped(summary(subject.function))}</p>",
+        f"<p>{_coded(summary(subject.function))}</p>",
         _paragraph(subject.function.doc) if first else "",
         '<div class="both"><div>',
         "<h3>Formula</h3>",
@@ -166,7 +141,7 @@ def _section(
         when = f", if {form.condition}" if form.condition else ""
         rows.append(f"<h3>Statements, {escaped(told.backend + when)}</h3>")
         rows.append(f"<pre>{_statements(subject, form, parts)}</pre>")
-    rows += ["</div></div>", *_drawing(subject, parts), "</section>"]
+    rows += [*_drawing(subject, parts), "</div></div>", "</section>"]
     return "\n".join(row for row in rows if row)
 
 
@@ -177,7 +152,8 @@ def _equation(told: Equation, parts: Mapping[str, str]) -> str:
     known = {x: part for x, part in parts.items() if x not in told.indices}
     body = f"{mathml(left, known)}<mo>=</mo>{mathml(read(told.body), known)}"
     math = f'<math display="block"><mrow>{body}</mrow></math>'
-    ranges = f"<small>for {escaped(told.ranges)}</small>" if told.dims else ""
+    ranges = escaped(told.ranges.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
+    ranges = f"<small>for {ranges}</small>" if told.dims else ""
     return f'<div class="eq wide">{math}{ranges}</div>'
 
 
@@ -208,11 +184,12 @@ def _statements(subject: Subject, form: Form, parts: Mapping[str, str]) -> str:
     for line in lines(subject, form):
         names = (lefts.get(x.removeprefix("held of "), "") for x in line.computes)
         classes = " ".join("s" + parts[x][1:] for x in names if x in parts)
+        own = dedent(line.text)
         at, pieces = 0, []
-        for found in _WORD.finditer(line.text):
-            pieces += [escaped(line.text[at : found.start()]), word(found)]
+        for found in _WORD.finditer(own):
+            pieces += [escaped(own[at : found.start()]), word(found)]
             at = found.end()
-        pieces.append(escaped(line.text[at:]))
+        pieces.append(escaped(own[at:]))
         text = "".join(pieces)
         rows.append(f'<span class="{classes}">{text}</span>' if classes else text)
     return "\n".join(rows)

@@ -146,7 +146,8 @@ def test_an_explanation_shows_formulas_in_every_form(shell: Any) -> None:
     assert told.functions == ("f", "f_hess")
     found = shown(shell, told)
     assert found["text/plain"] == str(told).rstrip("\n")
-    assert found["text/html"].count("<section>") == 2
+    assert found["text/html"].count("<section ") == 2
+    assert ":root" not in found["text/html"] and "body" not in found["text/html"]
     assert "image/svg+xml" not in found
     alone = shown(shell, told["f_hess"])
     assert alone["image/svg+xml"].startswith("<svg xmlns=")
