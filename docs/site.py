@@ -24,9 +24,10 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
 }
 """Pages from beside `docs`, and what they are called on the site."""
-PICTURES = "benchmarks/results"
+RESULTS = "benchmarks/results"
+"""A folder of pictures and tables, which pages show and lead to."""
 LINK = re.compile(r"(?P<text>!?\[(?:[^\[\]]|\[[^\]]*\])*\])\((?P<to>[^()\s]+)\)")
-FENCE = re.compile(r"^ *```")
+FENCED = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"^<!-- .* -->\n", re.MULTILINE)
 
 log = logging.getLogger("mkdocs.hooks.site")
@@ -55,13 +56,13 @@ def _entries(nav: list[Any], docs: Path) -> Iterator[Any]:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Take in the pages and pictures from beside `docs`."""
+    """Take in what is beside `docs`: pages, pictures and tables."""
     for path, name in PAGES.items():
         text = (ROOT / path).read_text(encoding="utf-8")
         files.append(File.generated(config, name, content=text))
-    for picture in sorted((ROOT / PICTURES).glob("*.svg")):
-        name = f"{PICTURES}/{picture.name}"
-        files.append(File.generated(config, name, abs_src_path=str(picture)))
+    for result in sorted((ROOT / RESULTS).glob("*.*")):
+        name = f"{RESULTS}/{result.name}"
+        files.append(File.generated(config, name, abs_src_path=str(result)))
     return files
 
 
@@ -84,8 +85,6 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             log.warning("%s links to %s, which does not exist", page.file.src_uri, path)
         return found["text"][1:-1]
 
-    rows, inside = [], False
-    for row in MARK.sub("", markdown).splitlines(keepends=True):
-        inside ^= bool(FENCE.match(row))
-        rows.append(row if inside else LINK.sub(led, row))
-    return "".join(rows)
+    parts = FENCED.split(MARK.sub("", markdown))  # code is every second one
+    parts[::2] = [LINK.sub(led, part) for part in parts[::2]]
+    return "".join(parts)

@@ -11,7 +11,7 @@ A fenced block that follows one of these marks holds what the mark says:
     <!-- telling rows of the suite -->    figures that `make bench` kept
     <!-- output of tensorgen ... -->      what this command prints
     <!-- session -->, <!-- file NAME -->  see sessions.py
-    <!-- in PACKAGE -->                   see test_coming_from.py
+    <!-- in PACKAGE -->                   see test_pages.py
 """
 
 import ast

@@ -34,7 +34,10 @@ def printed(path: Path) -> Iterator[tuple[Block, str]]:
         programs.mkdir()
         here.mkdir()
         python = shlex.quote(sys.executable)
-        for name, command in (("python", python), ("tensorgen", f"{python} -m tensorgen")):
+        for name, command in (
+            ("python", python),
+            ("tensorgen", f"{python} -m tensorgen"),
+        ):
             program = programs / name
             program.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
             program.chmod(0o755)

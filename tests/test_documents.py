@@ -28,7 +28,7 @@ def test_a_quotation_is_what_is_produced(block: Block) -> None:
         for piece in re.split(r"^ *\.\.\.\n", block.text, flags=re.MULTILINE):
             assert piece in rest
             rest = rest[rest.index(piece) + len(piece) :]
-    elif block.mark:  # held elsewhere: test_sessions.py, test_coming_from.py
+    elif block.mark:  # held elsewhere: test_sessions.py, test_pages.py
         assert block.mark == "session" or block.mark.startswith(("file ", "in "))
 
 

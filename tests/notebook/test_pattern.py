@@ -13,6 +13,7 @@ import pytest
 import tensorgen
 from tensorgen.notebook.objects import derivative_html, is_derivative
 from tensorgen.notebook.pattern import picture
+from tests.device.library import stand_in
 
 SPEC = """
 tensorgen: 1
@@ -130,3 +131,13 @@ def test_other_objects_are_no_derivatives() -> None:
     others: list[object] = [np.ones(3), module(), {}, "x", type(module().low_hess)]
     for other in others:
         assert not is_derivative(other)
+
+
+def test_arrays_on_a_device_are_brought_to_the_host() -> None:
+    with stand_in() as cupy:
+        chain = tensorgen.load(SPEC, backend="cupy").chain_hess
+        small, large = (chain(cupy.ones(n)) for n in (4, 2000))
+        assert cells(picture(small)) == ["##  ", "### ", " ###", "  ##"]
+        assert cells(picture(large)) == cells(
+            picture(module().chain_hess(np.ones(2000)))
+        )
