@@ -99,7 +99,7 @@ docs: $(DEV)  ## build the site in build/site, and check its links
 	$(BIN)/python -c 'import mkdocs, material' 2>/dev/null || \
 	  $(BIN)/python -m pip install --quiet --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
-	$(BIN)/python -m pytest -q tests/site.py
+	$(BIN)/python -m pytest -q tests/built_site.py
 
 .PHONY: notebook
 notebook: $(DEV)  ## execute the tutorial notebook, and compare what it shows

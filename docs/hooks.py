@@ -1,9 +1,9 @@
 """Hooks of MkDocs: what the site takes in from beside `docs`, and where links lead.
 
-Pages stand in the repository as one reads them there: their links lead to files, also to
-those outside of `docs`. On the site a link to a page or a picture that is taken in leads
-to it, and of one to another file of the repository the text is left. A link to a file
-that does not exist is an error.
+Pages stand in the repository as one reads them there: their links lead to files, also
+to those outside of `docs`. On the site a link to a page or a picture that is taken in
+leads to it, and of one to another file of the repository the text is left. A link to a
+file that does not exist is an error.
 """
 
 from __future__ import annotations
