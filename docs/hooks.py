@@ -34,8 +34,13 @@ log = logging.getLogger("mkdocs.hooks.site")
 
 
 def on_config(config: Any) -> Any:
-    """List the pages of folders, and leave out those that a checkout lacks."""
-    config.nav = [*_entries(config.nav, Path(config.docs_dir))]
+    """Fill in folders, leave out pages that a checkout lacks, and add the others last."""
+    docs = Path(config.docs_dir)
+    config.nav = [*_entries(config.nav, docs)]
+    named = {*_pages(config.nav)}
+    every = sorted(x.relative_to(docs).as_posix() for x in docs.rglob("*.md"))
+    if others := [page for page in every if page not in named]:
+        config.nav.append({"More": others})
     return config
 
 
@@ -52,7 +57,13 @@ def _entries(nav: list[Any], docs: Path) -> Iterator[Any]:
         elif target in PAGES.values() or (docs / target).is_file():
             yield entry
         else:
-            log.info("no page %s yet", target)
+            log.info("no page %s", target)
+
+
+def _pages(nav: list[Any]) -> Iterator[str]:
+    for entry in nav:
+        for target in entry.values() if isinstance(entry, dict) else [entry]:
+            yield from _pages(target) if isinstance(target, list) else [target]
 
 
 def on_files(files: Files, config: Any) -> Files:
