@@ -34,7 +34,7 @@ log = logging.getLogger("mkdocs.hooks.site")
 
 
 def on_config(config: Any) -> Any:
-    """Fill in folders, leave out pages that a checkout lacks, and add the others last."""
+    """Fill in folders, leave out pages that are not there, and add others last."""
     docs = Path(config.docs_dir)
     config.nav = [*_entries(config.nav, docs)]
     named = {*_pages(config.nav)}

@@ -35,9 +35,9 @@ def picture(derivative: Any) -> str:
         return ""
     shape = derivative.shape
     if shape[0] * shape[1] <= SMALL:
-        return drawn(_by_coordinates(derivative), shape)
+        return drawn(by_coordinates(derivative), shape)
     if derivative.nbytes <= LARGEST:
-        return drawn(_by_products(derivative), shape)
+        return drawn(by_products(derivative), shape)
     return ""
 
 
@@ -84,7 +84,7 @@ def _cells(size: int, most: int) -> NDArray[np.intp]:
     return np.arange(size) * min(size, most) // size
 
 
-def _by_coordinates(derivative: Any) -> NDArray[np.float64]:
+def by_coordinates(derivative: Any) -> NDArray[np.float64]:
     """The share of its entries that each cell has."""
     import numpy as np
 
@@ -99,7 +99,7 @@ def _by_coordinates(derivative: Any) -> NDArray[np.float64]:
     return counts.reshape(areas.shape) / areas
 
 
-def _by_products(derivative: Any) -> NDArray[np.float64]:
+def by_products(derivative: Any) -> NDArray[np.float64]:
     """The cells with entries that are not zero; half of them, for all that we know."""
     import numpy as np
 

@@ -12,7 +12,7 @@ import pytest
 
 import tensorgen
 from tensorgen.notebook.objects import derivative_html, is_derivative
-from tensorgen.notebook.pattern import picture
+from tensorgen.notebook.pattern import by_coordinates, picture
 from tests.device.library import stand_in
 
 SPEC = """
@@ -55,8 +55,9 @@ def test_a_small_matrix_is_shown_entry_by_entry() -> None:
 
 
 def test_entries_of_one_place_count_once() -> None:
-    shown = cells(picture(module().low_hess(np.ones(100), np.ones((3, 100)))))
-    assert shown == ["#" * 64] * 64
+    H = module().low_hess(np.ones(100), np.ones((3, 100)))
+    assert len(H.coo()[0]) > 100 * 100
+    assert (by_coordinates(H) == 1).all()
 
 
 def test_structure_is_shown_whatever_the_values() -> None:
