@@ -129,7 +129,8 @@ def test_a_joint_derivative_lists_its_blocks(kind: str) -> None:
 
 
 def test_other_objects_are_no_derivatives() -> None:
-    others: list[object] = [np.ones(3), module(), {}, "x", type(module().low_hess)]
+    hessian = type(module().chain_hess(np.ones(3)))
+    others: list[object] = [np.ones(3), module(), {}, "x", module().low_hess, hessian]
     for other in others:
         assert not is_derivative(other)
 
