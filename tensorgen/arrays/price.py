@@ -56,6 +56,7 @@ from tensorgen.arrays.statements import (
 )
 from tensorgen.arrays.types import broadcast
 from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.operators import distances
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 
@@ -110,6 +111,8 @@ def _contracted(op: Contraction, one: Array) -> Dim:
         case Solve(factored=factored):
             work = ZERO if factored else count(first) * first[-1]
             return work + count(one.dims) * first[-1] * 2
+        case Call(operator=name) if name in distances.NAMES:
+            return count(one.dims) * (first[-1] * 2 + 2)
         case Call(operator=name):
             cubes = round(OPERATORS[name].work)
             if not cubes:

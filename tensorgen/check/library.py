@@ -274,9 +274,24 @@ class Library:
         rows = np.moveaxis(self.field.of(a), axis, 0)
         return np.moveaxis(self._walked(rows, step), 0, axis)
 
-    def _np__filtered(self, a: Array, gain: Array) -> Array:
-        gain = self.field.of(gain)
-        return self._walked(a, lambda x, y: self.field.reduced(gain * x + y))
+    def _np__filtered(self, a: Array, gain: Array, back: bool = False) -> Array:
+        gains = np.broadcast_to(self.field.of(gain), (len(a) - 1,))
+        return self._np__filtered_by(a, gains, back)
+
+    def _np__filtered_by(self, a: Array, gains: Array, back: bool = False) -> Array:
+        if back:
+            return self._np__filtered_by(a[::-1], gains[::-1])[::-1]
+        found, gains = self.field.of(a).copy(), self.field.of(gains)
+        for t, gain in enumerate(gains):
+            found[t + 1] = self.field.reduced(gain * found[t] + found[t + 1])
+        return found
+
+    # Distances
+
+    def _np__squared_distances(self, x: Array, y: Array, scale: Any = 1) -> Array:
+        x, y, scale = self._numbers(x, y, scale)
+        found = self.field.reduced(scale * (x[:, None] - y))
+        return self.field.reduced((found * found).sum(axis=2))
 
     # Masks
 
