@@ -9,12 +9,6 @@ from tensorgen.explanation.dag import Dag, Vertex
 from tensorgen.explanation.dot import COLOURS
 from tensorgen.explanation.files import MARK
 
-STYLE = """
-path { fill: none; stroke: #777; } rect { stroke: #555; }
-text { font: 13px ui-monospace, monospace; text-anchor: middle; fill: #1c1c1c; }
-text.at { font-size: 11px; fill: #777; }
-""".strip()
-"""How a picture is drawn that stands alone; a page has rules of its own."""
 MOST_VERTICES = 90
 """The most values of a picture on a page."""
 _HIGH, _GAP, _BETWEEN, _LETTER = 42, 26, 74, 7.4
@@ -62,13 +56,6 @@ def picture(dag: Dag, parts: Mapping[str, str]) -> str:
             found.append(f'<text class="at" {at}>{escape(edge.label)}</text>')
     found += [_vertex(x, *places[x.key], parts) for x in dag.vertices]
     return "\n".join([*found, "</svg>"])
-
-
-def standalone(dag: Dag) -> str:
-    """Return the picture of a graph as an SVG file of its own."""
-    start, end = '<svg xmlns="http://www.w3.org/2000/svg" ', f"<style>{STYLE}</style>"
-    head, _, rest = picture(dag, {}).removeprefix("<svg ").partition(">")
-    return f"{start}{head}>{end}{rest}"
 
 
 def _rows(dag: Dag) -> list[list[Vertex]]:

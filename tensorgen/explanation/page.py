@@ -69,21 +69,6 @@ def page(told: Explained) -> str:
     )
 
 
-def fragment(told: Explained) -> str:
-    """Return the same as an element of another page, such as a notebook."""
-    found, most = sections(told)
-    # Nested, so that rules hold for this element and what is in it.
-    style = STYLE.replace(":root", "&").replace("body {", "& {")
-    return "\n".join(
-        [
-            '<div class="tensorgen">',
-            f"<style>\n.tensorgen {{\n{style}\n{lights(most)}\n}}\n</style>",
-            *found,
-            "</div>\n",
-        ]
-    )
-
-
 def sections(told: Explained) -> tuple[list[str], int]:
     """Return a section a function, and how many values light up in one at the most."""
     found, most = [], 0

@@ -6,14 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 from tensorgen.errors import Source
-from tensorgen.explanation.dag import dag_of
+from tensorgen.explanation.dag import Dag, dag_of
 from tensorgen.explanation.dot import dot
-from tensorgen.explanation.drawing import MOST_VERTICES, standalone
+from tensorgen.explanation.drawing import MOST_VERTICES, picture
 from tensorgen.explanation.latex import displayed, latex
-from tensorgen.explanation.page import fragment, page
+from tensorgen.explanation.page import page, sections
 from tensorgen.explanation.passes import passes
 from tensorgen.explanation.report import report
+from tensorgen.explanation.style import STYLE, lights
 from tensorgen.explanation.subjects import Explained, UnknownFunctionError, explained
+
+_PICTURE_STYLE = """
+path { fill: none; stroke: #777; } rect { stroke: #555; }
+text { font: 13px ui-monospace, monospace; text-anchor: middle; fill: #1c1c1c; }
+text.at { font-size: 11px; fill: #777; }
+""".strip()
 
 
 class Explanation:
@@ -70,7 +77,7 @@ class Explanation:
         printer.text(str(self).rstrip("\n"))
 
     def _repr_html_(self) -> str:
-        return fragment(self._told)
+        return _fragment(self._told)
 
     def _repr_latex_(self) -> str:
         return displayed(self._told)
@@ -79,7 +86,23 @@ class Explanation:
         if len(self._told.subjects) != 1:
             return None
         dag = dag_of(self._told.subjects[0])
-        return standalone(dag) if len(dag.vertices) <= MOST_VERTICES else None
+        return _standalone(dag) if len(dag.vertices) <= MOST_VERTICES else None
+
+
+def _fragment(told: Explained) -> str:
+    """What stands on the page, as an element of another one."""
+    found, most = sections(told)
+    # Nested, so that rules hold for this element and what is in it.
+    style = STYLE.replace(":root", "&").replace("body {", "& {")
+    rules = f"<style>\n.tensorgen {{\n{style}\n{lights(most)}\n}}\n</style>"
+    return "\n".join(['<div class="tensorgen">', rules, *found, "</div>\n"])
+
+
+def _standalone(dag: Dag) -> str:
+    """The picture of a graph as an SVG file of its own."""
+    start = '<svg xmlns="http://www.w3.org/2000/svg" '
+    head, _, rest = picture(dag, {}).removeprefix("<svg ").partition(">")
+    return f"{start}{head}><style>{_PICTURE_STYLE}</style>{rest}"
 
 
 def explanation(
