@@ -64,6 +64,7 @@ bench: $(DEV)  ## measure, and rewrite benchmarks/results; QUICK=1: a look that 
 	$(BIN)/python benchmarks/suite.py --quick
 else
 bench: $(DEV)
+	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/structures.py
 	$(BIN)/python benchmarks/solvers.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/systems.py

@@ -40,6 +40,7 @@ from tensorgen.arrays.operations import (
     Trace,
     Variable,
     View,
+    Windows,
 )
 from tensorgen.arrays.out_text import last_operation
 from tensorgen.arrays.statements import (
@@ -394,5 +395,16 @@ def _shows(one: Array) -> bool:
     if isinstance(op, View):
         return not isinstance(op, Index) or op.is_basic
     if isinstance(op, Call):
-        return OPERATORS[op.operator].view
-    return isinstance(op, Reshape) or (isinstance(op, Ravel) and op == Ravel(one.dims))
+        shows = OPERATORS[op.operator].view
+    else:
+        shows = isinstance(op, Reshape)
+        shows = shows or (isinstance(op, Ravel) and op == Ravel(one.dims))
+    return shows and not _is_gathered(one)
+
+
+def _is_gathered(one: Array) -> bool:
+    """Whether windows are written out, one after the other, to have another shape."""
+    part = one.args[0]
+    while isinstance(part.op, Permute):
+        part = part.args[0]
+    return isinstance(part.op, Windows)
