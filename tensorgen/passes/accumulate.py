@@ -101,7 +101,7 @@ def _walk(
     if varies:
         return "filtered_by", rest, gain
     number = _number(graph, gain)
-    return None if number is None else ("filtered", rest, number)
+    return ("filtered_by", rest, gain) if number is None else ("filtered", rest, number)
 
 
 _Term = tuple[Fraction, Node, tuple[Label, ...]]
