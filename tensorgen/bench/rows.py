@@ -25,7 +25,7 @@ from tensorgen.bench.points import (
 )
 from tensorgen.bench.twin import NoTwinError
 from tensorgen.calculus.kinds import Kind
-from tensorgen.explain.subjects import Explained, Form, Subject
+from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.lang import ElaboratedFunction, requested
 from tensorgen.verify.calls import Arguments
 from tensorgen.verify.cases import Case

@@ -206,7 +206,7 @@ def _rows(
     voice: Voice, source: Source, given: Settings, settings: Settings, asked: _Asked
 ) -> tuple[list[Row], dict[str, str]]:
     from tensorgen.bench import Bench, WrongSizesError
-    from tensorgen.explain.subjects import UnknownFunctionError, explained
+    from tensorgen.explanation.subjects import UnknownFunctionError, explained
     from tensorgen.verify.modules import why_not
 
     (backend,) = given.backends

@@ -16,14 +16,14 @@ from tensorgen.arrays.bill import UNHINTED
 from tensorgen.editor.faults import read
 from tensorgen.emit.documentation import summary
 from tensorgen.errors import Source, Span, SpecError
-from tensorgen.explain.report import (
+from tensorgen.explanation.report import (
     cost_rows,
     formula_rows,
     matrix_rows,
     sizes_title,
     structure_rows,
 )
-from tensorgen.explain.subjects import Subject, explained
+from tensorgen.explanation.subjects import Subject, explained
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.reference import entries, page
