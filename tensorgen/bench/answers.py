@@ -95,8 +95,9 @@ class Answers:
         try:
             if self._function.metrics and kind.name != "value":
                 raise Unfit("it is a vector of another inner product")
+            least = {k: self._expected(k) for k in range(len(TOLERANCES))}
             for got, wanted, scale, steps in self._along(kind, order, result, given):
-                error = _difference(got, wanted, scale)
+                error = _difference(got, wanted, max(scale, least[steps]))
                 if error / TOLERANCES[steps] >= worst / allowed:
                     worst, allowed = error, TOLERANCES[steps]
         except Unfit as error:
@@ -113,10 +114,10 @@ class Answers:
         for part, got in parts_of(kind, result):
             if part.argument == "cotangent":
                 cts = [np.ravel(x) for x in given.values()]
-                pairs = zip(cts, known.values(), strict=True)
-                wanted = sum(ct @ np.ravel(x.along(d).value) for ct, x in pairs)
-                flat = own.flat(self._by_input(part, got))
-                yield flat @ d, wanted, _length(flat) * _length(d), 1
+                for mine, one in self._each(own, got, d):
+                    pairs = zip(cts, known.values(), strict=True)
+                    wanted = sum(ct @ np.ravel(x.along(one).value) for ct, x in pairs)
+                    yield mine @ one, wanted, _length(mine) * _length(one), 1
                 continue
             for name, x in known.items():
                 if part.scalar and x.value.ndim:
@@ -143,12 +144,13 @@ class Answers:
             wanted = own.along(along).value.reshape(shape)
             yield array(got), wanted, _size(own.value, wanted), 1
         elif part.name == "hvp":
-            flat = own.flat(self._by_input(part, got))
-            wanted = own.along(u, along).value[0]
-            yield flat @ u, wanted, _length(flat) * _length(u), 2
+            for mine, one in self._each(own, got, u):
+                wanted = own.along(one, along).value[0]
+                yield mine @ one, wanted, _length(mine) * _length(one), 2
         elif part.name == "gradient":
-            flat = own.flat(self._by_input(part, got))
-            yield flat @ d, own.along(d).value[0], _length(flat) * _length(d), 1
+            for mine, one in self._each(own, got, d):
+                wanted = own.along(one).value[0]
+                yield mine @ one, wanted, _length(mine) * _length(one), 1
         elif part.name in ("jacobian", "dense_jacobian"):
             parts, found = own.parts(d), np.zeros(own.value.size)
             for x, one in self._by_input(part, got).items():
@@ -171,12 +173,29 @@ class Answers:
         else:
             raise Unfit("this kind is compared by verify alone")
 
+    def _each(
+        self, own: Reference, got: Any, direction: Array
+    ) -> Iterator[tuple[Array, Array]]:
+        """What belongs to each input, and a direction in which it moves alone."""
+        several, parts = len(self._wrt) > 1, own.parts(direction)
+        arrays = {x: getattr(got, x) if several else got for x in self._wrt}
+        numbers = {x: self._on.numbers(one) for x, one in arrays.items()}
+        for x in self._wrt:
+            yield tuple(
+                own.flat({y: every[y] * (x == y) for y in self._wrt})
+                for every in (numbers, parts)
+            )
+
     def _by_input(self, part: Kind, got: Any) -> dict[str, Any]:
         several = len(self._wrt) > 1
         found = {x: getattr(got, x) if several else got for x in self._wrt}
         if part.holder:
             return found
         return {x: self._on.numbers(one) for x, one in found.items()}
+
+    def _expected(self, order: int) -> float:
+        """How large derivatives of an order are at least taken to be, for rounding."""
+        return max(x.expected(order) for x in self._known().values())
 
     def _known(self) -> dict[str, Reference]:
         """The formula of each result, under its name; raises `Unfit`."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorgen.bench.twin import NoTwinError, Twin
 from tensorgen.calculus.kinds import Kind
+from tensorgen.ir.nodes import topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.verify.cases import Case
 
@@ -16,7 +17,7 @@ Array = Any
 Value = Callable[..., Array]
 
 LARGEST = 100_000_000
-"""The most numbers of a derivative that JAX holds whole."""
+"""The most numbers that JAX may hold of one array of derivatives."""
 
 
 class Twins:
@@ -40,6 +41,10 @@ class Twins:
             if name not in self._wrt
         }
         self._shape = self._twin.lengths(function.node.dims)
+        self._largest = max(
+            int(np.prod(self._twin.lengths(node.dims), dtype=int))
+            for node in topological([function.node])
+        )
 
     def task(self, kind: Kind, given: Mapping[str, Array]) -> Callable[[], Any]:
         """Return what computes a kind; raises `NoTwinError`.
@@ -65,7 +70,12 @@ class Twins:
     def _fits(self, kind: Kind) -> None:
         variables = sum(int(np.prod(x.shape, dtype=int)) for x in self._x.values())
         outputs = int(np.prod(self._shape, dtype=int))
-        numbers = {1: outputs * variables, 2: outputs * variables**2}
+        # A tangent of each value for each column, all at once: that is how JAX does it.
+        columns = self._largest * variables
+        numbers = {
+            1: min(columns, outputs * max(self._largest, variables)),
+            2: max(columns, outputs * variables**2),
+        }
         order = {"jacobian": 1, "dense_jacobian": 1, "hessian": 2, "dense_hessian": 2}
         for part in kind.beside or kind.parts:
             if numbers.get(order.get(part.name, 0), 0) > LARGEST:

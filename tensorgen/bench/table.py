@@ -78,6 +78,8 @@ def _notes(rows: Sequence[Row]) -> Iterator[str]:
             wrong = "WRONG" if row.answer.is_wrong else "not timed"
             error = f" by {row.answer.error:.1e}" if row.answer.is_wrong else ""
             yield f"{row.function}: {wrong}: {row.reason}{error}"
+        elif row.differs:
+            yield f"{row.function}: JAX differs by {row.differs:.0e}, and is off itself"
         elif not row.answer.against and row.answer.reason:
             yield f"{row.function}: not compared: {row.answer.reason}"
     reasons: dict[str, list[str]] = {}

@@ -123,17 +123,19 @@ def command(
     settings = Settings(
         Path(output) if output else None, (backend,), mode, None, allow_external
     )
-    has_jax = not no_jax and find_spec("jax") is not None
+    without = "--no-jax leaves it out" if no_jax else ""
+    if not no_jax and find_spec("jax") is None:
+        without = "JAX is not installed"
     voice = Voice(quiet)
     own = read_data(voice, data) if data is not None else None
     if data is not None and own is None:
         raise SystemExit(WRONG)
-    asked = _Asked(function, dims, seconds, seed, has_jax, own)
+    asked = _Asked(function, dims, seconds, seed, without, own)
     found = _benched(voice, spec, settings, asked)
     if found is None:
         raise SystemExit(WRONG)
     rows, told = found
-    told = {**told, "threads": str(threads), **_versions(backend, has_jax)}
+    told = {**told, "threads": str(threads), **_versions(backend, not without)}
     from tensorgen.bench import as_json as plain
     from tensorgen.bench import table
 
@@ -150,7 +152,7 @@ class _Asked:
     dims: Mapping[str, int]
     seconds: float
     seed: int
-    has_jax: bool
+    no_jax: str
     data: dict[str, Any] | None
 
 
@@ -234,7 +236,7 @@ def _rows(
             asked.dims,
             asked.seed,
             asked.seconds,
-            asked.has_jax,
+            asked.no_jax,
             asked.data,
             voice.watch,
         )

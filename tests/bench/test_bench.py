@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -159,6 +160,26 @@ def test_what_is_wrong_with_the_command_ends_with_two(
     run = bench(*words)
     assert (run.code, run.out) == (cli.WRONG, "")
     assert said in run.err and "Traceback" not in run.err
+
+
+def test_where_jax_loses_digits_the_formula_decides(bench: Command) -> None:
+    # 1 - tanh(x)**2 has few left at 15, 1 / cosh(x)**2 has all.
+    lines = "inputs: {x: [n]}\nfunctions: {f: {expr: sum(tanh(x + 15)), wrt: x}}\n"
+    Path("far.yaml").write_text(f"tensorgen: 1\ndims: {{n: 5}}\n{lines}", "utf-8")
+    run = bench("far.yaml", "f_grad", "-q")
+    assert run.code == cli.FINE
+    assert "the formula: " in run.out
+    assert re.search(r"f_grad: JAX differs by \S+, and is off itself", run.out)
+    found = json.loads(bench("far.yaml", "f_grad", "-q", "--json").out)["functions"]
+    assert found[0]["differs"] > 1e-6 > found[0]["compared"]["error"]
+    assert found[0]["jax"]["least"] > 0
+
+
+def test_what_jax_would_hold_too_much_for_is_timed_alone(bench: Command) -> None:
+    run = bench("fit.yaml", "both_hess", "--dims", "n=100,m=500", "-q")
+    assert run.code == cli.FINE
+    assert "no times of JAX: its derivative is too large to be held whole" in run.out
+    assert re.search(r"^both_hess .* the formula: ", run.out, re.MULTILINE)
 
 
 def test_what_would_not_fit_into_memory_is_not_run(bench: Command) -> None:
