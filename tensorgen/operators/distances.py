@@ -41,7 +41,7 @@ def _squared_distances(x: Array, y: Array, scale: Any = 1) -> Array:
     Rows less their mean are multiplied. What is small beside the squares that it comes
     from is made of differences, and all where there are two or three columns.
     """
-    mean = x.mean(axis=0)
+    mean = x.sum(axis=0) / max(len(x), 1)
     a, b = (x - mean) * scale, (y - mean) * scale
     squares, others = (a * a).sum(axis=1)[:, None], (b * b).sum(axis=1)
     least, twice = np.finfo(x.dtype).eps ** 0.2, -2 * b.T

@@ -132,3 +132,11 @@ def test_rows_that_are_no_numbers_spoil_no_others() -> None:
     with np.errstate(all="ignore"):
         want, found = ((x[:, None] - x) ** 2).sum(axis=-1), own(x, x)
     np.testing.assert_allclose(found, want, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("rows", [(0, 3), (3, 0), (0, 0)])
+def test_there_may_be_no_rows(rows: tuple[int, int]) -> None:
+    own, (m, n) = tensorgen.load(SPEC)._squared_distances, rows
+    assert own(np.zeros((m, 5)), np.zeros((n, 5))).shape == (m, n)
+    assert not own(np.zeros((3, 0)), np.zeros((2, 0))).any()
