@@ -58,8 +58,9 @@ OUTSIDE = {
     "reference": ("", *STAGES),
     "verify": ("verify", "errors", "files", *UNOPTIMISED),
     "explain": ("explain", "formulas", "modules", "planned", "planner", *STAGES),
+    "play": ("play", "explain", "verify", "pipeline", *STAGES),
     "cli": (
-        *("", "cli", "uptodate", "pipeline", "reference", "verify", "explain"),
+        *("", "cli", "uptodate", "pipeline", "reference", "verify", "explain", "play"),
         *("errors", "files", "spec"),
     ),
     "__main__": ("cli",),

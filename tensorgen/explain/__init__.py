@@ -14,6 +14,7 @@
 | `dot.py`        | the same as Graphviz DOT                                         |
 | `passes.py`     | what each pass did                                               |
 | `page.py`       | all of it as a page, with formulas of `mathml.py`                |
+| `style.py`      | how that page looks                                              |
 | `drawing.py`    | pictures: by Graphviz, and those of the page                     |
 | `files.py`      | files that are ours to overwrite                                 |
 """

@@ -24,47 +24,16 @@ from tensorgen.explain.report import (
     structure_rows,
 )
 from tensorgen.explain.statements import lines
+from tensorgen.explain.style import STYLE, lights
 from tensorgen.explain.subjects import Explained, Form, Subject
 from tensorgen.explain.tree import Entry, Name, Tree, read
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1c1c1c; --paper: #fdfdfb; --card: #fff;
-  --line: #d8d8d2; --soft: #666; --lit: #ffe08a; --bar: #5b8def; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e2; --paper: #16181b;
-  --card: #1e2125; --line: #383c42; --soft: #a0a4a8; --lit: #6b5200; --bar: #6f9cf2; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1rem; max-width: 90rem; color: var(--ink);
-  background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }
-nav a { margin-right: 1rem; color: inherit; }
-section { margin: 1.5rem 0; padding: 1rem; border: 1px solid var(--line);
-  border-radius: 8px; background: var(--card); }
-h2 { margin: 0; } h3 { margin: 1.2rem 0 .3rem; font-size: 1rem; color: var(--soft); }
-.both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr);
-  gap: 0 2rem; }
-@media (max-width: 60rem) { .both { grid-template-columns: minmax(0, 1fr); } }
-.wide, pre { overflow-x: auto; }
-pre { margin: 0; font: 14px/1.5 ui-monospace, monospace; }
-math { font-size: 1.1rem; }
-.eq { padding: .2rem 0; }
-td { padding: 0 1rem 0 0; text-align: right; } td:first-child { text-align: left; }
-svg { max-width: none; } svg path { fill: none; stroke: var(--soft); }
-svg text { font: 13px ui-monospace, monospace; text-anchor: middle; fill: #1c1c1c; }
-svg text.at { font-size: 11px; fill: var(--soft); }
-svg rect { stroke: #555; }
-""".strip()
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def page(told: Explained) -> str:
     """Return the page of all functions that were asked for."""
-    sections, most = [], 0
-    said: set[str] = set()
-    for place, subject in enumerate(told.subjects):
-        parts = _parts(subject)
-        most = max(most, len(parts))
-        own = subject.function.function
-        sections.append(_section(subject, told, place, parts, own not in said))
-        said.add(own)
+    found, most = sections(told)
     title = escaped(f"{told.spec.module}, explained")
     links = "".join(
         f'<a href="#f{place}"><code>{escaped(x.name)}</code></a>'
@@ -82,14 +51,14 @@ def page(told: Explained) -> str:
                 f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
                 '<meta name="viewport" content="width=device-width, initial-scale=1">',
                 f"<title>{title}</title>",
-                f"<style>\n{_STYLE}\n{_lights(most)}\n</style>",
+                f"<style>\n{STYLE}\n{lights(most)}\n</style>",
                 "</head>",
                 "<body>",
                 f"<header><h1>{escaped(told.spec.module)}</h1>",
                 _paragraph(told.spec.doc),
                 f"<nav>{links}</nav></header>",
                 "<main>",
-                *sections,
+                *found,
                 "</main>",
                 "</body>",
                 "</html>",
@@ -99,11 +68,17 @@ def page(told: Explained) -> str:
     )
 
 
-def _lights(count: int) -> str:
-    """What lights up while one points at a part."""
-    rule = "section:has(.p{0}:hover) :is(.p{0}, .s{0}) {{ background: var(--lit); }}"
-    shape = "section:has(.p{0}:hover) g.p{0} rect {{ fill: #ffc933; stroke-width: 3; }}"
-    return "\n".join(x.format(k) for k in range(count) for x in (rule, shape))
+def sections(told: Explained) -> tuple[list[str], int]:
+    """Return a section a function, and how many values light up in one at the most."""
+    found, most = [], 0
+    said: set[str] = set()
+    for place, subject in enumerate(told.subjects):
+        parts = _parts(subject)
+        most = max(most, len(parts))
+        own = subject.function.function
+        found.append(_section(subject, told, place, parts, own not in said))
+        said.add(own)
+    return found, most
 
 
 def _parts(subject: Subject) -> dict[str, str]:
