@@ -1,8 +1,8 @@
 """An expression and its variables as a spec, and what is said of the spec told of both.
 
 Kinds of variables are guessed as MatrixCalculus.org does, by their letters: a to g are
-scalars, h to z vectors, capitals matrices; but what is multiplied with `@` is no scalar,
-and what is inverted is a matrix. A person's choice comes first.
+scalars, h to z vectors, capitals matrices; but what is multiplied with `@` is no
+scalar, and what is inverted is a matrix. A person's choice comes first.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Form:
-    """What a person typed and chose: kinds, shapes and variables to differentiate by."""
+    """What a person typed and chose: kinds, shapes, what is differentiated by."""
 
     expression: str
     kinds: Mapping[str, str]
@@ -111,7 +111,7 @@ class Made:
     start: int
 
     def told(self, diagnostic: Diagnostic) -> Diagnostic:
-        """Return a diagnostic of the spec with places of the expression, if it can be."""
+        """Return a diagnostic of the spec with places of the expression, if it has any."""
         spans = [diagnostic.span, *(span for span, _ in diagnostic.marks)]
         if not all(x is not None and self._holds(x) for x in spans):
             return diagnostic
@@ -131,7 +131,7 @@ class Made:
 
 
 def spec_of(form: Form) -> Made:
-    """Return the spec that a form describes; raises `SpecError` for impossible shapes."""
+    """Return the spec that a form describes; raises `SpecError` for what is no shape."""
     _check_shapes(form)
     # One line, of as many characters: so places in it are those of the typed text.
     expression = _BREAKS.sub(" ", form.expression)
@@ -232,7 +232,9 @@ class _Names:
             self.sizes |= {x.id: None for x in node.args if isinstance(x, ast.Name)}
         elif row is not None and row.reduces:
             own = [x.id for x in node.args[1:] if isinstance(x, ast.Name)]
-            own += [x.arg for x in node.keywords if isinstance(x.value, ast.Call)]
+            own += [
+                x.arg for x in node.keywords if x.arg and isinstance(x.value, ast.Call)
+            ]
             self._bound |= dict.fromkeys(own)
             self.indices |= dict.fromkeys(own)
         elif row is not None and row.shape.startswith(("A.", "shape of A", "as of A ")):

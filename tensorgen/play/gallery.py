@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-EXPRESSIONS = {
+EXPRESSIONS: dict[str, dict[str, Any]] = {
     "Quadratic form": {"expression": "x @ A @ x / 2", "order": "second"},
     "Least squares": {"expression": "norm(A @ x - y)**2", "order": "second"},
     "Logistic regression": {

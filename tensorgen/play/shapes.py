@@ -72,7 +72,7 @@ class Reader:
         self._indices: dict[str, int] = {}
 
     def shape(self, node: ast.expr) -> Shape:
-        """Return the shape of a value, after joining all axes that it says something of."""
+        """Return the shape of a value; axes that must be as long are joined."""
         match node:
             case ast.Constant():
                 return ()
@@ -185,8 +185,8 @@ class Reader:
         """The shape that has these lengths."""
         found = []
         for size in given:
-            named = isinstance(size, ast.Name)
-            found.append(self.axes.named(size.id) if named else self.axes.fresh())
+            name = size.id if isinstance(size, ast.Name) else None
+            found.append(self.axes.named(name) if name else self.axes.fresh())
         return (*found,)
 
 

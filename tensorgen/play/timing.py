@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from statistics import median
 from typing import Any
@@ -84,7 +85,7 @@ def _of(
         more = _more(function, kind, own)
         call = arguments(function, own, more, tuple(found))
         try:
-            return _seconds(lambda call=call: call.call(subject, name))  # type: ignore[misc]
+            return _seconds(partial(call.call, subject, name))
         except (ArithmeticError, ValueError):  # outside of what it is defined for
             if attempt == ATTEMPTS - 1:
                 raise
@@ -97,8 +98,9 @@ def _more(function: ElaboratedFunction, kind: Kind, own: Case) -> dict[str, Arra
         by = {x.name for x in function.spec.wrt}
         shapes = {f"d{x.name}": x.shape for x in function.arguments if x.name in by}
     elif kind.argument == "cotangent":
-        several = [(f"ct_{x.name}", x.node.dims) for x in function.results]
-        shapes = dict(several or [("ct", function.node.dims)])
+        names = [f"ct_{x.name}" for x in function.spec.results] or ["ct"]
+        nodes = [x.node for x in function.results or (function,)]
+        shapes = {k: x.dims for k, x in zip(names, nodes, strict=True)}
     else:
         shapes = {}
     return {

@@ -23,7 +23,7 @@ from tensorgen.play.highlight import highlighted
 from tensorgen.play.timing import timed
 from tensorgen.spec.model import BACKENDS
 from tensorgen.spec.read import read_spec
-from tensorgen.verify import Verification, generated
+from tensorgen.verify import Subject, Verification, generated
 
 Answer = dict[str, Any]
 
@@ -54,7 +54,7 @@ class _Job:
         return Source(f"{module}.yaml", self.source.text)
 
     def told(self, kind: str, diagnostic: Diagnostic) -> Answer:
-        """A fault, a warning or a note, as a terminal has it, and where to go for it."""
+        """A fault, a warning or a note, as a terminal has it, and where it is."""
         if self.made is not None:
             diagnostic = self.made.told(diagnostic)
         span = diagnostic.span
@@ -110,7 +110,7 @@ def _explained(job: _Job) -> Answer:
 
 def _checked(job: _Job) -> Answer:
     """What `tensorgen verify` finds of the module, on few points."""
-    known, subject = _loaded(job, points=POINTS)
+    known, subject = _loaded(job)
     return {"findings": [x.as_json() for x in known.verify(subject)]}
 
 
@@ -119,9 +119,9 @@ def _timed(job: _Job) -> Answer:
     return {"times": [asdict(x) for x in timed(*_loaded(job))]}
 
 
-def _loaded(job: _Job, **options: int) -> tuple[Verification, Any]:
+def _loaded(job: _Job) -> tuple[Verification, Subject]:
     source = job.named()
-    known = Verification(read_spec(source), **options)
+    known = Verification(read_spec(source), points=POINTS)
     files = compile_spec(
         source, BACKENDS[:1], MODE, laid_out=False, checked=False, support="inline"
     )
