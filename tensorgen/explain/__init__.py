@@ -16,5 +16,6 @@
 | `page.py`       | all of it as a page, with formulas of `mathml.py`                |
 | `style.py`      | how that page looks                                              |
 | `drawing.py`    | pictures: by Graphviz, and those of the page                     |
+| `layers.py`     | where the values of these stand                                  |
 | `files.py`      | files that are ours to overwrite                                 |
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from html import escape as escaped
+from textwrap import dedent
 
 from tensorgen.emit.documentation import summary
 from tensorgen.emit.text import escape
@@ -93,6 +94,11 @@ def _paragraph(doc: str | None) -> str:
     return f"<p>{escaped(text)}</p>" if text else ""
 
 
+def _coded(words: str) -> str:
+    """Words with names between backticks."""
+    return re.sub("`([^`]*)`", r"<code>\1</code>", escaped(words))
+
+
 def _section(
     subject: Subject,
     told: Explained,
@@ -103,7 +109,7 @@ def _section(
     rows = [
         f'<section id="f{place}">',
         f"<h2><code>{escaped(subject.name)}</code></h2>",
-        f"<p>{escaped(summary(subject.function))}</p>",
+        f"<p>{_coded(summary(subject.function))}</p>",
         _paragraph(subject.function.doc) if first else "",
         '<div class="both"><div>',
         "<h3>Formula</h3>",
@@ -120,7 +126,7 @@ def _section(
         when = f", if {form.condition}" if form.condition else ""
         rows.append(f"<h3>Statements, {escaped(told.backend + when)}</h3>")
         rows.append(f"<pre>{_statements(subject, form, parts)}</pre>")
-    rows += ["</div></div>", *_drawing(subject, parts), "</section>"]
+    rows += [*_drawing(subject, parts), "</div></div>", "</section>"]
     return "\n".join(row for row in rows if row)
 
 
@@ -131,7 +137,8 @@ def _equation(told: Equation, parts: Mapping[str, str]) -> str:
     known = {x: part for x, part in parts.items() if x not in told.indices}
     body = f"{mathml(left, known)}<mo>=</mo>{mathml(read(told.body), known)}"
     math = f'<math display="block"><mrow>{body}</mrow></math>'
-    ranges = f"<small>for {escaped(told.ranges)}</small>" if told.dims else ""
+    ranges = escaped(told.ranges.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
+    ranges = f"<small>for {ranges}</small>" if told.dims else ""
     return f'<div class="eq wide">{math}{ranges}</div>'
 
 
@@ -162,11 +169,12 @@ def _statements(subject: Subject, form: Form, parts: Mapping[str, str]) -> str:
     for line in lines(subject, form):
         names = (lefts.get(x.removeprefix("held of "), "") for x in line.computes)
         classes = " ".join("s" + parts[x][1:] for x in names if x in parts)
+        own = dedent(line.text)
         at, pieces = 0, []
-        for found in _WORD.finditer(line.text):
-            pieces += [escaped(line.text[at : found.start()]), word(found)]
+        for found in _WORD.finditer(own):
+            pieces += [escaped(own[at : found.start()]), word(found)]
             at = found.end()
-        pieces.append(escaped(line.text[at:]))
+        pieces.append(escaped(own[at:]))
         text = "".join(pieces)
         rows.append(f'<span class="{classes}">{text}</span>' if classes else text)
     return "\n".join(rows)
