@@ -1,4 +1,4 @@
-"""`tensorgen play`: a page on which formulas are typed, and what becomes of them read."""
+"""`tensorgen play`: a page to type formulas on, and to read what becomes of them."""
 
 from __future__ import annotations
 

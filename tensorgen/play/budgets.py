@@ -59,6 +59,10 @@ class Workers:
         if method == "forkserver":
             self._context.set_forkserver_preload(["__main__", "tensorgen.play.work"])
 
+    def warm(self) -> None:
+        """Have the compiler imported before somebody waits for it."""
+        _Child(self._context, self.budget, "compile", {"spec": ""}).answer()
+
     async def run(
         self, name: str, given: Any, is_gone: Callable[[], Awaitable[bool]]
     ) -> Answer:

@@ -111,7 +111,7 @@ class Made:
     start: int
 
     def told(self, diagnostic: Diagnostic) -> Diagnostic:
-        """Return a diagnostic of the spec with places of the expression, if it has any."""
+        """Return a diagnostic of the spec with places of the expression, if it can."""
         spans = [diagnostic.span, *(span for span, _ in diagnostic.marks)]
         if not all(x is not None and self._holds(x) for x in spans):
             return diagnostic
@@ -131,7 +131,7 @@ class Made:
 
 
 def spec_of(form: Form) -> Made:
-    """Return the spec that a form describes; raises `SpecError` for what is no shape."""
+    """Return the spec that a form describes; raises `SpecError` for a wrong shape."""
     _check_shapes(form)
     # One line, of as many characters: so places in it are those of the typed text.
     expression = _BREAKS.sub(" ", form.expression)
@@ -283,7 +283,8 @@ def _with_shapes(
             axes.join(*own[x.name])
     if names.tree is not None:
         Reader(axes, {**own, **dict.fromkeys(names.sizes, ())}).shape(names.tree)
-    every = [axis for given in own.values() for axis in given]
+    # Matrices come first: m by n, and vectors as long as one side.
+    every = [x for given in sorted(own.values(), key=len, reverse=True) for x in given]
     called = axes.names(every, (*names.found, *names.indices, *CONSTANTS))
     return [
         replace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 from collections.abc import Callable
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -31,16 +32,14 @@ FILES = {"/": "page.html", "/page.css": "page.css", "/page.js": "page.js"}
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 
 
-def application(token: str, budget: Budget | None = None) -> ASGIApp:
+def application(token: str, workers: Workers) -> ASGIApp:
     """Return what answers requests whose path starts with the token."""
-    budget = budget or Budget()
-    workers = Workers(budget)
 
     async def asked(request: Request) -> Response:
         job = request.path_params["job"]
         if job not in JOBS:
             raise HTTPException(404)
-        given = await _given(request, budget.request)
+        given = await _given(request, workers.budget.request)
         try:
             answer = await workers.run(job, given, request.is_disconnected)
         except BusyError:
@@ -101,8 +100,10 @@ def serve(port: int, tell: Callable[[str], None]) -> None:
         listening.listen()
         tell(f"http://{ADDRESS}:{listening.getsockname()[1]}/{token}/")
         # No log of requests: their paths hold the token.
+        workers = Workers(Budget())
+        threading.Thread(target=workers.warm, daemon=True).start()
         config = uvicorn.Config(
-            *(application(token), ADDRESS),
+            *(application(token, workers), ADDRESS),
             log_level="warning",
             access_log=False,
             server_header=False,

@@ -58,9 +58,8 @@ class _Job:
         if self.made is not None:
             diagnostic = self.made.told(diagnostic)
         span = diagnostic.span
-        text = diagnostic.render()
-        if kind != "error":
-            text = text.replace("error:", f"{kind}:", 1)
+        # As a terminal has it: the line is shown where it is wrong.
+        text = diagnostic.render() if kind == "error" else diagnostic.message
         answer: Answer = {"kind": kind, "text": text, "start": None, "end": None}
         if span is not None:
             answer |= {"line": span.line, "column": span.column}
@@ -96,7 +95,7 @@ def _compiled(job: _Job) -> Answer:
         for backend, (name, text) in zip(BACKENDS, files.items(), strict=True)
     ]
     notes = [
-        job.told("warning" if x.is_warning else "note", Diagnostic(x.message, x.span))
+        job.told("warning" if x.is_warning else "note", Diagnostic(str(x), x.span))
         for x in remarks
     ]
     return {"modules": modules, "diagnostics": notes}
@@ -104,8 +103,10 @@ def _compiled(job: _Job) -> Answer:
 
 def _explained(job: _Job) -> Answer:
     """Formulas, structure, costs and what is computed of what, as HTML."""
-    parts, _ = sections(explained(job.named()))
-    return {"html": "\n".join(parts)}
+    told = explained(job.named())
+    parts, _ = sections(told)
+    rows = zip(told.subjects, parts, strict=True)
+    return {"functions": [{"name": x.name, "html": html} for x, html in rows]}
 
 
 def _checked(job: _Job) -> Answer:

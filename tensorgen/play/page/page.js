@@ -6,7 +6,7 @@ const DELAY = 350; // milliseconds of rest before what is typed is sent
 const find = (id) => document.getElementById(id);
 const KINDS = ["scalar", "vector", "matrix", "symmetric", "size"];
 const FIRST = { mode: "form", expression: "norm(A @ x - y)**2", kinds: {}, shapes: {},
-  by: null, order: "first", spec: "", view: "formulas" };
+  by: null, order: "first", spec: "", view: "formulas", of: "" };
 
 let state = { ...FIRST };
 let asking = null; // what aborts the requests under way
@@ -25,6 +25,7 @@ function written() {
     if (state.order !== FIRST.order) told.set("order", state.order);
   }
   if (state.view !== FIRST.view) told.set("view", state.view);
+  if (state.of) told.set("of", state.of);
   return `#${told}`;
 }
 
@@ -39,6 +40,7 @@ function read(fragment) {
     else if (what === "shape") found.shapes[name] = value;
     else if (what === "by") found.by = value ? value.split(",") : [];
     else if (what === "order" && ["value", "first", "second"].includes(value)) found.order = value;
+    else if (what === "of") found.of = value;
     else if (what === "view" && find(`tab-${value}`)) found.view = value;
   }
   return found;
@@ -89,11 +91,10 @@ async function run() {
   const other = ask("explain", own.signal);
   try {
     const [made, told] = await Promise.all([one, other]);
-    if (told.html !== undefined) {
-      // Made by the server, which has escaped every text in it.
-      find("formulas").innerHTML = told.html;
-    } else if (made.modules) {
-      find("formulas").replaceChildren(element("p", trouble(told)));
+    if (told.functions) showFunctions(told.functions);
+    else if (made.modules) {
+      find("functions").replaceChildren();
+      find("function").replaceChildren(element("p", trouble(told)));
     }
     if (made.modules) find("told").classList.remove("stale");
   } catch (error) {
@@ -165,6 +166,32 @@ function showModule(module) {
   find(module.backend).replaceChildren(bar, code);
 }
 
+function showFunctions(found) {
+  // Unless one was chosen, the first derivative: the value stands in it as a rule.
+  const shown = found.find((x) => x.name === state.of) ?? found[1] ?? found[0];
+  const pick = (one) => {
+    find("function").innerHTML = one.html; // every text in it was escaped by the server
+  };
+  find("functions").replaceChildren(...found.map((one) => {
+    const [label, radio] = chip("function", one.name);
+    radio.checked = one === shown;
+    radio.addEventListener("change", () => {
+      state.of = one.name;
+      keep();
+      pick(one);
+    });
+    return label;
+  }));
+  if (shown) pick(shown);
+}
+
+function chip(name, value) {
+  const label = element("label");
+  const radio = element("input", "", { type: "radio", name, value });
+  label.append(radio, element("span", value));
+  return [label, radio];
+}
+
 async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -208,16 +235,14 @@ function variableRow(name) {
   const row = element("fieldset");
   row.dataset.name = name;
   row.append(element("legend", name));
-  const kinds = element("div", "", { class: "kinds", role: "radiogroup", "aria-label": `kind of ${name}` });
+  const kinds = element("div", "", { class: "chips", role: "radiogroup", "aria-label": `kind of ${name}` });
   for (const kind of KINDS) {
-    const label = element("label");
-    const radio = element("input", "", { type: "radio", name: `kind.${name}`, value: kind });
+    const [label, radio] = chip(`kind.${name}`, kind);
     radio.addEventListener("change", () => {
       state.kinds[name] = kind;
       delete state.shapes[name];
       changed(true);
     });
-    label.append(radio, element("span", kind));
     kinds.append(label);
   }
   const shape = element("input", "", { class: "shape", "aria-label": `shape of ${name}`, spellcheck: "false", autocapitalize: "off" });
