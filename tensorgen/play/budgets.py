@@ -148,7 +148,9 @@ def _run(pipe: Connection, budget: Budget, name: str, given: Mapping[str, Any]) 
     _limit(budget)
     from tensorgen.play.work import work
 
-    pipe.send_bytes(json.dumps(work(name, given)).encode())
+    answer = json.dumps(work(name, given)).encode()
+    with suppress(BrokenPipeError):  # the server has ended
+        pipe.send_bytes(answer)
 
 
 def _limit(budget: Budget) -> None:

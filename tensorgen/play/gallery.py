@@ -57,11 +57,13 @@ def gallery() -> list[dict[str, Any]]:
 
 
 def _specs(found: list[Any]) -> list[dict[str, str]]:
-    specs = sorted((x.name, x) for x in found if x.name.endswith(".yaml"))
-    return [
-        {
-            "title": name.removesuffix(".yaml").replace("_", " ").replace("-", " "),
-            "spec": path.read_text(encoding="utf-8"),
-        }
-        for name, path in specs
-    ]
+    rows = []
+    for path in sorted(found, key=lambda x: str(x.name)):
+        if path.name.endswith(".yaml"):
+            name = path.name.removesuffix(".yaml").replace("-", "_")
+            text = path.read_text(encoding="utf-8")
+            if "\nmodule:" not in text:  # a file's name would say it
+                first = f"tensorgen: 1\nmodule: {name}\n"
+                text = text.replace("tensorgen: 1\n", first, 1)
+            rows.append({"title": name.replace("_", " "), "spec": text})
+    return rows
