@@ -127,6 +127,7 @@ def test_no_other_connection_is_opened() -> None:
         (b"[" * 100_000, "application/json", 400),
         (b'{"spec": "' + b"x" * 300_000 + b'"}', "application/json", 413),
     ],
+    ids=["no JSON by its kind", "no JSON", "no object", "deep", "long"],
 )
 def test_what_is_no_request_is_refused(
     page: TestClient, body: bytes, kind: str, code: int
