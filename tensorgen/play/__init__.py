@@ -5,6 +5,7 @@
 | `shapes.py`    | the shapes that an expression leaves open: which axes are as long  |
 | `forms.py`     | an expression and its variables as a spec, and places in it        |
 | `work.py`      | what is made of a spec: code, formulas, a check, times             |
+| `warm.py`      | what all jobs do at first, done once                               |
 | `timing.py`    | how long emitted functions take                                    |
 | `highlight.py` | Python as HTML                                                     |
 | `budgets.py`   | that work in processes of its own, which end in time               |

@@ -1,8 +1,8 @@
 """Work in processes of its own, which end in time and within their memory.
 
-Each job gets a process, forked from one that has imported the compiler and nothing
-else; it can open no file for more than a byte, and is killed when its time is over or
-when nobody waits for it any more. What it answers is JSON, never a pickle.
+Each job gets a process, forked from one in which the compiler is warm and nothing else
+happens. It can write no files, and is killed when its time is over or when nobody waits
+for it any more. What it answers is JSON, never a pickle.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Budget:
     Of requests some run at a time and some wait; others are told to come again.
     """
 
-    seconds: float = 20.0
+    seconds: float = 30.0
     memory: int = 2048 * MIB
     request: int = MIB // 4
     answer: int = 32 * MIB
@@ -57,7 +57,7 @@ class Workers:
         method = "forkserver" if "forkserver" in known else "spawn"
         self._context: Any = multiprocessing.get_context(method)
         if method == "forkserver":
-            self._context.set_forkserver_preload(["__main__", "tensorgen.play.work"])
+            self._context.set_forkserver_preload(["__main__", "tensorgen.play.warm"])
 
     def warm(self) -> None:
         """Have the compiler imported before somebody waits for it."""

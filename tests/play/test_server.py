@@ -172,7 +172,9 @@ def test_work_ends_when_its_time_is_over() -> None:
 
 
 def test_work_ends_when_its_memory_is_used_up() -> None:
-    answer = run(Budget(memory=100 * MIB), SLOW)
+    long = {"expression": f"[{'x, ' * 60_000}x]"}
+    assert "diagnostics" in run(Budget(), long)
+    answer = run(Budget(memory=100 * MIB), long)
     assert "memory" in answer["stopped"]
 
 
