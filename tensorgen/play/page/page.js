@@ -167,8 +167,9 @@ function showModule(module) {
 }
 
 function showFunctions(found) {
-  // Unless one was chosen, the first derivative: the value stands in it as a rule.
-  const shown = found.find((x) => x.name === state.of) ?? found[1] ?? found[0];
+  // Unless one was chosen, the first derivative, or what there is.
+  const shown = found.find((x) => x.name === state.of)
+    ?? found.find((x) => /_(grad|jac)$/.test(x.name)) ?? found[0];
   const pick = (one) => {
     find("function").innerHTML = one.html; // every text in it was escaped by the server
   };
@@ -289,11 +290,12 @@ async function button(job, place, show) {
 }
 
 function checkTable({ findings }) {
-  return tableOf(["function", "what", "against", "worst error", "points", "verdict"], findings.map((x) => [
-    [x.function], [x.what], [x.against],
-    [typeof x.worst === "number" && x.points ? x.worst.toExponential(1) : "", "figure"],
-    [x.points ? String(x.points) : "", "figure"],
+  return tableOf(["function", "verdict", "error", "what", "against", "points"], findings.map((x) => [
+    [x.function],
     [x.reason ? `${x.verdict}: ${x.reason}` : x.verdict, x.verdict === "WRONG" ? "wrong" : ""],
+    [typeof x.worst === "number" && x.points ? x.worst.toExponential(1) : "", "figure"],
+    [x.what], [x.against],
+    [x.points ? String(x.points) : "", "figure"],
   ]));
 }
 
