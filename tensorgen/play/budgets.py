@@ -1,8 +1,8 @@
 """Work in processes of its own, which end in time and within their memory.
 
 Each job gets a process, forked from one in which the compiler is warm and nothing else
-happens. It can write no files, and is killed when its time is over or when nobody waits
-for it any more. What it answers is JSON, never a pickle.
+happens. It can write to no file, and is killed when its time is over or when nobody
+waits for it any more. What it answers is JSON, never a pickle.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ class Workers:
         self._asked += 1
         try:
             async with self._free:
+                if await is_gone():
+                    return {"stopped": _GONE}
                 child = _Child(self._context, self.budget, name, given)
                 work = asyncio.ensure_future(asyncio.to_thread(child.answer))
                 try:
@@ -106,7 +108,7 @@ class _Child:
         """Start, wait, and return what came of it; always in time."""
         with self._lock:
             if self._killed:
-                return {"stopped": "nobody waits for it"}
+                return {"stopped": _GONE}
             self._process.start()
         self._there.close()
         timer = threading.Timer(self.budget.seconds, self._end)
@@ -139,6 +141,7 @@ class _Child:
                     self._process.kill()
 
 
+_GONE = "nobody waits for it"
 _FELL = "it took more memory or time than a request may take"
 
 

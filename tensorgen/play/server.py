@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 from collections.abc import Callable
@@ -95,7 +96,8 @@ def serve(port: int, tell: Callable[[str], None]) -> None:
     """
     token = new_token()
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # elsewhere it would let others listen here as well
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((ADDRESS, port))
         listening.listen()
         tell(f"http://{ADDRESS}:{listening.getsockname()[1]}/{token}/")

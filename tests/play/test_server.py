@@ -184,8 +184,11 @@ def test_an_answer_that_is_too_long_is_not_sent() -> None:
 
 
 def test_work_that_nobody_waits_for_ends() -> None:
+    asked = []
+
     async def gone() -> bool:
-        return True
+        asked.append(True)
+        return len(asked) > 1  # not before it has begun
 
     start = time.monotonic()
     answer = asyncio.run(Workers(Budget(seconds=60)).run("compile", SLOW, gone))
