@@ -57,14 +57,24 @@ OUTSIDE = {
     "parameters": STAGES,
     "reference": ("", *STAGES),
     "verify": ("verify", "errors", "files", *UNOPTIMISED),
-    "explain": ("explain", "formulas", "modules", "planned", "planner", *STAGES),
-    "play": ("play", "explain", "verify", "pipeline", *STAGES),
+    "explanation": (
+        "explanation",
+        "formulas",
+        "modules",
+        "planned",
+        "planner",
+        *STAGES,
+    ),
+    "play": ("play", "explanation", "verify", "pipeline", *STAGES),
     "cli": (
-        *("", "cli", "uptodate", "pipeline", "reference", "verify", "explain", "play"),
+        *("", "cli", "uptodate", "pipeline", "reference", "verify", "explanation"),
+        "play",
         *("errors", "files", "spec"),
     ),
     "__main__": ("cli",),
-    "": ("pipeline", "errors", "files", "version"),
+    "loading": ("pipeline", "notebook", "errors", "files"),
+    "notebook": ("notebook", "loading", *STAGES),
+    "": ("loading", "explanation", "notebook", "errors", "version"),
     "version": (),
 }
 MOST_LINES = {"tensorgen": 400}

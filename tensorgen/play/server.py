@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tensorgen.explain.style import STYLE, lights
+from tensorgen.explanation.style import STYLE, lights
 from tensorgen.play.budgets import Budget, BusyError, Workers
 from tensorgen.play.gallery import gallery
 from tensorgen.play.guard import Guard, new_token

@@ -15,8 +15,8 @@ from typing import Any
 import black as black
 
 from tensorgen.errors import Diagnostic, Remark, Source, Span, SpecError
-from tensorgen.explain.page import sections
-from tensorgen.explain.subjects import explained
+from tensorgen.explanation.page import sections
+from tensorgen.explanation.subjects import explained
 from tensorgen.pipeline import compile_spec
 from tensorgen.play.forms import EXPRESSION, Form, FormError, Made, spec_of
 from tensorgen.play.highlight import highlighted
