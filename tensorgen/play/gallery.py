@@ -1,4 +1,4 @@
-"""Examples to start from: expressions, the specs of `tensorgen init`, and the examples.
+"""Examples to start from: expressions, the specs of `tensorgen init`, and `examples/`.
 
 The last are those of a checkout; an installed package has none.
 """
@@ -52,6 +52,7 @@ def gallery() -> list[dict[str, Any]]:
         "Expressions": [{"title": k, **own} for k, own in EXPRESSIONS.items()],
         "Specs to begin with": _specs(starters),
         "Examples": _specs([*beside.glob("*.yaml")]),
+        "Gallery": _specs([*(beside / "gallery").glob("*.yaml")]),
     }
     return [{"title": x, "examples": own} for x, own in groups.items() if own]
 
