@@ -107,6 +107,18 @@ plots: $(DEV)  ## draw the pictures of docs/time.md anew
 fuzz-specs: $(DEV)  ## hostile specs, SPECS=START:STOP; keeps the outcome
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz_specs --seeds $(SPECS)
 
+.PHONY: editors
+editors: $(DEV)  ## the schema in yaml-language-server, which npm installs into build/
+	$(BIN)/python -m pytest tests/editors/yaml_server.py
+
+.PHONY: projects
+projects: $(DEV)  ## build and run the projects of examples/projects, as by users
+	$(BIN)/python -m pytest tests/projects/recipes.py
+
+.PHONY: release-check
+release-check: $(DEV)  ## build wheel and sdist, install each where nothing else is, and run it
+	$(BIN)/python -m pytest tests/release/check.py
+
 .PHONY: docs
 docs: $(DEV)  ## build the site in build/site, and check its links
 	$(BIN)/python -c 'import mkdocs, material' 2>/dev/null || \

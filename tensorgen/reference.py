@@ -284,3 +284,30 @@ PRELUDE: Mapping[str, tuple[str, str]] = {
 }
 # Nothing to differentiate by: their arguments are sizes.
 CONSTANT = ("eye", "ones", "zeros", "arange")
+
+
+def page(entry: Entry) -> str:
+    """Return all about one function, for a person."""
+    rows = [("", entry.doc), ("shape", entry.shape)]
+    if entry.sort == ELEMENT:
+        names = entry.signature.partition("(")[2].rstrip(")").split(", ")
+        rows += [
+            (f"by {name}", text)
+            for name, text in zip(names, partials(entry), strict=False)
+        ]
+        rows.append(("NumPy", spelling(entry)))
+    else:
+        formula, code = worked(entry)
+        wrt = entry.inputs.partition(":")[0]
+        rows += [
+            ("example", f"{entry.sample}   with {entry.inputs}"),
+            (f"by {wrt}", formula),
+            ("NumPy", code),
+        ]
+    width = max(len(label) for label, text in rows if text)
+    lines = [entry.signature, f"  {entry.sort}"]
+    for label, text in rows:
+        if text:
+            lines.append(f"  {label:{width}}  {text}" if label else f"  {text}")
+    spec = "".join(f"  {line}\n" for line in sample_spec(entry).splitlines())
+    return "\n".join(lines) + "\n\n" + spec

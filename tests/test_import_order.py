@@ -66,9 +66,12 @@ OUTSIDE = {
         *STAGES,
     ),
     "play": ("play", "explanation", "verify", "pipeline", *STAGES),
+    "editor": ("editor", "explanation", "reference", "version", *STAGES),
+    "hooks": ("hooks", "cli", "pipeline", "errors", "files"),
+    "bench": ("bench", "explanation", "planner", "verify", *STAGES),
     "cli": (
         *("", "cli", "uptodate", "pipeline", "reference", "verify", "explanation"),
-        "play",
+        *("bench", "editor", "play"),
         *("errors", "files", "spec"),
     ),
     "__main__": ("cli",),

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import tensorgen
+from tests.projects.places import packages
 
 ROOT = Path(__file__).resolve().parent.parent
 SPEC = ROOT / "examples" / "logistic_regression.yaml"
@@ -51,8 +52,8 @@ def environment(folder: Path) -> Path:
     site = Path(sysconfig.get_path("purelib", "venv", vars=paths))
     # A folder named in a .pth file is searched last, and its own .pth files, such as
     # that of an editable install, are not read.
-    parent = sysconfig.get_path("purelib")
-    (site / "parent.pth").write_text(parent + "\n", encoding="utf-8")
+    lines = "".join(f"{path}\n" for path in packages())
+    (site / "parent.pth").write_text(lines, encoding="utf-8")
     return folder
 
 

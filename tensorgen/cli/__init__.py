@@ -20,8 +20,8 @@ from tensorgen.cli.versions import show_versions
 __all__ = ["BACKENDS", "BUG", "FINE", "INTERRUPTED", "MODES", "STALE", "WRONG", "cli"]
 
 COMMANDS = (
-    *("init", "gen", "verify", "explain", "play"),
-    *("functions", "schema", "completion"),
+    *("init", "gen", "verify", "explain", "play", "bench"),
+    *("functions", "schema", "completion", "lsp"),
 )
 """Modules of this package, with a command each: in the order in which one needs them.
 Each imports what it runs when it runs, so that help is there at once."""

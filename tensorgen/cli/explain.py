@@ -10,9 +10,9 @@ import click
 
 from tensorgen.cli import streams
 from tensorgen.cli.bugs import report_bug
-from tensorgen.cli.codes import BACKENDS, FINE, MODES, WRONG
+from tensorgen.cli.codes import BACKENDS, FINE, FORMATS, MODES, WRONG
 from tensorgen.cli.settings import read_settings
-from tensorgen.cli.voice import Voice, progress
+from tensorgen.cli.voice import Voice, format_option, progress
 from tensorgen.errors import SpecError
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     type=click.Choice(MODES),
     help=f"The order of differentiation; by default {MODES[0]}.",
 )
-@click.option("--latex", "form", flag_value="latex", help="Print formulas as LaTeX.")
+@click.option("--latex", "shape", flag_value="latex", help="Print formulas as LaTeX.")
 @click.option(
     "--dot",
-    "form",
+    "shape",
     flag_value="dot",
     help="Print what is computed of what, as Graphviz DOT.",
 )
-@click.option("--steps", "form", flag_value="steps", help="Print what each pass did.")
+@click.option("--steps", "shape", flag_value="steps", help="Print what each pass did.")
 @click.option("--html", metavar="FILE", help="Write all of it to a page.")
 @click.option(
     "--svg", metavar="FILE", help="Draw what is computed of what (needs Graphviz)."
@@ -53,27 +53,37 @@ if TYPE_CHECKING:
     help="Explain specs that name functions from outside; none of them is called.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
+@format_option
 def command(
     spec: str,
     function: str | None,
     backend: str,
     mode: str | None,
-    form: str | None,
+    shape: str | None,
     html: str | None,
     svg: str | None,
     force: bool,
     allow_external: bool,
     quiet: bool,
+    form: str,
 ) -> int:
     """Explain the functions of SPEC, or of FUNCTION: formulas, costs, statements."""
-    voice = Voice(quiet)
-    told = _explained(voice, spec, function, backend, mode, allow_external)
-    if told is None:
-        sys.exit(WRONG)
-    if form is not None or (html is None and svg is None):
-        streams.write(_text(told, form))
-    if not _write(voice, told, html, svg, force):
-        sys.exit(WRONG)
+    to_stdout = shape is not None or (html is None and svg is None)
+    if form != FORMATS[0] and to_stdout:
+        raise click.UsageError(
+            "--format needs stdout: have --html or --svg write what is told to a file."
+        )
+    voice = Voice(quiet, form=form)
+    try:
+        told = _explained(voice, spec, function, backend, mode, allow_external)
+        if told is None:
+            sys.exit(WRONG)
+        if to_stdout:
+            streams.write(_text(told, shape))
+        if not _write(voice, told, html, svg, force):
+            sys.exit(WRONG)
+    finally:
+        voice.finish()
     return FINE
 
 
@@ -114,17 +124,17 @@ def _explained(
     return None
 
 
-def _text(told: Explained, form: str | None) -> str:
+def _text(told: Explained, shape: str | None) -> str:
     """What goes to standard output."""
-    if form is None:
+    if shape is None:
         from tensorgen.explanation.report import report
 
         return report(told)
-    if form == "latex":
+    if shape == "latex":
         from tensorgen.explanation.latex import latex
 
         return latex(told)
-    if form == "dot":
+    if shape == "dot":
         from tensorgen.explanation.dot import dot
 
         return dot(told)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
     """List the functions of the language, or tell all about one of them."""
-    from tensorgen.reference import entries
+    from tensorgen.reference import entries, page
 
     found = {entry.name: entry for entry in entries()}
     if name is None:
         streams.write(_table(list(found.values())))
     elif name in found:
-        streams.write(_page(found[name]))
+        streams.write(page(found[name]))
     else:
         hint = suggest(name, found) or "tensorgen functions lists them all"
         streams.note(f"error: there is no function '{name}'; {hint}")
@@ -58,32 +58,3 @@ def _short(entry: Entry) -> str:
     if ") =" in entry.signature:
         return entry.signature.partition(") =")[2].strip()
     return entry.doc.partition(". ")[0].rstrip(".")
-
-
-def _page(entry: Entry) -> str:
-    """All about one function."""
-    from tensorgen.reference import ELEMENT, partials, sample_spec, spelling, worked
-
-    rows = [("", entry.doc), ("shape", entry.shape)]
-    if entry.sort == ELEMENT:
-        names = entry.signature.partition("(")[2].rstrip(")").split(", ")
-        rows += [
-            (f"by {name}", text)
-            for name, text in zip(names, partials(entry), strict=False)
-        ]
-        rows.append(("NumPy", spelling(entry)))
-    else:
-        formula, code = worked(entry)
-        wrt = entry.inputs.partition(":")[0]
-        rows += [
-            ("example", f"{entry.sample}   with {entry.inputs}"),
-            (f"by {wrt}", formula),
-            ("NumPy", code),
-        ]
-    width = max(len(label) for label, text in rows if text)
-    lines = [entry.signature, f"  {entry.sort}"]
-    for label, text in rows:
-        if text:
-            lines.append(f"  {label:{width}}  {text}" if label else f"  {text}")
-    spec = "".join(f"  {line}\n" for line in sample_spec(entry).splitlines())
-    return "\n".join(lines) + "\n\n" + spec

@@ -14,13 +14,17 @@ from tensorgen.files import LARGEST_TEXT, read_regular
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the command line says, or `[tool.tensorgen]` in pyproject.toml."""
+    """What the command line says, or `[tool.tensorgen]` in pyproject.toml.
+
+    `specs` are patterns of files, for the build hooks alone.
+    """
 
     output: Path | None = None
     backends: tuple[str, ...] = ()
     mode: str | None = None
     support: str | None = None
     allow_external: bool = False
+    specs: tuple[str, ...] = ()
 
     def over(self, other: Settings) -> Settings:
         """Return these settings, and those of others where they say nothing."""
@@ -73,15 +77,20 @@ def _settings(table: object, folder: Path) -> Settings:
     if support is not None and support not in SUPPORT:
         wrong = f"the place '{support}' of support code"
         raise ValueError(_not_one_of(wrong, support, SUPPORT))
-    backends = table.get("backends", [])
+    backends, specs = table.get("backends", []), table.get("specs", [])
     if not isinstance(backends, list):
         raise ValueError("'backends' is a list of names")
+    if not isinstance(specs, list) or not all(isinstance(x, str) for x in specs):
+        raise ValueError("'specs' is a list of patterns of paths, for build hooks")
+    for pattern in specs:
+        if not pattern or Path(pattern).is_absolute() or ".." in Path(pattern).parts:
+            raise ValueError(f"'{pattern}' in 'specs' is no path below the project")
     for backend in backends:
         if backend not in BACKENDS:
             wrong = f"the backend '{backend}'"
             raise ValueError(_not_one_of(wrong, str(backend), BACKENDS))
     place = None if output is None else folder / output
-    return Settings(place, tuple(backends), mode, support, allowed)
+    return Settings(place, tuple(backends), mode, support, allowed, tuple(specs))
 
 
 def _not_one_of(what: str, name: str, known: tuple[str, ...]) -> str:

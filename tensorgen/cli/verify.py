@@ -13,6 +13,7 @@ from tensorgen.cli import streams
 from tensorgen.cli.bugs import report_bug
 from tensorgen.cli.codes import BACKENDS, FINE, MODES, STALE, WRONG
 from tensorgen.cli.settings import Settings, read_settings
+from tensorgen.cli.subjects import read_data, subject
 from tensorgen.cli.voice import Voice, progress
 from tensorgen.errors import Source, SpecError, suggest
 
@@ -80,10 +81,11 @@ def command(
     folder = Path(output) if output else None
     # "all" is no mode of the settings: it says which modules are made.
     given = Settings(folder, backends, None, None, allow_external)
-    work = _Work(given, Voice(quiet), seed, mode, function)
-    if data is not None and not work.take(data):
+    voice = Voice(quiet)
+    own = read_data(voice, data) if data is not None else None
+    if data is not None and own is None:
         return _left(WRONG)
-    found = work.all(paths)
+    found = _Work(given, voice, seed, mode, function, own).all(paths)
     if found is None:
         return _left(WRONG)
     from tensorgen.verify import table
@@ -118,29 +120,12 @@ class _Work:
         seed: int,
         mode: str | None,
         function: str | None,
+        data: dict[str, Any] | None,
     ) -> None:
         """Go by what the command line says."""
         self.given, self.voice, self.seed = given, voice, seed
         self.mode, self.function = mode, function
-        self.data: dict[str, Any] | None = None
-
-    def take(self, path: str) -> bool:
-        """Read data from a file, or say why that is impossible."""
-        import numpy as np
-
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                if not hasattr(file, "files"):
-                    raise ValueError("it holds one array, and names are needed: .npz")
-                self.data = {name: file[name] for name in file.files}
-        except (OSError, ValueError, EOFError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            self.voice.wrong(f"cannot read {path}: {reason}", path)
-            return False
-        except Exception as error:  # of a broken archive, in many kinds
-            self.voice.wrong(f"cannot read {path}: {error}", path)
-            return False
-        return True
+        self.data = data
 
     def all(self, specs: tuple[str, ...]) -> list[Finding] | None:
         """Return what is found of all specs, or None after saying what is wrong."""
@@ -197,49 +182,15 @@ class _Work:
                 found.append(Finding(ALL, name, "all", reason=reason))
                 continue
             for mode in MODES if self.mode == ALL else (self.mode,):
-                made = self._subject(spec, source, settings, backend, mode)
-                if isinstance(made, Finding):
-                    found.append(made)
+                made = subject(
+                    self.voice, spec, source, settings, backend, mode, "verifying"
+                )
+                if isinstance(made, str):
+                    wrong = Finding(ALL, name, "import", verdict="WRONG", reason=made)
+                    found.append(wrong)
                     continue
                 subjects.append(made)
                 found += own.verify(made, self.function)
-        for subject in subjects[1:]:
-            found += own.agreed(subjects[0], subject, self.function)
+        for other in subjects[1:]:
+            found += own.agreed(subjects[0], other, self.function)
         return found
-
-    def _subject(
-        self,
-        spec: Spec,
-        source: Source,
-        settings: Settings,
-        backend: str,
-        mode: str | None,
-    ) -> Subject | Finding:
-        """A module from disk, unless it is not there or a mode is asked for."""
-        from tensorgen.verify import Finding, generated, on_disk
-
-        folder = settings.output or Path(source.name).parent
-        path = folder / f"{spec.module}_{backend}.py"
-        if mode is None and path.is_file():
-            self.voice.tell(f"verifying {path}")
-            try:
-                return on_disk(path, backend)
-            except Exception as error:  # whatever a module raises
-                reason = f"it raises {type(error).__name__}: {error}"
-                return Finding(ALL, str(path), "import", verdict="WRONG", reason=reason)
-        if mode is None:
-            self.voice.tell(f"{path} is not there: verifying what gen would write")
-        from tensorgen.pipeline import compile_spec
-
-        mode = mode or settings.mode or MODES[0]
-        (text,) = compile_spec(
-            source,
-            [backend],
-            mode,
-            laid_out=False,
-            checked=False,
-            support="inline",
-            allow_external=settings.allow_external,
-        ).values()
-        name = f"{path.name} ({mode}, in memory)"
-        return generated(text, name, backend, source.name, mode)

@@ -96,7 +96,8 @@ def _told(node: Node) -> tuple[str, str]:
         case Iota():
             return "number", f"0 ... {node.dims[0] - 1}"
         case Product():
-            return "product", _product(node)
+            is_number = not (node.factors or node.constraints)
+            return "number" if is_number else "product", _product(node)
         case Sum():
             return "sum", "+"
         case Map(function=function):
@@ -122,7 +123,8 @@ def _product(node: Product) -> str:
     parts += [
         constraint_text(kind, combine(form, at)) for kind, form in node.constraints
     ]
-    return " ".join(parts + ["*"] * (len(node.factors) > 1)) or "="
+    times = len(node.factors) > 1 or (node.factors and len(parts) > bool(summed))
+    return " ".join([*parts, "*"] if times else parts) or "="
 
 
 def _uses(node: Node) -> Iterator[tuple[Node, str]]:

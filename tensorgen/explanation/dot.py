@@ -24,7 +24,7 @@ def dot(told: Explained) -> str:
     """Return one graph of all functions that were asked for."""
     rows = [
         f"digraph {quoted(told.spec.module)} {{",
-        '  graph [rankdir="BT", fontname="Helvetica"];',
+        '  graph [rankdir="BT", labelloc="b", fontname="Helvetica"];',
         '  node [fontname="Helvetica", style="filled"];',
         '  edge [fontname="Helvetica", fontsize="10"];',
     ]
@@ -50,7 +50,8 @@ def _rows(dag: Dag, place: int) -> Iterator[str]:
         yield f"    {quoted(f'{place}.{vertex.key}')} [{told}];"
     for edge in dag.edges:
         ends = [quoted(f"{place}.{key}") for key in (edge.source, edge.target)]
-        label = f" [label={quoted(edge.label)}]" if edge.label else ""
+        # Spaces keep the line and its label apart.
+        label = f" [label={quoted(f'  {edge.label}  ')}]" if edge.label else ""
         yield f"    {' -> '.join(ends)}{label};"
 
 

@@ -97,6 +97,7 @@ class Explained:
     backend: str
     mode: str
     subjects: tuple[Subject, ...]
+    program: Program
 
 
 def explained(
@@ -106,10 +107,12 @@ def explained(
     mode: str = MODES[0],
     watch: Callable[[str], None] | None = None,
     allow_external: bool = False,
+    in_all_modes: bool = True,
 ) -> Explained:
     """Compile all functions of a spec, or those `asked` for.
 
-    These are all functions of one function of the spec, or one that is emitted. Raises
+    These are all functions of one function of the spec, or one that is emitted; what
+    they cost in other modes is told if they are to be planned `in_all_modes`. Raises
     `UnknownFunctionError`, and `SpecError` with every fault of the spec.
     """
     spec = read_spec(source, allow_external)
@@ -117,8 +120,9 @@ def explained(
     graph = Graph(StableForms(), Effort(watch))
     variables = {wrt.name for function in spec.functions for wrt in function.wrt}
     program = elaborate(spec, graph, Differentiate(graph, variables))
-    work = _Work(spec, graph, program, backend, _mode(mode))
-    return Explained(spec, backend, mode, tuple(work.subjects(asked)))
+    modes = MODES if in_all_modes else (_mode(mode),)
+    work = _Work(spec, graph, program, backend, _mode(mode), modes)
+    return Explained(spec, backend, mode, tuple(work.subjects(asked)), program)
 
 
 def _mode(name: str) -> Mode:
@@ -129,9 +133,16 @@ class _Work:
     """Takes functions through the stages, in all modes."""
 
     def __init__(
-        self, spec: Spec, graph: Graph, program: Program, backend: str, mode: Mode
+        self,
+        spec: Spec,
+        graph: Graph,
+        program: Program,
+        backend: str,
+        mode: Mode,
+        modes: Sequence[Mode],
     ) -> None:
         self.spec = spec
+        self.modes = modes
         self.graph = graph
         self.program = program
         self.mode = mode
@@ -220,7 +231,7 @@ class _Work:
         self, planned: PlannedFunction, kind: Kind, order: tuple[str, ...]
     ) -> Iterator[tuple[str, float | None]]:
         model = CostModel(self.hints)
-        for mode in MODES:
+        for mode in self.modes:
             if mode == self.mode:
                 yield mode, model.total_flops(planned.plan.roots)
                 continue

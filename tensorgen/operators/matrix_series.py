@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, is_zero
 from tensorgen.operators.matrix_functions import expm_coefficient
+from tensorgen.operators.symmetry import even
 
 
 def inverse(graph: Graph, x: Sequence[Node], lower: Sequence[Node]) -> Node:
@@ -21,7 +22,7 @@ def inverse(graph: Graph, x: Sequence[Node], lower: Sequence[Node]) -> Node:
 
 def logarithm(graph: Graph, x: Sequence[Node], lower: Sequence[Node]) -> Node:
     """L = logm(A), of which the exponential has the series of A."""
-    left = x[-1]
+    left = even(graph, x[0], x[-1], x[-1].order)
     if len(lower) > 1:
         without = [*lower, graph.zeros(left.dims)]
         known = expm_coefficient(graph, without)
@@ -33,7 +34,8 @@ def square_root(graph: Graph, x: Sequence[Node], lower: Sequence[Node]) -> Node:
     """S = sqrtm(A), of which S_0 S_j + S_j S_0 = A_j - sum_i S_i S_(j - i)."""
     pairs = [(lower[i], lower[len(lower) - i]) for i in range(1, len(lower))]
     known = _products(graph, x[-1], pairs)
-    left = graph.add(x[-1], graph.scale(known, -1))
+    own = even(graph, x[0], x[-1], x[-1].order)
+    left = graph.add(own, graph.scale(known, -1))
     return graph.call("lyapunov", [lower[0], left], left.dims)
 
 

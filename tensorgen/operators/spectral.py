@@ -20,7 +20,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, delta
 from tensorgen.operators import matrix_series
 from tensorgen.operators.matrix_functions import frechet
-from tensorgen.operators.symmetry import even_part, is_even, is_symmetric
+from tensorgen.operators.symmetry import even, even_part, is_even, is_symmetric
 from tensorgen.operators.table import (
     Coefficient,
     Operator,
@@ -187,7 +187,8 @@ def _count_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
 
 
 # Square roots and logarithms: the slope of a function f at A is a linear map of X, a
-# call of f(A) and X. X may have axes in front of those of the matrices.
+# call of f(A) and X. X may have axes in front of those of the matrices. It is made even
+# where A is symmetric by promise alone: the functions are those of the symmetric part.
 
 
 def _applied(graph: Graph, name: str, value: Node, x: Node) -> Node:
@@ -207,6 +208,8 @@ def _backed(graph: Graph, node: Node, count: int) -> Node:
 def _slope(name: str, graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -> Node:
     """The tangent of a function, or of its slope by what that is applied to."""
     value = node.args[0] if node.operator == name else node
+    if value is node:
+        t = even(graph, node.args[0], t, node.order)
     found = _applied(graph, name, value, _fronted(graph, t, len(extra)))
     return _backed(graph, found, len(extra))
 
@@ -214,6 +217,8 @@ def _slope(name: str, graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -
 def _coslope(name: str, graph: Graph, node: Call, t: Node, rows: Sequence[Dim]) -> Node:
     # These maps are their own transposes.
     value = node.args[0] if node.operator == name else node
+    if value is node:
+        t = even(graph, node.args[0], t, t.order)
     return _applied(graph, name, value, t)
 
 

@@ -58,6 +58,17 @@ def even_part(graph: Graph, node: Node, row: int, column: int) -> Node:
     return graph.sum(axes, [(half, node, axes), (half, node, turned)])
 
 
+def even(graph: Graph, matrix: Node, x: Node, end: int) -> Node:
+    """Return the even part of what varies like a matrix, itself where that is sure.
+
+    The axes of the matrices of `x` end before its axis `end`.
+    """
+    swap = (end - 2, end - 1)
+    if is_even(matrix) or Symmetry(promised=False).parity(x, swap) == 1:
+        return x
+    return even_part(graph, x, *swap)
+
+
 class Symmetry:
     """What has been found out about nodes; `promised` trusts what the user promises."""
 

@@ -58,7 +58,10 @@ def spec_schema() -> Schema:
         ),
         "definitions": {
             "shape": _SHAPE,
-            "input": {"anyOf": [_ref("shape"), _INPUT]},
+            "input": _told(
+                "An argument: its shape, or a mapping that says more of it.",
+                anyOf=[_ref("shape"), _INPUT],
+            ),
             "external": _EXTERNAL,
             "unknown": _UNKNOWN,
             "function": {
@@ -212,14 +215,14 @@ _UNKNOWN = _mapping(
     description="An array that an equation, a fixed point or a minimum gives.",
 )
 
-_EMIT = _told(
-    "What is generated: a kind, an order from 3 on, or inputs to mix.",
-    anyOf=[
+# Editors show the words of the innermost schema: there is one place that has any.
+_EMIT: Schema = {
+    "anyOf": [
         {"enum": sorted(NAMED)},
         {"type": "integer", "minimum": 3},
         {"type": "array", "items": {"type": "string"}},
-    ],
-)
+    ]
+}
 
 _VARIABLE: Schema = {
     "anyOf": [
@@ -258,7 +261,8 @@ _FUNCTION = _mapping(
         ),
         "wrt": _told("Inputs to differentiate by.", **_one_or_more(_VARIABLE)),
         "emit": _told(
-            "What is generated; by default value and first derivative.",
+            "What is generated: kinds, orders from 3 on, inputs to mix; by default"
+            " value and first derivative.",
             anyOf=[_ref("emit"), {"type": "array", "items": _ref("emit")}],
         ),
     },

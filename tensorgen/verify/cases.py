@@ -33,6 +33,9 @@ WIDEST = 60
 
 ATTEMPTS = 60
 
+MANY = 100_000
+"""Entries from which on numbers are drawn at once, and others for it."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -166,9 +169,15 @@ def case(
                 shape, max(given.index.value(known), 1), rng, element
             )
         else:
-            made = np.array([rng.uniform(low, high) for _ in np.ndindex(*shape)])
+            made = _numbers(rng, int(np.prod(shape, dtype=int)), low, high)
             values[given.name] = _promised(made.reshape(shape), properties)
     return Case(known, values, seed)
+
+
+def _numbers(rng: random.Random, count: int, low: float, high: float) -> Array:
+    if count >= MANY:
+        return np.random.default_rng(rng.getrandbits(64)).uniform(low, high, count)
+    return np.array([rng.uniform(low, high) for _ in range(count)])
 
 
 def _promised(made: Array, properties: set[str]) -> Array:
@@ -209,19 +218,30 @@ def _scatter(
     low: float,
     high: float,
 ) -> None:
-    """Choose entries of a sparse matrix, about half of all, row by row."""
-    every = list(np.ndindex(*shape))
-    chosen = sorted(rng.sample(every, (len(every) + 1) // 2))
-    numbers = np.array([rng.uniform(low, high) for _ in chosen])
-    known[given.part("entries")] = len(chosen)
+    """Choose entries of a sparse matrix, row by row: half, or as many as known."""
+    every = shape[0] * shape[1]
+    count = min(known.get(given.part("entries"), (every + 1) // 2), every)
+    chosen = np.array(sorted(rng.sample(range(every), count)), dtype=int)
+    known[given.part("entries")] = count
+    numbers = _numbers(rng, count, low, high)
     values[given.part("values")] = _promised(numbers, set(given.properties))
-    rows, columns = np.array(chosen, dtype=int).reshape(len(chosen), 2).T
+    rows, columns = np.divmod(chosen, max(shape[1], 1))
     for one, places in (("row", rows), ("column", columns)):
         values[given.part(f"{one}s")] = places
-        pairs = np.argwhere(places[:, None] == places)
+        pairs = _alike(places)
         known[given.part(f"{one}_pairs")] = len(pairs)
         values[given.part(f"{one}_first")] = pairs[:, 0]
         values[given.part(f"{one}_second")] = pairs[:, 1]
+
+
+def _alike(places: Array) -> Array:
+    """Return the pairs of positions at which entries are equal, in order, as rows."""
+    _, which, counts = np.unique(places, return_inverse=True, return_counts=True)
+    order = np.argsort(which, kind="stable")
+    starts, own = np.cumsum(counts) - counts, counts[which]
+    first = np.repeat(np.arange(len(places)), own)
+    nth = np.arange(len(first)) - np.repeat(np.cumsum(own) - own, own)
+    return np.stack([first, order[starts[which[first]] + nth]], axis=1)
 
 
 def given_case(inputs: Sequence[InputSpec], data: Mapping[str, Array]) -> Case:
@@ -257,4 +277,4 @@ def _pairs(given: InputSpec, data: Mapping[str, Array]) -> dict[str, Array]:
         return {}
     places = np.asarray(data[given.pairs])
     first = given.name.endswith("_first")
-    return {given.name: np.argwhere(places[:, None] == places)[:, 0 if first else 1]}
+    return {given.name: _alike(places)[:, 0 if first else 1]}

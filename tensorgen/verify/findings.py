@@ -12,6 +12,9 @@ from tensorgen.verify.reference import Known
 
 Array = Any
 
+LEAST, MOST_DIGITS = 1e-16, 16.0
+"""Errors below are none to doubles: that many digits they have."""
+
 OK, WRONG, OPEN = "ok", "WRONG", "not verified"
 
 
@@ -83,9 +86,16 @@ class Finding:
     difference: float | None = None
     reproduction: str = ""
 
+    @property
+    def digits(self) -> float | None:
+        """How many digits are right at worst; nothing where none are."""
+        if self.verdict == OPEN or not self.worst < 1:
+            return None
+        return min(-float(np.log10(max(self.worst, LEAST))), MOST_DIGITS)
+
     def as_json(self) -> dict[str, Any]:
         """What machines are told: numbers that JSON lacks are texts."""
-        found = dict(vars(self))
+        found = {**vars(self), "digits": self.digits}
         for name in ("worst", "difference"):
             number = found[name]
             if number is not None and not np.isfinite(number):
@@ -93,7 +103,7 @@ class Finding:
         return found
 
 
-HEADER = ("function", "what", "against", "worst error", "points", "verdict")
+HEADER = ("function", "what", "against", "worst error", "digits", "points", "verdict")
 
 
 def table(findings: Sequence[Finding]) -> str:
@@ -120,7 +130,8 @@ def table(findings: Sequence[Finding]) -> str:
 
 def _row(x: Finding) -> tuple[str, ...]:
     worst = f"{x.worst:.1e}" if np.isfinite(x.worst) else "-"
-    return (x.function, x.what, x.against, worst, str(x.points), x.verdict)
+    digits = "-" if x.digits is None else f"{x.digits:.1f}"
+    return (x.function, x.what, x.against, worst, digits, str(x.points), x.verdict)
 
 
 def _failure(x: Finding) -> list[str]:

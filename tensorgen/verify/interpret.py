@@ -8,7 +8,8 @@ is summed. Complex arguments pass through, so that a complex step differentiates
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, assert_never
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
@@ -35,12 +36,29 @@ Array = Any  # NumPy is imported when it is needed: the command line never is.
 Grid = Sequence[Array]
 
 
+class Numbers(NamedTuple):
+    """Which numbers are computed with: what becomes of rational ones, and of `pi`."""
+
+    ratio: Callable[[Fraction], Any]
+    constant: Callable[[str], Any]
+
+
+def _constant(name: str) -> Any:
+    import numpy as np
+
+    return np.float64(getattr(np, name))
+
+
+DOUBLES = Numbers(float, _constant)
+
+
 def evaluate(
     nodes: Iterable[Node],
     arguments: Mapping[str, ArrayLike],
     functions: Mapping[str, Callable[..., Array]],
     operators: Mapping[str, Callable[..., Array]],
     sizes: Mapping[str, int] | None = None,
+    numbers: Numbers = DOUBLES,
 ) -> list[Array]:
     """Return the values of `nodes` for the named `arguments`.
 
@@ -57,7 +75,7 @@ def evaluate(
     given = {name: np.asarray(value) for name, value in arguments.items()}
     known = dict(sizes or {})
     known.update(bind(((node.dims, given[node.name].shape) for node in inputs), known))
-    machine = _Machine(np, given, functions, operators, known)
+    machine = _Machine(np, given, functions, operators, known, numbers)
     with np.errstate(all="ignore"):
         for node in order:
             machine.run(node)
@@ -114,8 +132,10 @@ class _Machine:
         functions: Mapping[str, Callable[..., Array]],
         operators: Mapping[str, Callable[..., Array]],
         sizes: Mapping[str, int],
+        numbers: Numbers,
     ) -> None:
         self.np = np
+        self.number = numbers
         self.arguments = arguments
         self.functions = functions
         self.operators = operators
@@ -130,6 +150,11 @@ class _Machine:
             what = type(node).__name__
             raise InternalError(f"a {what} of shape {shape} has value {value.shape}")
         self.values[node] = value
+
+    def inside(self, given: Mapping[str, Array], sizes: Mapping[str, int]) -> _Machine:
+        """A machine for the nodes of a step, or of an equation."""
+        own = self.functions, self.operators
+        return _Machine(self.np, given, *own, sizes, self.number)
 
     def numbers(self, parameter: object) -> object:
         """A parameter of a call, with numbers for the dims in it."""
@@ -149,7 +174,7 @@ class _Machine:
                 value = self.arguments[node.name]
                 return value if node.index is not None else value * 1.0
             case Constant():
-                return self.np.float64(getattr(self.np, node.name))
+                return self.number.constant(node.name)
             case Size():
                 return self.np.float64(self.lengths([node.value])[0])
             case Iota():
@@ -196,9 +221,7 @@ class _Machine:
             given = [*states, *rows, *args[second:]]
             names = [place.name for place in steps.places]
             arguments = dict(zip(names, given, strict=True))
-            machine = _Machine(
-                self.np, arguments, self.functions, self.operators, sizes
-            )
+            machine = self.inside(arguments, sizes)
             for one in topological(steps.roots):
                 machine.run(one)
             states = [machine.values[new] for new in steps.new]
@@ -228,7 +251,7 @@ class _Machine:
 
         def residual(y: Array, args: Mapping[str, Array]) -> Array:
             given = {**args, equation.unknown.name: y}
-            machine = _Machine(np, given, self.functions, self.operators, self.sizes)
+            machine = self.inside(given, self.sizes)
             for one in order:
                 machine.run(one)
             return machine.values[equation.residual]
@@ -265,7 +288,7 @@ class _Machine:
     def product(self, node: Product) -> Array:
         np, lengths = self.np, self.lengths(node.sizes)
         grid = self.grid(lengths)
-        total: Array = node.coefficient.numerator / node.coefficient.denominator
+        total: Array = self.number.ratio(node.coefficient)
         for factor, labels in node.factors:
             total = total * self.aligned(factor, labels, grid)
         for kind, form in node.constraints:
@@ -289,7 +312,7 @@ class _Machine:
         grid = self.grid(lengths)
         total = self.np.zeros(lengths)
         for coefficient, term, labels in node.terms:
-            scale = coefficient.numerator / coefficient.denominator
+            scale = self.number.ratio(coefficient)
             total = total + scale * self.aligned(term, labels, grid)
         return total
 

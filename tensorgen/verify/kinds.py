@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorgen.calculus.kinds import Kind
 from tensorgen.verify.calls import Arguments, arguments
+from tensorgen.verify.exact import DIGITS
 from tensorgen.verify.findings import Measure
 from tensorgen.verify.modules import Subject
 from tensorgen.verify.objects import hessian, jacobian, of_shape, tensor
@@ -119,7 +120,12 @@ def _of_part(
 
 def _value(part: Part) -> Iterator[Measure]:
     got, wanted = part.array(part.got), part.reference.measured
-    yield Measure("value", FORMULA, got, wanted, VALUES, part.code)
+    yield Measure("value", formula(part.reference), got, wanted, VALUES, part.code)
+
+
+def formula(own: Reference) -> str:
+    """Say what values are compared with."""
+    return FORMULA if own.exact is None else f"{FORMULA}, {DIGITS} digits"
 
 
 def _first(

@@ -40,6 +40,11 @@ class Subject:
         """Return what the backend has returned as an array of NumPy's."""
         return np.asarray(value.get() if hasattr(value, "get") else value)
 
+    def wait(self) -> None:
+        """Return when the backend has done all that it was asked for."""
+        if self.backend != "numpy":
+            importlib.import_module(self.backend).cuda.Device().synchronize()
+
 
 def on_disk(path: Path, backend: str) -> Subject:
     """Import the module of a file, with what lies beside it.

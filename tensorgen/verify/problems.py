@@ -10,11 +10,11 @@ import numpy as np
 from tensorgen.calculus.kinds import PROBLEM
 from tensorgen.verify.calls import Arguments, arguments
 from tensorgen.verify.findings import Measure
-from tensorgen.verify.kinds import FIRST, FORMULA, SECOND, SLOPES, VALUES
+from tensorgen.verify.kinds import FIRST, SECOND, SLOPES, VALUES, formula
 from tensorgen.verify.modules import Subject
 from tensorgen.verify.objects import DIFFERENCES
 from tensorgen.verify.points import Point
-from tensorgen.verify.reference import Known
+from tensorgen.verify.reference import Known, Reference
 
 Array = Any
 
@@ -63,7 +63,7 @@ def _measures(
     value, rows = own.measured, own.jacobian.value
     yield Measure(
         "value",
-        FORMULA,
+        formula(own),
         array(problem.value(v)),
         value,
         VALUES,
@@ -71,17 +71,7 @@ def _measures(
         flat,
     )
     if own.value.ndim:
-        known = Known(rows @ d, own.jacobian.error * max(1, d.size))
-        jacobian = problem.jacobian(v)
-        got, how = (
-            array(jacobian.matvec(subject.array(d))).ravel(),
-            "result.jacobian(v).matvec(d)",
-        )
-        yield Measure("jacobian", SLOPES, got, known, FIRST, how, flat)
-        whole = array(np.asarray(jacobian)) if subject.backend == "numpy" else None
-        if whole is not None:
-            how = "np.asarray(result.jacobian(v))"
-            yield Measure("jacobian", SLOPES, whole, own.jacobian, FIRST, how, flat)
+        yield from _of_arrays(problem, v, own, d, subject, flat)
         return
     gradient = Known(own.vectors(rows)[0], own.jacobian.error)
     how = "result.gradient(v)"
@@ -90,7 +80,13 @@ def _measures(
     )
     both, how = problem.value_and_gradient(v), "result.value_and_gradient(v)"
     yield Measure(
-        "value_and_gradient", FORMULA, array(both[0]), value, VALUES, f"{how}[0]", flat
+        "value_and_gradient",
+        formula(own),
+        array(both[0]),
+        value,
+        VALUES,
+        f"{how}[0]",
+        flat,
     )
     yield Measure(
         "value_and_gradient", SLOPES, array(both[1]), gradient, FIRST, f"{how}[1]", flat
@@ -105,3 +101,23 @@ def _measures(
         row = Known(second.value[0], second.error)
         how = "result.hessian(v).matvec(d)"
         yield Measure("hessian", DIFFERENCES, got, row, SECOND, how, flat)
+
+
+def _of_arrays(
+    problem: Any,
+    v: Any,
+    own: Reference,
+    d: Array,
+    subject: Subject,
+    flat: dict[str, Array],
+) -> Iterator[Measure]:
+    """What holds of a function that is no scalar: its Jacobian."""
+    known = Known(own.jacobian.value @ d, own.jacobian.error * max(1, d.size))
+    jacobian = problem.jacobian(v)
+    got = subject.numbers(jacobian.matvec(subject.array(d))).ravel()
+    how = "result.jacobian(v).matvec(d)"
+    yield Measure("jacobian", SLOPES, got, known, FIRST, how, flat)
+    if subject.backend == "numpy":
+        how = "np.asarray(result.jacobian(v))"
+        whole = np.asarray(jacobian)
+        yield Measure("jacobian", SLOPES, whole, own.jacobian, FIRST, how, flat)

@@ -23,6 +23,7 @@ from tensorgen.operators.promises import PROMISES, STOPPED
 from tensorgen.operators.recurrences import everything
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.unknowns import equation_of, is_unknown
+from tensorgen.verify.exact import exactly
 from tensorgen.verify.interpret import evaluate
 
 Array = Any
@@ -152,8 +153,6 @@ class Reference:
         self._spaces = {w.name: w.subspace for w in function.spec.wrt if w.subspace}
         self._metrics = function.metrics
         self._dims = {x.name: x.shape for x in function.arguments}
-        if sum(int(np.prod(s, dtype=int)) for s in self.shapes.values()) > WIDEST:
-            raise TooLarge("it has too many variables for the reference")
         self._run = Interpreter([function.node], sizes)
         self._sizes = sizes
         self.value: Array = np.real(self._run(self.given)[0])
@@ -198,6 +197,8 @@ class Reference:
         return np.imag(self._at(x + STEP * 1j * direction)) / STEP
 
     def _columns(self, x: Array) -> Array:
+        if len(x) > WIDEST:
+            raise TooLarge("it has too many variables for the reference")
         columns = [self._slope(x, unit) for unit in np.eye(len(x))]
         return np.array(columns).reshape(len(x), self.value.size).T
 
@@ -212,7 +213,15 @@ class Reference:
     def measured(self) -> Known:
         """The value, and how far the last bits of the inputs move it."""
         new = np.real(self._near._at(self._near.x)).reshape(self.value.shape)
-        return Known(self.value, _furthest(new, self.value))
+        exact = self.exact
+        value = self.value if exact is None else exact
+        return Known(value, _furthest(new, self.value))
+
+    @cached_property
+    def exact(self) -> Array | None:
+        """The value of many digits, rounded; None where that is impossible."""
+        found = exactly(self._function.node, self.given, self._sizes)
+        return None if found is None else found.reshape(self.value.shape)
 
     @cached_property
     def jacobian(self) -> Known:

@@ -76,3 +76,27 @@ def test_a_page_is_written_and_never_over_a_file_of_others(spec: str) -> None:
     assert Path("a.html").read_text(encoding="utf-8") == "work"
     assert run(spec, "g", "--html", "a.html", "--force").exit_code == cli.FINE
     assert Path("a.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize("form", ["json", "github", "sarif"])
+def test_faults_are_told_machines_as_gen_tells_them(spec: str, form: str) -> None:
+    Path(spec).write_text(SPEC.replace("sum(x**2)", "sum(y**2)"), encoding="utf-8")
+    done = run(spec, "--format", form, "--html", "a.html")
+    told = CliRunner().invoke(cli.cli, ["gen", spec, "--format", form])
+    assert (done.exit_code, done.stderr) == (cli.WRONG, "")
+    assert done.stdout == told.stdout and "unknown name 'y'" in done.stdout
+    Path(spec).write_text(SPEC, encoding="utf-8")
+    done = run(spec, "f_gard", "--format", form, "--html", "a.html")
+    assert done.exit_code == cli.WRONG and "did you mean 'f_grad'?" in done.stdout
+    done = run(spec, "--format", form, "--html", "a.html")
+    assert (done.exit_code, done.stderr) == (cli.FINE, "")
+    assert "unknown" not in done.stdout and Path("a.html").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--latex",), ("--latex", "--html", "a.html")])
+def test_what_is_told_and_reports_for_machines_share_no_stream(
+    spec: str, more: tuple[str, ...]
+) -> None:
+    done = run(spec, "--format", "json", *more)
+    assert done.exit_code == cli.WRONG and done.stdout == ""
+    assert "--format needs stdout: have --html or --svg write" in done.stderr

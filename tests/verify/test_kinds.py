@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import pytest
 
 from tensorgen.calculus.kinds import KINDS, PROBLEM
@@ -12,7 +13,7 @@ from tensorgen.lang import requested
 from tensorgen.spec.read import read_spec
 from tensorgen.verify import Finding, Verification, generated
 from tests.device.library import stand_in
-from tests.made import both, generate
+from tests.made import both, generate, load
 
 SPEC = """\
 tensorgen: 1
@@ -160,3 +161,56 @@ functions:
     assert [x.verdict for x in found] == ["not verified"] * 2
     assert found[0].reason.endswith("too many entries for the reference")
     assert found[1].reason.endswith("too many variables for the reference")
+
+
+PROMISED = """\
+tensorgen: 1
+module: promised
+dims: {n: 3}
+inputs:
+  K: {shape: [n, n], spd: true}
+  B: [n, n]
+functions:
+  root: {expr: sum(sqrtm(K) * B), wrt: K, emit: [gradient, hessian, hvp, 3]}
+  log: {expr: sum(logm(K) * B), wrt: K, emit: [gradient, hessian, hvp]}
+  named:
+    where:
+      S: {spd: K + B.T @ B}
+    expr: sqrtm(S) @ B
+    wrt: [K, B]
+    emit: [jacobian, jvp, vjp]
+  factor: {expr: sum(cholesky(K) * B), wrt: K, emit: [gradient, hvp]}
+  values: {expr: sum(eigvalsh(K)**3), wrt: K, emit: [gradient, hvp]}
+"""
+
+
+def test_functions_of_the_symmetric_part_are_so_where_matrices_are_promised() -> None:
+    own = Verification(read_spec(Source("promised", PROMISED)), points=3)
+    found = own.verify(generated(generate(PROMISED), "promised", "numpy"))
+    assert [(x.function, x.what) for x in found if x.verdict != "ok"] == []
+    assert {x.function for x in found} >= {
+        "root_hess",
+        "root_d3",
+        "log_hvp",
+        "named_jac",
+    }
+
+
+SERIES = """\
+tensorgen: 1
+inputs: {K: {shape: [n, n], spd: true}, V: [n, n]}
+functions:
+  series:
+    expr: concatenate([taylor(sqrtm(K), K, V, 3), taylor(logm(K), K, V, 3)])
+  even:
+    where:
+      W: (V + V.T) / 2
+    expr: concatenate([taylor(sqrtm(K), K, W, 3), taylor(logm(K), K, W, 3)])
+"""
+
+
+def test_series_of_such_functions_are_those_along_the_symmetric_part() -> None:
+    module = load(SERIES)
+    V = np.random.default_rng(1).uniform(-1, 1, (3, 3))
+    K = V @ V.T + 2 * np.eye(3)
+    assert np.allclose(module.series(K, V), module.even(K, V), rtol=1e-12, atol=1e-12)

@@ -1,0 +1,33 @@
+"""`tensorgen lsp`: a language server, for editors."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+import click
+
+from tensorgen.cli import streams
+from tensorgen.cli.codes import FINE, WRONG
+
+
+@click.command("lsp")
+@click.option(
+    "--stdio",
+    is_flag=True,
+    help="Speak on standard input and output, which is done anyway.",
+)
+def command(stdio: bool) -> int:
+    """Serve editors: faults as you type, formulas and structure under the pointer.
+
+    It speaks the language server protocol on standard input and output; docs/editors.md
+    has settings for VS Code, Neovim and Emacs.
+    """
+    if find_spec("pygls") is None:
+        message = "lsp needs the package pygls: pip install 'tensorgen[lsp]'"
+        streams.note(f"error: {message}")
+        sys.exit(WRONG)
+    from tensorgen.editor.server import server
+
+    server().start_io()
+    return FINE

@@ -1,0 +1,47 @@
+"""The faults of a spec that is being written, found without planning anything."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from tensorgen.calculus.expressions import Differentiate
+from tensorgen.errors import Diagnostic, Source, SpecError
+from tensorgen.ir.effort import Effort
+from tensorgen.ir.graph import Graph
+from tensorgen.lang import Program, elaborate
+from tensorgen.operators.stable import StableForms
+from tensorgen.spec.read import read_spec
+
+_VERSION = re.compile(r"^[\"']?tensorgen[\"']?\s*:", re.MULTILINE)
+
+
+def is_spec(text: str) -> bool:
+    """Whether a YAML file says that it is a spec: it has the key `tensorgen`."""
+    return _VERSION.search(text) is not None
+
+
+def program_of(source: Source) -> Program:
+    """Read and elaborate a spec; raises `SpecError` with all faults.
+
+    Functions from outside may be named: nothing is imported or called.
+    """
+    spec = read_spec(source, allow_external=True)
+    variables = {wrt.name for function in spec.functions for wrt in function.wrt}
+    graph = Graph(StableForms(), Effort())
+    return elaborate(spec, graph, Differentiate(graph, variables))
+
+
+@lru_cache(maxsize=8)
+def read(source: Source) -> Program | SpecError:
+    """Return the program of a spec, or what is wrong with it; the last are kept."""
+    try:
+        return program_of(source)
+    except SpecError as error:
+        return error
+
+
+def faults(source: Source) -> tuple[Diagnostic, ...]:
+    """Return all faults of a spec."""
+    found = read(source)
+    return found.diagnostics if isinstance(found, SpecError) else ()

@@ -1,0 +1,102 @@
+"""Values in fifty digits, by mpmath where that is installed.
+
+The same interpreter runs on arrays of mpmath's numbers; functions of these are written
+once more, from what their names mean. What has none, what solves an equation, and what
+is too large for numbers of that kind is compared in doubles, as without mpmath.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import cache
+from importlib.util import find_spec
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tensorgen.errors import InternalError
+from tensorgen.ir.nodes import Call, Map, Node, Product, topological
+from tensorgen.operators.recurrences import everything
+from tensorgen.verify.interpret import Numbers, evaluate
+
+Array = Any
+Table = Mapping[str, Callable[..., Array]]
+
+DIGITS = 50
+
+_FAULTS = (ArithmeticError, InternalError, TypeError, ValueError)
+# Of complex numbers, singular matrices, and series that do not converge.
+
+LARGEST = 20_000
+"""Entries of products that are spelled out, which take about a microsecond each."""
+
+
+@cache
+def has_digits() -> bool:
+    """Whether mpmath is here."""
+    return find_spec("mpmath") is not None
+
+
+def exactly(
+    node: Node, given: Mapping[str, Array], sizes: Mapping[str, int]
+) -> Array | None:
+    """Return the value of a node, rounded to doubles from fifty digits.
+
+    Nothing is returned where that is impossible, and why is no matter.
+    """
+    if not has_digits() or not _is_possible(node, sizes):
+        return None
+    import mpmath
+
+    from tensorgen.verify.exact_functions import functions
+    from tensorgen.verify.exact_operators import operators
+
+    numbers = Numbers(_ratio, lambda name: +getattr(mpmath, name))
+    with mpmath.workdps(DIGITS):
+        exact = {name: _numbers(np.asarray(x)) for name, x in given.items()}
+        try:
+            found = evaluate([node], exact, functions(), operators(), sizes, numbers)
+            return _doubles(np.asarray(found[0]))
+        except (*_FAULTS, mpmath.mp.NoConvergence):
+            return None
+
+
+def _is_possible(node: Node, sizes: Mapping[str, int]) -> bool:
+    from tensorgen.verify.exact_functions import functions
+    from tensorgen.verify.exact_operators import operators
+
+    for one in everything(topological([node])):
+        if isinstance(one, Map) and one.function not in functions():
+            return False
+        if isinstance(one, Call) and one.operator not in {*operators(), "recurrence"}:
+            return False
+        if isinstance(one, Product):
+            known = [dim for dim in one.sizes if sizes.keys() >= {*dim.sources}]
+            if prod(max(dim.value(sizes), 0) for dim in known) > LARGEST:
+                return False
+    return True
+
+
+def _ratio(fraction: Fraction) -> Any:
+    import mpmath
+
+    return mpmath.mpf(fraction.numerator) / fraction.denominator
+
+
+def _numbers(array: Array) -> Array:
+    """Doubles as they are, in other numbers; indices stay what they are."""
+    import mpmath
+
+    if array.dtype.kind in "iu":
+        return array
+    found = np.empty(array.shape, dtype=object)
+    for at in np.ndindex(array.shape):
+        found[at] = mpmath.mpf(float(array[at]))
+    return found
+
+
+def _doubles(array: Array) -> Array:
+    found = np.array([float(x) for x in array.ravel()])
+    return found.reshape(array.shape)

@@ -1,0 +1,161 @@
+"""The elementwise functions in mpmath's numbers, on arrays of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+Array = Any
+Table = dict[str, Callable[..., Array]]
+
+LARGEST_EXPONENT = float(np.log(np.finfo(float).max))
+"""Whose exponential is the largest double."""
+
+
+@cache
+def functions() -> Table:
+    """Return the functions by the names of their rows."""
+    every = {**_plain(), **_made(), **_kinks(), **_special()}
+    return {name: _elementwise(function) for name, function in every.items()}
+
+
+def _elementwise(function: Callable[..., Any]) -> Callable[..., Array]:
+    def applied(*args: Array) -> Array:
+        return np.frompyfunc(function, len(args), 1)(*args)
+
+    return applied
+
+
+def _plain() -> Table:
+    """What mpmath has itself."""
+    import mpmath as mp
+
+    names = {
+        **{x: x for x in ("exp", "expm1", "log", "log1p", "sqrt", "cbrt")},
+        **{x: x for x in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2")},
+        **{x: x for x in ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh")},
+        **{x: x for x in ("hypot", "csch", "erf", "erfc", "digamma")},
+        "ndtr": "ncdf",
+        "lgamma": "loggamma",
+    }
+    return {name: getattr(mp, own) for name, own in names.items()}
+
+
+def _made() -> Table:
+    """What is one formula of these."""
+    import mpmath as mp
+
+    exp, log, log1p, expm1 = mp.exp, mp.log, mp.log1p, mp.expm1
+
+    def power(x: Any, y: Any) -> Any:
+        return mp.mpf(x) ** y
+
+    def xlogy(x: Any, y: Any) -> Any:
+        return mp.mpf(0) if x == 0 else x * log(y)
+
+    def softplus(x: Any) -> Any:
+        return (x if x > 0 else mp.mpf(0)) + log1p(exp(-abs(x)))
+
+    def sigmoid(x: Any) -> Any:
+        return 1 / (1 + exp(-x))
+
+    return {
+        "cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x)),
+        "log2": lambda x: log(x, 2),
+        "log10": mp.log10,
+        "pow": power,
+        "power_slope": lambda x, y: y * power(x, y - 1) if y else mp.mpf(0),
+        "power_curve": lambda x, y: (
+            y * (y - 1) * power(x, y - 2) if y * (y - 1) else mp.mpf(0)
+        ),
+        "xlogy": xlogy,
+        "xlogx": lambda x: xlogy(x, x),
+        "rexpm1": lambda x: 1 / expm1(x),
+        "log1mexp": lambda x: log(-expm1(x)),
+        "log_icloglog": lambda x: log(-expm1(-exp(x))),
+        "log_cosh": lambda x: abs(x) + log1p(exp(-2 * abs(x))) - log(2),
+        "low_exp": exp,
+        "finite_exp": lambda x: exp(min(x, LARGEST_EXPONENT / 3)),
+        "large_exp": lambda x: exp(min(x, LARGEST_EXPONENT - 40)),
+        "level": lambda x: x,
+        "acosh1p": lambda x: mp.acosh(1 + x),
+        "one_minus_square": lambda x: (1 - x) * (1 + x),
+        "atan_slope": lambda x: 1 / (1 + mp.mpf(x) ** 2),
+        "tilt": lambda x: x / (1 + mp.mpf(x) ** 2),
+        "sech2": lambda x: mp.sech(x) ** 2,
+        "sigmoid": sigmoid,
+        "softplus": softplus,
+        "log_sigmoid": lambda x: -softplus(-x),
+        "logaddexp": lambda x, y: y + softplus(x - y),
+        "cosine": lambda x, y: x / mp.hypot(x, y) if x or y else mp.mpf(0),
+        "rhypot": lambda x, y: 1 / mp.hypot(x, y) if x or y else mp.mpf(0),
+        "inverse": lambda x: 1 / mp.mpf(x) if x else mp.mpf(0),
+    }
+
+
+def _kinks() -> Table:
+    """What is made of parts, and truth values as numbers."""
+    import mpmath as mp
+
+    def truth(test: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args: mp.mpf(bool(test(*args)))
+
+    return {
+        "abs": lambda x: abs(mp.mpf(x)),
+        "sign": mp.sign,
+        "relu": lambda x: x if x > 0 else mp.mpf(0),
+        "maximum": lambda x, y: max(x, y),
+        "minimum": lambda x, y: min(x, y),
+        "step": lambda x: (mp.sign(x) + 1) / 2,
+        "floor": mp.floor,
+        "round": lambda x: mp.nint(x),
+        "mod": lambda x, y: x - y * mp.floor(mp.mpf(x) / y),
+        "floor_divide": lambda x, y: mp.floor(mp.mpf(x) / y),
+        "where": lambda condition, x, y: x if condition != 0 else y,
+        "less": truth(lambda x, y: x < y),
+        "less_equal": truth(lambda x, y: x <= y),
+        "greater": truth(lambda x, y: x > y),
+        "greater_equal": truth(lambda x, y: x >= y),
+        "equal": truth(lambda x, y: x == y),
+        "not_equal": truth(lambda x, y: x != y),
+        "logical_and": truth(lambda x, y: x and y),
+        "logical_or": truth(lambda x, y: x or y),
+        "logical_not": truth(lambda x: not x),
+    }
+
+
+def _special() -> Table:
+    """Distributions and what comes of them."""
+    import mpmath as mp
+
+    def mills(x: Any) -> Any:
+        return mp.npdf(x) / mp.ncdf(x)
+
+    def quantile(p: Any) -> Any:
+        return mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1)
+
+    def order(n: Any) -> int:
+        return int(n)
+
+    return {
+        "gauss": lambda x: mp.exp(-mp.mpf(x) ** 2),
+        "gauss_moment": lambda x: x * mp.exp(-mp.mpf(x) ** 2),
+        "bell": lambda x: mp.exp(-mp.mpf(x) ** 2 / 2),
+        "bell_moment": lambda x: x * mp.exp(-mp.mpf(x) ** 2 / 2),
+        "log_ndtr": lambda x: mp.log(mp.ncdf(x)),
+        "inverse_mills": mills,
+        "mills_gap": lambda x: x + mills(x),
+        "mills_variance": lambda x: 1 - mills(x) * (x + mills(x)),
+        "ndtri": quantile,
+        "ndtri_slope": lambda p: 1 / mp.npdf(quantile(p)),
+        "polygamma": lambda n, x: mp.psi(order(n), x),
+        "polygamma_gap": lambda n, x, y: mp.psi(order(n), x + y) - mp.psi(order(n), x),
+        "betaln": lambda a, b: mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b),
+        "gammainc": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
+        "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
+        "i0e": lambda x: mp.exp(-abs(x)) * mp.besseli(0, x),
+        "i1e": lambda x: mp.exp(-abs(x)) * mp.besseli(1, x),
+    }
