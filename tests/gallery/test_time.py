@@ -1,0 +1,40 @@
+"""Models of time in the gallery find what other programs find."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.gallery.entries import entry, found, named
+
+
+@named("kalman_nile")
+def test_the_variances_are_those_of_durbin_and_koopman() -> None:
+    np.testing.assert_allclose(found("kalman_nile")["variances"], [15099, 1469.1], 1e-4)
+
+
+@named("kalman_nile")
+def test_the_level_is_that_of_statsmodels() -> None:
+    structural = pytest.importorskip("statsmodels.tsa.statespace.structural")
+    own = found("kalman_nile")
+    model = structural.UnobservedComponents(own["y"], "llevel", use_exact_diffuse=True)
+    want = model.filter(own["variances"]).filtered_state[0]
+    np.testing.assert_allclose(own["level"], want, 1e-8)
+
+
+@named("volatility")
+def test_the_volatility_is_the_recursion_and_stationary() -> None:
+    model = entry("volatility").tensorgen.load(entry("volatility").SPEC)
+    theta, r = found("volatility")["theta"], found("volatility")["r"]
+
+    def minus(v: np.ndarray) -> float:
+        square = (r - v[0]) ** 2
+        h, total = square.mean(), 0.0
+        for s in square.tolist():
+            total += (np.log(2 * np.pi * h) + s / h) / 2
+            h = v[1] + v[2] * s + v[3] * h
+        return float(total)
+
+    assert model.loss(theta, r) == pytest.approx(minus(theta), rel=1e-12)
+    for step in np.diag(1e-3 * theta):
+        assert min(minus(theta + step), minus(theta - step)) > minus(theta)
