@@ -31,9 +31,12 @@ sys.path[:0] = [p for p in (str(ROOT / "examples"),) if p not in sys.path]
 SECTIONS = {
     "Regression and its kin": [
         *("logistic", "insurance", "cox", "sleep", "arthritis", "tides"),
+        *("co2", "travel", "football"),
     ],
-    "Time": ["kalman_nile", "volatility"],
-    "Learning": ["mixture", "ratings"],
+    "Time": ["kalman_nile", "volatility", "regimes", "influenza"],
+    "Learning": [
+        *("mixture", "ratings", "digits", "neighbours", "words", "transformer"),
+    ],
     "Physics": ["pinn", "rubber_beam"],
     "Engineering": ["denoising"],
 }

@@ -38,3 +38,38 @@ def test_the_volatility_is_the_recursion_and_stationary() -> None:
     assert model.loss(theta, r) == pytest.approx(minus(theta), rel=1e-12)
     for step in np.diag(1e-3 * theta):
         assert min(minus(theta + step), minus(theta - step)) > minus(theta)
+
+
+@named("regimes")
+def test_the_states_are_those_of_statsmodels() -> None:
+    api = pytest.importorskip("statsmodels.api")
+    own = found("regimes")
+    model = api.tsa.MarkovRegression(own["r"], k_regimes=2, switching_variance=True)
+    stays = own["stays"]
+    given = [stays[0], 1 - stays[1], *own["mu"], *own["sigma"] ** 2]
+    fit = model.smooth(given)
+    assert -own["loss"] == pytest.approx(fit.llf, rel=1e-9)
+    want = fit.smoothed_marginal_probabilities
+    np.testing.assert_allclose(own["state"], want, atol=1e-8)
+    assert np.max(np.abs(own["gradient"])) < 1e-2
+
+
+@named("influenza")
+def test_the_epidemic_is_that_of_an_adaptive_integrator() -> None:
+    integrate = pytest.importorskip("scipy.integrate")
+    optimize = pytest.importorskip("scipy.optimize")
+    module = entry("influenza")
+    days = np.arange(1.0, 15)
+
+    def residual(v: np.ndarray) -> np.ndarray:
+        def rate(t: float, x: np.ndarray) -> list[float]:
+            new = v[0] * x[0] * x[1] / module.BOYS
+            return [-new, new - v[1] * x[1]]
+
+        x0 = [module.BOYS - 1, 1]
+        path = integrate.solve_ivp(rate, (0, 14), x0, "LSODA", days, rtol=1e-9)
+        return np.asarray(path.y[1] - module.ILL)
+
+    fit = optimize.least_squares(residual, [1.5, 0.4])
+    # The midpoint rule of twenty steps a day is that far off.
+    np.testing.assert_allclose(found("influenza")["v"], fit.x, rtol=1e-3)
