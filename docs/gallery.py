@@ -37,8 +37,8 @@ SECTIONS = {
     "Learning": [
         *("mixture", "ratings", "digits", "neighbours", "words", "transformer"),
     ],
-    "Physics": ["pinn", "rubber_beam"],
-    "Engineering": ["denoising"],
+    "Physics": ["pinn", "rubber_beam", "soap_film", "cluster", "slide"],
+    "Engineering": ["denoising", "power_flow", "truss"],
 }
 
 STYLE: dict[str, Any] = {
