@@ -38,7 +38,10 @@ SECTIONS = {
         *("mixture", "ratings", "digits", "neighbours", "words", "transformer"),
     ],
     "Physics": ["pinn", "rubber_beam", "soap_film", "cluster", "slide"],
-    "Engineering": ["denoising", "power_flow", "truss"],
+    "Engineering": [
+        *("denoising", "power_flow", "truss", "mpc", "cart_pole", "bundle"),
+    ],
+    "Finance": ["portfolio", "options"],
 }
 
 STYLE: dict[str, Any] = {

@@ -4,6 +4,7 @@ import csv
 import io
 import sys
 import tarfile
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, distribution
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import optimize
 
 Array = NDArray[np.float64]
 
@@ -91,6 +93,23 @@ def descent(hessian: Any, gradient: Array, shift: float) -> Array | None:
     except np.linalg.LinAlgError:
         return None
     return step if factor.is_posdef else None
+
+
+def constrained(problem: Any, v: Array, small: float) -> Array:
+    """Return what SciPy's SLSQP finds for a constrained problem."""
+    with warnings.catch_warnings():
+        # Of what the constraints offer, Hessians for one, SLSQP makes no use.
+        warnings.simplefilter("ignore", optimize.OptimizeWarning)
+        found = optimize.minimize(
+            problem.objective,
+            v,
+            jac=problem.gradient,
+            bounds=problem.bounds,
+            constraints=problem.scipy_constraints(),
+            method="SLSQP",
+            options={"ftol": small, "maxiter": 300},
+        )
+    return np.asarray(found.x)
 
 
 def table(names: list[str], values: Any, digits: int = 3) -> dict[str, str]:
