@@ -185,7 +185,7 @@ def draw(name: str, run: Any) -> None:
         figure.savefig(lines, metadata={"Date": None, "Creator": None})
         if lines.stat().st_size > LARGEST:
             lines.unlink()
-            figure.savefig(dots, dpi=90, metadata={"Software": None})
+            figure.savefig(dots, dpi=80, metadata={"Software": None})
         pyplot.close(figure)
 
 

@@ -58,11 +58,11 @@ def run() -> Run:
     guess = {name: x + 0.05 * rng.standard_normal(x.shape) for name, x in true.items()}
     start = problem.pack(**guess)
     v = newton(problem, start, small=1e-5)
-    _, shift, point = problem.unpack(v)
     count = 2 * len(data["c"])
     rms = float(np.sqrt(2 * problem.value(v) / count))
     before = float(np.sqrt(2 * problem.value(start) / count))
     hessian = problem.hessian(v)
+    held = hessian.nbytes / 8 / v.size**2
 
     def draw(axes: Any) -> None:
         turn, shift, point = problem.unpack(v)
@@ -77,7 +77,7 @@ def run() -> Run:
         "sightings": str(len(data["c"])),
         "error before, pixels": f"{before:.2f}",
         "error after": f"{rms:.4f}",
-        "numbers that the Hessian holds": f"{hessian.nbytes / 8 / v.size**2:.0%} of all",
+        "numbers that the Hessian holds": f"{held:.0%} of all",
     }
     found = {"v": v, "problem": problem, "start": start, "rms": rms, "count": count}
     return Run(numbers, draw, found | {"hessian": hessian, "data": data, "true": true})

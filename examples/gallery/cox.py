@@ -30,8 +30,8 @@ def veterans() -> tuple[list[str], Array, Array, Array]:
         "age": [float(x) for x in rows["age"]],
         "prior therapy": [float(x) / 10 for x in rows["prior"]],
     }
-    times = (np.array([float(x) for x in rows[key]]) for key in ("time", "status"))
-    return [*own], np.array([*own.values()]).T, *times
+    time, died = (np.array([*map(float, rows[x])]) for x in ("time", "status"))
+    return [*own], np.array([*own.values()]).T, time, died
 
 
 def run() -> Run:

@@ -30,8 +30,8 @@ def policies() -> tuple[list[str], Array, Array, Array]:
         for level in levels[1:]:
             names.append(f"{factor} {level}")
             parts.append(np.array([float(x == level) for x in rows[factor]]))
-    counts = (np.array([float(x) for x in rows[key]]) for key in ("Claims", "Holders"))
-    return names, np.column_stack(parts), *counts
+    y, exposure = (np.array([*map(float, rows[x])]) for x in ("Claims", "Holders"))
+    return names, np.column_stack(parts), y, exposure
 
 
 def run() -> Run:

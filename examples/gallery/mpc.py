@@ -62,6 +62,9 @@ def run() -> Run:
         forces.append(float(force))
     path = np.array(states)
 
+    paid = np.sum(path[:-1] ** 2) + PRICE * np.sum(np.square(forces))
+    cost = STEP / 2 * float(paid)
+
     def draw(axes: Any) -> None:
         time = STEP * np.arange(ROUNDS + 1)
         axes.plot(time, path[:, 0], color=OTHER, label="position")
@@ -71,7 +74,7 @@ def run() -> Run:
 
     numbers = {
         "steps with the force at its bound": f"{np.sum(np.abs(forces) > 0.999)}",
-        "cost on the way": f"{STEP / 2 * (np.sum(path[:-1] ** 2) + PRICE * np.sum(np.square(forces))):.4f}",
+        "cost on the way": f"{cost:.4f}",
         "distance at the end": f"{np.linalg.norm(path[-1]):.4f}",
     }
     found = {"plans": plans, "path": path, "forces": np.array(forces)}

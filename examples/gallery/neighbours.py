@@ -38,7 +38,7 @@ def closeness(X: Array) -> Array:
                 high, beta = beta, (beta + low) / 2
         rows.append(p)
     P = np.array(rows)
-    return (P + P.T) / (2 * len(P))
+    return np.asarray((P + P.T) / (2 * len(P)))
 
 
 def run() -> Run:

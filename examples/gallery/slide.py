@@ -23,7 +23,7 @@ def cycloid() -> tuple[float, float]:
     """Return the radius, and the angle of the wheel at the end."""
 
     def miss(a: float) -> float:
-        return (a - np.sin(a)) / (1 - np.cos(a)) - LONG / DEPTH
+        return float((a - np.sin(a)) / (1 - np.cos(a)) - LONG / DEPTH)
 
     angle = float(optimize.brentq(miss, 0.1, 6.2))
     return DEPTH / (1 - float(np.cos(angle))), angle

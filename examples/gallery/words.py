@@ -39,7 +39,7 @@ def corpus() -> tuple[list[str], Array]:
 def chance(count: Array) -> Array:
     """Return how often pairs are drawn: in proportion to how frequent both are."""
     total = count.sum(axis=1)
-    return SAMPLES * np.outer(total, total) / total.sum()
+    return np.asarray(SAMPLES * np.outer(total, total) / total.sum())
 
 
 def fit(problem: Any, v: Array) -> Array:

@@ -45,7 +45,7 @@ def test_where_no_bound_is_met_the_plan_is_that_of_riccati() -> None:
 
 @named("mpc")
 def test_the_matrix_of_a_plan_is_a_band() -> None:
-    module, own = entry("mpc"), found("mpc")
+    own = found("mpc")
     given = {"now": own["path"][0], "S": own["S"], "barrier": 1e-3}
     H = own["model"].lagrangian_hess(0.1 * own["plans"][-1], **given)
     rows, columns, values = H.coo()
