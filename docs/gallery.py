@@ -28,6 +28,9 @@ PAGES = ROOT / "docs" / "gallery"
 LARGEST = 60_000  # bytes of a picture of lines; larger ones are of dots
 sys.path[:0] = [p for p in (str(ROOT / "examples"),) if p not in sys.path]
 
+MODE = black.Mode(line_length=88, target_versions={black.TargetVersion.PY311})
+COLUMNS = 3  # of the index
+
 SECTIONS = {
     "Regression and its kin": [
         *("logistic", "insurance", "cox", "sleep", "arthritis", "tides"),
@@ -132,7 +135,7 @@ def told(spec: Path, function: str) -> str:
 def quoted(module: Any, function: str) -> str:
     """Return a function of a module, of its docstring only the first line."""
     source = inspect.getsource(getattr(module, function))
-    text = black.format_str(source, mode=black.Mode(line_length=88))
+    text = black.format_str(source, mode=MODE)
     (node,) = (one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef))
     docstring, start = node.body[0], node.body[1]
     lines = text.splitlines()
@@ -150,8 +153,17 @@ def index() -> str:
         " programs or published values, and holds these pages to it.",
     ]
     for title, own in SECTIONS.items():
-        parts += [f"## {title}", *(listed(name) for name in own)]
+        cells = [*map(listed, own)]
+        cells += [""] * (-len(cells) % COLUMNS)
+        rows = [cells[k : k + COLUMNS] for k in range(0, len(cells), COLUMNS)]
+        head = ["| " * COLUMNS + "|", "|---" * COLUMNS + "|"]
+        parts += [f"## {title}", "\n".join([*head, *map(joined, rows)])]
     return "\n\n".join(parts) + "\n"
+
+
+def joined(cells: list[str]) -> str:
+    """Return a row of a table."""
+    return "| " + " | ".join(cells) + " |"
 
 
 def listed(name: str) -> str:
@@ -159,7 +171,7 @@ def listed(name: str) -> str:
     one = entry(name)
     first = " ".join(one.__doc__.split("\n\n")[0].split())
     image = f'<img src="{picture(name)}" alt="{one.TITLE}" width="240">'
-    return f"**[{one.TITLE}]({name}.md)**: {first}\n\n[{image}]({name}.md)"
+    return f"[{image}]({name}.md)<br>**[{one.TITLE}]({name}.md)**<br>{first}"
 
 
 def picture(name: str) -> str:

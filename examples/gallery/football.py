@@ -1,8 +1,8 @@
 """How strong are football teams, and what is it worth to play at home?
 
-Games are the edges of a graph, and the Hessian holds a number for each: the Laplacian
-of who met whom, beside a border for the home advantage. The data are the 306 games of
-the Bundesliga's season 2008, without those that nobody won (`vcd::Bundesliga`).
+Games are the edges of a graph, and the Hessian is the Laplacian of who met whom, beside
+a border for the home advantage. The data are the 306 games of the Bundesliga's season
+2008, without those that nobody won (`vcd::Bundesliga`).
 """
 
 from typing import Any
