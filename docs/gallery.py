@@ -17,6 +17,7 @@ from typing import Any
 from unittest import mock
 
 import black
+from black.mode import TargetVersion
 
 import tensorgen
 from tensorgen.errors import Source
@@ -28,7 +29,7 @@ PAGES = ROOT / "docs" / "gallery"
 LARGEST = 60_000  # bytes of a picture of lines; larger ones are of dots
 sys.path[:0] = [p for p in (str(ROOT / "examples"),) if p not in sys.path]
 
-MODE = black.Mode(line_length=88, target_versions={black.TargetVersion.PY311})
+MODE = black.Mode(line_length=88, target_versions={TargetVersion.PY311})
 COLUMNS = 3  # of the index
 
 SECTIONS = {
