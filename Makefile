@@ -55,14 +55,16 @@ golden: $(DEV)  ## rewrite the golden files and what documents quote; review the
 	$(BIN)/python -m tensorgen gen --anew --force $(EXAMPLES) -o tests/golden -b numpy -b cupy
 	$(BIN)/python docs/function_tables.py
 	$(BIN)/python docs/operator_table.py
-	$(BIN)/python -m tests.explain.told
+	$(BIN)/python -m tests.explanation.told
 	$(BIN)/python -m tests.documents
+	$(BIN)/python -m tests.sessions
 
 ifdef QUICK
 bench: $(DEV)  ## measure, and rewrite benchmarks/results; QUICK=1: a look that keeps nothing
 	$(BIN)/python benchmarks/suite.py --quick
 else
 bench: $(DEV)
+	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/structures.py
 	$(BIN)/python benchmarks/solvers.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/systems.py
@@ -101,6 +103,17 @@ endif
 .PHONY: fuzz-specs
 fuzz-specs: $(DEV)  ## hostile specs, SPECS=START:STOP; keeps the outcome
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz_specs --seeds $(SPECS)
+
+.PHONY: docs
+docs: $(DEV)  ## build the site in build/site, and check its links
+	$(BIN)/python -c 'import mkdocs, material' 2>/dev/null || \
+	  $(BIN)/python -m pip install --quiet --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	$(BIN)/python -m pytest -q tests/built_site.py
+
+.PHONY: notebook
+notebook: $(DEV)  ## execute the tutorial notebook, and compare what it shows
+	$(BIN)/python -m pytest tests/notebook/tutorial.py
 
 mutants: $(DEV)  ## break the compiler in hundreds of places, and see what tests notice
 	$(BIN)/python -m tests.mutants

@@ -1,20 +1,23 @@
 """Tensor functions become readable NumPy and CuPy modules with exact derivatives.
 
-`generate` returns the source of a module, `load` the module itself. Everything
-else is the command line's, or private.
+`generate` returns the source of a module, `load` the module itself, `explain` what its
+functions are. Everything else is the command line's, or private.
 """
 
 from __future__ import annotations
 
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from tensorgen.errors import Source, SpecError
-from tensorgen.files import LARGEST_TEXT, read_regular
+from tensorgen.errors import SpecError
+from tensorgen.loading import generated, loaded, source_of
 from tensorgen.version import __version__
 
-__all__ = ["SpecError", "__version__", "generate", "load"]
+if TYPE_CHECKING:
+    from tensorgen.explanation.shown import Explanation
+
+__all__ = ["SpecError", "__version__", "explain", "generate", "load"]
 
 
 def generate(
@@ -30,7 +33,8 @@ def generate(
     packages for the module to call only with `allow_external`. Raises `SpecError` for a
     wrong spec, and `OSError` for a file that cannot be read.
     """
-    _, text = _generate(text_or_path, backend, mode, allow_external=allow_external)
+    source = source_of(text_or_path)
+    _, text = generated(source, backend, mode, allow_external=allow_external)
     return text
 
 
@@ -45,56 +49,38 @@ def load(
     Takes what `generate` takes. Tracebacks and `inspect.getsource` show its lines,
     which nobody has laid out: that would take as long as all the rest.
     """
-    import hashlib
-    import linecache
-    import sys
-
-    file_name, text = _generate(
-        text_or_path, backend, mode, laid_out=False, allow_external=allow_external
-    )
-    # A name of its own, for dataclasses and pickle look classes up in sys.modules;
-    # the same spec loaded again is the same module, so that nothing piles up.
-    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    name = f"tensorgen_loaded_{Path(file_name).stem}_{digest}"
-    if name in sys.modules:
-        return sys.modules[name]
-    place = f"<tensorgen {file_name} {digest}>"
-    linecache.cache[place] = (len(text), None, text.splitlines(True), place)
-    module = ModuleType(name)
-    module.__file__ = place
-    sys.modules[name] = module
-    try:
-        exec(compile(text, place, "exec"), module.__dict__)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+    return loaded(source_of(text_or_path), backend, mode, allow_external)
 
 
-def _generate(
+def explain(
     text_or_path: str | PathLike[str],
-    backend: str,
-    mode: str,
-    laid_out: bool = True,
+    function: str | None = None,
+    backend: str = "numpy",
+    mode: str = "cross-country",
     allow_external: bool = False,
-) -> tuple[str, str]:
-    """Return the file name and the text of the one module."""
-    # Imported here: `tensorgen --help` needs neither NumPy nor templates.
-    from tensorgen.pipeline import compile_spec
+) -> Explanation:
+    """Return what the functions of a spec are: formulas, structure, costs, statements.
 
-    if isinstance(text_or_path, str) and "\n" in text_or_path:
-        source = Source("<text>", text_or_path)
-    else:
-        path = Path(text_or_path)
-        data = read_regular(path, LARGEST_TEXT).data
-        source = Source.decode(fspath(path), data)
-    files = compile_spec(
-        source,
-        [backend],
-        mode,
-        laid_out,
-        support="inline",
-        allow_external=allow_external,
-    )
-    ((name, text),) = files.items()
-    return name, text
+    Takes what `generate` takes, and the name of a `function` of the spec, for all that
+    is emitted for it, or of one that is emitted. The object prints as `tensorgen
+    explain` does, and shows itself in notebooks. Raises `KeyError` where there is no
+    such function.
+    """
+    from tensorgen.explanation.shown import explanation
+
+    source = source_of(text_or_path)
+    return explanation(source, function, backend, mode, allow_external)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register `%%tensorgen` and how derivatives are shown: `%load_ext tensorgen`."""
+    from tensorgen.notebook.extension import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Undo what `load_ipython_extension` did."""
+    from tensorgen.notebook.extension import unload
+
+    unload(shell)

@@ -10,6 +10,8 @@ A fenced block that follows one of these marks holds what the mark says:
     <!-- output of the demo -->           what `make demo` prints, but for times
     <!-- telling rows of the suite -->    figures that `make bench` kept
     <!-- output of tensorgen ... -->      what this command prints
+    <!-- session -->, <!-- file NAME -->  see sessions.py
+    <!-- in PACKAGE -->                   see test_pages.py
 """
 
 import ast

@@ -10,8 +10,8 @@ import numpy as np
 
 from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.price import entries
 from tensorgen.arrays.statements import Loop, Release, everything, operands
+from tensorgen.arrays.work import entries
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.emit.backends import BACKENDS

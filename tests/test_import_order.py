@@ -57,13 +57,22 @@ OUTSIDE = {
     "parameters": STAGES,
     "reference": ("", *STAGES),
     "verify": ("verify", "errors", "files", *UNOPTIMISED),
-    "explain": ("explain", "formulas", "modules", "planned", "planner", *STAGES),
+    "explanation": (
+        "explanation",
+        "formulas",
+        "modules",
+        "planned",
+        "planner",
+        *STAGES,
+    ),
     "cli": (
-        *("", "cli", "uptodate", "pipeline", "reference", "verify", "explain"),
+        *("", "cli", "uptodate", "pipeline", "reference", "verify", "explanation"),
         *("errors", "files", "spec"),
     ),
     "__main__": ("cli",),
-    "": ("pipeline", "errors", "files", "version"),
+    "loading": ("pipeline", "notebook", "errors", "files"),
+    "notebook": ("notebook", "loading", *STAGES),
+    "": ("loading", "explanation", "notebook", "errors", "version"),
     "version": (),
 }
 MOST_LINES = {"tensorgen": 400}

@@ -240,3 +240,17 @@ functions: {{f: sum(S(s))}}
 """
     with pytest.raises(SpecError, match="promise it in the expression: spd"):
         made.generate(spec)
+
+
+def test_weights_that_are_zero_have_slopes() -> None:
+    text = """tensorgen: 1
+inputs: {w: {shape: [n], nonnegative: true}, y: [n]}
+functions:
+  f: {expr: 'log(sum(w*exp(y)))', wrt: [w, y], emit: [value, gradient]}
+"""
+    w, y = np.array([0.0, 1.0, 2.0]), np.array([801.0, 800.0, 799.0])
+    value, slopes = made.load(text).f_value_and_grad(w=w, y=y)
+    parts = np.exp(y - 800)
+    np.testing.assert_allclose(value, 800 + np.log(w @ parts), rtol=1e-15)
+    np.testing.assert_allclose(slopes.w, parts / (w @ parts), rtol=1e-14)
+    np.testing.assert_allclose(slopes.y, w * parts / (w @ parts), rtol=1e-14)

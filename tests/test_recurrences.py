@@ -130,6 +130,8 @@ WALKS = {
     ),
     "filters": ("s[0] = phi\ns[t + 1] = theta*s[t] + y[t]**2", "_filtered"),
     "filters back": ("s[T] = phi\ns[t] = y[t]**2 - 2*theta*s[t + 1]", "_filtered"),
+    "gains": ("s[0] = phi\ns[t + 1] = y[t]*(s[t] - theta) + y[t]**2", "_filtered_by"),
+    "gains back": ("s[T] = phi\ns[t] = y[t]*(s[t + 1] + y[t])", "_filtered_by"),
 }
 
 
@@ -142,6 +144,7 @@ def walked(name: str, phi: float, theta: float, y: Array) -> Array:
         "smallest": min,
         "log-sum-exps": np.logaddexp,
         "filters": lambda s, x: (-2 * theta if "back" in name else theta) * s + x**2,
+        "gains": lambda s, x: x * (s + ("back" not in name) * -theta) + x**2,
     }
     step, found = steps[name.removesuffix(" back")], [phi]
     for x in y[::-1] if "back" in name else y:
@@ -373,3 +376,61 @@ def test_what_is_no_step_of_the_file_is_reported(lines: str) -> None:
     with pytest.raises(SpecError) as error:
         tensorgen.generate(text)
     assert DEFINED[lines] in str(error.value)
+
+
+LINEAR = """tensorgen: 1
+inputs: {a: [T], b: [T]}
+functions:
+  f:
+    where: |
+      s[0] = 1
+      s[t + 1] = a[t]*s[t] + b[t]
+    expr: sum(s**2)
+    wrt: a
+    emit: [gradient]
+"""
+
+
+def stepped(x: Array, gains: Array) -> Array:
+    """Each row with the one before it, one after the other."""
+    y = x.copy()
+    for t, gain in enumerate(gains):
+        y[t + 1] += gain * y[t]
+    return y
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (70,)])
+@pytest.mark.parametrize("most", [1.0, 4.0, 1e-30, 1e30])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_gains_of_any_size_are_those_of_one_step_after_the_other(
+    shape: tuple[int, ...], most: float, dtype: type
+) -> None:
+    own = tensorgen.load(LINEAR)._filtered_by
+    rng = np.random.default_rng(5)
+    for count in (0, 1, 63, 64, 65, 1000, 5000):
+        gains: Array = (most * rng.uniform(-1, 1, (count, *shape))).astype(dtype)
+        x: Array = rng.standard_normal((count + 1, *shape)).astype(dtype)
+        with np.errstate(all="ignore"):
+            want = stepped(x, gains)
+            exact, size = (
+                stepped(of(x).astype(np.longdouble), of(gains))
+                for of in (np.asarray, np.abs)
+            )
+            found = own(x, gains)
+            back = own(x[::-1], gains[::-1], back=True)[::-1]
+            error, allowed = (
+                np.abs(np.where(np.isfinite(want), y - exact, 0)) for y in (found, want)
+            )
+        np.testing.assert_array_equal(found, back)
+        kept = np.isfinite(want)
+        assert np.all(np.isfinite(found)[kept])
+        allowed = allowed + 300 * np.finfo(dtype).eps * size
+        assert np.all((error <= allowed)[kept])
+
+
+def test_gains_that_vanish_stop_what_comes_before_them() -> None:
+    a, b = np.full(200, 0.5), np.zeros(200)
+    a[100] = 0.0
+    slopes = tensorgen.load(LINEAR).f_grad(a=a, b=b)
+    assert not slopes[100:].any()
+    np.testing.assert_allclose(slopes[0], np.sum(0.25 ** np.arange(100)))

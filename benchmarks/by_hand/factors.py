@@ -312,7 +312,14 @@ PROBLEMS = [
         variables=4,
     ),
     Problem("ratings", RATINGS, "f_value_and_grad", _ratings_data, ratings),
-    Problem("masked factorisation", MASKED, "f_value_and_grad", _masked_data, masked),
+    Problem(
+        "masked factorisation",
+        MASKED,
+        "f_value_and_grad",
+        _masked_data,
+        masked,
+        larger="less than R alone; by hand one buffer is overwritten",
+    ),
     Problem("bundle adjustment", BUNDLE, "f_value_and_grad", _bundle_data, bundle),
     Problem(
         "t-SNE",

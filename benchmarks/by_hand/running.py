@@ -124,7 +124,14 @@ PROBLEMS = [
         gradient,
     ),
     Problem("running max", _prefix("max"), "f_value_and_grad", walk, drawdown),
-    Problem("running prod", _prefix("prod"), "f_value_and_grad", growth, products),
+    Problem(
+        "running prod",
+        _prefix("prod"),
+        "f_value_and_grad",
+        growth,
+        products,
+        larger="sums over blocks of steps; by hand entries divide, and may not be 0",
+    ),
     Problem("Cox, Hessian", _spec(TEXTBOOK, "hessian"), "", data, hessian, _dense),
     Problem(
         "Cox, sorted, Hessian", _spec(SORTED, "hessian"), "", data, hessian, _dense

@@ -8,7 +8,8 @@ from math import ceil
 from typing import SupportsIndex
 
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.price import arithmetic, peak
+from tensorgen.arrays.price import peak
+from tensorgen.arrays.work import arithmetic
 from tensorgen.ir.dims import ZERO, Dim
 
 UNHINTED = 1000

@@ -26,7 +26,6 @@ from tensorgen.arrays.arrays import Array, array, below, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cuts import Cuts, Whole, is_shown
 from tensorgen.arrays.operations import Contraction, Index, MatMul, Range, Variable
-from tensorgen.arrays.price import count
 from tensorgen.arrays.speed import CALL, Speed
 from tensorgen.arrays.statements import (
     Let,
@@ -38,6 +37,7 @@ from tensorgen.arrays.statements import (
     reads,
     rebuilt,
 )
+from tensorgen.arrays.work import count
 from tensorgen.ir.dims import ONE, Dim
 
 ENTRIES, ENTRIES_MULTIPLIED = 2**15, 2**16

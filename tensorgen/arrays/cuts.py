@@ -35,6 +35,7 @@ from tensorgen.arrays.operations import (
 from tensorgen.arrays.places import WHOLE, Entries, Limit, Part, Slice
 from tensorgen.arrays.statements import Scatter, reads
 from tensorgen.ir.dims import ONE, Dim
+from tensorgen.operators import distances
 
 ROWWISE = ("max", "min")
 """Functions of arrays that are made row by row if they reduce other axes."""
@@ -208,6 +209,8 @@ def operands_along(one: Array, axis: int) -> Axes | None:
             return (rows[axis], None) if own else (None, columns[axis - len(rows)])
         case Reduce(axes=gone):
             return ([k for k in range(args[0].order) if k not in gone][axis],)
+        case Call(operator=name) if name in distances.NAMES:
+            return tuple(0 if k == axis else None for k in range(len(args)))
         case Call(operator=name, axes=tuple() as over) if name in ROWWISE:
             kept_axes = [k for k in range(args[0].order) if k not in over]
             return (kept_axes[axis],) if len(kept_axes) == one.order else None

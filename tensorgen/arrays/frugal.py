@@ -7,7 +7,7 @@ nobody asks for any more stay as plain as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from operator import le
 
@@ -16,18 +16,22 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.in_place import in_place
 from tensorgen.arrays.lifetimes import PART, Valued, ordered, released
 from tensorgen.arrays.operations import Variable
-from tensorgen.arrays.price import count, entries, peak
+from tensorgen.arrays.price import peak
 from tensorgen.arrays.rematerialise import made_again, used_up
 from tensorgen.arrays.statements import Let, Loop, everything, operands
+from tensorgen.arrays.work import count, entries
 from tensorgen.ir.dims import Dim
 
 USUAL, FEW, MANY = 64, 16, 1024
 """Sizes at which code is compared: all usual ones, and each in turn few or many."""
 MOST_LINES = 200
 """The most statements whose order and lifetimes are looked into."""
-ORDINARY = 8
+ORDINARY, LEAN = 8, 3
 """What holds less than this many times its largest array, or what it is given and
-returns, is written as it reads best."""
+returns, is written as it reads best; and where what is held is heavy."""
+HEAVY = 2**17
+"""So many numbers are handed back to the system after a call, and asked for anew at the
+next; a new page takes as long as a few operations on what it holds."""
 
 
 def frugal(
@@ -35,20 +39,24 @@ def frugal(
     pick: Callable[[int], str],
     again: Callable[[str], str],
     kept: Collection[str] = (),
+    hints: Mapping[str, int] | None = None,
 ) -> Code:
     """Return code with the same results, and with less memory where it takes much.
 
     `pick` gives a name to a result, `again` another one for what a name stands for.
-    Names among `kept` stay.
+    Names among `kept` stay. Sizes are expected to be as `hints` say.
     """
     if len(code.statements) > MOST_LINES:
         return code
-    values = _samples(code)
+    values, most = _samples(code), ORDINARY
+    expected = _expected(code, hints or {})
+    if expected is not None and peak(code, expected) >= HEAVY:
+        values, most = [expected, *values], LEAN
     peaks, largest = list[int](), list[int]()
     for value in values:  # most functions are ordinary at the first sizes
         peaks.append(peak(code, value))
         largest.append(_largest(code, value))
-        if peaks[-1] < ORDINARY * largest[-1]:
+        if peaks[-1] < most * largest[-1]:
             return code
 
     def is_large(one: Array) -> bool:
@@ -94,17 +102,29 @@ def _pays(old: list[int], new: list[int]) -> bool:
 
 def _samples(code: Code) -> list[Valued]:
     """Ways to give each dim a size."""
-    roots = [one for line in code.statements for one in operands(line)]
-    dims = [dim for one in below([*roots, *code.returns]) for dim in one.dims]
-    loops = (line for line in everything(code.statements) if isinstance(line, Loop))
-    dims += [dim for loop in loops for dim in (loop.low, loop.high, loop.step)]
-    symbols = dict.fromkeys(symbol for dim in dims for symbol in dim.sources)
+    symbols = _symbols(code)
     usual = dict.fromkeys(symbols, USUAL)
     changed = [{**usual, symbol: size} for symbol in symbols for size in (FEW, MANY)]
     return [_valued(sizes) for sizes in (usual, *changed)]
 
 
-def _valued(sizes: dict[str, int]) -> Valued:
+def _expected(code: Code, hints: Mapping[str, int]) -> Valued | None:
+    """The sizes that are hinted at, where all are."""
+    symbols = _symbols(code)
+    known = symbols and hints.keys() >= {*symbols}
+    return _valued({x: hints[x] for x in symbols}) if known else None
+
+
+def _symbols(code: Code) -> list[str]:
+    """What sizes in code are made of."""
+    roots = [one for line in code.statements for one in operands(line)]
+    dims = [dim for one in below([*roots, *code.returns]) for dim in one.dims]
+    loops = (line for line in everything(code.statements) if isinstance(line, Loop))
+    dims += [dim for loop in loops for dim in (loop.low, loop.high, loop.step)]
+    return [*dict.fromkeys(symbol for dim in dims for symbol in dim.sources)]
+
+
+def _valued(sizes: Mapping[str, int]) -> Valued:
     def value(dim: Dim) -> int:
         return max(dim.value(sizes), 0)
 

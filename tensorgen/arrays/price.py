@@ -1,4 +1,4 @@
-"""What code costs: arithmetic and memory, as polynomials in sizes.
+"""What code holds: memory, as polynomials in sizes.
 
 One function a question, over all operations. Helpers count as what they are named for:
 the copies that they make inside are not seen here.
@@ -9,44 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import prod
-from typing import assert_never
 
-from tensorgen.arrays.arrays import Array, below
+from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.objects import Ravel, Reshape, Results, Rows
+from tensorgen.arrays.objects import Ravel, Reshape, Rows
 from tensorgen.arrays.operations import (
-    Accumulate,
     Add,
     Call,
-    Contraction,
-    Correlate,
-    Einsum,
     Elementwise,
-    Entrywise,
     Index,
-    InnerProduct,
     Leaf,
-    Making,
-    MatMul,
-    MovingSum,
     Multiply,
     Operation,
-    Outer,
     Permute,
     Power,
-    Reduce,
-    Solve,
     TensorDot,
-    Trace,
     Variable,
     View,
+    Windows,
 )
 from tensorgen.arrays.out_text import last_operation
 from tensorgen.arrays.statements import (
     Let,
     Loop,
     Release,
-    Return,
     Scatter,
     Statement,
     Store,
@@ -55,7 +41,8 @@ from tensorgen.arrays.statements import (
     operands,
 )
 from tensorgen.arrays.types import broadcast
-from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.arrays.work import count, entries
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 
@@ -65,102 +52,6 @@ MASK = Fraction(1, 8)
 SQUARE = Power(Fraction(2))
 ELIDED = 2**15
 """The least numbers of a temporary that NumPy overwrites."""
-
-
-def count(dims: Sequence[Dim]) -> Dim:
-    """The number of entries of an array of these sizes."""
-    return prod(dims, start=ONE)
-
-
-def steps(one: Array) -> Dim:
-    """The arithmetic of an operation, operands given."""
-    op = one.op
-    if isinstance(op, Leaf | Making | View):
-        return ZERO
-    if isinstance(op, Entrywise):
-        return count(one.dims) * max(len(one.args) - 1, 1)
-    if isinstance(op, Results):  # factorisations
-        return count(one.args[0].dims) * one.args[0].dims[-1]
-    return _contracted(op, one) if isinstance(op, Contraction) else ZERO
-
-
-def _contracted(op: Contraction, one: Array) -> Dim:
-    first = one.args[0].dims if one.args else ()
-    match op:
-        case MatMul():
-            return count(one.dims) * first[-1] * 2
-        case Outer():
-            return count(one.dims)
-        case InnerProduct():
-            return count(first) * 2
-        case TensorDot(right=gone):
-            return count(one.dims) * count([one.args[1].dims[k] for k in gone]) * 2
-        case Einsum(labels=labels):
-            pairs = zip(labels, one.args, strict=True)
-            sizes = {x: d for xs, a in pairs for x, d in zip(xs, a.dims, strict=True)}
-            return count([*sizes.values()]) * len(one.args)
-        case Trace():
-            return first[0]
-        case Reduce() | Accumulate():
-            return count(first)
-        case Correlate():
-            return count(one.dims) * one.args[1].dims[0] * 2
-        case MovingSum():  # windows of twice the length, three times or so
-            return count(first) * 3
-        case Solve(factored=factored):
-            work = ZERO if factored else count(first) * first[-1]
-            return work + count(one.dims) * first[-1] * 2
-        case Call(operator=name):
-            cubes = round(OPERATORS[name].work)
-            if not cubes:
-                return count(first)
-            matrices = [*one.args[-1].dims]
-            return count(matrices) * matrices[-1] * cubes
-        case _:
-            assert_never(op)
-
-
-def entries(one: Array) -> Dim:
-    """The numbers that an operation stores anew."""
-    op = one.op
-    if isinstance(op, Leaf) or one.weak:
-        return ZERO
-    if isinstance(op, View):
-        own = isinstance(op, Index) and not op.is_basic
-        return count(one.dims) if own else ZERO
-    if isinstance(op, Results):
-        return sum(map(count, op.shapes), ZERO)
-    return count(one.dims)
-
-
-def arithmetic(code: Code) -> Dim:
-    """All arithmetic of a function's body."""
-    return _work([*code.statements, Return(code.returns)])
-
-
-def _work(lines: Sequence[Statement]) -> Dim:
-    once = [line for line in lines if not isinstance(line, Loop)]
-    roots = [one for line in once for one in operands(line)]
-    loops = [_repeated(line) for line in lines if isinstance(line, Loop)]
-    return sum([*map(steps, below(roots)), *loops], ZERO)
-
-
-def _repeated(loop: Loop) -> Dim:
-    """The arithmetic of all steps of a loop, each as long as the longest."""
-    span = loop.high - loop.low
-    known = {loop.name: loop.high - 1, loop.width: loop.widest}
-    total = ZERO
-    for monomial, coefficient in _work(loop.body).terms:
-        names: list[str | None] = [*monomial]
-        if loop.width in names:
-            names.remove(loop.width)
-            times = loop.reach
-        else:
-            whole = span.divided(loop.step)
-            times = span if whole is None else whole
-        sizes = (known[x] if x in known else Dim.of(str(x)) for x in names)
-        total += prod(sizes, start=times * coefficient)
-    return total
 
 
 def peak(code: Code, value: Value, elided: int = 0) -> int:
@@ -391,5 +282,16 @@ def _shows(one: Array) -> bool:
     if isinstance(op, View):
         return not isinstance(op, Index) or op.is_basic
     if isinstance(op, Call):
-        return OPERATORS[op.operator].view
-    return isinstance(op, Reshape) or (isinstance(op, Ravel) and op == Ravel(one.dims))
+        shows = OPERATORS[op.operator].view
+    else:
+        shows = isinstance(op, Reshape)
+        shows = shows or (isinstance(op, Ravel) and op == Ravel(one.dims))
+    return shows and not _is_gathered(one)
+
+
+def _is_gathered(one: Array) -> bool:
+    """Whether windows are written out, one after the other, to have another shape."""
+    part = one.args[0]
+    while isinstance(part.op, Permute):
+        part = part.args[0]
+    return isinstance(part.op, Windows)

@@ -7,6 +7,7 @@ and `-`, because `2 * A @ x` means `(2 * A) @ x`, which is rarely what is meant.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import assert_never
 
 from tensorgen.arrays.arithmetic_text import power, product, total
@@ -109,6 +110,11 @@ def row_template(op: Elementwise | Call, order: int) -> Template:
     return template(text)
 
 
+def _is_inner(one: Array) -> bool:
+    """Whether NumPy's types call it a truth value, perhaps, which has no minus."""
+    return isinstance(one.op, InnerProduct)
+
+
 class Printer:
     """Writes arrays for the array module called `alias`."""
 
@@ -165,6 +171,9 @@ class Printer:
     def _entrywise(self, op: Entrywise, one: Array, args: list[Text]) -> Text:
         match op:
             case Multiply(coefficient=coefficient, above=above):
+                if coefficient == -1 and above and _is_inner(one.args[0]):
+                    numbers = [number(coefficient), *args[:above]]
+                    return product(Fraction(1), numbers, args[above:])
                 return product(coefficient, args[:above], args[above:])
             case Add(signs=signs):
                 return total(list(zip(signs, args, strict=True)))

@@ -20,7 +20,7 @@ from tensorgen.arrays.operations import (
     Multiply,
     Power,
 )
-from tensorgen.arrays.price import count, entries, steps
+from tensorgen.arrays.work import count, entries, steps
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.elementwise import ELEMENTWISE
 

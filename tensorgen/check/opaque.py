@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.check.library import Field
 from tensorgen.check.residues import Residues, random
+from tensorgen.check.walks import Field
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.externals import external_of, is_external

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.check.library import Field
 from tensorgen.check.meaning import Meaning
 from tensorgen.check.program import Program
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import PRIME, Residues
+from tensorgen.check.walks import Field
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input, Node
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.check.library import Field, library
+from tensorgen.check.library import library
 from tensorgen.check.residues import holds
+from tensorgen.check.walks import Field
 
 Value = Any
 PYTHON: dict[str, Callable[..., Value]] = {

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.check.library import Field
+from tensorgen.check.walks import Field
 
 Array = Any
 Sides = tuple[int, ...]

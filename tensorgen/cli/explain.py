@@ -16,7 +16,7 @@ from tensorgen.cli.voice import Voice, progress
 from tensorgen.errors import SpecError
 
 if TYPE_CHECKING:
-    from tensorgen.explain.subjects import Explained
+    from tensorgen.explanation.subjects import Explained
 
 
 @click.command("explain")
@@ -86,7 +86,7 @@ def _explained(
     allow_external: bool,
 ) -> Explained | None:
     """What is told, or None after saying what is wrong."""
-    from tensorgen.explain.subjects import UnknownFunctionError, explained
+    from tensorgen.explanation.subjects import UnknownFunctionError, explained
 
     settings = read_settings(Path(spec).absolute().parent)
     source = voice.read(spec)
@@ -117,18 +117,18 @@ def _explained(
 def _text(told: Explained, form: str | None) -> str:
     """What goes to standard output."""
     if form is None:
-        from tensorgen.explain.report import report
+        from tensorgen.explanation.report import report
 
         return report(told)
     if form == "latex":
-        from tensorgen.explain.latex import latex
+        from tensorgen.explanation.latex import latex
 
         return latex(told)
     if form == "dot":
-        from tensorgen.explain.dot import dot
+        from tensorgen.explanation.dot import dot
 
         return dot(told)
-    from tensorgen.explain.passes import passes
+    from tensorgen.explanation.passes import passes
 
     return passes(told)
 
@@ -139,10 +139,10 @@ def _write(
     """Write the page and the picture, or say what is in the way."""
     if html is None and svg is None:
         return True
-    from tensorgen.explain.dot import dot
-    from tensorgen.explain.drawing import NoGraphvizError, drawn
-    from tensorgen.explain.files import ForeignFileError, write_file
-    from tensorgen.explain.page import page
+    from tensorgen.explanation.dot import dot
+    from tensorgen.explanation.drawing import NoGraphvizError, drawn
+    from tensorgen.explanation.files import ForeignFileError, write_file
+    from tensorgen.explanation.page import page
 
     try:
         texts = {html: page(told)} if html is not None else {}

@@ -16,6 +16,7 @@ from tensorgen.operators.helpers import (
 from tensorgen.operators.key_helpers import PROD_BY_KEY, PROD_OTHERS_BY_KEY
 from tensorgen.operators.running_helpers import (
     FILTERED,
+    FILTERED_BY,
     RUNNING_EXTREME,
     RUNNING_LOGSUMEXP,
     SUMS_BY_TIE,
@@ -119,6 +120,7 @@ BACKENDS: dict[str, Backend] = {
                 ),
                 "_sums_by_tie": SUMS_BY_TIE,
                 "_filtered": FILTERED,
+                "_filtered_by": FILTERED_BY,
                 "_prod_by_key": PROD_BY_KEY,
                 "_prod_others_by_key": PROD_OTHERS_BY_KEY,
                 "_Sparse": CUPY_SPARSE,

@@ -12,7 +12,7 @@ from math import prod
 
 from tensorgen.arrays.arrays import array
 from tensorgen.arrays.objects import Reshape
-from tensorgen.arrays.price import count
+from tensorgen.arrays.work import count
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.indexing import Indexer
 from tensorgen.lower.layout import ordered, transposed

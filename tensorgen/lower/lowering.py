@@ -103,7 +103,7 @@ def lower(
     code = straightened(code, Speed(hints or {}))
     sizes = hints if in_blocks and hints else {}
     code = blocked(code, sizes, naming.name, naming.again) or frugal(
-        code, naming.name, naming.again, [*plan.named.values()]
+        code, naming.name, naming.again, [*plan.named.values()], hints
     )
     code = broken_sums(code)
     return _counting(_computing(code), counted or {})

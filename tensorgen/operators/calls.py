@@ -18,6 +18,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
 from tensorgen.operators import (
     by_key,
+    distances,
     externals,
     inverses,
     keys,
@@ -360,6 +361,7 @@ _ROWS = (
     reshape.ROW,
     *by_key.ROWS,
     *recurrences.ROWS,
+    *distances.ROWS,
     unknowns.ROW,
 )
 

@@ -26,6 +26,7 @@ from tensorgen.ir.nodes import (
     Sum,
     constant_value,
 )
+from tensorgen.operators import distances
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.symmetry import flat, involutions
 
@@ -96,6 +97,8 @@ def sign(node: Node, depth: int = DEPTH) -> Sign:
             row = ELEMENTWISE[function]
             return Sign(2 * row.has("positive") or row.has("nonnegative"))
         case Call(operator="norm" | "rnorm"):
+            return Sign.NONNEGATIVE
+        case Call(operator=name) if name in distances.NAMES:
             return Sign.NONNEGATIVE
         case Call(operator="softmax"):
             return Sign.POSITIVE

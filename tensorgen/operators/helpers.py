@@ -4,6 +4,7 @@ Only those that a module uses are emitted; each is what an expert would write on
 at the top of a file.
 """
 
+from tensorgen.operators.distances import HELPERS as DISTANCES
 from tensorgen.operators.key_helpers import BY_KEY
 from tensorgen.operators.running_helpers import RUNNING
 from tensorgen.operators.special_helpers import SPECIAL
@@ -171,6 +172,7 @@ def _prod_others(x: Array, axis: Any = None) -> Array:
     return np.moveaxis(others.reshape(moved.shape), range(len(axes)), axes)
 ''',
     **RUNNING,
+    **DISTANCES,
     "_cholesky_solve": '''
 def _cholesky_solve(L: Array, b: Array) -> Array:
     """Return the x with L @ L.T @ x = b, of matrices in the last two axes.

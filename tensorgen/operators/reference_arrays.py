@@ -212,6 +212,19 @@ def filtered(x: Array, a: Array) -> Array:
     return np.array(rows).reshape(x.shape)
 
 
+def filtered_by(x: Array, a: Array) -> Array:
+    """Return y with y[t + 1] = x[t + 1] + a[t] * y[t]."""
+    rows = [*x[:1]]
+    for row, gain in zip(x[1:], a, strict=True):
+        rows.append(row + gain * rows[-1])
+    return np.array(rows).reshape(x.shape)
+
+
+def squared_distances(x: Array, y: Array, scale: Array = 1) -> Array:
+    """Return the sums over k of (scale[k] * (x[i, k] - y[j, k]))**2."""
+    return np.sum((scale * (x[:, None, :] - y[None, :, :])) ** 2, axis=-1)
+
+
 def running_share(z: Array, level: Array, w: Array, along: Axes) -> Array:
     """Return the sums of `exp(z[j] - level[i]) * w[i]` over i >= j."""
     axis = along[0] - w.ndim
@@ -302,5 +315,10 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "running_min": lambda x, along: np.minimum.accumulate(x, axis=along[0]),
     "tied_mean": tied_mean,
     "tied_share": tied_share,
+    "squared_distances": squared_distances,
+    "scaled_squared_distances": squared_distances,
     "filtered": filtered,
+    "filtered_back": lambda x, a: filtered(x[::-1], a)[::-1],
+    "filtered_by": filtered_by,
+    "filtered_back_by": lambda x, a: filtered_by(x[::-1], a[::-1])[::-1],
 }

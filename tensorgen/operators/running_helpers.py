@@ -80,12 +80,37 @@ def _sums_by_tie(rows: Array, ties: Any, last: Any) -> Array:
     return np.add.reduceat(rows, ties, axis=0)
 ''',
     "_filtered": '''
-def _filtered(x: Array, a: Any) -> Array:
-    """Return y with y[t] = x[t] + a * y[t - 1] along the first axis; y[-1] is 0."""
+def _filtered(x: Array, a: Any, back: bool = False) -> Array:
+    """Return y with y[t] = x[t] + a * y[t - 1], or y[t + 1], along the first axis."""
     from scipy import signal
 
     taps = np.array([1, -a], dtype=x.dtype)
-    return signal.lfilter(taps[:1], taps, x, axis=0)
+    y = signal.lfilter(taps[:1], taps, x[::-1] if back else x, axis=0)
+    return y[::-1] if back else y
+''',
+    "_filtered_by": '''
+def _filtered_by(x: Array, a: Array, back: bool = False) -> Array:
+    """Return y with y[t + 1] = x[t + 1] + a[t] * y[t], or the same from the end.
+
+    Where rows are short and no product of a few gains is far from 1, blocks of steps
+    are cumulative sums of what these products divide.
+    """
+    if back:
+        return _filtered_by(x[::-1], a[::-1])[::-1]
+    y, size, done = x.copy(), 32, 0
+    blocks = len(a) // size
+    if blocks > 1 and 0 < x[0].size < 2 * size:
+        gains = a[: size * blocks].reshape(blocks, size, *a.shape[1:]).cumprod(axis=1)
+        far, most = np.abs(gains), 2.0 ** (np.finfo(x.dtype).maxexp // 4)
+        if 1 / most < far.min() and far.max() < most and np.abs(x).max() < most**2:
+            done = size * blocks
+            sums = (x[1 : done + 1].reshape(gains.shape) / gains).cumsum(axis=1)
+            ends = np.concatenate([x[:1], (gains * sums)[:, -1]])
+            ends = _filtered_by(ends, gains[:, -1])[:-1, None]
+            y[1 : done + 1] = (gains * (ends + sums)).reshape(done, *x.shape[1:])
+    for t in range(done, len(a)):
+        y[t + 1] += a[t] * y[t]
+    return y
 ''',
     "_running_mean": '''
 def _running_mean(z: Array, level: Array, v: Array, axis: int = 0) -> Array:
@@ -170,13 +195,30 @@ def _sums_by_tie(rows: Array, ties: Any, last: Any) -> Array:
 
 
 FILTERED = '''
-def _filtered(x: Array, a: Any) -> Array:
-    """Return y with y[t] = x[t] + a * y[t - 1], from 0 on, in sweeps that double."""
-    found, step = x.copy(), 1
-    while step < len(found):
-        found[step:] = found[step:] + a * found[:-step]
+def _filtered(x: Array, a: Any, back: bool = False) -> Array:
+    """Return y with y[t] = x[t] + a * y[t - 1], or y[t + 1], in sweeps that double."""
+    y, step = x[::-1].copy() if back else x.copy(), 1
+    while step < len(y):
+        y[step:] = y[step:] + a * y[:-step]
         a, step = a * a, 2 * step
-    return found
+    return y[::-1] if back else y
+'''
+
+
+FILTERED_BY = '''
+def _filtered_by(x: Array, a: Array, back: bool = False) -> Array:
+    """Return y with y[t + 1] = x[t + 1] + a[t] * y[t], or the same from the end.
+
+    It takes sweeps that double.
+    """
+    if back:
+        return _filtered_by(x[::-1], a[::-1])[::-1]
+    y, gains, step = x.copy(), a.copy(), 1
+    while step < len(y):
+        y[step:] = y[step:] + gains[step - 1 :] * y[:-step]
+        gains[step:] = gains[step:] * gains[:-step]
+        step *= 2
+    return y
 '''
 
 

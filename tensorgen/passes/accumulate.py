@@ -1,4 +1,4 @@
-"""Recurrences that the array library has a walk for: `x[t + 1] = a * x[t] + b[t]`.
+"""Recurrences that the array library has a walk for: `x[t + 1] = a[t] * x[t] + b[t]`.
 
 All of them take what they start from as the first row, and give all rows. Sums are the
 products with a triangle that running sums are everywhere, running log-sum-exps have
@@ -7,14 +7,20 @@ derivatives of their own. The others are met after differentiation alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
+    Label,
     Map,
     Node,
     Product,
     Ref,
     Sum,
+    Term,
     delta,
     indicator,
     topological,
@@ -30,13 +36,16 @@ WALKS = {
 }
 """Functions of a state and an item, and what walks with them."""
 
+FILTERS = {"filtered": "filtered_back", "filtered_by": "filtered_back_by"}
+"""Multiples of a state and something more, and the same from the end."""
+
 
 def accumulated(graph: Graph, whole: Recurrence) -> Node | None:
     """Return the history of the only state of a recurrence by a walk, if there is one.
 
     The step must be the sum, the product, the larger or the smaller, or the logaddexp
-    of the state and of something that does not depend on it; or a fixed multiple of the
-    state plus such a thing.
+    of the state and of something that does not depend on it; or a multiple of the
+    state, entry by entry, plus such a thing.
     """
     if len(whole.starts) != 1 or whole.steps.made:
         return None
@@ -46,20 +55,26 @@ def accumulated(graph: Graph, whole: Recurrence) -> Node | None:
     if found is None:
         return None
     name, rest, gain = found
-    if not can_be_at_once(rest, {*own.items}) or state in topological([rest]):
+    asked = [rest, *([] if gain is None else [gain])]
+    if not all(can_be_at_once(x, {*own.items}) for x in asked):
         return None
     items = dict(zip(own.items, whole.rows, strict=True))
-    every = AllSteps(graph, whole.steps.count, items).of(rest)
-    given = [every, *([] if gain is None else [gain])]
+    every = AllSteps(graph, whole.steps.count, items)
+    given = [x if name == "filtered" and x is gain else every.of(x) for x in asked]
     rows, *gains = substituted(graph, given, own.constants)
-    first = _joined(graph, whole.starts[0], rows, whole.steps.backwards)
+    back = whole.steps.backwards
+    if name in FILTERS:
+        first = _joined(graph, whole.starts[0], rows, at_end=back)
+        return graph.call(FILTERS[name] if back else name, [first, *gains], first.dims)
+    rows = flipped(graph, rows, 0) if back else rows
+    first = _joined(graph, whole.starts[0], rows)
     if name == "running_sum":
         done = _summed(graph, first)
     elif name in WALKS.values():
         done = running(graph, first, 0, name)
     else:
-        done = graph.call(name, [first, *gains], first.dims)
-    return flipped(graph, done, 0) if whole.steps.backwards else done
+        done = graph.call(name, [first], first.dims)
+    return flipped(graph, done, 0) if back else done
 
 
 def _walk(
@@ -73,46 +88,107 @@ def _walk(
             if len(args) == 2 and args[0] != args[1]:
                 other = args[1 - args.index(whole)]
                 return WALKS[function], _spread(graph, state, other), None
-        case Product(coefficient=scale, factors=factors) if whole in factors:
-            if not (new.inner or new.constraints) and len(factors) > 1:
-                others = [ref for ref in factors if ref != whole]
-                below = topological([ref.node for ref in others])
-                once = len(others) == len(factors) - 1
-                if once and any(item in below for item in own.items):
-                    sizes = dict(enumerate(state.dims))
-                    rest = graph.product(axes, others, coefficient=scale, sizes=sizes)
-                    return "running_product", rest, None
-        case Sum(terms=terms):
-            mine = [t for t in terms if state in topological([t.node])]
-            if len(mine) == 1:
-                sizes = dict(enumerate(state.dims))
-                kept = [(t.coefficient, *t.ref) for t in terms if t not in mine]
-                rest = graph.sum(axes, kept, sizes)
-                if mine[0].ref == whole and mine[0].coefficient == 1:
-                    return "running_sum", rest, None
-                gain = _gain(graph, own, state, mine[0].ref)
-                if gain is not None:
-                    return "filtered", rest, graph.scale(gain, mine[0].coefficient)
-    return None
+    parts = _Linear(graph, state).of(new)
+    if parts is None or parts.gain is None:
+        return None
+    gain, rest = parts.gain, parts.rest or graph.zeros(state.dims)
+    below = topological([gain])
+    varies = any(item in below for item in own.items)
+    if parts.rest is None:
+        return ("running_product", gain, None) if varies else None
+    if gain == _spread(graph, state, Ref(graph.constant(1), ())):
+        return "running_sum", rest, None
+    if varies:
+        return "filtered_by", rest, gain
+    number = _number(graph, gain)
+    return ("filtered_by", rest, gain) if number is None else ("filtered", rest, number)
 
 
-def _gain(graph: Graph, own: Opened, state: Node, term: Ref) -> Node | None:
-    """What a term multiplies the state by, if that is a number at all steps."""
-    axes = tuple(range(state.order))
-    if term == Ref(state, axes):
-        return graph.constant(1)
-    node = term.node
-    if not isinstance(node, Product) or term.labels != axes:
+_Term = tuple[Fraction, Node, tuple[Label, ...]]
+
+
+class _Parts(NamedTuple):
+    """What multiplies a state, entry by entry, and what is added to that."""
+
+    gain: Node | None
+    rest: Node | None
+
+
+class _Linear:
+    """Steps as `gain * state + rest`, where each entry stays with its own."""
+
+    def __init__(self, graph: Graph, state: Node) -> None:
+        """Say what is the state."""
+        self.graph, self.state = graph, state
+        self.axes = tuple(range(state.order))
+        self.sizes = dict(enumerate(state.dims))
+
+    def of(self, node: Node) -> _Parts | None:
+        """The parts of a node with the axes of the state; None if there are none."""
+        if node == self.state:
+            return _Parts(
+                _spread(self.graph, node, Ref(self.graph.constant(1), ())), None
+            )
+        if self.state not in topological([node]):
+            return _Parts(None, node)
+        match node:
+            case Sum(terms=terms):
+                return self._sum(terms)
+            case Product(inner=(), constraints=(), factors=factors):
+                mine = [ref for ref in factors if self.state in topological([ref.node])]
+                if len(mine) != 1 or mine[0].labels != self.axes:
+                    return None
+                others = [ref for ref in factors if ref is not mine[0]]
+                return self._scaled(mine[0].node, node.coefficient, others)
         return None
-    if node.inner or node.constraints or Ref(state, axes) not in node.factors:
+
+    def _sum(self, terms: Sequence[Term]) -> _Parts | None:
+        gains: list[_Term] = []
+        rests: list[_Term] = []
+        for coefficient, node, labels in terms:
+            if self.state not in topological([node]):
+                rests.append((coefficient, node, labels))
+                continue
+            found = self.of(node) if labels == self.axes else None
+            if found is None:
+                return None
+            for sums, part in zip((gains, rests), found, strict=True):
+                if part is not None:
+                    sums.append((coefficient, part, self.axes))
+        total = [
+            self.graph.sum(self.axes, x, self.sizes) if x else None
+            for x in (gains, rests)
+        ]
+        return _Parts(*total)
+
+    def _scaled(
+        self, node: Node, coefficient: Fraction, others: list[Ref]
+    ) -> _Parts | None:
+        found = self.of(node)
+        if found is None:
+            return None
+        scaled = [
+            part
+            and self.graph.product(
+                self.axes,
+                [(part, self.axes), *others],
+                coefficient=coefficient,
+                sizes=self.sizes,
+            )
+            for part in found
+        ]
+        return _Parts(*scaled)
+
+
+def _number(graph: Graph, gain: Node) -> Node | None:
+    """The number that all entries are, None where they may differ."""
+    if not gain.order:
+        return gain
+    if not isinstance(gain, Product) or gain.inner or gain.constraints:
         return None
-    others = [ref for ref in node.factors if ref.node is not state]
-    if len(others) != len(node.factors) - 1 or any(ref.labels for ref in others):
+    if any(ref.labels for ref in gain.factors):
         return None
-    below = topological([ref.node for ref in others])
-    if state in below or any(item in below for item in own.items):
-        return None
-    return graph.product((), others, coefficient=node.coefficient)
+    return graph.product((), gain.factors, coefficient=gain.coefficient)
 
 
 def _spread(graph: Graph, state: Node, other: Ref) -> Node:
@@ -120,15 +196,14 @@ def _spread(graph: Graph, state: Node, other: Ref) -> Node:
     return graph.product(range(state.order), [other], sizes=sizes)
 
 
-def _joined(graph: Graph, start: Node, rows: Node, backwards: bool) -> Node:
-    """What a recurrence starts from, and its rows, in the order of its steps."""
+def _joined(graph: Graph, start: Node, rows: Node, at_end: bool = False) -> Node:
+    """What a recurrence starts from, and its rows; before them or at the end."""
     count, axes = rows.dims[0], range(1, rows.order)
-    if backwards:
-        rows = flipped(graph, rows, 0)
     out, sizes = ("row", *axes), {"row": count + 1}
+    where, shift = (-count, ZERO) if at_end else (ZERO, Dim.of(-1))
     parts: list[tuple[Node, tuple[object, ...], dict[object, int], Dim]] = [
-        (start, tuple(axes), {"row": 1}, ZERO),
-        (rows, ("step", *axes), {"row": 1, "step": -1}, Dim.of(-1)),
+        (start, tuple(axes), {"row": 1}, where),
+        (rows, ("step", *axes), {"row": 1, "step": -1}, shift),
     ]
     terms = [
         (

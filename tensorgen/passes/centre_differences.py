@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Input, Node, Sum, Term
+from tensorgen.ir.nodes import Input, Label, Node, Ref, Sum, Term
 from tensorgen.passes.views import compares, is_sparse
 
 
@@ -40,13 +40,29 @@ def _compared(one: Term, other: Term) -> int | None:
     return None if is_sparse(one.node) else apart[0]
 
 
-def _less_mean(graph: Graph, node: Node, axis: int) -> Node:
-    """An array less its mean along an axis."""
+def less_mean(graph: Graph, ref: Ref, of: Ref, entry: Label) -> Ref:
+    """A matrix less the mean of the rows of one whose entries have the same label."""
+    axis = next(a for a, x in enumerate(of.labels) if x != entry)
+    if ref.node is of.node and ref.labels[1 - axis] == entry:
+        return Ref(_less_mean(graph, ref.node, axis), ref.labels)
+    mean, own = _mean(graph, of.node, axis), ref.labels
+    return Ref(graph.sum(own, [(1, *ref), (-1, mean, (entry,))]), own)
+
+
+def _mean(graph: Graph, node: Node, axis: int) -> Node:
+    """The mean along an axis."""
     axes = range(node.order)
     rest = [a for a in axes if a != axis]
     count = graph.size(node.dims[axis])
     share = graph.map("pow", (), [(count, ()), (graph.constant(-1), ())])
-    mean = graph.product(rest, [(node, axes), (share, ())])
+    return graph.product(rest, [(node, axes), (share, ())])
+
+
+def _less_mean(graph: Graph, node: Node, axis: int) -> Node:
+    """An array less its mean along an axis."""
+    axes = range(node.order)
+    rest = [a for a in axes if a != axis]
+    mean = _mean(graph, node, axis)
     found = graph.sum(axes, [(1, node, axes), (-1, mean, rest)])
     name = graph.names.get(node) or (node.name if isinstance(node, Input) else None)
     if name is not None:

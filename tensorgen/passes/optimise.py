@@ -31,6 +31,7 @@ from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.join_entries import filled_in, join_entries
 from tensorgen.passes.limits import STEPS_TO_COMPRESS
+from tensorgen.passes.measure_distances import measure_distances
 from tensorgen.passes.mirror_products import mirror_products
 from tensorgen.passes.open_promises import open_promises
 from tensorgen.passes.order_contractions import order_contractions
@@ -221,6 +222,13 @@ PASSES = (
         ends="each tensor is taken apart once",
         run=_compressed,
         patient=True,
+    ),
+    Pass(
+        "measure_distances",
+        law="sum_k (X[i, k] - Y[j, k])**2 = squared_distances(X, Y)[i, j]",
+        needs="n-ary products; formulas, which show what is summed",
+        ends="each product has fewer factors that are summed",
+        run=_each(measure_distances),
     ),
     Pass(
         "join_entries",

@@ -149,6 +149,8 @@ def _planned(
         result = _remade(graph, needed, words, short, rows)
         walk = accumulated(graph, result)
         if walk is not None:
+            if (word := words[needed.states[0]]) is not None:
+                graph.suggest(walk, word)
             last = result.at_last
             return [walk if every else last(graph, walk) for _, every in asked]
     return [needed.result(graph, result, k, every) for k, every in asked]

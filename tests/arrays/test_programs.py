@@ -35,7 +35,7 @@ from tensorgen.arrays.operations import (
 )
 from tensorgen.arrays.out_text import filling, last_operation
 from tensorgen.arrays.places import WHOLE, At, Entries, Limit, Slice
-from tensorgen.arrays.price import arithmetic, peak
+from tensorgen.arrays.price import peak
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statement_text import statement_text
 from tensorgen.arrays.statements import (
@@ -50,6 +50,7 @@ from tensorgen.arrays.statements import (
     reads,
     rebuilt,
 )
+from tensorgen.arrays.work import arithmetic
 from tensorgen.arrays.written import written
 from tensorgen.check.program import Program
 from tensorgen.check.residues import PRIME, Residues

@@ -54,7 +54,7 @@ module: kernel
 dims: {{n: {hint}}}
 inputs: {{X: [n, 8], W: [n, n]}}
 functions:
-  f: {{expr: "sum(W[i, j]*exp(-sum((X[i, k] - X[j, k])**2, k)/2), i, j)"}}
+  f: {{expr: "sum(W[i, j]*exp(-sum(abs(X[i, k] - X[j, k]), k)/2), i, j)"}}
 """,
         backend=backend,
     )

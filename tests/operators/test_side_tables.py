@@ -20,8 +20,8 @@ ALLOWED = {
     "operators/stable/__init__.py": {"_MAP_RULES"},
     "passes/accumulate.py": {"WALKS"},
     # What LaTeX has commands for, and how docstrings write reductions.
-    "explain/latex.py": {"_FUNCTIONS"},
-    "explain/tree.py": {"REDUCTIONS"},
+    "explanation/latex.py": {"_FUNCTIONS"},
+    "explanation/tree.py": {"REDUCTIONS"},
     # What the documentation says of them, for who verifies without the rows.
     "verify/reference.py": {"OF_SYMMETRIC_PART"},
 }

@@ -202,6 +202,11 @@ inputs: {A: [m, n], u: [m], v: [m]}
 functions:
   f: {expr: 'exp(A + u[:, None] + v[:, None])'}
 """
+DISTANCES = """
+inputs: {X: [m, d], Y: [n, d], W: [m, n]}
+functions:
+  f: {expr: "sum(W[i, j]*exp(-sum((X[i, k] - Y[j, k])**2, k)), i, j)"}
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("shorten_steps", STEPS),
@@ -213,6 +218,7 @@ PASSES = (
     ("use_symmetry", GRAM),
     ("take_entries", DIAGONAL),
     ("compress", SEPARABLE),
+    ("measure_distances", DISTANCES),
     ("join_entries", ENTRIES),
     ("solve_by_structure", CHAIN),
     ("select_entries", MESH),

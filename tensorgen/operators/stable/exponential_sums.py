@@ -18,7 +18,6 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
     Constraint,
-    Input,
     Lookup,
     Map,
     Node,
@@ -292,11 +291,9 @@ def _is_positive(s: Summand) -> bool:
 def _has_log(node: Node) -> bool:
     """Whether a weight may be taken into an exponent.
 
-    What may be zero by what it is, like `x**2`, has slopes there that its logarithm
-    lacks. Inputs that are promised are weights of data, which may leave terms out.
+    What may be zero, like `x**2`, has slopes there that its logarithm lacks.
     """
-    least = Sign.NONNEGATIVE if isinstance(node, Input) else Sign.POSITIVE
-    return sign(node) >= least
+    return sign(node) == Sign.POSITIVE
 
 
 def is_too_wide(s: Summand) -> bool:

@@ -1,0 +1,101 @@
+"""Hooks of MkDocs: what the site takes in from beside `docs`, and where links lead.
+
+Pages stand in the repository as one reads them there: their links lead to files, also
+to those outside of `docs`. On the site a link to a page or a picture that is taken in
+leads to it, and of one to another file of the repository the text is left. A link to a
+file that does not exist is an error.
+"""
+
+from __future__ import annotations
+
+import logging
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = {
+    "README.md": "overview.md",
+    "SECURITY.md": "security-policy.md",
+    "CHANGELOG.md": "changelog.md",
+}
+"""Pages from beside `docs`, and what they are called on the site."""
+RESULTS = "benchmarks/results"
+"""A folder of pictures and tables, which pages show and lead to."""
+LINK = re.compile(r"(?P<text>!?\[(?:[^\[\]]|\[[^\]]*\])*\])\((?P<to>[^()\s]+)\)")
+FENCED = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
+MARK = re.compile(r"^<!-- .* -->\n", re.MULTILINE)
+
+log = logging.getLogger("mkdocs.hooks.site")
+
+
+def on_config(config: Any) -> Any:
+    """Fill in folders, leave out pages that are not there, and add others last."""
+    docs = Path(config.docs_dir)
+    config.nav = [*_entries(config.nav, docs)]
+    named = {*_pages(config.nav)}
+    every = sorted(x.relative_to(docs).as_posix() for x in docs.rglob("*.md"))
+    if others := [page for page in every if page not in named]:
+        config.nav.append({"More": others})
+    return config
+
+
+def _entries(nav: list[Any], docs: Path) -> Iterator[Any]:
+    for entry in nav:
+        ((title, target),) = entry.items()
+        if isinstance(target, list):
+            yield {title: [*_entries(target, docs)]}
+        elif target.endswith("/"):
+            pages = sorted(x.name for x in (docs / target).glob("*.md"))
+            pages.sort(key=lambda name: name != "index.md")
+            if pages:
+                yield {title: [target + name for name in pages]}
+        elif target in PAGES.values() or (docs / target).is_file():
+            yield entry
+        else:
+            log.info("no page %s", target)
+
+
+def _pages(nav: list[Any]) -> Iterator[str]:
+    for entry in nav:
+        for target in entry.values() if isinstance(entry, dict) else [entry]:
+            yield from _pages(target) if isinstance(target, list) else [target]
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Take in what is beside `docs`: pages, pictures and tables."""
+    for path, name in PAGES.items():
+        text = (ROOT / path).read_text(encoding="utf-8")
+        files.append(File.generated(config, name, content=text))
+    for result in sorted((ROOT / RESULTS).glob("*.*")):
+        name = f"{RESULTS}/{result.name}"
+        files.append(File.generated(config, name, abs_src_path=str(result)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Let links lead to pages of the site; take out marks of quotations."""
+    at = {name: path for path, name in PAGES.items()}.get(page.file.src_uri)
+    here = posixpath.dirname(at if at is not None else f"docs/{page.file.src_uri}")
+    start = posixpath.dirname(page.file.src_uri)
+
+    def led(found: re.Match[str]) -> str:
+        target, sign, anchor = found["to"].partition("#")
+        if not target or re.match(r"[a-z]+:", target):
+            return found[0]
+        path = posixpath.normpath(posixpath.join(here, target))
+        name = PAGES.get(path, path.removeprefix("docs/"))
+        if files.get_file_from_path(name) is not None:
+            shown = posixpath.relpath(name, start or ".")
+            return f"{found['text']}({shown}{sign}{anchor})"
+        if not (ROOT / path).exists():
+            log.warning("%s links to %s, which does not exist", page.file.src_uri, path)
+        return found["text"][1:-1]
+
+    parts = FENCED.split(MARK.sub("", markdown))  # code is every second one
+    parts[::2] = [LINK.sub(led, part) for part in parts[::2]]
+    return "".join(parts)

@@ -1,0 +1,143 @@
+"""What operations cost in arithmetic and make of numbers, as polynomials in sizes.
+
+Helpers count as what they are named for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import assert_never
+
+from tensorgen.arrays.arrays import Array, below
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.objects import Results
+from tensorgen.arrays.operations import (
+    Accumulate,
+    Call,
+    Contraction,
+    Correlate,
+    Einsum,
+    Entrywise,
+    Index,
+    InnerProduct,
+    Leaf,
+    Making,
+    MatMul,
+    MovingSum,
+    Outer,
+    Reduce,
+    Solve,
+    TensorDot,
+    Trace,
+    View,
+)
+from tensorgen.arrays.statements import (
+    Loop,
+    Return,
+    Statement,
+    operands,
+)
+from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.operators import distances
+from tensorgen.operators.calls import OPERATORS
+
+Value = Callable[[Dim], int]
+
+
+def count(dims: Sequence[Dim]) -> Dim:
+    """The number of entries of an array of these sizes."""
+    return prod(dims, start=ONE)
+
+
+def steps(one: Array) -> Dim:
+    """The arithmetic of an operation, operands given."""
+    op = one.op
+    if isinstance(op, Leaf | Making | View):
+        return ZERO
+    if isinstance(op, Entrywise):
+        return count(one.dims) * max(len(one.args) - 1, 1)
+    if isinstance(op, Results):  # factorisations
+        return count(one.args[0].dims) * one.args[0].dims[-1]
+    return _contracted(op, one) if isinstance(op, Contraction) else ZERO
+
+
+def _contracted(op: Contraction, one: Array) -> Dim:
+    first = one.args[0].dims if one.args else ()
+    match op:
+        case MatMul():
+            return count(one.dims) * first[-1] * 2
+        case Outer():
+            return count(one.dims)
+        case InnerProduct():
+            return count(first) * 2
+        case TensorDot(right=gone):
+            return count(one.dims) * count([one.args[1].dims[k] for k in gone]) * 2
+        case Einsum(labels=labels):
+            pairs = zip(labels, one.args, strict=True)
+            sizes = {x: d for xs, a in pairs for x, d in zip(xs, a.dims, strict=True)}
+            return count([*sizes.values()]) * len(one.args)
+        case Trace():
+            return first[0]
+        case Reduce() | Accumulate():
+            return count(first)
+        case Correlate():
+            return count(one.dims) * one.args[1].dims[0] * 2
+        case MovingSum():  # windows of twice the length, three times or so
+            return count(first) * 3
+        case Solve(factored=factored):
+            work = ZERO if factored else count(first) * first[-1]
+            return work + count(one.dims) * first[-1] * 2
+        case Call(operator=name) if name in distances.NAMES:
+            return count(one.dims) * (first[-1] * 2 + 2)
+        case Call(operator=name):
+            cubes = round(OPERATORS[name].work)
+            if not cubes:
+                return count(first)
+            matrices = [*one.args[-1].dims]
+            return count(matrices) * matrices[-1] * cubes
+        case _:
+            assert_never(op)
+
+
+def entries(one: Array) -> Dim:
+    """The numbers that an operation stores anew."""
+    op = one.op
+    if isinstance(op, Leaf) or one.weak:
+        return ZERO
+    if isinstance(op, View):
+        own = isinstance(op, Index) and not op.is_basic
+        return count(one.dims) if own else ZERO
+    if isinstance(op, Results):
+        return sum(map(count, op.shapes), ZERO)
+    return count(one.dims)
+
+
+def arithmetic(code: Code) -> Dim:
+    """All arithmetic of a function's body."""
+    return _work([*code.statements, Return(code.returns)])
+
+
+def _work(lines: Sequence[Statement]) -> Dim:
+    once = [line for line in lines if not isinstance(line, Loop)]
+    roots = [one for line in once for one in operands(line)]
+    loops = [_repeated(line) for line in lines if isinstance(line, Loop)]
+    return sum([*map(steps, below(roots)), *loops], ZERO)
+
+
+def _repeated(loop: Loop) -> Dim:
+    """The arithmetic of all steps of a loop, each as long as the longest."""
+    span = loop.high - loop.low
+    known = {loop.name: loop.high - 1, loop.width: loop.widest}
+    total = ZERO
+    for monomial, coefficient in _work(loop.body).terms:
+        names: list[str | None] = [*monomial]
+        if loop.width in names:
+            names.remove(loop.width)
+            times = loop.reach
+        else:
+            whole = span.divided(loop.step)
+            times = span if whole is None else whole
+        sizes = (known[x] if x in known else Dim.of(str(x)) for x in names)
+        total += prod(sizes, start=times * coefficient)
+    return total

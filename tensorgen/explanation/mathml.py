@@ -1,0 +1,119 @@
+"""Formulas as MathML, which browsers lay out themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from unicodedata import lookup
+
+from tensorgen.explanation.latex import GREEK, SPELLED, bare
+from tensorgen.explanation.tree import (
+    Apply,
+    Binary,
+    Entry,
+    Group,
+    Name,
+    Number,
+    Raw,
+    Sign,
+    Tree,
+    Unary,
+)
+
+_OPERATORS = {
+    "*": "\N{INVISIBLE TIMES}",
+    "-": "\N{MINUS SIGN}",
+    "<=": "\N{LESS-THAN OR EQUAL TO}",
+    ">=": "\N{GREATER-THAN OR EQUAL TO}",
+    "!=": "\N{NOT EQUAL TO}",
+    "==": "=",
+    "&": "\N{LOGICAL AND}",
+    "|": "\N{LOGICAL OR}",
+    "^": "\N{CIRCLED PLUS}",
+    "~": "\N{NOT SIGN}",
+}
+
+
+def _greek(name: str) -> str:
+    size = "SMALL" if name.islower() else "CAPITAL"
+    return lookup(f"GREEK {size} LETTER {name.upper().replace('LAMBDA', 'LAMDA')}")
+
+
+_GREEK = {name: _greek(SPELLED.get(name, name)) for name in (*GREEK, *SPELLED)}
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+def mathml(tree: Tree, parts: Mapping[str, str]) -> str:
+    """Return a formula as MathML; names that are `parts` have these classes."""
+    return _Writer(parts).row(tree)
+
+
+class _Writer:
+    def __init__(self, parts: Mapping[str, str]) -> None:
+        self.parts = parts
+
+    def row(self, tree: Tree) -> str:
+        """A formula as one element."""
+        return f"<mrow>{self.told(tree)}</mrow>"
+
+    def told(self, tree: Tree) -> str:
+        """A formula as elements in a row."""
+        match tree:
+            case Name(text=text):
+                return self.name(text)
+            case Number(text=text):
+                return f"<mn>{escape(text)}</mn>"
+            case Raw(text=text):
+                return f"<mtext>{escape(text)}</mtext>"
+            case Entry(base=base, indices=indices):
+                return (
+                    f"<msub>{self.row(base)}<mrow>{self.listed(indices)}</mrow></msub>"
+                )
+            case Apply():
+                return self.apply(tree)
+            case Group(kind=kind, inside=inside):
+                return self.enclosed(kind, self.listed(inside))
+            case Sign(index=index, low=low, high=high, body=body):
+                below = (
+                    f"<mrow><mi>{escape(index)}</mi><mo>=</mo>{self.told(low)}</mrow>"
+                )
+                sign = f"<munderover><mo>∑</mo>{below}{self.row(high)}</munderover>"
+                return sign + self.told(body)
+            case Unary(operator=operator, operand=operand):
+                sign = escape(_OPERATORS.get(operator, operator))
+                return f'<mo form="prefix">{sign}</mo>{self.told(operand)}'
+            case Binary():
+                return self.binary(tree)
+
+    def name(self, text: str) -> str:
+        found = self.parts.get(text)
+        shown = escape(_GREEK.get(text, text))
+        return f'<mi class="{found}">{shown}</mi>' if found else f"<mi>{shown}</mi>"
+
+    def listed(self, trees: Sequence[Tree]) -> str:
+        return "<mo>,</mo>".join(map(self.told, trees))
+
+    def enclosed(self, kind: str, inside: str) -> str:
+        return f"<mrow><mo>{kind}</mo>{inside}<mo>{_CLOSING[kind]}</mo></mrow>"
+
+    def apply(self, tree: Apply) -> str:
+        inside = self.listed(tree.arguments)
+        if tree.function == "sqrt":
+            return f"<msqrt>{inside}</msqrt>"
+        if tree.function == "abs":
+            return f"<mrow><mo>|</mo>{inside}<mo>|</mo></mrow>"
+        name = f"<mi>{escape(tree.function)}</mi>"
+        if tree.over:
+            name = f"<msub>{name}<mi>{escape(tree.over)}</mi></msub>"
+        return f"{name}<mo>\N{FUNCTION APPLICATION}</mo>{self.enclosed('(', inside)}"
+
+    def binary(self, tree: Binary) -> str:
+        left, right = tree.left, tree.right
+        if tree.operator == "/":
+            return f"<mfrac>{self.row(bare(left))}{self.row(bare(right))}</mfrac>"
+        if tree.operator == "**":
+            return f"<msup>{self.row(left)}{self.row(bare(right))}</msup>"
+        operator = _OPERATORS.get(tree.operator, tree.operator)
+        if tree.operator == "*" and isinstance(right, Number | Unary):
+            operator = "\N{DOT OPERATOR}"
+        return f"{self.told(left)}<mo>{escape(operator)}</mo>{self.told(right)}"

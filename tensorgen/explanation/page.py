@@ -1,0 +1,188 @@
+"""All that is told of functions as one page, which asks for nothing from elsewhere.
+
+A value by name lights up wherever it stands while one points at it: in formulas, in
+statements, in the picture. Rules of style do that; there is no script.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from html import escape as escaped
+from textwrap import dedent
+
+from tensorgen.emit.documentation import summary
+from tensorgen.emit.text import escape
+from tensorgen.explanation.dag import dag_of
+from tensorgen.explanation.drawing import MOST_VERTICES, picture
+from tensorgen.explanation.files import MARK
+from tensorgen.explanation.mathml import mathml
+from tensorgen.explanation.ranges import Equation
+from tensorgen.explanation.report import (
+    cost_rows,
+    matrix_rows,
+    sizes_title,
+    structure_rows,
+)
+from tensorgen.explanation.statements import lines
+from tensorgen.explanation.style import STYLE, lights
+from tensorgen.explanation.subjects import Explained, Form, Subject
+from tensorgen.explanation.tree import Entry, Name, Tree, read
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+def page(told: Explained) -> str:
+    """Return the page of all functions that were asked for."""
+    found, most = sections(told)
+    title = escaped(f"{told.spec.module}, explained")
+    links = "".join(
+        f'<a href="#f{place}"><code>{escaped(x.name)}</code></a>'
+        for place, x in enumerate(told.subjects)
+    )
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        "\n".join(
+            [
+                "<!DOCTYPE html>",
+                MARK,
+                '<html lang="en">',
+                "<head>",
+                '<meta charset="utf-8">',
+                f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+                '<meta name="viewport" content="width=device-width, initial-scale=1">',
+                f"<title>{title}</title>",
+                f"<style>\n{STYLE}\n{lights(most)}\n</style>",
+                "</head>",
+                "<body>",
+                f"<header><h1>{escaped(told.spec.module)}</h1>",
+                _paragraph(told.spec.doc),
+                f"<nav>{links}</nav></header>",
+                "<main>",
+                *found,
+                "</main>",
+                "</body>",
+                "</html>",
+            ]
+        )
+        + "\n"
+    )
+
+
+def sections(told: Explained) -> tuple[list[str], int]:
+    """Return a section a function, and how many values light up in one at the most."""
+    found, most = [], 0
+    said: set[str] = set()
+    for place, subject in enumerate(told.subjects):
+        parts = _parts(subject)
+        most = max(most, len(parts))
+        own = subject.function.function
+        found.append(_section(subject, told, place, parts, own not in said))
+        said.add(own)
+    return found, most
+
+
+def _parts(subject: Subject) -> dict[str, str]:
+    """The classes of the values that are lit up together, by name."""
+    names = [e.name for e in subject.equations]
+    names += [p.name for p in subject.planned.parameters]
+    return {name: f"p{k}" for k, name in enumerate(dict.fromkeys(names))}
+
+
+def _paragraph(doc: str | None) -> str:
+    text = escape(doc or "").replace("\\\\", "\\").strip()
+    return f"<p>{escaped(text)}</p>" if text else ""
+
+
+def _coded(words: str) -> str:
+    """Words with names between backticks."""
+    return re.sub("`([^`]*)`", r"<code>\1</code>", escaped(words))
+
+
+def _section(
+    subject: Subject,
+    told: Explained,
+    place: int,
+    parts: Mapping[str, str],
+    first: bool,
+) -> str:
+    rows = [
+        f'<section id="f{place}">',
+        f"<h2><code>{escaped(subject.name)}</code></h2>",
+        f"<p>{_coded(summary(subject.function))}</p>",
+        _paragraph(subject.function.doc) if first else "",
+        '<div class="both"><div>',
+        "<h3>Formula</h3>",
+        *(_equation(e, parts) for e in subject.equations),
+        *(f"<p>{escaped(x)}: too long to be read</p>" for x in subject.unreadable),
+        *_texts("In matrices", matrix_rows(subject)),
+        *_texts("Structure", structure_rows(subject)),
+        *_texts(f"Cost{sizes_title(subject)}", cost_rows(subject)),
+        "<h3>Flops by the order of the chain rule</h3>",
+        _modes(subject),
+        "</div><div>",
+    ]
+    for form in subject.forms:
+        when = f", if {form.condition}" if form.condition else ""
+        rows.append(f"<h3>Statements, {escaped(told.backend + when)}</h3>")
+        rows.append(f"<pre>{_statements(subject, form, parts)}</pre>")
+    rows += [*_drawing(subject, parts), "</div></div>", "</section>"]
+    return "\n".join(row for row in rows if row)
+
+
+def _equation(told: Equation, parts: Mapping[str, str]) -> str:
+    left: Tree = Name(told.name)
+    if told.indices:
+        left = Entry(left, tuple(map(Name, told.indices)))
+    known = {x: part for x, part in parts.items() if x not in told.indices}
+    body = f"{mathml(left, known)}<mo>=</mo>{mathml(read(told.body), known)}"
+    math = f'<math display="block"><mrow>{body}</mrow></math>'
+    ranges = escaped(told.ranges.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
+    ranges = f"<small>for {ranges}</small>" if told.dims else ""
+    return f'<div class="eq wide">{math}{ranges}</div>'
+
+
+def _texts(title: str, rows: Iterable[str]) -> list[str]:
+    text = escaped("\n".join(rows))
+    return [f"<h3>{escaped(title)}</h3>", f"<pre>{text}</pre>"] if text else []
+
+
+def _modes(subject: Subject) -> str:
+    rows = (
+        f"<tr><td>{escaped(mode)}</td>"
+        f"<td>{'cannot be computed' if flops is None else f'{flops:,.0f}'}</td></tr>"
+        for mode, flops in subject.modes
+    )
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _statements(subject: Subject, form: Form, parts: Mapping[str, str]) -> str:
+    """The statements; a name in them is lit up with what it names."""
+    lefts = {e.left: e.name for e in subject.equations}
+
+    def word(found: re.Match[str]) -> str:
+        part = parts.get(found[0])
+        text = escaped(found[0])
+        return f'<span class="{part}">{text}</span>' if part else text
+
+    rows = []
+    for line in lines(subject, form):
+        names = (lefts.get(x.removeprefix("held of "), "") for x in line.computes)
+        classes = " ".join("s" + parts[x][1:] for x in names if x in parts)
+        own = dedent(line.text)
+        at, pieces = 0, []
+        for found in _WORD.finditer(own):
+            pieces += [escaped(own[at : found.start()]), word(found)]
+            at = found.end()
+        pieces.append(escaped(own[at:]))
+        text = "".join(pieces)
+        rows.append(f'<span class="{classes}">{text}</span>' if classes else text)
+    return "\n".join(rows)
+
+
+def _drawing(subject: Subject, parts: Mapping[str, str]) -> list[str]:
+    dag = dag_of(subject)
+    title = "<h3>What is computed of what</h3>"
+    if len(dag.vertices) > MOST_VERTICES:
+        return [title, f"<p>{len(dag.vertices)} values: tensorgen explain --dot</p>"]
+    return [title, f'<div class="wide">{picture(dag, parts)}</div>']

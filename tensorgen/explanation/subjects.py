@@ -1,0 +1,238 @@
+"""The public functions of a spec, compiled, with all that is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tensorgen.arrays.bill import held
+from tensorgen.arrays.work import arithmetic
+from tensorgen.arrays.written import Written
+from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.kinds import Kind
+from tensorgen.calculus.requests import MODES, Mode
+from tensorgen.emit.backends import BACKENDS
+from tensorgen.emit.model import Function
+from tensorgen.errors import Source, SpecError, suggest
+from tensorgen.explanation.ranges import Equation, equations
+from tensorgen.formulas import formulas_of
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.effort import PLANNING, Effort
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Node
+from tensorgen.lang import Program, elaborate, requested
+from tensorgen.modules import ModuleBuilder
+from tensorgen.operators.stable import StableForms
+from tensorgen.passes.context import Law, Plan
+from tensorgen.passes.cost import CostModel
+from tensorgen.planned import PlannedFunction
+from tensorgen.planner import Planner, known_sizes
+from tensorgen.spec.externals import check_backends
+from tensorgen.spec.model import Spec
+from tensorgen.spec.read import read_spec
+
+Step = tuple[Law, Plan, Plan]
+"""A pass, the plan before it and that after it."""
+
+
+class UnknownFunctionError(Exception):
+    """There is no function of that name."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way in which a function is computed, and when it is taken."""
+
+    condition: str
+    function: Function
+    written: Written
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A public function, and what each stage says of it.
+
+    `names` are the values that its formulas call by name, `modes` the modelled flops of
+    each order of the chain rule, None where there is no plan in that order. `steps`
+    has what each pass made of each plan, in the order of the passes.
+    """
+
+    planned: PlannedFunction
+    forms: tuple[Form, ...]
+    names: Mapping[Node, str]
+    formulas: tuple[tuple[str, Node], ...]
+    hints: Mapping[str, int]
+    modes: tuple[tuple[str, float | None], ...]
+    steps: tuple[Step, ...]
+    unreadable: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name in Python."""
+        return self.planned.name
+
+    @property
+    def function(self) -> Function:
+        """What is emitted of it."""
+        return self.forms[0].function
+
+    @cached_property
+    def equations(self) -> list[Equation]:
+        """Its formulas, and those of the named values that these mention."""
+        return equations(self.formulas, self.names)
+
+    def costs(self, form: Form) -> tuple[Dim, Dim]:
+        """The flops of a form, and the most numbers that it holds at a time."""
+        code = form.written.code
+        return arithmetic(code), held(code, self.hints)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A spec, and those of its functions that were asked for."""
+
+    spec: Spec
+    backend: str
+    mode: str
+    subjects: tuple[Subject, ...]
+
+
+def explained(
+    source: Source,
+    asked: str | None = None,
+    backend: str = "numpy",
+    mode: str = MODES[0],
+    watch: Callable[[str], None] | None = None,
+    allow_external: bool = False,
+) -> Explained:
+    """Compile all functions of a spec, or those `asked` for.
+
+    These are all functions of one function of the spec, or one that is emitted. Raises
+    `UnknownFunctionError`, and `SpecError` with every fault of the spec.
+    """
+    spec = read_spec(source, allow_external)
+    check_backends(spec.externals, [backend])
+    graph = Graph(StableForms(), Effort(watch))
+    variables = {wrt.name for function in spec.functions for wrt in function.wrt}
+    program = elaborate(spec, graph, Differentiate(graph, variables))
+    work = _Work(spec, graph, program, backend, _mode(mode))
+    return Explained(spec, backend, mode, tuple(work.subjects(asked)))
+
+
+def _mode(name: str) -> Mode:
+    return next(mode for mode in MODES if mode == name)
+
+
+class _Work:
+    """Takes functions through the stages, in all modes."""
+
+    def __init__(
+        self, spec: Spec, graph: Graph, program: Program, backend: str, mode: Mode
+    ) -> None:
+        self.spec = spec
+        self.graph = graph
+        self.program = program
+        self.mode = mode
+        self.builder = ModuleBuilder(spec, graph, BACKENDS[backend])
+        self.builder.meet(program.generated)
+        self.hints = known_sizes(spec)
+
+    def subjects(self, asked: str | None) -> Iterator[Subject]:
+        """The functions that are asked for."""
+        every = [(f, *one) for f in self.program.generated for one in requested(f)]
+        called = [
+            (f.spec.name, kind.public_name(f.spec.name, o)) for f, kind, o in every
+        ]
+        if asked is not None and asked not in {x for pair in called for x in pair}:
+            known = dict.fromkeys(x for pair in called for x in pair)
+            raise UnknownFunctionError(_unknown(asked, known))
+        planners: dict[str, Planner] = {}
+        wanted = []
+        for (_, kind, order), (own, public) in zip(every, called, strict=True):
+            # A function of the spec stands for all that is emitted for it.
+            if asked is None or asked in (own, public):
+                if own not in planners:
+                    planners[own] = self._planner(own, self.mode)
+                planner = planners[own]
+                planned, steps = self._planned(planner, kind, order)
+                wanted.append((planner, kind, order, planned, steps))
+        # Other modes come last: nodes made for them have no say in the functions' text.
+        for planner, kind, order, planned, steps in wanted:
+            yield self._subject(planner, kind, order, planned, steps)
+
+    def _planner(self, name: str, mode: Mode) -> Planner:
+        function = next(f for f in self.program.generated if f.spec.name == name)
+        return Planner(self.graph, self.spec, self.program, function, mode)
+
+    def _planned(
+        self, planner: Planner, kind: Kind, order: tuple[str, ...]
+    ) -> tuple[PlannedFunction, list[Step]]:
+        """The plan of one function, and what each pass made of it."""
+        steps: list[Step] = []
+        planner.told = lambda law, before, after: steps.append((law, before, after))
+        name = planner.function.spec.name_text
+        doing = kind.public_name(name.value, order)
+        with self.graph.effort.on(name, f"planning {doing}", PLANNING):
+            return planner.planned(kind, order), steps
+
+    def _subject(
+        self,
+        planner: Planner,
+        kind: Kind,
+        order: tuple[str, ...],
+        planned: PlannedFunction,
+        steps: Sequence[Step],
+    ) -> Subject:
+        forms = tuple(self._forms(planned))
+        names = self.builder.visible(planned.source)
+        found = formulas_of(planned.plan, names)
+        pairs = list(zip(planned.root_names, found, strict=True))
+        readable = [pair for pair in pairs if self.builder.is_readable(pair[1])]
+        others = tuple(name for name, node in pairs if (name, node) not in readable)
+        modes = tuple(self._modes(planned, kind, order))
+        return Subject(
+            *(planned, forms, names, tuple(readable), self.hints, modes),
+            *(tuple(steps), others),
+        )
+
+    def _forms(self, planned: PlannedFunction) -> Iterator[Form]:
+        recorded: list[Written] = []
+        lower = self.builder.lowering(planned)
+
+        def lowered(
+            roots: Sequence[Node], names: Sequence[str], fresh: Sequence[bool]
+        ) -> Written:
+            recorded.append(lower(roots, names, fresh))
+            return recorded[-1]
+
+        name = planned.source.spec.name_text
+        with self.graph.effort.on(name, f"writing {planned.name}", PLANNING):
+            function = self.builder.lowered(planned, lowered)
+        conditions = ("", *(choice.condition for choice in function.choices))
+        for row in zip(
+            conditions, function.forms, recorded, planned.plans, strict=True
+        ):
+            yield Form(*row)
+
+    def _modes(
+        self, planned: PlannedFunction, kind: Kind, order: tuple[str, ...]
+    ) -> Iterator[tuple[str, float | None]]:
+        model = CostModel(self.hints)
+        for mode in MODES:
+            if mode == self.mode:
+                yield mode, model.total_flops(planned.plan.roots)
+                continue
+            try:
+                planner = self._planner(planned.source.spec.name, mode)
+                other, _ = self._planned(planner, kind, order)
+                yield mode, model.total_flops(other.plan.roots)
+            except SpecError:  # as where a sparse matrix would be filled in
+                yield mode, None
+
+
+def _unknown(asked: str, known: Iterable[str]) -> str:
+    names = [*known]
+    hint = suggest(asked, names) or f"known: {', '.join(names)}"
+    return f"there is no function '{asked}'; {hint}"

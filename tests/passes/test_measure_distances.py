@@ -1,0 +1,142 @@
+"""Distances between all rows: no table of differences, and their digits."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorgen
+from tests.device.library import execute, stand_in
+
+Array = Any
+
+SPEC = """tensorgen: 1
+inputs:
+  X: [n, d]
+  Y: [m, d]
+  A: [d, n]
+  V: [n, m]
+  W: [n, n]
+  r: [d]
+  q: {shape: [d], positive: true}
+functions:
+  plain:
+    expr: sum(V[i, j] * exp(-sum((X[i, k] - Y[j, k])**2, k)), i, j)
+    wrt: [X, Y]
+    emit: [value, gradient]
+  scaled:
+    expr: sum(W[i, j] * exp(-sum((X[i, k] - X[j, k])**2 / r[k]**2 * q[k], k)), i, j)
+    wrt: [X, r, q]
+    emit: [value, gradient]
+  turned:
+    expr: sum(W[i, j] / (1 + norm(2*A[:, i] - 2*A[:, j])**2), i, j)
+    wrt: A
+    emit: [value, gradient]
+  spread:
+    where: 's[i, k] = sum(W[i, j] * (X[i, k] - X[j, k])**2, j)'
+    expr: sum(sin(s))
+    wrt: X
+    emit: [value, gradient]
+  weighed:
+    expr: sum(r[k] * V[i, j] * (X[i, k] - Y[j, k])**2, i, j, k)
+    wrt: [X, Y, r]
+    emit: [value, gradient]
+"""
+
+
+def data(rng: np.random.Generator, n: int = 5, m: int = 4, d: int = 3) -> Any:
+    shapes = {"X": (n, d), "Y": (m, d), "A": (d, n), "V": (n, m), "W": (n, n)}
+    given = {name: rng.standard_normal(shape) for name, shape in shapes.items()}
+    given["r"], given["q"] = rng.uniform(1, 2, d), rng.uniform(1, 2, d)
+    return given
+
+
+def expected(
+    name: str, X: Array, Y: Array, A: Array, V: Array, W: Array, r: Array, q: Array
+) -> Array:
+    """The functions, with tables of all differences; complex arguments too."""
+    XY, XX = X[:, None] - Y, X[:, None] - X
+    turned = 2 * (A.T[:, None] - A.T)
+    return {
+        "plain": lambda: (V * np.exp(-(XY**2).sum(-1))).sum(),
+        "scaled": lambda: (W * np.exp(-(XX**2 / r**2 * q).sum(-1))).sum(),
+        "turned": lambda: (W / (1 + (turned**2).sum(-1))).sum(),
+        "spread": lambda: np.sin(np.einsum("ij,ijk->ik", W, XX**2)).sum(),
+        "weighed": lambda: np.einsum("k,ij,ijk->", r, V, XY**2),
+    }[name]()
+
+
+def arguments(function: Any, given: Any) -> dict[str, Array]:
+    return {x: given[x] for x in inspect.signature(function).parameters}
+
+
+WRT = {"plain": "XY", "scaled": "Xrq", "turned": "A", "spread": "X", "weighed": "XYr"}
+
+
+@pytest.mark.parametrize("backend", ["numpy", "cupy"])
+def test_distances_are_those_of_differences(backend: str) -> None:
+    text = tensorgen.generate(SPEC, backend)
+    with stand_in() as cupy:
+        own = execute(text)
+        for sizes in ((5, 4, 3), (40, 30, 7), (1, 1, 1), (2, 9, 5)):
+            given = data(np.random.default_rng(1), *sizes)
+            for name, wrt in WRT.items():
+                function = getattr(own, f"{name}_value_and_grad")
+                args = arguments(function, given)
+                if backend == "cupy":
+                    args = {x: cupy.asarray(value) for x, value in args.items()}
+                value, slopes = function(**args)
+                np.testing.assert_allclose(float(value), expected(name, **given), 1e-12)
+                slopes = (slopes,) if len(wrt) == 1 else slopes
+                for x, slope in zip(wrt, slopes, strict=True):
+                    along = np.random.default_rng(2).standard_normal(given[x].shape)
+                    moved = {**given, x: given[x] + 1e-30j * along}
+                    want = expected(name, **moved).imag / 1e-30
+                    found = (cupy.asnumpy(slope) * along).sum()
+                    np.testing.assert_allclose(found, want, 1e-9, 1e-12)
+
+
+def test_no_table_of_all_differences_is_held() -> None:
+    own = tensorgen.load(SPEC)
+    given = data(np.random.default_rng(3), 1500, 1400, 300)
+    for name in WRT:  # a table would take 5 GB
+        function = getattr(own, f"{name}_value_and_grad")
+        assert "[:, :, None]" not in inspect.getsource(function)
+        value, _ = function(**arguments(function, given))
+        assert np.isfinite(value)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 2.0**20])
+@pytest.mark.parametrize("width", [1, 2, 8, 40])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_distances_keep_their_digits(offset: float, width: int, dtype: type) -> None:
+    own = tensorgen.load(SPEC)._squared_distances
+    drawn = np.random.default_rng(4).standard_normal((200, width))
+    x: Array = (drawn + offset).astype(dtype)
+    x[5], x[7] = x[6], x[8] * (1 + np.finfo(dtype).eps)
+    scale: Array = np.linspace(1, 2, width).astype(dtype)
+    exact = x.astype(np.longdouble)
+    want = ((scale * (exact[:, None] - exact)) ** 2).sum(axis=-1)
+    found = own(x, x, scale)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, want, rtol=100 * float(np.finfo(dtype).eps))
+
+
+def test_rows_that_are_no_numbers_spoil_no_others() -> None:
+    own = tensorgen.load(SPEC)._squared_distances
+    x = np.random.default_rng(5).standard_normal((60, 8))
+    x[3, 0], x[4, 1], x[5, 2] = np.inf, np.nan, 1e200
+    with np.errstate(all="ignore"):
+        want, found = ((x[:, None] - x) ** 2).sum(axis=-1), own(x, x)
+    np.testing.assert_allclose(found, want, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("rows", [(0, 3), (3, 0), (0, 0)])
+def test_there_may_be_no_rows(rows: tuple[int, int]) -> None:
+    own, (m, n) = tensorgen.load(SPEC)._squared_distances, rows
+    assert own(np.zeros((m, 5)), np.zeros((n, 5))).shape == (m, n)
+    assert not own(np.zeros((3, 0)), np.zeros((2, 0))).any()
