@@ -103,6 +103,15 @@ plots: $(DEV)  ## draw the pictures of docs/time.md anew
 	  $(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/python docs/plots.py
 
+.PHONY: gallery
+gallery: $(DEV)  ## fit the models of docs/gallery, against other programs; PAGES=1 writes
+ifdef PAGES
+	$(BIN)/python -c 'import matplotlib' 2>/dev/null || \
+	  $(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python docs/gallery.py
+endif
+	$(BIN)/python -m pytest -n auto --dist loadgroup tests/gallery
+
 .PHONY: fuzz-specs
 fuzz-specs: $(DEV)  ## hostile specs, SPECS=START:STOP; keeps the outcome
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz_specs --seeds $(SPECS)
