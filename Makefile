@@ -85,11 +85,32 @@ gpu: $(DEV)  ## tests that need a CUDA device; CUPY=cupy-cuda13x for CUDA 13
 fuzz: $(DEV)  ## random programs against the oracles, SEEDS=START:STOP; keeps the outcome
 	$(BIN)/python -m tests.fuzz --seeds $(SEEDS)
 
+BROWSER := $(BIN)/python -c 'import playwright' 2>/dev/null || \
+	  $(BIN)/python -m pip install --quiet --editable '.[browser]'
+
+.PHONY: browser screenshots
+browser: $(DEV)  ## tests of pages in Chromium, CHROMIUM=... if it is not found; skipped without
+	$(BROWSER)
+	$(BIN)/python -m pytest -m browser
+
+screenshots: $(DEV)  ## take the pictures of pages in docs anew, in Chromium
+	$(BROWSER)
+	$(BIN)/python -m tests.play.screenshots
+
 .PHONY: plots
 plots: $(DEV)  ## draw the pictures of docs/time.md anew
 	$(BIN)/python -c 'import matplotlib' 2>/dev/null || \
 	  $(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/python docs/plots.py
+
+.PHONY: gallery
+gallery: $(DEV)  ## fit the models of docs/gallery, against other programs; PAGES=1 writes
+ifdef PAGES
+	$(BIN)/python -c 'import matplotlib' 2>/dev/null || \
+	  $(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python docs/gallery.py
+endif
+	$(BIN)/python -m pytest -n auto --dist loadgroup tests/gallery
 
 .PHONY: fuzz-specs
 fuzz-specs: $(DEV)  ## hostile specs, SPECS=START:STOP; keeps the outcome

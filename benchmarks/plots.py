@@ -92,7 +92,8 @@ def by_size(pyplot: Any, curves: dict[str, list[Row]]) -> Any:
         panel.axis("off")
     order = [name for name in COLOURS if name in shown]
     handles = [shown[name] for name in order]
-    figure.legend(handles, order, loc="outside lower center", ncols=min(len(order), 6))
+    across = min(len(order), 2 * columns)
+    figure.legend(handles, order, loc="outside lower center", ncols=across)
     return figure
 
 

@@ -5,6 +5,7 @@ by the parameters; the Levenberg-Marquardt method needs nothing else.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,8 @@ def exact(t: np.ndarray) -> np.ndarray:
     return np.asarray(u)
 
 
-def main() -> float:
-    """Train; return the largest error between the points too."""
-    model = tensorgen.load(HERE / "oscillator_pinn.yaml")
+def train(model: Any) -> np.ndarray:
+    """Return the parameters of the network that satisfies the equation."""
     t = np.linspace(0, END, POINTS)
     rng = np.random.default_rng(3)
     slope = rng.uniform(0.5, 2.0, NEURONS)
@@ -47,6 +47,13 @@ def main() -> float:
             print(f"{iteration:9d} {r @ r:16.6e} {damping:11.2e}")
         if r @ r < 1e-12 or damping >= 1e12:
             break
+    return P
+
+
+def main() -> float:
+    """Train; return the largest error between the points too."""
+    model = tensorgen.load(HERE / "oscillator_pinn.yaml")
+    P = train(model)
     dense = np.linspace(0, END, 1001)
     error = float(np.max(np.abs(model.u(P, dense) - exact(dense))))
     print(f"the largest error of the network is {error:.2e}")

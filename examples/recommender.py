@@ -70,12 +70,11 @@ def step(hessian: Any, gradient: Any) -> list[Array]:
     return [part.reshape(g.shape) for part, g in zip(parts, gradient, strict=True)]
 
 
-def main() -> tuple[float, float]:
-    """Fit nine ratings in ten; return the errors of the model and of lecturers' means.
+def fit(model: Any) -> tuple[list[float], float]:
+    """Fit nine ratings in ten; return errors sweep by sweep, and of lecturers' means.
 
-    Both are root mean squares over the ratings that were held out.
+    These are root mean squares over the ratings that were held out.
     """
-    model = tensorgen.load(HERE / "recommender.yaml")
     ratings = lectures()
     m, p = ratings.row.max() + 1, ratings.col.max() + 1
     rng = np.random.default_rng(0)
@@ -88,6 +87,7 @@ def main() -> tuple[float, float]:
     data = known._replace(value=known.value - mean)._asdict()
     print(f"{len(known.value)} known ratings of a {m} x {p} matrix")
     print("sweep           loss   error of ratings held out")
+    errors = []
     for sweep in range(SWEEPS):
         x = {"U": U, "V": V, "b": b, "c": c}
         _, gradient, hessian = model.rows_value_grad_hess(**x, **data)
@@ -99,14 +99,19 @@ def main() -> tuple[float, float]:
         V, c = V - dV, c - dc
         x = {"U": U, "V": V, "b": b, "c": c}
         found = mean + model.predicted(**x, row=unknown.row, col=unknown.col)
-        error = _rms(unknown.value - found)
-        print(f"{sweep:5d} {loss:14.2f} {error:27.4f}")
+        errors.append(_rms(unknown.value - found))
+        print(f"{sweep:5d} {loss:14.2f} {errors[-1]:27.4f}")
     count = np.bincount(known.col, minlength=p)
     total = np.bincount(known.col, known.value - mean, minlength=p)
     means = mean + total / np.maximum(count, 1)
-    baseline = _rms(unknown.value - means[unknown.col])
+    return errors, _rms(unknown.value - means[unknown.col])
+
+
+def main() -> tuple[float, float]:
+    """Fit; return the errors of the model and of lecturers' means."""
+    errors, baseline = fit(tensorgen.load(HERE / "recommender.yaml"))
     print(f"each lecturer's mean has the error {baseline:.4f}")
-    return error, baseline
+    return errors[-1], baseline
 
 
 def _rms(residuals: Array) -> float:

@@ -5,6 +5,7 @@ passes over the image, and Newton's method with conjugate gradients never forms 
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from minimise import newton
@@ -24,9 +25,8 @@ def picture() -> np.ndarray:
     return u
 
 
-def main() -> tuple[float, float]:
-    """Restore; return the root mean square errors before and after."""
-    model = tensorgen.load(HERE / "total_variation.yaml")
+def restore(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the picture, the noisy one, and what is restored of it."""
     clean = picture()
     noisy = clean + 0.15 * np.random.default_rng(1).standard_normal(clean.shape)
 
@@ -40,10 +40,13 @@ def main() -> tuple[float, float]:
         return np.asarray(Hd).ravel()
 
     u = newton(value_and_gradient, hvp, noisy.ravel(), small=1e-6)
-    before, after = (
-        float(np.sqrt(np.mean((image - clean) ** 2)))
-        for image in (noisy, u.reshape(clean.shape))
-    )
+    return clean, noisy, u.reshape(clean.shape)
+
+
+def main() -> tuple[float, float]:
+    """Restore; return the root mean square errors before and after."""
+    clean, *images = restore(tensorgen.load(HERE / "total_variation.yaml"))
+    before, after = (float(np.sqrt(np.mean((u - clean) ** 2))) for u in images)
     print(f"root mean square error {before:.4f} before, {after:.4f} after")
     return before, after
 

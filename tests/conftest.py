@@ -31,7 +31,7 @@ CHECKED = (
 """Where functions are held against calculus when they are made, as users have it."""
 
 LAID_OUT = (
-    *("tests/cli/", "tests/emit/", "tests/hostile/"),
+    *("tests/cli/", "tests/emit/", "tests/hostile/", "tests/play/"),
     *("tests/test_documents.py", "tests/test_golden.py"),
     "tests/test_package.py",
     *("tests/test_joint_systems.py", "tests/test_spellings.py"),

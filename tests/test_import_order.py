@@ -65,12 +65,13 @@ OUTSIDE = {
         "planner",
         *STAGES,
     ),
+    "play": ("play", "explanation", "verify", "pipeline", *STAGES),
     "editor": ("editor", "explanation", "reference", "version", *STAGES),
     "hooks": ("hooks", "cli", "pipeline", "errors", "files"),
     "bench": ("bench", "explanation", "planner", "verify", *STAGES),
     "cli": (
         *("", "cli", "uptodate", "pipeline", "reference", "verify", "explanation"),
-        *("bench", "editor"),
+        *("bench", "editor", "play"),
         *("errors", "files", "spec"),
     ),
     "__main__": ("cli",),
@@ -265,7 +266,7 @@ def test_the_command_line_starts_without_the_heavy_modules() -> None:
         check=True,
         cwd=ROOT,
     )
-    heavy = {"numpy", "sympy", "scipy", "jinja2", "black", "yaml"}
+    heavy = {"numpy", "sympy", "scipy", "jinja2", "black", "yaml", "uvicorn"}
     assert heavy & set(run.stdout.split()) == set()
 
 

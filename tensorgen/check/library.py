@@ -216,6 +216,11 @@ class Library(Walks):
         found = self.field.reduced(scale * (x[:, None] - y))
         return self.field.reduced((found * found).sum(axis=2))
 
+    def _np__distances(self, x: Array, y: Array, scale: Any = 1) -> Array:
+        x, y, scale = self._numbers(x, y, scale)
+        found = self.field.reduced(scale * (x[:, None] - y))
+        return self._np__norm(found, axis=2)
+
     # Masks
 
     def holds(self, condition: Array) -> Array:

@@ -20,7 +20,7 @@ from tensorgen.cli.versions import show_versions
 __all__ = ["BACKENDS", "BUG", "FINE", "INTERRUPTED", "MODES", "STALE", "WRONG", "cli"]
 
 COMMANDS = (
-    *("init", "gen", "verify", "explain", "bench"),
+    *("init", "gen", "verify", "explain", "play", "bench"),
     *("functions", "schema", "completion", "lsp"),
 )
 """Modules of this package, with a command each: in the order in which one needs them.

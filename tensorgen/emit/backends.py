@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from tensorgen.operators.distances import CUPY_DISTANCES
 from tensorgen.operators.helpers import (
     EXPM,
     NORM,
@@ -119,6 +120,7 @@ BACKENDS: dict[str, Backend] = {
                     name="min", word="smallest", function="minimum"
                 ),
                 "_sums_by_tie": SUMS_BY_TIE,
+                "_distances": CUPY_DISTANCES,
                 "_filtered": FILTERED,
                 "_filtered_by": FILTERED_BY,
                 "_prod_by_key": PROD_BY_KEY,

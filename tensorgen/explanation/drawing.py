@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import pairwise
 
 from tensorgen.explanation.dag import Dag, Vertex
 from tensorgen.explanation.dot import COLOURS
 from tensorgen.explanation.files import MARK
+from tensorgen.explanation.layers import Edge, layered
 
 MOST_VERTICES = 90
 """The most values of a picture on a page."""
-_HIGH, _GAP, _BETWEEN, _LETTER = 42, 26, 74, 7.4
+_HIGH, _GAP, _BETWEEN, _LETTER = 42, 22, 46, 7.9
 
 
 class NoGraphvizError(Exception):
@@ -39,34 +41,46 @@ def picture(dag: Dag, parts: Mapping[str, str]) -> str:
 
     Vertices that are named in `parts` have these classes.
     """
-    rows = _rows(dag)
-    places, width = _places(dag, rows)
-    high = len(rows) * (_HIGH + _BETWEEN) - _BETWEEN + 8
-    found = [
-        f'<svg viewBox="0 0 {width:.0f} {high}" width="{width:.0f}" height="{high}"'
-        ' role="img" aria-label="what is computed of what">'
-    ]
+    labels: dict[Edge, list[str]] = {}
     for edge in dag.edges:
-        (x, y), (u, v) = places[edge.source], places[edge.target]
-        low, top = y + _HIGH, v
-        path = f"M{x:.0f},{low}C{x:.0f},{low + 30} {u:.0f},{top - 30} {u:.0f},{top}"
-        found.append(f'<path d="{path}"/>')
-        if edge.label:
-            at = f'x="{(x + u) / 2:.0f}" y="{(low + top) / 2 + 4:.0f}"'
-            found.append(f'<text class="at" {at}>{escape(edge.label)}</text>')
-    found += [_vertex(x, *places[x.key], parts) for x in dag.vertices]
+        labels.setdefault((edge.source, edge.target), []).append(edge.label)
+    wide = {x.key: _wide(x) for x in dag.vertices}
+    layout = layered(wide, [*labels], _GAP)
+    high = layout.count * (_HIGH + _BETWEEN) - _BETWEEN + 8
+    found = [
+        f'<svg viewBox="0 0 {layout.width:.0f} {high}" width="{layout.width:.0f}"'
+        f' height="{high}" role="img" aria-label="what is computed of what">'
+    ]
+    lines: dict[str, None] = {}
+    told = []
+    for pair, own in labels.items():
+        line = [(layout.middles[x], _top(x[1])) for x in layout.line(pair)]
+        lines |= dict.fromkeys(_pieces(line))
+        text = "; ".join(dict.fromkeys(x for x in own if x))
+        if text:
+            (x, y), (u, v) = line[-2:]
+            at = f'x="{(x + u) / 2:.0f}" y="{(y + _HIGH + v) / 2 + 4:.0f}"'
+            told.append(f'<text class="at" {at}>{escape(text)}</text>')
+    found += [f'<path d="{path}"/>' for path in lines]
+    found += told
+    for vertex in dag.vertices:
+        place = layout.of(vertex.key)
+        found.append(_vertex(vertex, layout.middles[place], _top(place[1]), parts))
     return "\n".join([*found, "</svg>"])
 
 
-def _rows(dag: Dag) -> list[list[Vertex]]:
-    """The vertices by how far they are from the arguments."""
-    level = dict.fromkeys((x.key for x in dag.vertices), 0)
-    for edge in dag.edges:  # by their targets, operands first
-        level[edge.target] = max(level[edge.target], level[edge.source] + 1)
-    rows: list[list[Vertex]] = [[] for _ in range(max(level.values(), default=0) + 1)]
-    for vertex in dag.vertices:
-        rows[level[vertex.key]].append(vertex)
-    return rows
+def _top(row: int) -> int:
+    return 4 + row * (_HIGH + _BETWEEN)
+
+
+def _pieces(line: Sequence[tuple[float, int]]) -> Iterator[str]:
+    """The curves of a line between rows, and how it goes straight through a row."""
+    bend = _BETWEEN // 2
+    for k, ((x, y), (u, v)) in enumerate(pairwise(line)):
+        start = y if k else y + _HIGH
+        straight = f"V{y + _HIGH}" if k else ""
+        curve = f"C{x:.0f},{y + _HIGH + bend} {u:.0f},{v - bend} {u:.0f},{v}"
+        yield f"M{x:.0f},{start}{straight}{curve}"
 
 
 def _wide(vertex: Vertex) -> float:
@@ -76,29 +90,6 @@ def _wide(vertex: Vertex) -> float:
 def _texts(vertex: Vertex) -> tuple[str, str]:
     first = " = ".join([*vertex.names[:1], vertex.label][:2])
     return first, vertex.dims
-
-
-def _places(
-    dag: Dag, rows: list[list[Vertex]]
-) -> tuple[dict[int, tuple[float, int]], float]:
-    """The middle and the top of each vertex, below the middle of its operands."""
-    width = max(sum(_wide(x) + _GAP for x in row) for row in rows) + _GAP
-    operands: dict[int, list[int]] = {}
-    for edge in dag.edges:
-        operands.setdefault(edge.target, []).append(edge.source)
-    places: dict[int, tuple[float, int]] = {}
-
-    def wanted(vertex: Vertex) -> float:
-        own = [places[x][0] for x in operands.get(vertex.key, ())]
-        return sum(own) / len(own) if own else 0.0
-
-    for number, row in enumerate(rows):
-        at = (width - sum(_wide(x) + _GAP for x in row)) / 2 + _GAP / 2
-        for vertex in sorted(row, key=wanted):
-            half = _wide(vertex) / 2
-            places[vertex.key] = at + half, 4 + number * (_HIGH + _BETWEEN)
-            at += 2 * half + _GAP
-    return places, width
 
 
 def _vertex(vertex: Vertex, x: float, y: int, parts: Mapping[str, str]) -> str:

@@ -111,9 +111,14 @@ class _Writer:
         left, right = tree.left, tree.right
         if tree.operator == "/":
             return f"<mfrac>{self.row(bare(left))}{self.row(bare(right))}</mfrac>"
+        if tree.operator == "**" and isinstance(left, Entry):
+            below = f"{self.row(left.base)}<mrow>{self.listed(left.indices)}</mrow>"
+            return f"<msubsup>{below}{self.row(bare(right))}</msubsup>"
         if tree.operator == "**":
             return f"<msup>{self.row(left)}{self.row(bare(right))}</msup>"
         operator = _OPERATORS.get(tree.operator, tree.operator)
         if tree.operator == "*" and isinstance(right, Number | Unary):
             operator = "\N{DOT OPERATOR}"
-        return f"{self.told(left)}<mo>{escape(operator)}</mo>{self.told(right)}"
+        # A thin space, as TeX has it: names of several letters stand side by side.
+        thin = ' rspace="0.167em"' if operator == _OPERATORS["*"] else ""
+        return f"{self.told(left)}<mo{thin}>{escape(operator)}</mo>{self.told(right)}"

@@ -16,7 +16,9 @@ section { margin: 1.5rem 0; padding: 1rem; border: 1px solid var(--line);
 h2 { margin: 0; } h3 { margin: 1.2rem 0 .3rem; font-size: 1rem; color: var(--soft); }
 .both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr);
   gap: 0 2rem; }
-@media (max-width: 60rem) { .both { grid-template-columns: minmax(0, 1fr); } }
+@media (max-width: 60rem) { .both { grid-template-columns: minmax(0, 1fr);
+  row-gap: 1.2rem; } }
+.both > div > h3:first-child { margin-top: 0; }
 .wide, pre { overflow-x: auto; }
 pre { margin: 0; font: 14px/1.5 ui-monospace, monospace; }
 math { font-size: 1.1rem; font-family: "Latin Modern Math", "STIX Two Math",

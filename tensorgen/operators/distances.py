@@ -1,4 +1,4 @@
-"""Squared distances between the rows of two matrices, all at once.
+"""Distances between the rows of two matrices, and their squares, all at once.
 
 `squared_distances(X, Y, s)[i, j] = sum_k (s[k] * (X[i, k] - Y[j, k]))**2`. As products
 of rows less their mean they take no table of all differences; the few that come out
@@ -13,26 +13,38 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.table import Operator
 
-NAME = "squared_distances"
+SQUARED, PLAIN = "squared_distances", "distances"
 
 
 def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
     return args[0].dims[0], args[1].dims[0]
 
 
-ROWS = (
-    Operator(NAME, _dims, (), "_squared_distances({0}, {1})", internal=True),
-    Operator(
-        f"scaled_{NAME}",
-        _dims,
-        (),
-        "_squared_distances({0}, {1}, {2})",
-        word=NAME,
-        internal=True,
-    ),
+def _row(name: str, call: str, word: str = "") -> Operator:
+    return Operator(name, _dims, (), call, word=word, internal=True)
+
+
+ROWS = tuple(
+    row
+    for name in (SQUARED, PLAIN)
+    for row in (
+        _row(name, f"_{name}({{0}}, {{1}})"),
+        _row(f"scaled_{name}", f"_{name}({{0}}, {{1}}, {{2}})", word=name),
+    )
 )
 NAMES = tuple(row.name for row in ROWS)
 
+_DISTANCES = '''
+def _distances(x: Array, y: Array, scale: Any = 1) -> Array:
+    """Return the norms of scale * (x[i] - y[j]), also where squares leave the range."""
+    {start}found = np.sqrt(_squared_distances(x, y, scale))
+    i, j = np.nonzero(~((found > np.finfo(x.dtype).tiny ** 0.45) & (found < np.inf)))
+    step = 65536 // (x.shape[1] + 1) + 1
+    for start in range(0, len(i), step):
+        own, other = i[start : start + step], j[start : start + step]
+        found[own, other] = _norm((x[own] - y[other]) * scale, axis=1)
+    return found
+'''
 HELPERS = {
     "_squared_distances": '''
 def _squared_distances(x: Array, y: Array, scale: Any = 1) -> Array:
@@ -41,7 +53,7 @@ def _squared_distances(x: Array, y: Array, scale: Any = 1) -> Array:
     Rows less their mean are multiplied. What is small beside the squares that it comes
     from is made of differences, and all where there are two or three columns.
     """
-    mean = x.mean(axis=0)
+    mean = x.sum(axis=0) / max(len(x), 1)
     a, b = (x - mean) * scale, (y - mean) * scale
     squares, others = (a * a).sum(axis=1)[:, None], (b * b).sum(axis=1)
     least, twice = np.finfo(x.dtype).eps ** 0.2, -2 * b.T
@@ -62,4 +74,9 @@ def _squared_distances(x: Array, y: Array, scale: Any = 1) -> Array:
                 part += difference * difference
     return found
 ''',
+    "_distances": _DISTANCES.format(
+        start="""with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        """
+    ),
 }
+CUPY_DISTANCES = _DISTANCES.format(start="")

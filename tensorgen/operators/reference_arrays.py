@@ -315,6 +315,8 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "running_min": lambda x, along: np.minimum.accumulate(x, axis=along[0]),
     "tied_mean": tied_mean,
     "tied_share": tied_share,
+    "distances": lambda x, y: np.sqrt(squared_distances(x, y)),
+    "scaled_distances": lambda x, y, s: np.sqrt(squared_distances(x, y, s)),
     "squared_distances": squared_distances,
     "scaled_squared_distances": squared_distances,
     "filtered": filtered,

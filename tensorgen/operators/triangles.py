@@ -21,7 +21,16 @@ from typing import NamedTuple, cast
 
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node, Product, Ref, indicator, is_zero
+from tensorgen.ir.nodes import (
+    Atom,
+    Call,
+    Lookup,
+    Node,
+    Product,
+    Ref,
+    indicator,
+    is_zero,
+)
 from tensorgen.operators.scalar import apply, infinity, power
 from tensorgen.operators.table import Operator, Transfer, same_dims
 
@@ -152,9 +161,15 @@ def _times(
 def _ties_axes(v: Node) -> bool:
     """Whether an array is one like a unit tensor, few of whose entries are not 0."""
     return isinstance(v, Product) and any(
-        c.kind == "eq" and len([x for x in c.form.labels if x < v.order]) > 1
+        c.kind == "eq" and sum(_has_axis(atom, v.order) for atom, _ in c.form.terms) > 1
         for c in v.constraints
     )
+
+
+def _has_axis(atom: Atom, order: int) -> bool:
+    """Whether an atom changes along an axis: an entry of an index array counts once."""
+    labels = atom.labels if isinstance(atom, Lookup) else (atom,)
+    return any(x < order for x in labels)
 
 
 # Tangents and cotangents, an argument at a time

@@ -16,37 +16,44 @@ from tensorgen.passes.views import compares, is_sparse
 
 
 def centred(graph: Graph, node: Sum) -> Sequence[Term]:
-    """Return the terms of a sum, those that are compared row by row centred."""
+    """Return the terms of a sum, those that are compared row by row less a mean."""
     terms = list(node.terms)
     if not compares(node):
         return terms
     for m, k in combinations(range(len(terms)), 2):
-        axis = _compared(terms[m], terms[k])
-        if axis is not None:
-            rows = _less_mean(graph, terms[k].node, axis)
-            terms[m], terms[k] = (terms[x]._replace(node=rows) for x in (m, k))
+        row = _row(terms[m], terms[k])
+        if row is not None:
+            of = terms[m].ref
+            for x in (m, k):
+                rows = less_mean(graph, terms[x].ref, of, row)
+                terms[x] = terms[x]._replace(node=rows.node)
     return terms
 
 
-def _compared(one: Term, other: Term) -> int | None:
-    """The axis along which one row of an array is taken from another one."""
-    opposite = one.coefficient + other.coefficient == 0
-    if one.node is not other.node or not opposite:
+def _row(one: Term, other: Term) -> Label | None:
+    """The label of the rows of an array from which those of another are taken."""
+    if one.coefficient + other.coefficient != 0 or one.node.order != other.node.order:
         return None
-    places = enumerate(zip(one.labels, other.labels, strict=True))
-    apart = [a for a, (x, y) in places if x != y]
-    if len(apart) != 1:
+    if any(len({*term.labels}) < term.node.order for term in (one, other)):
         return None
-    return None if is_sparse(one.node) else apart[0]
+    own, their = {*one.labels} - {*other.labels}, {*other.labels} - {*one.labels}
+    if len(own) != 1 or len(their) != 1:
+        return None
+    return None if is_sparse(one.node) or is_sparse(other.node) else own.pop()
 
 
-def less_mean(graph: Graph, ref: Ref, of: Ref, entry: Label) -> Ref:
-    """A matrix less the mean of the rows of one whose entries have the same label."""
-    axis = next(a for a, x in enumerate(of.labels) if x != entry)
-    if ref.node is of.node and ref.labels[1 - axis] == entry:
-        return Ref(_less_mean(graph, ref.node, axis), ref.labels)
-    mean, own = _mean(graph, of.node, axis), ref.labels
-    return Ref(graph.sum(own, [(1, *ref), (-1, mean, (entry,))]), own)
+def less_mean(graph: Graph, ref: Ref, of: Ref, row: Label) -> Ref:
+    """An array less the mean of the rows of another, whose label there is `row`."""
+    axis = of.labels.index(row)
+    rest = [label for label in of.labels if label != row]
+    same = ref.node is of.node and [*ref.labels[:axis], *ref.labels[axis + 1 :]] == rest
+    node, labels = ref.node, ref.labels
+    mean = _mean(graph, of.node, axis)
+    found = graph.sum(labels, [(1, node, labels), (-1, mean, rest)])
+    name = graph.names.get(node) or (node.name if isinstance(node, Input) else None)
+    if name is not None:
+        graph.suggest(found, f"{'centred' if same else 'shifted'}_{name}")
+    return Ref(found, labels)
 
 
 def _mean(graph: Graph, node: Node, axis: int) -> Node:
@@ -56,15 +63,3 @@ def _mean(graph: Graph, node: Node, axis: int) -> Node:
     count = graph.size(node.dims[axis])
     share = graph.map("pow", (), [(count, ()), (graph.constant(-1), ())])
     return graph.product(rest, [(node, axes), (share, ())])
-
-
-def _less_mean(graph: Graph, node: Node, axis: int) -> Node:
-    """An array less its mean along an axis."""
-    axes = range(node.order)
-    rest = [a for a in axes if a != axis]
-    mean = _mean(graph, node, axis)
-    found = graph.sum(axes, [(1, node, axes), (-1, mean, rest)])
-    name = graph.names.get(node) or (node.name if isinstance(node, Input) else None)
-    if name is not None:
-        graph.suggest(found, f"centred_{name}")
-    return found

@@ -8,14 +8,15 @@ of rows less their mean, as slopes of distances are two.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple, cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
-    Constraint,
+    Call,
     Label,
     Map,
     Node,
@@ -26,7 +27,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.operators.definite import Sign, sign
-from tensorgen.operators.distances import NAME
+from tensorgen.operators.distances import PLAIN, SQUARED
 from tensorgen.passes.centre_differences import less_mean
 from tensorgen.passes.context import Context
 from tensorgen.passes.views import is_sparse
@@ -35,150 +36,167 @@ FEW = 8
 """So many rows need no rule: a table of all differences is small."""
 
 
-@dataclass(frozen=True)
-class _Square:
-    """What is squared in a product, `scale * (x - y)`, and what else it multiplies."""
+class _Difference(NamedTuple):
+    """`(by * (x - y))**power`, times others: x and y share the label of entries."""
 
-    scale: Fraction
+    by: Fraction
     x: Ref
     y: Ref
     entry: Label
-    others: Sequence[Ref]
+    others: tuple[Ref, ...]
+    power: int = 1
 
     @property
-    def rows(self) -> tuple[Label, ...]:
+    def rows(self) -> tuple[Label, Label]:
         """The labels of the rows of both."""
-        return tuple(
-            label
+        first, second = (
+            next(label for label in ref.labels if label != self.entry)
             for ref in (self.x, self.y)
-            for label in ref.labels
-            if label != self.entry
         )
+        return first, second
 
-    def instead(
-        self,
-        graph: Graph,
-        node: Product,
-        factors: Sequence[tuple[Node, Sequence[Label]]],
-        by: int,
-    ) -> Node:
-        """The product of other factors, times a number."""
-        asked = {x for _, labels in factors for x in labels} | {*range(node.order)}
-        return graph.product(
-            range(node.order),
-            factors,
-            coefficient=node.coefficient * self.scale**2 * by,
-            constraints=node.constraints,
-            sizes={x: dim for x, dim in enumerate(node.sizes) if x in asked},
+    def is_table(self, sizes: Sequence[Dim]) -> bool:
+        """Whether it has many rows of both, and is larger than all beside it."""
+        few = (sizes[x].constant for x in self.rows)
+        if any(number is not None and number <= FEW for number in few):
+            return False
+        if any({*self.rows, self.entry} <= {*ref.labels} for ref in self.others):
+            return False
+        used = (self.x, self.y, *self.others)
+        return sizes[self.entry].constant != 1 and not any(
+            is_sparse(ref.node) for ref in used
         )
 
 
 def measure_distances(context: Context, roots: Sequence[Node]) -> list[Node]:
-    """Return `roots` with sums of squared differences of rows as calls.
+    """Return `roots` with sums of squared differences of rows, and norms, as calls.
 
-    Ends: each product has fewer factors that are summed.
+    Ends: each product has fewer factors that are summed, and norms are gone.
     """
     graph = context.graph
 
     def visit(node: Node) -> Node:
-        if not (isinstance(node, Product) and node.inner):
-            return node
-        found = (_measured(graph, node, one) for one in _squares(node))
-        return next((new for new in found if new is not None), node)
+        if isinstance(node, Call) and node.operator == "norm":
+            return _of_norm(graph, node) or node
+        if isinstance(node, Product) and node.inner:
+            found = (_measured(graph, node, one) for one in _differences(node))
+            return next((new for new in found if new is not None), node)
+        return node
 
     return rebuild(graph, roots, visit)
 
 
-def _measured(graph: Graph, node: Product, one: _Square) -> Node | None:
+def _of_norm(graph: Graph, node: Call) -> Node | None:
+    """The norms of all differences of two rows."""
+    (whole,), axes = node.args, cast(tuple[int, ...], node.param("axes"))
+    if whole.order != 3 or len(axes) != 1:
+        return None
+    one = _difference(Ref(whole, (0, 1, 2)))
+    if one is None or one.entry not in axes or not one.is_table(whole.dims):
+        return None
+    if any({*ref.labels} - {one.entry} for ref in one.others):
+        return None
+    out = [axis for axis in range(3) if axis != one.entry]
+    call = _call(graph, one, PLAIN, [(ref.node, ref.labels) for ref in one.others])
+    return graph.product(out, [(call, one.rows)], coefficient=abs(one.by))
+
+
+def _measured(graph: Graph, node: Product, one: _Difference) -> Node | None:
     """The product with something else in the place of a square, if that is less."""
-    found = _distances(graph, node, one) if one.entry >= node.order else None
+    found = None
+    if one.entry >= node.order and one.power == 2:
+        found = _distances(graph, node, one)
     if found is None and any(row >= node.order for row in one.rows):
         return _weighted(graph, node, one)
     return found
 
 
-def _distances(graph: Graph, node: Product, one: _Square) -> Node | None:
+def _distances(graph: Graph, node: Product, one: _Difference) -> Node | None:
     """The product with distances of rows, if what weighs their entries is a square."""
-    weights = [ref for ref in one.others if one.entry in ref.labels]
+    weights = Counter(ref for ref in one.others if one.entry in ref.labels)
     if any(ref.labels != (one.entry,) for ref in weights):
         return None
-    roots = [_root(graph, ref) for ref in weights]
-    scales = [(root, (0,)) for root in roots if root is not None]
+    roots = [_root(graph, ref, count) for ref, count in weights.items()]
+    scales = [(root, (one.entry,)) for root in roots if root is not None]
     if len(scales) < len(weights):
         return None
-    args = [
+    call = _call(graph, one, SQUARED, scales)
+    rest = [ref for ref in one.others if ref not in weights]
+    return _instead(graph, node, one, [*rest, (call, one.rows)], 1)
+
+
+def _call(
+    graph: Graph,
+    one: _Difference,
+    name: str,
+    scales: Sequence[tuple[Node, Sequence[Label]]],
+) -> Node:
+    """A call for distances of rows whose entries are scaled."""
+    x, y = (
         graph.product((row, one.entry), [ref])
         for row, ref in zip(one.rows, (one.x, one.y), strict=True)
-    ]
-    name = NAME
+    )
+    args = [x, y]
     if scales:
-        args.append(graph.product((0,), scales))
-        name = f"scaled_{NAME}"
-    call = graph.call(name, args, (args[0].dims[0], args[1].dims[0]))
-    rest = [ref for ref in one.others if ref not in weights]
-    return one.instead(graph, node, [*rest, (call, one.rows)], 1)
+        sizes = {one.entry: x.dims[1]}
+        args.append(graph.product((one.entry,), scales, sizes=sizes))
+        name = f"scaled_{name}"
+    return graph.call(name, args, (x.dims[0], y.dims[0]))
 
 
-def _weighted(graph: Graph, node: Product, one: _Square) -> Node:
-    """Weighted sums of squares of `x - y` as those of `x**2 - 2 * x * y + y**2`."""
-    x, y = (less_mean(graph, ref, one.x, one.entry) for ref in (one.x, one.y))
+def _weighted(graph: Graph, node: Product, one: _Difference) -> Node:
+    """Weighted sums of squares of `x - y` as those of `x**2 - 2 * x * y + y**2`.
+
+    Of `x - y` alone as those of both.
+    """
+    x, y = (less_mean(graph, ref, one.x, one.rows[0]) for ref in (one.x, one.y))
+    parts: list[tuple[int, tuple[Ref, ...]]] = [(1, (x,)), (-1, (y,))]
+    if one.power == 2:
+        parts = [(1, (x, x)), (-2, (x, y)), (1, (y, y))]
     axes = range(node.order)
-    terms = [
-        one.instead(graph, node, [*one.others, *pair], by)
-        for by, pair in ((1, (x, x)), (-2, (x, y)), (1, (y, y)))
-    ]
+    terms = [_instead(graph, node, one, [*one.others, *pair], by) for by, pair in parts]
     return graph.sum(axes, [(1, term, axes) for term in terms])
 
 
-def _is_table(node: Product, one: _Square) -> bool:
-    """Whether all pairs of rows are asked for, and are many."""
-    if any(_is_few(node.sizes[row]) for row in one.rows):
-        return False
-    if any(is_sparse(ref.node) for ref in (one.x, one.y, *one.others)):
-        return False
-    return not any(_ties(constraint, one.rows) for constraint in node.constraints)
+def _instead(
+    graph: Graph,
+    node: Product,
+    one: _Difference,
+    factors: Sequence[tuple[Node, Sequence[Label]]],
+    by: int,
+) -> Node:
+    """The product of other factors, times a number."""
+    asked = {x for _, labels in factors for x in labels} | {*range(node.order)}
+    return graph.product(
+        range(node.order),
+        factors,
+        coefficient=node.coefficient * one.by**one.power * by,
+        constraints=node.constraints,
+        sizes={x: dim for x, dim in enumerate(node.sizes) if x in asked},
+    )
 
 
-def _is_few(dim: Dim) -> bool:
-    return dim.constant is not None and dim.constant <= FEW
+def _differences(node: Product) -> Iterator[_Difference]:
+    """Yield differences in a product, and their squares, with what else it multiplies.
 
-
-def _ties(constraint: Constraint, rows: Sequence[Label]) -> bool:
-    """Whether few pairs of rows are left."""
-    return constraint.kind == "eq" and any(x in constraint.form.labels for x in rows)
-
-
-def _squares(node: Product) -> Iterator[_Square]:
-    """Yield the squares of differences of rows that a product sums over entries."""
-    tied = {x for one in node.constraints for x in one.form.labels}
+    Must not fire where few pairs of rows are left, as those of neighbours.
+    """
+    tied = {x for c in node.constraints for x in c.form.labels}
+    paired = {x for c in node.constraints if c.kind == "eq" for x in c.form.labels}
     for k, ref in enumerate(node.factors):
         rest = [*node.factors[:k], *node.factors[k + 1 :]]
-        base = _base(ref)
+        base, power = _base(ref), 2
         if base is None and ref in rest:
             rest.remove(ref)
             base = ref
-        if base is None or not isinstance(base.node, Sum) or len(base.node.terms) != 2:
+        elif base is None:
+            base, power = ref, 1
+        one = _difference(base)
+        if one is None or one.entry in tied or not paired.isdisjoint(one.rows):
             continue
-        one, other = base.node.terms
-        if one.coefficient + other.coefficient != 0:
-            continue
-        x, y = (
-            Ref(term.node, tuple(base.labels[axis] for axis in term.labels))
-            for term in (one, other)
-        )
-        if (
-            not len({*x.labels})
-            == len({*y.labels})
-            == 2
-            == x.node.order
-            == y.node.order
-        ):
-            continue
-        common = {*x.labels} & {*y.labels}
-        for entry in common - tied if len(common) == 1 else ():
-            found = _Square(one.coefficient, x, y, entry, rest)
-            if node.sizes[entry].constant != 1 and _is_table(node, found):
-                yield found
+        found = one._replace(others=(*rest, *one.others * power), power=power)
+        if found.is_table(node.sizes):
+            yield found
 
 
 def _base(ref: Ref) -> Ref | None:
@@ -187,19 +205,38 @@ def _base(ref: Ref) -> Ref | None:
     if not isinstance(node, Map) or node.function != "pow":
         return None
     base, power = node.args
-    if constant_value(power.node) != 2:
+    return base.under(ref) if constant_value(power.node) == 2 else None
+
+
+def _difference(whole: Ref) -> _Difference | None:
+    """The difference of two matrices that share their entries, if it is one."""
+    node = whole.node
+    if isinstance(node, Product) and not (node.inner or node.constraints):
+        factors = [ref.under(whole) for ref in node.factors]
+        sums = [ref for ref in factors if isinstance(ref.node, Sum)]
+        found = _difference(sums[0]) if len(sums) == 1 else None
+        if found is None:
+            return None
+        others = [ref for ref in factors if ref is not sums[0]]
+        return found._replace(by=found.by * node.coefficient, others=tuple(others))
+    if not isinstance(node, Sum) or len(node.terms) != 2:
         return None
-    return Ref(base.node, tuple(ref.labels[axis] for axis in base.labels))
+    one, other = node.terms
+    x, y = one.ref.under(whole), other.ref.under(whole)
+    common = {*x.labels} & {*y.labels}
+    matrices = all(ref.node.order == len({*ref.labels}) == 2 for ref in (x, y))
+    if one.coefficient + other.coefficient != 0 or not matrices or len(common) != 1:
+        return None
+    return _Difference(one.coefficient, x, y, common.pop(), ())
 
 
-def _root(graph: Graph, ref: Ref) -> Node | None:
+def _root(graph: Graph, ref: Ref, count: int) -> Node | None:
     """What weights are the squares of, up to signs; None if some may be negative."""
-    node, half = ref.node, Fraction(1, 2)
+    node, exponent = ref.node, Fraction(count, 2)
     if isinstance(node, Map) and node.function == "pow":
-        exponent = constant_value(node.args[1].node)
-        if exponent is not None and exponent.denominator == 1 and exponent % 2 == 0:
-            node, half = node.args[0].node, exponent / 2
-            return graph.map("pow", (0,), [(node, (0,)), (graph.constant(half), ())])
-    if sign(node) == Sign.UNKNOWN:
+        power = constant_value(node.args[1].node)
+        if power is not None and power.denominator == 1 and power % 2 == 0:
+            node, exponent = node.args[0].node, exponent * power
+    if exponent.denominator != 1 and sign(node) == Sign.UNKNOWN:
         return None
-    return graph.map("pow", (0,), [(node, (0,)), (graph.constant(half), ())])
+    return graph.map("pow", (0,), [(node, (0,)), (graph.constant(exponent), ())])

@@ -39,7 +39,7 @@ def share_exponentials(context: Context, roots: Sequence[Node]) -> list[Node]:
     new: dict[Node, Node] = {}
     with graph.without_rewrites():  # which would see what the sums are of
         for node in order if shared else ():
-            if isinstance(node, Product) and not node.constraints:
+            if isinstance(node, Product):
                 new[node] = _product(graph, node, shared, new)
             elif node in shared:
                 new[node] = _of_exponential(graph, with_operands(graph, node, new))
@@ -116,8 +116,11 @@ def _product(
             waiting[t, not is_plus, labels].pop()
             own = with_operands(graph, old, new)
             assert isinstance(own, Map)
-            e = _exponential(graph, ref(_upward(graph, own)[0])).under(found)
-            refs += [e, _below(graph, e, -2)]
+            e = _exponential(graph, ref(_upward(graph, own)[0]))
+            both = [e, _below(graph, e, -2)]
+            # Where constraints say what is read of it, the weight is one array.
+            parts = [times(graph, *both)] if node.constraints else both
+            refs += [part.under(found) for part in parts]
         else:
             waiting.setdefault((t, is_plus, labels), []).append(found)
     rest = [x for found in waiting.values() for x in found]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tensorgen.ir.nodes import Call, Node, Product
+from tensorgen.ir.nodes import Call, Node, Product, Sum
 from tensorgen.ir.rebuild import with_operands
 from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.passes.rounds import Round
+from tensorgen.passes.views import grows
 
 
 def spell_scalings(known: Round, node: Node) -> Node:
@@ -15,10 +16,21 @@ def spell_scalings(known: Round, node: Node) -> Node:
     graph = known.context.graph
     new = {factor: factor for factor, _ in node.factors}
     for factor in new:
-        if factor in known.private and _scales(factor):
+        if _scales(factor) and (factor in known.private or _is_table(known, factor)):
             new[factor] = expansion(graph, factor) or factor
             known.private.add(new[factor])
     return with_operands(graph, node, new)
+
+
+def _is_table(known: Round, node: Node) -> bool:
+    """Whether what is scaled is larger than what it is made of."""
+    return isinstance(node, Call) and _grows(known, node.args[0])
+
+
+def _grows(known: Round, node: Node) -> bool:
+    if isinstance(node, Product) and not node.inner:
+        return any(_grows(known, ref.node) for ref in node.factors)
+    return isinstance(node, Sum) and grows(node, known.context.cost)
 
 
 def _scales(node: Node) -> bool:

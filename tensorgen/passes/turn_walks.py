@@ -116,7 +116,9 @@ def _read_along(
     ties = [c for c in constraints if along in c.form.labels]
     if len(ties) != 1 or len(ties[0].form.terms) != 2 or ties[0].kind != "eq":
         return factors, constraints
-    (label,) = (x for x in ties[0].form.labels if x != along)
+    label, *more = (x for x in ties[0].form.labels if x != along)
+    if more:  # an index array reads along the label
+        return factors, constraints
     having = [k for k, ref in enumerate(factors) if label in ref.labels]
     rest = [c for c in constraints if c is not ties[0]]
     elsewhere = label < node.order or any(label in c.form.labels for c in rest)

@@ -20,7 +20,7 @@ ALLOWED = {
     *("html", "head", "meta", "title", "style", "body", "header", "main", "nav"),
     *("section", "h1", "h2", "h3", "p", "a", "code", "div", "pre", "span", "small"),
     *("table", "tr", "td", "math", "mrow", "mi", "mn", "mo", "mtext", "msub", "msup"),
-    *("munderover", "mfrac", "msqrt", "svg", "path", "text", "g", "rect"),
+    *("munderover", "msubsup", "mfrac", "msqrt", "svg", "path", "text", "g", "rect"),
 }
 
 

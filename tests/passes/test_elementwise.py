@@ -22,6 +22,12 @@ functions:
   g: {expr: 'sum(y*log(1 + exp(-t)))', wrt: t, emit: [gradient]}
   h: {expr: 'sum(y*log(1 + exp(-t)))', wrt: t, emit: [hessian]}
 """
+GAMES = HEAD + """
+dims: {n: 20, g: 500}
+inputs: {x: [n], s: {shape: [g], index: n}, t: {shape: [g], index: n}}
+functions:
+  f: {expr: 'sum(log(1 + exp(x[s] - x[t])))', wrt: x, emit: [hessian]}
+"""
 HUBER = HEAD + """
 inputs: {x: [n], c: scalar}
 functions:
@@ -65,6 +71,12 @@ def test_logistic_functions_of_one_array_share_an_exponential() -> None:
     assert "_sigmoid" not in text and "logaddexp" not in text
     text = statements(LIKELIHOOD, "h_hess")
     assert re.search(r"y \* e / \((e \+ 1|1 \+ e)\) ?\*\* ?2", text), text
+
+
+def test_a_weight_that_is_scattered_is_made_once() -> None:
+    text = statements(GAMES, "f_hess")
+    assert len(re.findall(r"= e / \((e \+ 1|1 \+ e)\) ?\*\* ?2", text)) == 1, text
+    assert "np.where" not in text
 
 
 def test_alone_a_logistic_function_stays_a_call() -> None:

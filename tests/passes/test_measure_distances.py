@@ -40,6 +40,15 @@ functions:
     expr: sum(sin(s))
     wrt: X
     emit: [value, gradient]
+  parted:
+    where: 'D[i, j] = norm((X[i, :] - Y[j, :]) / r)'
+    expr: sum(V * exp(-2*D))
+    wrt: [X, Y, r]
+    emit: [value, gradient]
+  inside:
+    expr: sum(V[i, j] * exp(-sum(((X[i, k] - Y[j, k]) / r[k] / 2)**2, k)), i, j)
+    wrt: [X, r]
+    emit: [value, gradient]
   weighed:
     expr: sum(r[k] * V[i, j] * (X[i, k] - Y[j, k])**2, i, j, k)
     wrt: [X, Y, r]
@@ -65,6 +74,8 @@ def expected(
         "scaled": lambda: (W * np.exp(-(XX**2 / r**2 * q).sum(-1))).sum(),
         "turned": lambda: (W / (1 + (turned**2).sum(-1))).sum(),
         "spread": lambda: np.sin(np.einsum("ij,ijk->ik", W, XX**2)).sum(),
+        "parted": lambda: (V * np.exp(-2 * np.sqrt(((XY / r) ** 2).sum(-1)))).sum(),
+        "inside": lambda: (V * np.exp(-((XY / r / 2) ** 2).sum(-1))).sum(),
         "weighed": lambda: np.einsum("k,ij,ijk->", r, V, XY**2),
     }[name]()
 
@@ -73,7 +84,15 @@ def arguments(function: Any, given: Any) -> dict[str, Array]:
     return {x: given[x] for x in inspect.signature(function).parameters}
 
 
-WRT = {"plain": "XY", "scaled": "Xrq", "turned": "A", "spread": "X", "weighed": "XYr"}
+WRT = {
+    "plain": "XY",
+    "scaled": "Xrq",
+    "turned": "A",
+    "spread": "X",
+    "parted": "XYr",
+    "inside": "Xr",
+    "weighed": "XYr",
+}
 
 
 @pytest.mark.parametrize("backend", ["numpy", "cupy"])
@@ -132,3 +151,27 @@ def test_rows_that_are_no_numbers_spoil_no_others() -> None:
     with np.errstate(all="ignore"):
         want, found = ((x[:, None] - x) ** 2).sum(axis=-1), own(x, x)
     np.testing.assert_allclose(found, want, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("rows", [(0, 3), (3, 0), (0, 0)])
+def test_there_may_be_no_rows(rows: tuple[int, int]) -> None:
+    own, (m, n) = tensorgen.load(SPEC)._squared_distances, rows
+    assert own(np.zeros((m, 5)), np.zeros((n, 5))).shape == (m, n)
+    assert not own(np.zeros((3, 0)), np.zeros((2, 0))).any()
+
+
+@pytest.mark.filterwarnings("error")
+def test_norms_of_differences_keep_within_the_range_of_floats() -> None:
+    own = tensorgen.load(SPEC)._distances
+    x = np.random.default_rng(6).standard_normal((50, 8))
+    x[:10] *= 1e-200
+    x[10:20] *= 1e200
+    found = own(x, x)
+    size = np.abs(x).max()
+    for i, j in ((0, 1), (0, 40), (0, 12), (11, 12), (30, 40), (3, 3)):
+        difference = x[i] - x[j]
+        top = np.abs(difference).max(initial=0) or 1.0
+        want = top * np.sqrt(((difference / top) ** 2).sum())
+        np.testing.assert_allclose(found[i, j], want, rtol=1e-12)
+    assert np.all(found <= 10 * size)

@@ -1,0 +1,123 @@
+"""How long emitted functions take: small calls, at sizes near those of the spec."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from tensorgen.calculus.kinds import Kind
+from tensorgen.lang import ElaboratedFunction, requested
+from tensorgen.verify import Subject, Verification
+from tensorgen.verify.calls import arguments
+from tensorgen.verify.cases import Case, Sizes, case
+
+Array = Any
+
+UNHINTED, LONGEST = 100, 1000
+"""A dim of which the spec hints at no size, and the longest one that is taken."""
+ENTRIES, WIDEST = 200_000, 1000
+"""The most entries of an argument, and of all that is differentiated by."""
+SECONDS, CALLS = 0.2, 200
+"""A function is called until either is reached."""
+ATTEMPTS = 6
+"""How often other numbers are tried where a function raises something."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A function, the sizes it was called at, and its time, or why there is none."""
+
+    function: str
+    sizes: str
+    milliseconds: float | None
+    reason: str = ""
+
+
+def timed(known: Verification, subject: Subject) -> Iterator[Timed]:
+    """Call all that a module emits, and yield how long each takes."""
+    hints = {name: size for name, size in known.spec.hints if size is not None}
+    for function in known.program.generated:
+        sizes = _sizes(function, hints)
+        told = ", ".join(f"{name} = {size:,}" for name, size in sizes.items())
+        for kind, order in requested(function):
+            name = kind.public_name(function.spec.name, order)
+            try:
+                taken = _of(function, kind, name, sizes, subject)
+            except Exception as error:  # a module may raise anything
+                reason = f"it raises {type(error).__name__}: {error}"
+                yield Timed(name, told, None, reason)
+            else:
+                yield Timed(name, told, taken * 1e3)
+
+
+def _sizes(function: ElaboratedFunction, hints: Mapping[str, int]) -> dict[str, int]:
+    """Sizes that fit, the hinted ones as far as they are not too large."""
+    every = Sizes(function)
+    found = {x: min(hints.get(x, UNHINTED), LONGEST) for x in every.symbols}
+    while max(found.values(), default=1) > 1:
+        largest, wide = every.weight(found)
+        if every.fit(found) and largest <= ENTRIES and wide <= WIDEST:
+            return found
+        found = {x: (size + 1) // 2 for x, size in found.items()}
+    return next(islice(every.some(0), 3, None), found)
+
+
+def _of(
+    function: ElaboratedFunction,
+    kind: Kind,
+    name: str,
+    sizes: Mapping[str, int],
+    subject: Subject,
+) -> float:
+    """The seconds of one call; raises what the function raises at all points."""
+    given = [x for x in function.arguments if not x.unknown]
+    found = [x.name for x in function.arguments if x.unknown]
+    for attempt in range(ATTEMPTS):
+        own = case(given, sizes, "0", attempt)
+        more = _more(function, kind, own)
+        call = arguments(function, own, more, tuple(found))
+        try:
+            return _seconds(partial(call.call, subject, name))
+        except (ArithmeticError, ValueError):  # outside of what it is defined for
+            if attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError
+
+
+def _more(function: ElaboratedFunction, kind: Kind, own: Case) -> dict[str, Array]:
+    """Directions or cotangents: ones."""
+    if kind.argument == "direction":
+        by = {x.name for x in function.spec.wrt}
+        shapes = {f"d{x.name}": x.shape for x in function.arguments if x.name in by}
+    elif kind.argument == "cotangent":
+        names = [f"ct_{x.name}" for x in function.spec.results] or ["ct"]
+        nodes = [x.node for x in function.results or (function,)]
+        shapes = {k: x.dims for k, x in zip(names, nodes, strict=True)}
+    else:
+        shapes = {}
+    return {
+        name: np.ones([dim.value(own.sizes) for dim in shape]) if shape else 1.0
+        for name, shape in shapes.items()
+    }
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    """The median time of a call, the first of which is not counted."""
+    taken: list[float] = []
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        call()
+        end = time.perf_counter() + SECONDS
+        while len(taken) < CALLS and (not taken or time.perf_counter() < end):
+            start = time.perf_counter()
+            call()
+            taken.append(time.perf_counter() - start)
+    return median(taken)
