@@ -3,8 +3,9 @@
 `A @ (B * c)` is `(A @ B) * c`, which costs next to nothing where `A @ B` is computed
 anyway. The search for the order of one product knows nothing of the others, whose
 trees often differ by such a step: one of them scales what both multiply. So do they by
-the order of axes: a pair that is the transpose of another one is read from that.
-Vectors are left alone, as where factors are shared: formulas read better whole.
+the order of axes: a pair that is the transpose of another one is read from that, unless it
+spreads vectors to a matrix, which factoring sees to. Vectors are left alone, as where
+factors are shared: formulas read better whole.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Reuse:
 
     def _see(self, node: Node) -> None:
         """Let a pair in its last form stand for its transposes."""
-        if _is_pair(node) and node.order > 1:
+        if _is_work(node):
             self.seen.setdefault(_own_pattern(node), node)
 
     def run(self) -> list[Node]:
@@ -96,7 +97,7 @@ class Reuse:
 
         What is asked for stays apart, so that no result is another one's memory.
         """
-        if not _is_pair(node) or node.order < 2:
+        if not _is_work(node):
             return node
         twin = self.seen.get(_own_pattern(node), node)
         if twin is node or twin.coefficient != node.coefficient:
@@ -165,6 +166,16 @@ def _is_pair(node: Node) -> TypeGuard[Product]:
         return False
     read = {x for _, labels in node.factors for x in labels}
     return read.issuperset(range(node.order))
+
+
+def _is_work(node: Node) -> TypeGuard[Product]:
+    """Whether a node is a pair that sums, or scales what is as large as it is.
+
+    What spreads is as large as nothing that is held, and made anew rather than kept.
+    """
+    if not _is_pair(node) or node.order < 2:
+        return False
+    return bool(node.inner) or max(x.node.order for x in node.factors) == node.order
 
 
 def _own_pattern(node: Product) -> Hashable:

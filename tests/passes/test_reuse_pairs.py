@@ -107,11 +107,15 @@ def test_what_is_reused_stays_as_it_is() -> None:
 def test_a_transpose_of_a_pair_is_no_second_array(to: str) -> None:
     graph = Graph()
     A, B = graph.input("A", ["m", "n"]), graph.input("B", ["n", "p"])
-    own, turned = graph.einsum("ij,jk->ijk", A, B), graph.einsum(f"ij,jk->{to}", A, B)
+    C = graph.einsum("ij,jk->ijk", A, B)
+    own, turned = (graph.einsum("ijk,jk->" + x, C, B) for x in ("ijk", to))
     roots = [graph.map("exp", range(3), [(x, range(3))]) for x in (own, turned)]
     found = reuse_pairs(Context(graph, SIZES), roots)
     assert own in topological(found) and turned not in topological(found)
     agree(roots, found)
+    spread = graph.einsum(f"ij,jk->{to}", A, B)
+    both = [graph.map("exp", range(3), [(x, range(3))]) for x in (C, spread)]
+    assert reuse_pairs(Context(graph, SIZES), both) == both
     # What is asked for is an array of its own, and so is what has a name.
     assert reuse_pairs(Context(graph, SIZES), [own, turned]) == [own, turned]
     graph.names[turned] = "turned"
