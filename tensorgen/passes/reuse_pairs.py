@@ -3,9 +3,9 @@
 `A @ (B * c)` is `(A @ B) * c`, which costs next to nothing where `A @ B` is computed
 anyway. The search for the order of one product knows nothing of the others, whose
 trees often differ by such a step: one of them scales what both multiply. So do they by
-the order of axes: a pair that is the transpose of another one is read from that, unless it
-spreads vectors to a matrix, which factoring sees to. Vectors are left alone, as where
-factors are shared: formulas read better whole.
+the order of axes: a pair that is the transpose of another one is read from that, unless
+it spreads vectors to a matrix, which factoring sees to. Vectors are left alone, as
+where factors are shared: formulas read better whole.
 """
 
 from __future__ import annotations
