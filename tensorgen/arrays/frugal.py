@@ -2,12 +2,13 @@
 
 Memory is what `price.peak` says. A change is made where it lowers the peak of the whole
 function by a quarter at the usual size, so that functions without large arrays that
-nobody asks for any more stay as plain as they are.
+nobody asks for any more stay as plain as they are. Code that goes by blocks does so at
+some sizes, and is looked at for these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from operator import le
 
@@ -15,10 +16,11 @@ from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.in_place import in_place
 from tensorgen.arrays.lifetimes import PART, Valued, ordered, released
+from tensorgen.arrays.objects import Rows
 from tensorgen.arrays.operations import Variable
-from tensorgen.arrays.price import count, entries, peak
+from tensorgen.arrays.price import count, entries, longest, peak, places, where
 from tensorgen.arrays.rematerialise import made_again, used_up
-from tensorgen.arrays.statements import Let, Loop, everything, operands
+from tensorgen.arrays.statements import Let, Loop, Statement, everything, operands
 from tensorgen.ir.dims import Dim
 
 USUAL, FEW, MANY = 64, 16, 1024
@@ -35,15 +37,16 @@ def frugal(
     pick: Callable[[int], str],
     again: Callable[[str], str],
     kept: Collection[str] = (),
+    sizes: Mapping[str, int] | None = None,
 ) -> Code:
     """Return code with the same results, and with less memory where it takes much.
 
     `pick` gives a name to a result, `again` another one for what a name stands for.
-    Names among `kept` stay.
+    Names among `kept` stay. It is looked at for these `sizes`, or any without them.
     """
     if len(code.statements) > MOST_LINES:
         return code
-    values = _samples(code)
+    values = _samples(code, sizes)
     peaks, largest = list[int](), list[int]()
     for value in values:  # most functions are ordinary at the first sizes
         peaks.append(peak(code, value))
@@ -76,7 +79,7 @@ def frugal(
 def _largest(code: Code, value: Valued) -> int:
     """The size of the largest array, or of all that is given and returned."""
     roots = [one for line in code.statements for one in operands(line)]
-    bound = {line.name for line in code.statements if isinstance(line, Let)}
+    bound = {x.name for x in everything(code.statements) if isinstance(x, Let)}
     parts = [*below([*roots, *code.returns])]
     given = {
         one.op.name: value(count(one.dims))
@@ -84,7 +87,20 @@ def _largest(code: Code, value: Valued) -> int:
         if isinstance(one.op, Variable) and one.op.name not in bound
     }
     outside = [*given.values(), *(value(count(one.dims)) for one in code.returns)]
-    return max([sum(outside), *(value(entries(one)) for one in parts)])
+    made = [value(entries(one)) for one in below(code.returns)]
+    return max(sum(outside), *made, *_made(code.statements, value))
+
+
+def _made(lines: Sequence[Statement], value: Valued) -> Iterator[int]:
+    """The sizes of all that statements make, in loops of one step."""
+    for line in lines:
+        match line:
+            case Let(name=name, value=Array(op=Rows() as rows)):
+                value = where({name: places(rows, value)}, value)
+            case Loop(body=body):
+                yield from _made(body, longest(line, value))
+            case _:
+                yield from (value(entries(one)) for one in below(operands(line)))
 
 
 def _pays(old: list[int], new: list[int]) -> bool:
@@ -92,14 +108,16 @@ def _pays(old: list[int], new: list[int]) -> bool:
     return 4 * new[0] < 3 * old[0] and all(map(le, new, old))
 
 
-def _samples(code: Code) -> list[Valued]:
-    """Ways to give each dim a size."""
+def _samples(code: Code, sizes: Mapping[str, int] | None) -> list[Valued]:
+    """Ways to give each dim a size, one alone where they are known."""
     roots = [one for line in code.statements for one in operands(line)]
     dims = [dim for one in below([*roots, *code.returns]) for dim in one.dims]
     loops = (line for line in everything(code.statements) if isinstance(line, Loop))
     dims += [dim for loop in loops for dim in (loop.low, loop.high, loop.step)]
     symbols = dict.fromkeys(symbol for dim in dims for symbol in dim.sources)
     usual = dict.fromkeys(symbols, USUAL)
+    if sizes is not None:
+        return [_valued({**usual, **sizes})]
     changed = [{**usual, symbol: size} for symbol in symbols for size in (FEW, MANY)]
     return [_valued(sizes) for sizes in (usual, *changed)]
 
