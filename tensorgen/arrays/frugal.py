@@ -88,7 +88,7 @@ def _largest(code: Code, value: Valued) -> int:
     }
     outside = [*given.values(), *(value(count(one.dims)) for one in code.returns)]
     made = [value(entries(one)) for one in below(code.returns)]
-    return max(sum(outside), *made, *_made(code.statements, value))
+    return max([sum(outside), *made, *_made(code.statements, value)])
 
 
 def _made(lines: Sequence[Statement], value: Valued) -> Iterator[int]:
