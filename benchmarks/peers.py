@@ -91,6 +91,8 @@ def derived(
 
 def _given(function: Callable[..., Any], data: Data) -> Data:
     taken = inspect.signature(function).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+        return data
     return {name: value for name, value in data.items() if name in taken}
 
 

@@ -21,8 +21,8 @@ from black.mode import TargetVersion
 
 import tensorgen
 from tensorgen.errors import Source
-from tensorgen.explain.report import report
-from tensorgen.explain.subjects import explained
+from tensorgen.explanation.report import report
+from tensorgen.explanation.subjects import explained
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "gallery"

@@ -328,6 +328,5 @@ PROBLEMS = [
         _distances_data,
         distances,
         jax="distances",
-        larger="arrays as large as P live at a time that are overwritten by hand",
     ),
 ]

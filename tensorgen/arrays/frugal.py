@@ -2,12 +2,13 @@
 
 Memory is what `price.peak` says. A change is made where it lowers the peak of the whole
 function by a quarter at the usual size, so that functions without large arrays that
-nobody asks for any more stay as plain as they are.
+nobody asks for any more stay as plain as they are. Code that goes by blocks does so at
+some sizes, and is looked at for these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from operator import le
 
@@ -15,10 +16,11 @@ from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.in_place import in_place
 from tensorgen.arrays.lifetimes import PART, Valued, ordered, released
+from tensorgen.arrays.objects import Rows
 from tensorgen.arrays.operations import Variable
-from tensorgen.arrays.price import peak
+from tensorgen.arrays.price import longest, peak, places, where
 from tensorgen.arrays.rematerialise import made_again, used_up
-from tensorgen.arrays.statements import Let, Loop, everything, operands
+from tensorgen.arrays.statements import Let, Loop, Statement, everything, operands
 from tensorgen.arrays.work import count, entries
 from tensorgen.ir.dims import Dim
 
@@ -40,18 +42,22 @@ def frugal(
     again: Callable[[str], str],
     kept: Collection[str] = (),
     hints: Mapping[str, int] | None = None,
+    in_blocks: bool = False,
 ) -> Code:
     """Return code with the same results, and with less memory where it takes much.
 
     `pick` gives a name to a result, `again` another one for what a name stands for.
-    Names among `kept` stay. Sizes are expected to be as `hints` say.
+    Names among `kept` stay. Sizes are expected to be as `hints` say, and are so where
+    code goes by blocks.
     """
     if len(code.statements) > MOST_LINES:
         return code
     values, most = _samples(code), ORDINARY
-    expected = _expected(code, hints or {})
-    if expected is not None and peak(code, expected) >= HEAVY:
-        values, most = [expected, *values], LEAN
+    expected = _expected(code, hints or {}, in_blocks)
+    if expected is not None:
+        values = [expected] if in_blocks else values
+        if peak(code, expected) >= HEAVY:
+            values, most = [expected, *([] if in_blocks else values)], LEAN
     peaks, largest = list[int](), list[int]()
     for value in values:  # most functions are ordinary at the first sizes
         peaks.append(peak(code, value))
@@ -84,7 +90,7 @@ def frugal(
 def _largest(code: Code, value: Valued) -> int:
     """The size of the largest array, or of all that is given and returned."""
     roots = [one for line in code.statements for one in operands(line)]
-    bound = {line.name for line in code.statements if isinstance(line, Let)}
+    bound = {x.name for x in everything(code.statements) if isinstance(x, Let)}
     parts = [*below([*roots, *code.returns])]
     given = {
         one.op.name: value(count(one.dims))
@@ -92,7 +98,20 @@ def _largest(code: Code, value: Valued) -> int:
         if isinstance(one.op, Variable) and one.op.name not in bound
     }
     outside = [*given.values(), *(value(count(one.dims)) for one in code.returns)]
-    return max([sum(outside), *(value(entries(one)) for one in parts)])
+    made = [value(entries(one)) for one in below(code.returns)]
+    return max([sum(outside), *made, *_made(code.statements, value)])
+
+
+def _made(lines: Sequence[Statement], value: Valued) -> Iterator[int]:
+    """The sizes of all that statements make, in loops of one step."""
+    for line in lines:
+        match line:
+            case Let(name=name, value=Array(op=Rows() as rows)):
+                value = where({name: places(rows, value)}, value)
+            case Loop(body=body):
+                yield from _made(body, longest(line, value))
+            case _:
+                yield from (value(entries(one)) for one in below(operands(line)))
 
 
 def _pays(old: list[int], new: list[int]) -> bool:
@@ -108,11 +127,12 @@ def _samples(code: Code) -> list[Valued]:
     return [_valued(sizes) for sizes in (usual, *changed)]
 
 
-def _expected(code: Code, hints: Mapping[str, int]) -> Valued | None:
-    """The sizes that are hinted at, where all are."""
+def _expected(code: Code, hints: Mapping[str, int], in_blocks: bool) -> Valued | None:
+    """The sizes that are hinted at, where all are but those that loops name."""
     symbols = _symbols(code)
-    known = symbols and hints.keys() >= {*symbols}
-    return _valued({x: hints[x] for x in symbols}) if known else None
+    if not symbols or not (in_blocks or hints.keys() >= {*symbols}):
+        return None
+    return _valued({**dict.fromkeys(symbols, USUAL), **hints})
 
 
 def _symbols(code: Code) -> list[str]:

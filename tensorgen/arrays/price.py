@@ -85,13 +85,12 @@ class Held:
         """Do some statements."""
         for line in lines:
             match line:
-                case Let(name=name, value=Array(op=Rows(entries=most, width=row))):
-                    width = Dim.of(max(most // max(int(value(row)), 1), 1))
-                    value = _where({name: width}, value)
+                case Let(name=name, value=Array(op=Rows() as rows)):
+                    value = where({name: places(rows, value)}, value)
                 case Loop(body=body):
                     # The names of one step are held until the next binds them anew.
                     for _ in range(2):
-                        self.run(body, _longest(line, value))
+                        self.run(body, longest(line, value))
                 case When(condition=condition, body=body):
                     self.most = max(
                         self.most, self.now + space([condition], value, self.elided)
@@ -138,15 +137,20 @@ def _during(line: Statement, value: Value, elided: int) -> int:
     return max(added, found)
 
 
-def _longest(loop: Loop, value: Value) -> Value:
+def longest(loop: Loop, value: Value) -> Value:
     """The sizes in the last step of a loop whose steps are all as wide."""
     reach = loop.high - loop.low
     fits = loop.runs is not None or value(loop.widest) <= value(reach)
     widest = loop.widest if fits else reach
-    return _where({loop.name: loop.high - 1, str(loop.width): widest}, value)
+    return where({loop.name: loop.high - 1, str(loop.width): widest}, value)
 
 
-def _where(known: Mapping[str, Dim], value: Value) -> Value:
+def places(rows: Rows, value: Value) -> Dim:
+    """How many places blocks of so many entries have."""
+    return Dim.of(max(rows.entries // max(int(value(rows.width)), 1), 1))
+
+
+def where(known: Mapping[str, Dim], value: Value) -> Value:
     """The sizes where some symbols are known."""
     return lambda dim: value(_put(dim, known))
 

@@ -33,7 +33,7 @@ SIMPLE, SELECTION, FUNCTION = 0.3, 0.6, 3.0
 POWER = 50.0
 """An entry of a whole power, where numbers may be negative; squares are products."""
 GATHER = 2.0
-"""An entry that is read from where an index array says."""
+"""An entry, or a row of them, that is read from where an index array says."""
 STEP = 0.05
 """An addition or multiplication within a contraction."""
 CALL = 700.0
@@ -68,6 +68,9 @@ class Speed:
             case Power(exponent=exponent):
                 whole = SIMPLE if exponent == 2 else POWER
                 return size * (whole if exponent.denominator == 1 else FUNCTION)
+            case Index(taken=0):
+                rows = size / max(self.entries(one.args[0].dims[1:]), 1)
+                return GATHER * rows + SIMPLE * size
             case Index(is_basic=False):
                 return GATHER * size
             case Elementwise(function=name):

@@ -102,9 +102,10 @@ def lower(
     code = Code(tuple(statements), tuple(returns), plan.refusals)
     code = straightened(code, Speed(hints or {}))
     sizes = hints if in_blocks and hints else {}
-    code = blocked(code, sizes, naming.name, naming.again) or frugal(
-        code, naming.name, naming.again, [*plan.named.values()], hints
-    )
+    named = naming.name, naming.again
+    blocks = blocked(code, sizes, *named)
+    kept = [*plan.named.values()]
+    code = frugal(blocks or code, *named, kept, hints, blocks is not None)
     code = broken_sums(code)
     return _counting(_computing(code), counted or {})
 

@@ -18,13 +18,14 @@ from tensorgen.arrays.operations import (
     Number,
     Operation,
     Outer,
+    Permute,
     Power,
     Python,
     Size,
     Variable,
 )
 from tensorgen.arrays.templates import Level
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import Label
 
 
@@ -149,12 +150,34 @@ def product(
             return number(coefficient)
         if coefficient == 1 and len(above) == 1:
             return above[0]
-        if len(above) == 1 and isinstance(above[0].array.op, Outer):
-            # A number scales one of the vectors, which is less work.
-            first, second = above[0].array.args
-            scaled = array(Multiply(coefficient, 1), first)
-            return Operand(array(Outer(), scaled, second), labels)
+        if len(above) == 1 and (scaled := _inside(coefficient, above[0].array)):
+            return Operand(scaled, labels)
     return made(Multiply(coefficient, len(above)), labels, *above, *below)
+
+
+def _inside(coefficient: Fraction, one: Array) -> Array | None:
+    """A product of which a number scales a smaller operand, which is less work."""
+    match one.op:
+        case Permute():
+            found = _inside(coefficient, *one.args)
+            return None if found is None else array(one.op, found)
+        case Outer():
+            first, second = one.args
+            return array(one.op, array(Multiply(coefficient, 1), first), second)
+        case Multiply(coefficient=own, above=count) if count == len(one.args):
+            smallest = min(one.args, key=_extent)
+            if _extent(smallest) == _extent(one):
+                return None
+            others = list(one.args)
+            others.remove(smallest)
+            return array(Multiply(coefficient * own, count), smallest, *others)
+        case _:
+            return None
+
+
+def _extent(one: Array) -> int:
+    """How many axes an array is not spread along."""
+    return sum(dim != ONE for dim in one.dims)
 
 
 def _folded(

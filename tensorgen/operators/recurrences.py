@@ -160,7 +160,10 @@ class Recurrence:
 
     def like(self, graph: Graph, call: Call) -> Node:
         """The result that a call is, of this recurrence."""
-        result, whole = result_of(call)
+        return self.result(graph, *result_of(call))
+
+    def result(self, graph: Graph, result: int, whole: bool) -> Node:
+        """A state, at all steps or the last, or what is made, numbered after these."""
         if result >= len(self.starts):
             return self.made(graph, result - len(self.starts))
         return (self.history if whole else self.last)(graph, result)

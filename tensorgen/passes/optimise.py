@@ -156,14 +156,6 @@ GATHERING = Pass(
     ends="a product or sum that is gathered has fewer operands",
     run=_each(gather_steady),
 )
-PAIRING = Pass(
-    "pair_transposes",
-    law="t[i, j] + t[j, i] = T[i, j] + T[j, i] with one T",
-    needs="terms that are dense arrays",
-    ends="T has fewer terms, and none of them transposes another",
-    run=_each(pair_transposes),
-)
-
 PASSES = (
     Pass(
         "shorten_steps",
@@ -282,7 +274,14 @@ PASSES = (
         run=_each(share_products),
         when=lambda context, plan: context.cross_country,
     ),
-    replace(PAIRING, optional=True),
+    Pass(
+        "pair_transposes",
+        law="t[i, j] + t[j, i] = T[i, j] + T[j, i] with one T",
+        needs="terms that are dense arrays",
+        ends="T has fewer terms, and none of them transposes another",
+        run=_each(pair_transposes),
+        optional=True,
+    ),
     Pass(
         "order_contractions",
         law="a product is any tree of products of two",
@@ -300,7 +299,7 @@ PASSES = (
     ),
     Pass(
         "reuse_pairs",
-        law="a * (b * c) = (a * b) * c, where a * b is there already",
+        law="a * (b * c) = (a * b) * c, where a * b or a transpose is there already",
         needs="pairs; a lower modelled cost",
         ends="each step leaves a product less",
         run=_each(reuse_pairs),
@@ -320,7 +319,6 @@ PASSES = (
         ends="each fusion removes a node",
         run=_each(fuse_elementwise),
     ),
-    PAIRING,  # among what the order has made
     GATHERING,  # fusing has joined what is elementwise
     SYMMETRY,  # ordering makes products that are transposes of others
     Pass(

@@ -21,6 +21,7 @@ from tensorgen.operators.recurrences import (
     State,
     is_recurrence,
     opened,
+    place,
     recurrence,
     substituted,
 )
@@ -116,7 +117,7 @@ class _Steps:
         self.roots = substituted(self.graph, every, self.own.constants)
         self.items = self.own.given(self.graph)
         self.room = room_of(self.cost, self.items)
-        self.computed = set(topological(_expanded(self.graph, self.roots)))
+        self.computed = set(topological(expanded(self.graph, self.roots)))
 
     def worth(
         self,
@@ -129,15 +130,26 @@ class _Steps:
         They stand for what is computed anew, of which `users` tell what else needs it.
         """
         kept: list[Node] = []
+        standing = self._standing(found)
         for node, anew in found.items():
             small = self.cost.size(long_axes(node)) <= self.room
             price = STORE + ELEMENT * self.cost.size(node.dims)
-            if small and is_work(self.graph, node):
+            if small and node in standing and is_work(self.graph, node):
                 steps = anew.dims[: anew.order - node.order]
                 work = sum(map(self.cost.work, _alone(anew, users)))
                 if work > gain * price * self.cost.size(steps):
                     kept.append(node)
         return kept
+
+    def _standing(self, nodes: Iterable[Node]) -> set[Node]:
+        """Those of some nodes that rewrites leave as they are where steps are made."""
+        graph, own = self.graph, list(nodes)
+        places = (*self.own.states, *self.own.items)
+        fresh: dict[Node, Node] = {x: place(graph, x) for x in places}
+        with graph.without_rewrites():
+            plain = substituted(graph, own, fresh)
+        again = substituted(graph, own, fresh)
+        return {x for x, a, b in zip(own, plain, again, strict=True) if a is b}
 
     def keeping(self, nodes: Sequence[Node]) -> Recurrence:
         """The recurrence that makes nodes of a step, too."""
@@ -207,7 +219,7 @@ def _above(roots: Sequence[Node], places: Collection[Node]) -> set[Node]:
     return found
 
 
-def _expanded(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+def expanded(graph: Graph, roots: Sequence[Node]) -> list[Node]:
     """Nodes with calls as what they are made of."""
 
     def visit(node: Node) -> Node:
@@ -235,7 +247,7 @@ class _Anew:
         self.own: Opened = opened(graph, other)
         every = [*self.own.new, *self.own.made]
         filled = substituted(graph, every, self.own.constants)
-        self.roots = _expanded(graph, filled)
+        self.roots = expanded(graph, filled)
         given = {**before, **dict(zip(steps.whole.rows, steps.own.items, strict=True))}
         places: dict[Node, Node] = {
             at: given[row]
@@ -264,8 +276,8 @@ class _Anew:
         known: dict[Node, Node] = {}
         items: dict[Input, Node] = dict(zip(own.items, moved.rows, strict=True))
         for node, kept in self.kept.items():
-            known[node] = place = graph.fresh(node.dims, (), None)
-            items[place] = rows[kept]
+            known[node] = at = graph.fresh(node.dims, (), None)
+            items[at] = rows[kept]
         changed = zip(own.constants.values(), moved.constants, strict=True)
         with graph.without_rewrites():
             roots = substituted(graph, self.roots, {**known, **dict(changed)})

@@ -2,8 +2,10 @@
 
 `A @ (B * c)` is `(A @ B) * c`, which costs next to nothing where `A @ B` is computed
 anyway. The search for the order of one product knows nothing of the others, whose
-trees often differ by such a step: one of them scales what both multiply. Vectors are
-left alone, as where factors are shared: formulas read better whole.
+trees often differ by such a step: one of them scales what both multiply. So do they by
+the order of axes: a pair that is the transpose of another one is read from that, unless
+it spreads vectors to a matrix, which factoring sees to. Vectors are left alone, as
+where factors are shared: formulas read better whole.
 """
 
 from __future__ import annotations
@@ -32,22 +34,31 @@ def reuse_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
     Fires where the modelled cost falls and no more entries are read, at all sizes that
     have no hint; what has a name stays together. A method of a problem reuses what
     methods before it are sure to make, for those after it may never be called. Ends:
-    each step lowers the cost, and what it reuses stays as it is.
+    each step lowers the cost, and what it reuses stays as it is; once more over all
+    nodes as long as something changes, for what is reused may stand behind its users.
     """
-    return Reuse(context, roots).run()
+    before: list[Node] = []
+    after = list(roots)
+    while after != before:
+        before, after = after, Reuse(context, after).run()
+    return after
 
 
 class Reuse:
     """One pass over the graph, operands first."""
 
     def __init__(self, context: Context, roots: Sequence[Node]) -> None:
-        """Note which pairs are made, and which of them have one use."""
+        """Note which pairs are made, and which of them have one use.
+
+        `seen` are those in their last form, which transposes are read from.
+        """
         self.context = context
         self.roots = roots
         self.uses = use_counts(roots)
         self.private: set[Node] = set()
         self.new: dict[Node, Node] = {}
         self.made: dict[Hashable, Product] = {}
+        self.seen: dict[Hashable, Product] = {}
         self.reused: set[Node] = set()
         self.certain = dict.fromkeys(context.certain(roots))
         if context.rates is None:
@@ -59,18 +70,42 @@ class Reuse:
         if _is_pair(node) and (node.order > 1 or node.inner):
             self.made.setdefault(_own_pattern(node), node)
 
+    def _see(self, node: Node) -> None:
+        """Let a pair in its last form stand for its transposes."""
+        if _is_work(node):
+            self.seen.setdefault(_own_pattern(node), node)
+
     def run(self) -> list[Node]:
         """Return the new roots."""
-        graph, new = self.context.graph, self.new
+        graph, new, asked = self.context.graph, self.new, {*self.roots}
         for node in topological(self.roots):
-            found = new[node] = self._visit(with_operands(graph, node, new))
+            found = self._visit(with_operands(graph, node, new))
+            if not (node in asked or node in graph.names):
+                found = self._turned_over(found)
+            new[node] = found
             carry_names(graph, node, found)
             fresh = found is node or found not in self.uses
             if self.uses[node] == 1 and fresh:
                 self.private.add(found)
             if node in self.certain:
                 self._note(found)
+                self._see(found)
         return [new[root] for root in self.roots]
+
+    def _turned_over(self, node: Node) -> Node:
+        """A pair as the transpose of one that is there; itself if none is.
+
+        What is asked for stays apart, so that no result is another one's memory.
+        """
+        if not _is_work(node):
+            return node
+        twin = self.seen.get(_own_pattern(node), node)
+        if twin is node or twin.coefficient != node.coefficient:
+            return node
+        axes = range(node.order)
+        names, own = (_pattern(x.factors, axes)[1] for x in (node, twin))
+        at = [names[own.index(axis)] for axis in axes]
+        return self.context.graph.product(axes, [(twin, at)])
 
     def _visit(self, node: Node) -> Node:
         """A product as a pair that is made and the rest; itself if that costs more."""
@@ -131,6 +166,16 @@ def _is_pair(node: Node) -> TypeGuard[Product]:
         return False
     read = {x for _, labels in node.factors for x in labels}
     return read.issuperset(range(node.order))
+
+
+def _is_work(node: Node) -> TypeGuard[Product]:
+    """Whether a node is a pair that sums, or scales what is as large as it is.
+
+    What spreads is as large as nothing that is held, and made anew rather than kept.
+    """
+    if not _is_pair(node) or node.order < 2:
+        return False
+    return bool(node.inner) or max(x.node.order for x in node.factors) == node.order
 
 
 def _own_pattern(node: Product) -> Hashable:

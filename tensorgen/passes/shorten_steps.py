@@ -38,6 +38,7 @@ from tensorgen.operators.recurrences import (
 from tensorgen.passes.accumulate import accumulated
 from tensorgen.passes.at_ends import at_ends
 from tensorgen.passes.context import Context
+from tensorgen.passes.join_recurrences import join_recurrences
 from tensorgen.passes.join_slices import join_slices
 from tensorgen.passes.needed_states import Needed, Result, lessened, needed_by
 from tensorgen.passes.rates import Rate, Rates
@@ -51,7 +52,8 @@ Words = Sequence[str | None]
 def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[Node]:
     """Return `roots` with shorter steps; `plan` says how to compute some nodes.
 
-    Ends: each recurrence is replaced twice, and those inside of its steps by `plan`.
+    Ends: each recurrence is joined to another at most once, and replaced twice; those
+    inside of its steps are by `plan`.
     """
     graph = context.graph
     slices: dict[Node, Node] = {}
@@ -64,7 +66,8 @@ def shorten_steps(context: Context, roots: Sequence[Node], plan: Plan) -> list[N
     def planned(whole: Recurrence, words: Words, asked: Sequence[Result]) -> list[Node]:
         return _planned(context, whole, words, asked, plan)
 
-    ready = _each(graph, at_ends(graph, lessened(graph, roots)), prepared)
+    joined = join_recurrences(context, at_ends(graph, lessened(graph, roots)))
+    ready = _each(graph, joined, prepared)
     kept = remember_steps(context, substituted(graph, ready, slices))
     return _each(graph, kept, planned)
 

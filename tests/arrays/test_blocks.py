@@ -275,3 +275,15 @@ functions:
     (stored,) = re.findall(r"S\[start:start \+ width\] = (\w+)\n", loop)
     assert f"] = {stored}\n" in loop.replace(f"S[start:start + width] = {stored}\n", "")
     assert "arange" not in loop
+
+
+def test_sums_over_rows_that_are_read_go_by_blocks() -> None:
+    text = generate(
+        f"{HEAD}dims: {{E: 66000, m: 3000, k: 4}}\n"
+        "inputs: {U: [m, k], V: [m, k], y: [E], row: {shape: [E], index: m},\n"
+        "  col: {shape: [E], index: m}}\n"
+        "functions:\n"
+        "  f:\n"
+        "    expr: sum((sum(U[row[e], d]*V[col[e], d], d) - y[e])**2, e)\n"
+    )
+    assert "for start in range(0, E, step):" in text.split("def f(")[1]

@@ -241,3 +241,30 @@ def test_a_third_derivative_holds_little_more_than_it_returns(
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 3 * held
+
+
+CLOSE = """tensorgen: 1
+module: close
+dims: {n: 1000, d: 2}
+inputs: {Y: [n, d], P: [n, n]}
+functions:
+  f:
+    where: |
+      q[i, j] = 1/(1 + norm(Y[i, :] - Y[j, :])**2)
+      Z = sum(q[i, j], i, j, i != j)
+    expr: sum(P[i, j]*log(P[i, j]/(q[i, j]/Z)), i, j, i != j)
+    wrt: Y
+    emit: [value, gradient]
+"""
+
+
+def test_what_stands_around_blocks_is_released_too() -> None:
+    module = tensorgen.load(CLOSE)
+    rng = np.random.default_rng(0)
+    Y, P = rng.normal(size=(300, 2)), rng.random((300, 300))
+    module.f_value_and_grad(Y, P)
+    tracemalloc.start()
+    module.f_value_and_grad(Y, P)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 6 * P.nbytes

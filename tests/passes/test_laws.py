@@ -90,22 +90,6 @@ inputs: {X: [m, n], y: [m], w: [n]}
 functions:
   f: {expr: 'sum(log(1 + exp(-y * (X @ w))))', wrt: w, emit: [problem]}
 """
-PERMUTED = """
-inputs: {X: [m, n], Y: [m, n], Z: [m, n]}
-functions:
-  f:
-    expr: |
-      einsum('ki,kj,kl->ijl', X, Y, Z) + einsum('ki,kj,kl->jil', X, Y, Z)
-      + einsum('ki,kj,kl->lij', X, Y, Z) + einsum('ki,kj,kl->ilj', X, Y, Z)
-      + einsum('ki,kj,kl->lji', X, Y, Z) + einsum('ki,kj,kl->jli', X, Y, Z)
-"""
-SCALED = """
-inputs: {A: [n, m], w: [m]}
-functions:
-  f:
-    where: W[i, k] = A[i, k] * w[k]
-    expr: W @ exp(W).T + exp(W) @ diag(w) @ A.T
-"""
 NORMS = """
 inputs: {X: [m, n], W: [n, p]}
 functions:
@@ -227,13 +211,12 @@ PASSES = (
     ("share_transposes", TURNED),
     ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
     ("share_products", LAYERS),
-    ("pair_transposes", PERMUTED),
+    ("pair_transposes", HESSIAN),
     ("order_contractions", LIKELIHOOD),
     ("apply_inverses", CHAIN),
     ("reuse_pairs", SCALED_TWICE),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("fuse_elementwise", LOGISTIC),
-    ("pair_transposes", SCALED),
     ("gather_steady", LOGISTIC),
     ("use_symmetry", LIKELIHOOD),
     ("mirror_products", WEIGHTED),

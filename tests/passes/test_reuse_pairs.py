@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, topological
@@ -100,3 +101,35 @@ def test_what_is_reused_stays_as_it_is() -> None:
     assert len({*found}) == 1
     assert len({left, right} & {*topological(found)}) == 1
     agree(roots, found)
+
+
+@pytest.mark.parametrize("to", ["kij", "jik", "ikj"])
+def test_a_transpose_of_a_pair_is_no_second_array(to: str) -> None:
+    graph = Graph()
+    A, B = graph.input("A", ["m", "n"]), graph.input("B", ["n", "p"])
+    C = graph.einsum("ij,jk->ijk", A, B)
+    own, turned = (graph.einsum("ijk,jk->" + x, C, B) for x in ("ijk", to))
+    roots = [graph.map("exp", range(3), [(x, range(3))]) for x in (own, turned)]
+    found = reuse_pairs(Context(graph, SIZES), roots)
+    assert own in topological(found) and turned not in topological(found)
+    agree(roots, found)
+    spread = graph.einsum(f"ij,jk->{to}", A, B)
+    both = [graph.map("exp", range(3), [(x, range(3))]) for x in (C, spread)]
+    assert reuse_pairs(Context(graph, SIZES), both) == both
+    # What is asked for is an array of its own, and so is what has a name.
+    assert reuse_pairs(Context(graph, SIZES), [own, turned]) == [own, turned]
+    graph.names[turned] = "turned"
+    assert reuse_pairs(Context(graph, SIZES), roots) == roots
+
+
+def test_what_stands_behind_its_user_is_reused_too() -> None:
+    graph = Graph()
+    A, B = graph.input("A", ["m", "n"]), graph.input("B", ["n", "p"])
+    P, s = graph.input("P", ["n", "n"]), graph.input("s", ["m"])
+    first = graph.einsum("ij,i->ij", A, s)
+    chain = graph.einsum("ij,jk->ik", graph.einsum("ij,jk->ik", first, P), B)
+    turned = graph.einsum("jk,ij->ki", P, A)
+    other = graph.einsum("ki,kl->il", turned, B)
+    found = reuse_pairs(Context(graph, SIZES), [chain, other])
+    assert found[0] is graph.einsum("ij,i->ij", other, s)
+    agree([chain, other], found)

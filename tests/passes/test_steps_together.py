@@ -171,8 +171,7 @@ def test_shares_are_normalised_by_what_the_steps_have_found(
 def test_tangents_normalise_nothing_anew(shares: tuple[str, ModuleType]) -> None:
     code = shares[0].split("def f_hvp(")[1].split("\ndef ")[0]
     loops = re.findall(r"    for t in .*\n((?:        .*\n)+)", code)
-    assert len(loops) == 4
-    assert [loop.count("np.max(") for loop in loops] == [1, 0, 0, 0]
+    assert [loop.count("np.max(") for loop in loops] == [1, 0]
 
 
 def test_shares_add_up_where_numbers_are_large_or_infinite(
