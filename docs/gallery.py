@@ -20,9 +20,6 @@ import black
 from black.mode import TargetVersion
 
 import tensorgen
-from tensorgen.errors import Source
-from tensorgen.explanation.report import report
-from tensorgen.explanation.subjects import explained
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "gallery"
@@ -128,8 +125,7 @@ def fenced(language: str, text: str) -> str:
 
 def told(spec: Path, function: str) -> str:
     """Return what `tensorgen explain` says of a function, but for its statements."""
-    source = Source(spec.name, spec.read_text(encoding="utf-8"))
-    text = report(explained(source, function))
+    text = str(tensorgen.explain(spec, function))
     return text[text.index("== ") :].partition("\nStatements, ")[0]
 
 
