@@ -2,8 +2,8 @@
 
 Memory is what `price.peak` says. A change is made where it lowers the peak of the whole
 function by a quarter at the usual size, so that functions without large arrays that
-nobody asks for any more stay as plain as they are. Code that goes by blocks does so at
-some sizes, and is looked at for these.
+nobody asks for any more stay as plain as they are. Where all sizes are hinted at, and
+caches hold less than it takes then, it is looked at for these alone.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tensorgen.arrays.objects import Rows
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.price import count, entries, longest, peak, places, where
 from tensorgen.arrays.rematerialise import made_again, used_up
+from tensorgen.arrays.speed import LARGE
 from tensorgen.arrays.statements import Let, Loop, Statement, everything, operands
 from tensorgen.ir.dims import Dim
 
@@ -30,6 +31,9 @@ MOST_LINES = 200
 ORDINARY = 8
 """What holds less than this many times its largest array, or what it is given and
 returns, is written as it reads best."""
+LARGER = 2
+"""The same at known sizes where all of it is more than caches hold: new memory takes
+longer than what is computed in it."""
 
 
 def frugal(
@@ -42,16 +46,19 @@ def frugal(
     """Return code with the same results, and with less memory where it takes much.
 
     `pick` gives a name to a result, `again` another one for what a name stands for.
-    Names among `kept` stay. It is looked at for these `sizes`, or any without them.
+    Names among `kept` stay. `sizes` are those that are hinted at.
     """
     if len(code.statements) > MOST_LINES:
         return code
-    values = _samples(code, sizes)
+    values, least = _samples(code), ORDINARY
+    known = _known(code, sizes or {})
+    if known is not None and peak(code, known) >= LARGE:
+        values, least = [known], LARGER
     peaks, largest = list[int](), list[int]()
     for value in values:  # most functions are ordinary at the first sizes
         peaks.append(peak(code, value))
         largest.append(_largest(code, value))
-        if peaks[-1] < ORDINARY * largest[-1]:
+        if peaks[-1] < least * largest[-1]:
             return code
 
     def is_large(one: Array) -> bool:
@@ -108,16 +115,33 @@ def _pays(old: list[int], new: list[int]) -> bool:
     return 4 * new[0] < 3 * old[0] and all(map(le, new, old))
 
 
-def _samples(code: Code, sizes: Mapping[str, int] | None) -> list[Valued]:
-    """Ways to give each dim a size, one alone where they are known."""
+def _known(code: Code, sizes: Mapping[str, int]) -> Valued | None:
+    """What all sizes are, where these are known; those of blocks follow from others."""
+    own = {**sizes}
+    for line in everything(code.statements):
+        match line:
+            case Let(name=name, value=Array(op=Rows() as rows)):
+                if not own.keys() >= {*rows.width.sources}:
+                    return None
+                own[name] = places(rows, _valued(own)).value({})
+            case Loop(name=name, width=width):
+                own |= {name: 0, str(width): USUAL}  # told when the loop is looked at
+    symbols = {x for dim in _dims(code) for x in dim.sources}
+    return _valued(own) if symbols <= own.keys() else None
+
+
+def _dims(code: Code) -> list[Dim]:
+    """All sizes, and how far loops go."""
     roots = [one for line in code.statements for one in operands(line)]
     dims = [dim for one in below([*roots, *code.returns]) for dim in one.dims]
     loops = (line for line in everything(code.statements) if isinstance(line, Loop))
-    dims += [dim for loop in loops for dim in (loop.low, loop.high, loop.step)]
-    symbols = dict.fromkeys(symbol for dim in dims for symbol in dim.sources)
+    return [*dims, *(x for loop in loops for x in (loop.low, loop.high, loop.step))]
+
+
+def _samples(code: Code) -> list[Valued]:
+    """Ways to give each dim a size."""
+    symbols = dict.fromkeys(symbol for dim in _dims(code) for symbol in dim.sources)
     usual = dict.fromkeys(symbols, USUAL)
-    if sizes is not None:
-        return [_valued({**usual, **sizes})]
     changed = [{**usual, symbol: size} for symbol in symbols for size in (FEW, MANY)]
     return [_valued(sizes) for sizes in (usual, *changed)]
 
