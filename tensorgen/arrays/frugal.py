@@ -2,8 +2,8 @@
 
 Memory is what `price.peak` says. A change is made where it lowers the peak of the whole
 function by a quarter at the usual size, so that functions without large arrays that
-nobody asks for any more stay as plain as they are. Code that goes by blocks does so at
-some sizes, and is looked at for these.
+nobody asks for any more stay as plain as they are. Where all sizes are hinted at, and
+caches hold less than it takes then, it is looked at for these alone.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tensorgen.arrays.objects import Rows
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.price import longest, peak, places, where
 from tensorgen.arrays.rematerialise import made_again, used_up
+from tensorgen.arrays.speed import LARGE
 from tensorgen.arrays.statements import Let, Loop, Statement, everything, operands
 from tensorgen.arrays.work import count, entries
 from tensorgen.ir.dims import Dim
@@ -28,12 +29,12 @@ USUAL, FEW, MANY = 64, 16, 1024
 """Sizes at which code is compared: all usual ones, and each in turn few or many."""
 MOST_LINES = 200
 """The most statements whose order and lifetimes are looked into."""
-ORDINARY, LEAN = 8, 3
+ORDINARY = 8
 """What holds less than this many times its largest array, or what it is given and
-returns, is written as it reads best; and where what is held is heavy."""
-HEAVY = 2**17
-"""So many numbers are handed back to the system after a call, and asked for anew at the
-next; a new page takes as long as a few operations on what it holds."""
+returns, is written as it reads best."""
+LARGER = 2
+"""The same at known sizes where all of it is more than caches hold: new memory takes
+longer than what is computed in it."""
 
 
 def frugal(
@@ -41,28 +42,24 @@ def frugal(
     pick: Callable[[int], str],
     again: Callable[[str], str],
     kept: Collection[str] = (),
-    hints: Mapping[str, int] | None = None,
-    in_blocks: bool = False,
+    sizes: Mapping[str, int] | None = None,
 ) -> Code:
     """Return code with the same results, and with less memory where it takes much.
 
     `pick` gives a name to a result, `again` another one for what a name stands for.
-    Names among `kept` stay. Sizes are expected to be as `hints` say, and are so where
-    code goes by blocks.
+    Names among `kept` stay. `sizes` are those that are hinted at.
     """
     if len(code.statements) > MOST_LINES:
         return code
-    values, most = _samples(code), ORDINARY
-    expected = _expected(code, hints or {}, in_blocks)
-    if expected is not None:
-        values = [expected] if in_blocks else values
-        if peak(code, expected) >= HEAVY:
-            values, most = [expected, *([] if in_blocks else values)], LEAN
+    values, least = _samples(code), ORDINARY
+    known = _known(code, sizes or {})
+    if known is not None and peak(code, known) >= LARGE:
+        values, least = [known], LARGER
     peaks, largest = list[int](), list[int]()
     for value in values:  # most functions are ordinary at the first sizes
         peaks.append(peak(code, value))
         largest.append(_largest(code, value))
-        if peaks[-1] < most * largest[-1]:
+        if peaks[-1] < least * largest[-1]:
             return code
 
     def is_large(one: Array) -> bool:
@@ -119,32 +116,38 @@ def _pays(old: list[int], new: list[int]) -> bool:
     return 4 * new[0] < 3 * old[0] and all(map(le, new, old))
 
 
+def _known(code: Code, sizes: Mapping[str, int]) -> Valued | None:
+    """What all sizes are, where these are known; those of blocks follow from others."""
+    own = {**sizes}
+    for line in everything(code.statements):
+        match line:
+            case Let(name=name, value=Array(op=Rows() as rows)):
+                if not own.keys() >= {*rows.width.sources}:
+                    return None
+                own[name] = places(rows, _valued(own)).value({})
+            case Loop(name=name, width=width):
+                own |= {name: 0, str(width): USUAL}  # told when the loop is looked at
+    symbols = {x for dim in _dims(code) for x in dim.sources}
+    return _valued(own) if symbols <= own.keys() else None
+
+
+def _dims(code: Code) -> list[Dim]:
+    """All sizes, and how far loops go."""
+    roots = [one for line in code.statements for one in operands(line)]
+    dims = [dim for one in below([*roots, *code.returns]) for dim in one.dims]
+    loops = (line for line in everything(code.statements) if isinstance(line, Loop))
+    return [*dims, *(x for loop in loops for x in (loop.low, loop.high, loop.step))]
+
+
 def _samples(code: Code) -> list[Valued]:
     """Ways to give each dim a size."""
-    symbols = _symbols(code)
+    symbols = dict.fromkeys(symbol for dim in _dims(code) for symbol in dim.sources)
     usual = dict.fromkeys(symbols, USUAL)
     changed = [{**usual, symbol: size} for symbol in symbols for size in (FEW, MANY)]
     return [_valued(sizes) for sizes in (usual, *changed)]
 
 
-def _expected(code: Code, hints: Mapping[str, int], in_blocks: bool) -> Valued | None:
-    """The sizes that are hinted at, where all are but those that loops name."""
-    symbols = _symbols(code)
-    if not symbols or not (in_blocks or hints.keys() >= {*symbols}):
-        return None
-    return _valued({**dict.fromkeys(symbols, USUAL), **hints})
-
-
-def _symbols(code: Code) -> list[str]:
-    """What sizes in code are made of."""
-    roots = [one for line in code.statements for one in operands(line)]
-    dims = [dim for one in below([*roots, *code.returns]) for dim in one.dims]
-    loops = (line for line in everything(code.statements) if isinstance(line, Loop))
-    dims += [dim for loop in loops for dim in (loop.low, loop.high, loop.step)]
-    return [*dict.fromkeys(symbol for dim in dims for symbol in dim.sources)]
-
-
-def _valued(sizes: Mapping[str, int]) -> Valued:
+def _valued(sizes: dict[str, int]) -> Valued:
     def value(dim: Dim) -> int:
         return max(dim.value(sizes), 0)
 

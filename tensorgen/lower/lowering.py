@@ -103,9 +103,8 @@ def lower(
     code = straightened(code, Speed(hints or {}))
     sizes = hints if in_blocks and hints else {}
     named = naming.name, naming.again
-    blocks = blocked(code, sizes, *named)
-    kept = [*plan.named.values()]
-    code = frugal(blocks or code, *named, kept, hints, blocks is not None)
+    code = blocked(code, sizes, *named) or code
+    code = frugal(code, *named, [*plan.named.values()], sizes)
     code = broken_sums(code)
     return _counting(_computing(code), counted or {})
 

@@ -31,6 +31,7 @@ from tensorgen.arrays.written import written
 from tensorgen.ir.dims import Dim
 from tests.arrays.test_price import allocated
 from tests.lower.support import RandomGraph, check
+from tests.made import generate
 
 SIZES = {"n": 120}
 n = Dim.of("n")
@@ -268,3 +269,27 @@ def test_what_stands_around_blocks_is_released_too() -> None:
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 6 * P.nbytes
+
+
+DEEP = """tensorgen: 1
+{dims}
+inputs: {{x: [n, n], A: [n, n]}}
+functions:
+  f:
+    where: |
+      a = exp(A @ x)
+      b = sin(A @ a)
+      c = exp(A @ b)
+      d = sin(A @ c)
+      e = exp(A @ d)
+    expr: sum(e)
+    wrt: x
+    emit: [gradient]
+"""
+
+
+@pytest.mark.parametrize("size", [None, 100, 1000])
+def test_where_much_is_known_to_be_held_it_is_released(size: int | None) -> None:
+    dims = "" if size is None else f"dims: {{n: {size}}}"
+    code = generate(DEEP.format(dims=dims)).split("def f_grad(")[1].split("\ndef ")[0]
+    assert ("    del " in code) == (size == 1000)
