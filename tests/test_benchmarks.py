@@ -7,6 +7,7 @@ from typing import Any
 
 import measure
 import numpy as np
+import peers
 import pytest
 import report
 import sets
@@ -198,3 +199,12 @@ def test_a_case_is_measured_from_its_spec_on() -> None:
     ours, hand = measure.measure(first, peers, True)
     assert (ours.contender, ours.note, hand.note) == (OURS, "", "")
     assert ours.first and hand.seconds and ours.seconds and ours.peak
+
+
+def test_code_by_hand_is_given_what_it_takes_or_all_of_it() -> None:
+    data = {"x": 1, "y": 2}
+    for function, want in (
+        (lambda x: [x], [1]),
+        (lambda x, **others: [x, *others.values()], [1, 2]),
+    ):
+        assert peers.hand(function).make(data)() == want
