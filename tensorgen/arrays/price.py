@@ -202,7 +202,8 @@ def _spare(one: Array) -> Dim:
         case Call(operator=name):
             return count(one.dims) * OPERATORS[name].spare
         case Elementwise(function=name) if ELEMENTWISE[name].numpy.startswith("_"):
-            return count(one.dims) * 2  # as most helpers do, which compute in steps
+            # Most helpers compute in steps, few in place.
+            return count(one.dims) * (1 if ELEMENTWISE[name].has("in_place") else 2)
         case _:
             return ZERO
 

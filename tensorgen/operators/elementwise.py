@@ -224,7 +224,7 @@ _ROWS = (
         ("-2 * tanh(x) * sech2(x)",),
         "_sech2({0})",
         extreme=WIDE,
-        traits="even positive bounded vanishes internal",
+        traits="even positive bounded vanishes internal in_place",
     ),
     Row("asinh", ("1 / hypot(1, x)",), "np.arcsinh({0})", traits="odd keeps0"),
     Row(

@@ -100,11 +100,12 @@ def _filtered_by(x: Array, a: Array, back: bool = False) -> Array:
     y, size, done = x.copy(), 32, 0
     blocks = len(a) // size
     if blocks > 1 and 0 < x[0].size < 2 * size:
-        gains = a[: size * blocks].reshape(blocks, size, *a.shape[1:]).cumprod(axis=1)
+        shape = blocks, size, *a.shape[1:]
+        gains = np.cumprod(a[: size * blocks].reshape(shape), axis=1)
         far, most = np.abs(gains), 2.0 ** (np.finfo(x.dtype).maxexp // 4)
         if 1 / most < far.min() and far.max() < most and np.abs(x).max() < most**2:
             done = size * blocks
-            sums = (x[1 : done + 1].reshape(gains.shape) / gains).cumsum(axis=1)
+            sums = np.cumsum(x[1 : done + 1].reshape(shape) / gains, axis=1)
             ends = np.concatenate([x[:1], (gains * sums)[:, -1]])
             ends = _filtered_by(ends, gains[:, -1])[:-1, None]
             y[1 : done + 1] = (gains * (ends + sums)).reshape(done, *x.shape[1:])

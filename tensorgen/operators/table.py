@@ -31,6 +31,7 @@ Trait = Literal[
     "logistic",  # of one exponential, of minus the size of the argument
     "quick",  # takes about as long as a comparison, though it is no operator
     "math",  # Python has it too, for numbers; it cannot raise where they are positive
+    "in_place",  # its helper overwrites what it computes
     "internal",  # only derivatives and stable forms use it
 ]
 

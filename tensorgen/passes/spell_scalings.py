@@ -16,7 +16,8 @@ def spell_scalings(known: Round, node: Node) -> Node:
     graph = known.context.graph
     new = {factor: factor for factor, _ in node.factors}
     for factor in new:
-        if _scales(factor) and (factor in known.private or _is_table(known, factor)):
+        table = factor.order > node.order and _is_table(known, factor)
+        if _scales(factor) and (factor in known.private or table):
             new[factor] = expansion(graph, factor) or factor
             known.private.add(new[factor])
     return with_operands(graph, node, new)

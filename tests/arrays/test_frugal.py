@@ -251,7 +251,7 @@ inputs: {Y: [n, d], P: [n, n]}
 functions:
   f:
     where: |
-      q[i, j] = 1/(1 + norm(Y[i, :] - Y[j, :])**2)
+      q[i, j] = 1/(1 + sum(abs(Y[i, k] - Y[j, k]), k))
       Z = sum(q[i, j], i, j, i != j)
     expr: sum(P[i, j]*log(P[i, j]/(q[i, j]/Z)), i, j, i != j)
     wrt: Y
