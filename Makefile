@@ -27,7 +27,7 @@ EXAMPLES := $(sort $(wildcard examples/*.yaml))
 CODE := tensorgen tests examples benchmarks docs
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint check format golden bench gpu fuzz mutants torture accuracy clean
+.PHONY: help demo test thorough lint check format golden bench gpu fuzz mutants torture accuracy clean
 .PHONY: fuzz-extremes
 
 help:  ## list the targets
@@ -38,6 +38,9 @@ demo: $(RUN)  ## generate logistic regression and fit a real data set with it
 
 test: $(DEV)  ## run the tests
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
+thorough: $(DEV)  ## run the tests that take long, which `make test` leaves out
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m thorough
 
 lint: $(DEV)  ## formatting, lint and types, changing nothing
 	$(BIN)/black --check --quiet $(CODE) || $(BIN)/black --diff --quiet --check $(CODE)

@@ -16,6 +16,8 @@ from tests.accuracy.measure import BOUND, judged
 from tests.accuracy.measure import load as load_forms
 from tests.accuracy.table import RESULTS
 
+pytestmark = pytest.mark.thorough
+
 
 def load(expr: str, wrt: str, inputs: str, emit: str = "") -> Any:
     """The module of one function `f`."""

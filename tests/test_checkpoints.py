@@ -16,6 +16,8 @@ from tensorgen.errors import SpecError
 from tests.device.library import execute, stand_in
 from tests.recurrence_cases import CASES, Case, given
 
+pytestmark = pytest.mark.thorough
+
 Array = Any
 BOTH = """
 tensorgen: 1

@@ -12,6 +12,8 @@ from tests.programs import judge
 from tests.programs.device import disagreements
 from tests.programs.tree import Expr, RandomProgram, Shape, Statement
 
+pytestmark = pytest.mark.thorough
+
 
 def program(
     text: str,

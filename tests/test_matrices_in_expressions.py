@@ -14,6 +14,8 @@ from tests import made
 from tests.device.library import execute, stand_in
 from tests.system_cases import CASES, HEAD, SPEC, given
 
+pytestmark = pytest.mark.thorough
+
 Array = Any
 SMALL = given(13, 20, 11, 3)
 

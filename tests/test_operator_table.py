@@ -22,6 +22,8 @@ from tensorgen.operators.stable import StableForms
 from tensorgen.spec.read import read_spec
 from tensorgen.verify.interpret import evaluate
 
+pytestmark = pytest.mark.thorough
+
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = (DOCS / "from-thoad.md").read_text(encoding="utf-8")
 

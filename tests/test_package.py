@@ -19,6 +19,8 @@ import pytest
 import tensorgen
 from tests.projects.places import packages
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).resolve().parent.parent
 SPEC = ROOT / "examples" / "logistic_regression.yaml"
 MODULE = "logistic_regression_numpy.py"

@@ -18,6 +18,8 @@ from tensorgen.bench.clock import peak, timed
 from tests.cli.shell import Run
 from tests.made import generate
 
+pytestmark = pytest.mark.thorough
+
 SPEC = """\
 tensorgen: 1
 module: fit

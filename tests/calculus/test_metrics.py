@@ -14,6 +14,8 @@ from tests import made
 from tests.device.library import execute, stand_in
 from tests.lang.speak import faults_of
 
+pytestmark = pytest.mark.thorough
+
 Array = Any
 
 SPEC = """

@@ -16,6 +16,8 @@ from tensorgen.verify.interpret import evaluate
 from tests.accuracy.forms import QUANTILE, X, Y, ncdf
 from tests.operators.test_helpers import helper
 
+pytestmark = pytest.mark.thorough
+
 LOGISTIC = 1 / (1 + sympy.exp(-X))
 BELL = sympy.exp(-(X**2) / 2)
 NORMAL = ncdf(X)

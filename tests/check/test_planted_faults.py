@@ -25,6 +25,8 @@ from tests.check.gates import guilty
 from tests.check.planting import is_seen, sound
 from tests.passes.test_laws import EXAMPLES, PASSES, RULES
 
+pytestmark = pytest.mark.thorough
+
 # Faults of nodes
 
 

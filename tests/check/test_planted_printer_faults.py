@@ -22,6 +22,8 @@ from tensorgen.structure.table import STRUCTURES
 from tests import solving_specs
 from tests.check.planting import compiled, is_seen, sound
 
+pytestmark = pytest.mark.thorough
+
 MATRIX = """
 inputs: {A: [n, n], B: [n, n], x: [n], T: [n, n, n]}
 functions:

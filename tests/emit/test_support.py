@@ -21,6 +21,8 @@ from tensorgen.emit.support import support_code, support_names
 from tensorgen.errors import Source
 from tensorgen.pipeline import compile_spec
 
+pytestmark = pytest.mark.thorough
+
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 _COUNT = itertools.count()
 

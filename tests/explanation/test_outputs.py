@@ -23,6 +23,8 @@ from tests.explanation.told import (
     told_of,
 )
 
+pytestmark = pytest.mark.thorough
+
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 NODE = re.compile(r'^    "[\d.]+" \[label=')
 EDGE = re.compile(r'^    "([\d.]+)" -> "([\d.]+)"')

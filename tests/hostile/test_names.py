@@ -16,6 +16,8 @@ from tensorgen.operators.helpers import HELPERS
 from tensorgen.spec.names import METHOD_NAMES, RESERVED
 from tests.hostile.names import SPECS, plain_values, tables, values
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 GOLDEN = sorted((ROOT / "tests" / "golden").glob("*.py"))
 TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))

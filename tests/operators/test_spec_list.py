@@ -20,6 +20,8 @@ from tensorgen.lang.prelude import prelude
 from tensorgen.operators.functions import FUNCTIONS
 from tests.operators.meanings import NAMESPACE, SIZES
 
+pytestmark = pytest.mark.thorough
+
 Array = Any
 
 SHAPES: dict[str, tuple[str | int, ...]] = {

@@ -15,6 +15,8 @@ from tensorgen.passes.cost import CostModel
 from tensorgen.planner import Planner
 from tensorgen.spec.read import read_spec
 
+pytestmark = pytest.mark.thorough
+
 SIZES = {"b": 10, "n": 20}
 HINTS = ["", "b: 1000", "b: 10, n: 200"]
 

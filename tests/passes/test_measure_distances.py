@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,11 @@ def arguments(function: Any, given: Any) -> dict[str, Array]:
     return {x: given[x] for x in inspect.signature(function).parameters}
 
 
+@cache
+def module() -> Any:
+    return tensorgen.load(SPEC)
+
+
 WRT = {
     "plain": "XY",
     "scaled": "Xrq",
@@ -119,7 +125,7 @@ def test_distances_are_those_of_differences(backend: str) -> None:
 
 
 def test_no_table_of_all_differences_is_held() -> None:
-    own = tensorgen.load(SPEC)
+    own = module()
     given = data(np.random.default_rng(3), 1500, 1400, 300)
     for name in WRT:  # a table would take 5 GB
         function = getattr(own, f"{name}_value_and_grad")
@@ -132,7 +138,7 @@ def test_no_table_of_all_differences_is_held() -> None:
 @pytest.mark.parametrize("width", [1, 2, 8, 40])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_distances_keep_their_digits(offset: float, width: int, dtype: type) -> None:
-    own = tensorgen.load(SPEC)._squared_distances
+    own = module()._squared_distances
     drawn = np.random.default_rng(4).standard_normal((200, width))
     x: Array = (drawn + offset).astype(dtype)
     x[5], x[7] = x[6], x[8] * (1 + np.finfo(dtype).eps)
@@ -145,7 +151,7 @@ def test_distances_keep_their_digits(offset: float, width: int, dtype: type) -> 
 
 
 def test_rows_that_are_no_numbers_spoil_no_others() -> None:
-    own = tensorgen.load(SPEC)._squared_distances
+    own = module()._squared_distances
     x = np.random.default_rng(5).standard_normal((60, 8))
     x[3, 0], x[4, 1], x[5, 2] = np.inf, np.nan, 1e200
     with np.errstate(all="ignore"):
@@ -156,14 +162,14 @@ def test_rows_that_are_no_numbers_spoil_no_others() -> None:
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("rows", [(0, 3), (3, 0), (0, 0)])
 def test_there_may_be_no_rows(rows: tuple[int, int]) -> None:
-    own, (m, n) = tensorgen.load(SPEC)._squared_distances, rows
+    own, (m, n) = module()._squared_distances, rows
     assert own(np.zeros((m, 5)), np.zeros((n, 5))).shape == (m, n)
     assert not own(np.zeros((3, 0)), np.zeros((2, 0))).any()
 
 
 @pytest.mark.filterwarnings("error")
 def test_norms_of_differences_keep_within_the_range_of_floats() -> None:
-    own = tensorgen.load(SPEC)._distances
+    own = module()._distances
     x = np.random.default_rng(6).standard_normal((50, 8))
     x[:10] *= 1e-200
     x[10:20] *= 1e200

@@ -14,6 +14,8 @@ from tensorgen.passes.limits import FORMS, GAIN_OF_A_FORM, MOST_ENTRIES
 from tensorgen.structure import alternatives
 from tests.structure.planned_forms import chosen, hinted, planned
 
+pytestmark = pytest.mark.thorough
+
 SIZES = (1, 2, 3, 5, 8)
 MODELLED = (2, 30, 1000, 100_000)
 # Terms of a function of a vector and of a matrix, and what else they are made of.

@@ -12,6 +12,8 @@ import pytest
 
 import tensorgen
 
+pytestmark = pytest.mark.thorough
+
 RNG = np.random.default_rng(0)
 
 

@@ -13,6 +13,8 @@ import pytest
 import tensorgen
 from tensorgen.ir.dims import Dim, combinations
 
+pytestmark = pytest.mark.thorough
+
 RNG = np.random.default_rng(0)
 
 
