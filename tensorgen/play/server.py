@@ -92,7 +92,7 @@ def _file(name: str) -> Callable[[Request], Response]:
 def serve(port: int, tell: Callable[[str], None]) -> None:
     """Answer until interrupted; `tell` hears the address of the page first.
 
-    Raises `OSError` where the port is taken.
+    Raises `OSError` where the port is taken, and `KeyboardInterrupt` in the end.
     """
     token = new_token()
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
@@ -114,3 +114,5 @@ def serve(port: int, tell: Callable[[str], None]) -> None:
             timeout_graceful_shutdown=1,
         )
         uvicorn.Server(config).run(sockets=[listening])
+        # It ends when it is interrupted alone, and has perhaps swallowed that.
+        raise KeyboardInterrupt
