@@ -24,6 +24,7 @@ from tensorgen.ir.nodes import (
     Ref,
     Sum,
     constant_value,
+    topological,
 )
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.operators.definite import Sign, sign
@@ -74,10 +75,17 @@ def measure_distances(context: Context, roots: Sequence[Node]) -> list[Node]:
     Ends: each product has fewer factors that are summed, and norms are gone.
     """
     graph = context.graph
+    # Differences that are formed in any case have their norms from there.
+    formed = {
+        arg
+        for node in topological(roots)
+        if isinstance(node, Call) and node.operator in ("unit", "rnorm")
+        for arg in node.args
+    }
 
     def visit(node: Node) -> Node:
         if isinstance(node, Call) and node.operator == "norm":
-            return _of_norm(graph, node) or node
+            return node if node.args[0] in formed else _of_norm(graph, node) or node
         if isinstance(node, Product) and node.inner:
             found = (_measured(graph, node, one) for one in _differences(node))
             return next((new for new in found if new is not None), node)

@@ -181,3 +181,18 @@ def test_norms_of_differences_keep_within_the_range_of_floats() -> None:
         want = top * np.sqrt(((difference / top) ** 2).sum())
         np.testing.assert_allclose(found[i, j], want, rtol=1e-12)
     assert np.all(found <= 10 * size)
+
+
+def test_norms_of_differences_that_are_formed_are_made_once() -> None:
+    text = """tensorgen: 1
+inputs: {X: [n, 2], Y: [m, 2], V: [n, m]}
+functions:
+  f:
+    expr: sum(sqrt(1 + (V[i, j] - norm(X[i, :] - Y[j, :]))**2), i, j)
+    wrt: Y
+    emit: [gradient, hvp]
+"""
+    own = tensorgen.load(text)
+    assert "_norm(" not in inspect.getsource(own.f_grad)
+    source = inspect.getsource(own.f_hvp)
+    assert "_norm(" in source and "_distances(" not in source
