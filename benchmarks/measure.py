@@ -1,4 +1,4 @@
-"""Measure one case, in a process of its own: what `suite.py` starts for each.
+"""Measure one case, in a process of its own: what `suite.py` forks for each.
 
 Before a contender does what may take too long, its name is printed, and the system is
 asked to end the process after some seconds: whoever reads knows who it was.
@@ -7,13 +7,14 @@ asked to end the process after some seconds: whoever reads knows who it was.
 import argparse
 import ctypes
 import gc
+import importlib
 import json
 import resource
 import signal
 import statistics
 import time
 import tracemalloc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from cases import Case, Contender, Task, difference, reference
 from tables import Row
 
 FIRST, CALL = 20.0, 5.0  # seconds that a first call and a call may take
-SHARE = 0.5  # seconds of timing for each contender
+SHARE = 0.3  # seconds of timing for each contender
 ROUNDS = 5, 101  # at least and at most; of slow calls 3
 QUICK = 0.05, (3, 11)
 INNER = 1e-4  # seconds that one timing should take, by repetition
@@ -174,7 +175,21 @@ def absent(contenders: Iterable[Contender]) -> dict[str, str]:
     return {c.name: c.missing() for c in contenders if c.missing()}
 
 
-def main() -> None:
+def preload() -> None:
+    """Import what any contender needs: processes that are forked then have it."""
+    named = {
+        library: None
+        for chosen in sets.SETS
+        for case in chosen.cases()
+        for contender in case.contenders
+        for library in contender.libraries
+    }
+    for library in named:
+        with suppress(ImportError):
+            importlib.import_module(library)
+
+
+def main(words: Sequence[str] | None = None) -> None:
     """Measure the case of that name."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("letter")
@@ -183,7 +198,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--without", action="append", default=[])
     parser.add_argument("--memory", type=int, help="bytes of address space")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     if options.memory:
         resource.setrlimit(resource.RLIMIT_AS, (options.memory, options.memory))
     (chosen,) = (s for s in sets.SETS if s.letter == options.letter)

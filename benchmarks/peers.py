@@ -78,8 +78,16 @@ def derived(
     """The same from libraries that differentiate the loss by its first arguments."""
     found = [
         Contender("JAX", partial(_jax, loss, kind, wrt), ("jax",)),
-        Contender("torch", partial(_torch, loss, kind, wrt, False), ("torch",)),
-        Contender("torch.compile", partial(_torch, loss, kind, wrt, True), ("torch",)),
+        Contender(
+            "torch",
+            partial(_torch, loss, kind, wrt, False),
+            ("torch", "torch._dynamo"),
+        ),
+        Contender(
+            "torch.compile",
+            partial(_torch, loss, kind, wrt, True),
+            ("torch", "torch._inductor.compile_fx"),
+        ),
         Contender(
             "autograd",
             partial(_autograd, loss, kind, wrt),

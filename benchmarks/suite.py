@@ -13,10 +13,9 @@ import json
 import math
 import os
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,6 +24,7 @@ import sets
 import tables
 from cases import Case, Set
 from measure import CALL
+from nursery import Ended, Nursery
 from tables import Row
 
 HERE = Path(__file__).parent
@@ -35,17 +35,21 @@ PACKAGES = (
 )
 MINUTES, LOOK = 30, 90  # a full run takes at most so long; a look, so many seconds
 LONGEST = 240  # seconds of one process
+STARTS = 2.0  # seconds of tracing and compiling, after which no larger size is tried
 LATE = "out of time"
 MEMORY = 12 * 2**30  # bytes, or three quarters of what the machine has
+
+# What runs a process: by threads, first core, words, and seconds that it has.
+Start = Callable[[int, int, Sequence[str], float], Ended]
 
 
 class Suite:
     """A run: what was measured so far decides what is tried next."""
 
-    def __init__(self, quick: bool, seconds: float, command: tuple[str, ...]) -> None:
-        """Take how long it may take, and what a child process is started by."""
+    def __init__(self, quick: bool, seconds: float, start: Start) -> None:
+        """Take how long it may take, and what starts a process."""
         self.quick, self.end = quick, time.monotonic() + seconds
-        self.command = command
+        self.start = start
         self.memory = min(MEMORY, available() * 3 // 4)
         self.history: dict[tuple[str, str, int], Row] = {}
         self.earlier: dict[tuple[str, str, int], Row] = {}
@@ -104,30 +108,17 @@ class Suite:
         core: int,
     ) -> tuple[list[Row], str, str]:
         """Run a process; return its rows, or who ended it and how."""
-        command = [*self.command, letter, case.name, f"--threads={threads}"]
-        command += [f"--memory={self.memory}", *["--quick"] * self.quick]
-        command += [f"--without={name}" for name in without]
-        try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                timeout=seconds,
-                env=environment(threads),
-                preexec_fn=lambda: keep_to(threads, core),
-                check=False,
-            )
-            code, said, fault = done.returncode, done.stdout, done.stderr
-        except subprocess.TimeoutExpired as late:
-            code, fault = -signal.SIGALRM, ""
-            said = (late.stdout or b"").decode()
-        events = [json.loads(x) for x in said.splitlines() if x.startswith("{")]
+        words = [letter, case.name, f"--threads={threads}"]
+        words += [f"--memory={self.memory}", *["--quick"] * self.quick]
+        words += [f"--without={name}" for name in without]
+        ended = self.start(threads, core, words, seconds)
+        events = [json.loads(x) for x in ended.said.splitlines() if x.startswith("{")]
         for event in events:
             if "rows" in event:
                 return [Row(**row) for row in event["rows"]], "", ""
         at = [event for event in events if "at" in event]
         name, limit = (at[-1]["at"], at[-1]["limit"]) if at else ("tensorgen", seconds)
-        return [], str(name), how(code, fault, float(limit))
+        return [], str(name), how(ended.code, ended.fault, float(limit))
 
     def hopeless(self, case: Case, name: str, threads: int) -> str:
         """Return why a contender is not tried at a size, after the sizes before it."""
@@ -139,6 +130,11 @@ class Suite:
             return last.note if " at " in last.note else f"{last.note}, {where}"
         if last.note.startswith(("slow", "failed", "killed", "wrong")):
             return f"too large: {last.note}, {where}"
+        started = (last.first or 0.0) - (last.seconds or 0.0)
+        if started > STARTS and not name.startswith("tensorgen"):
+            return f"not tried: it took {started:.0f} s to start {where}"
+        if last.note.startswith("not tried"):
+            return last.note
         before = self.earlier.get((case.problem, name, threads))
         for what, least, most, shown in (
             ("seconds", CALL / 50, 3 * CALL, "{:.2g} s"),
@@ -197,13 +193,35 @@ def environment(threads: int) -> dict[str, str]:
     return os.environ | own | {"PYTHONPATH": os.pathsep.join(PATHS)}
 
 
-def keep_to(threads: int, core: int) -> None:
-    """Give a process as many cores as threads: pools of threads are as large."""
-    if hasattr(os, "sched_setaffinity"):
-        cores = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(
-            0, {cores[(core + k) % len(cores)] for k in range(threads)}
-        )
+class Nurseries:
+    """Processes by how many threads they have, and on which cores."""
+
+    def __init__(self, module: str = "measure") -> None:
+        """Start none yet; the module is what they run."""
+        self.module = module
+        self.known: dict[tuple[int, int], Nursery] = {}
+
+    def __call__(
+        self, threads: int, core: int, words: Sequence[str], seconds: float
+    ) -> Ended:
+        """Run a process on as many cores as threads: pools of threads are as large."""
+        if (threads, core) not in self.known:
+            own = Nursery(self.module, environment(threads))
+            self.known[threads, core] = own
+        return self.known[threads, core].run(words, seconds, cores(threads, core))
+
+    def close(self) -> None:
+        """End those who start processes."""
+        for nursery in self.known.values():
+            nursery.close()
+
+
+def cores(threads: int, core: int) -> list[int]:
+    """Return so many of the cores that we have, from one on."""
+    if not hasattr(os, "sched_getaffinity"):
+        return []
+    own = sorted(os.sched_getaffinity(0))
+    return sorted({own[(core + k) % len(own)] for k in range(threads)})
 
 
 def available() -> int:
@@ -275,26 +293,23 @@ def smallest(chosen: Set) -> list[Case]:
     return list(first.values())
 
 
-def look(chosen: list[Set]) -> list[Row]:
+def look(chosen: list[Set], start: Start) -> list[Row]:
     """Return rows of the smallest size of each problem, two at a time."""
-    suite = Suite(True, LOOK, child_command())
+    suite = Suite(True, LOOK, start)
     queues = [[(s.letter, case) for case in smallest(s)] for s in chosen]
     turns = [q[k] for k in range(max(map(len, queues))) for q in queues if k < len(q)]
-    cores = os.cpu_count() or 1
-    with ThreadPoolExecutor(cores) as pool:
-        jobs = [
-            pool.submit(suite.glance, *task, k % cores) for k, task in enumerate(turns)
-        ]
-        rows = [row for job in jobs for row in job.result()]
+    count = os.cpu_count() or 1
+
+    def taken(core: int) -> list[Row]:
+        own = turns[core::count]
+        return [row for task in own for row in suite.glance(*task, core)]
+
+    with ThreadPoolExecutor(count) as pool:
+        rows = [row for found in pool.map(taken, range(count)) for row in found]
     late = sum(row.note == LATE for row in rows)
     if late:
         print(f"out of time: {late} of {len(turns)} problems")
     return rows
-
-
-def child_command() -> tuple[str, ...]:
-    """Return what measures a case."""
-    return (sys.executable, str(HERE / "measure.py"))
 
 
 def main() -> int:
@@ -307,23 +322,34 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=MINUTES)
     options = parser.parse_args()
     chosen = [s for s in sets.SETS if s.letter in (options.letters or letters)]
-    print("\n".join([*report.machine(*PACKAGES), "", tables.head()]), flush=True)
-    if options.quick:
-        return verdict(look(chosen))
     threads = (1, 2) if options.threads is None else (options.threads,)
-    last = time.monotonic() + 60 * options.minutes
+    print("\n".join([*report.machine(*PACKAGES), "", tables.head()]), flush=True)
+    start = Nurseries()
+    try:
+        if options.quick:
+            return verdict(look(chosen, start))
+        rows = measured(chosen, threads, 60 * options.minutes, start)
+    finally:
+        start.close()
+    draw([s.name for s in chosen])
+    return verdict(rows)
+
+
+def measured(
+    chosen: list[Set], threads: tuple[int, ...], seconds: float, start: Start
+) -> list[Row]:
+    """Measure sets one after another, and write their tables; return all rows."""
+    last = time.monotonic() + seconds
     rows, left = [], sum(len(list(s.cases())) for s in chosen)
     for one in chosen:
         # A set may take as much of the time that is left as it has of the cases, and
         # half as much again: what comes last is measured as well.
         share = 1.5 * len(list(one.cases())) / left
-        seconds = last - time.monotonic()
-        suite = Suite(False, min(share, 1) * seconds, child_command())
+        suite = Suite(False, min(share, 1) * (last - time.monotonic()), start)
         left -= len(list(one.cases()))
         rows += (found := whole(suite, one, threads))
         write(one, found)
-    draw([s.name for s in chosen])
-    return verdict(rows)
+    return rows
 
 
 def draw(names: list[str]) -> None:

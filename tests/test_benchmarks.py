@@ -1,12 +1,13 @@
 """The suite of benchmarks: what is wrong, fails or is absent is told, not timed."""
 
-import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import measure
 import numpy as np
+import nursery
 import peers
 import pytest
 import report
@@ -89,14 +90,39 @@ def test_an_absent_peer_is_told_and_has_no_row() -> None:
 
 
 CHILD = """
-import json, os, signal, sys
-print(json.dumps({"at": "tensorgen", "limit": 30}), flush=True)
-if "--without=JAX" not in sys.argv:
-    print(json.dumps({"at": "JAX", "limit": 7}), flush=True)
-    os.kill(os.getpid(), signal.ENDED)
-row = {"problem": "a sum", "dim": "n", "size": 10, "contender": "tensorgen"}
-print(json.dumps({"rows": [row | {"seconds": 0.5}]}))
+import json, os, signal
+
+def preload():
+    pass
+
+def main(words):
+    print(json.dumps({"at": "tensorgen", "limit": 30}), flush=True)
+    if "--without=JAX" not in words:
+        print(json.dumps({"at": "JAX", "limit": 7}), flush=True)
+        ENDS
+    row = {"problem": "a sum", "dim": "n", "size": 10, "contender": "tensorgen"}
+    print(json.dumps({"rows": [row | {"seconds": 0.5}]}))
 """
+
+
+@pytest.fixture
+def forked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], suite.Start]]:
+    """What starts processes that end so, where JAX is among the contenders."""
+    started = suite.Nurseries("child")
+    monkeypatch.setattr(suite, "PATHS", (str(tmp_path), *suite.PATHS))
+
+    def start(ends: str) -> suite.Start:
+        (tmp_path / "child.py").write_text(CHILD.replace("ENDS", ends))
+        return started
+
+    yield start
+    started.close()
+
+
+def unable(*order: Any) -> nursery.Ended:
+    raise AssertionError(f"nothing is to be started: {order}")
 
 
 @pytest.mark.parametrize(
@@ -105,14 +131,15 @@ print(json.dumps({"rows": [row | {"seconds": 0.5}]}))
         ("SIGALRM", "too large: not done after 7 s"),
         ("SIGKILL", "too large: killed for its memory"),
         ("SIGABRT", "killed: ended by SIGABRT"),
+        ("", "failed: ValueError: no root"),
     ],
 )
 def test_who_ends_the_process_has_a_row_and_the_others_run_without_it(
-    ended: str, note: str, tmp_path: Path
+    ended: str, note: str, forked: Callable[[str], suite.Start]
 ) -> None:
-    child = tmp_path / "child.py"
-    child.write_text(CHILD.replace("ENDED", ended))
-    run = suite.Suite(False, 60, (sys.executable, str(child)))
+    kill = f"os.kill(os.getpid(), signal.{ended})"
+    start = forked(kill if ended else "raise ValueError('no root')")
+    run = suite.Suite(False, 60, start)
     two = case(contender("JAX", 0), contender(OURS, 0))
     rows = run.rows("A", two, 1)
     assert [(r.contender, r.seconds, r.note) for r in rows] == [
@@ -128,17 +155,30 @@ def test_who_ends_the_process_has_a_row_and_the_others_run_without_it(
     assert far == "too large: took 0.5 s at n = 10"
 
 
-def test_nobody_is_blamed_where_the_run_ends(tmp_path: Path) -> None:
-    child = tmp_path / "child.py"
-    ends = "import time; time.sleep(60)"
-    child.write_text(CHILD.replace("os.kill(os.getpid(), signal.ENDED)", ends))
-    run = suite.Suite(False, 0.3, (sys.executable, str(child)))
+@pytest.mark.parametrize(("name", "tried"), [("torch.compile", False), (OURS, True)])
+def test_a_peer_that_takes_long_to_start_is_not_tried_at_larger_sizes(
+    name: str, tried: bool
+) -> None:
+    run = suite.Suite(False, 60, unable)
+    first = Row("a sum", "n", 10, 1, name, 0.001, 0.001, 8, first=2.6)
+    run.history["a sum", name, 1] = first
+    two = replace(case(contender(name, 0)), size=20)
+    reason = run.hopeless(two, name, 1)
+    assert reason == ("" if tried else "not tried: it took 3 s to start at n = 10")
+    run.history["a sum", name, 1] = suite.blank(two, name, 1, reason)
+    assert run.hopeless(replace(two, size=40), name, 1) == reason
+
+
+def test_nobody_is_blamed_where_the_run_ends(
+    forked: Callable[[str], suite.Start],
+) -> None:
+    run = suite.Suite(False, 0.3, forked("import time; time.sleep(60)"))
     (row,) = run.rows("A", case(contender(OURS, 0), contender("JAX", 0)), 1)
     assert (row.contender, row.note) == (OURS, "out of time")
 
 
 def test_a_run_without_time_left_says_so() -> None:
-    run = suite.Suite(False, 0, ("false",))
+    run = suite.Suite(False, 0, unable)
     (row,) = run.rows("A", case(contender(OURS, 0)), 1)
     assert row.note == "out of time"
 
