@@ -25,7 +25,7 @@ import sets
 from cases import Case, Contender, Task, difference, reference
 from tables import Row
 
-FIRST, CALL = 20.0, 5.0  # seconds that a first call and a call may take
+FIRST, CALL = 10.0, 5.0  # seconds that a first call and a call may take
 SHARE = 0.3  # seconds of timing for each contender
 ROUNDS = 5, 101  # at least and at most; of slow calls 3
 QUICK = 0.05, (3, 11)

@@ -18,6 +18,7 @@ from tensorgen.arrays.in_place import in_place
 from tensorgen.arrays.lifetimes import PART, Valued, ordered, released
 from tensorgen.arrays.objects import Rows
 from tensorgen.arrays.operations import Variable
+from tensorgen.arrays.overwrite import overwritten
 from tensorgen.arrays.price import longest, peak, places, where
 from tensorgen.arrays.rematerialise import made_again, used_up
 from tensorgen.arrays.speed import LARGE
@@ -32,6 +33,9 @@ MOST_LINES = 200
 ORDINARY = 8
 """What holds less than this many times its largest array, or what it is given and
 returns, is written as it reads best."""
+PAGES = 2**15
+"""An array of so many numbers is given back to the system when it goes, and asked for
+anew, page by page; NumPy too adds and multiplies in place from there on."""
 LARGER = 2
 """The same at known sizes where all of it is more than caches hold: new memory takes
 longer than what is computed in it."""
@@ -53,6 +57,8 @@ def frugal(
         return code
     values, least = _samples(code), ORDINARY
     known = _known(code, sizes or {})
+    if known is not None:
+        code = _overwritten(code, known)
     if known is not None and peak(code, known) >= LARGE:
         values, least = [known], LARGER
     peaks, largest = list[int](), list[int]()
@@ -82,6 +88,12 @@ def frugal(
         if _pays(peaks, needed):
             best, peaks = found, needed
     return best
+
+
+def _overwritten(code: Code, value: Valued) -> Code:
+    """Functions of arrays in place, where these have many pages at known sizes."""
+    found = overwritten(code, lambda one: value(count(one.dims)) >= PAGES)
+    return found if peak(found, value) <= peak(code, value) else code
 
 
 def _largest(code: Code, value: Valued) -> int:

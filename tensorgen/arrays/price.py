@@ -181,7 +181,7 @@ def _making(one: Array, value: Value, elided: int) -> int:
     if isinstance(op, Add | Multiply) and one.args:
         return _folded(one, value, elided)
     room = _room(one)
-    if op == SQUARE and _is_fresh(one.args[0]) and value(room) >= elided:
+    if op == SQUARE and is_fresh(one.args[0]) and value(room) >= elided:
         room = ZERO  # an operator as well
     own = sum(_kept(arg, value) for arg in one.args) + value(room + _spare(one))
     return max(space(one.args, value, elided), own)
@@ -240,7 +240,7 @@ def _folded(one: Array, value: Value, elided: int) -> int:
         most = max(most, held + _making(part, value, elided))
         reach = broadcast([dims, part.dims])
         fits = (free and dims == reach and part.dims in ((), reach)) or (
-            _is_fresh(part)
+            is_fresh(part)
             and _may_swap(op, k)
             and part.dims == reach
             and dims in ((), reach)
@@ -252,7 +252,7 @@ def _folded(one: Array, value: Value, elided: int) -> int:
             most = max(most, both if over else both + whole)
             held, free = whole, True
         else:
-            held, free = both, _is_fresh(part)
+            held, free = both, is_fresh(part)
         dims, scaled = reach, False
     return most
 
@@ -264,7 +264,7 @@ def _may_swap(op: Operation, place: int) -> bool:
     return isinstance(op, Add) and op.signs[place] > 0
 
 
-def _is_fresh(one: Array) -> bool:
+def is_fresh(one: Array) -> bool:
     """Whether an expression owns its memory, and nobody else has it."""
     return memory(one) is one and not isinstance(one.op, Leaf)
 

@@ -38,7 +38,8 @@ _DISTANCES = '''
 def _distances(x: Array, y: Array, scale: Any = 1) -> Array:
     """Return the norms of scale * (x[i] - y[j]), also where squares leave the range."""
     {start}found = np.sqrt(_squared_distances(x, y, scale))
-    i, j = np.nonzero(~((found > np.finfo(x.dtype).tiny ** 0.45) & (found < np.inf)))
+    safe = (found > np.finfo(x.dtype).tiny ** 0.45) & (found < np.inf)
+    i, j = np.divmod(np.flatnonzero(~safe), len(y))
     step = 65536 // (x.shape[1] + 1) + 1
     for start in range(0, len(i), step):
         own, other = i[start : start + step], j[start : start + step]
@@ -55,17 +56,20 @@ def _squared_distances(x: Array, y: Array, scale: Any = 1) -> Array:
     """
     mean = x.sum(axis=0) / max(len(x), 1)
     a, b = (x - mean) * scale, (y - mean) * scale
-    squares, others = (a * a).sum(axis=1)[:, None], (b * b).sum(axis=1)
-    least, twice = np.finfo(x.dtype).eps ** 0.2, -2 * b.T
+    squares, others = (a * a).sum(axis=1)[:, None], (b * b).sum(axis=1)[:, None]
+    left = np.concatenate((a, squares, np.ones_like(squares)), axis=1)
+    right = np.concatenate((-2 * b, np.ones_like(others), others), axis=1).T
+    least = np.finfo(x.dtype).eps ** 0.2
+    small, others_small = least * squares, least * others[:, 0]
     found = np.empty((len(x), len(y)), dtype=x.dtype)
     step = 32768 // (len(y) + 1) + 1
     for start in range(0, len(x), step):
         rows = slice(start, start + step)
         part, own = found[rows], x[rows]
         if x.shape[1] > 3:
-            both = squares[rows] + others
-            np.add(a[rows] @ twice, both, out=part)
-            i, j = np.nonzero(~(part >= least * both))
+            np.matmul(left[rows], right, out=part)
+            few = np.flatnonzero(~(part >= small[rows] + others_small))
+            i, j = np.divmod(few, len(y))
             part[i, j] = (((own[i] - y[j]) * scale) ** 2).sum(axis=1)
         else:
             part[:] = 0

@@ -45,6 +45,9 @@ STEPS = 5.0
 ELEMENT = 4.0
 """An entry read, combined and written by elementwise arithmetic (memory-bound)."""
 
+TURNED = 8.0
+"""An entry of a transpose that is added to what it is the transpose of."""
+
 FUNCTION = 40.0
 """An entry of an elementwise function such as `exp`."""
 
@@ -67,6 +70,11 @@ def merge(out: float, every: Span, sums: bool, factors: int) -> float:
     if not sums:
         return spent + ELEMENT * out * max(1, factors - 1)
     return spent + every.terms + ELEMENT * out
+
+
+def turned_terms(node: Sum) -> int:
+    """How many terms are transposes of others: not all lie as the sum does."""
+    return len(node.terms) - len({term.node for term in node.terms})
 
 
 @dataclass(frozen=True)
@@ -165,8 +173,8 @@ class CostModel:
                 out, sums = self.size(node.dims), bool(node.inner)
                 return merge(out, span, sums, len(factors))
             case Sum():
-                entries = self.size(node.dims)
-                return STATEMENT + ELEMENT * entries * len(node.terms)
+                read = ELEMENT * len(node.terms) + TURNED * turned_terms(node)
+                return STATEMENT + self.size(node.dims) * read
             case Map():
                 return STATEMENT + FUNCTION * self.size(node.dims)
             case Call() if is_promise(node):

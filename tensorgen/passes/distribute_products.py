@@ -6,7 +6,7 @@ broadcasts is larger than what it is made of.
 
 from __future__ import annotations
 
-from tensorgen.ir.nodes import Node, Product, Sum
+from tensorgen.ir.nodes import Map, Node, Product, Sum, constant_value
 from tensorgen.passes.centre_differences import centred
 from tensorgen.passes.factor_sums import pays
 from tensorgen.passes.limits import (
@@ -30,7 +30,7 @@ def distribute_products(known: Round, node: Node) -> Node:
             return _distributed(known, node, k, factor)
     cost = known.context.cost
     for k, factor in sums:
-        if _is_only_difference(known, node, factor) or _is_applied(known, node, factor):
+        if any(fits(known, node, factor) for fits in _FITTING):
             apart = _distributed(known, node, k, factor)
             share = SHARE_OF_TABLES if _is_table(node, factor) else SHARE_OF_EXPANDED
             if pays(known.context.graph, node, apart, cost, share):
@@ -119,6 +119,44 @@ def _is_applied(known: Round, node: Product, factor: Sum) -> bool:
     )
     few = len(factor.terms) <= DISTRIBUTED_TERMS
     return contracted and few and known.effort.terms <= DISTRIBUTED_TERMS_IN_ALL
+
+
+def _is_added_up(known: Round, node: Product, factor: Sum) -> bool:
+    """Whether a sum of products is added up: each term is an inner product then.
+
+    `sum_i (3*a[i]**2 + b[i]**2)` forms no squares. Must not fire where terms have both
+    signs, which may cancel entry by entry.
+    """
+    return (
+        len(node.factors) == 1
+        and not node.order
+        and not node.constraints
+        and factor in known.private
+        and factor not in known.named
+        and len(factor.terms) <= DISTRIBUTED_TERMS
+        and all(
+            term.coefficient * factor.terms[0].coefficient > 0
+            and len(term.labels) == factor.order
+            and (_is_square(term.node) or _is_pair(known, term.node))
+            for term in factor.terms
+        )
+    )
+
+
+def _is_pair(known: Round, node: Node) -> bool:
+    """Whether a product of two arrays, entry by entry, may be looked into."""
+    if not isinstance(node, Product) or node.inner or node.constraints:
+        return False
+    return len(node.factors) == 2 and known.opens(node)
+
+
+def _is_square(node: Node) -> bool:
+    if not isinstance(node, Map) or node.function != "pow":
+        return False
+    return constant_value(node.args[1].node) == 2
+
+
+_FITTING = (_is_only_difference, _is_applied, _is_added_up)
 
 
 def _distributed(known: Round, node: Product, place: int, factor: Sum) -> Node:

@@ -1,0 +1,52 @@
+"""Sums of squares and of products take no array of what they add up."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import tensorgen
+from tests.made import generate
+
+SPEC = """tensorgen: 1
+module: sums
+inputs: {x: [n], y: [n], X: [n, n], Y: [n, n]}
+functions: {f: "EXPR"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("expr", "product"),
+    [
+        ("sum(3*x**2 + 2*y**2)", r"@"),
+        ("3*sum(x**2) + sum(2*y[i]**2, i)", r"@"),
+        ("sum(x[i]**2*3 + (y[i] + y[i])*y[i], i)", r"@"),
+        ("sum(X**2 + 2*Y**2)", r"np\.vdot"),
+        ("sum(sin(x)**2 + 2*x*y)", r"@"),
+    ],
+)
+def test_each_term_is_an_inner_product(expr: str, product: str) -> None:
+    text = generate(SPEC.replace("EXPR", expr)).partition("def _")[0]
+    assert len(re.findall(product, text)) == 2
+    assert ".sum()" not in text
+    module = tensorgen.load(SPEC.replace("EXPR", expr))
+    rng = np.random.default_rng(0)
+    given = {"x": rng.normal(size=5), "y": rng.normal(size=5)}
+    given |= {"X": rng.normal(size=(5, 5)), "Y": rng.normal(size=(5, 5))}
+    taken = {k: v for k, v in given.items() if k in module.f.__annotations__}
+    x, y, X, Y = given.values()
+    expected = {
+        "X": (X**2 + 2 * Y**2).sum(),
+        "s": (np.sin(x) ** 2 + 2 * x * y).sum(),
+    }.get(expr[4], (3 * x**2 + 2 * y**2).sum())
+    assert module.f(**taken) == pytest.approx(expected, rel=1e-12)
+
+
+def test_terms_that_may_cancel_are_subtracted_entry_by_entry() -> None:
+    spec = SPEC.replace("EXPR", "sum(x**2 - y**2)")
+    module = tensorgen.load(spec)
+    x = abs(np.random.default_rng(0).normal(size=1000))
+    assert module.f(x, np.nextafter(x, 2)) < 0
+    assert ".sum()" in generate(spec)
