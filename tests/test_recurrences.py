@@ -428,6 +428,46 @@ def test_gains_of_any_size_are_those_of_one_step_after_the_other(
         assert np.all((error <= allowed)[kept])
 
 
+@pytest.mark.parametrize("shape", [(), (3,)])
+@pytest.mark.parametrize("back", [False, True])
+def test_gains_near_one_are_filtered_in_one_run_as_accurately_as_by_steps(
+    shape: tuple[int, ...], back: bool
+) -> None:
+    module, count = tensorgen.load(LINEAR), 3000
+    own, rng = module._filtered_by, np.random.default_rng(8)
+    turn = np.linspace(0, 2 * np.pi, count).reshape(-1, *(1,) * len(shape))
+    drift = 1 + rng.standard_normal((count, *shape)) / 100
+    jump = np.where(np.arange(count) == 1500, 1e70, 1.0).reshape(turn.shape)
+    wide: Array = 10.0 ** rng.uniform(-30, 30, (count + 1, *shape))
+    x = rng.standard_normal((count + 1, *shape))
+    rises = {"rise, fall": np.exp(0.1 * np.sin(turn)) * drift, "jump": jump * drift}
+    falls = {"fall, rise": np.exp(-0.1 * np.sin(turn)) * drift, "drop": drift / jump}
+    for gains in (drift, *rises.values(), *falls.values()):
+        assert module._products_near_one(gains, 0) is not None
+        for b in (x, np.abs(x), wide * x):
+            exact, size = (
+                stepped(of(b).astype(np.longdouble), of(gains))
+                for of in (np.asarray, np.abs)
+            )
+            found = (
+                own(b[::-1], gains[::-1], back=True)[::-1] if back else own(b, gains)
+            )
+            error, steps = (np.abs(y - exact) for y in (found, stepped(b, gains)))
+            eps = np.finfo(float).eps
+            assert np.all(error <= 3 * steps.max(axis=0) + 40 * eps * size)
+
+
+@pytest.mark.parametrize("bad", [0.0, 1e-300, 1e300, np.nan, np.inf])
+def test_one_gain_far_from_one_leaves_all_others_what_they_are(bad: float) -> None:
+    module, rng = tensorgen.load(LINEAR), np.random.default_rng(8)
+    x, gains = rng.standard_normal(1001), 1 + rng.standard_normal(1000) / 100
+    gains[700] = bad
+    with np.errstate(all="ignore" if np.isnan(bad) or np.isinf(bad) else "raise"):
+        assert module._products_near_one(gains, 0) is None
+        found = module._filtered_by(x, gains)
+    np.testing.assert_allclose(found, stepped(x, gains), rtol=1e-11)
+
+
 def test_gains_that_vanish_stop_what_comes_before_them() -> None:
     a, b = np.full(200, 0.5), np.zeros(200)
     a[100] = 0.0
