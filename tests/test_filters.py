@@ -1,4 +1,4 @@
-"""Multiples of a state and something more, for all steps, against one step at a time."""
+"""Multiples of a state and something more: all steps at once, against one by one."""
 
 from __future__ import annotations
 
