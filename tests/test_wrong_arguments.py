@@ -164,7 +164,7 @@ def test_results_are_native_and_double_where_any_argument_is(
         "  f: {expr: 'sum(x[1:]**2*y[1:])', wrt: x, emit: [value, gradient]}\n"
     )
     x, y = (
-        np.array(values).astype(np.dtype(kind).newbyteorder(order))
+        np.array(values).astype(np.dtype(order + kind))
         for values, kind in zip(([1, 2], [3, 4]), kinds, strict=True)
     )
     value, slope = module.f_value_and_grad(x, y)
