@@ -321,3 +321,70 @@ def compare(name: str, module: Any) -> None:
 def close(found: Array, expected: Array) -> None:
     scale = max(1.0, float(np.abs(np.asarray(expected)).max(initial=0.0)))
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10 * scale)
+
+
+PLAIN = "r[i, j] = sum(w[k, l]*x[i + k, j + l], k, l)"
+BLOCKED = {
+    "rows": ((1100, 500), PLAIN, 2),
+    "turned": ((1100, 500), PLAIN.replace("i, j", "j, i"), 2),
+    "strides": (
+        (1100, 2000),
+        "r[i=range(n//2 - 1), j] = sum(w[k, l]*x[2*i + k, j + l], k, l)",
+        2,
+    ),
+    "padded": (
+        (1100, 500),
+        "r[i=range(n), j] = "
+        "sum(w[k, l]*x[i + k - 1, j + l], k, l, 1 <= i + k, i + k <= n)",
+        2,
+    ),
+    "of one axis": (
+        (1_200_000, 3),
+        "r[i=range(n//2 - 1)] = sum(w[k, 0]*x[2*i + k, 0], k)",
+        2,
+    ),
+    "backwards": ((1100, 500), PLAIN.replace("i + k", "n - 3 - i + k"), 0),
+    "small": ((300, 500), PLAIN, 0),
+    "slope of matrices times vectors": (
+        (200_000, 3),
+        "r[i] = sum(w[k, l]*x[i + k, l], k, l=range(3))",
+        1,
+    ),
+}
+"""Sizes of x, a sum over windows, and its loops over blocks with those of its slope."""
+
+LARGE = """tensorgen: 1
+inputs: {{x: [n, m], w: [3, 3]}}
+functions:
+  f:
+    where: |
+      {line}
+    expr: sum(r**2)
+    wrt: x
+    emit: [value, gradient]
+"""
+
+
+@pytest.mark.parametrize("name", BLOCKED)
+def test_large_sums_over_windows_go_by_blocks_of_rows(name: str) -> None:
+    (n, m), line, loops = BLOCKED[name]
+    text = LARGE.format(line=line)
+    blocked = tensorgen.load(text + f"dims: {{n: {n}, m: {m}}}\n")
+    code = inspect.getsource(blocked.f_value_and_grad)
+    assert len(re.findall(r"for start in .*\n.*min.*\n +for [klpq] in", code)) == loops
+    rng = np.random.default_rng(3)
+    x, w = rng.standard_normal((n, m)), rng.standard_normal((3, 3))
+    found = blocked.f_value_and_grad(x, w)
+    want = tensorgen.load(text).f_value_and_grad(x, w)
+    np.testing.assert_allclose(found[0], want[0], rtol=1e-12)
+    np.testing.assert_allclose(found[1], want[1], rtol=1e-11, atol=1e-10)
+
+
+def test_devices_and_sizes_that_nobody_tells_have_no_blocks() -> None:
+    text = LARGE.format(line=PLAIN)
+    told = text + "dims: {n: 1100, m: 500}\n"
+    for code in tensorgen.generate(text), tensorgen.generate(told, backend="cupy"):
+        assert "for k in" in code
+        assert "width" not in code
+    known = text.replace("[n, m]", "[1100, 500]")
+    assert "for start in range(0, 1098, 65):" in tensorgen.generate(known)

@@ -154,6 +154,25 @@ def test_operands_of_all_kinds_of_numbers_mean_the_same(dtype: Any) -> None:
         np.testing.assert_allclose(way.solve(b), way.solve(b.astype(float)), 1e-12)
 
 
+@pytest.mark.parametrize("kinds", ["dd", "ff", "df", "fd", "ld", "fl", "ll"])
+@pytest.mark.parametrize("order", "<>")
+def test_results_are_native_and_double_where_any_argument_is(
+    kinds: str, order: str
+) -> None:
+    module = tensorgen.load(
+        "tensorgen: 1\ninputs: {x: [n], y: [n]}\nfunctions:\n"
+        "  f: {expr: 'sum(x[1:]**2*y[1:])', wrt: x, emit: [value, gradient]}\n"
+    )
+    x, y = (
+        np.array(values).astype(np.dtype(order + kind))
+        for values, kind in zip(([1, 2], [3, 4]), kinds, strict=True)
+    )
+    value, slope = module.f_value_and_grad(x, y)
+    assert slope.dtype == np.dtype(np.float32 if kinds == "ff" else np.float64)
+    assert value.dtype == slope.dtype
+    np.testing.assert_array_equal([value, *slope], [16, 0, 16])
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, ">i4"])
 def test_indices_of_all_kinds_of_integers_mean_the_same(dtype: Any) -> None:
     module, given = made.load(SPEC), inputs(n=100)

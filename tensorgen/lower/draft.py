@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorgen.arrays.arrays import Array, array, bound
+from tensorgen.arrays.objects import Rows
 from tensorgen.arrays.operations import Index, Range
 from tensorgen.arrays.places import WHOLE, At, Limit, Slice
-from tensorgen.arrays.statements import Statement
+from tensorgen.arrays.statements import Let, Statement
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Node
 from tensorgen.lower.names import Names
@@ -40,14 +41,18 @@ class Value:
 class Draft:
     """The function under construction.
 
-    `slow_at` tells that the library's `add.at` is fast for vectors alone.
+    `slow_at` tells that the library's `add.at` is fast for vectors alone, `in_blocks`
+    that what fits into a cache is worth a loop.
     """
 
-    def __init__(self, slow_at: bool, names: Names | None = None) -> None:
-        """Start without values; taps are called by `names` that nothing else has."""
-        self.slow_at = slow_at
+    def __init__(
+        self, slow_at: bool, names: Names | None = None, in_blocks: bool = False
+    ) -> None:
+        """Start without values; loops are called by `names` that nothing else has."""
+        self.slow_at, self.in_blocks = slow_at, in_blocks
         self.names = names or Names(())
         self._taps: list[str] = []
+        self._block, self._steps = ("", ""), dict[Dim, Dim]()
         self.steps: list[Value | Statement | Repeat] = []
         self._bound: dict[Array, Array] = {}
 
@@ -82,6 +87,22 @@ class Draft:
         while len(self._taps) <= depth:
             self._taps.append(self.names.pick(TAPS))
         return self._taps[depth]
+
+    def blocks(self, entries: int, row: Dim) -> tuple[str, Dim, str]:
+        """What blocks of about so many entries start from, how wide most are, and all.
+
+        How wide is computed once for rows of a size.
+        """
+        if not self._steps:
+            self._block = self.names.pick(["start"]), self.names.pick(["width"])
+        if row not in self._steps and row.constant is not None:
+            self._steps[row] = Dim.of(max(entries // max(row.constant, 1), 1))
+        elif row not in self._steps:
+            name = self.names.pick(["step"])
+            self.add(Let(name, array(Rows(entries, row))))
+            self._steps[row] = Dim.symbol(name)
+        start, width = self._block
+        return start, self._steps[row], width
 
     def vector(self, low: Dim, high: Dim) -> Array:
         """The variable that holds the integers from `low` up to `high`."""

@@ -94,7 +94,7 @@ def lower(
     """
     plan = Plan(graph, roots, facts, matrices, hints)
     names = Names([*reserved, *plan.inputs, *plan.symbols, *LAZY])
-    draft = Draft(slow_at, names)
+    draft = Draft(slow_at, names, in_blocks)
     flags = [fresh] * len(roots) if isinstance(fresh, bool) else list(fresh)
     results = Lowering(plan, draft).run(flags, variables)
     naming = Naming(plan, names, root_names)
@@ -184,7 +184,8 @@ class Lowering:
     def _body(self, roots: Sequence[Node]) -> tuple[Plan, Draft, list[Result]]:
         """Draft a step, of which nothing else is known."""
         plan = Plan(self.plan.graph, roots, self.plan.facts, hints=self.plan.hints)
-        draft = Draft(self.draft.slow_at, self.draft.names)
+        own = self.draft
+        draft = Draft(own.slow_at, own.names, own.in_blocks)
         results = Lowering(plan, draft, stored=True).run([False] * len(roots), ())
         return plan, draft, results
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.blocks import ENTRIES
 from tensorgen.arrays.operations import Fill, Index, Number
 from tensorgen.arrays.places import Slice
+from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import Change, Loop, Statement, Store
+from tensorgen.arrays.work import count
 from tensorgen.ir.constraints import Interval, Ranges
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Affine, Label, Product
@@ -23,6 +26,9 @@ from tensorgen.lower.layout import aligned
 from tensorgen.lower.operands import Operand
 from tensorgen.lower.read import Read
 from tensorgen.lower.taps import Tapped
+
+LARGE = 2**19
+"""The entries that a tap adds where blocks take 0.45 to 0.85 times as long."""
 
 
 @dataclass
@@ -74,17 +80,44 @@ def windowed(
         product = multiply([Factor(whole.product(indexer, found))], node.coefficient)
         axes = {plain_label(form): axis for axis, form in enumerate(found.writes)}
         return product.renamed(axes.__getitem__)
-    return TapLoop(indexer, node, found, wide).drafted()
+    return TapLoop(indexer, node, found, wide, Speed(hints)).drafted()
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Runs of a label's values, as many as `width` says from each `start` on."""
+
+    label: Label
+    low: Dim
+    high: Dim
+    start: str
+    step: Dim
+    width: str
+
+    def within(self, ranges: Inside) -> Inside:
+        """The ranges in a block."""
+        first = Dim.symbol(self.start)
+        own = {self.label: (first, first + Dim.symbol(self.width))}
+        lows = {**ranges.taps, self.start: self.low}
+        return replace(ranges, intervals={**ranges.intervals, **own}, taps=lows)
+
+    def loop(self, *body: Statement) -> Loop:
+        """Statements for each block."""
+        return Loop(self.start, self.low, self.high, body, self.step, self.width)
 
 
 @dataclass(frozen=True)
 class TapLoop:
-    """A loop over taps, each of which reads and writes slices."""
+    """A loop over taps, each of which reads and writes slices.
+
+    Where no cache holds what a tap adds, it goes by blocks of rows, each with all taps.
+    """
 
     indexer: Indexer
     node: Product
     found: Tapped
     reads: Sequence[Read]
+    speed: Speed
 
     def drafted(self) -> Operand:
         """Append the loop; return the array that it fills."""
@@ -92,19 +125,38 @@ class TapLoop:
         whole = self.indexer.draft.filled(node, array(Fill(node.dims, 0)))
         names = [Dim.symbol(self.indexer.draft.tap(k)) for k in range(len(found.taps))]
         at = dict(zip(found.taps, names, strict=True))
-        body: tuple[Statement, ...] = (self._step(whole_of(whole), at),)
+        ranges, blocks = self._ranges(at), self._blocks()
+        if blocks:
+            ranges = blocks.within(ranges)
+        body: tuple[Statement, ...] = (self._step(whole_of(whole), at, ranges),)
         for tap in reversed(found.taps):
             low, high = found.ranges.intervals[tap]
             body = (Loop(str(at[tap]), low, high, body),)
-        self.indexer.draft.add(body[0])
+        self.indexer.draft.add(blocks.loop(*body) if blocks else body[0])
         if node.coefficient != 1:
             every = Index((Slice(),) * whole.order, whole.dims)
             scale = array(Number(node.coefficient))
             self.indexer.draft.add(Store(whole, every, (), "*=", scale))
         return whole_of(whole)
 
-    def _step(self, whole: Operand, at: dict[Label, Dim]) -> Store:
-        found, ranges = self.found, self._ranges(at)
+    def _blocks(self) -> Blocks | None:
+        """Blocks along the first axis that is written, where they pay."""
+        found = self.found
+        free = [x for x in found.ranges.intervals if x not in found.taps]
+        first = [x for x in found.writes[0].labels if x in free]
+        large = self.speed.entries([*map(found.extent, free)]) >= LARGE
+        multiplied = not {*found.gone} <= {*found.taps}  # as matrices
+        if not (self.indexer.draft.in_blocks and large and first) or multiplied:
+            return None
+        (label,) = first
+        if not all(_ascends(forms, label) for forms in (found.writes, *found.reads)):
+            return None
+        row = count([found.extent(x) for x in free if x != label])
+        start, step, width = self.indexer.draft.blocks(ENTRIES, row)
+        return Blocks(label, *found.ranges.intervals[label], start, step, width)
+
+    def _step(self, whole: Operand, at: dict[Label, Dim], ranges: Inside) -> Store:
+        found = self.found
         indexer = Indexer(self.indexer.draft, ranges, self.indexer.looked)
         factors = []
         for read in self.reads:
@@ -148,3 +200,9 @@ def _fixed(form: Affine, at: dict[Label, Dim]) -> Affine:
         if c:
             form = form.without(label) + name * c
     return form
+
+
+def _ascends(forms: Sequence[Affine], label: Label) -> bool:
+    """Whether an array is read in a slice for each run of a label's values."""
+    steps = [form.coefficient(label) for form in forms if label in form.labels]
+    return len(steps) <= 1 and all(step > 0 for step in steps)

@@ -92,26 +92,39 @@ def _filtered(x: Array, a: Any, back: bool = False) -> Array:
 def _filtered_by(x: Array, a: Array, back: bool = False) -> Array:
     """Return y with y[t + 1] = x[t + 1] + a[t] * y[t], or the same from the end.
 
-    Where rows are short and no product of a few gains is far from 1, blocks of steps
-    are cumulative sums of what these products divide.
+    Where rows are short and no product of the gains is far from 1, these are cumulative
+    sums of what the products divide: of all steps, or of blocks of them.
     """
     if back:
         return _filtered_by(x[::-1], a[::-1])[::-1]
     y, size, done = x.copy(), 32, 0
-    blocks = len(a) // size
-    if blocks > 1 and 0 < x[0].size < 2 * size:
-        shape = blocks, size, *a.shape[1:]
-        gains = np.cumprod(a[: size * blocks].reshape(shape), axis=1)
-        far, most = np.abs(gains), 2.0 ** (np.finfo(x.dtype).maxexp // 4)
-        if 1 / most < far.min() and far.max() < most and np.abs(x).max() < most**2:
-            done = size * blocks
-            sums = np.cumsum(x[1 : done + 1].reshape(shape) / gains, axis=1)
+    most = 2.0 ** (np.finfo(x.dtype).maxexp // 2)
+    if len(a) >= 2 * size > x[0].size > 0 and np.abs(x).max() < most:
+        gains = _products_near_one(a, 0)
+        if gains is not None:
+            y[1:] /= gains
+            np.cumsum(y, axis=0, out=y)
+            y[1:] *= gains
+            return y
+        blocks = a[: len(a) // size * size].reshape(-1, size, *a.shape[1:])
+        gains = _products_near_one(blocks, 1)
+        if gains is not None:
+            done = size * len(blocks)
+            sums = np.cumsum(x[1 : done + 1].reshape(blocks.shape) / gains, axis=1)
             ends = np.concatenate([x[:1], (gains * sums)[:, -1]])
             ends = _filtered_by(ends, gains[:, -1])[:-1, None]
             y[1 : done + 1] = (gains * (ends + sums)).reshape(done, *x.shape[1:])
     for t in range(done, len(a)):
         y[t + 1] += a[t] * y[t]
     return y
+''',
+    "_products_near_one": '''
+def _products_near_one(a: Array, axis: int) -> Array | None:
+    """Return products of the factors so far, None if one of them is far from 1."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        products = np.cumprod(a, axis=axis)
+    far, most = np.abs(products), 2.0 ** (np.finfo(a.dtype).maxexp // 4)
+    return products if 1 / most < far.min() and far.max() < most else None
 ''',
     "_running_mean": '''
 def _running_mean(z: Array, level: Array, v: Array, axis: int = 0) -> Array:
