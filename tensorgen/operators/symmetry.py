@@ -39,9 +39,6 @@ FLAT = 8
 SUMMED = 4
 """Products with more summed labels are tried with these labels as they are."""
 
-PARITIES = {"norm": 1, "rnorm": 1, "unit": -1}
-"""What becomes of a sign, by functions along axes of which that is known."""
-
 Swap = tuple[int, int]
 
 
@@ -126,7 +123,12 @@ class Symmetry:
         else:
             inner = (kept[swap[0]], kept[swap[1]]) if len(kept) == node.order else None
         sign = None if inner is None else self.parity(x, inner, depth)
-        return PARITIES.get(node.operator) if sign == -1 else sign
+        match node.operator:
+            case "norm" | "rnorm":
+                return None if sign is None else 1
+            case "unit":
+                return sign
+        return 1 if sign == 1 else None
 
     def _product(self, node: Product, swap: Swap, depth: int) -> int | None:
         if any(_ties(constraint, swap) for constraint in node.constraints):

@@ -14,6 +14,7 @@ from tensorgen.operators.scalar import (
     times,
 )
 from tensorgen.operators.stable.exponential_sums import (
+    are_scales,
     log_of_positive,
     summands,
 )
@@ -122,7 +123,7 @@ def _of_factor(graph: Graph, ref: Ref, e: Fraction) -> list[Ref] | None:
         log = log_of_positive(graph, parts)
     if log is not None:
         return [apply(graph, "exp", times(graph, log, coefficient=e))]
-    if e.denominator != 1 or is_map(ref, "sinh"):
+    if e.denominator != 1 or is_map(ref, "sinh") or are_scales(ref, parts):
         return None
     top, rest = levelled(graph, parts)
     scale = apply(graph, "exp", times(graph, top, coefficient=e))
