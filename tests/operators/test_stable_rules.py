@@ -202,6 +202,11 @@ def test_what_a_weight_of_zero_hides_leaves_no_trace_in_a_share() -> None:
     ("wrt", "one", "other"),
     [
         ("s", "abs(s)**2", "s**2"),
+        ("s", "0.5 * pi / (pi * s)", "1 / (2 * s)"),
+        ("s", "(pi * s)**-1 * pi / 2", "1 / (2 * s)"),
+        ("s", "pi**2 * s / (pi * s * t)**2", "(s * t)**-2 * s"),
+        ("s", "t**2 / (s * t**2)**2 + s", "1 / (s**2 * t**2) + s"),
+        ("x", "sum(t * v / (t * x)) + t", "sum(v / x) + t"),
         ("s", "1 / (s / t)", "t / s"),
         ("s", "(s / t)**-2", "t**2 / s**2"),
         ("s", "log(sigmoid(s / 2))", "log_sigmoid(s / 2)"),
