@@ -181,7 +181,7 @@ def is_shown(one: Array) -> bool:
         return True
     if isinstance(one.op, View):
         return all(map(is_shown, one.args))
-    return one.order == 0 and all(arg.order == 0 for arg in one.args)
+    return one.order == 0 and all(x.order == 0 and is_shown(x) for x in one.args)
 
 
 def operands_along(one: Array, axis: int) -> Axes | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
+from typing import cast
 
 from tensorgen.ir.constraints import normal
 from tensorgen.ir.dims import Dim
@@ -26,6 +27,7 @@ from tensorgen.ir.nodes import (
     Sum,
     constant_value,
 )
+from tensorgen.operators.distances import NAMES as DISTANCES
 from tensorgen.operators.elementwise import ELEMENTWISE
 
 DEPTH = 60
@@ -106,7 +108,27 @@ class Symmetry:
                 return 1 if self.parity(inner, swap, depth) == 1 else None
             case Call(operator="unpacked", args=(inner,)):
                 return 1 if swap[0] >= inner.order - 1 else None
+            case Call(operator=operator, args=(x, y, *_)) if operator in DISTANCES:
+                return 1 if x == y else None
+            case Call(args=(_,)) if "axes" in dict(node.params):
+                return self._along_axes(node, swap, depth)
         return None
+
+    def _along_axes(self, node: Call, swap: Swap, depth: int) -> int | None:
+        """The parity of a function along axes under a swap of two others."""
+        (x,), gone = node.args, cast(tuple[int, ...], node.param("axes"))
+        kept = [axis for axis in range(x.order) if axis not in gone]
+        if node.order == x.order:  # all axes are in the result
+            inner = None if {*swap} & {*gone} else swap
+        else:
+            inner = (kept[swap[0]], kept[swap[1]]) if len(kept) == node.order else None
+        sign = None if inner is None else self.parity(x, inner, depth)
+        match node.operator:
+            case "norm" | "rnorm":
+                return None if sign is None else 1
+            case "unit":
+                return sign
+        return 1 if sign == 1 else None
 
     def _product(self, node: Product, swap: Swap, depth: int) -> int | None:
         if any(_ties(constraint, swap) for constraint in node.constraints):

@@ -83,15 +83,31 @@ def measure_distances(context: Context, roots: Sequence[Node]) -> list[Node]:
         for arg in node.args
     }
 
+    opened: set[Node] = set()
+
     def visit(node: Node) -> Node:
         if isinstance(node, Call) and node.operator == "norm":
             return node if node.args[0] in formed else _of_norm(graph, node) or node
         if isinstance(node, Product) and node.inner:
             found = (_measured(graph, node, one) for one in _differences(node))
-            return next((new for new in found if new is not None), node)
-        return node
+            new = next((new for new in found if new is not None), node)
+            opened.update((new,) if new is not node else ())
+            return new
+        return _spread(graph, node, opened) if isinstance(node, Sum) else node
 
     return rebuild(graph, roots, visit)
+
+
+def _spread(graph: Graph, node: Sum, opened: set[Node]) -> Node:
+    """The sum with the terms of products that became sums, for they may be alike."""
+    parts: list[tuple[Fraction, Node, Sequence[Label]]] = []
+    for by, ref in ((term.coefficient, term.ref) for term in node.terms):
+        if ref.node in opened and isinstance(ref.node, Sum):
+            own = [(term.coefficient, term.ref.under(ref)) for term in ref.node.terms]
+            parts += [(by * c, part.node, part.labels) for c, part in own]
+        else:
+            parts.append((by, ref.node, ref.labels))
+    return graph.sum(range(node.order), parts) if len(parts) > len(node.terms) else node
 
 
 def _of_norm(graph: Graph, node: Call) -> Node | None:

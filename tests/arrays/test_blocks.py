@@ -170,6 +170,23 @@ def test_what_blocks_read_as_a_whole_is_made_before_them() -> None:
     assert re.search(r"\n    z = np.tanh\(x\)", body)
 
 
+def test_sums_of_whole_arrays_are_made_before_blocks_that_read_them() -> None:
+    spec = """
+inputs: {X: [n, d], S: {shape: [n, n], symmetric: true}}
+functions:
+  f:
+    where: |
+      D[i, j] = 1 / (1 + sum((X[i, k] - X[j, k])**2, k))
+    expr: sum(S*log(D/sum(D)))
+    wrt: X
+    emit: [gradient]
+"""
+    hints = "dims: {n: 1000, d: 50}\n"
+    source = generate(HEAD + hints + spec)
+    body = source[source.index("    for start") : source.index("    return grad")]
+    assert "width = min(" in body and not re.search(r"\.sum\(\)", body)
+
+
 EMBEDDINGS = """
 inputs:
   U: [n, k]

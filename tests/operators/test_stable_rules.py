@@ -74,6 +74,10 @@ VALUES = [
         "log(sum([v[i] * (1 + sum(exp(x[: i + 1]))) for i in range(n)]))",
     ),
     Case("log(1 + (p * exp(x[0]))**2)", [500], {"p": 3}),
+    # What an array is scaled by is no level, for which digits near 1 would be lost.
+    Case("sum(log(1 + v * exp(-x[0])))", [-5, 1], {"v": [1e-12, -1e-9]}),
+    Case("sum(log1p(v * exp(-x[0])))", [-300, 1, 1], {"v": [1e-130, 0.25, 1e9]}),
+    Case("sum(1 / (1 + v**2 / exp(x[0])))", [-5, 1, 1], {"v": [1e-5, 3, 0]}),
     # Large is right: what is above a sum is no part of it that a weight of 0 hides.
     Case("exp(2 * x[0]) / (v @ exp(x))", [500, 1], {"v": [1, 1]}),
     Case("(exp(x[0]) + exp(x[1])) / (v @ exp(x))", [500, 0], {"v": [0, 1]}),
@@ -198,6 +202,11 @@ def test_what_a_weight_of_zero_hides_leaves_no_trace_in_a_share() -> None:
     ("wrt", "one", "other"),
     [
         ("s", "abs(s)**2", "s**2"),
+        ("s", "0.5 * pi / (pi * s)", "1 / (2 * s)"),
+        ("s", "(pi * s)**-1 * pi / 2", "1 / (2 * s)"),
+        ("s", "pi**2 * s / (pi * s * t)**2", "(s * t)**-2 * s"),
+        ("s", "t**2 / (s * t**2)**2 + s", "1 / (s**2 * t**2) + s"),
+        ("x", "sum(t * v / (t * x)) + t", "sum(v / x) + t"),
         ("s", "1 / (s / t)", "t / s"),
         ("s", "(s / t)**-2", "t**2 / s**2"),
         ("s", "log(sigmoid(s / 2))", "log_sigmoid(s / 2)"),
@@ -209,6 +218,8 @@ def test_what_a_weight_of_zero_hides_leaves_no_trace_in_a_share() -> None:
         ("s", "log(4 + 4 * exp(s)) - log(4)", "softplus(s)"),
         ("s", "1 - exp(-s)", "-expm1(-s)"),
         ("s", "log(1 + s)", "log1p(s)"),
+        ("s", "sum(log(1 + t*v*exp(-s)))", "sum(log1p(t * (v / exp(s))))"),
+        ("s", "sum(log1p(t*v*exp(-s)))", "sum(log1p(t * (exp(-s) * v)))"),
         ("s", "s**2 / s**2 + s", "1 + s"),
         ("s", "exp(s - logaddexp(s, t))", "sigmoid(s - t)"),
         ("s", "xlogy(t, exp(s))", "t * s"),
@@ -237,6 +248,10 @@ def test_spellings_are_one_text(wrt: str, one: str, other: str) -> None:
         # The number that a sum is taken relative to is one of its exponents: no weight
         # that is surely positive is looked at for that.
         ("s", "log(p * exp(s) - exp(t))", ["np.maximum(s, t)"], ["!="]),
+        # A number that scales an array, unless it adds to others like it.
+        ("s", "sum(log1p(v * exp(-s)))", ["np.log1p("], ["level", "maximum"]),
+        ("s", "sum(log(1 + v**2*exp(-2*s)))", ["np.log1p("], ["level", "maximum"]),
+        ("s", "sum(log(v * exp(s) - w * exp(t)))", ["level"], []),
         # A product of matrices stays one: no array of all three indices.
         ("X", "sum(log(W @ exp(X)))", ["W @ _finite_exp("], [", None]) * W", "!="]),
         ("X", "ravel(X) @ exp(ravel(Y))", ["np.vdot(X, np.exp(Y))"], []),

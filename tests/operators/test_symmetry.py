@@ -8,6 +8,7 @@ import pytest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, delta, indicator
+from tensorgen.operators.calls import apply
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.symmetry import Symmetry, is_even, is_symmetric
@@ -22,6 +23,7 @@ class Case:
     def __init__(self) -> None:
         g = self.g = Graph()
         self.X = g.input("X", (N, M))
+        self.Y = g.input("Y", (N, M))
         self.A = g.input("A", (N, N))
         self.v = g.input("v", (M,))
         self.x = g.input("x", (N,))
@@ -36,6 +38,9 @@ class Case:
     def power(self, node: Node, exponent: int) -> Node:
         axes = range(node.order)
         return self.g.map("pow", axes, [(node, axes), (self.g.constant(exponent), ())])
+
+    def along(self, operator: str, node: Node, axis: int) -> Node:
+        return apply(self.g, operator, [node], axes=(axis,))
 
     def nodes(self) -> dict[str, tuple[Node, tuple[int, int], int | None]]:
         g, last = self.g, (0, 1)
@@ -68,6 +73,18 @@ class Case:
             "an outer product": (g.einsum("i,j->ij", self.x, self.x), last, 1),
             "no product": (g.einsum("ik,kj->ij", self.A, self.D), last, None),
             "other axes": (self.d, (0, 1), None),
+            "norms": (self.along("norm", self.d, 1), last, 1),
+            "one over them": (self.along("rnorm", self.scaled, 1), last, 1),
+            "directions": (self.along("unit", self.d, 1), (0, 2), -1),
+            "largest entries": (self.along("max", self.power(self.d, 2), 1), last, 1),
+            "largest of differences": (self.along("max", self.d, 1), last, None),
+            "rows that add up to one": (self.along("softmax", self.D, 1), last, None),
+            "distances": (g.call("distances", [self.X, self.X], (N, N)), last, 1),
+            "distances of two": (
+                g.call("distances", [self.X, self.Y], (N, N)),
+                last,
+                None,
+            ),
         }
 
 
@@ -79,7 +96,7 @@ def test_a_parity_is_found_and_holds(name: str) -> None:
     if expected is None:
         return
     rng = np.random.default_rng(0)
-    shapes = {"X": (3, 2), "A": (3, 3), "v": (2,), "x": (3,)}
+    shapes = {"X": (3, 2), "Y": (3, 2), "A": (3, 3), "v": (2,), "x": (3,)}
     arguments = {k: rng.normal(size=shape) for k, shape in shapes.items()}
     (value,) = evaluate([node], arguments, FUNCTIONS, OPERATORS)
     np.testing.assert_allclose(value.swapaxes(*swap), expected * value, rtol=1e-9)

@@ -196,3 +196,27 @@ functions:
     assert "_norm(" not in inspect.getsource(own.f_grad)
     source = inspect.getsource(own.f_hvp)
     assert "_norm(" in source and "_distances(" not in source
+
+
+@pytest.mark.parametrize(
+    "D",
+    [
+        "D[i, j] = 1 / (1 + sum((X[i, k] - X[j, k])**2, k))",
+        "D[i, j] = 1 / (1 + norm(X[i, :] - X[j, :])**2)",
+        "D[i, j] = (1 + norm(X[j, :] - X[i, :])**2)**-1",
+        "D[i, j] = norm(X[i, :] - X[j, :])",
+    ],
+)
+def test_slopes_of_distances_among_rows_are_one_product(D: str) -> None:
+    text = f"""tensorgen: 1
+inputs: {{X: [n, d], S: {{shape: [n, n], symmetric: true}}}}
+functions:
+  f:
+    where: '{D}'
+    expr: sum((S - D)**2)
+    wrt: X
+    emit: [gradient]
+"""
+    source = inspect.getsource(tensorgen.load(text).f_grad)
+    assert source.count("@") == 1 and ".T" not in source
+    assert source.count("sum(axis=1)") == 1

@@ -296,6 +296,18 @@ def _has_log(node: Node) -> bool:
     return sign(node) == Sign.POSITIVE
 
 
+def are_scales(x: Ref, parts: Sequence[Summand]) -> bool:
+    """Whether exponentials are numbers that scale an array, as in `1 + x[i] * exp(s)`.
+
+    How large such a sum is `x` says as well: its level would cost the digits near 1.
+    """
+    scales = [s for s in parts if s.exponents]
+    return len(scales) < len(parts) and all(
+        s.is_plain and s.numbers and x.labels and not any(v.labels for v in _values(s))
+        for s in scales
+    )
+
+
 def is_too_wide(s: Summand) -> bool:
     """Whether exponents beside weights make a larger array than each of them is."""
     operands = [*s.weights, *(ref for _, ref in s.exponents)]

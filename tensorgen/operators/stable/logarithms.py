@@ -14,6 +14,7 @@ from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.scalar import apply, times, total
 from tensorgen.operators.stable.exponential_sums import (
     Summand,
+    are_scales,
     log_of_positive,
     log_of_weights,
     summands,
@@ -49,7 +50,7 @@ def log1p(graph: Graph, args: Args) -> Ref | None:
     """log(1 + t), for a sum of exponentials t or for -sigmoid and the like."""
     whole = total(graph, [(1, Ref(graph.constant(1), ())), *terms(args[0])])
     if summands(graph, args[0]) is not None:
-        return _of_sum(graph, whole)
+        return _of_exponentials(graph, whole)
     return _of_product(graph, whole)
 
 
@@ -198,15 +199,22 @@ def _of_entries(graph: Graph, x: Ref) -> Ref | None:
 
 
 def _of_sum(graph: Graph, x: Ref) -> Ref | None:
-    parts = summands(graph, x, shares=True)
-    if parts is not None:
-        if (found := log_of_positive(graph, parts)) is not None:
-            return found
-        return _of_unsure_sum(graph, parts)
-    if not isinstance(x.node, Sum):
-        return None
+    found = _of_exponentials(graph, x)
+    if found is not None or not isinstance(x.node, Sum):
+        return found
     one, rest = _split(graph, x)
     return apply(graph, "log1p", rest) if one == 1 else None
+
+
+def _of_exponentials(graph: Graph, x: Ref) -> Ref | None:
+    """The logarithm of a sum of exponentials, unless they only scale its terms."""
+    parts = summands(graph, x, shares=True)
+    if parts is None:
+        return None
+    found = log_of_positive(graph, parts)
+    if found is not None or are_scales(x, parts):
+        return found
+    return _of_unsure_sum(graph, parts)
 
 
 def _split(graph: Graph, x: Ref) -> tuple[Fraction, Ref]:

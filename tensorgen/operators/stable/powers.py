@@ -14,6 +14,7 @@ from tensorgen.operators.scalar import (
     times,
 )
 from tensorgen.operators.stable.exponential_sums import (
+    are_scales,
     log_of_positive,
     summands,
 )
@@ -122,7 +123,7 @@ def _of_factor(graph: Graph, ref: Ref, e: Fraction) -> list[Ref] | None:
         log = log_of_positive(graph, parts)
     if log is not None:
         return [apply(graph, "exp", times(graph, log, coefficient=e))]
-    if e.denominator != 1 or is_map(ref, "sinh"):
+    if e.denominator != 1 or is_map(ref, "sinh") or are_scales(ref, parts):
         return None
     top, rest = levelled(graph, parts)
     scale = apply(graph, "exp", times(graph, top, coefficient=e))
@@ -132,6 +133,7 @@ def _of_factor(graph: Graph, ref: Ref, e: Fraction) -> list[Ref] | None:
 def powers(graph: Graph, pair: Args) -> list[Ref] | None:
     """x**-a * x**b = x**(b - a), and 1 where a = b: the derivative of `s * g(x / s)`.
 
+    Where x is a factor of what divides, `(x * y)**-a * x**b`, `y**-a` stays beside it.
     At 0, where the quotient is no number, the result is that of the limit.
     """
     inverse, other = pair
@@ -139,9 +141,17 @@ def powers(graph: Graph, pair: Args) -> list[Ref] | None:
     if first is None or first >= 0:
         return None
     base, second = as_power(other)
-    if base != arguments(inverse)[0]:
+    (inside,) = arguments(inverse)[:1]
+    if base == inside:
+        return [power(graph, base, first + second)]
+    coefficient, factors = elementwise_factors(inside)
+    found = [f for f in factors if as_power(f)[0] == base]
+    if not found or first.denominator != 1:
         return None
-    return [power(graph, base, first + second)]
+    factors.remove(found[0])
+    rest = times(graph, *factors, coefficient=coefficient)
+    left = as_power(found[0])[1] * first + second
+    return [power(graph, rest, first), power(graph, base, left)]
 
 
 # Derivatives of powers: `y * x**(y - 1)` is 0 where y is. There it must not look at x,
