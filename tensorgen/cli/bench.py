@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tensorgen.cli import streams
-from tensorgen.cli.bugs import report_bug
 from tensorgen.cli.codes import BACKENDS, FINE, MODES, STALE, WRONG
 from tensorgen.cli.settings import Settings, read_settings
 from tensorgen.cli.subjects import read_data, subject
-from tensorgen.cli.voice import Voice, progress
-from tensorgen.errors import Source, SpecError
+from tensorgen.cli.voice import Voice
+from tensorgen.errors import Source
 
 if TYPE_CHECKING:
     from tensorgen.bench import Row
@@ -188,19 +187,8 @@ def _benched(
     source = voice.read(path)
     if source is None:
         return None
-    bar = progress(voice.quiet, [path])
-    voice.watch = bar or voice.watch
-    try:
+    with voice.working(source, path, _WrongError):
         return _rows(voice, source, given, settings, asked)
-    except SpecError as error:
-        voice.fault(error)
-    except _WrongError as error:
-        voice.wrong(str(error), path)
-    except Exception:
-        report_bug(source)
-    finally:
-        if bar is not None:
-            bar.end()
     return None
 
 

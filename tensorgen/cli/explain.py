@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tensorgen.cli import streams
-from tensorgen.cli.bugs import report_bug
 from tensorgen.cli.codes import BACKENDS, FINE, FORMATS, MODES, WRONG
 from tensorgen.cli.settings import read_settings
-from tensorgen.cli.voice import Voice, format_option, progress
-from tensorgen.errors import SpecError
+from tensorgen.cli.voice import Voice, format_option
 
 if TYPE_CHECKING:
     from tensorgen.explanation.subjects import Explained
@@ -102,25 +100,15 @@ def _explained(
     source = voice.read(spec)
     if source is None:
         return None
-    bar = progress(voice.quiet, [spec])
-    try:
+    with voice.working(source, spec, UnknownFunctionError):
         return explained(
             source,
             function,
             backend,
             mode or settings.mode or MODES[0],
-            watch=bar or voice.watch,
+            watch=voice.watch,
             allow_external=allow_external or settings.allow_external,
         )
-    except SpecError as error:
-        voice.fault(error)
-    except UnknownFunctionError as error:
-        voice.wrong(str(error), spec)
-    except Exception:
-        report_bug(source)
-    finally:
-        if bar is not None:
-            bar.end()
     return None
 
 

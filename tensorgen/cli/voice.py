@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from tensorgen.cli import streams
+from tensorgen.cli.bugs import report_bug
 from tensorgen.cli.codes import FORMATS
 from tensorgen.errors import Diagnostic, Remark, Source, Span, SpecError, printable
 from tensorgen.files import LARGEST_TEXT, read_regular
@@ -93,6 +95,28 @@ class Voice:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             self.wrong(f"cannot read {path}: {reason or error}", path)
         return None
+
+    @contextmanager
+    def working(
+        self, source: Source, path: str, fault: type[Exception]
+    ) -> Iterator[None]:
+        """Say what goes wrong with a spec that is worked on, where a person looks on.
+
+        A `fault` tells what is wrong by itself; what nobody expects is a bug.
+        """
+        bar = progress(self.quiet, [path])
+        self.watch = bar or self.watch
+        try:
+            yield
+        except SpecError as error:
+            self.fault(error)
+        except fault as error:
+            self.wrong(str(error), path)
+        except Exception:
+            report_bug(source)
+        finally:
+            if bar is not None:
+                bar.end()
 
     def finish(self) -> None:
         """Tell machines all that was found."""

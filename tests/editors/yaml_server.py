@@ -36,6 +36,7 @@ functions:
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    # Most who work on this have no Node; `.ci/run` says what it skips.
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:
         pytest.skip("Node and npm are not here")

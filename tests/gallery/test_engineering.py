@@ -131,7 +131,7 @@ def test_the_frontier_is_optimal() -> None:
         slope = 2 * S @ w
         price = np.linalg.lstsq(both[held], slope[held], rcond=None)[0]
         rest = slope - both @ price
-        np.testing.assert_allclose(rest[held] / slope.max(), 0, atol=1e-4)
+        np.testing.assert_allclose(rest[held] / slope.max(), 0, atol=1e-10)
         assert np.all(rest[~held] > -1e-4 * slope.max())
         assert price[1] > -1e-6
 

@@ -38,7 +38,7 @@ def test_the_digits_are_told_as_scikit_learn_tells_them() -> None:
         C=C, fit_intercept=False, tol=1e-8, max_iter=5000
     )
     fit.fit(X[~fresh], np.argmax(Y[~fresh], axis=1))
-    np.testing.assert_allclose(W.T, fit.coef_, atol=1e-3)
+    np.testing.assert_allclose(W.T, fit.coef_, atol=1e-5)
     assert found("digits")["right"] > 0.94
 
 
@@ -81,6 +81,7 @@ def test_with_all_dimensions_words_tend_to_what_levy_and_goldberg_state() -> Non
     )
     total = count.sum(axis=1)
     met = np.log(count * count.sum() / np.outer(total, total))
+    # The fit ends where slopes are small, and rare pairs have flat ones.
     np.testing.assert_allclose(W @ C.T, met - np.log(module.SAMPLES), atol=1e-3)
 
 

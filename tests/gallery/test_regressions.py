@@ -34,7 +34,7 @@ def test_hazard_ratios_are_those_of_statsmodels() -> None:
 
 @named("sleep")
 def test_the_mixed_model_is_that_of_the_manual_of_lme4() -> None:
-    # Bates and others 2015, with `REML = FALSE`.
+    # Bates and others 2015, with `REML = FALSE`; as many digits as are printed there.
     cov = found("sleep")["cov"]
     deviations = np.sqrt(np.diag(cov))
     np.testing.assert_allclose(found("sleep")["beta"], [251.405, 10.467], atol=1e-3)
