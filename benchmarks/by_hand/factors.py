@@ -318,7 +318,6 @@ PROBLEMS = [
         "f_value_and_grad",
         _masked_data,
         masked,
-        larger="less than R alone; by hand one buffer is overwritten",
     ),
     Problem("bundle adjustment", BUNDLE, "f_value_and_grad", _bundle_data, bundle),
     Problem(

@@ -16,8 +16,7 @@ class Problem:
     `call` takes the generated module and the data, and returns what is timed; without
     it `function` is called with the data. `jax` names a loss of in_jax.py, which is
     differentiated by what it is given first: so many `variables`, and `twice` for a
-    Hessian. `larger` says why it takes more than twice what the arguments, the result
-    and the function by hand take.
+    Hessian.
     """
 
     name: str
@@ -29,6 +28,5 @@ class Problem:
     jax: str = ""
     variables: int = 1
     twice: bool = False
-    larger: str = ""
     agreement: float = 1e-8
     mode: str = "cross-country"

@@ -242,6 +242,5 @@ PROBLEMS = [
         _sinkhorn_data,
         sinkhorn,
         jax="sinkhorn",
-        larger="shares and levels of all half-steps, none of them in place",
     ),
 ]

@@ -130,7 +130,6 @@ PROBLEMS = [
         "f_value_and_grad",
         growth,
         products,
-        larger="sums over blocks of steps; by hand entries divide, and may not be 0",
     ),
     Problem("Cox, Hessian", _spec(TEXTBOOK, "hessian"), "", data, hessian, _dense),
     Problem(

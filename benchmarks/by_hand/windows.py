@@ -240,7 +240,6 @@ PROBLEMS = [
         _with_kernel,
         moving_product,
         jax="moving_product",
-        larger="the slope adds up an array of the products of all taps",
     ),
     Problem(
         "moving sum, Hessian",
@@ -281,6 +280,5 @@ PROBLEMS = [
         _blur_data,
         blur,
         jax="blur",
-        larger="the slope adds up an array of the products of all 25 taps",
     ),
 ]

@@ -11,7 +11,6 @@ import by_hand
 from by_hand.problem import Problem
 from cases import Case, Contender, Data, Set, Task
 from peers import hand, ours
-from tables import Row
 
 
 def problems() -> Iterator[Problem]:
@@ -34,14 +33,6 @@ def _jax(problem: Problem, data: Data) -> Task:
     return lambda: jax.block_until_ready(compiled(*given))
 
 
-def _judge(problem: Problem, rows: dict[str, Row]) -> str:
-    """Say why ours takes much more memory than by hand."""
-    own, other = rows["tensorgen"].peak, rows["by hand"].peak
-    if not own or not other or own <= 2 * other:
-        return ""
-    return f"{own / other:.1f} times the memory: {problem.larger or 'reason unknown'}"
-
-
 def cases() -> Iterator[Case]:
     """Every problem of `by_hand`."""
     for problem in problems():
@@ -56,7 +47,6 @@ def cases() -> Iterator[Case]:
             problem.data,
             tuple(contenders),
             problem.agreement,
-            partial(_judge, problem),
         )
 
 
