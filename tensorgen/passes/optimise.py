@@ -45,7 +45,7 @@ from tensorgen.passes.share_products import share_products
 from tensorgen.passes.share_transposes import share_transposes
 from tensorgen.passes.shorten_steps import shorten_steps
 from tensorgen.passes.solve_by_structure import solve_by_structure
-from tensorgen.passes.take_entries import take_entries
+from tensorgen.passes.take_entries import take_entries, take_parts
 from tensorgen.passes.turn_walks import turn_walks
 from tensorgen.passes.use_symmetry import use_symmetry
 from tensorgen.passes.widen_late import widen_late
@@ -214,6 +214,13 @@ PASSES = (
         ends="each tensor is taken apart once",
         run=_compressed,
         patient=True,
+    ),
+    Pass(
+        "take_parts",
+        law="(u at [1:] + v at [:-1])[1:-1] = u[:-1] + v[1:]",
+        needs="derivative tensors taken apart: they are known by places",
+        ends="what is read moves towards the inputs",
+        run=_each(take_parts),
     ),
     Pass(
         "measure_distances",

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 
+from tensorgen.ir.constraints import is_light
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Label,
@@ -28,16 +29,29 @@ from tensorgen.passes.readings import Reading, reading
 from tensorgen.passes.views import View
 
 
-def take_entries(context: Context, roots: Sequence[Node]) -> list[Node]:
+def take_parts(context: Context, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with entries of arrays that are made of parts taken of these.
+
+    It is told apart from `take_entries` because derivative tensors are known by places.
+    """
+    return take_entries(context, roots, placed=_is_placed)
+
+
+def take_entries(
+    context: Context,
+    roots: Sequence[Node],
+    placed: Callable[[Node], bool] = lambda node: False,
+) -> list[Node]:
     """Return `roots` with what reads few entries moved towards the inputs.
 
+    Of what is `placed` all may be read: no more is computed then.
     Fires on nodes of which nobody reads more, named or not: an array that is needed as
     a whole holds its entries. Ends: each round moves what is read to operands.
     """
     current = list(roots)
-    readings = cache(partial(_readings, context))
+    readings = cache(partial(_readings, context, placed))
     for _ in range(ENTRIES_ROUNDS):
-        before, current = current, _round(context, current, readings)
+        before, current = current, _round(context, current, readings, placed)
         if before == current:
             break
     return current
@@ -47,6 +61,7 @@ def _round(
     context: Context,
     roots: Sequence[Node],
     readings: Callable[[Node], list[Reading]],
+    placed: Callable[[Node], bool],
 ) -> list[Node]:
     order = topological(roots)
     uses = Counter([*roots, *(child for node in order for child in children(node))])
@@ -59,7 +74,10 @@ def _round(
 
     # All together may read it whole: the parts of a concatenation, one by one.
     def is_little(node: Node) -> bool:
-        return GAIN_OF_A_RULE * read[node] <= context.cost.size(node.dims)
+        size = context.cost.size(node.dims)
+        return GAIN_OF_A_RULE * read[node] <= size or (
+            placed(node) and read[node] < size
+        )
 
     def visit(node: Node) -> Node:
         for found in readings(node):
@@ -72,18 +90,37 @@ def _round(
     return rebuild(context.graph, roots, visit)
 
 
-def _readings(context: Context, node: Node) -> list[Reading]:
+def _readings(
+    context: Context, placed: Callable[[Node], bool], node: Node
+) -> list[Reading]:
     """What a product reads of its factors, where it is a diagonal or little."""
     if not isinstance(node, Product):
         return []
     found = []
     for place in range(len(node.factors)):
         one = reading(node, place)
-        if one is not None and not one.is_few(context.cost):
+        if one is not None and not (
+            placed(one.factor.node) or one.is_few(context.cost)
+        ):
             one = reading(node, place, by_deltas=False)
         if one is not None:
             found.append(one)
     return found
+
+
+def _is_placed(node: Node) -> bool:
+    """Whether an array is made of parts at their places.
+
+    Its entries are entries of the parts, and what lies beside them is not made at all:
+    slopes of what `concatenate` sets beside an array.
+    """
+    return isinstance(node, Sum) and all(
+        is_light(t.node) and _has_place(t.node) for t in node.terms
+    )
+
+
+def _has_place(node: Node) -> bool:
+    return isinstance(node, Product) and bool(node.constraints)
 
 
 def _entries(graph: Graph, found: Reading) -> Ref | None:

@@ -186,6 +186,14 @@ inputs: {A: [m, n], u: [m], v: [m]}
 functions:
   f: {expr: 'exp(A + u[:, None] + v[:, None])'}
 """
+ENDS = """tensorgen: 1
+inputs: {x: [n]}
+functions:
+  f:
+    expr: sum(cosh(diff(concatenate([[0.0], x, [1.0]]))))
+    wrt: x
+    emit: [gradient]
+"""
 DISTANCES = """
 inputs: {X: [m, d], Y: [n, d], W: [m, n]}
 functions:
@@ -202,6 +210,7 @@ PASSES = (
     ("use_symmetry", GRAM),
     ("take_entries", DIAGONAL),
     ("compress", SEPARABLE),
+    ("take_parts", ENDS),
     ("measure_distances", DISTANCES),
     ("join_entries", ENTRIES),
     ("solve_by_structure", CHAIN),

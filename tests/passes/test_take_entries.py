@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+import tensorgen
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
@@ -86,3 +88,41 @@ def test_a_name_does_not_make_an_array_that_only_its_diagonal_is_used_of() -> No
     case.g.name(whole, "C")
     (better,) = take_entries(Context(case.g), [case.g.product("i", [(whole, "ii")])])
     assert whole not in topological([better])
+
+
+@pytest.mark.parametrize(
+    ("d", "slopes"),
+    [
+        ("diff(concatenate([[0.0], x, [1.0]]))", "d_d[:-1] - d_d[1:]"),
+        ("diff(concatenate([zeros(1), x, ones(1)]))", "d_d[:-1] - d_d[1:]"),
+        ("z[1:] - z[:n + 1]", "d_d[:-1] - d_d[1:]"),
+    ],
+)
+def test_slopes_of_what_is_set_beside_an_array_are_not_made(
+    d: str, slopes: str
+) -> None:
+    text = f"""tensorgen: 1
+inputs: {{x: [n]}}
+functions:
+  f:
+    where: |
+      z = concatenate([zeros(1), x, ones(1)])
+      d = {d}
+    expr: sum(sqrt(1 + d**2))
+    wrt: x
+    emit: [value, gradient]
+  g:
+    where: z = concatenate([zeros(3), x, ones(2)])
+    expr: sum(cos(2*z))
+    wrt: x
+    emit: [gradient]
+"""
+    module = tensorgen.load(text)
+    source = inspect.getsource(module.f_value_and_grad)
+    assert slopes in source and source.count("np.zeros") == 1
+    x = np.random.default_rng(0).random(5)
+    d_x = np.diff(np.concatenate([[0], x, [1]]))
+    value, slope = module.f_value_and_grad(x)
+    np.testing.assert_allclose(value, np.sqrt(1 + d_x**2).sum())
+    np.testing.assert_allclose(slope, -np.diff(d_x / np.sqrt(1 + d_x**2)), 1e-13)
+    np.testing.assert_allclose(module.g_grad(x), -2 * np.sin(2 * x))
