@@ -143,10 +143,13 @@ class TapLoop:
         """Blocks along the first axis that is written, where they pay."""
         found = self.found
         free = [x for x in found.ranges.intervals if x not in found.taps]
-        first = [x for x in found.writes[0].labels if x in free]
+        first = [x for form in found.writes[:1] for x in form.labels if x in free]
         large = self.speed.entries([*map(found.extent, free)]) >= LARGE
         multiplied = not {*found.gone} <= {*found.taps}  # as matrices
-        if not (self.indexer.draft.in_blocks and large and first) or multiplied:
+        if (
+            not (self.indexer.draft.in_blocks and large and len(first) == 1)
+            or multiplied
+        ):
             return None
         (label,) = first
         if not all(_ascends(forms, label) for forms in (found.writes, *found.reads)):
