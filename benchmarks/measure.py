@@ -154,8 +154,8 @@ def timing(tasks: dict[str, Task], rows: dict[str, Row], quick: bool) -> None:
                 continue
             if inner[name] == 1:
                 announce(name, 3 * CALL)
-            if inner[name] > 1 or (done and done[-1] < share / 10):
-                task()  # the data come back to the cache after the others' turn
+            if inner[name] > 1 or (done and done[-1] < share):
+                task()  # data and memory come back after the others' turn
             done.append(elapsed(task, inner[name]))
     gc.enable()
     for name, done in times.items():

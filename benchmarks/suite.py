@@ -33,7 +33,7 @@ PACKAGES = (
     *("numpy", "scipy", "jax", "torch", "autograd"),
     *("casadi", "statsmodels", "scikit-learn"),
 )
-MINUTES, LOOK = 30, 90  # a full run takes at most so long; a look, so many seconds
+MINUTES, LOOK = 35, 90  # a full run takes at most so long; a look, so many seconds
 LONGEST = 240  # seconds of one process
 STARTS = 2.0  # seconds of tracing and compiling, after which no larger size is tried
 LATE = "out of time"
@@ -138,7 +138,7 @@ class Suite:
         before = self.earlier.get((case.problem, name, threads))
         for what, least, most, shown in (
             ("seconds", CALL / 50, 3 * CALL, "{:.2g} s"),
-            ("peak", self.memory / 1e4, self.memory, "{:.2g} bytes"),
+            ("peak", self.memory / 100, self.memory, "{:.2g} bytes"),
         ):
             # What is small says little of what is large.
             value = getattr(last, what)
@@ -342,9 +342,9 @@ def measured(
     last = time.monotonic() + seconds
     rows, left = [], sum(len(list(s.cases())) for s in chosen)
     for one in chosen:
-        # A set may take as much of the time that is left as it has of the cases, and
-        # half as much again: what comes last is measured as well.
-        share = 1.5 * len(list(one.cases())) / left
+        # A set may take twice as much of the time that is left as it has of the cases:
+        # what comes last is measured as well.
+        share = 2 * len(list(one.cases())) / left
         suite = Suite(False, min(share, 1) * (last - time.monotonic()), start)
         left -= len(list(one.cases()))
         rows += (found := whole(suite, one, threads))
