@@ -33,7 +33,8 @@ PACKAGES = (
     *("numpy", "scipy", "jax", "torch", "autograd"),
     *("casadi", "statsmodels", "scikit-learn"),
 )
-MINUTES, LOOK = 35, 90  # a full run takes at most so long; a look, so many seconds
+MINUTES, LOOK = 35, 100  # a full run takes at most so long; a look, so many seconds
+SLOW = ("torch.compile",)  # to start: not in a look
 LONGEST = 240  # seconds of one process
 STARTS = 2.0  # seconds of tracing and compiling, after which no larger size is tried
 LATE = "out of time"
@@ -95,7 +96,7 @@ class Suite:
 
     def glance(self, letter: str, case: Case, core: int) -> list[Row]:
         """Return and print the rows of a case, nothing where no time is left."""
-        found = self.rows(letter, case, 1, core)
+        found = self.rows(letter, case, 1, core, SLOW)
         return found if found[0].note == LATE else show(found)
 
     def child(
