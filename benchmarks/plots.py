@@ -20,6 +20,7 @@ COLOURS = {
     "tensorgen, reverse": "#d9a441",
     "tensorgen, forward": "#8a6fb0",
     "by hand": "#222222",
+    "by hand, in blocks": "#777777",
     "JAX": "#2a7f9e",
     "torch": "#3d9950",
     "torch.compile": "#86c98e",
@@ -29,6 +30,7 @@ COLOURS = {
     "scikit-learn": "#b58900",
     "dsyrk alone": "#cccccc",
 }
+BOUNDS = "by hand", "dsyrk alone"  # what to measure against: dashed
 STYLE: dict[str, Any] = {
     "svg.hashsalt": "tensorgen",
     "svg.fonttype": "none",  # text stays text
@@ -78,8 +80,7 @@ def by_size(pyplot: Any, curves: dict[str, list[Row]]) -> Any:
                 [1e3 * (row.seconds or 0) for row in mine],
                 color=COLOURS.get(contender),
                 marker="o",
-                # By hand and bare BLAS are what to measure against.
-                linestyle="--" if contender in ("by hand", "dsyrk alone") else "-",
+                linestyle="--" if contender.startswith(BOUNDS) else "-",
                 zorder=3 if contender == "tensorgen" else 2,
             )
             shown.setdefault(contender, line)
