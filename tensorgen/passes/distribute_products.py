@@ -122,14 +122,15 @@ def _is_applied(known: Round, node: Product, factor: Sum) -> bool:
 
 
 def _is_added_up(known: Round, node: Product, factor: Sum) -> bool:
-    """Whether a sum of products is added up: each term is an inner product then.
+    """Whether a sum of products is added up: each term is a product by BLAS then.
 
-    `sum_i (3*a[i]**2 + b[i]**2)` forms no squares. Must not fire where terms have both
-    signs, which may cancel entry by entry.
+    `sum_i (3*a[i]**2 + b[i]**2)` forms no squares, and `sum_j (a[j]*X[j, i] +
+    b[j]*Y[j, i])` no matrix. Must not fire where terms have both signs, which may
+    cancel entry by entry, nor where products of rows with rows are added: NumPy is
+    slow to add up short rows.
     """
     return (
         len(node.factors) == 1
-        and not node.order
         and not node.constraints
         and factor in known.private
         and factor not in known.named
@@ -137,17 +138,24 @@ def _is_added_up(known: Round, node: Product, factor: Sum) -> bool:
         and all(
             term.coefficient * factor.terms[0].coefficient > 0
             and len(term.labels) == factor.order
-            and (_is_square(term.node) or _is_pair(known, term.node))
+            and _is_pair(known, term.node, bool(node.order))
             for term in factor.terms
         )
     )
 
 
-def _is_pair(known: Round, node: Node) -> bool:
-    """Whether a product of two arrays, entry by entry, may be looked into."""
-    if not isinstance(node, Product) or node.inner or node.constraints:
+def _is_pair(known: Round, node: Node, spread: bool) -> bool:
+    """Whether a product of two arrays, entry by entry, may be looked into.
+
+    One of them has fewer axes than the product where it is to be `spread`.
+    """
+    if not isinstance(node, Product):
+        return not spread and _is_square(node)
+    if node.inner or node.constraints or len(node.factors) != 2:
         return False
-    return len(node.factors) == 2 and known.opens(node)
+    if spread and all(f.order == node.order for f, _ in node.factors):
+        return False
+    return known.opens(node)
 
 
 def _is_square(node: Node) -> bool:

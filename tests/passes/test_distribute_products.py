@@ -50,3 +50,27 @@ def test_terms_that_may_cancel_are_subtracted_entry_by_entry() -> None:
     x = abs(np.random.default_rng(0).normal(size=1000))
     assert module.f(x, np.nextafter(x, 2)) < 0
     assert ".sum()" in generate(spec)
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "sum(x[:, None]*X + 2*y[:, None]*Y, axis=0)",
+        "2*(y @ Y) + x @ X",
+        "sum(2*Y.T*y + X.T*x, axis=1)",
+    ],
+)
+def test_each_term_is_a_product_with_a_matrix(expr: str) -> None:
+    spec = SPEC.replace("EXPR", expr)
+    returned = re.search(r"    return (.*)", generate(spec))
+    assert returned is not None
+    assert set(returned[1].split(" + ")) == {"X.T @ x", "2 * (Y.T @ y)"}
+    rng = np.random.default_rng(0)
+    x, y, X, Y = (rng.normal(size=shape) for shape in (5, 5, (5, 5), (5, 5)))
+    found = tensorgen.load(spec).f(x=x, y=y, X=X, Y=Y)
+    np.testing.assert_allclose(found, x @ X + 2 * y @ Y, rtol=1e-12)
+
+
+def test_products_of_rows_with_rows_are_added_before_they_are_added_up() -> None:
+    text = generate(SPEC.replace("EXPR", "sum(X**2 + X*Y, axis=1)"))
+    assert len(re.findall(r"\.sum\(axis", text)) == 1
