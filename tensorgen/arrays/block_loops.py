@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing, variable
-from tensorgen.arrays.blocks import Schedule, scheduled
+from tensorgen.arrays.blocks import ENTRIES_MULTIPLIED, Schedule, scheduled
+from tensorgen.arrays.buffers import Buffers
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.objects import Rows
 from tensorgen.arrays.operations import (
@@ -107,10 +109,21 @@ class _Writing:
             self.before.append(Let(length, array(Rows(plan.entries, row))))
             step = Dim.symbol(length)
         body = _summed(_shared(self.body, self.again))
+        if plan.entries == ENTRIES_MULTIPLIED:
+            buffers = Buffers(
+                cuts.width, step, partial(self._is_large, speed), self.again
+            )
+            body = buffers.used(body)
+            self.before += buffers.memory
         loop = Loop(cuts.start, ZERO, cuts.dim, body, step, cuts.over)
         after = [rebuilt(line, self.change) for line in plan.after]
         results = tuple(map(self.change, returns))
         return Code((*self.before, loop, *after), results, plan.refusals)
+
+    def _is_large(self, speed: Speed, one: Array) -> bool:
+        """Whether an array of a block has half as many entries as the largest."""
+        row = [dim for dim in one.dims if dim != self.plan.cuts.width]
+        return 2 * speed.entries(row) >= speed.entries([self.plan.row(speed)])
 
     def _stored(self, own: str, value: Array, axis: int, block: Array) -> Array:
         """Write a block to its places in the whole array, which is returned."""

@@ -253,13 +253,15 @@ class Schedule:
     def gain(self, speed: Speed) -> float:
         """How many times as long the same takes without blocks.
 
-        Columns of large matrices are no blocks.
+        Columns of large matrices are no blocks. What all blocks read takes as long as
+        it did.
         """
         if any(self._is_strided(one, speed) for one in below(self.blocks)):
             return 0.0
         parts = [*below(self.inside)]
         stored = [self.body[name] for name in self.kept]
         stored += [one for one, _ in self.results.values()]
+        stored += below([*self.cuts.steady])
         work = sum(map(speed.work, parts))
         blocks = speed.entries([self.cuts.dim, self.row(speed)]) / self.entries + 1
         once = work + sum(map(speed.memory, stored)) + blocks * len(parts) * CALL

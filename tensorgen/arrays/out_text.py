@@ -79,6 +79,8 @@ def _entrywise(op: Entrywise, args: tuple[Array, ...]) -> Last | None:
         case Add(signs=signs):
             name = "add" if signs[-1] > 0 else "subtract"
             return _pair(name, Add(signs[:-1]), args)
+        case Power(exponent=Fraction(numerator=2, denominator=1)):
+            return "np.square({0}, out={1})", args
         case Power(exponent=exponent):
             return _two("power", *args, array(Number(exponent)))
         case Elementwise(function=name):

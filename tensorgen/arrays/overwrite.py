@@ -48,18 +48,25 @@ def _split(line: Let, is_large: Callable[[Array], bool]) -> list[Statement]:
     return [line]
 
 
+def changing(value: Array, place: int) -> tuple[Change, Array]:
+    """How to make an array in the memory of an operand of the same sizes."""
+    return _change(value, place) or ("out=", value)
+
+
 def _change(value: Array, place: int) -> tuple[Change, Array] | None:
     """How to make a product or a sum of its factor or term at a place, and of what."""
     op, others = value.op, (*value.args[:place], *value.args[place + 1 :])
     if value.args[place].dims != value.dims or not others:
         return None
     rest: Operation
+    how: Change
     if isinstance(op, Multiply) and place < op.above:
         rest = replace(op, above=op.above - 1)
-        how: Change = "*="
+        how = "*="
     elif isinstance(op, Add) and op.signs[place] > 0:
-        rest = Add((*op.signs[:place], *op.signs[place + 1 :]))
-        how = "+="
+        signs = (*op.signs[:place], *op.signs[place + 1 :])
+        how = "+=" if signs[0] > 0 else "-="
+        rest = Add(tuple(signs[0] * sign for sign in signs))
     else:
         return None
     alone = rest in (Multiply(Fraction(1), 1), Add((1,)))

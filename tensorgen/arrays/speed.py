@@ -24,8 +24,8 @@ from tensorgen.arrays.work import count, entries, steps
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.elementwise import ELEMENTWISE
 
-LARGE = 2**18
-"""The entries of an array that no cache holds."""
+LARGE = 2**17
+"""The entries of an array that the caches of a core do not hold."""
 MEMORY = 0.55
 """To store an entry outside of the caches, and to read it once."""
 SIMPLE, SELECTION, FUNCTION = 0.3, 0.6, 3.0

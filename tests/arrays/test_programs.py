@@ -353,7 +353,7 @@ SQUARES = array(Power(Fraction(2)), A)
         (array(Multiply(Fraction(1), 0), A), "np.divide(1, A, out=C)"),
         (array(Add((1, -1, -1)), A, B, X), "np.subtract(A - b, X, out=C)"),
         (array(Add((-1, 1)), A, B), "np.add(-A, b, out=C)"),
-        (SQUARES, "np.power(A, 2, out=C)"),
+        (SQUARES, "np.square(A, out=C)"),
         (array(Elementwise("relu"), A), "np.maximum(A, 0, out=C)"),
     ],
 )
