@@ -6,8 +6,8 @@ block, and contractions are added up:
 
     e = np.exp(-np.abs(t))                  f = 0
     f = np.log1p(e).sum()                   grad = np.zeros(n)
-    grad = e / (e + 1)                      for start in range(0, n, 32768):
-                                                width = min(32768, n - start)
+    grad = e / (e + 1)                      for start in range(0, n, 16384):
+                                                width = min(16384, n - start)
                                                 e = np.exp(-np.abs(t[start : ...]))
                                                 f += np.log1p(e).sum()
                                                 grad[start : ...] = e / (e + 1)
@@ -25,7 +25,15 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from tensorgen.arrays.arrays import Array, array, below, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cuts import Cuts, Whole, is_shown
-from tensorgen.arrays.operations import Contraction, Index, MatMul, Range, Variable
+from tensorgen.arrays.operations import (
+    Contraction,
+    Index,
+    Leaf,
+    MatMul,
+    Range,
+    Variable,
+    View,
+)
 from tensorgen.arrays.speed import CALL, Speed
 from tensorgen.arrays.statements import (
     Let,
@@ -40,7 +48,7 @@ from tensorgen.arrays.statements import (
 from tensorgen.arrays.work import count
 from tensorgen.ir.dims import ONE, Dim
 
-ENTRIES, ENTRIES_MULTIPLIED = 2**15, 2**16
+ENTRIES, ENTRIES_MULTIPLIED = 2**14, 2**16
 """The entries of a block; of one that a matrix product is made of, more."""
 TRIES = 20
 """So often what blocks read as a whole is made before them."""
@@ -264,5 +272,6 @@ class Schedule:
         stored += below([*self.cuts.steady])
         work = sum(map(speed.work, parts))
         blocks = speed.entries([self.cuts.dim, self.row(speed)]) / self.entries + 1
-        once = work + sum(map(speed.memory, stored)) + blocks * len(parts) * CALL
+        calls = sum(not isinstance(one.op, Leaf | View) for one in below(self.blocks))
+        once = work + sum(map(speed.memory, stored)) + blocks * calls * CALL
         return (work + sum(map(speed.memory, parts))) / max(once, 1.0)

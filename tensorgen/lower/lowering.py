@@ -19,6 +19,7 @@ from tensorgen.arrays.long_sums import broken_sums
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.objects import Count, Whole
 from tensorgen.arrays.operations import Kind
+from tensorgen.arrays.quicken import quickened
 from tensorgen.arrays.reading import transposes
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import Let
@@ -103,6 +104,7 @@ def lower(
     code = straightened(code, Speed(hints or {}))
     sizes = hints if in_blocks and hints else {}
     named = naming.name, naming.again
+    code = quickened(code, Speed(sizes), naming.again)
     code = blocked(code, sizes, *named) or code
     code = frugal(code, *named, [*plan.named.values()], sizes)
     code = broken_sums(code)
