@@ -15,6 +15,7 @@ from tensorgen.passes.context import Context
 from tensorgen.passes.distribute_products import distribute_products
 from tensorgen.passes.factor_sums import Effort, factor_sum
 from tensorgen.passes.limits import FLATTENING_ROUNDS
+from tensorgen.passes.mask_factors import mask_factors
 from tensorgen.passes.merge_sums import merge_sums
 from tensorgen.passes.open_products import open_products
 from tensorgen.passes.rounds import Round, Rule
@@ -142,6 +143,14 @@ RULES = (
         run=spell_scalings,
     ),
     OPENING,
+    Rule(
+        "mask_factors",
+        law="sum_j where(m, a * b, 0) = sum_j where(m, a, 0) * b",
+        needs="a factor with all axes of m; others that are finite; half the cost",
+        ends="each step has a selection of fewer axes",
+        run=mask_factors,
+        in_all_modes=True,
+    ),
     Rule(
         "distribute_products",
         law="(A + D) * B = A * B + D * B",

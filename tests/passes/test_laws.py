@@ -73,6 +73,14 @@ inputs: {x: [n], A: [n, n], b: [n]}
 functions:
   f: {expr: sin(x @ A @ x) * (b @ x), wrt: x, emit: [hessian]}
 """
+MASKED = """
+inputs: {A: [n, n], B: [n, n]}
+functions:
+  f:
+    where: C[i, k] = sum(where(i != j, A[i, j]*B[j, k], 0), j)
+    expr: C
+    emit: [value]
+"""
 SEPARABLE = """
 inputs: {x: [n], b: [n]}
 functions:
@@ -236,6 +244,7 @@ PASSES = (
 RULES = (
     ("spell_scalings", NORMS),
     ("open_products", HESSIAN),
+    ("mask_factors", MASKED),
     ("distribute_products", HESSIAN),
     ("merge_sums", GRAM),
     ("factor_sums", SUMS),
