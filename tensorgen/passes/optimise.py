@@ -37,6 +37,7 @@ from tensorgen.passes.open_promises import open_promises
 from tensorgen.passes.order_contractions import order_contractions
 from tensorgen.passes.pair_transposes import pair_transposes
 from tensorgen.passes.reuse_pairs import reuse_pairs
+from tensorgen.passes.scatter_sums import scatter_sums
 from tensorgen.passes.select_entries import select_entries
 from tensorgen.passes.select_terms import select_terms
 from tensorgen.passes.share_exponentials import share_exponentials
@@ -288,6 +289,14 @@ PASSES = (
         ends="T has fewer terms, and none of them transposes another",
         run=_each(pair_transposes),
         optional=True,
+    ),
+    Pass(
+        "scatter_sums",
+        law="d[i] * sum_l u[l] * delta(i, a[l]) = sum_l (d[a] * u)[l] * delta(i, a[l])",
+        needs="n-ary products; several terms that one index array adds",
+        ends="each step leaves a term less",
+        run=_each(scatter_sums),
+        when=lambda context, plan: context.cross_country,
     ),
     Pass(
         "order_contractions",

@@ -219,8 +219,8 @@ def test_entries_are_added_where_indices_say_block_by_block(kind: str) -> None:
     body = source[source.index("def f_value_and_grad") :]
     loop = body[body.index("    for start in range(") :]
     assert loop.count("\n        _add_at(") == 2 and "row.shape" not in loop
-    assert "U_part = U.take(row_part, axis=0)" in loop
-    assert 'np.einsum("ij,ij->i", U_part, V_part)' in loop
+    assert "U_row = U.take(row_part, axis=0)" in loop
+    assert 'np.einsum("ij,ij->i", U_row, V_col)' in loop
     found = results(load(hinted), embeddings(kind))
     expected = results(load(HEAD + EMBEDDINGS), embeddings("int64"))
     for a, b in zip(found, expected, strict=True):

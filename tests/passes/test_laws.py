@@ -81,6 +81,18 @@ functions:
     expr: C
     emit: [value]
 """
+GRID = """
+inputs: {v: [n], a: {shape: [m], index: n}, b: {shape: [m], index: n}, g: [m], p: [n]}
+functions:
+  f:
+    where: |
+      y = g*v[a]**2 - v[a]*v[b]
+      z = g*v[b]**2 + v[a]*v[b]*sin(v[a] - v[b])
+      P[i] = sum(y[l], l, a[l] == i) + sum(z[l], l, b[l] == i)
+    expr: sum((P - p)**2)
+    wrt: v
+    emit: [gradient]
+"""
 SEPARABLE = """
 inputs: {x: [n], b: [n]}
 functions:
@@ -229,6 +241,7 @@ PASSES = (
     ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
     ("share_products", LAYERS),
     ("pair_transposes", HESSIAN),
+    ("scatter_sums", GRID),
     ("order_contractions", LIKELIHOOD),
     ("apply_inverses", CHAIN),
     ("reuse_pairs", SCALED_TWICE),

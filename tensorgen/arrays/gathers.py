@@ -1,0 +1,76 @@
+"""Entries that index arrays say are read once, also where several products read them.
+
+    d_a = d[a]
+    np.add.at(grad, b, u * d_a + v * d_a)
+
+A product reads what it multiplies wherever that stands, and knows of no other; to read
+a number from anywhere takes as long as several products.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+from tensorgen.arrays.arrays import Array, below, bound, replacing
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.operations import Index, Variable
+from tensorgen.arrays.statements import (
+    Let,
+    Statement,
+    changed,
+    everything,
+    operands,
+    rebuilt,
+)
+
+
+def gathered_once(code: Code, again: Callable[[str], str]) -> Code:
+    """Return code that has names for what index arrays read of an array repeatedly.
+
+    `again` gives names. What statements change is read each time.
+    """
+    lines: list[Statement] = []
+    steady = {name for line in everything(code.statements) for name in changed(line)}
+    uses = Counter[Array]()
+    for line in code.statements:
+        uses.update(_read(operands(line), steady))
+    uses.update(_read(code.returns, steady))
+    known: dict[Array, Array] = {}
+    for line in code.statements:
+        if isinstance(line, Let) and uses[line.value] > 1:
+            known.setdefault(line.value, bound(line.name, line.value))
+            lines.append(line)
+            continue
+        for one in _read(operands(line), steady):
+            if uses[one] > 1 and one not in known:
+                known[one] = _named(lines, one, again)
+        lines.append(rebuilt(line, replacing(dict(known))))
+    return replace(
+        code,
+        statements=tuple(lines),
+        returns=tuple(map(replacing(dict(known)), code.returns)),
+    )
+
+
+def _named(lines: list[Statement], one: Array, again: Callable[[str], str]) -> Array:
+    names = [x.op.name for x in one.args if isinstance(x.op, Variable)]
+    own = again("_".join(dict.fromkeys(names)))
+    lines.append(Let(own, one))
+    return bound(own, one)
+
+
+def _read(arrays: tuple[Array, ...], changing: set[str]) -> list[Array]:
+    """What is read of variables where variables say, if none of them changes."""
+    found = [
+        one
+        for one in below(arrays)
+        if isinstance(one.op, Index) and not one.op.is_basic
+    ]
+    return [one for one in found if _are_steady(one.args, changing)]
+
+
+def _are_steady(arrays: tuple[Array, ...], changing: set[str]) -> bool:
+    ops = [one.op for one in arrays]
+    return all(isinstance(op, Variable) and op.name not in changing for op in ops)
