@@ -15,6 +15,7 @@ from tensorgen.arrays import arrays, operations
 from tensorgen.arrays.block_loops import blocked
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.frugal import frugal
+from tensorgen.arrays.join_axes import joined
 from tensorgen.arrays.long_sums import broken_sums
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.objects import Count, Whole
@@ -100,6 +101,7 @@ def lower(
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
+    code = joined(code, naming.again)
     code = straightened(code, Speed(hints or {}))
     sizes = hints if in_blocks and hints else {}
     named = naming.name, naming.again
