@@ -9,7 +9,8 @@ product, and what sums over them is a product of matrices too:
         X, a, axes=((0, 1), (0, 1)))      return X_rows.T @ a
 
 It is done where arguments alone have to be reshaped, and fewer of them than there are
-products that gain.
+products that gain. Where the sizes that are hinted at say that it pays, as with many
+small matrices, other arrays are reshaped too, and get their axes back.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ from tensorgen.arrays.operations import (
     Variable,
 )
 from tensorgen.arrays.places import Mark
+from tensorgen.arrays.speed import CALL, Speed
 from tensorgen.arrays.statements import (
     Let,
     Statement,
     bindings,
+    changed,
     everything,
     operands,
     reads,
@@ -51,6 +54,10 @@ from tensorgen.ir.dims import ONE, Dim
 
 Dims = tuple[Dim, ...]
 REST = Mark("...")
+GAIN = 1.3
+"""So many times as long stacks take at least, where rows read less well."""
+BEGINNING, READ = 40.0, 0.1
+"""A product of a stack, and each entry of its matrices, in nanoseconds."""
 
 
 class Unfit(Exception):
@@ -66,20 +73,52 @@ class Apart(Exception):
         self.name = name
 
 
-def joined(code: Code, again: Callable[[str], str]) -> Code:
+def joined(code: Code, speed: Speed, again: Callable[[str], str]) -> Code:
     """Return code with rows for stacks that are multiplied, where that reads as well.
 
-    `again` gives names.
+    Or where it pays at the sizes of `speed`. `again` gives names.
     """
     for lead in dict.fromkeys(map(_lead, below(_roots(code)))):
         if lead and ONE not in lead:
-            code = _joined(code, lead, again) or code
+            asking = _asking(code, lead)
+            found = _plainer(code, lead, asking) or _quicker(code, lead, asking, speed)
+            code = _named(*found, again) if found else code
     return code
 
 
-def _joined(code: Code, lead: Dims, again: Callable[[str], str]) -> Code | None:
+Found = tuple[Code, dict[Array, str]]
+"""Code of rows, and the variables that it reshapes."""
+
+
+def _quicker(
+    code: Code, lead: Dims, asking: Collection[str], speed: Speed
+) -> Found | None:
+    """The code with the axes `lead` as one wherever that can be, if it pays."""
+    if not speed.knows(*(dim for one in below(_roots(code)) for dim in one.dims)):
+        return None
+    rows = Rows(lead, asking, back=True)
+    found = rows.code(code)
+    pays = _time(code, speed) > GAIN * _time(found, speed)
+    return (found, rows.sources(found)) if pays else None
+
+
+def _time(code: Code, speed: Speed) -> float:
+    """What all operations of some code take."""
+    made = [one for one in below(_roots(code)) if one.args]
+    return sum(CALL + speed.work(one) + _beginnings(one, speed) for one in made)
+
+
+def _beginnings(one: Array, speed: Speed) -> float:
+    """What the products of a stack take beside their arithmetic."""
+    if not isinstance(one.op, MatMul) or max(arg.order for arg in one.args) < 3:
+        return 0.0
+    read = sum(speed.entries(arg.dims[-2:]) for arg in one.args)
+    stack = max((arg.dims[:-2] for arg in one.args), key=speed.entries)
+    return speed.entries(stack) * (BEGINNING + READ * read)
+
+
+def _plainer(code: Code, lead: Dims, asking: Sequence[str]) -> Found | None:
     """The code with the axes `lead` as one; None where it would not read as well."""
-    asking = _asking(code, lead)
     while True:
         rows = Rows(lead, asking)
         try:
@@ -89,13 +128,12 @@ def _joined(code: Code, lead: Dims, again: Callable[[str], str]) -> Code | None:
         else:
             break
     gained = _products(code, lead) - _products(found, lead)
-    inside = {*below(_roots(found))}
-    sources = {one: name for one, name in rows.reshaped.items() if one in inside}
+    sources = rows.sources(found)
     lines = everything(code.statements)
     made = {name for line in lines for name, _ in bindings(line)}
     if made.intersection(sources.values()) or len(sources) >= gained:
         return None
-    return _named(found, sources, again)
+    return found, sources
 
 
 def _named(code: Code, sources: dict[Array, str], again: Callable[[str], str]) -> Code:
@@ -153,7 +191,8 @@ def _asking(code: Code, lead: Dims) -> list[str]:
         for multiplied, names in groups:
             if multiplied or any(x in asking for x in names):
                 asking.update(dict.fromkeys(names))
-    return [*asking]
+    kept = {name for line in code.statements for name in changed(line)}
+    return [name for name in asking if name not in kept]
 
 
 # What of an operation is made of rows
@@ -162,9 +201,12 @@ def _asking(code: Code, lead: Dims) -> list[str]:
 class Rows:
     """Arrays whose first axes, `lead`, are one axis."""
 
-    def __init__(self, lead: Dims, asking: Collection[str]) -> None:
-        """Let the variables `asking` be of rows, where they can."""
-        self.lead, self.asking = lead, asking
+    def __init__(self, lead: Dims, asking: Collection[str], back: bool = False) -> None:
+        """Let the variables `asking` be of rows, where they can.
+
+        What is asked for as it was gets its axes back, or raises Apart.
+        """
+        self.lead, self.asking, self.back = lead, asking, back
         self.variables: dict[str, Array] = {}
         self.reshaped: dict[Array, str] = {}
         """Rows of variables that are not of rows, and their names."""
@@ -174,6 +216,11 @@ class Rows:
         """The same results; raises Apart."""
         lines = tuple(map(self._line, code.statements))
         return Code(lines, tuple(map(self.whole, code.returns)), code.refusals)
+
+    def sources(self, code: Code) -> dict[Array, str]:
+        """Those that are reshaped in some code."""
+        inside = {*below(_roots(code))}
+        return {one: name for one, name in self.reshaped.items() if one in inside}
 
     def _line(self, line: Statement) -> Statement:
         if isinstance(line, Let) and line.name in self.asking:
@@ -186,9 +233,14 @@ class Rows:
     def whole(self, one: Array) -> Array:
         """The array as it was, of what may be of rows now; raises Apart."""
         if isinstance(one.op, Variable) and one.op.name in self.variables:
-            raise Apart(one.op.name)
+            if not self.back:
+                raise Apart(one.op.name)
+            return array(Reshape(one.dims), self.variables[one.op.name])
         with suppress(Unfit):
             return self._contracted(one)
+        with suppress(Unfit):
+            if self.back and self._is_of_rows(one):
+                return array(Reshape(one.dims), self.rows(one))
         args = tuple(map(self.whole, one.args))
         return one if args == one.args else array(one.op, *args)
 

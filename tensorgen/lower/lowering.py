@@ -101,8 +101,8 @@ def lower(
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
-    code = joined(code, naming.again)
-    code = straightened(code, Speed(hints or {}))
+    speed = Speed(hints or {})
+    code = straightened(joined(code, speed, naming.again), speed)
     sizes = hints if in_blocks and hints else {}
     named = naming.name, naming.again
     code = blocked(code, sizes, *named) or code

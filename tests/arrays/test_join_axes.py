@@ -124,3 +124,51 @@ def test_stacks_of_matrices_that_rows_number_are_one_stack() -> None:
     text = generate(spec("X: [b, t, n], A: [b, t, m, m], W: [n, n], V: [n, m]", whole))
     assert "A_rows = np.reshape(A, (b * t, m, m))" in text
     assert "A_rows @ " in text
+
+
+MEANS = """
+tensorgen: 1
+module: means
+dims: {dims}
+inputs: {{X: [b, t, n], W: [n, m], v: [m]}}
+functions:
+  f:
+    where: a = tanh(X @ W)
+    expr: sum((mean(a, axis=1) @ v)**2)
+    wrt: W
+    emit: [value, gradient, hvp]
+  layer: {{expr: tanh(X @ W)}}
+"""
+SMALL = MEANS.format(dims="{b: 1000, t: 3, n: 4, m: 4}")
+
+
+@pytest.mark.parametrize(
+    "dims", ["[b, t]", "{b: 20, t: 30, n: 50, m: 60}", "{b: 2, t: 300, n: 3, m: 3}"]
+)
+def test_stacks_of_few_or_large_matrices_stay_where_rows_read_less_well(
+    dims: str,
+) -> None:
+    assert "reshape" not in generate(MEANS.format(dims=dims))
+
+
+def test_stacks_of_many_small_matrices_are_rows_that_get_their_axes_back() -> None:
+    module = load(SMALL)
+    text = generate(SMALL)
+    assert (
+        "return np.reshape(np.tanh(np.reshape(X, (b * t, n)) @ W), (b, t, m))" in text
+    )
+    assert "np.reshape(a, (b, t, m)).sum(axis=1)" in text
+    rng = np.random.default_rng(0)
+    shapes = (3, 5, 4), (4, 2), (2,), (4, 2)
+    X, W, v, dW = (rng.normal(size=shape) for shape in shapes)
+
+    def slope(W: Any) -> Any:
+        a = np.tanh(X @ W)
+        means = (a @ v).mean(axis=1)
+        d_a = np.einsum("b,m->bm", 2 * means / 5, v)[:, None] * (1 - a * a)
+        return np.einsum("btn,btm->nm", X, d_a)
+
+    assert_allclose(module.layer(X=X, W=W), np.tanh(X @ W), rtol=1e-14)
+    assert_allclose(module.f_grad(X=X, W=W, v=v), slope(W), rtol=1e-12)
+    curved = slope(W + 1e-20j * dW).imag / 1e-20
+    assert_allclose(module.f_hvp(X=X, W=W, v=v, dW=dW), curved, rtol=1e-12)
