@@ -87,7 +87,7 @@ def joined(code: Code, speed: Speed, again: Callable[[str], str]) -> Code:
 
 
 Found = tuple[Code, dict[Array, str]]
-"""Code of rows, and the variables that it reshapes."""
+"""Code of rows, and the arguments that it reshapes."""
 
 
 def _quicker(
@@ -98,8 +98,10 @@ def _quicker(
         return None
     rows = Rows(lead, asking, back=True)
     found = rows.code(code)
-    pays = _time(code, speed) > GAIN * _time(found, speed)
-    return (found, rows.sources(found)) if pays else None
+    if _time(code, speed) <= GAIN * _time(found, speed):
+        return None
+    made, sources = _made(code), rows.sources(found)
+    return found, {one: name for one, name in sources.items() if name not in made}
 
 
 def _time(code: Code, speed: Speed) -> float:
@@ -129,9 +131,7 @@ def _plainer(code: Code, lead: Dims, asking: Sequence[str]) -> Found | None:
             break
     gained = _products(code, lead) - _products(found, lead)
     sources = rows.sources(found)
-    lines = everything(code.statements)
-    made = {name for line in lines for name, _ in bindings(line)}
-    if made.intersection(sources.values()) or len(sources) >= gained:
+    if _made(code).intersection(sources.values()) or len(sources) >= gained:
         return None
     return found, sources
 
@@ -157,6 +157,12 @@ def _named(code: Code, sources: dict[Array, str], again: Callable[[str], str]) -
 
 def _roots(code: Code) -> list[Array]:
     return [*(x for line in code.statements for x in operands(line)), *code.returns]
+
+
+def _made(code: Code) -> set[str]:
+    """The names that statements bind."""
+    lines = everything(code.statements)
+    return {name for line in lines for name, _ in bindings(line)}
 
 
 def _lead(one: Array) -> Dims:

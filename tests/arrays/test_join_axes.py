@@ -9,6 +9,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from tensorgen.arrays.arrays import array, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.join_axes import joined
+from tensorgen.arrays.objects import Reshape
+from tensorgen.arrays.operations import MatMul, Permute
+from tensorgen.arrays.speed import Speed
+from tensorgen.arrays.statements import Let
+from tensorgen.ir.dims import Dim
 from tests.made import both, generate, load
 
 LAYERS = """
@@ -172,3 +180,18 @@ def test_stacks_of_many_small_matrices_are_rows_that_get_their_axes_back() -> No
     assert_allclose(module.f_grad(X=X, W=W, v=v), slope(W), rtol=1e-12)
     curved = slope(W + 1e-20j * dW).imag / 1e-20
     assert_allclose(module.f_hvp(X=X, W=W, v=v, dW=dW), curved, rtol=1e-12)
+
+
+def test_what_is_made_is_reshaped_where_it_is_there() -> None:
+    dims = {"b": 1000, "t": 3, "n": 3}
+    b, t, n = map(Dim.of, dims)
+    X, A = variable("X", (b, t, n)), variable("A", (b, t, n))
+    W, V = variable("W", (n, n)), variable("V", (n, n))
+    turned = array(Permute((0, 2, 1)), variable("Z", (b, n, t)))
+    products = [array(MatMul(), A, matrix) for matrix in (W, V)]
+    code = Code((Let("A", turned),), (array(MatMul(), X, W), *products))
+    found = joined(code, Speed(dims), lambda name: name)
+    (line,) = found.statements
+    assert line == code.statements[0]
+    assert all(one.dims == (b, t, n) for one in found.returns)
+    assert all(one.op == Reshape((b, t, n)) for one in found.returns)
