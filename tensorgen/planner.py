@@ -170,7 +170,8 @@ class Planner:
                 k: partial(compress, symmetries=own)
                 for k, own in zip(tensors, blocks, strict=False)
             }
-            context = replace(self.context(), compressed=compressed)
+            apart = kind.is_higher
+            context = replace(self.context(), compressed=compressed, apart=apart)
             plans = candidates(context, ways)
             plan = cheapest(context, plans)
             # A sparse matrix holds little at all sizes.

@@ -16,6 +16,7 @@ from tensorgen.arrays.block_loops import blocked
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.frugal import frugal
 from tensorgen.arrays.gathers import gathered_once
+from tensorgen.arrays.join_axes import joined
 from tensorgen.arrays.long_sums import broken_sums
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.objects import Count, Whole
@@ -102,8 +103,9 @@ def lower(
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
-    code = gathered_once(code, naming.again)
-    code = straightened(code, Speed(hints or {}))
+    speed = Speed(hints or {})
+    code = joined(gathered_once(code, naming.again), speed, naming.again)
+    code = straightened(code, speed)
     sizes = hints if in_blocks and hints else {}
     named = naming.name, naming.again
     code = quickened(code, Speed(sizes), naming.again)

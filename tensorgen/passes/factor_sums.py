@@ -28,8 +28,10 @@ class Effort:
     """What was spent on a graph: priced candidates, and terms by distributing.
 
     Sums that were `factored` are kept: rounds and steps in another order meet in them.
+    A factored one may cost at most that `share` of what it cost before.
     """
 
+    share: float = SHARE_OF_FACTORED
     trials: int = 0
     terms: int = 0
     factored: dict[tuple[Node, tuple[bool, ...]], Node] = field(default_factory=dict)
@@ -82,7 +84,7 @@ def factor_sum(
         for candidate in found[:CANDIDATES_A_SUM]:
             spent.trials += 1
             better = _factored(graph, rest, views, candidate, again)
-            if candidate.free or pays(graph, rest, better, cost):
+            if candidate.free or pays(graph, rest, better, cost, spent.share):
                 return better
             if spent.trials > before + TRIALS_A_SUM:
                 break
@@ -218,10 +220,10 @@ def pays(
     before: Node,
     after: Node,
     cost: CostModel,
-    margin: float = SHARE_OF_FACTORED,
+    share: float,
 ) -> bool:
     """Whether the best order of another form leaves at most this share of the cost."""
     # What both need, their common factors, says nothing about either.
     first, second = only_below(*order_contractions(graph, [before, after], cost))
     graph.effort.spend((len(first) + len(second)) // 8)
-    return sum(map(cost.work, second)) < margin * sum(map(cost.work, first))
+    return sum(map(cost.work, second)) < share * sum(map(cost.work, first))

@@ -17,6 +17,10 @@ products, which take its place, are several times as fast."""
 SHARE_OF_FACTORED = 0.99
 """A factored form must cost less than the sum by a margin, or they would alternate."""
 
+SHARE_OF_SCALED = 0.999999
+"""A scaling that terms share costs little beside their products of matrices: to have it
+once is less by more than rounding."""
+
 CALLS_OF_A_PROBLEM = 20
 """Calls that share what is computed once: an iterative solver makes about as many."""
 

@@ -26,11 +26,12 @@ from tensorgen.passes.add_narrow import add_narrow
 from tensorgen.passes.apply_inverses import apply_in_numbers, apply_inverses
 from tensorgen.passes.context import Context, Law, Plan
 from tensorgen.passes.factor_pairs import factor_pairs
+from tensorgen.passes.factor_sums import Effort
 from tensorgen.passes.flatten_products import contract_sums, flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.join_entries import filled_in, join_entries
-from tensorgen.passes.limits import STEPS_TO_COMPRESS
+from tensorgen.passes.limits import SHARE_OF_SCALED, STEPS_TO_COMPRESS
 from tensorgen.passes.measure_distances import measure_distances
 from tensorgen.passes.mirror_products import mirror_products
 from tensorgen.passes.open_promises import open_promises
@@ -116,6 +117,15 @@ def _flattened(context: Context, plan: Plan) -> Plan:
     return replace(plan.over(flat), derived=derived)
 
 
+def _scaled_once(context: Context, roots: Sequence[Node]) -> list[Node]:
+    return flatten_products(context, roots, Effort(SHARE_OF_SCALED))
+
+
+def _has_layers(context: Context, plan: Plan) -> bool:
+    """Whether a tensor is stored whose terms may be of many layers."""
+    return bool(plan.derived and context.compressed) and not context.apart
+
+
 def _compressed(context: Context, plan: Plan) -> Plan:
     tensors = list(plan.tensors)
     attempt, roots = context.graph.effort.attempt, plan.roots
@@ -190,6 +200,15 @@ PASSES = (
         run=_flattened,
         optional=True,
         patient=True,
+    ),
+    Pass(
+        "factor_scalings",
+        law="A * s + B * s = (A + B) * s, where s costs little beside A and B",
+        needs="flat sums, in which products of matrices have been factored",
+        ends="a fixed number of rounds",
+        run=_each(_scaled_once),
+        when=_has_layers,
+        optional=True,
     ),
     Pass(
         "turn_walks",

@@ -144,6 +144,15 @@ functions:
     wrt: U
     emit: [hessian]
 """
+INPUTS = """
+dims: {n: 50, s: 10}
+inputs: {U: [n, n], V: [n, n], W: [n, n], T: [n, n], X: [n, s]}
+functions:
+  f:
+    expr: sum(logsumexp(T @ tanh(W @ tanh(V @ tanh(U @ X))), axis=0))
+    wrt: U
+    emit: [hessian]
+"""
 ENTRIES = """
 inputs: {A: {shape: [m, n], sparse: true}}
 functions:
@@ -226,6 +235,7 @@ PASSES = (
     ("use_symmetry", GRAM),
     ("open_promises", PROMISED),
     ("flatten_products", HESSIAN),
+    ("factor_scalings", INPUTS),
     ("turn_walks", RISKS),
     ("use_symmetry", GRAM),
     ("take_entries", DIAGONAL),
