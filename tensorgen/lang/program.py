@@ -34,6 +34,7 @@ from tensorgen.lang.unknowns import ElaboratedUnknown, Unknown
 from tensorgen.lang.values import read_value
 from tensorgen.operators.functions.array import Array, SizeCheck
 from tensorgen.operators.guards import guard
+from tensorgen.operators.narrow import narrowed
 from tensorgen.spec.model import (
     Definition,
     FunctionSpec,
@@ -275,6 +276,8 @@ def _function(
         name, place = f"'{function.name}'", function.name_text
         check_filled(session.faults, name, place, value.node, arguments)
     new = dict[Node, Node]()
+    facts = [check.size for check in record.checks]
+    nodes = [narrowed(session.graph, node, facts) for node in nodes]
     for node in nodes:
         new |= guard(session.graph, node, [inputs[w.name] for w in function.wrt])
     nodes = [new.get(node, node) for node in nodes]

@@ -53,6 +53,7 @@ from tensorgen.lower.products import ProductLowering, spreads
 from tensorgen.lower.recurrences import repeat
 from tensorgen.lower.results import is_view, result
 from tensorgen.lower.scatter import Write, is_plain
+from tensorgen.lower.slices import slice_alike
 from tensorgen.lower.sums import lower_sum, spread_sum
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
@@ -100,6 +101,7 @@ def lower(
     draft = Draft(slow_at, names, in_blocks)
     flags = [fresh] * len(roots) if isinstance(fresh, bool) else list(fresh)
     results = Lowering(plan, draft).run(flags, variables)
+    results = slice_alike(draft, results, plan)
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
@@ -193,6 +195,7 @@ class Lowering:
         own = self.draft
         draft = Draft(own.slow_at, own.names, own.in_blocks)
         results = Lowering(plan, draft, stored=True).run([False] * len(roots), ())
+        results = slice_alike(draft, results, plan)
         return plan, draft, results
 
     def _visit(self, node: Node) -> None:

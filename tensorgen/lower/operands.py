@@ -156,7 +156,7 @@ def product(
 
 
 def _inside(coefficient: Fraction, one: Array) -> Array | None:
-    """A product of which a number scales a smaller operand, which is less work."""
+    """A product of which a number scales a smaller operand, or is what is divided."""
     match one.op:
         case Permute():
             found = _inside(coefficient, *one.args)
@@ -164,6 +164,8 @@ def _inside(coefficient: Fraction, one: Array) -> Array | None:
         case Outer():
             first, second = one.args
             return array(one.op, array(Multiply(coefficient, 1), first), second)
+        case Multiply(coefficient=own, above=0):
+            return array(Multiply(coefficient * own, 0), *one.args)
         case Multiply(coefficient=own, above=count) if count == len(one.args):
             smallest = min(one.args, key=_extent)
             if _extent(smallest) == _extent(one):

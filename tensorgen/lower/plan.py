@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from math import gcd
 
 from tensorgen.arrays.templates import template
 from tensorgen.ir.dims import Dim
@@ -67,7 +68,7 @@ class Plan:
         """Expand calls that are written in terms of other nodes; count uses."""
         self.graph = graph
         self.roots = list(roots)
-        self.facts = facts
+        self.facts = [*facts, *dict.fromkeys(map(_tightest, facts))]
         self.matrices = matrices or {}
         self.hints = hints or {}
         self.expansions: dict[Node, Node] = {}
@@ -353,6 +354,14 @@ class Plan:
         for factor in self.factors.values():
             uses[factor] += 1  # it has a name
         return uses, user
+
+
+def _tightest(fact: Dim) -> Dim:
+    """What is nonnegative of sizes that are whole: of `2*n - 7`, `n - 4`."""
+    divisor = gcd(*(int(c) for monomial, c in fact.terms if monomial))
+    if divisor < 2 or any(c.denominator > 1 for _, c in fact.terms):
+        return fact
+    return Dim((monomial, int(c) // divisor) for monomial, c in fact.terms)
 
 
 def _scaled(node: Node) -> Node | None:

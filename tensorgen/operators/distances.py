@@ -39,6 +39,8 @@ def _distances(x: Array, y: Array, scale: Any = 1) -> Array:
     """Return the norms of scale * (x[i] - y[j]), also where squares leave the range."""
     {start}found = np.sqrt(_squared_distances(x, y, scale))
     safe = (found > np.finfo(x.dtype).tiny ** 0.45) & (found < np.inf)
+    if x is y:
+        np.fill_diagonal(safe, True)
     i, j = np.divmod(np.flatnonzero(~safe), len(y))
     step = 65536 // (x.shape[1] + 1) + 1
     for start in range(0, len(i), step):
@@ -54,28 +56,41 @@ def _squared_distances(x: Array, y: Array, scale: Any = 1) -> Array:
     Rows less their mean are multiplied. What is small beside the squares that it comes
     from is made of differences, and all where there are two or three columns.
     """
-    mean = x.sum(axis=0) / max(len(x), 1)
-    a, b = (x - mean) * scale, (y - mean) * scale
-    squares, others = (a * a).sum(axis=1)[:, None], (b * b).sum(axis=1)[:, None]
-    left = np.concatenate((a, squares, np.ones_like(squares)), axis=1)
-    right = np.concatenate((-2 * b, np.ones_like(others), others), axis=1).T
-    least = np.finfo(x.dtype).eps ** 0.2
-    small, others_small = least * squares, least * others[:, 0]
     found = np.empty((len(x), len(y)), dtype=x.dtype)
-    step = 32768 // (len(y) + 1) + 1
-    for start in range(0, len(x), step):
-        rows = slice(start, start + step)
-        part, own = found[rows], x[rows]
-        if x.shape[1] > 3:
-            np.matmul(left[rows], right, out=part)
-            few = np.flatnonzero(~(part >= small[rows] + others_small))
-            i, j = np.divmod(few, len(y))
-            part[i, j] = (((own[i] - y[j]) * scale) ** 2).sum(axis=1)
-        else:
+    width, step = x.shape[1], 32768 // (len(y) + 1) + 1
+    if width < 4:
+        for start in range(0, len(x), step):
+            part, own = found[start : start + step], x[start : start + step]
             part[:] = 0
             for k, factor in enumerate(np.broadcast_to(scale, x.shape[1:])):
                 difference = factor * (own[:, k, None] - y[:, k])
                 part += difference * difference
+        return found
+    mean = x.sum(axis=0) / max(len(x), 1)
+    a = (x - mean) * scale
+    b = a if x is y else (y - mean) * scale
+    squares = (a * a).sum(axis=1)
+    others = squares if x is y else (b * b).sum(axis=1)
+    left = np.empty((len(x), width + 2), dtype=x.dtype)
+    left[:, :width], left[:, width], left[:, width + 1] = a, squares, 1
+    right = np.empty((width + 2, len(y)), dtype=x.dtype)
+    right[:width], right[width], right[width + 1] = b.T, 1, others
+    right[:width] *= -2
+    least = np.finfo(x.dtype).eps ** 0.2
+    small, others_small = least * squares[:, None], least * others
+    for start in range(0, len(x), step):
+        rows = slice(start, start + step)
+        part, own = found[rows], x[rows]
+        np.matmul(left[rows], right, out=part)
+        if x is y:  # distances to themselves are known, and no small ones
+            part.reshape(-1)[start :: len(y) + 1] = np.inf
+        large = part >= small[rows] + others_small
+        if not large.all():
+            i, j = np.divmod(np.flatnonzero(~large), len(y))
+            part[i, j] = (((own[i] - y[j]) * scale) ** 2).sum(axis=1)
+        if x is y:
+            same = ((own - own) * scale) ** 2
+            part.reshape(-1)[start :: len(y) + 1] = same.sum(axis=1)
     return found
 ''',
     "_distances": _DISTANCES.format(

@@ -156,6 +156,9 @@ most so many times as large as the largest state, or as what a step is given."""
 STORE = 300.0
 """What a row costs that is stored in a step and read again, its entries aside."""
 
+ROWS_AT_HAND = 2**17
+"""The entries of rows over all steps that caches hold: they may be larger, then."""
+
 GAIN_OF_KEEPING = 4.0
 """What a step has computed is kept for later if to compute it anew, for all steps at
 once, costs so many times as much as to store it."""

@@ -32,6 +32,7 @@ from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.join_entries import filled_in, join_entries
 from tensorgen.passes.limits import SHARE_OF_SCALED, STEPS_TO_COMPRESS
+from tensorgen.passes.mask_late import mask_late
 from tensorgen.passes.measure_distances import measure_distances
 from tensorgen.passes.mirror_products import mirror_products
 from tensorgen.passes.open_promises import open_promises
@@ -346,6 +347,13 @@ PASSES = (
         needs="pairs, whose operands stand for many factors; a lower modelled cost",
         ends="each step leaves fewer factors over all terms",
         run=_each(factor_pairs),
+    ),
+    Pass(
+        "mask_late",
+        law="a * [i < j] + b * [i < j] = (a + b) * [i < j]",
+        needs="sums of pairs: before, factors of many products are multiplied first",
+        ends="each sum is looked at once",
+        run=_each(mask_late),
     ),
     Pass(
         "fuse_elementwise",

@@ -27,7 +27,7 @@ from tensorgen.operators.recurrences import (
 )
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import ELEMENT, CostModel
-from tensorgen.passes.limits import GAIN_OF_KEEPING, ROOM_OF_ITEMS, STORE
+from tensorgen.passes.limits import GAIN_OF_KEEPING, ROOM_OF_ITEMS, ROWS_AT_HAND, STORE
 
 
 def remember_steps(context: Context, roots: Sequence[Node]) -> list[Node]:
@@ -124,15 +124,18 @@ class _Steps:
         found: Mapping[Node, Node],
         users: Mapping[Node, Collection[Node]],
         gain: float,
+        by_steps: bool = False,
     ) -> list[Node]:
         """Those of the nodes `found` that take longer to compute than to keep.
 
+        What is computed anew by steps may have larger rows, if there are few in all.
         They stand for what is computed anew, of which `users` tell what else needs it.
         """
         kept: list[Node] = []
         standing = self._standing(found)
         for node, anew in found.items():
-            small = self.cost.size(long_axes(node)) <= self.room
+            few = self.cost.size(long_axes(node)) <= self.room
+            small = few or (by_steps and self._is_little(node))
             price = STORE + ELEMENT * self.cost.size(node.dims)
             if small and node in standing and is_work(self.graph, node):
                 steps = anew.dims[: anew.order - node.order]
@@ -140,6 +143,12 @@ class _Steps:
                 if work > gain * price * self.cost.size(steps):
                     kept.append(node)
         return kept
+
+    def _is_little(self, node: Node) -> bool:
+        """Whether rows of a node, one for each step, are few at the sizes hinted at."""
+        dims = [self.whole.steps.count, *node.dims]
+        known = all(x in self.cost.hints for dim in dims for x in dim.symbols)
+        return known and self.cost.size(dims) <= ROWS_AT_HAND
 
     def _standing(self, nodes: Iterable[Node]) -> set[Node]:
         """Those of some nodes that rewrites leave as they are where steps are made."""
@@ -267,7 +276,7 @@ class _Anew:
         # By nodes of this one: several may be one there. A call in each step, too,
         # costs as much as to keep what it gives.
         same = {own: x for x, own in found.items()}
-        kept = steps.worth(same, _users(self.roots), 1.0)
+        kept = steps.worth(same, _users(self.roots), 1.0, by_steps=True)
         self.kept = {same[own]: own for own in kept}
 
     def reading(self, rows: Mapping[Node, Node], moved: Recurrence) -> Recurrence:

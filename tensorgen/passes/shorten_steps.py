@@ -121,6 +121,14 @@ def _prepared(
     filled = substituted(graph, needed.roots, own.constants)
     joined = join_slices(graph, filled)
     known: dict[Node, Node] = dict(joined)
+    inside = {*own.states, *own.items}
+    slices.update(
+        {
+            old: new
+            for old, new in joined.items()
+            if inside.isdisjoint(topological([old]))
+        }
+    )
     if whole.steps.runs is None:
         for old, (before, after) in _at_all_steps(graph, own, joined, rows).items():
             known[old] = place = graph.fresh(old.dims, (), None)

@@ -228,6 +228,16 @@ inputs: {X: [m, d], Y: [n, d], W: [m, n]}
 functions:
   f: {expr: "sum(W[i, j]*exp(-sum((X[i, k] - Y[j, k])**2, k)), i, j)"}
 """
+PAIRS = """
+inputs: {x: [n, 3]}
+functions:
+  f:
+    where: |
+      r[i, j] = 1 / sum((x[i, a] - x[j, a])**2, a)
+    expr: sum(r[i, j]**6 - r[i, j]**3, i, j, i < j)
+    wrt: x
+    emit: [value, gradient]
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("shorten_steps", STEPS),
@@ -256,6 +266,7 @@ PASSES = (
     ("apply_inverses", CHAIN),
     ("reuse_pairs", SCALED_TWICE),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
+    ("mask_late", PAIRS),
     ("fuse_elementwise", LOGISTIC),
     ("gather_steady", LOGISTIC),
     ("use_symmetry", LIKELIHOOD),

@@ -159,6 +159,25 @@ def test_rows_that_are_no_numbers_spoil_no_others() -> None:
     np.testing.assert_allclose(found, want, rtol=1e-12)
 
 
+def test_rows_among_themselves_are_as_beside_a_copy() -> None:
+    module_ = module()
+    x = np.random.default_rng(3).normal(size=(400, 5))  # several blocks
+    x[7] = x[300]
+    x[9, 2], x[310, 1] = np.nan, np.inf
+    for own in (module_._squared_distances, module_._distances):
+        with np.errstate(invalid="ignore"):
+            found, other = own(x, x), own(x, x.copy())
+        np.testing.assert_allclose(found, other, rtol=1e-12)
+        diagonal = np.delete(found.diagonal(), [9, 310])
+        assert not diagonal.any() and np.isnan(found[[9, 310], [9, 310]]).all()
+
+
+def test_rows_among_themselves_gather_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(4).normal(size=(50, 5))
+    monkeypatch.setattr(np, "divmod", None)
+    module()._squared_distances(x, x)
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("rows", [(0, 3), (3, 0), (0, 0)])
 def test_there_may_be_no_rows(rows: tuple[int, int]) -> None:

@@ -213,3 +213,54 @@ def test_rows_of_few_slices_are_made_for_all_steps_and_lie_together() -> None:
         z = W @ row
         x = (np.tanh(z + x) * x).sum(axis=0)
     assert execute(text).f(W, u, x0) == pytest.approx(x.sum(), rel=1e-12)
+
+
+CHAIN = """
+tensorgen: 1
+{dims}
+inputs: {{L: [k, k], E: [T, k]}}
+functions:
+  f:
+    where: |
+      a[0] = E[0]
+      a[t + 1, j] = logsumexp(a[t, i] + L[i, j], i) + E[t + 1, j]
+    expr: logsumexp(a[T - 1])
+    wrt: [L, E]
+    emit: [gradient]
+"""
+
+
+def test_shares_of_a_chain_are_kept_where_few_are_expected() -> None:
+    given = np.random.default_rng(0).normal(size=(3, 3)), np.ones((7, 3))
+    found = []
+    # In the steps and for the last one; and again for the adjoint.
+    for dims, calls in (("dims: {k: 8, T: 500}", 2), ("dims: {k: 80, T: 500}", 3)):
+        text = tensorgen.generate(CHAIN.format(dims=dims))
+        assert text.count("np.exp(") == calls, text
+        found.append(execute(text).f_grad(*given))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+def test_what_steps_join_is_joined_beside_them() -> None:
+    text = tensorgen.generate("""
+tensorgen: 1
+inputs: {s: [2], r: [T, 2]}
+definitions: |
+  step[0, 0] = log_sigmoid(s[0])
+  step[0, 1] = log_sigmoid(-s[0])
+  step[1, 0] = log_sigmoid(-s[1])
+  step[1, 1] = log_sigmoid(s[1])
+functions:
+  f:
+    where: |
+      a[0] = r[0]
+      a[t + 1, j] = logsumexp(a[t, k] + step[k, j], k) + r[t + 1, j]
+    expr: logsumexp(a[T - 1])
+    wrt: s
+    emit: [value, gradient]
+""")
+    gradient = text[text.index("def f_value_and_grad(") :]
+    # At the last step, in the loop, at all steps for the adjoint; one for the sigmoids.
+    assert gradient[: gradient.index("\ndef ")].count("np.exp(") == 4
+    assert "--" not in text.replace("---", "")
