@@ -24,6 +24,7 @@ from functools import partial
 from tensorgen.ir.nodes import Node
 from tensorgen.passes.add_narrow import add_narrow
 from tensorgen.passes.apply_inverses import apply_in_numbers, apply_inverses
+from tensorgen.passes.clip_selections import clip_selections
 from tensorgen.passes.context import Context, Law, Plan
 from tensorgen.passes.factor_pairs import factor_pairs
 from tensorgen.passes.flatten_products import contract_sums, flatten_products
@@ -348,6 +349,13 @@ PASSES = (
         needs="sums as they are computed: a selection is no product",
         ends="each selection leaves a term less",
         run=_each(select_terms),
+    ),
+    Pass(
+        "clip_selections",
+        law="where(x <= b, f(x), s * x + k) = f(t) + s * (x - t), t = minimum(x, b)",
+        needs="selections as they are; differentiation is over: equals share a slope",
+        ends="each selection is looked at once, alone and within another",
+        run=_each(clip_selections),
     ),
     Pass(
         "share_exponentials",

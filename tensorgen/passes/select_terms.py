@@ -80,9 +80,17 @@ def _factors(term: Term) -> list[Ref]:
         own = waiting.pop(0)
         if is_map(own, "logical_and"):
             waiting[:0] = arguments(own)
+        elif _are_conditions(own):
+            waiting[:0] = elementwise_factors(own)[1]
         else:
             found.append(own)
     return found
+
+
+def _are_conditions(ref: Ref) -> bool:
+    """Whether a value is several conditions, multiplied."""
+    coefficient, factors = elementwise_factors(ref)
+    return coefficient == 1 and len(factors) > 1 and all(map(is_condition, factors))
 
 
 def _is_not(ref: Ref) -> bool:

@@ -231,6 +231,7 @@ PASSES = (
     ("mirror_products", WEIGHTED),
     ("add_narrow", SHIFTED),
     ("select_terms", HUBER),
+    ("clip_selections", HUBER),
     ("share_exponentials", SOFTPLUS),
 )
 RULES = (
