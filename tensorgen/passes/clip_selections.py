@@ -183,7 +183,9 @@ def _cuts(graph: Graph, whole: Ref) -> Iterator[Cut]:
         turned, strict = symbol[0] == ">", len(symbol) == 1
         one, two = arguments(condition)
         for x, bound, low in ((one, two, not turned), (two, one, turned)):
-            if x.labels and not depends(bound, x):
+            z = arguments(x)[0] if is_map(x, "abs") else x
+            varies = any(depends(branch, z) for branch in branches)
+            if x.labels and varies and not depends(bound, z):
                 parts = list(branches)
                 k = 0 if strict else 1
                 parts[k] = _stepless(graph, branches[k], x, bound, low == strict)
@@ -338,13 +340,16 @@ def _clip(
         if below and above:
             return apply(graph, "clamp", p.x, below.bound, above.bound)
         return apply(graph, "maximum" if below else "minimum", p.x, lines[0].bound)
-    for line, side in zip(lines, p.sides, strict=True):
-        if not (line.is_level and side.value == p.other):
-            return None
-        if not _is_number(graph, line.bound):
-            return None
-    t = apply(graph, "fmax", p.x, below.bound) if below else p.x
-    return apply(graph, "fmin", t, above.bound) if above else t
+    # NaN goes first where it has been selected as a constant.
+    ways = [("fmax", "maximum", p.below), ("fmin", "minimum", p.above)]
+    ways.sort(key=lambda way: way[2] is None or way[2].value != p.other)
+    (function, _, first), (_, then, last) = ways
+    if first is None or first.value != p.other or not _is_number(graph, first.bound):
+        return None
+    if not all(line.is_level for line in lines):
+        return None
+    t = apply(graph, function, p.x, first.bound)
+    return apply(graph, then, t, last.bound) if last else t
 
 
 def _is_number(graph: Graph, bound: Ref) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Node, Product, Ref, Sum, constant_value, topological
+from tensorgen.ir.nodes import Map, Node, Product, Ref, Sum, children, constant_value
 from tensorgen.operators.scalar import apply, times, total
 from tensorgen.operators.stable.match import (
     arguments,
@@ -24,7 +24,16 @@ Monomial = frozenset[tuple[Ref, Fraction]]
 
 def depends(ref: Ref, x: Ref) -> bool:
     """Whether x is among what a value is made of."""
-    return x.node in topological([ref.node])
+    waiting, seen = [ref.node], {ref.node}
+    while waiting:
+        node = waiting.pop()
+        if node is x.node:
+            return True
+        # What was made before x is not made of it.
+        new = [c for c in children(node) if c.serial >= x.node.serial]
+        waiting += [c for c in new if c not in seen]
+        seen.update(new)
+    return False
 
 
 def beside(ref: Ref, x: Ref) -> frozenset[Node]:
