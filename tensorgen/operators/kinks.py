@@ -61,7 +61,8 @@ ROWS = (
         traits="quick internal",
         word="clipped",
     ),
-    Row("step", ("0",), "np.heaviside({0}, 0.5)", traits="bounded internal"),
+    # By its sign it takes a fifth of what `np.heaviside` does, which branches.
+    Row("step", ("0",), expand="(sign(x) + 1) / 2", traits="bounded internal"),
     Row("floor", ("0",), "np.floor({0})"),
     Row(
         "round",

@@ -195,6 +195,8 @@ def _cuts(graph: Graph, whole: Ref) -> Iterator[Cut]:
 
 def _stepless(graph: Graph, branch: Ref, x: Ref, bound: Ref, is_lower: bool) -> Ref:
     """A branch that the bound is no part of: steps at it are known there."""
+    if not any(is_map(Ref(one, ()), "step") for one in topological([branch.node])):
+        return branch
     known = {x: x}
     for k in (1, -1):
         step = apply(graph, "step", total(graph, [(k, bound), (-k, x)]))

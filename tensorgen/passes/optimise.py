@@ -26,6 +26,7 @@ from tensorgen.passes.add_narrow import add_narrow
 from tensorgen.passes.apply_inverses import apply_in_numbers, apply_inverses
 from tensorgen.passes.clip_selections import clip_selections
 from tensorgen.passes.context import Context, Law, Plan
+from tensorgen.passes.drop_steps import drop_steps
 from tensorgen.passes.factor_pairs import factor_pairs
 from tensorgen.passes.flatten_products import contract_sums, flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
@@ -342,6 +343,13 @@ PASSES = (
         needs="all terms in one sum; terms that are not written in place",
         ends="a sum has fewer terms",
         run=_each(add_narrow),
+    ),
+    Pass(
+        "drop_steps",
+        law="step(b - a) * (a - minimum(a, b)) = 0",
+        needs="factors in common found: what vanishes is one sum",
+        ends="products only go",
+        run=_each(drop_steps),
     ),
     Pass(
         "select_terms",

@@ -15,11 +15,28 @@ from tensorgen.operators.stable.match import (
     is_map,
 )
 
+DEPTH = 24
+"""How many operands within operands are looked at."""
+
 MOST_TERMS = 64
 """What has more terms when it is multiplied out is not compared."""
 
 Monomial = frozenset[tuple[Ref, Fraction]]
 """A product of powers."""
+
+Polynomial = Mapping[Monomial, Fraction]
+
+
+def operands(ref: Ref) -> list[Ref] | None:
+    """The operands of what is made entry by entry, in the labels of its use."""
+    node = ref.node
+    if isinstance(node, Sum):
+        return [term.ref.under(ref) for term in node.terms]
+    if isinstance(node, Product) and not (node.inner or node.constraints):
+        return [factor.under(ref) for factor in node.factors]
+    if isinstance(node, Map):
+        return [arg.under(ref) for arg in node.args]
+    return None
 
 
 def depends(ref: Ref, x: Ref) -> bool:
@@ -41,93 +58,93 @@ def beside(ref: Ref, x: Ref) -> frozenset[Node]:
 
     Sums and products are as finite as what they are made of: they are looked through.
     """
-    if ref == x or constant_value(ref.node) is not None:
-        return frozenset()
-    is_open = depends(ref, x) or isinstance(ref.node, Sum | Product)
-    parts = _operands(ref) if is_open else None
-    if parts is None:
-        return frozenset([ref.node])
-    return frozenset[Node]().union(*(beside(part, x) for part in parts))
+    found: set[Node] = set()
+    level = [ref]
+    for depth in range(DEPTH + 1):
+        below: dict[Ref, None] = {}
+        for one in level:
+            if one == x or constant_value(one.node) is not None:
+                continue
+            is_open = depends(one, x) or isinstance(one.node, Sum | Product)
+            parts = operands(one) if is_open and depth < DEPTH else None
+            below.update(dict.fromkeys(parts or ()))
+            if parts is None:
+                found.add(one.node)
+        level = [*below]
+    return frozenset(found)
 
 
 def replaced(graph: Graph, ref: Ref, known: Mapping[Ref, Ref], x: Ref) -> Ref | None:
     """A value with others for `known` operands; None if x is read otherwise."""
-    if ref in known:
-        return known[ref]
-    if not depends(ref, x):
-        return ref
-    node = ref.node
-    parts = _operands(ref)
-    if parts is None:
-        return None
-    found = [replaced(graph, part, known, x) for part in parts]
-    args = [part for part in found if part is not None]
-    if len(args) < len(parts):
-        return None
-    if isinstance(node, Sum):
-        pairs = zip(node.terms, args, strict=True)
-        return total(graph, [(term.coefficient, part) for term, part in pairs])
-    if isinstance(node, Product):
-        return times(graph, *args, coefficient=node.coefficient)
-    assert isinstance(node, Map)
-    return _mapped(graph, node.function, args)
+    memo: dict[Ref, Ref | None] = dict(known)
+
+    def visit(ref: Ref, depth: int) -> Ref | None:
+        if ref not in memo:
+            memo[ref] = rebuilt(ref, depth) if depends(ref, x) else ref
+        return memo[ref]
+
+    def rebuilt(ref: Ref, depth: int) -> Ref | None:
+        node, parts = ref.node, operands(ref)
+        if parts is None or not depth:
+            return None
+        found = [visit(part, depth - 1) for part in parts]
+        args = [part for part in found if part is not None]
+        if len(args) < len(parts):
+            return None
+        if isinstance(node, Sum):
+            pairs = zip(node.terms, args, strict=True)
+            return total(graph, [(term.coefficient, part) for term, part in pairs])
+        if isinstance(node, Product):
+            return times(graph, *args, coefficient=node.coefficient)
+        assert isinstance(node, Map)
+        return _mapped(graph, node.function, args)
+
+    return visit(ref, DEPTH)
 
 
 def _mapped(graph: Graph, function: str, args: Sequence[Ref]) -> Ref:
     """A function of new arguments; the larger or smaller one where it is known."""
     if function in ("minimum", "maximum"):
         one, two = args
-        values = [constant_value(arg.node) for arg in args]
         if one == two or (is_map(one, function) and two in arguments(one)):
             return one
-        if values[0] is not None and values[1] is not None:
-            first = (
-                values[0] <= values[1]
-                if function == "minimum"
-                else values[0] >= values[1]
-            )
-            return one if first else two
+        x, y = (constant_value(arg.node) for arg in args)
+        if x is not None and y is not None:
+            return one if (x <= y) == (function == "minimum") else two
     return apply(graph, function, *args)
-
-
-def _operands(ref: Ref) -> list[Ref] | None:
-    """The operands of what is made entry by entry, in the labels of its use."""
-    node = ref.node
-    if isinstance(node, Sum):
-        return [term.ref.under(ref) for term in node.terms]
-    if isinstance(node, Product) and not (node.inner or node.constraints):
-        return [factor.under(ref) for factor in node.factors]
-    if isinstance(node, Map):
-        return [arg.under(ref) for arg in node.args]
-    return None
 
 
 def affine(graph: Graph, ref: Ref, x: Ref) -> tuple[Ref, Ref] | None:
     """The s and k of what is `s * x + k`, neither of which reads x."""
     zero, one = (Ref(graph.constant(k), ()) for k in (0, 1))
-    if ref == x:
-        return one, zero
-    if not depends(ref, x):
-        return zero, ref
-    node, parts = ref.node, _operands(ref)
-    if parts is None or isinstance(node, Map):
-        return None
-    if isinstance(node, Product):
-        inner = [part for part in parts if depends(part, x)]
-        found = affine(graph, inner[0], x) if len(inner) == 1 else None
-        if found is None:
+    memo: dict[Ref, tuple[Ref, Ref] | None] = {x: (one, zero)}
+
+    def visit(ref: Ref, depth: int) -> tuple[Ref, Ref] | None:
+        if ref not in memo:
+            memo[ref] = line(ref, depth) if depends(ref, x) else (zero, ref)
+        return memo[ref]
+
+    def line(ref: Ref, depth: int) -> tuple[Ref, Ref] | None:
+        node, parts = ref.node, operands(ref)
+        if parts is None or not depth:
             return None
+        if isinstance(node, Sum):
+            known = [visit(part, depth - 1) for part in parts]
+            lines = [each for each in known if each is not None]
+            if len(lines) < len(known):
+                return None
+            both = list(zip(node.terms, lines, strict=True))
+            slope = total(graph, [(term.coefficient, s) for term, (s, _) in both])
+            return slope, total(graph, [(term.coefficient, k) for term, (_, k) in both])
+        inner = [part for part in parts if depends(part, x)]
+        if not isinstance(node, Product) or len(inner) > 1:
+            return None
+        found = visit(inner[0], depth - 1)
         rest = [part for part in parts if part != inner[0]]
         scale = times(graph, *rest, coefficient=node.coefficient)
-        return times(graph, scale, found[0]), times(graph, scale, found[1])
-    assert isinstance(node, Sum)
-    lines = [affine(graph, part, x) for part in parts]
-    known = [line for line in lines if line is not None]
-    if len(known) < len(lines):
-        return None
-    both = list(zip(node.terms, known, strict=True))
-    slope = total(graph, [(term.coefficient, s) for term, (s, _) in both])
-    return slope, total(graph, [(term.coefficient, k) for term, (_, k) in both])
+        return found and (times(graph, scale, found[0]), times(graph, scale, found[1]))
+
+    return visit(ref, DEPTH)
 
 
 def square(graph: Graph, ref: Ref, x: Ref) -> Ref | None:
@@ -144,48 +161,60 @@ def square(graph: Graph, ref: Ref, x: Ref) -> Ref | None:
 
 def vanishes(ref: Ref) -> bool:
     """Whether a value is 0, as a polynomial of what it is made of."""
-    found = _expanded(ref)
+    memo: dict[Ref, Polynomial | None] = {}
+
+    def expanded(ref: Ref, depth: int) -> Polynomial | None:
+        """A value multiplied out; None where that has many terms."""
+        if ref not in memo:
+            memo[ref] = made(ref, depth)
+        return memo[ref]
+
+    def made(ref: Ref, depth: int) -> Polynomial | None:
+        node, value = ref.node, constant_value(ref.node)
+        if value is not None:
+            return {frozenset(): value}
+        if isinstance(node, Sum) and depth:
+            parts = [
+                _scaled(expanded(term.ref.under(ref), depth - 1), term.coefficient)
+                for term in node.terms
+            ]
+            return _added(parts)
+        base, exponent = as_power(ref)
+        product: Polynomial | None = {frozenset(): Fraction(1)}
+        if isinstance(node, Product) and not (node.inner or node.constraints) and depth:
+            product = {frozenset(): node.coefficient}
+            factors = [factor.under(ref) for factor in node.factors]
+        elif exponent.denominator == 1 and 1 < exponent <= 4 and depth:
+            factors = [base] * int(exponent)
+        else:
+            return {frozenset([(base, exponent)]): Fraction(1)}
+        for factor in factors:
+            product = _multiplied(product, expanded(factor, depth - 1))
+        return product
+
+    found = expanded(ref, DEPTH)
     return found is not None and not any(found.values())
 
 
-def _expanded(ref: Ref) -> dict[Monomial, Fraction] | None:
-    """A value multiplied out; None where that has many terms."""
-    node, value = ref.node, constant_value(ref.node)
+def _scaled(given: Polynomial | None, scale: Fraction) -> Polynomial | None:
+    if given is None:
+        return None
+    return {key: scale * c for key, c in given.items()}
+
+
+def _added(parts: Sequence[Polynomial | None]) -> Polynomial | None:
     found: dict[Monomial, Fraction] = {}
-    if value is not None:
-        return {frozenset(): value}
-    if isinstance(node, Sum):
-        for term in node.terms:
-            inner = _expanded(term.ref.under(ref))
-            for key, c in (inner or {}).items():
-                found[key] = found.get(key, Fraction(0)) + term.coefficient * c
-            if inner is None or len(found) > MOST_TERMS:
-                return None
-        return found
-    if isinstance(node, Product) and not (node.inner or node.constraints):
-        found = {frozenset(): node.coefficient}
-        for factor in node.factors:
-            own = _expanded(factor.under(ref))
-            if own is None or len(own) * len(found) > MOST_TERMS:
-                return None
-            found = _multiplied(found, own)
-        return found
-    base, exponent = as_power(ref)
-    whole = exponent.denominator == 1 and 1 < exponent <= 4
-    inner = _expanded(base) if whole else None
-    if inner is None:
-        return {frozenset([(base, exponent)]): Fraction(1)}
-    found = {frozenset(): Fraction(1)}
-    for _ in range(int(exponent)):
-        if len(inner) * len(found) > MOST_TERMS:
+    for part in parts:
+        for key, c in (part or {}).items():
+            found[key] = found.get(key, Fraction(0)) + c
+        if part is None or len(found) > MOST_TERMS:
             return None
-        found = _multiplied(found, inner)
     return found
 
 
-def _multiplied(
-    one: Mapping[Monomial, Fraction], two: Mapping[Monomial, Fraction]
-) -> dict[Monomial, Fraction]:
+def _multiplied(one: Polynomial | None, two: Polynomial | None) -> Polynomial | None:
+    if one is None or two is None or len(one) * len(two) > MOST_TERMS:
+        return None
     found: dict[Monomial, Fraction] = {}
     for a, x in one.items():
         for b, y in two.items():

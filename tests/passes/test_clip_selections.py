@@ -30,6 +30,7 @@ HUBER = {
     "by_place_turned": "where(x < -c, -c*x - c**2/2, where(x > c, c*x - c**2/2,"
     " x**2/2))",
     "by_name": "huber(x, c)",
+    "by_clip": "clip(x, -c, c)*(x - clip(x, -c, c)/2)",
 }
 MEETING = {
     "leaky": "w * where(x > 0, x, 0.1*x)",
@@ -95,6 +96,7 @@ def test_a_square_with_its_tangents_is_one_clip_however_it_is_written(
     text = generate(MODULE)
     own = body(text, f"{name}_sum_value_and_grad")
     assert "where" not in own and own.count("np.clip(x, -c, c)") == 1, own
+    assert "sign" not in own, own
     assert "grad @ (x - 0.5 * grad)" in own.replace("clipped", "grad"), own
     assert "where" not in body(text, f"{name}_sum_value_grad_hess")
 
