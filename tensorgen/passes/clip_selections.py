@@ -11,13 +11,12 @@ would share them among equals, a selection does not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
-    Map,
     Node,
     Product,
     Ref,
@@ -27,12 +26,9 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.rebuild import rebuild, with_factors
 from tensorgen.operators.definite import sign
-from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, times, total
 from tensorgen.operators.stable.match import (
     arguments,
-    elementwise_factors,
-    is_condition,
     is_map,
     negative,
 )
@@ -45,48 +41,15 @@ from tensorgen.passes.polynomials import (
     square,
     vanishes,
 )
-
-
-class Side(NamedTuple):
-    """What a selection is beyond a bound."""
-
-    bound: Ref
-    value: Ref
-
-
-class Pieces(NamedTuple):
-    """A selection by the place of x; it is `value` between what is below and above.
-
-    Where x is NaN, it is `other`.
-    """
-
-    x: Ref
-    value: Ref
-    below: Side | None
-    above: Side | None
-    other: Ref
-
-    @property
-    def sides(self) -> list[Side]:
-        """What is beyond the bounds that there are."""
-        return [side for side in (self.below, self.above) if side is not None]
-
-
-class Cut(NamedTuple):
-    """A selection by one comparison: below the bound, above it, and where x is NaN."""
-
-    x: Ref
-    bound: Ref
-    lower: Ref
-    upper: Ref
-    other: Ref
+from tensorgen.passes.selections import Pieces, Side, readings
 
 
 class Line(NamedTuple):
-    """`slope * x + k` beyond a bound."""
+    """`slope * x + k` beyond a bound, which `keeps` digits if 0 is not there."""
 
     bound: Ref
     slope: Ref
+    keeps: bool
 
     @property
     def is_level(self) -> bool:
@@ -146,112 +109,15 @@ def _bounded(graph: Graph, node: Node) -> Ref | None:
 
 
 def _clipped(graph: Graph, node: Node, before: Mapping[Node, Node]) -> Ref | None:
-    for pieces in _readings(graph, Ref(node, tuple(range(node.order))), before):
+    for pieces in readings(graph, Ref(node, tuple(range(node.order))), before):
         found = _joined(graph, pieces)
+        if found is not None and pieces.size is not None:
+            size, factor = pieces.size
+            found = replaced(graph, found, {pieces.x: size}, pieces.x)
+            found = found and times(graph, factor, found)
         if found is not None:
             return found
     return None
-
-
-def _choices(graph: Graph, whole: Ref) -> Iterator[tuple[Ref, Ref, Ref]]:
-    """The ways in which a value is one of two by a condition; a factor is one, too."""
-    node, zero = whole.node, Ref(graph.constant(0), ())
-    if is_map(whole, "where"):
-        condition, one, two = arguments(whole)
-        yield condition, one, two
-    if not isinstance(node, Product) or node.inner or node.constraints:
-        return
-    coefficient, factors = elementwise_factors(whole)
-    for k, factor in enumerate(factors):
-        if is_condition(factor):
-            rest = factors[:k] + factors[k + 1 :]
-            one = times(graph, *rest, coefficient=coefficient)
-            if is_map(factor, "logical_not"):
-                yield arguments(factor)[0], zero, one
-            else:
-                yield factor, one, zero
-
-
-def _cuts(graph: Graph, whole: Ref) -> Iterator[Cut]:
-    """The ways to read a value as a selection by one comparison."""
-    for condition, *branches in _choices(graph, whole):
-        if not isinstance(condition.node, Map):
-            continue
-        symbol = ELEMENTWISE[condition.node.function].numpy[4:-4]
-        if symbol not in ("<", "<=", ">", ">="):
-            continue
-        turned, strict = symbol[0] == ">", len(symbol) == 1
-        one, two = arguments(condition)
-        for x, bound, low in ((one, two, not turned), (two, one, turned)):
-            z = arguments(x)[0] if is_map(x, "abs") else x
-            varies = any(depends(branch, z) for branch in branches)
-            if x.labels and varies and not depends(bound, z):
-                parts = list(branches)
-                k = 0 if strict else 1
-                parts[k] = _stepless(graph, branches[k], x, bound, low == strict)
-                lower, upper = parts if low else parts[::-1]
-                yield Cut(x, bound, lower, upper, parts[1])
-
-
-def _stepless(graph: Graph, branch: Ref, x: Ref, bound: Ref, is_lower: bool) -> Ref:
-    """A branch that the bound is no part of: steps at it are known there."""
-    if not any(is_map(Ref(one, ()), "step") for one in topological([branch.node])):
-        return branch
-    known = {x: x}
-    for k in (1, -1):
-        step = apply(graph, "step", total(graph, [(k, bound), (-k, x)]))
-        known[step] = Ref(graph.constant(int(is_lower == (k == 1))), ())
-    found = replaced(graph, branch, known, x)
-    return branch if found is None or not depends(found, x) else found
-
-
-def _readings(
-    graph: Graph, whole: Ref, before: Mapping[Node, Node] | None = None
-) -> list[Pieces]:
-    """The ways to read a selection by the place of x, those with two bounds first.
-
-    With what was there `before`, selections within it are read, too.
-    """
-    found: list[Pieces] = []
-    for cut in _cuts(graph, whole):
-        x, bound, lower, upper, other = cut
-        if is_map(x, "abs") and sign(bound.node):
-            found.append(_around(graph, cut))
-        if before is not None:
-            found += _nested(graph, cut, before)
-        found.append(Pieces(x, upper, Side(bound, lower), None, other))
-        found.append(Pieces(x, lower, None, Side(bound, upper), other))
-    return sorted(found, key=lambda p: p.below is None or p.above is None)
-
-
-def _around(graph: Graph, cut: Cut) -> Pieces:
-    """A selection by `abs(z)`."""
-    (z,) = arguments(cut.x)
-    sides = []
-    for k in (-1, 1):
-        known = {
-            z: z,
-            cut.x: times(graph, z, coefficient=k),
-            apply(graph, "sign", z): Ref(graph.constant(k), ()),
-        }
-        value = replaced(graph, cut.upper, known, z) or cut.upper
-        sides.append(Side(times(graph, cut.bound, coefficient=k), value))
-    return Pieces(z, cut.lower, sides[0], sides[1], cut.other)
-
-
-def _nested(graph: Graph, cut: Cut, before: Mapping[Node, Node]) -> Iterator[Pieces]:
-    """A selection with another one by the same x on one side of its bound."""
-    x, bound, lower, upper, other = cut
-    for is_upper, branch in enumerate((lower, upper)):
-        inner = Ref(before.get(branch.node, branch.node), branch.labels)
-        for p in _readings(graph, inner):
-            own = p.other if branch == other else other
-            if p.x != x:
-                continue
-            if is_upper and p.below is None:
-                yield Pieces(x, p.value, Side(bound, lower), p.above, own)
-            if not is_upper and p.above is None:
-                yield Pieces(x, p.value, p.below, Side(bound, upper), own)
 
 
 def _joined(graph: Graph, p: Pieces) -> Ref | None:
@@ -276,7 +142,8 @@ def _joined(graph: Graph, p: Pieces) -> Ref | None:
             # A square that goes on with its slope, a * t**2 + 2 * a * t * (x - t).
             rest = total(graph, [(1, p.x), (-Fraction(1, 2), t)])
             return times(graph, curve, t, rest, coefficient=2)
-    if not all(beside(line.slope, p.x) <= beside(p.value, p.x) for line in rising):
+    inner = beside(p.value, p.x)
+    if not all(x.keeps and beside(x.slope, p.x) <= inner for x in rising):
         return None
     if below and above and rising and below.slope == negative(graph, above.slope):
         gap = apply(graph, "abs", _difference(graph, p.x, t))
@@ -323,10 +190,9 @@ def _line(graph: Graph, p: Pieces, side: Side, k: int) -> Line | None:
     far = total(graph, [(1, times(graph, slope, side.bound)), (1, const)])
     if not vanishes(_difference(graph, near, far)):
         return None
-    line = Line(side.bound, slope)
     # What is far from 0 must not be subtracted from what is near.
     away = times(graph, side.bound, coefficient=k)
-    return line if line.is_level or sign(away.node) else None
+    return Line(side.bound, slope, bool(sign(away.node)))
 
 
 def _clip(

@@ -45,6 +45,8 @@ MEETING = {
     "asymmetric": "where(x > 2, 2*x - 2, where(x < -1, -x - 1/2, x**2/2))",
     "nan_above": "where(x < -c, -c, where(x <= c, x, c))",
     "nan_below": "where(x > c, c, where(x >= -c, x, -c))",
+    "unsigned": "huber(x, u)",
+    "unsigned_slope": "where(abs(x) <= u, x, u*sign(x))",
     "quartic": "where(abs(x) <= 1, x**4/4 + x**2/2, 2*abs(x) - 5/4)",
 }
 APART = {
@@ -52,6 +54,7 @@ APART = {
     "jumps": "where(abs(x) <= 1, x**2, 2*abs(x) - 5/4)",
     # NaN is compared like what is large: the other branch, which a minimum would lose.
     "unpromised": "where(x <= u, x, u)",
+    "unpromised_size": "where(abs(x) > u, u*sign(x), x)",
     "data": "where(x < w, w, x)",
     # What stands beside 0 is read nowhere else, and may be NaN there.
     "weights": "where(x < 1, w*(1 - x), 0)",
@@ -77,9 +80,9 @@ def spec(expressions: dict[str, str]) -> str:
 MODULE = spec(HUBER | MEETING)
 
 
-def arguments(function: Any, x: Any, w: float = 0.7) -> dict[str, Any]:
+def arguments(function: Any, x: Any, w: float = 0.7, u: float = 0.7) -> dict[str, Any]:
     """A value of each parameter."""
-    given = {"x": x, "w": np.full(len(x), w), "c": 1.25, "u": 0.7}
+    given = {"x": x, "w": np.full(len(x), w), "c": 1.25, "u": u}
     return {name: given[name] for name in inspect.signature(function).parameters}
 
 
@@ -123,6 +126,27 @@ def test_selections_that_meet_keep_values_and_derivatives(
         with np.errstate(all="ignore"):
             found, expected = (
                 own(**arguments(own, ALL))
+                for module in (load(MODULE), selections)
+                for own in [getattr(module, function)]
+            )
+        if function.endswith("hess"):
+            found, expected = found.diagonal(), expected.diagonal()
+        np.testing.assert_allclose(found, expected, rtol=4e-15, atol=0)
+
+
+@pytest.mark.parametrize("u", [-1.0, 0.0, np.inf, np.nan])
+@pytest.mark.parametrize("name", ["unsigned", "unsigned_slope"])
+def test_a_bound_without_a_sign_may_have_any(
+    name: str, u: float, selections: Any
+) -> None:
+    text = body(generate(MODULE), f"{name}_sum")
+    assert "where(" not in text and "np.minimum(" in text, text
+    # Of an infinite x nothing is said at an infinite bound.
+    x = ALL[~np.isinf(ALL)] if np.isinf(u) else ALL
+    for function in (name, f"{name}_sum_grad", f"{name}_sum_hess"):
+        with np.errstate(all="ignore"):
+            found, expected = (
+                own(**arguments(own, x, u=u))
                 for module in (load(MODULE), selections)
                 for own in [getattr(module, function)]
             )
