@@ -21,9 +21,11 @@ def functions() -> Table:
     plain = (
         *("exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "cbrt"),
         *("sin", "cos", "tan", "sinh", "cosh", "tanh", "logaddexp", "abs", "sign"),
-        *("maximum", "minimum", "floor", "round", "mod", "floor_divide", "hypot"),
+        *("maximum", "minimum", "fmax", "fmin", "floor", "round", "mod"),
+        *("floor_divide", "hypot"),
     )
     numpy = {
+        "clamp": "clip",
         "pow": "power",
         "asin": "arcsin",
         "acos": "arccos",

@@ -118,14 +118,30 @@ def _of_exponentials() -> dict[str, Scalar]:
 @cache
 def _of_signs() -> dict[str, Scalar]:
     half = inverse(2)
+
+    def larger(x: int, y: int) -> int:
+        return x if sign((x - y) % PRIME) > 0 else y
+
+    def smaller(x: int, y: int) -> int:
+        return y if sign((x - y) % PRIME) > 0 else x
+
+    def clip(x: int, low: int, high: int) -> int:
+        """Between opposite bounds a number is by its size, as where it is compared."""
+        if (low + high) % PRIME:
+            return smaller(larger(x, low), high)
+        return sign(x) * smaller(x * sign(x) % PRIME, high) % PRIME
+
     return {
         "isfinite": lambda x: 1,
         "_inverse": inverse,
         "abs": lambda x: x * sign(x) % PRIME,
         "sign": lambda x: sign(x) % PRIME,
         "heaviside": lambda x, y: y if not x else (sign(x) + 1) * half % PRIME,
-        "maximum": lambda x, y: x if sign((x - y) % PRIME) > 0 else y,
-        "minimum": lambda x, y: y if sign((x - y) % PRIME) > 0 else x,
+        "maximum": larger,
+        "minimum": smaller,
+        "fmax": larger,
+        "fmin": smaller,
+        "clip": clip,
         "first": lambda x, y: max(x, y, key=signed),
         "last": lambda x, y: min(x, y, key=signed),
     }

@@ -24,7 +24,9 @@ from functools import partial
 from tensorgen.ir.nodes import Node
 from tensorgen.passes.add_narrow import add_narrow
 from tensorgen.passes.apply_inverses import apply_in_numbers, apply_inverses
+from tensorgen.passes.clip_selections import clip_selections
 from tensorgen.passes.context import Context, Law, Plan
+from tensorgen.passes.drop_steps import drop_steps
 from tensorgen.passes.factor_pairs import factor_pairs
 from tensorgen.passes.factor_sums import Effort
 from tensorgen.passes.flatten_products import contract_sums, flatten_products
@@ -379,11 +381,25 @@ PASSES = (
         run=_each(add_narrow),
     ),
     Pass(
+        "drop_steps",
+        law="step(b - a) * (a - minimum(a, b)) = 0",
+        needs="factors in common found: what vanishes is one sum",
+        ends="products only go",
+        run=_each(drop_steps),
+    ),
+    Pass(
         "select_terms",
         law="m * a + ~m * b = where(m, a, b) for a condition m",
         needs="sums as they are computed: a selection is no product",
         ends="each selection leaves a term less",
         run=_each(select_terms),
+    ),
+    Pass(
+        "clip_selections",
+        law="where(x <= b, f(x), s * x + k) = f(t) + s * (x - t), t = minimum(x, b)",
+        needs="selections as they are; differentiation is over: equals share a slope",
+        ends="each selection is looked at once, alone and within another",
+        run=_each(clip_selections),
     ),
     Pass(
         "share_exponentials",

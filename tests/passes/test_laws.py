@@ -205,6 +205,11 @@ inputs: {x: [n]}
 functions:
   f: {expr: 'sum(where(abs(x) <= 1, x**2 / 2, abs(x) - 0.5))', wrt: x}
 """
+CLIPPED = """
+inputs: {x: [n]}
+functions:
+  f: {expr: 'sum(clip(x, -1, 1) * (x - clip(x, -1, 1) / 2))', wrt: x, emit: [gradient]}
+"""
 WEIGHTED = """
 inputs: {X: [m, n], p: {shape: [m], positive: true}}
 functions:
@@ -272,7 +277,9 @@ PASSES = (
     ("use_symmetry", LIKELIHOOD),
     ("mirror_products", WEIGHTED),
     ("add_narrow", SHIFTED),
+    ("drop_steps", CLIPPED),
     ("select_terms", HUBER),
+    ("clip_selections", HUBER),
     ("share_exponentials", SOFTPLUS),
 )
 RULES = (
