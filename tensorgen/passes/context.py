@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, topological
@@ -112,3 +113,28 @@ class Plan:
     def held(self, cost: CostModel) -> float:
         """How many numbers the roots are."""
         return sum(cost.size(node.dims) for node in self.roots)
+
+
+@dataclass(frozen=True)
+class Pass(Law):
+    """A law for all nodes of a plan.
+
+    An `optional` pass leaves the plan without it a candidate. One that is not
+    `patient` gives up after many steps, and leaves the plan as it is.
+    """
+
+    run: Callable[[Context, Plan], Plan]
+    when: Callable[[Context, Plan], bool] = lambda context, plan: True
+    optional: bool = False
+    patient: bool = False
+
+    def applied(self, context: Context, plan: Plan) -> list[Plan]:
+        """The plans to go on with."""
+        if not self.when(context, plan):
+            return [plan]
+        run = partial(self.run, context, plan)
+        after = run() if self.patient else context.graph.effort.attempt(run, plan)
+        same = after.parts == plan.parts
+        if context.told is not None:
+            context.told(self, plan, after)
+        return [after] if same or not self.optional else [after, plan]

@@ -18,14 +18,14 @@ wins, among these the one that costs least.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from tensorgen.ir.nodes import Node
 from tensorgen.passes.add_narrow import add_narrow
 from tensorgen.passes.apply_inverses import apply_in_numbers, apply_inverses
 from tensorgen.passes.clip_selections import clip_selections
-from tensorgen.passes.context import Context, Law, Plan
+from tensorgen.passes.context import Context, Pass, Plan
 from tensorgen.passes.drop_steps import drop_steps
 from tensorgen.passes.factor_pairs import factor_pairs
 from tensorgen.passes.factor_sums import Effort
@@ -54,31 +54,6 @@ from tensorgen.passes.take_entries import take_entries, take_parts
 from tensorgen.passes.turn_walks import turn_walks
 from tensorgen.passes.use_symmetry import use_symmetry
 from tensorgen.passes.widen_late import widen_late
-
-
-@dataclass(frozen=True)
-class Pass(Law):
-    """A law for all nodes of a plan.
-
-    An `optional` pass leaves the plan without it a candidate. One that is not
-    `patient` gives up after many steps, and leaves the plan as it is.
-    """
-
-    run: Callable[[Context, Plan], Plan]
-    when: Callable[[Context, Plan], bool] = lambda context, plan: True
-    optional: bool = False
-    patient: bool = False
-
-    def applied(self, context: Context, plan: Plan) -> list[Plan]:
-        """The plans to go on with."""
-        if not self.when(context, plan):
-            return [plan]
-        run = partial(self.run, context, plan)
-        after = run() if self.patient else context.graph.effort.attempt(run, plan)
-        same = after.parts == plan.parts
-        if context.told is not None:
-            context.told(self, plan, after)
-        return [after] if same or not self.optional else [after, plan]
 
 
 def optimise(context: Context, ways: Sequence[Sequence[Node]]) -> Plan:

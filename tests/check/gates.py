@@ -24,8 +24,7 @@ from tensorgen.check.points import Point, points
 from tensorgen.check.verdicts import _assembled
 from tensorgen.errors import Source
 from tensorgen.ir.nodes import Input, Size, topological
-from tensorgen.passes.context import Context, Plan
-from tensorgen.passes.optimise import Pass
+from tensorgen.passes.context import Context, Pass, Plan
 
 POINTS = 6
 """Points that are tried until one tells."""
