@@ -387,4 +387,4 @@ def test_devices_and_sizes_that_nobody_tells_have_no_blocks() -> None:
         assert "for k in" in code
         assert "width" not in code
     known = text.replace("[n, m]", "[1100, 500]")
-    assert "for start in range(0, 1098, 65):" in tensorgen.generate(known)
+    assert "for start in range(0, 1098, 32):" in tensorgen.generate(known)
