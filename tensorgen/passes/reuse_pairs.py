@@ -4,8 +4,9 @@
 anyway. The search for the order of one product knows nothing of the others, whose
 trees often differ by such a step: one of them scales what both multiply. So do they by
 the order of axes: a pair that is the transpose of another one is read from that, unless
-it spreads vectors to a matrix, which factoring sees to. Vectors are left alone, as
-where factors are shared: formulas read better whole.
+it spreads vectors to a matrix, which factoring sees to. A square is a pair too:
+`sum(W * R**2)` is the inner product of `W * R`, if that is there, and R. Vectors are
+left alone, as where factors are shared: formulas read better whole.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from typing import TypeGuard
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import (
+    Map,
     Node,
     Product,
+    Ref,
     children,
+    constant_value,
     entries,
     topological,
     use_counts,
@@ -112,13 +116,13 @@ class Reuse:
         if not isinstance(node, Product) or node.constraints or node in self.reused:
             return node
         for k, (inner, _) in enumerate(node.factors):
-            if not _is_pair(inner) or inner in self.context.graph.names:
+            if not _factors(inner) or inner in self.context.graph.names:
                 continue
             for pair, other in self._turned(node, k, inner):
                 if self._pays(node, inner, other):
                     self.reused.add(pair)
                     self.private.discard(pair)
-                    if inner in self.private:
+                    if inner in self.private and isinstance(inner, Product):
                         self.made.pop(_own_pattern(inner), None)
                     return self._visit(other)
         return node
@@ -132,14 +136,17 @@ class Reuse:
         return work(other) < gone and cost.never_more(other_read, read)
 
     def _turned(
-        self, node: Product, place: int, inner: Product
+        self, node: Product, place: int, inner: Node
     ) -> Iterator[tuple[Node, Node]]:
         """Pairs of a factor inside and one outside that are made, and the whole."""
         axes = range(node.order)
         inside, outside = View(), View()
         for k, (factor, labels) in enumerate(node.factors):
-            if k == place:
+            if k == place and isinstance(inner, Product):
                 inside.add(factor, labels, "inner")
+            elif k == place:
+                for base, axes_of_base in _factors(inner):
+                    inside.add(base, [labels[x] for x in axes_of_base])
             else:
                 outside.add(factor, labels)
         every: dict[Name, Dim] = dict(enumerate(node.dims))
@@ -166,6 +173,16 @@ def _is_pair(node: Node) -> TypeGuard[Product]:
         return False
     read = {x for _, labels in node.factors for x in labels}
     return read.issuperset(range(node.order))
+
+
+def _factors(node: Node) -> Sequence[Ref]:
+    """The two factors of a pair, or of the square of a matrix; of others none."""
+    if _is_pair(node):
+        return node.factors
+    if isinstance(node, Map) and node.function == "pow" and node.order > 1:
+        base, exponent = node.args
+        return (base, base) if constant_value(exponent.node) == 2 else ()
+    return ()
 
 
 def _is_work(node: Node) -> TypeGuard[Product]:
