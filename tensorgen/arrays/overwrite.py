@@ -69,7 +69,7 @@ def _change(value: Array, place: int) -> tuple[Change, Array] | None:
         rest = Add(tuple(signs[0] * sign for sign in signs))
     else:
         return None
-    alone = rest in (Multiply(Fraction(1), 1), Add((1,)))
+    alone = len(others) == 1 and rest in (Multiply(Fraction(1), 1), Add((1,)))
     return how, others[0] if alone else array(rest, *others)
 
 

@@ -104,6 +104,9 @@ class Library(Walks):
     def _np_power(self, a: Array, exponent: Array) -> Array:
         return self.field.power(a, exponent)
 
+    def _np_square(self, a: Array) -> Array:
+        return self._np_multiply(a, a)
+
     # Index arrays
 
     def _np__count(self, **indices: Array) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tensorgen
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, topological
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
@@ -133,3 +134,24 @@ def test_what_stands_behind_its_user_is_reused_too() -> None:
     found = reuse_pairs(Context(graph, SIZES), [chain, other])
     assert found[0] is graph.einsum("ij,i->ij", other, s)
     agree([chain, other], found)
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "sum(W*(T - U @ V.T)**2)",
+        "sum(W*(T - U @ V.T)*(T - U @ V.T))",
+        "sum((T - U @ V.T)**2*W)",
+    ],
+)
+def test_a_weighted_square_is_made_of_what_its_slope_needs(expr: str) -> None:
+    source = tensorgen.generate(f"""
+tensorgen: 1
+inputs: {{U: [m, k], V: [n, k], T: [m, n], W: [m, n]}}
+functions: {{f: {{expr: "{expr}", wrt: U, emit: [value, gradient]}}}}
+""")
+    both = source[source.index("def f_value_and_grad") :].partition("\ndef ")[0]
+    assert "f = np.vdot(T_minus_U_Vt, weighted_W)" in both
+    assert "**2" not in both.partition("Raises")[2]
+    alone = source[source.index("def f(") :].partition("\ndef ")[0]
+    assert alone.count("np.vdot(") == 1
