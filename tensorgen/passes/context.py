@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from tensorgen.ir.effort import PASS
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, topological
 from tensorgen.passes.cost import CostModel
@@ -120,20 +121,22 @@ class Pass(Law):
     """A law for all nodes of a plan.
 
     An `optional` pass leaves the plan without it a candidate. One that is not
-    `patient` gives up after many steps, and leaves the plan as it is.
+    `patient` gives up after so many `steps`, and leaves the plan as it is.
     """
 
     run: Callable[[Context, Plan], Plan]
     when: Callable[[Context, Plan], bool] = lambda context, plan: True
     optional: bool = False
     patient: bool = False
+    steps: int = PASS
 
     def applied(self, context: Context, plan: Plan) -> list[Plan]:
         """The plans to go on with."""
         if not self.when(context, plan):
             return [plan]
         run = partial(self.run, context, plan)
-        after = run() if self.patient else context.graph.effort.attempt(run, plan)
+        attempt = context.graph.effort.attempt
+        after = run() if self.patient else attempt(run, plan, self.steps)
         same = after.parts == plan.parts
         if context.told is not None:
             context.told(self, plan, after)

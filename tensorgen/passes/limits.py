@@ -114,6 +114,9 @@ STEPS_OF_A_PROOF = 2_000
 STEPS_TO_COMPRESS = 300_000
 """To find what to hold of a tensor, in several ways one after the other."""
 
+STEPS_TO_SHARE = 20_000
+"""The steps after which a pass that shares a little work gives up."""
+
 LINKED_TERMS = 8
 """Of a derivative with index arrays: more are worse than an array an element."""
 

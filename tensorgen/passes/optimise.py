@@ -33,7 +33,11 @@ from tensorgen.passes.flatten_products import contract_sums, flatten_products
 from tensorgen.passes.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.gather_steady import gather_steady
 from tensorgen.passes.join_entries import filled_in, join_entries
-from tensorgen.passes.limits import SHARE_OF_SCALED, STEPS_TO_COMPRESS
+from tensorgen.passes.limits import (
+    SHARE_OF_SCALED,
+    STEPS_TO_COMPRESS,
+    STEPS_TO_SHARE,
+)
 from tensorgen.passes.mask_late import mask_late
 from tensorgen.passes.measure_distances import measure_distances
 from tensorgen.passes.mirror_products import mirror_products
@@ -187,6 +191,7 @@ PASSES = (
         run=_each(_scaled_once),
         when=_has_layers,
         optional=True,
+        steps=STEPS_TO_SHARE,
     ),
     Pass(
         "turn_walks",
@@ -294,6 +299,7 @@ PASSES = (
         ends="each step leaves a term less",
         run=_each(scatter_sums),
         when=lambda context, plan: context.cross_country,
+        steps=STEPS_TO_SHARE,
     ),
     Pass(
         "order_contractions",
