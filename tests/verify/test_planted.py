@@ -32,11 +32,6 @@ EQUAL = {
     ): SYMMETRIC,
     (
         "matrix_factorization",
-        "objective: np.vdot(Omega, (T - U @ V.T) ** 2)"
-        " -> np.vdot((T - U @ V.T) ** 2, Omega)",
-    ): SYMMETRIC,
-    (
-        "matrix_factorization",
         "loss_hess: 1 -> 2",
     ): "NumPy takes any negative length in reshape for the one that fits",
     ("rollout", "loss_grad: 0 -> 1"): "A is square: both sides are as long",
