@@ -208,7 +208,11 @@ functions:
 CLIPPED = """
 inputs: {x: [n]}
 functions:
-  f: {expr: 'sum(clip(x, -1, 1) * (x - clip(x, -1, 1) / 2))', wrt: x, emit: [gradient]}
+  f:
+    where: t = clip(x, -1, 1)
+    expr: sum(t*(x - t/2)) + sum(x**3)
+    wrt: x
+    emit: [gradient]
 """
 WEIGHTED = """
 inputs: {X: [m, n], p: {shape: [m], positive: true}}

@@ -42,6 +42,7 @@ EQUAL = {
     ): "a softmax does not change by what is added to a row",
     ("mesh_energy", "energy: np.vdot(x, load) -> np.vdot(load, x)"): SYMMETRIC,
 }
+
 pytestmark = pytest.mark.thorough
 
 
