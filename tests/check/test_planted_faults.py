@@ -66,7 +66,7 @@ Fault = Callable[[Graph, Node], Node]
 FAULTS: tuple[Fault, ...] = (sign, dropped_term, swapped_labels)
 OTHERS: dict[str, tuple[Fault, ...]] = {
     "mirror_products": (tripled,),  # of a square, either root is right
-    "scatter_sums": (sign, dropped_term),  # of vectors, which have nothing to swap
+    "scatter_sums": (dropped_term,),  # signs may move to whoever sums
 }
 
 
