@@ -36,12 +36,13 @@ Row = tuple[Term, Label]
 def scatter_sums(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with terms of sums that are scattered alike scattered once.
 
-    Fires where the modelled cost falls. Ends: a sum has fewer terms.
+    Fires where the modelled cost falls. Terms of matrices and larger tensors share
+    more than what they are scattered by, and stay apart. Ends: a sum has fewer terms.
     """
     graph = context.graph
 
     def visit(node: Node) -> Node:
-        if not isinstance(node, Sum) or len(node.terms) < 2:
+        if not isinstance(node, Sum) or node.order != 1:
             return node
         for place, terms in _groups(node).items():
             found = _together(graph, node, place, terms)
