@@ -29,21 +29,22 @@ from tensorgen.arrays.statements import (
 def gathered_once(code: Code, again: Callable[[str], str]) -> Code:
     """Return code that has names for what index arrays read of an array repeatedly.
 
-    `again` gives names. What statements change is read each time.
+    `again` gives names. What statements change is read each time, and so is what a loop
+    binds, which no other statement reads.
     """
     lines: list[Statement] = []
-    steady = {name for line in everything(code.statements) for name in changed(line)}
+    moving = {name for line in everything(code.statements) for name in changed(line)}
     uses = Counter[Array]()
     for line in code.statements:
-        uses.update(_read(operands(line), steady))
-    uses.update(_read(code.returns, steady))
+        uses.update(_read(operands(line), moving))
+    uses.update(_read(code.returns, moving))
     known: dict[Array, Array] = {}
     for line in code.statements:
         if isinstance(line, Let) and uses[line.value] > 1:
             known.setdefault(line.value, bound(line.name, line.value))
             lines.append(line)
             continue
-        for one in _read(operands(line), steady):
+        for one in _read(operands(line), moving):
             if uses[one] > 1 and one not in known:
                 known[one] = _named(lines, one, again)
         lines.append(rebuilt(line, replacing(dict(known))))
@@ -61,16 +62,16 @@ def _named(lines: list[Statement], one: Array, again: Callable[[str], str]) -> A
     return bound(own, one)
 
 
-def _read(arrays: tuple[Array, ...], changing: set[str]) -> list[Array]:
+def _read(arrays: tuple[Array, ...], moving: set[str]) -> list[Array]:
     """What is read of variables where variables say, if none of them changes."""
     found = [
         one
         for one in below(arrays)
         if isinstance(one.op, Index) and not one.op.is_basic
     ]
-    return [one for one in found if _are_steady(one.args, changing)]
+    return [one for one in found if _are_steady(one.args, moving)]
 
 
-def _are_steady(arrays: tuple[Array, ...], changing: set[str]) -> bool:
+def _are_steady(arrays: tuple[Array, ...], moving: set[str]) -> bool:
     ops = [one.op for one in arrays]
-    return all(isinstance(op, Variable) and op.name not in changing for op in ops)
+    return all(isinstance(op, Variable) and op.name not in moving for op in ops)

@@ -1,0 +1,29 @@
+"""What index arrays read of an array repeatedly is read once."""
+
+from __future__ import annotations
+
+from tensorgen.arrays.arrays import array, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.gathers import gathered_once
+from tensorgen.arrays.operations import Elementwise, Index
+from tensorgen.arrays.places import Entries
+from tensorgen.arrays.statements import Let
+from tensorgen.ir.dims import Dim
+
+n, m = Dim.of("n"), Dim.of("m")
+k = variable("k", (m,), "int")
+AT = Index((Entries(),), (m,))
+
+
+def twice(name: str) -> tuple[Let, Let]:
+    one = array(AT, variable(name, (n,)), k)
+    return Let("u", array(Elementwise("sin"), one)), Let(
+        "w", array(Elementwise("cos"), one)
+    )
+
+
+def test_what_is_there_before_has_a_name() -> None:
+    code = gathered_once(Code(twice("x"), ()), lambda name: name)
+    assert [line.name for line in code.statements if isinstance(line, Let)] == [
+        *("x_k", "u", "w")
+    ]
