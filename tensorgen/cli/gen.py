@@ -62,8 +62,10 @@ from tensorgen.errors import Source, SpecError
 @click.option(
     "--anew",
     is_flag=True,
-    help="Make modules again that their headers say are up to date.",
+    help="Make modules again that their headers say are up to date. What writes"
+    " nothing trusts no header.",
 )
+@click.option("--exit-code", "told", is_flag=True, help="Exit 1 if a file was written.")
 @click.option(
     "--watch",
     is_flag=True,
@@ -90,6 +92,7 @@ def command(
     allow_external: bool,
     fast: bool,
     anew: bool,
+    told: bool,
     watch: bool,
     quiet: bool,
     warnings: str | None,
@@ -105,7 +108,9 @@ def command(
     def run() -> int:
         voice = Voice(quiet, strict, form)
         try:
-            work = _Work(given, voice, checked=not fast, anew=anew or strict)
+            # Whoever can change a module can change the checksum in its header.
+            compares = check or diff or stdout
+            work = _Work(given, voice, not fast, anew or strict or compares)
             texts = work.texts(specs)
             if texts is None:
                 return WRONG
@@ -113,8 +118,8 @@ def command(
                 streams.write("".join(texts.values()))
             elif check or diff:
                 return _compare(texts, check, diff, voice)
-            elif not _write(texts, force, voice):
-                return WRONG
+            else:
+                return _write(texts, force, told, voice)
             return FINE
         finally:
             voice.finish()
@@ -280,15 +285,15 @@ def _coloured(diff: str) -> str:
     return "".join(lines)
 
 
-def _write(texts: dict[Path, str], force: bool, voice: Voice) -> bool:
-    """Write the files, or say which one must not be written."""
+def _write(texts: dict[Path, str], force: bool, told: bool, voice: Voice) -> int:
+    """Write the files, or say which one must not be written; return the exit code."""
     from tensorgen.pipeline import write
 
     try:
         written = write.write_files(texts, force=force)
     except write.ForeignFileError as error:
         voice.wrong(f"{error}; --force overwrites it", str(error.path))
-        return False
+        return WRONG
     for path in texts:
         voice.tell(f"{'wrote' if path in written else 'unchanged'} {path}")
-    return True
+    return STALE if told and written else FINE

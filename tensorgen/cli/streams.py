@@ -28,6 +28,9 @@ PATIENCE = 1.0
 REDRAWN = 0.1
 """Seconds between two pictures of a bar."""
 
+SILENCE = 20.0
+"""Seconds without a line where there is no bar."""
+
 
 class _Courtesy:
     """A text stream that drops what it cannot write, whoever writes it."""
@@ -135,6 +138,41 @@ class Progress:
         self._bar.label = doing[: max(columns - 50, 8)]
         self._bar.pos = self._done
         self._bar.render_progress()
+
+
+class Lines:
+    """A line now and then of what takes long, where no terminal shows a bar."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        clock: Callable[[], float] = time.monotonic,
+        file: TextIO | None = None,
+    ) -> None:
+        """Wait for as long as is promised."""
+        self._clock = clock
+        self._names = names
+        self._file = file
+        self._done = 0
+        self._start = clock()
+        self._next = self._start + SILENCE
+
+    def __call__(self, doing: str) -> None:
+        """Hear what is being done now."""
+        now = self._clock()
+        if now >= self._next:
+            self._next = now + SILENCE
+            at, count = min(self._done, len(self._names) - 1), len(self._names)
+            place = f"{self._names[at]} ({at + 1} of {count})"
+            line = f"{now - self._start:.0f} s: {place}: {printable(doing)}"
+            click.echo(line, file=self._file or sys.stderr)
+
+    def advance(self) -> None:
+        """Hear that a spec is done."""
+        self._done += 1
+
+    def end(self) -> None:
+        """Leave what was said."""
 
 
 def write(text: str) -> None:

@@ -126,8 +126,11 @@ class Voice:
             streams.write(report(self.form, self.told))
 
 
-def progress(quiet: bool, names: Sequence[str]) -> streams.Progress | None:
-    """A bar over specs, where a person looks on."""
-    if quiet or not sys.stderr.isatty():
+def progress(
+    quiet: bool, names: Sequence[str]
+) -> streams.Progress | streams.Lines | None:
+    """A bar over specs, where a person looks on; for a log, lines."""
+    if quiet:
         return None
-    return streams.Progress([printable(name) for name in names])
+    kind = streams.Progress if sys.stderr.isatty() else streams.Lines
+    return kind([printable(name) for name in names])

@@ -13,7 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 from pygls.workspace import TextDocument
 
 from tensorgen.editor.faults import faults, is_spec
@@ -26,10 +28,25 @@ PAUSE = 0.15
 """Seconds without a keystroke after which a text is read."""
 
 
+class _Answering(LanguageServerProtocol):
+    """Answers also the requests that it cannot read, which pygls drops."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "id" in data and "method" in data:
+                self._send_response(data["id"], None, error.to_response_error())
+            raise
+
+
 def server() -> LanguageServer:
     """Return a server that knows what to do, and has not started."""
     made = LanguageServer(
-        "tensorgen", __version__, types.TextDocumentSyncKind.Incremental
+        "tensorgen",
+        __version__,
+        types.TextDocumentSyncKind.Incremental,
+        protocol_cls=_Answering,
     )
 
     # Compiling takes a while, and whoever types does not wait for it; one at a time,
@@ -69,6 +86,8 @@ def server() -> LanguageServer:
     @made.feature(types.TEXT_DOCUMENT_HOVER)
     async def hovered(given: types.HoverParams) -> types.Hover | None:
         document = text_of(given.text_document.uri)
+        if given.position.line > len(document.lines):
+            raise JsonRpcInvalidParams(f"there is no line {given.position.line}")
         found: types.Hover | None
         found = await done(lambda: hover(document, given.position), None)
         return found

@@ -74,6 +74,20 @@ def test_check_writes_nothing_and_tells_what_is_stale(shell: Shell) -> None:
     assert "x2" in (shell.folder / "a_numpy.py").read_text("utf-8")
 
 
+def test_who_asks_for_it_is_told_by_the_exit_code_what_was_written(
+    shell: Shell,
+) -> None:
+    shell.write("a.yaml")
+    for backend in ("numpy", "cupy"):  # a new file, of which git does not know
+        given = ("gen", "--exit-code", "a.yaml", "-b", backend)
+        assert shell(*given) == Run(cli.STALE, "", f"wrote a_{backend}.py\n")
+        assert shell(*given) == Run(cli.FINE, "", f"unchanged a_{backend}.py\n")
+    shell.write("a.yaml", SPEC.replace("x2", "x3"))
+    assert shell("gen", "--exit-code", "a.yaml").code == cli.STALE
+    assert shell("gen", "--exit-code", "a.yaml").code == cli.FINE
+    assert shell("gen", "--exit-code", "none.yaml").code == cli.WRONG
+
+
 def test_check_makes_no_folder(shell: Shell) -> None:
     shell.write("a.yaml")
     assert shell("gen", "a.yaml", "--check", "-o", "none").code == cli.STALE

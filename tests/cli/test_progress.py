@@ -1,4 +1,4 @@
-"""The bar: on terminals alone, after a second, and gone at the end."""
+"""The bar, on terminals after a second and gone at the end; elsewhere, lines."""
 
 import io
 import re
@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tensorgen.cli.streams import Progress
+from tensorgen import pipeline
+from tensorgen.cli import streams
+from tensorgen.cli.streams import Lines, Progress
 from tensorgen.cli.voice import progress
 from tests.cli.shell import Shell
 
@@ -47,11 +49,41 @@ def test_a_bar_that_never_came_leaves_nothing() -> None:
     assert terminal.getvalue() == ""
 
 
-def test_who_is_quiet_or_a_pipe_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert progress(False, ["a.yaml"]) is None
+def test_where_it_is_no_terminal_there_is_a_line_every_twenty_seconds() -> None:
+    now, pipe = [0.0], io.StringIO()
+    told = Lines(["a.yaml", "b.yaml"], lambda: now[0], pipe)
+    for now[0] in (0.1, 19.9, 20.1, 20.2, 39.0):
+        told("f: planning f_grad")
+    assert pipe.getvalue() == "20 s: a.yaml (1 of 2): f: planning f_grad\n"
+    told.advance()
+    now[0] = 41.0
+    told("g: planning\x1b[2J")
+    told.end()
+    _, second = pipe.getvalue().splitlines()
+    assert second.startswith("41 s: b.yaml (2 of 2): g: planning")
+    assert "\x1b" not in second
+
+
+def test_a_terminal_gets_a_bar_a_pipe_lines_and_who_is_quiet_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert isinstance(progress(False, ["a.yaml"]), Lines)
     monkeypatch.setattr(sys, "stderr", Terminal())
-    assert progress(False, ["a.yaml"]) is not None
+    assert isinstance(progress(False, ["a.yaml"]), Progress)
     assert progress(True, ["a.yaml"]) is None
+
+
+def test_a_long_run_into_a_pipe_says_what_it_is_at(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "SILENCE", 0.0)
+    shell.write("a.yaml", "tensorgen: 1\ninputs: {x: [n]}\nfunctions: {f: sum(x)}\n")
+
+    monkeypatch.setitem(sys.modules, "tensorgen.pipeline", pipeline)
+    said = shell("gen", "a.yaml", "-b", "numpy").err
+    assert "0 s: a.yaml (1 of 1): f: " in said and said.endswith("wrote a_numpy.py\n")
+    said = shell("verify", "a.yaml", "-b", "numpy").err
+    assert "verifying f of a_numpy.py" in said
 
 
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])

@@ -16,6 +16,15 @@ PATIENCE = 60.0
 """Seconds that a server may take for an answer."""
 
 
+class Refused(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        """Keep the code."""
+        super().__init__(message)
+        self.code = code
+
+
 class Client:
     """Starts a server, opens documents, and asks what stands where."""
 
@@ -97,14 +106,15 @@ class Client:
         self._send({"method": method, "params": params})
 
     def ask(self, method: str, params: Any) -> Any:
-        """Send a request, and return its result."""
+        """Send a request, and return its result; raises `Refused` for an error."""
         self._count += 1
         self._send({"id": self._count, "method": method, "params": params})
         until = time.monotonic() + PATIENCE
         while True:
             message = self._hear(until)
             if message.get("id") == self._count and "method" not in message:
-                assert "error" not in message, message
+                if error := message.get("error"):
+                    raise Refused(error["code"], error["message"])
                 return message["result"]
 
     def write(self, name: str, text: str) -> list[Any]:
@@ -125,7 +135,7 @@ class Client:
             self._hear(until)
         return self.diagnostics[uri]
 
-    def at(self, name: str, line: int, column: int, what: str) -> Any:
+    def at(self, name: str, line: Any, column: Any, what: str) -> Any:
         """Ask for `hover` or `completion` at a place, both counted from 0."""
         place = {
             "textDocument": {"uri": (self._folder / name).as_uri()},

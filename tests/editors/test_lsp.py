@@ -6,13 +6,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tensorgen.editor.faults import faults, is_spec
 from tensorgen.editor.hover import told
 from tensorgen.errors import Source
-from tests.editors.client import Client
+from tests.editors.client import Client, Refused
 
 SPEC = """\
 tensorgen: 1
@@ -99,6 +100,22 @@ def test_an_editor_hears_of_faults_and_what_is_under_the_pointer(
     hover = client.at("a.yaml", 9, 2, "hover")
     assert "holds 5*n = 100 of" in hover["contents"]["value"]
     assert hover["range"]["end"] == {"line": 9, "character": 3}
+
+
+@pytest.mark.parametrize(
+    ("line", "column"), [(999, 0), (-1, 0), (0, -1), ("x", 0), (None, 0)]
+)
+def test_a_place_that_is_none_is_answered_by_an_error(
+    client: Client, line: Any, column: Any
+) -> None:
+    client.write("a.yaml", SPEC)
+    with pytest.raises(Refused) as refused:
+        client.at("a.yaml", line, column, "hover")
+    assert refused.value.code == -32602
+    # An end of a line and one of the text are places, and what is beyond the end of
+    # a line is its end, as the protocol has it.
+    for line, column in ((0, 99), (SPEC.count("\n"), 0)):
+        assert client.at("a.yaml", line, column, "hover") is None
 
 
 def test_what_is_no_spec_is_left_alone(client: Client) -> None:

@@ -133,7 +133,7 @@ def hook() -> list[str]:
     assert one["files"] == r"^fits/.*\.yaml$"
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     entries = {x["id"]: x["entry"] for x in hooks}
-    return [f"{entries[one['id']]} fits/ridge.yaml", "git diff --exit-code"]
+    return [f"{entries[one['id']]} fits/ridge.yaml"]
 
 
 def checking() -> list[str]:
@@ -164,3 +164,13 @@ def test_recipes_pass_what_is_fresh_and_stop_what_is_stale(
             codes.append(1)
             break
     assert codes[-1] == 1, "a stale module has to be noticed"
+
+
+def test_the_hook_stops_a_commit_that_lacks_a_module_once(
+    env: Path, tmp_path: Path
+) -> None:
+    clone = cloned("checked", tmp_path, env)
+    (line,) = hook()
+    assert "wrote fits/ridge_numpy.py" in run(line, clone, env, fine=False).stderr
+    assert run("git status --porcelain", clone, env).stdout.startswith("?? ")
+    run(line, clone, env)
