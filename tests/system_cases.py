@@ -126,6 +126,23 @@ functions:
     expr: ravel(L) @ solve(K, ravel(L)) + logdet(3*K)
     wrt: A
     emit: [value, gradient]
+  heat:
+    where: |
+      S = spd(eye(n) + theta*(2*eye(n) - diag(ones(n - 1), 1) - diag(ones(n - 1), -1)))
+      u[0] = y
+      u[t + 1] = solve(S, u[t] + Z[:, t])
+    expr: sum(u[k]**2)
+    wrt: [theta, Z]
+    emit: [value, gradient, hvp]
+  diffusion:
+    where: |
+      S = eye(n) + theta*(diag(2*rho) - diag(rho[1:], -1) - diag(y[:-1], 1))
+      E = eye(n) - theta*(diag(2*rho) - diag(rho[1:], -1))
+      u[0] = y
+      u[t + 1] = tanh(solve(S.T, E @ u[t] + Z[:, t]))
+    expr: sum(u**2)
+    wrt: [rho, theta]
+    emit: [value, gradient, hvp]
   diagonals:
     expr: y @ solve(diag(d), y) + logdet(diag(2*d)) + det(diag(d)) + sum(inv(diag(d)))
     wrt: d
@@ -241,6 +258,26 @@ def blocks(g: dict[str, Array]) -> Array:
     return v @ np.linalg.solve(K, v) + logdet(3 * K)
 
 
+def heat(g: dict[str, Array]) -> Array:
+    u, n = g["y"], len(g["y"])
+    S = np.eye(n) + g["theta"] * (2 * np.eye(n) - shift(n, 1) - shift(n, -1))
+    for source in g["Z"].T:
+        u = np.linalg.solve(S, u + source)
+    return u @ u
+
+
+def diffusion(g: dict[str, Array]) -> Array:
+    y, rho, theta, n = g["y"], g["rho"], g["theta"], len(g["y"])
+    lower = np.diag(2 * rho) - np.diag(rho[1:], -1)
+    S = np.eye(n) + theta * (lower - np.diag(y[:-1], 1))
+    B = np.eye(n) - theta * lower
+    u, total = y, y @ y
+    for source in g["Z"].T:
+        u = np.tanh(np.linalg.solve(S.T, B @ u + source))
+        total = total + u @ u
+    return total
+
+
 def diagonals(g: dict[str, Array]) -> Array:
     y, d = g["y"], g["d"]
     value = (y**2 / d).sum() + np.log(2 * d * np.sign(d.real)).sum()
@@ -263,6 +300,8 @@ CASES: dict[str, tuple[Callable[[dict[str, Array]], Array], str, str]] = {
     "grid": (grid, "x y rho Z a b", "x"),
     "kronecker": (kronecker, "L A B", "A B"),
     "blocks": (blocks, "L A", "A"),
+    "heat": (heat, "theta y Z", "theta Z"),
+    "diffusion": (diffusion, "theta y rho Z", "rho theta"),
     "diagonals": (diagonals, "y d", "d"),
 }
 

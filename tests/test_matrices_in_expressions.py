@@ -73,7 +73,10 @@ def test_second_derivatives_are_slopes_of_the_gradient(name: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7 * scale)
 
 
-@pytest.mark.parametrize("name", ["autoregression", "garch", "stationary"])
+JOINT = ["autoregression", "garch", "stationary", "heat", "diffusion"]
+
+
+@pytest.mark.parametrize("name", JOINT)
 def test_products_with_joint_hessians_are_slopes_of_the_gradient(name: str) -> None:
     own, by, step = arguments(name, SMALL), CASES[name][2].split(), 1e-5
     into = {x: np.sin(1 + np.arange(np.size(own[x]))) for x in by}

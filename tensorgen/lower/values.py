@@ -11,6 +11,7 @@ from tensorgen.lower.plan import Plan
 from tensorgen.lower.results import full
 from tensorgen.lower.scatter import Write
 from tensorgen.operators.symmetry import Symmetry
+from tensorgen.operators.systems import is_system
 
 
 class Values:
@@ -32,7 +33,9 @@ class Values:
         return self._known(ref.node).renamed(ref.labels.__getitem__)
 
     def whole(self, node: Node) -> Operand:
-        """A node's array with all of its axes, in their order."""
+        """A node's array with all of its axes, in their order; a system's object."""
+        if is_system(node):
+            return self.values[node]
         return full(self._known(node), node.dims)
 
     def _known(self, node: Node) -> Operand:

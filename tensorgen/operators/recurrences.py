@@ -21,6 +21,7 @@ from tensorgen.ir.nodes import Call, Input, Node, children, delta, topological
 from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.symmetry import is_symmetric
+from tensorgen.operators.systems import FACTORED, is_system
 from tensorgen.operators.table import Operator, same_dims
 
 NAME = "recurrence"
@@ -311,9 +312,10 @@ def _promises(node: Node) -> tuple[str, ...]:
     """What is known of a matrix, for its place to know."""
     if node.order != 2 or node.dims[0] != node.dims[1]:
         return ()
+    known = (FACTORED,) if is_system(node) else ()
     if is_positive_definite(node):
-        return ("spd",)
-    return ("symmetric",) if is_symmetric(node) else ()
+        return (*known, "spd")
+    return (*known, "symmetric") if is_symmetric(node) else known
 
 
 def substituted(
