@@ -88,12 +88,12 @@ def command(
     found = _Work(given, voice, seed, mode, function, own).all(paths)
     if found is None:
         return _left(WRONG)
-    from tensorgen.verify import table
+    from tensorgen.verify import BAD, table
 
     rows = [finding.as_json() for finding in found]
     text = json.dumps(rows, indent=2) + "\n" if as_json else table(found)
     streams.write(text)
-    return _left(STALE) if any(x.verdict == "WRONG" for x in found) else FINE
+    return _left(STALE) if any(x.verdict in BAD for x in found) else FINE
 
 
 def _left(code: int) -> int:

@@ -130,7 +130,12 @@ def log_sigmoid(x: Array) -> Array:
 
 def logaddexp(x: Array, y: Array) -> Array:
     """Return `log(exp(x) + exp(y))`."""
-    return y + softplus(x - y)
+    first = x.real >= y.real
+    most: Array = np.where(first, x, y)
+    least: Array = np.where(first, y, x)
+    # Of two that are infinite and the same, the difference is nothing.
+    same = np.isinf(most.real) & (most.real == least.real)
+    return most + softplus(np.where(same, 0.0, least - most))
 
 
 # Angles and lengths

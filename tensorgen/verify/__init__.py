@@ -8,8 +8,8 @@ function is called is said by `calls.py`; what holds of each kind of derivative,
 `kinds.py`, of objects of derivatives, `objects.py`, and of problems, `problems.py`.
 """
 
-from tensorgen.verify.findings import Finding, table
+from tensorgen.verify.findings import BAD, Finding, table
 from tensorgen.verify.modules import Subject, generated, on_disk
 from tensorgen.verify.verify import Verification
 
-__all__ = ["Finding", "Subject", "Verification", "generated", "on_disk", "table"]
+__all__ = ["BAD", "Finding", "Subject", "Verification", "generated", "on_disk", "table"]

@@ -11,16 +11,19 @@ import numpy as np
 
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Node, Product, Size, topological
+from tensorgen.ir.nodes import Call, Node, Product, Size, topological
 from tensorgen.lang import ElaboratedFunction
-from tensorgen.operators.recurrences import everything
+from tensorgen.operators.recurrences import Steps, everything
 from tensorgen.spec.model import InputSpec
 from tensorgen.verify.interpret import bind
 
 Array = Any
 
-POOLS = ((1,), (2,), (2, 3), (3, 2, 5), (1, 2, 3, 5), (2, 3, 5, 7))
+POOLS = ((1,), (2,), (3, 4), (3, 2, 5), (4, 3, 2, 5), (2, 3, 5, 7))
 """Sizes of the first points, the later ones and so on; pools grow where none fit."""
+
+SMALL = 2
+"""Of these the first have loops that may run once, or never."""
 
 REGIONS = ((0.1, 0.9), (-1.5, 1.5), (1.1, 2.5), (0.02, 0.4), (-2.0, -0.2))
 """Where functions have values: which one, nobody knows of a formula."""
@@ -69,6 +72,12 @@ class Sizes:
             d for n in everything(topological(nodes)) for d in _of_node(n)
         )
         self._dims = [d for d in (*every, *dims) if known.issuperset(d.sources)]
+        self._steps = [
+            count
+            for x in everything(topological(nodes))
+            for count in _counts(x)
+            if known.issuperset(count.sources)
+        ]
         self._least = [x.index for x in whole if x.index is not None]
         self._wrt = [x for x in given if x.name in {w.name for w in function.spec.wrt}]
         # Corners of an element ought to differ.
@@ -103,25 +112,30 @@ class Sizes:
         """Yield sizes for the points of one seed, small ones first, without end."""
         rng = random.Random(f"sizes {seed}")
         for k in range(1_000_000):
-            found = self._chosen(rng, POOLS[min(k, len(POOLS) - 1)])
+            found = self._chosen(rng, POOLS[min(k, len(POOLS) - 1)], k >= SMALL)
             if found is not None:
                 yield found
             elif k >= len(POOLS):
                 return
 
-    def _chosen(self, rng: random.Random, pool: Sequence[int]) -> dict[str, int] | None:
+    def _chosen(
+        self, rng: random.Random, pool: Sequence[int], loops: bool
+    ) -> dict[str, int] | None:
         for attempt in range(ATTEMPTS):
             more = [*pool, *range(2, 2 + attempt // 4)]
             numbers = [rng.choice(more) for _ in self.symbols]
             if attempt == 0 and len(pool) > 1:
                 # Told apart as far as there are few.
-                numbers = [pool[k % len(pool)] for k in range(len(self.symbols))]
+                own = rng.sample(pool, len(pool))
+                numbers = [own[k % len(own)] for k in range(len(self.symbols))]
             sizes = dict(zip(self.symbols, numbers, strict=True))
             if not self.fit(sizes):
                 continue
             largest, wide = self.weight(sizes)
             fine = largest <= LARGEST and wide <= WIDEST
             fine = fine and all(i.value(sizes) >= c for i, c in self._wide)
+            if loops:
+                fine = fine and all(n.value(sizes) >= 2 for n in self._steps)
             if fine or attempt >= ATTEMPTS * 3 // 4:
                 return sizes
         return None
@@ -129,6 +143,14 @@ class Sizes:
 
 def _dims(given: InputSpec) -> list[Dim]:
     return [*given.shape, *([] if given.index is None else [given.index])]
+
+
+def _counts(node: Node) -> Iterator[Dim]:
+    """Yield how many steps a node takes, if it is a recurrence."""
+    if isinstance(node, Call) and node.operator == "recurrence":
+        steps = node.param("steps")
+        assert isinstance(steps, Steps)
+        yield steps.count
 
 
 def _of_node(node: Node) -> Iterator[Dim]:
@@ -148,8 +170,8 @@ def case(
 ) -> Case:
     """Return a point of some sizes; each `attempt` looks elsewhere.
 
-    Every second one has matrices that are definite, and other numbers above zero: what
-    is promised of values that are made of them holds more often there.
+    Every second one has matrices that are definite, and other numbers above zero and in
+    order: what is promised of values that are made of them holds more often there.
     """
     known, values = dict(sizes), dict[str, Array]()
     is_kind = attempt % 2 == 1
@@ -170,7 +192,9 @@ def case(
             )
         else:
             made = _numbers(rng, int(np.prod(shape, dtype=int)), low, high)
-            values[given.name] = _promised(made.reshape(shape), properties)
+            made = _promised(made.reshape(shape), properties)
+            # Thresholds, knots and times mostly have to stand in order.
+            values[given.name] = np.sort(made) if is_kind and made.ndim == 1 else made
     return Case(known, values, seed)
 
 
@@ -198,14 +222,20 @@ def _places(
 ) -> Array:
     """Entries of an index array, different ones in a row that is an element's.
 
-    Elsewhere the last is the first again: what adds up must not be replaced.
+    The first and the last that there can be are among them. Elsewhere than in elements
+    some are the same: what adds up must not be replaced.
     """
     found = np.zeros(shape, dtype=int)
-    for row in found.reshape(-1, shape[-1] if shape else 1) if found.size else ():
-        some = rng.sample(range(bound), min(bound, len(row)))
-        row[:] = np.resize(some, len(row))
-        if not element:
-            row[-1:] = row[:1]
+    width = shape[-1] if element else found.size
+    for row in found.reshape(-1, width) if found.size else ():
+        ends = [*dict.fromkeys(rng.sample((0, bound - 1), 2))]
+        others = rng.sample(range(1, max(bound - 1, 1)), max(bound - 2, 0))
+        some = [*ends, *others][: len(row)]
+        if not element and len(some) > (2 if len(row) > 2 else rng.choice((1, 2))):
+            some[-1] = some[0]
+        own = np.resize(some, len(row)).tolist()
+        rng.shuffle(own)
+        row[:] = own
     return found
 
 

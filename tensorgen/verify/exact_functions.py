@@ -89,7 +89,8 @@ def _made() -> Table:
         "sigmoid": sigmoid,
         "softplus": softplus,
         "log_sigmoid": lambda x: -softplus(-x),
-        "logaddexp": lambda x, y: y + softplus(x - y),
+        "logaddexp": lambda x, y: max(x, y)
+        + softplus(min(x, y) - max(x, y) if x != y else mp.mpf(0)),
         "cosine": lambda x, y: x / mp.hypot(x, y) if x or y else mp.mpf(0),
         "rhypot": lambda x, y: 1 / mp.hypot(x, y) if x or y else mp.mpf(0),
         "inverse": lambda x: 1 / mp.mpf(x) if x else mp.mpf(0),

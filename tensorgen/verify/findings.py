@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.verify.reference import Known
+from tensorgen.verify.reference import Known, largest
 
 Array = Any
 
@@ -16,6 +16,11 @@ LEAST, MOST_DIGITS = 1e-16, 16.0
 """Errors below are none to doubles: that many digits they have."""
 
 OK, WRONG, OPEN = "ok", "WRONG", "not verified"
+
+EMPTY = "NO VALUE"
+"""Of what has no finite value at any point that was tried: nobody can tell."""
+
+BAD = (WRONG, EMPTY)
 
 
 @dataclass(frozen=True)
@@ -38,19 +43,25 @@ class Measure:
 
     @property
     def difference(self) -> float:
-        """The largest difference; infinite where there is none of numbers."""
+        """The largest difference; infinite where there is none of numbers.
+
+        Nothing is wanted where the reference has no number; what is infinite there has
+        to be the same.
+        """
         got, wanted = np.asarray(self.got), np.asarray(self.wanted.value)
-        if got.shape != wanted.shape:
+        if got.shape != wanted.shape or got.dtype == object:
             return float("inf")
-        if got.dtype == object or not np.all(np.isfinite(got)):
+        finite, endless = np.isfinite(wanted), np.isinf(wanted)
+        if not np.all(np.isfinite(got[finite])) or np.any(
+            got[endless] != wanted[endless]
+        ):
             return float("inf")
-        return float(np.max(np.abs(got - wanted), initial=0.0))
+        return float(np.max(np.abs(got[finite] - wanted[finite]), initial=0.0))
 
     @property
     def size(self) -> float:
         """What differences are relative to."""
-        wanted = float(np.max(np.abs(self.wanted.value), initial=0.0))
-        return max(wanted, self.scale, 1e-6)
+        return max(largest(self.wanted.value), self.scale, 1e-6)
 
     @property
     def error(self) -> float:
@@ -60,6 +71,9 @@ class Measure:
     @property
     def is_open(self) -> bool:
         """Whether what is wanted is not known well enough to tell."""
+        wanted = np.asarray(self.wanted.value)
+        if wanted.size and not np.any(np.isfinite(wanted)):
+            return True
         return self.wanted.error > 1e-3 * self.size
 
     @property
@@ -89,7 +103,7 @@ class Finding:
     @property
     def digits(self) -> float | None:
         """How many digits are right at worst; nothing where none are."""
-        if self.verdict == OPEN or not self.worst < 1:
+        if self.verdict in (OPEN, EMPTY) or not self.worst < 1:
             return None
         return min(-float(np.log10(max(self.worst, LEAST))), MOST_DIGITS)
 
@@ -111,7 +125,7 @@ def table(findings: Sequence[Finding]) -> str:
     lines: list[str] = []
     for module in dict.fromkeys(x.module for x in findings):
         own = [x for x in findings if x.module == module]
-        rows = [HEADER, *(_row(x) for x in own if x.verdict != OPEN)]
+        rows = [HEADER, *(_row(x) for x in own if x.verdict in (OK, WRONG))]
         widths = [max(len(row[k]) for row in rows) for k in range(len(HEADER))]
         lines += [""] * bool(lines) + [f"{module}:"]
         if len(rows) > 1:
@@ -120,8 +134,8 @@ def table(findings: Sequence[Finding]) -> str:
                 line = "  ".join(text.ljust(width) for text, width in cells)
                 lines.append(f"  {line}".rstrip())
         for x in own:
-            if x.verdict == OPEN:
-                lines.append(f"  {x.function}, {x.what}: {OPEN}: {x.reason}")
+            if x.verdict not in (OK, WRONG):
+                lines.append(f"  {x.function}, {x.what}: {x.verdict}: {x.reason}")
     for x in findings:
         if x.verdict == WRONG:
             lines += ["", *_failure(x)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from tensorgen.verify.calls import Arguments
 from tensorgen.verify.cases import Case
-from tensorgen.verify.findings import OK, OPEN, WRONG, Finding, Measure
+from tensorgen.verify.findings import EMPTY, OK, OPEN, WRONG, Finding, Measure
 from tensorgen.verify.modules import Subject
 from tensorgen.verify.reproduce import program
 
@@ -30,7 +30,8 @@ class Log:
         self._rows: dict[tuple[str, str], Finding] = {}
         self.failed: Failure | None = None
         self.key: tuple[str, str] | None = None
-        self._opened: dict[str, None] = {}
+        self._opened: dict[str, str] = {}
+        self._inexact: dict[tuple[str, str], None] = {}
         self._seen: set[tuple[str, str]] = set()
 
     @property
@@ -42,7 +43,7 @@ class Log:
         """Take down a measure."""
         key = measure.what, measure.against
         if measure.is_open and not measure.is_wrong:
-            self._opened[f"{measure.what}: the reference is not exact enough"] = None
+            self._inexact[key] = None
             return
         row = self._rows.setdefault(
             key, Finding(self.name, self.subject.name, *key, verdict=OK)
@@ -65,9 +66,9 @@ class Log:
         if self.failed is None:
             self.failed, self.key = Failure(point, given, None, reason), key
 
-    def opened(self, reason: str) -> None:
+    def opened(self, reason: str, verdict: str = OPEN) -> None:
         """Take down why something was not compared."""
-        self._opened[reason] = None
+        self._opened[reason] = verdict
 
     def reached(self) -> None:
         """Count a point for what was measured there."""
@@ -91,13 +92,20 @@ class Log:
                 difference=None if measure is None else measure.difference,
                 reproduction=program(self.subject, self.name, failed.given, measure),
             )
-        reasons = [*self._opened, *[remark] * bool(remark)]
+        reasons = dict(self._opened)
+        for key in (x for x in self._inexact if x not in self._rows):
+            reasons[f"{key[0]}: the reference is not exact enough"] = OPEN
+        if found:
+            # Somewhere there were numbers.
+            reasons = {x: OPEN for x, v in reasons.items() if v == OPEN}
+        if remark:
+            reasons[remark] = OPEN
         if not found and not reasons:
-            reasons = ["nothing was compared"]
-        for reason in reasons:
+            reasons["nothing was compared"] = EMPTY
+        for reason, verdict in reasons.items():
             found.append(
                 Finding(
-                    self.name, self.subject.name, "part", verdict=OPEN, reason=reason
+                    self.name, self.subject.name, "part", verdict=verdict, reason=reason
                 )
             )
         return found

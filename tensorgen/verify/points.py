@@ -26,16 +26,23 @@ class Point:
     """
 
     def __init__(
-        self, function: ElaboratedFunction, program: Program, case: Case
+        self,
+        function: ElaboratedFunction,
+        program: Program,
+        case: Case,
+        most: bool = False,
     ) -> None:
-        """Compute values and first derivatives; raises `Unfit` where that fails."""
+        """Compute values and first derivatives; raises `Unfit` where that fails.
+
+        Not all entries have to be finite if that is so of `most`.
+        """
         self.function = function
         self.case = solved(function, program, case)
         every = function.results or (function,)
         names = [x.name for x in function.spec.results] or [""]
         with np.errstate(all="ignore"):
             self.references: Mapping[str, Reference] = {
-                name: Reference(own, case.values, case.sizes)
+                name: Reference(own, case.values, case.sizes, most)
                 for name, own in zip(names, every, strict=True)
             }
             for own in self.references.values():

@@ -49,6 +49,10 @@ class Unfit(Exception):
     """A point at which nothing can be compared, and why."""
 
 
+class NotFinite(Unfit):
+    """A point at which there are no numbers to compare."""
+
+
 class TooLarge(Unfit):
     """Sizes at which the reference would take too long, whatever the numbers."""
 
@@ -144,8 +148,12 @@ class Reference:
         function: ElaboratedFunction,
         given: Mapping[str, Array],
         sizes: Mapping[str, int],
+        most: bool = False,
     ) -> None:
-        """Look at the function at the point where inputs are as `given`."""
+        """Look at the function at the point where inputs are as `given`.
+
+        Where not even all of the value is finite, only `most` of it is looked at.
+        """
         self._function = function
         self.given = dict(given)
         self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
@@ -156,8 +164,9 @@ class Reference:
         self._run = Interpreter([function.node], sizes)
         self._sizes = sizes
         self.value: Array = np.real(self._run(self.given)[0])
-        if not np.all(np.isfinite(self.value)):
-            raise Unfit("the value is not finite")
+        self._holds: Callable[[Array], Any] = np.any if most else np.all
+        if self.value.size and not self._holds(np.isfinite(self.value)):
+            raise NotFinite("the value is not finite")
 
     @cached_property
     def x(self) -> Array:
@@ -171,7 +180,7 @@ class Reference:
 
     def expected(self, order: int) -> float:
         """How large derivatives of an order are at least taken to be, for rounding."""
-        value = float(np.max(np.abs(self.value), initial=0.0))
+        value = largest(self.value)
         return 1e-2 * value / self.scale**order
 
     def flat(self, parts: Mapping[str, Array]) -> Array:
@@ -193,8 +202,15 @@ class Reference:
         return np.ravel(self._run(moved)[0])
 
     def _slope(self, x: Array, direction: Array) -> Array:
-        """The derivative along a direction, by a complex step."""
-        return np.imag(self._at(x + STEP * 1j * direction)) / STEP
+        """The derivative along a direction, by a complex step.
+
+        Products with infinite constants have no complex numbers, but real ones.
+        """
+        found = np.imag(self._at(x + STEP * 1j * direction)) / STEP
+        if np.all(np.isfinite(found)):
+            return found
+        h = STEPS[1] * self.scale / max(float(np.max(np.abs(direction))), 1e-300)
+        return _central(lambda k: np.real(self._at(x + k * h * direction)), h)
 
     def _columns(self, x: Array) -> Array:
         if len(x) > WIDEST:
@@ -205,8 +221,7 @@ class Reference:
     def look(self, most: float) -> None:
         """Raise `Unfit` where the last bits of inputs move values more than `most`."""
         for known in (self.measured, self.jacobian):
-            largest = float(np.max(np.abs(known.value), initial=0.0))
-            if known.error > most * max(largest, 1e-6):
+            if known.error > most * max(largest(known.value), 1e-6):
                 raise Unfit("rounding decides what is computed there")
 
     @cached_property
@@ -221,14 +236,16 @@ class Reference:
     def exact(self) -> Array | None:
         """The value of many digits, rounded; None where that is impossible."""
         found = exactly(self._function.node, self.given, self._sizes)
-        return None if found is None else found.reshape(self.value.shape)
+        if found is None or not np.all(np.isfinite(found) >= np.isfinite(self.value)):
+            return None
+        return found.reshape(self.value.shape)
 
     @cached_property
     def jacobian(self) -> Known:
         """The derivative, a row for each entry of f and a column for each of x."""
         found = self._projected(self._columns(self.x))
-        if not np.all(np.isfinite(found)):
-            raise Unfit("a first derivative is not finite")
+        if found.size and not self._holds(np.isfinite(found)):
+            raise NotFinite("a first derivative is not finite")
         new = self._projected(self._near._columns(self._near.x))
         return Known(found, _furthest(new, found))
 
@@ -239,7 +256,7 @@ class Reference:
             name: x if np.asarray(x).dtype.kind in "iu" else x * (1 + 4e-16 * _signs(x))
             for name, x in self.given.items()
         }
-        return Reference(self._function, moved, self._sizes)
+        return Reference(self._function, moved, self._sizes, self._holds is np.any)
 
     def second(self, direction: Array) -> Known:
         """Return the derivative of `jacobian` along a direction of x's subspaces."""
@@ -265,10 +282,10 @@ class Reference:
         near, far = (
             self._nested(what, self.x, directions, h) for h in (step, 2 * step)
         )
-        if not (np.all(np.isfinite(near)) and np.all(np.isfinite(far))):
-            raise Unfit("a derivative is not finite")
+        if near.size and not self._holds(np.isfinite(near + far)):
+            raise NotFinite("a derivative is not finite")
         # The wider step is off by sixteen times as much, or by less noise.
-        return Known(near, float(np.max(np.abs(near - far), initial=0.0)))
+        return Known(near, largest(near - far))
 
     def _nested(
         self,
@@ -286,7 +303,7 @@ class Reference:
         def at(k: int) -> Array:
             return self._nested(what, x + k * h * d, rest, step)
 
-        return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h)
+        return _central(at, h)
 
     def project(self, vectors: Array) -> Array:
         """Project what the last axis holds on the subspaces of the variables."""
@@ -329,9 +346,19 @@ def _signs(array: Array) -> Array:
     return signs.reshape(np.shape(array))
 
 
+def _central(at: Callable[[int], Array], h: float) -> Array:
+    """The central difference of the fourth order, of steps h."""
+    return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h)
+
+
+def largest(array: Array) -> float:
+    """The largest absolute value, of what is finite."""
+    found = np.abs(array)
+    return float(np.max(found, initial=0.0, where=np.isfinite(found)))
+
+
 def _furthest(new: Array, old: Array) -> float:
-    found = float(np.max(np.abs(new - old), initial=0.0))
-    return found if np.isfinite(found) else 0.0
+    return largest(new - old)
 
 
 def _symmetric(g: Array) -> Array:

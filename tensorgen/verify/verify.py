@@ -20,13 +20,13 @@ from tensorgen.operators.stable import StableForms
 from tensorgen.spec.model import Spec
 from tensorgen.verify.calls import Arguments, arguments
 from tensorgen.verify.cases import Sizes, case, given_case
-from tensorgen.verify.findings import Finding, Measure
+from tensorgen.verify.findings import EMPTY, OPEN, Finding, Measure
 from tensorgen.verify.kinds import compared
 from tensorgen.verify.log import Log
 from tensorgen.verify.modules import Subject
 from tensorgen.verify.points import Point
 from tensorgen.verify.problems import bound
-from tensorgen.verify.reference import HIGHEST, Known, TooLarge, Unfit
+from tensorgen.verify.reference import HIGHEST, Known, NotFinite, TooLarge, Unfit
 from tensorgen.verify.solutions import Solver, solvers
 
 Array = Any
@@ -66,7 +66,7 @@ class Verification:
         self.program: Program = elaborate(
             spec, self._graph, Differentiate(self._graph, variables)
         )
-        self._points: dict[str, list[Point] | str] = {}
+        self._points: dict[str, list[Point] | Unfit] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -158,10 +158,10 @@ class Verification:
             try:
                 self._points[name] = [*self._made(function)]
             except Unfit as error:
-                self._points[name] = str(error)
+                self._points[name] = error
         found = self._points[name]
-        if isinstance(found, str):
-            raise Unfit(found)
+        if isinstance(found, Unfit):
+            raise found
         return found
 
     def _made(self, function: ElaboratedFunction) -> Iterator[Point]:
@@ -170,39 +170,45 @@ class Verification:
                 own = given_case(function.arguments, self.data)
             except ValueError as error:
                 raise Unfit(str(error)) from error
-            yield Point(function, self.program, own)
+            yield Point(function, self.program, own, most=True)
             return
-        found, reason = 0, "no small sizes fit"
+        found, why = 0, Unfit("no small sizes fit")
         sizes = Sizes(function)
         for k, one in enumerate(islice(sizes.some(self.seed), 4 * self._count)):
             try:
                 yield self.point(function, one, f"{self.seed}.{k}")
                 found += 1
             except Unfit as error:
-                reason = str(error)
+                why = error
                 if isinstance(error, TooLarge) and not sizes.symbols:
                     break
-            if found == self._count or (found and not sizes.symbols and found >= 3):
+            if found == self._count:
                 return
         if not found:
-            raise Unfit(f"no point was found at which it can be compared: {reason}")
+            reason = f"no point was found at which it can be compared: {why}"
+            raise type(why)(reason)
 
     def point(
         self, function: ElaboratedFunction, sizes: Mapping[str, int], seed: str
     ) -> Point:
         """Return a point of some sizes; raises `Unfit` where none is found."""
-        reason = ""
+        why = Unfit("no numbers fit")
         start = random.Random(seed).randrange(2) * 2
         inputs = self._inputs(function)
-        for attempt in range(ATTEMPTS):
-            own = case(inputs, sizes, seed, start + attempt)
-            try:
-                return Point(function, self.program, own)
-            except TooLarge:
-                raise
-            except Unfit as error:
-                reason = str(error)
-        raise Unfit(reason)
+        # Last, where parts of a result are not finite.
+        for most in (False, True):
+            for attempt in range(ATTEMPTS):
+                own = case(inputs, sizes, seed, start + attempt)
+                try:
+                    return Point(function, self.program, own, most)
+                except TooLarge:
+                    raise
+                except Unfit as error:
+                    why = error
+            parts = any(x.node.order for x in function.results or (function,))
+            if not isinstance(why, NotFinite) or not parts:
+                break
+        raise why
 
     def _inputs(self, function: ElaboratedFunction) -> list[Any]:
         return [x for x in function.arguments if not x.unknown]
@@ -212,7 +218,7 @@ class Verification:
         try:
             points = self.points(task.function)
         except Unfit as error:
-            return [Finding(task.name, subject.name, "all", reason=str(error))]
+            return [_none(task.name, subject, error)]
         for point in points:
             self._at(task, subject, point, log)
             if log.failed is not None:
@@ -228,7 +234,7 @@ class Verification:
                 for given, measure in task.measured(point, subject):
                     log.add(point.case, given, measure)
             except Unfit as error:
-                log.opened(str(error))
+                log.opened(str(error), _verdict(error))
             except Exception as error:  # a module may raise anything
                 if not _is_of(subject, error):
                     if log.failed is None:
@@ -262,13 +268,23 @@ class Verification:
         try:
             points = self.points(solver.measure)
         except Unfit as error:
-            return [Finding(solver.name, subject.name, "all", reason=str(error))]
+            return [_none(solver.name, subject, error)]
         task = Task(solver.name, solver.measure, solver.measured)
         for point in points:
             self._at(task, subject, point, log)
             if log.failed is not None:
                 break
         return log.findings("")
+
+
+def _none(name: str, subject: Subject, error: Unfit) -> Finding:
+    """What is told where there is no point at all."""
+    verdict, reason = _verdict(error), str(error)
+    return Finding(name, subject.name, "all", verdict=verdict, reason=reason)
+
+
+def _verdict(error: Unfit) -> str:
+    return EMPTY if isinstance(error, NotFinite) else OPEN
 
 
 def _is_of(subject: Subject, error: Exception) -> bool:
