@@ -153,9 +153,10 @@ def bounded(e: Statement, index: Index, tree: ast.expr) -> list[Form] | None:
         e.fault(message, tree)
         return None
     alone = len(tree.args) == 1
-    lows = [Form.constant(0)] if alone else _bounds(e, tree.args[0], "max")
-    highs = _bounds(e, tree.args[0 if alone else 1], "min")
-    stride = _stride(e, tree.args[2]) if len(tree.args) == 3 else 1
+    with e.around(index):
+        lows = [Form.constant(0)] if alone else _bounds(e, tree.args[0], "max")
+        highs = _bounds(e, tree.args[0 if alone else 1], "min")
+        stride = _stride(e, tree.args[2]) if len(tree.args) == 3 else 1
     if lows is None or highs is None or stride is None:
         return None
     if stride > 1 and len(lows) > 1:

@@ -13,11 +13,15 @@ from tensorgen.ir.nodes import Node
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Index:
-    """An index of index notation; two of one name are two."""
+    """An index of index notation; two of one name are two.
+
+    What bears the name of a dim may be `meant` for something else.
+    """
 
     name: str
     span: Span | None = None
     left: bool = False
+    meant: str | None = None
 
     def __repr__(self) -> str:
         return self.name

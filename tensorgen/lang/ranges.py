@@ -223,6 +223,8 @@ def _listed(indices: Sequence[Index]) -> str:
 
 
 def _hint(index: Index) -> str:
+    if index.meant is not None:
+        return index.meant
     if index.left:
         name = index.name
         return f"let it stand alone, as in x[{name}], or state it: {name}=range(n)"

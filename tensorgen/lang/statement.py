@@ -12,7 +12,8 @@ reading finds all that do not depend on each other.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -177,7 +178,8 @@ class Statement:
         """Bind an index at a place of the tree, the same one in both readings."""
         index = self._bound.get(id(tree))
         if index is None:
-            index = Index(name, self.expression.span(tree))
+            meant = hint if self._is_dim(name) else None
+            index = Index(name, self.expression.span(tree), meant=meant)
             if not self.check_index(index, hint):
                 return None
             self._bound[id(tree)] = index
@@ -186,9 +188,9 @@ class Statement:
         return index
 
     def check_index(self, index: Index, hint: str | None = None) -> bool:
-        """Report an index that bears a name which is in use."""
+        """Report an index that bears a name which is in use; that of a dim it hides."""
         thing = self.names.get(index.name)
-        if thing is not None:
+        if thing is not None and thing.dim is None:
             message = f"'{index.name}' is {thing.what}, so no index can bear its name"
             self.fault(message, index.span, hint=hint)
         elif index.name in self.scope:
@@ -199,6 +201,20 @@ class Statement:
         else:
             return True
         return False
+
+    def _is_dim(self, name: str) -> bool:
+        thing = self.names.get(name)
+        return thing is not None and thing.dim is not None
+
+    @contextmanager
+    def around(self, index: Index) -> Iterator[None]:
+        """Read what stands around an index: in `n=range(n)` its stop is the dim."""
+        hides = self._is_dim(index.name) and self.scope.get(index.name) is index
+        if hides:
+            del self.scope[index.name]
+        yield
+        if hides:
+            self.scope[index.name] = index
 
     def position(self, low: Form, high: Form, length: Dim, tree: ast.expr) -> None:
         """Note that `low >= 0` and `high >= 0` must hold at a place."""

@@ -116,6 +116,6 @@ class Namespace:
         return self.owners.get(text.value, ("",))[0] == "a dim"
 
     def check_index(self, text: Text) -> None:
-        """Report an index on a left side that bears the name of something else."""
-        if text.value in self.owners:
+        """Report an index on a left side that bears the name of anything but a dim."""
+        if text.value in self.owners and not self.is_dim(text):
             self.clash(text, "an index", *self.owners[text.value])

@@ -197,7 +197,7 @@ WRONG = [
     # Indices.
     ("v[i]", "the index 'i' is neither on the left side nor bound", "i", "sum(..., i)"),
     ("sum(v[i])", "the index 'i' is neither on the left side nor bound", "i", ""),
-    ("sum(v[i], n)", "'n' is a dim, so no index can bear its name", "n", "axis=0"),
+    ("sum(v, n)", "nothing gives the range of 'n'", "n", "axis=0"),
     (
         "max(v, w)",
         "'w' is an input, so no index can bear its name",

@@ -248,7 +248,6 @@ def test_a_wrong_input_is_reported(written: str, parts: list[str]) -> None:
         ("f[i, i]: 1", ["4:8: 'i' stands twice"]),
         ("f[i+1]: 1", ["4:5: 'i+1' cannot be the name of an index"]),
         ("f[w]: 1", ["4:5: 'w' is the name of an input and of an index"]),
-        ("f[n]: 1", ["'n' is the name of a dim and of an index"]),
         ("f[i][j]: 1", ["cannot be the left side"]),
         ("w: 1", ["4:3: 'w' is the name of an input and of a function"]),
         ("m: 1", ["4:3: 'm' is the name of a dim and of a function"]),
