@@ -34,15 +34,22 @@ FRAME = _names("""
 # What they may use of Python. A fixed list: `dir(builtins)` varies with the version
 # of Python, and what a spec may say must not.
 _BUILTINS = _names("""
-    abs all any bool callable classmethod dict enumerate float frozenset getattr int
-    isinstance issubclass iter len list map max min next object print property range
-    repr reversed set slice sorted staticmethod str sum super tuple type vars zip
+    bool classmethod dict float getattr int
+    list map max min object print property range
+    reversed slice staticmethod str sum super tuple vars zip
     ArithmeticError AttributeError Ellipsis Exception ImportError IndexError
     KeyError MemoryError NotImplemented NotImplementedError OverflowError
     RuntimeError TypeError ValueError ZeroDivisionError
     """)
-RESERVED = FRAME | _BUILTINS | {"cls", "self"}
+# Of these none is used where inputs have their names.
+_FAR_FROM_INPUTS = _names("""
+    abs all any callable enumerate frozenset isinstance issubclass iter len next repr
+    set sorted type
+    """)
+RESERVED = FRAME | _BUILTINS | _FAR_FROM_INPUTS | {"cls", "self"}
 """Names that would hide what generated code refers to."""
+RESERVED_OF_INPUTS = RESERVED - _FAR_FROM_INPUTS
+"""Those that inputs do not bear: they hide less, names of arguments."""
 
 # What the methods of derivative classes call their attributes and what they compute.
 METHOD_NAMES = _names("""
@@ -55,6 +62,12 @@ METHOD_NAMES = _names("""
 # What bears these names in code is numbered where that is needed. The name of a module
 # is the first part of that of its file, `zip_numpy.py`.
 _RENAMED = ("a definition", "an index", "a parameter", "a module")
+
+
+def _reserved(what: str) -> frozenset[str]:
+    if what in _RENAMED:
+        return frozenset()
+    return RESERVED_OF_INPUTS if what == "an input" else RESERVED
 
 
 def in_code(dim: str) -> str:
@@ -77,7 +90,7 @@ def check_name(text: Text, what: str, faults: Faults) -> bool:
     elif keyword.iskeyword(name) and what != "a module":
         fault = f"'{name}' cannot be the name of {what}"
         hint = f"'{name}' is a keyword of Python, in which the result is written"
-    elif name in RESERVED and what not in _RENAMED:
+    elif name in _reserved(what):
         fault = f"'{name}' cannot be the name of {what}"
         hint = f"the generated code uses '{name}' itself; try '{name}_'"
     elif len(name) > _LONGEST:

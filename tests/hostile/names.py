@@ -113,7 +113,10 @@ def values(text: str, names: Mapping[str, str]) -> list[Any]:
     given = {names.get(key, key): value for key, value in argument.items()}
     given |= {f"d{key}": value for key, value in given.items()}
     found: list[Any] = []
-    for public in module.__all__:
+    back = {name: role for role, name in names.items()}
+    for public in sorted(
+        module.__all__, key=lambda own: [back.get(x, x) for x in own.split("_")]
+    ):
         made = getattr(module, public)
         if isinstance(made, type) and hasattr(made, "pack"):
             found += _problem(made, given)

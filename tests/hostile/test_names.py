@@ -13,7 +13,7 @@ import pytest
 import tensorgen
 from tensorgen import SpecError
 from tensorgen.operators.helpers import HELPERS
-from tensorgen.spec.names import METHOD_NAMES, RESERVED
+from tensorgen.spec.names import METHOD_NAMES, RESERVED, RESERVED_OF_INPUTS
 from tests.hostile.names import SPECS, plain_values, tables, values
 
 pytestmark = pytest.mark.thorough
@@ -98,8 +98,20 @@ def test_names_of_the_frame_change_no_value(names: dict[str, str]) -> None:
         np.testing.assert_allclose(own, plain)
 
 
-@pytest.mark.parametrize("name", sorted(RESERVED))
-@pytest.mark.parametrize("role", ["input", "dim", "function"])
+@pytest.mark.parametrize("name", sorted(RESERVED - RESERVED_OF_INPUTS))
+def test_inputs_may_be_called_what_only_other_functions_use(name: str) -> None:
+    text = SPECS[len(name) % len(SPECS)]
+    for own, plain in zip(values(text, {"qi": name}), plain_values(text), strict=True):
+        np.testing.assert_allclose(own, plain)
+
+
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [
+        *(("input", name) for name in sorted(RESERVED_OF_INPUTS)),
+        *((role, name) for role in ("dim", "function") for name in sorted(RESERVED)),
+    ],
+)
 def test_what_would_hide_the_frame_is_refused(role: str, name: str) -> None:
     names = {"input": "x", "dim": "n", "function": "f"} | {role: name}
     text = (

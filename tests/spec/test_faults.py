@@ -137,7 +137,7 @@ def test_reading_goes_on_behind_an_expression_that_yaml_cuts() -> None:
         ("None", "keyword"),
         ("np", "generated code uses"),
         ("cp", "generated code uses"),
-        ("len", "generated code uses"),
+        ("range", "generated code uses"),
         ("ValueError", "generated code uses"),
         ("a" * 61, "longer"),
     ],
