@@ -79,7 +79,8 @@ def compile_spec(
     constrained = plan_constrained(graph, spec, program, chosen)
     planned = [plan for own in plans for plan in own]
     hints = known_sizes(spec)
-    for remark in (x for plan in planned for x in remarks(plan, hints)):
+    of_plans = (x for plan in planned for x in remarks(plan, hints))
+    for remark in (*program.remarks, *of_plans):
         note(remark)
     texts = {}
     prefix = support_prefix(spec, support, in_package)

@@ -9,7 +9,15 @@ from functools import partial
 from tensorgen.errors import suggest
 from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import Input
-from tensorgen.lang import bound, conditions, derivatives, externals, hints, taylor
+from tensorgen.lang import (
+    bound,
+    conditions,
+    derivatives,
+    externals,
+    hints,
+    slips,
+    taylor,
+)
 from tensorgen.lang.arguments import bind, counted
 from tensorgen.lang.names import Implicit, Macro, Names, Record, Thing
 from tensorgen.lang.statement import Statement
@@ -106,6 +114,7 @@ def plain(e: Statement, function: Function, tree: ast.Call) -> Array | None:
     arguments = bind(e, function, tree)
     if arguments is None:
         return None
+    slips.note_argument(e, function.name, tree)
     try:
         return function.build(e.build, **arguments.values)
     except Misuse as misuse:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from tensorgen.errors import Mark, Span, suggest
 from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import constant_value
-from tensorgen.lang import conditions
+from tensorgen.lang import conditions, slips
 from tensorgen.lang.names import Thing
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions import linalg, making
@@ -82,6 +82,7 @@ def operation(e: Statement, tree: ast.expr) -> Array | None:
         case ast.BinOp():
             sign, hint = _REFUSED_OPERATORS[type(tree.op)]
             place = e.expression.operator(tree.left, tree.right, sign)
+            hint = slips.reciprocal_matrix(e, tree) or hint
             e.fault(f"there is no operator '{sign}'", place, hint=hint)
             return None
         case ast.UnaryOp():
@@ -143,7 +144,9 @@ def _product(e: Statement, tree: ast.BinOp) -> Array | None:
         return None
     factors = values[:1]
     for step, value in zip(steps, values[1:], strict=True):
-        if isinstance(step.op, ast.Div):
+        if isinstance(step.op, ast.Mult):
+            slips.note_product(e, step, factors[-1], value)
+        else:
             if constant_value(value.node) == 0:
                 e.fault("division by zero", step.right)
                 return None
@@ -205,7 +208,8 @@ def _columns(e: Statement, step: ast.BinOp, shape: Shape, value: Array) -> str |
 def _matmul(e: Statement, tree: ast.BinOp) -> Array | None:
     steps = _steps(tree, ast.MatMult)
     values = _values(e, steps)
-    if values is None:
+    factors = [steps[0].left, *(step.right for step in steps)]
+    if values is None or slips.is_refused(e, factors):
         return None
     result = values[0]
     for step, value in zip(steps, values[1:], strict=True):

@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.kinds import result_name
-from tensorgen.errors import Faults, SpecError, Text
+from tensorgen.errors import Faults, Remark, SpecError, Text
 from tensorgen.ir.effort import READING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
@@ -62,6 +62,7 @@ class Program:
     functions: tuple[ElaboratedFunction, ...]
     unknowns: tuple[ElaboratedUnknown, ...] = ()
     problem: ElaboratedProblem | None = None
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def generated(self) -> tuple[ElaboratedFunction, ...]:
@@ -110,7 +111,15 @@ def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program
     problem = elaborate_problem(session, spec, things, inputs)
     faults.raise_if_any()
     functions = tuple(found[function.name] for function in spec.functions)
-    return Program(spec, graph, inputs, functions, (*solved.values(),), problem)
+    return Program(
+        spec,
+        graph,
+        inputs,
+        functions,
+        (*solved.values(),),
+        problem,
+        (*session.remarks,),
+    )
 
 
 def _elaborated(

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tensorgen.calculus.expressions import Differentiate
-from tensorgen.errors import Faults, Mark, Span, Text, suggest
+from tensorgen.errors import Faults, Mark, Remark, Span, Text, suggest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
@@ -47,6 +47,7 @@ class Session:
     prelude: dict[str, Macro]
     read: Callable[[Statement, ast.expr], Array | None]
     expanded: dict[object, tuple[Array | None, Record]] = field(default_factory=dict)
+    remarks: dict[Remark, None] = field(default_factory=dict)
 
 
 class Steps(Protocol):

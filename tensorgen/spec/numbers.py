@@ -15,6 +15,19 @@ _LARGEST_EXPONENT = 330
 def read_number(text: str) -> Fraction | None:
     """Return the number that `text` spells, or None where it spells none.
 
+    It may be a quotient, `1/2`.
+    """
+    above, sign, below = text.partition("/")
+    number, divisor = _decimal(above.strip()), _decimal(below.strip() if sign else "1")
+    if number is None or not divisor:
+        return None
+    quotient = number / divisor
+    return quotient if abs(quotient) < 2**1024 else None
+
+
+def _decimal(text: str) -> Fraction | None:
+    """Return the number that a text without a quotient spells, if any.
+
     What no float64 can come near is none either: the exact form of `1e999999999`
     would fill the memory.
     """
@@ -23,5 +36,4 @@ def read_number(text: str) -> Fraction | None:
         return None
     if abs(int(match["exponent"] or 0)) > _LARGEST_EXPONENT:
         return None
-    number = Fraction(text.replace("_", ""))
-    return number if abs(number) < 2**1024 else None
+    return Fraction(text.replace("_", ""))

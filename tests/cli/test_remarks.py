@@ -164,3 +164,30 @@ def stopped(graph: Graph, node: Node, *rest: object, **more: object) -> Compress
     axes = tuple(range(node.order))
     term = StoredTerm(Fraction(1), ((node, axes),), ())
     return Compressed(node.dims, (term,))
+
+
+SLIPS = """tensorgen: 1
+module: m
+inputs: {A: [n, n], B: [n, n], x: [n], y: [n]}
+functions:
+  f: sum(A*x - y)
+  g: trace(A*B)
+"""
+
+
+def test_products_by_entries_that_look_like_products_of_matrices_are_told(
+    gen: Gen,
+) -> None:
+    run = gen(SLIPS, "-W", "error")
+    assert run.code == cli.FINE
+    assert run.err.splitlines()[:2] == [
+        "m.yaml:5:10: note: 'A*x' multiplies each row of A by x, entry by entry; the "
+        "product of matrix and vector is A @ x",
+        "m.yaml:6:12: note: 'A*B' multiplies matrices entry by entry; their product "
+        "is A @ B",
+    ]
+
+
+def test_products_by_entries_that_are_meant_are_not_told(gen: Gen) -> None:
+    plain = SLIPS.replace("A*x", "A*x[None, :]").replace("trace(A*B)", "sum(A*B)")
+    assert gen(plain).err == "wrote m_numpy.py\n"

@@ -146,6 +146,8 @@ def test_dims_are_a_mapping_or_a_list_and_shapes_add_to_them() -> None:
         ("1_000", Fraction(1000)),
         ("+1E+2", Fraction(100)),
         ("010", Fraction(10)),
+        ("1/3", Fraction(1, 3)),
+        ("-1 / 2e3", Fraction(-1, 2000)),
     ],
 )
 def test_defaults_are_exact(written: str, value: Fraction) -> None:

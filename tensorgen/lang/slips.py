@@ -1,0 +1,101 @@
+"""What the language can read, but hardly anybody means: matrices entry by entry.
+
+In other languages `A^-1 * x` multiplies by an inverse matrix, and `A * x` is the
+product of a matrix and a vector. Here both go entry by entry, as in NumPy.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from tensorgen.errors import Remark
+from tensorgen.lang.statement import Statement
+from tensorgen.operators.functions.array import Array
+
+# Functions of one matrix, for which a product of matrices is what people mean.
+_OF_MATRICES = ("trace", "tr", "det", "logdet", "inv", "cholesky")
+
+
+def reciprocal_matrix(e: Statement, tree: ast.expr) -> str | None:
+    """What to write for `A**-1`, if that is the reciprocal of a square matrix."""
+    match tree:
+        case ast.BinOp(left=base, op=ast.Pow() | ast.BitXor(), right=power):
+            value = e.value(base) if _is_minus_one(_first(power)) else None
+            if value is not None and _is_square(value):
+                name = e.expression.source(base)
+                return (
+                    f"the inverse is inv({name}); inv({name}) @ x is solve({name}, x)"
+                )
+    return None
+
+
+def _first(tree: ast.expr) -> ast.expr:
+    """The first operand: all operators bind more tightly than `^`."""
+    while isinstance(tree, ast.BinOp):
+        tree = tree.left
+    return tree
+
+
+def _is_minus_one(tree: ast.expr) -> bool:
+    match tree:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
+            return True
+    return False
+
+
+def is_refused(e: Statement, factors: Sequence[ast.expr]) -> bool:
+    """Report factors of a matrix product that are reciprocals of square matrices."""
+    found = [(tree, hint) for tree in factors if (hint := reciprocal_matrix(e, tree))]
+    for tree, hint in found:
+        shown = e.expression.source(tree)
+        e.fault(f"'{shown}' is one over each entry, and no inverse", tree, hint=hint)
+    return bool(found)
+
+
+def note_product(e: Statement, step: ast.BinOp, left: Array, right: Array) -> None:
+    """Remark on `A * x`, a matrix and a vector by their names."""
+    parts = (step.left, step.right)
+    if {left.order, right.order} == {1, 2} and all(map(_is_name, parts)):
+        a, b = map(e.expression.source, parts)
+        row, column = (b, a) if left.order == 2 else (a, b)
+        _note(
+            e,
+            step,
+            f"multiplies each row of {column} by {row}, entry by entry",
+            f"the product of matrix and vector is {a} @ {b}",
+        )
+
+
+def note_argument(e: Statement, name: str, tree: ast.Call) -> None:
+    """Remark on `trace(A * B)`, a function of two matrices multiplied by entries."""
+    if name not in _OF_MATRICES or not tree.args:
+        return
+    match tree.args[0]:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            values = e.value(left), e.value(right)
+            if all(value is not None and value.order == 2 for value in values):
+                a, b = map(e.expression.source, (left, right))
+                _note(
+                    e,
+                    tree.args[0],
+                    "multiplies matrices entry by entry",
+                    f"their product is {a} @ {b}",
+                )
+
+
+def _note(e: Statement, tree: ast.expr, does: str, instead: str) -> None:
+    if e.callers and e.callers[-1][0].shipped:
+        return
+    message = f"'{e.expression.source(tree)}' {does}; {instead}"
+    e.session.remarks.setdefault(Remark(message, e.expression.span(tree)))
+
+
+def _is_name(tree: ast.expr) -> bool:
+    if isinstance(tree, ast.Attribute):
+        return tree.attr == "T" and _is_name(tree.value)
+    return isinstance(tree, ast.Name)
+
+
+def _is_square(value: Array) -> bool:
+    return value.order >= 2 and value.shape[-1] == value.shape[-2]
