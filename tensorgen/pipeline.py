@@ -78,9 +78,7 @@ def compile_spec(
     problems = [problem for problem in some if problem is not None]
     constrained = plan_constrained(graph, spec, program, chosen)
     planned = [plan for own in plans for plan in own]
-    hints = known_sizes(spec)
-    of_plans = (x for plan in planned for x in remarks(plan, hints))
-    for remark in (*program.remarks, *of_plans):
+    for remark in (*program.remarks, *remarks(planned, known_sizes(spec))):
         note(remark)
     texts = {}
     prefix = support_prefix(spec, support, in_package)

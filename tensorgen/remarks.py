@@ -6,7 +6,7 @@ what the spec does not say.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from math import prod
 
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, Kind
@@ -36,8 +36,17 @@ BASES = {
 """What low rank is added to, whether or not it is a diagonal, and what would help."""
 
 
-def remarks(planned: PlannedFunction, hints: Mapping[str, int]) -> Iterator[Remark]:
-    """What to tell of one public function, for the sizes that a spec hints at."""
+def remarks(
+    plans: Iterable[PlannedFunction], hints: Mapping[str, int]
+) -> Iterator[Remark]:
+    """What to tell of public functions, for the sizes that a spec hints at."""
+    for planned in plans:
+        yield from _of_function(planned, hints)
+
+
+def _of_function(
+    planned: PlannedFunction, hints: Mapping[str, int]
+) -> Iterator[Remark]:
     kind, span = planned.kind, planned.source.spec.name_text.span()
     if kind.beside and kind.holder:
         return  # it has the derivative of another one

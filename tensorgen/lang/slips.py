@@ -23,10 +23,8 @@ def reciprocal_matrix(e: Statement, tree: ast.expr) -> str | None:
         case ast.BinOp(left=base, op=ast.Pow() | ast.BitXor(), right=power):
             value = e.value(base) if _is_minus_one(_first(power)) else None
             if value is not None and _is_square(value):
-                name = e.expression.source(base)
-                return (
-                    f"the inverse is inv({name}); inv({name}) @ x is solve({name}, x)"
-                )
+                a = e.expression.source(base)
+                return f"the inverse is inv({a}); inv({a}) @ x is solve({a}, x)"
     return None
 
 
