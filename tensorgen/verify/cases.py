@@ -11,11 +11,12 @@ import numpy as np
 
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Call, Node, Product, Size, topological
+from tensorgen.ir.nodes import Call, Map, Node, Product, Size, Sum, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.operators.recurrences import Steps, everything
+from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.spec.model import InputSpec
-from tensorgen.verify.interpret import bind
+from tensorgen.verify.interpret import bind, evaluate
 
 Array = Any
 
@@ -71,6 +72,7 @@ class Sizes:
         every = dict.fromkeys(
             d for n in everything(topological(nodes)) for d in _of_node(n)
         )
+        self._numbers = [x for x in topological(nodes) if _follows(x, known)]
         self._dims = [d for d in (*every, *dims) if known.issuperset(d.sources)]
         self._steps = [
             count
@@ -88,10 +90,16 @@ class Sizes:
         ]
 
     def fit(self, sizes: Mapping[str, int]) -> bool:
-        """Whether no axis is shorter than nothing, and checks of sizes pass."""
+        """Whether no axis is shorter than nothing, and checks of sizes pass.
+
+        Numbers that follow from sizes have to be finite, be it that nothing reads them.
+        """
         if any(dim.value(sizes) < 0 for dim in self._dims):
             return False
         if any(dim.value(sizes) < 1 for dim in self._least):
+            return False
+        numbers = evaluate(self._numbers, {}, FUNCTIONS, OPERATORS, sizes)
+        if not all(np.isfinite(number) for number in numbers):
             return False
         for check in self._function.checks:
             if check.whole:
@@ -151,6 +159,23 @@ def _counts(node: Node) -> Iterator[Dim]:
         steps = node.param("steps")
         assert isinstance(steps, Steps)
         yield steps.count
+
+
+def _follows(node: Node, known: set[str]) -> bool:
+    """Whether a node is a function of sizes alone, and these are known."""
+    if not isinstance(node, Map) or node.order:
+        return False
+    below = topological([node])
+    if not all(isinstance(x, Map | Product | Size | Sum) for x in below):
+        return False
+    if not any(isinstance(x, Size) for x in below):
+        return False
+    dims = [d for x in below for d in (*_of_node(x), *_value(x))]
+    return known.issuperset(s for dim in dims for s in dim.sources)
+
+
+def _value(node: Node) -> list[Dim]:
+    return [node.value] if isinstance(node, Size) else []
 
 
 def _of_node(node: Node) -> Iterator[Dim]:

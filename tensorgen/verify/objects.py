@@ -79,16 +79,16 @@ def _same(
     yield Measure("rmatvec", DENSE, got, wanted, ITSELF, f"{code}.rmatvec(u)", given)
     for lower in (False, True):
         rows, places, values = map(on.numbers, h.coo(lower=lower))
-        found = _assembled(matrix.shape, rows, places, values)
+        found = assembled(matrix.shape, rows, places, values)
         whole = Known(np.tril(matrix) if lower else matrix)
         how = f"{code}.coo(lower={lower})"
         yield Measure("coo", DENSE, found, whole, ITSELF, how)
 
 
-def _assembled(
+def assembled(
     shape: tuple[int, ...], rows: Array, columns: Array, values: Array
 ) -> Array:
-    """The matrix of these entries; no numbers where some stand outside."""
+    """Return the matrix of these entries; no numbers where some stand outside."""
     found = np.zeros(shape)
     try:
         np.add.at(found, (rows, columns), values)

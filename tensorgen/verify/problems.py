@@ -29,14 +29,35 @@ def bound(point: Point, subject: Subject) -> Iterator[tuple[Arguments, Measure]]
     unknown = [x.name for x in point.function.arguments if x.unknown]
     data = arguments(point.function, point.case, without=(*own.wrt, *unknown))
     given = Arguments({}, data.values)
-    problem = _made(given, subject, name)
-    packed = {x: point.case.values[x] for x in own.wrt}
-    v = problem.pack(**{x: subject.array(value) for x, value in packed.items()})
-    for measure in _measures(problem, v, point, d, subject):
-        yield given, measure
+    problem = made(given, subject, name)
+    v, packed = packing(problem, point, subject)
+    for measures in (packed, _measures(problem, v, point, d, subject)):
+        for measure in measures:
+            yield given, measure
 
 
-def _made(given: Arguments, subject: Subject, name: str) -> Any:
+def packing(
+    problem: Any, point: Point, subject: Subject
+) -> tuple[Any, Iterator[Measure]]:
+    """Return the variables of a point as a class packs them, and what holds of that."""
+    own, array = point.any, subject.numbers
+    parts = {x: subject.array(point.case.values[x]) for x in own.wrt}
+    v = problem.pack(**parts)
+
+    def measures() -> Iterator[Measure]:
+        flat, inputs = {"v": array(v)}, Known(own.x)
+        yield Measure("pack", "its inputs", array(v), inputs, 0.0, "v", flat)
+        found = problem.unpack(v)
+        found = found if len(own.wrt) > 1 else (found,)
+        again = np.concatenate([array(part).ravel() for part in found])
+        how = "result.unpack(v)"
+        yield Measure("unpack", "its inputs", again, inputs, 0.0, how, flat)
+
+    return v, measures()
+
+
+def made(given: Arguments, subject: Subject, name: str) -> Any:
+    """Return an instance of a class; raises what it raises."""
     import inspect
 
     wanted = inspect.signature(getattr(subject.module, name)).parameters
@@ -53,13 +74,6 @@ def _measures(
     def array(found: Any) -> Array:
         return subject.numbers(found)
 
-    yield Measure("pack", "its inputs", array(v), Known(own.x), 0.0, "v", flat)
-    parts = problem.unpack(v)
-    parts = parts if len(own.wrt) > 1 else (parts,)
-    again = np.concatenate([array(part).ravel() for part in parts])
-    yield Measure(
-        "unpack", "its inputs", again, Known(own.x), 0.0, "result.unpack(v)", flat
-    )
     value, rows = own.measured, own.jacobian.value
     yield Measure(
         "value",

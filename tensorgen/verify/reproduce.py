@@ -34,7 +34,7 @@ def program(
     lines.append(f"result = module.{name}({given.text()})")
     if measure is not None:
         lines.append(f"got = {measure.code}")
-        if measure.what == "coo":
+        if measure.what.startswith("coo"):
             # Entries of a place add up.
             lines[-1] = f"rows, columns, values = {measure.code}"
             shape = np.asarray(measure.wanted.value).shape

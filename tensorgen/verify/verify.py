@@ -15,11 +15,18 @@ from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.kinds import PROBLEM, Kind
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
-from tensorgen.lang import ElaboratedFunction, Program, elaborate, requested
+from tensorgen.lang import (
+    ElaboratedFunction,
+    ElaboratedProblem,
+    Program,
+    elaborate,
+    requested,
+)
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.model import Spec
 from tensorgen.verify.calls import Arguments, arguments
 from tensorgen.verify.cases import Sizes, case, given_case
+from tensorgen.verify.constrained import Constrained, as_function
 from tensorgen.verify.findings import EMPTY, OPEN, Finding, Measure
 from tensorgen.verify.kinds import compared
 from tensorgen.verify.log import Log
@@ -74,7 +81,6 @@ class Verification:
         found = [x.spec.name for x in self.program.generated]
         found += [task.name for task in self.tasks()]
         found += [solver.name for solver in solvers(self.program)]
-        found += [] if self.spec.problem is None else [self.spec.problem.name]
         return tuple(dict.fromkeys(found))
 
     def tasks(self, only: str | None = None) -> Iterator[Task]:
@@ -83,6 +89,9 @@ class Verification:
             for task in self._of(function):
                 if only in (None, function.spec.name, task.name):
                     yield task
+        problem = self.program.problem
+        if problem is not None and only in (None, problem.spec.name):
+            yield Task(problem.spec.name, as_function(problem), _constrained(problem))
 
     def _of(self, function: ElaboratedFunction) -> Iterator[Task]:
         name = function.spec.name
@@ -104,11 +113,6 @@ class Verification:
         for solver in solvers(self.program):
             if only in (None, solver.name):
                 found += self._solved(solver, subject)
-        if self.spec.problem is not None and only in (None, self.spec.problem.name):
-            reason = "constrained problems are not compared; their functions are"
-            found.append(
-                Finding(self.spec.problem.name, subject.name, "class", reason=reason)
-            )
         return found
 
     def agreed(
@@ -301,6 +305,10 @@ def _is_of(subject: Subject, error: Exception) -> bool:
 
 def _kind(kind: Kind, order: tuple[str, ...]) -> Callable[[Point, Subject], Compared]:
     return lambda point, subject: compared(point, kind, order, subject)
+
+
+def _constrained(problem: ElaboratedProblem) -> Callable[[Point, Subject], Compared]:
+    return lambda point, subject: Constrained(problem, point, subject).measures()
 
 
 def _call(task: Task, point: Point) -> Arguments:
