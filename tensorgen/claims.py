@@ -65,15 +65,16 @@ def claims(
     every = [*problems, *([] if constrained is None else [constrained.problem])]
     for problem, bound in zip(every, module.bound, strict=True):
         before = [*bound.before]
+        others = [x for planned in problem.methods.values() for x in planned.stated]
         for kind, planned in problem.methods.items():
             name = f"{kind.name} of the problem {bound.function}"
             part = bound.method(kind)
             if part is not None and part.function is not None:
                 for found in forms(name, planned, part.function):
-                    yield replace(found, before=before)
+                    yield replace(found, before=before, others=others)
             elif part is not None:
                 found = claim(name, planned, planned.plan, part.body)
-                yield replace(found, before=before)
+                yield replace(found, before=before, others=others)
     if constrained is not None and module.constrained is not None:
         value, bound = constrained.problem.value, module.constrained.bound
         for limits in module.constrained.limits:

@@ -324,7 +324,8 @@ def _solver(unknown: ElaboratedUnknown, functions: Sequence[Function]) -> Solver
     }
     own = found.parameter(spec.name)
     starts = unknown.start is not None
-    return Solver(spec.way, own, found, told[spec.way], spec.given.doc, starts)
+    doc, each = spec.given.doc, unknown.each
+    return Solver(spec.way, own, found, told[spec.way], doc, starts, each)
 
 
 def _checked(function: Function, checks: Sequence[Check]) -> Function:
@@ -393,5 +394,5 @@ def _names(spec: Spec) -> set[str]:
         names |= {f.name, *(d.name for d in (*f.where, *f.results))}
         names |= {*emitted_names(f), *tuple_names(f)}
     for x in spec.unknowns:
-        names |= {x.name, *made_for(x.name)}
+        names |= {x.name, *made_for(x.name, bool(x.parameters))}
     return names | ({spec.problem.name} if spec.problem else set())

@@ -43,6 +43,7 @@ from tensorgen.lower.words import describe
 from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.operators.systems import FACTORED, is_system
+from tensorgen.operators.unknowns import is_unknown
 from tensorgen.passes.cut_stages import Sources, Stages, cut_stages, substituted
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rate, Rates
@@ -157,7 +158,12 @@ def stages_of(
     methods: Mapping[Kind, PlannedFunction], rates: Rates, named: Collection[Node]
 ) -> Stages:
     """Return what methods share; `hvp` is called often at one point."""
-    ends = {k.name: m.plan.roots for k, m in methods.items() if not m.others}
+    # Of several forms one alone is computed, but all need what is solved for.
+    ends = dict[str, Sequence[Node]]()
+    for kind, method in methods.items():
+        roots: Sequence[Node] = method.plan.roots
+        solved = [x for x in topological(roots) if is_unknown(x)]
+        ends[kind.name] = solved if method.others else roots
     value = next(iter(methods.values()))
     return cut_stages(ends, rates, named, [HVP.name], _owners(value.parameters))
 

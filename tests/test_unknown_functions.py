@@ -113,7 +113,7 @@ def test_implicit_steps_are_taken_one_by_one_or_at_once() -> None:
 CALLS = {
     "later(x)": "'later' takes 2 arguments",
     "later(x, A)": "'v' of 'later' has shape (n,)",
-    "later(A[i, :], x)": "'later' is solved for one at a time",
+    "later(A, x)": "one call has one solution: later(a[t], ...)",
     "later": "'later' is an unknown with parameters",
 }
 

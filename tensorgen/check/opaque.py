@@ -6,7 +6,7 @@ unknown, which takes as many steps as it takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -50,6 +50,17 @@ def _external(
     return np.array([x[()] for x in found], every[0].dtype).reshape(every[0].shape)
 
 
+def _solver(
+    field: Field,
+    name: str,
+    shapes: Mapping[tuple[int, ...], Sequence[int]],
+    *args: Array,
+    **more: Array,
+) -> Array:
+    """The value of what finds an unknown, whose first argument says how many rows."""
+    return opaque(field, name, shapes[np.shape(args[0])], *args, *more.values())
+
+
 def solvers(
     nodes: Iterable[Node],
     field: Field,
@@ -57,20 +68,13 @@ def solvers(
 ) -> dict[str, Callable[..., Array]]:
     """The functions that find the unknowns which nodes solve for, by their names."""
     found: dict[str, Callable[..., Array]] = {}
+    shapes: dict[str, dict[tuple[int, ...], Sequence[int]]] = {}
     for node in everything(nodes):
         if is_unknown(node):
             name = equation_of(node).solver.partition("(")[0]
-            shape = lengths(node.dims)
-
-            def solver(
-                *args: Array,
-                name: str = name,
-                shape: Sequence[int] = shape,
-                **more: Any,
-            ) -> Array:
-                return opaque(field, name, shape, *args, *more.values())
-
-            found[name] = solver
+            known = shapes.setdefault(name, {})
+            known[tuple(lengths(node.args[0].dims))] = lengths(node.dims)
+            found[name] = partial(_solver, field, name, known)
         if is_external(node):
             for own in external_of(node).reached():
                 sides = None if own.dims is None else lengths(own.dims)

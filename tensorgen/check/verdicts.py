@@ -53,7 +53,8 @@ class Claim:
     `tensors` has what is kept of each root, as plans do, and `holders` what objects are
     made of the last ones. `inputs` are those of the spec by name, `checks` the sizes
     that the function refuses if they are negative. What the bodies `before` return
-    under its own name is known to those that follow.
+    under its own name is known to those that follow; they may call what finds the
+    unknowns that `others` solve for.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Claim:
     inputs: Mapping[str, Node]
     checks: Sequence[Dim] = ()
     before: Sequence[Body] = ()
+    others: Sequence[Node] = ()
 
 
 @dataclass
@@ -219,7 +221,7 @@ class _Judge:
     ) -> Iterator[tuple[Array, Array]]:
         """What is computed beside what is stated."""
         values: dict[str, Any] = dict(point.sizes)
-        nodes = topological(claim.stated)
+        nodes = topological([*claim.stated, *claim.others])
         values |= solvers(nodes, point.field, point.meaning.lengths)
         parameters = arrays_among(claim.parameters)
         for p in parameters:

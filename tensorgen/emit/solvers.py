@@ -23,13 +23,16 @@ HELPERS = {
 }
 """The helper of each way to give an unknown."""
 
+EACH = {**HELPERS, "equation": "_newton_each", "fixed_point": "_newton_each"}
+"""The helper where each row is an unknown of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Solver:
     """What finds an unknown: `measure` is the function that is made zero, or least.
 
     `unknown` is an argument of `measure`, the first. It `starts` at a function of its
-    own, or at zeros.
+    own, or at zeros. Of one for `each`, every row is a solution of its own.
     """
 
     way: str
@@ -38,6 +41,12 @@ class Solver:
     equation: str
     doc: str | None
     starts: bool = False
+    each: bool = False
+
+    @property
+    def helper(self) -> str:
+        """The function that takes the steps."""
+        return (EACH if self.each else HELPERS)[self.way]
 
     @property
     def name(self) -> str:
@@ -90,7 +99,7 @@ def view(solver: Solver, backend: Backend) -> SolverView:
         expected=", ".join(f"{d} = {{{d}}}" for d in function.body.dims),
         arguments=", ".join(passed),
         measure=solver.measure.function,
-        helper=HELPERS[solver.way],
+        helper=solver.helper,
         way=solver.way,
         steps=STEPS[solver.way],
         start=f"{solver.unknown.name}_start({', '.join(passed)})" * solver.starts,
@@ -104,6 +113,8 @@ def _docstring(solver: Solver, function: Function) -> str:
         "fixed_point": f"Find the fixed point `{name}`, by iteration, then Newton's.",
         "minimises": f"Find the `{name}` that minimises, by shifted Newton's steps.",
     }[solver.way]
+    if solver.each:
+        summary = summary[:-1] + "; each row is one of its own."
     size = shape_phrase(solver.unknown.dims)
     default = f"{name}_start" if solver.starts else "zeros"
     names = [f"{p.name} {tuple_text(p.dims)}" for p in function.parameters]
@@ -125,6 +136,6 @@ def _docstring(solver: Solver, function: Function) -> str:
 
 def helpers(solvers: Iterable[Solver]) -> dict[str, bool]:
     """Say which of the helpers that find unknowns a module needs."""
-    used = {HELPERS[solver.way] for solver in solvers}
+    used = {solver.helper for solver in solvers}
     used |= {"_newton"} if "_iterated" in used else set()
-    return {f"has{name}": name in used for name in HELPERS.values()}
+    return {f"has{name}": name in used for name in (*HELPERS.values(), *EACH.values())}

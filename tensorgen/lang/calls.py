@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import partial
+from math import prod
 
 from tensorgen.errors import suggest
-from tensorgen.ir.dims import tuple_text
+from tensorgen.ir.dims import ONE, tuple_text
 from tensorgen.ir.nodes import Input
 from tensorgen.lang import (
     bound,
@@ -22,7 +23,8 @@ from tensorgen.lang.arguments import bind, counted
 from tensorgen.lang.names import Implicit, Macro, Names, Record, Thing
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions import FUNCTIONS, Function
-from tensorgen.operators.functions.array import Array, Misuse
+from tensorgen.operators.functions.array import Array, Misuse, union
+from tensorgen.operators.reshape import reshape
 from tensorgen.operators.unknowns import applied
 
 SPECIAL: dict[str, Callable[[Statement, ast.Call], Array | None]] = {
@@ -137,18 +139,40 @@ def _solved(e: Statement, thing: Thing, own: Implicit, tree: ast.Call) -> Array 
     for (name, dims), value, part in zip(
         own.parameters, values, tree.args, strict=True
     ):
-        if value.batch:
-            message = f"'{own.name}' is solved for one at a time, not for each index"
-            e.fault(message, part, hint="in the step of a recurrence it may stand")
-            fine = False
-        elif value.shape != dims:
+        if value.shape != dims:
             marks = [(e.expression.span(part), tuple_text(value.shape))]
             message = f"'{name}' of '{own.name}' has shape {tuple_text(dims)}"
-            e.fault(message, part, marks)
+            hint = None
+            if len(value.shape) > len(dims):
+                hint = f"one call has one solution: {own.name}({name}[t], ...) each t"
+            e.fault(message, part, marks, hint)
             fine = False
     if not fine:
         return None
-    return Array(applied(e.build.graph, own.call, [x.node for x in values]))
+    graph, batch = e.build.graph, union(values)
+    if not batch:
+        one = applied(graph, own.call, [x.node for x in values])
+        graph.suggest(one, own.name)
+        return Array(one)
+    # All that the indices take are rows of one array, and solved for together.
+    sizes = {k: d for x in values for k, d in zip(x.batch, x.node.dims, strict=False)}
+    lengths = [sizes[k] for k in batch]
+    count = prod(lengths, start=ONE)
+    call = own.each(count)
+    if call is None:
+        message = f"'{own.name}' is solved for one at a time, not for each index"
+        hint = "its equation has steps or calls that do not take rows; call it in the "
+        hint += "step of a recurrence, as in x[t + 1] = ..."
+        e.fault(message, tree, hint=hint)
+        return None
+    rows = []
+    for x in values:
+        axes = range(x.order)
+        node = graph.product((*batch, *axes), [(x.node, x.labels(axes))], sizes=sizes)
+        rows.append(reshape(graph, node, (count, *x.shape)))
+    solved = applied(graph, call, rows)
+    graph.suggest(solved, own.name)
+    return Array(reshape(graph, solved, (*lengths, *solved.dims[1:])), batch)
 
 
 def expand(e: Statement, macro: Macro, tree: ast.Call) -> Array | None:

@@ -51,11 +51,15 @@ class Macro:
 
 @dataclass(frozen=True, slots=True)
 class Implicit:
-    """An unknown that is a function: a call over its parameters, by their shapes."""
+    """An unknown that is a function: a call over its parameters, by their shapes.
+
+    `each` is the call over so many rows of all of them, None where there can be none.
+    """
 
     name: str
     parameters: tuple[tuple[str, tuple[Dim, ...]], ...]
     call: Call
+    each: Callable[[Dim], Call | None]
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(x for x, _ in self.parameters)})"

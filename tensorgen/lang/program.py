@@ -111,15 +111,11 @@ def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program
     problem = elaborate_problem(session, spec, things, inputs)
     faults.raise_if_any()
     functions = tuple(found[function.name] for function in spec.functions)
-    return Program(
-        spec,
-        graph,
-        inputs,
-        functions,
-        (*solved.values(),),
-        problem,
-        (*session.remarks,),
-    )
+    unknowns = tuple(x for own in solved.values() for x in own.used)
+    for given in (x.spec.given for x in unknowns):
+        inputs[given.name] = graph.input(given.name, given.shape)
+    told = tuple(session.remarks)
+    return Program(spec, graph, inputs, functions, unknowns, problem, told)
 
 
 def _elaborated(

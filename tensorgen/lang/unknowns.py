@@ -8,18 +8,20 @@ from typing import cast
 
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, VALUE
 from tensorgen.errors import Text
-from tensorgen.ir.dims import tuple_text
+from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Call, Input, Node
 from tensorgen.lang.functions import ElaboratedFunction
 from tensorgen.lang.names import Implicit, Names, Record, Thing
 from tensorgen.lang.sizes import Known, check_filled, open_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
+from tensorgen.operators.all_steps import AllSteps, has_rows
 from tensorgen.operators.functions.array import Array
 from tensorgen.operators.recurrences import substituted
 from tensorgen.operators.unknowns import leaves, unknown
 from tensorgen.spec.model import Emit, FunctionSpec, InputSpec, Spec, UnknownSpec, Wrt
-from tensorgen.spec.names import in_spec
+from tensorgen.spec.names import in_code, in_spec
+from tensorgen.spec.unknowns import each_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +29,37 @@ class ElaboratedUnknown:
     """An unknown, and functions of it and of what its equation reads.
 
     `step` is Newton's; `measure` is what is made zero, or the least. The search begins
-    at what `start` gives, if that is stated.
+    at what `start` gives, if that is stated. One that is a function may be called for
+    each index, and is found for all `rows` together: what does that is for `each`.
     """
 
     spec: UnknownSpec
     step: ElaboratedFunction
     measure: ElaboratedFunction
     start: ElaboratedFunction | None = None
+    rows: Rows | None = None
+    each: bool = False
 
     @property
     def functions(self) -> tuple[ElaboratedFunction, ...]:
         """Those that are emitted beside the one that solves."""
         start = () if self.start is None else (self.start,)
         return (self.measure, self.step, *start)
+
+    @property
+    def used(self) -> tuple[ElaboratedUnknown, ...]:
+        """This one, and if it is called for each index, what finds all rows."""
+        return (self, *(() if self.rows is None else self.rows.used))
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What the texts of an unknown say, as nodes, and what they use."""
+
+    value: Node
+    residual: Node
+    start: Node | None
+    record: Record
 
 
 class Unknown:
@@ -98,18 +118,18 @@ class Unknown:
         elif own.way == "minimises":
             residual = self.session.differentiate.gradient(value.node, self.name)
         start = self._start(record)
-        given = self._given(record)
-        call = self._call(residual, record, given)
+        given = self.given(record)
+        call = self.call(residual, record, given)
         if call is None or not _follows(self.session, own, residual, record, given):
             return failed, None
         check_filled(self.session.faults, f"'{own.name}'", own.body, residual, given)
-        (step,) = substituted(
-            graph, [self.session.differentiate.newton_step(call)], {call: self.name}
-        )
-        functions = self._functions(value.node, residual, step, start, record, given)
+        texts = Texts(value.node, residual, start, record)
+        functions = self.functions(texts, call, given)
         if own.parameters:
             pairs = tuple((x.name, x.shape) for x in own.parameters)
-            implicit = Implicit(own.name, pairs, call)
+            each = Rows(self, texts)
+            implicit = Implicit(own.name, pairs, call, each.call)
+            functions = replace(functions, rows=each)
             return Thing("an unknown", None, record, implicit=implicit), functions
         graph.name(call, own.name)
         used = replace(record, unknowns={**record.unknowns, own.name: None})
@@ -133,14 +153,14 @@ class Unknown:
         record.merge(statement.record)
         return value.node
 
-    def _given(self, record: Record) -> tuple[InputSpec, ...]:
+    def given(self, record: Record) -> tuple[InputSpec, ...]:
         """What the functions that come with an unknown are given beside it."""
         inputs = (i for i in self.spec.inputs if i.name in record.inputs)
         others = (x for x in self.solved if x.name in record.unknowns)
         parts = (part for i in inputs for part in i.parts)
         return (*self.own.parameters, *parts, *others)
 
-    def _call(
+    def call(
         self, residual: Node, record: Record, given: Sequence[InputSpec]
     ) -> Call | None:
         """The unknown itself: over its parameters, if it is a function."""
@@ -177,17 +197,17 @@ class Unknown:
         assert value is not None
         return value.node
 
-    def _functions(
-        self,
-        value: Node,
-        residual: Node,
-        step: Node,
-        start: Node | None,
-        record: Record,
-        given: tuple[InputSpec, ...],
+    def functions(
+        self, texts: Texts, call: Call, given: tuple[InputSpec, ...]
     ) -> ElaboratedUnknown:
         """The functions that are emitted beside the one that solves."""
-        own, name = self.own, self.own.name
+        own, name, record = self.own, self.own.name, texts.record
+        value, residual, start = texts.value, texts.residual, texts.start
+        (step,) = substituted(
+            self.graph,
+            [self.session.differentiate.newton_step(call)],
+            {call: self.name},
+        )
         arguments = (replace(own.given, unknown=False), *given)
         checks, mentions = tuple(record.checks), frozenset(record.names)
         minimises, text = own.way == "minimises", own.body.value
@@ -272,3 +292,57 @@ def _emitting(
     wrt = tuple(Wrt(x, "", place) for x in by)
     expr = Text.plain(" ".join(text.split()))
     return FunctionSpec(name, place, None, doc, (), expr, wrt, emit)
+
+
+class Rows:
+    """An unknown that is a function, of rows of its arguments: one solution a row."""
+
+    def __init__(self, one: Unknown, texts: Texts) -> None:
+        """Take what a single one solves."""
+        self.one = one
+        self.texts = texts
+        self.calls: dict[Dim, Call | None] = {}
+
+    def call(self, count: Dim) -> Call | None:
+        """Return the call that finds so many rows, None where there can be none."""
+        if count not in self.calls:
+            found = self._of(count)
+            self.calls[count] = None if found is None else found[0]
+        return self.calls[count]
+
+    @property
+    def used(self) -> tuple[ElaboratedUnknown, ...]:
+        """The functions of as many rows as are given, if there is any call."""
+        if not any(self.calls.values()):
+            return ()
+        count, taken = "count", {s for x in self.one.known for s in (x, in_code(x))}
+        while count in taken:
+            count += "_"
+        found = self._of(Dim.symbol(count))
+        return () if found is None else (replace(found[1], each=True),)
+
+    def _of(self, count: Dim) -> tuple[Call, ElaboratedUnknown] | None:
+        one, texts = self.one, self.texts
+        graph, own = one.graph, one.own
+        given = of_rows(own.given, count, each_of(own.name))
+        parameters = tuple(of_rows(x, count, x.name) for x in own.parameters)
+        spec = replace(own, given=given, parameters=parameters)
+        inputs = {spec.name: graph.input(spec.name, given.shape)}
+        rows = Unknown(one.session, spec, one.things, one.spec, inputs, one.solved)
+        places = (one.name, *one.parameters)
+        if not all(has_rows(x, places) for x in (texts.value, texts.residual)):
+            return None
+        known = dict(zip(places, (rows.name, *rows.parameters), strict=True))
+        at = AllSteps(graph, count, known)
+        residual = at.of(texts.residual)
+        value = at.total(texts.value) if own.way == "minimises" else residual
+        start = None if texts.start is None else at.of(texts.start)
+        every = Texts(value, residual, start, texts.record)
+        read = rows.given(texts.record)
+        call = rows.call(residual, texts.record, read)
+        return None if call is None else (call, rows.functions(every, call, read))
+
+
+def of_rows(given: InputSpec, count: Dim, name: str) -> InputSpec:
+    """Return what has so many rows, each like what is given."""
+    return replace(given, name=name, shape=(count, *given.shape))

@@ -42,16 +42,27 @@ def can_be_at_once(node: Node, places: Collection[Node]) -> bool:
 
     An array that has more long axes than any place would take too much memory for that.
     """
-    varying: set[Node] = set()
     most = max((len(long_axes(x)) for x in places), default=0)
+    return has_rows(node, places) and not any(
+        len(long_axes(one)) > most and not isinstance(one, Product)
+        for one in _varying(node, places)
+    )
+
+
+def has_rows(node: Node, places: Collection[Node]) -> bool:
+    """Whether what is made of places can be made of rows of them."""
+    return not any(
+        isinstance(one, Call) and is_alone(one) for one in _varying(node, places)
+    )
+
+
+def _varying(node: Node, places: Collection[Node]) -> set[Node]:
+    """Places, and what is made of them."""
+    varying: set[Node] = set()
     for one in topological([node]):
         if one in places or any(child in varying for child in children(one)):
             varying.add(one)
-            if isinstance(one, Call) and is_alone(one):
-                return False
-            if len(long_axes(one)) > most and not isinstance(one, Product):
-                return False
-    return True
+    return varying
 
 
 def long_axes(node: Node) -> list[Dim]:

@@ -51,7 +51,9 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.externals import external_of, is_external
 from tensorgen.operators.promises import bare, is_promise
+from tensorgen.operators.unknowns import equation_of, is_unknown
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
 
@@ -326,7 +328,7 @@ class FormulaPrinter:
             args = ", ".join(
                 self.name(arg if arg in self.names else bare(arg)) for arg in node.args
             )
-            return subscript(f"{node.operator}({args})", at), ATOM
+            return subscript(f"{_function(node)}({args})", at), ATOM
         (arg,) = node.args
         if node.operator == "unit":
             kept = [index for axis, index in enumerate(at) if axis not in axes]
@@ -388,3 +390,10 @@ def _names_in(nodes: Iterable[Node]) -> list[str]:
         elif isinstance(node, Size):
             found += node.value.symbols
     return found
+
+
+def _function(node: Call) -> str:
+    """What the spec calls the function of a call."""
+    if is_unknown(node):
+        return equation_of(node).name
+    return external_of(node).name if is_external(node) else node.operator

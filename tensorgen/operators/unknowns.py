@@ -38,6 +38,11 @@ class Equation:
     definite: bool = False
     solver: str = ""
 
+    @property
+    def name(self) -> str:
+        """What the spec calls the unknown."""
+        return self.solver.partition("_solve(")[0] or self.unknown.name
+
     def at(self, graph: Graph, nodes: Sequence[Node], call: Call) -> list[Node]:
         """Return nodes over own places as nodes over what these stand for."""
         pairs = zip((self.unknown, *self.places), (call, *call.args), strict=True)

@@ -27,25 +27,35 @@ def read_unknowns(
     found = []
     for entry in read_entries(field.node, faults):
         good = check_name(entry.key, "an unknown", faults)
+        unknown = _unknown(entry, dims, faults)
         if good:
             names.claim(entry.key, "an unknown")
-            for name in made_for(entry.key.value):
+            rows = unknown is not None and bool(unknown.parameters)
+            for name in made_for(entry.key.value, rows):
                 end = name.removeprefix(entry.key.value)
                 what = f"a function emitted for the unknown '{entry.key}'"
                 names.claim(entry.key.extended(end), what)
-        unknown = _unknown(entry, dims, faults)
         if good and unknown is not None:
             found.append(unknown)
     return tuple(found)
 
 
-def made_for(name: str) -> tuple[str, ...]:
-    """Return the names of the functions that are emitted for an unknown."""
+def each_of(name: str) -> str:
+    """Return what the rows are called that a function solves for together."""
+    return f"{name}_each"
+
+
+def made_for(name: str, rows: bool = False) -> tuple[str, ...]:
+    """Return the names of the functions that are emitted for an unknown.
+
+    Of one that is a function, for `rows` of its arguments too.
+    """
     objective = f"{name}_objective"
     ends = ("solve", "start", "step", "residual")
     return (
         *(f"{name}_{end}" for end in ends),
         *(objective, f"{objective}_grad", f"{objective}_hess"),
+        *(made_for(each_of(name)) if rows else ()),
     )
 
 
