@@ -142,6 +142,8 @@ class Network:
         if not read:
             return 0.0  # links together, to be applied at once
         inside = tuple(map(self.kept if len(parts) > 1 else self.labels, read))
+        if self.links and len(inside) == 2 and self._pairs_unread(whole, *inside):
+            return inf
         if self.constraints and (now := self._news(whole, parts, read)):
             # Factors are alike where their labels are: most subsets have been priced.
             key = (now, whole == self.full, out, inside)
@@ -153,13 +155,30 @@ class Network:
         terms = Span(self.size(every))
         return self.price(self.size(out), terms, bool(every & ~out), len(read))
 
+    def _pairs_unread(self, whole: int, first: int, second: int) -> bool:
+        """Whether all pairs are made of rows that one entry reads together later.
+
+        There may be more of these than entries, which is known when sizes are.
+        """
+        if first & second:
+            return False
+        readers: tuple[set[int], set[int]] = set(), set()
+        for link, c in self.links.items():
+            x = link_label(c)
+            if x is not None and not (link & whole or self.out >> x & 1):
+                entry = set_of(c.form.labels) & ~(1 << x)
+                for side, found in zip((first, second), readers, strict=True):
+                    if side >> x & 1:
+                        found.add(entry)
+        return not readers[0].isdisjoint(readers[1])
+
     def _applied(self, news: int, full: bool, out: int, inside: Sequence[int]) -> float:
         """The cost of a product of label sets, some constraints applied to it."""
         now = [self._memo.ordered[k] for k in members(news)]
         every = reduce(or_, inside)
         if not full and self._spreads(now, every, out):
             return inf
-        every |= set_of(x for c in now for x in c.form.labels) & (self.out | out)
+        every |= set_of(x for c in now for x in c.form.labels)
         within = [frozenset(members(labels)) for labels in inside]
         keep = frozenset(members(out | self.out))
         numbers = dict(enumerate(self.numbers))

@@ -12,18 +12,20 @@ rows first saves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import combinations
+from types import MappingProxyType
 
 from tensorgen.ir.constraints import eliminated
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.cost import CostModel, merge
 from tensorgen.passes.gather_by_key import gather_by_key
 from tensorgen.passes.networks import Network, Plan, Tree, members, set_of
-from tensorgen.passes.pairs import pair
+from tensorgen.passes.pairs import link_label, pair
 from tensorgen.passes.search_trees import EXACT, best_tree
 
 
@@ -52,7 +54,38 @@ def _ordered(graph: Graph, node: Node, cost: CostModel) -> Node:
     full = set(range(node.order))
     if not node.inner and all(set(f.labels) == full for f in node.factors):
         return node
-    return Contraction(graph, node, cost).build()
+    ways = [Contraction(graph, node, cost), *_by_rows(graph, node, cost)]
+    return min(ways, key=lambda way: way.plan().cost).build()
+
+
+def _by_rows(graph: Graph, node: Product, cost: CostModel) -> Iterator[Contraction]:
+    """The same with factors read at rows, each by itself, before anything else.
+
+    In `sum_e U[i, a] * w[e, a] * delta(i, row[e])` they are `U[row[e], a]`: what an
+    entry reads is multiplied, and summed, before it is added up. So it may be with
+    factors that have the axis of the result alone, or with all.
+    """
+    constraints = eliminated(node.constraints, range(node.order))
+    links = {x: c for c in constraints if (x := link_label(c)) is not None}
+    before: list[Ref] = list(node.factors)
+    for every in (False, True):
+        # A factor for each label that is summed keeps it: its link is there already.
+        taken: set[Label] = set()
+        factors, own = [], list(constraints)
+        sizes: dict[Label, Dim] = {}
+        for ref in node.factors:
+            names: dict[Label, Label] = {}
+            for x in dict.fromkeys(ref.labels):
+                if x in links and (x < node.order or (every and x in taken)):
+                    names[x] = len(node.sizes) + len(sizes)
+                    sizes[names[x]] = node.sizes[x]
+                    apart = {**{y: y for y in links[x].form.labels}, x: names[x]}
+                    own.append(links[x].renamed(apart.__getitem__))
+                taken.add(x)
+            factors.append(Ref(ref.node, tuple(names.get(x, x) for x in ref.labels)))
+        if factors != before:
+            before = factors
+            yield Contraction(graph, node, cost, factors, own, sizes)
 
 
 def _needs_presum(node: Product) -> bool:
@@ -70,8 +103,12 @@ class Contraction:
         cost: CostModel,
         factors: Sequence[Ref] | None = None,
         constraints: Sequence[Constraint] | None = None,
+        more: Mapping[Label, Dim] = MappingProxyType({}),
     ) -> None:
-        """Take the factors and constraints of `node`, or others in their place."""
+        """Take the factors and constraints of `node`, or others in their place.
+
+        These may have `more` labels, which are summed.
+        """
         self.graph = graph
         self.node = node
         self.cost = cost
@@ -79,11 +116,12 @@ class Contraction:
         if constraints is None:
             constraints = eliminated(node.constraints, range(node.order))
         self.pending = list(constraints)
-        self.sizes = dict(enumerate(node.sizes))
+        self.more = more
+        self.sizes = {**dict(enumerate(node.sizes)), **more}
         self.network = Network(
             tuple(set_of(ref.labels) for ref in self.factors),
             set_of(range(node.order)),
-            tuple(cost.size([dim]) for dim in node.sizes),
+            tuple(cost.size([dim]) for dim in self.sizes.values()),
             merge,
             tuple(self.pending),
         )
@@ -144,7 +182,9 @@ class Contraction:
         rest = [f for k, f in enumerate(self.factors) if not both >> k & 1]
         applied = self.applied(first) + self.applied(second)
         left = [c for c in self.pending if c not in applied]
-        return Contraction(self.graph, self.node, self.cost, [*rest, *refs], left)
+        return Contraction(
+            self.graph, self.node, self.cost, [*rest, *refs], left, self.more
+        )
 
     # Building
 
