@@ -71,6 +71,31 @@ def arma(y: Array, phi: Array, theta: Array) -> Array:
     return np.array(e)
 
 
+def garch(y: Array, phi: Array, theta: Array) -> Array:
+    h, e = [1.0 + 0 * phi], [y[0] - phi]
+    for t in range(1, len(y)):
+        h.append(theta**2 + 0.3 * e[-1] ** 2 + 0.5 * h[-1])
+        e.append(y[t] - phi * np.sqrt(h[t]))
+    return sum(np.log(v) + x**2 / v for v, x in zip(h, e, strict=True))
+
+
+def filtered(y: Array, phi: Array, theta: Array) -> Array:
+    m, P, total = 0.0, phi, 0.0
+    for row in y:
+        gain = P / (P + theta**2)
+        m, P = m + gain * (row - m), P * (1 - gain) + 0.1
+        total = total + m**2
+    return total
+
+
+def in_turn(y: Array, phi: Array) -> Array:
+    s, r = [phi], [2 * phi]
+    for row in y:
+        s.append(0.5 * s[-1] + row * r[-1])
+        r.append(np.tanh(r[-1] - s[-1] ** 2))
+    return np.array(r)
+
+
 def kalman(
     A: Array, H: Array, Q: Array, R: Array, x0: Array, P0: Array, z: Array
 ) -> Array:
@@ -191,6 +216,26 @@ CASES = (
     Case(
         "arma", "e[0] = y[0]\ne[t] = y[t] - phi*y[t - 1] - theta*e[t - 1]",
         "sum(e**2)", ("phi", "theta"), squares(arma),
+        hessian=True,
+    ),
+    Case(
+        "entries of which one step lacks the first",
+        "h[0] = 1\ne[t] = y[t] - phi*sqrt(h[t])\n"
+        "h[t] = theta**2 + 0.3*e[t - 1]**2 + 0.5*h[t - 1]",
+        "sum(log(h) + e**2/h)", ("phi", "theta"), garch,
+        hessian=True,
+    ),
+    Case(
+        "a range that readers have",
+        "P[0] = phi\nG[t] = P[t]/(P[t] + theta**2)\nP[t + 1] = P[t]*(1 - G[t]) + 0.1\n"
+        "m[0] = 0\nm[t + 1] = m[t] + G[t]*(y[t] - m[t])",
+        "sum(m**2)", ("phi", "theta"), filtered,
+    ),
+    Case(
+        "two indices, and a start of another start",
+        "s[0] = phi\nr[0] = 2*s[0]\ns[t + 1] = 0.5*s[t] + y[t]*r[t]\n"
+        "r[k + 1] = tanh(r[k] - s[k + 1]**2)",
+        "sum(r**2)", ("phi", "y"), squares(in_turn),
         hessian=True,
     ),
     Case(

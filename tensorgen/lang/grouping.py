@@ -13,9 +13,11 @@ Line = tuple[Definition, Expression | None]
 
 def mentioned(body: Expression | None) -> set[str]:
     """The names in an expression."""
-    if body is None:
-        return set()
-    return {x.id for x in ast.walk(body.tree) if isinstance(x, ast.Name)}
+    return set() if body is None else _names(body.tree)
+
+
+def _names(tree: ast.AST) -> set[str]:
+    return {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)}
 
 
 def units(lines: Sequence[Line]) -> list[tuple[Line, ...]]:
@@ -50,7 +52,8 @@ def _groups(
 ) -> dict[str, frozenset[str]]:
     """The names that step together, for each of them.
 
-    They need each other, or one needs another between whose definitions it stands.
+    They need each other, or one needs another between whose definitions it stands, or
+    which nothing tells how far to go but those that read it.
     """
     tied = {name: set(found) for name, found in needs.items()}
     for definition, _ in lines:
@@ -70,10 +73,39 @@ def _groups(
             if spans[groups[name]][0] < spans[groups[other]][-1]
             if spans[groups[other]][0] < spans[groups[name]][-1]
         ]
+        more = (
+            more
+            or [
+                (name, other)
+                for other in sorted(groups)
+                if _is_open(
+                    [x for x in lines if x[0].name in groups[other]], groups[other]
+                )
+                for name in [x[0].name for x in lines if other in needs[x[0].name]]
+                if name in groups and groups[name] != groups[other]
+            ][:1]
+        )
         if not more:
             return groups
         for name, other in more:
             tied[other].add(name)
+
+
+def _is_open(lines: Sequence[Line], names: frozenset[str]) -> bool:
+    """Whether steps read nothing of others at their index, and state no range."""
+    for definition, body in lines:
+        own = names & mentioned(body)
+        if body is None or any(definition.ranges):
+            return False
+        places = definition.places or definition.indices or ()
+        if not own and definition.gives_entries:
+            if not all(x.value.isdigit() for x in places if x.value != ":"):
+                return False
+            continue
+        for tree in ast.walk(body.tree):
+            if isinstance(tree, ast.Subscript) and not _names(tree.value) & names:
+                return False
+    return True
 
 
 def _needed(unit: Sequence[Line]) -> set[str]:

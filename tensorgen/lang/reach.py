@@ -51,15 +51,7 @@ class Reach:
             self._range_backwards()
             return
         given = self._given(index)
-        lows = {m.name: len(m.starts) - m.shift for m in self.members.values()}
-        low = max(lows.values())
-        late = [m for m in self.members.values() if lows[m.name] < low]
-        if given is not None:
-            first = given[0].constant
-            if first is None or (first != low and late):
-                pass
-        for member in late:
-            self._too_few(member, low - lows[member.name])
+        low = max(len(m.starts) - m.shift for m in self.members.values())
         found = [given] if given is not None else self._found(index)
         if not found:
             t, name = index.name, next(iter(self.members))
@@ -77,12 +69,6 @@ class Reach:
             if not (Dim.of(low) - start).is_nonnegative():
                 self._late(index, low, start)
         steps.low, steps.count = Dim.of(low), top - low
-
-    def _too_few(self, member: Member, more: int) -> None:
-        missing = [len(member.starts) + k for k in range(more)]
-        names = ", ".join(f"{member.name}[{k}] = ..." for k in missing)
-        message = f"first entries of '{member.name}' have to be given"
-        fail(message, member.span, hint=f"add {names}")
 
     def _late(self, index: Index, low: int, start: Dim) -> None:
         first = next(iter(self.members.values()))
@@ -124,14 +110,14 @@ class Reach:
 
     def _given(self, index: Index) -> tuple[Dim, Dim] | None:
         """The range that a left side states."""
-        for side in self.sides.values():
-            for place in side.places:
-                if place.index == index.name and place.given is not None:
-                    e = Statement(self.session, side.body, self.names)
-                    self.record.merge(note_range(e, index, place.given))
-                    low, high = e.ranges.bounds[index]
-                    if not (low.terms or high.terms):
-                        return low.const, high.const
+        for name, side in self.sides.items():
+            place = side.places[self.members[name].axis]
+            if place.given is not None:
+                e = Statement(self.session, side.body, self.names)
+                self.record.merge(note_range(e, index, place.given))
+                low, high = e.ranges.bounds[index]
+                if not (low.terms or high.terms):
+                    return low.const, high.const
         return None
 
     def _found(self, index: Index) -> list[tuple[Dim, Dim]]:

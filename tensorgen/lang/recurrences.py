@@ -12,7 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from tensorgen.errors import Span, SpecError, fail
 from tensorgen.ir.dims import Dim, tuple_text
-from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, delta
+from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.assembly import Assembly, assembled, parts
 from tensorgen.lang.facts import Bounds
@@ -22,10 +22,12 @@ from tensorgen.lang.names import Names, Record, Thing
 from tensorgen.lang.reach import Reach, in_turn
 from tensorgen.lang.sides import Noted, Place, Side, is_name, note_range, read_side
 from tensorgen.lang.statement import Session, Statement
-from tensorgen.lang.stepping import Member, Stepping
+from tensorgen.lang.stepping import Member, Stepping, joined
+from tensorgen.lang.substitute import with_index
+from tensorgen.lang.syntax import Expression
 from tensorgen.operators.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.functions.array import Array, Misuse
-from tensorgen.operators.recurrences import Recurrence, Runs, State, recurrence
+from tensorgen.operators.recurrences import Runs, State, recurrence
 from tensorgen.spec.model import Checkpoint
 
 Found = dict[str, tuple[Array | None, Record]]
@@ -71,6 +73,11 @@ def _elaborated(
     return {name: (whole, group.record) for name, whole in group.whole.items()}
 
 
+def _shift(side: Side) -> int:
+    """How far behind the index of the steps the entry is that a step gives."""
+    return next((p.shift for p in side.places if p.shift is not None), 0)
+
+
 class _Group:
     """Definitions that step together."""
 
@@ -110,9 +117,10 @@ class _Group:
         for name, side in self.sides.items():
             self.members[name] = self._member(side, starts[name], index)
         self.steps = Stepping(self.members, index)
-        for name, member in self.members.items():
-            for side in starts[name]:
-                self._start(member, side)
+        in_file = [(name, side) for name, own in starts.items() for side in own]
+        for name, side in sorted(in_file, key=lambda x: x[1].span.start):
+            self._start(self.members[name], side)
+        self._early()
         Reach(self.session, self.names, self.record, self.sides, self.steps).find(index)
         self._states()
         for name in self._order():
@@ -143,13 +151,13 @@ class _Group:
                 f"say which entry: {name}[t + 1] = ... {name}[t], and {name}[0] = ..."
             )
             fail(f"'{name}' is defined by itself", side.span, hint=hint)
-        if len(found) > 1:
+        behind = {len(starts[name]) - _shift(side) for name, side in self.sides.items()}
+        if len(found) > 1 and len(behind) > 1:
             marks = [(span, name) for name, span in found.items()]
             message = "what steps together has one index for the steps"
             fail(message, marks[1][0], marks=marks, hint="rename one of them")
-        ((text, span),) = found.items()
-        index = Index(text, span)
-        return index
+        text, span = next(iter(found.items()))
+        return Index(text, span)
 
     def _references(self, side: Side) -> Iterator[tuple[Place, ast.expr]]:
         """The places at which the right side of a name takes entries of its own."""
@@ -163,11 +171,13 @@ class _Group:
 
     def _member(self, side: Side, starts: Sequence[Side], index: Index) -> Member:
         name = side.definition.name
-        axes = [k for k, p in enumerate(side.places) if p.index == index.name]
-        if len(axes) != 1:
-            message = f"'{name}' steps with others along '{index.name}'"
-            fail(message, side.span, hint=f"write {name}[{index.name}] = ...")
-        (axis,) = axes
+        axis = side.axis if side.axis is not None or not starts else starts[0].axis
+        if axis is None or axis >= len(side.places) or not side.places[axis].index:
+            axes = [k for k, p in enumerate(side.places) if p.index == index.name]
+            if len(axes) != 1:
+                message = f"'{name}' steps with others along '{index.name}'"
+                fail(message, side.span, hint=f"write {name}[{index.name}] = ...")
+            (axis,) = axes
         for start in starts:
             if start.axis != axis:
                 marks = [(start.span, "first entry"), (side.span, "step")]
@@ -177,23 +187,47 @@ class _Group:
         own = [
             None if p.index is None else Index(p.index, p.span, True) for p in others
         ]
-        shift = side.places[axis].shift or 0
-        return Member(name, side.definition, side.body, axis, shift, own)
+        body = with_index(side.body, side.places[axis].index or "", index.name)
+        return Member(name, side.definition, body, axis, _shift(side), own)
 
     def _start(self, member: Member, side: Side) -> None:
         """Read a first entry."""
         assert side.axis is not None
         at = side.places[side.axis].at
         assert at is not None
-        places = [p for k, p in enumerate(side.places) if k != side.axis]
-        left = [Index(p.index, p.span, True) for p in places if p.index is not None]
-        e = Statement(self.session, side.body, self.names)
-        value = self._valued(e, left, places)
         if at in member.starts:
             fail(f"'{member.name}' has this entry twice", side.span)
+        member.starts[at] = self._first(side, side.body, side.axis)
+
+    def _first(self, side: Side, body: Expression, axis: int) -> Array:
+        """The value of a first entry, which may read others that are known."""
+        places = [p for k, p in enumerate(side.places) if k != axis]
+        left = [Index(p.index, p.span, True) for p in places if p.index is not None]
+        e = Statement(self.session, body, self.names)
+        e.steps = self.steps
+        value = self._valued(e, left, places)
         whole = sum(p.index is None for p in places)
         self._check_rows(side, value, len(left), whole)
-        member.starts[at] = value
+        return value
+
+    def _early(self) -> None:
+        """Take from the first steps what others have as first entries.
+
+        With `h[0]` given, `e[t] = y[t] - h[t]` and `h[t] = a*e[t - 1]` have steps from
+        1 on, and `e[0] = y[0] - h[0]`.
+        """
+        index, members = self.steps.index.name, self.members.values()
+        if any(at.constant is None for m in members for at in m.starts):
+            return
+        lows = {m.name: len(m.starts) - m.shift for m in members}
+        for step in range(min(lows.values()), max(lows.values())):
+            for name in self._order():
+                member = self.members[name]
+                if lows[name] <= step:
+                    body = with_index(member.body, index, step)
+                    at = Dim.of(step + member.shift)
+                    value = self._first(self.sides[name], body, member.axis)
+                    member.starts[at] = value
 
     def _check_rows(self, side: Side, value: Array, left: int, whole: int) -> None:
         if whole and value.order < left + whole:
@@ -334,7 +368,10 @@ class _Group:
         for name, member in self.members.items():
             assert member.value is not None
             if member.starts:
-                found = self._joined(member, whole, first[name])
+                turn = in_turn(member, backwards)[:-1]
+                starts = [member.starts[at].node for at in turn]
+                history = whole.history(graph, first[name])
+                found = joined(graph, history, starts, backwards)
             elif member.value.node in alone:
                 found = whole.made(graph, alone.index(member.value.node))
             else:
@@ -360,28 +397,3 @@ class _Group:
             if taken.isdisjoint(x for dim in sizes for x in dim.symbols):
                 return runs
             end += "_"
-
-    def _joined(self, member: Member, whole: Recurrence, number: int) -> Node:
-        """All entries of a name: the first ones, and those of steps."""
-        graph, backwards = self.graph, self.steps.backwards
-        history = whole.history(graph, number)
-        turn = in_turn(member, self.steps.backwards)[:-1]
-        if not turn:
-            return history
-        rows = history.dims[0] + len(turn)
-        out = ("row", *range(1, history.order))
-        sizes: dict[object, Dim] = {"row": rows}
-        shift = 0 if backwards else len(turn)
-        spots: list[tuple[Node, Sequence[object], Dim, int]] = [
-            (history, range(history.order), Dim.of(shift), 1)
-        ]
-        for k, at in enumerate(turn):
-            place = rows - 1 - k if backwards else Dim.of(k)
-            start = member.starts[at].node
-            spots.append((start, range(1, history.order), place, 0))
-        terms = []
-        for node, labels, place, moves in spots:
-            tie = delta({"row": 1, **({0: -1} if moves else {})}, -place)
-            part = graph.product(out, [(node, labels)], constraints=[tie], sizes=sizes)
-            terms.append((1, part, out))
-        return graph.sum(out, terms)

@@ -8,12 +8,14 @@ rows of an array that is known before.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tensorgen.errors import Span
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ONE, Dim
-from tensorgen.ir.nodes import Input, Node, topological
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Input, Node, delta, topological
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.statement import Statement
@@ -180,3 +182,27 @@ class Stepping:
         message = f"'{name}' is made step by step, and is no whole array here"
         hint = f"take an entry, as in {name}[{self.index.name} - 1]"
         e.fault(message, tree, [(self.members[name].span, "here")], hint)
+
+
+def joined(
+    graph: Graph, history: Node, starts: Sequence[Node], backwards: bool
+) -> Node:
+    """All entries of a name: first ones, in the order of steps, and those behind."""
+    if not starts:
+        return history
+    rows = history.dims[0] + len(starts)
+    out = ("row", *range(1, history.order))
+    shift = 0 if backwards else len(starts)
+    spots: list[tuple[Node, Sequence[object], Dim, int]] = [
+        (history, range(history.order), Dim.of(shift), 1)
+    ]
+    for k, start in enumerate(starts):
+        place = rows - 1 - k if backwards else Dim.of(k)
+        spots.append((start, range(1, history.order), place, 0))
+    terms = []
+    for node, labels, place, moves in spots:
+        tie = delta({"row": 1, **({0: -1} if moves else {})}, -place)
+        given = [(node, labels)]
+        part = graph.product(out, given, constraints=[tie], sizes={"row": rows})
+        terms.append((1, part, out))
+    return graph.sum(out, terms)
