@@ -39,8 +39,9 @@ demo: $(RUN)  ## generate logistic regression and fit a real data set with it
 test: $(DEV)  ## run the tests
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-thorough: $(DEV)  ## run the tests that take long, which `make test` leaves out
+thorough: $(DEV)  ## run the tests that take long; check the functions of all specs
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m thorough
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --checked
 
 lint: $(DEV)  ## formatting, lint and types, changing nothing
 	$(BIN)/black --check --quiet $(CODE) || $(BIN)/black --diff --quiet --check $(CODE)

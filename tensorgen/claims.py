@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tensorgen.check import Claim, Report, check
 from tensorgen.constrained import PlannedConstrained, computed_limits
 from tensorgen.emit.model import Body, Function, Holder
 from tensorgen.emit.module import Module
+from tensorgen.errors import Remark
 from tensorgen.lang import Program
 from tensorgen.passes.context import Plan
 from tensorgen.planned import PlannedFunction
@@ -22,13 +23,18 @@ def held(
     constrained: PlannedConstrained | None,
     module: Module,
     alias: str,
+    note: Callable[[Remark], None],
 ) -> Report:
     """Hold a module against calculus; `alias` is what its text calls the library.
 
-    Raises `InternalError` if a function computes something else.
+    What was not checked, `note` hears of. Raises `InternalError` if a function computes
+    something else.
     """
     claimed = [*claims(program, plans, problems, constrained, module)]
-    return check(claimed, module.classes, alias)
+    report = check(claimed, module.classes, alias)
+    for remark in report.remarks:
+        note(remark)
+    return report
 
 
 def claims(
@@ -50,7 +56,10 @@ def claims(
         checks = [check.size for check in planned.source.checks]
         inputs, parameters = program.inputs, planned.parameters
         stated, tensors = planned.stated, plan.tensors
-        return Claim(name, body, parameters, holders, stated, tensors, inputs, checks)
+        place = planned.source.spec.name_text.span()
+        return Claim(
+            name, body, parameters, holders, stated, tensors, inputs, place, checks
+        )
 
     def forms(
         name: str, planned: PlannedFunction, function: Function

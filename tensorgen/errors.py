@@ -120,18 +120,24 @@ Mark = tuple[Span, str]
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One fault: what is wrong, where, what to look at, and what may be meant."""
+    """One fault: what is wrong, where, what to look at, and what may be meant.
+
+    What else is a remark has its code.
+    """
 
     message: str
     span: Span | None
     marks: tuple[Mark, ...] = ()
     hint: str | None = None
+    code: str = "spec"
 
     def render(self, color: bool = False) -> str:
         """Return the message with its source lines, as plain text by default."""
         paint = _Paint(color)
         where = "" if self.span is None else printable(_where(self.span))
         message = printable(self.message)
+        if self.code != "spec":
+            message += f" [{self.code}]"
         lines = [paint.bold(where) + paint.red("error:") + " " + paint.bold(message)]
         lines += _snippets(self.span, self.marks, paint)
         if self.hint is not None:
@@ -144,15 +150,17 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What is no fault, but worth to be known, or to be warned of."""
+    """What is no fault, but worth to be known, or warned of; a code says which."""
 
     message: str
     span: Span
+    code: str
     is_warning: bool = False
 
     def __str__(self) -> str:
         kind = "warning" if self.is_warning else "note"
-        return printable(f"{_where(self.span)}{kind}: {self.message}")
+        told = f"{kind}: {self.message} [{self.code}]"
+        return printable(f"{_where(self.span)}{told}")
 
 
 class SpecError(Exception):

@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from tensorgen.calculus.expressions import Differentiate
@@ -51,7 +51,7 @@ def compile_spec(
     watch: Callable[[str], None] | None = None,
     checked: bool = True,
     note: Callable[[Remark], None] = lambda remark: None,
-    report: Callable[[str, Report], None] | None = None,
+    report: Callable[[str, Report], None] = lambda name, report: None,
     support: str | None = None,
     in_package: bool = False,
     allow_external: bool = False,
@@ -80,7 +80,7 @@ def compile_spec(
     planned = [plan for own in plans for plan in own]
     for remark in (*program.remarks, *remarks(planned, known_sizes(spec))):
         note(remark)
-    texts = {}
+    texts, warn = {}, cache(note)  # warned of once, whatever the backends
     prefix = support_prefix(spec, support, in_package)
     for name in backends or spec.backends:
         backend = BACKENDS[name]
@@ -88,15 +88,14 @@ def compile_spec(
             planned, problems, constrained, program.unknowns
         )
         file_name = backend.file_name(spec.module)
-        tell = partial(effort.tell, f"laying out {file_name}")
         if checked:
             effort.tell(f"checking {file_name}")
             # Imported here: who is in a hurry needs no NumPy.
             from tensorgen.claims import held
 
-            told = held(program, planned, problems, constrained, module, backend.alias)
-            if report is not None:
-                report(file_name, told)
+            own = program, planned, problems, constrained, module, backend.alias
+            report(file_name, held(*own, warn))
+        tell = partial(effort.tell, f"laying out {file_name}")
         made_of = inputs(source, name, chosen, prefix)
         texts[file_name] = render(module, laid_out, tell, prefix, made_of)
         if prefix is not None:

@@ -52,7 +52,7 @@ def _of_function(
         return  # it has the derivative of another one
     yield from _of_blocks(planned, hints)
     if planned.others:
-        yield Remark(_undecided(planned, hints.keys()), span)
+        yield Remark(_undecided(planned, hints.keys()), span, "forms")
 
 
 def _of_blocks(planned: PlannedFunction, hints: Mapping[str, int]) -> Iterator[Remark]:
@@ -63,16 +63,17 @@ def _of_blocks(planned: PlannedFunction, hints: Mapping[str, int]) -> Iterator[R
         return
     span = planned.source.spec.name_text.span()
     if zero := _zero(planned):
-        yield Remark(zero, span, True)
+        yield Remark(zero, span, "zero", True)
     for block in range(len(planned.tensors)):
         if dense := _dense(planned, block, hints):
-            yield Remark(dense, span, True)
+            yield Remark(dense, span, "dense", True)
     for matrix, is_diagonal in planned.unpromised:
         what, lacking = BASES[is_diagonal]
         yield Remark(
             f"{planned.label}: {matrix} is {what}, but is solved as a dense matrix, "
             f"for nobody says {lacking}",
             span,
+            "promise",
         )
 
 

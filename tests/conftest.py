@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 from tensorgen import claims
-from tensorgen.check import Report
+from tensorgen.check import Claim, Report
 from tensorgen.emit import layout
 
 # What JAX compiles for a test runs once: to optimise it takes longer than it saves.
@@ -29,6 +29,9 @@ CHECKED = (
     *("tests/test_random_programs.py", "tests/test_structures.py"),
 )
 """Where functions are held against calculus when they are made, as users have it."""
+
+LEFT_OUT = ("tests/check/test_nothing_unchecked.py", "tests/verify/test_kinds.py")
+"""Where functions may be left out: tests of what is told of these, or too large."""
 
 LAID_OUT = (
     *("tests/cli/", "tests/emit/", "tests/hostile/", "tests/play/"),
@@ -51,12 +54,21 @@ def unchecked(request: pytest.FixtureRequest) -> Iterator[None]:
 
     Other tests make hundreds of small modules to hold their values against something
     else than calculus; what the check could tell of these, fuzzing and the tests of
-    the check, the command line, golden files and random programs tell.
+    the check, the command line, golden files and random programs tell, and all of them
+    with `--checked`. Where functions are checked, none may be left out.
     """
+    name = request.node.nodeid
     with pytest.MonkeyPatch.context() as patch:
-        if not request.node.nodeid.startswith(CHECKED):
+        if not (request.config.getoption("--checked") or name.startswith(CHECKED)):
             patch.setattr(claims, "check", lambda *given: Report())
+        elif not name.startswith(LEFT_OUT):
+            patch.setattr(Report, "leave", refuse)
         yield
+
+
+def refuse(report: Report, claim: Claim, why: str) -> None:
+    """Raise what makes a test fail: a function was not checked."""
+    raise AssertionError(f"{claim.name} was not checked: {why}")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -75,6 +87,11 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--checked",
+        action="store_true",
+        help="hold the functions of all specs against calculus, as users have it",
+    )
     parser.addoption(
         "--seeds",
         metavar="START:STOP",

@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorgen.check import elementwise, matrices
 from tensorgen.check.reals import Reals
-from tensorgen.check.residues import Residues
+from tensorgen.check.residues import NoValue, Residues, store
 from tensorgen.check.systems import systems
 from tensorgen.check.walks import Field, Walks
 from tensorgen.operators.reference import OPERATORS
@@ -122,7 +122,7 @@ class Library(Walks):
         found = self._filled(shape, start, None)
         for key in range(shape[0]):
             if np.any(keys == key):
-                found[key] = reduce(self.field.of(x)[keys == key], 0)
+                store(found, key, reduce(self.field.of(x)[keys == key], 0))
         return found
 
     def _np__max_by_key(self, x: Array, keys: Array, *shape: int) -> Array:
@@ -157,7 +157,7 @@ class Library(Walks):
     def _np_quantile(
         self, a: Array, q: Any, axis: Axes = None, method: str = ""
     ) -> Array:
-        rows = np.sort(self._rows(self.field.of(a), axis), axis=0)
+        rows = np.sort(self._some(a, axis), axis=0)
         middle = (len(rows) - 1) // 2 if method == "lower" else len(rows) // 2
         return np.asarray(rows[middle], dtype=self.field.dtype)
 
@@ -168,7 +168,7 @@ class Library(Walks):
         return self._reduced("last", a, axis)
 
     def _reduced(self, name: str, a: Array, axis: Axes) -> Array:
-        rows = self._rows(self.field.of(a), axis)
+        rows = self._some(a, axis)
         found = rows[0]
         for row in rows[1:]:
             found = self.others[name](found, row)
@@ -202,6 +202,13 @@ class Library(Walks):
         a = self.field.of(a)
         squares = self._np_sum(self.field.reduced(a * a), axis)
         return self.others["sqrt"](squares) if "sqrt" in self.others else squares**0.5
+
+    def _some(self, a: Array, axis: Axes) -> Array:
+        """The entries that are reduced; raises `NoValue` if there is none."""
+        rows = self._rows(self.field.of(a), axis)
+        if not len(rows):
+            raise NoValue
+        return rows
 
     def _rows(self, a: Array, axis: Axes) -> Array:
         """The entries that are reduced, along the first axis."""
@@ -311,6 +318,9 @@ class Library(Walks):
         return np.hstack(list(parts))
 
     def _np_sliding_window_view(self, x: Array, shape: Any, axis: Any = None) -> Array:
+        sides = x.shape if axis is None else np.array(x.shape)[np.atleast_1d(axis)]
+        if np.any(np.atleast_1d(shape) > sides):
+            raise NoValue
         view = np.lib.stride_tricks.sliding_window_view
         return view(x, shape, axis=axis)
 

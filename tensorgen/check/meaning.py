@@ -17,6 +17,7 @@ import numpy as np
 from tensorgen.check import promises
 from tensorgen.check.opaque import solvers
 from tensorgen.check.program import Program
+from tensorgen.check.residues import store
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -268,7 +269,7 @@ class Meaning:
         found = self.field.of(np.zeros(self.lengths(node.dims), int))
         order = [*range(count)][:: -1 if steps.backwards else 1]
         if every and made < 0:
-            found[count if steps.backwards else 0] = states[result][()]
+            store(found, count if steps.backwards else 0, states[result])
         pairs = [*zip(steps.items, args[first:second], strict=True)]
         for at in order:
             sizes, part = dict(self.sizes), slice(0)
@@ -287,9 +288,9 @@ class Meaning:
             states = values[:first]
             if made >= 0:
                 is_part = steps.is_part(steps.made[made])
-                found[part if is_part else at] = values[-1][()]
+                store(found, part if is_part else at, values[-1])
             elif every:
-                found[at + (not steps.backwards)] = states[result][()]
+                store(found, at + (not steps.backwards), states[result])
         return found if every else states[result]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -16,6 +17,7 @@ from tensorgen.check.residues import PRIME, Residues
 from tensorgen.check.walks import Field
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input, Node
+from tensorgen.operators.rounding import moved
 
 Array = Any
 TRIES = 200
@@ -33,7 +35,7 @@ def some_sizes(
     rng = random.Random(f"sizes {seed}")
     bounds, least = list(bounds), list(least)
     # The smaller they are, the more likely nothing is too large, and roots have values.
-    most = 3 if seed < 4 else 2 if seed < 6 else 1
+    most = 3 if seed < 4 or seed >= MIXED else 2 if seed < 6 else 1
     made = [dim for dim in bounds if dim.constant is None]
     # Triangles of a mesh have three corners, which must not lie in one line.
     more = {s: 3 for dim in least for s in dim.symbols}
@@ -43,7 +45,8 @@ def some_sizes(
         longer = attempt // 20 * (1 + attempt // 40)
         if is_wide:
             some = [*range(2, 2 + most + longer)] * len(symbols)
-            chosen = some[: len(symbols)] if attempt < 20 else some
+            is_least = attempt < 20 and seed < MIXED
+            chosen = some[: len(symbols)] if is_least else some
             numbers = rng.sample(chosen, len(symbols))
         else:
             high = most + longer
@@ -73,15 +76,19 @@ class Point:
         field: Field,
         sizes: Mapping[str, int],
         seed: int,
-        pairs: Iterable[tuple[Node, Iterable[Node]]] = (),
+        pairs: Sequence[tuple[Node, Iterable[Node]]] = (),
         promised: bool = False,
+        is_moved: bool = False,
     ) -> None:
         """Choose nothing yet: inputs get values when they are first read.
 
         But for `pairs` of places at which an index array is the same. Where something
         is `promised` of what is made of inputs, half of the points have matrices that
-        are definite, and other numbers that are positive.
+        are definite, and other numbers that are positive. Where it `is_moved`, the last
+        bits of all numbers are others.
         """
+        self.given = dict(sizes), seed, pairs, promised
+        self.is_moved = is_moved
         self.is_kind = promised and seed // 2 % 2 == 0
         self.field = field
         self.sizes = dict(sizes)
@@ -91,7 +98,6 @@ class Point:
         self.chosen: dict[tuple[str, tuple[int, ...]], Array] = {}
         # Axes of one entry hide what is wrong with them.
         self.is_wide = seed % 2 == 0
-        pairs = list(pairs)
         matrices: dict[tuple[Dim, ...], list[Input]] = {}
         for given, _ in pairs:
             assert isinstance(given, Input)
@@ -100,6 +106,11 @@ class Point:
             self._scatter(sides)
         for given, inputs in pairs:
             self._pair(given, inputs)
+
+    @cached_property
+    def near(self) -> Point:
+        """The same point but for the last bits of its numbers."""
+        return Point(Reals(), *self.given, is_moved=True)
 
     def _scatter(self, sides: Sequence[Input]) -> None:
         """Choose where a sparse matrix has entries: each in a place of its own.
@@ -185,7 +196,12 @@ class Point:
     def _numbers(
         self, shape: Sequence[int], properties: frozenset[str], rng: random.Random
     ) -> Array:
-        made = self._entries(shape, lambda: self._number(rng))
+        region = self._region(rng)
+        made = self._entries(shape, lambda: self._number(rng, region))
+        if self.is_mixed and rng.randrange(2):
+            made = np.sort(made, axis=-1)[..., :: -1 if rng.randrange(2) else 1]
+        if self.is_moved:
+            made = moved(made)
         if properties & {"positive", "nonnegative"}:
             made = self.field.reduced(made * made)
         turned = np.swapaxes(made, -1, -2) if len(shape) > 1 else made
@@ -197,16 +213,27 @@ class Point:
             return self.field.reduced(made + turned)
         return made
 
-    def _number(self, rng: random.Random) -> Any:
+    def _region(self, rng: random.Random) -> tuple[float, float]:
+        if self.is_mixed:
+            return rng.choice(REGIONS)
+        return REGIONS[self.seed % len(REGIONS)]
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether inputs have values of their own kinds: levels that rise, shares."""
+        return self.seed >= MIXED and isinstance(self.field, Reals)
+
+    def _number(self, rng: random.Random, region: tuple[float, float]) -> Any:
         if isinstance(self.field, Residues):
             # If roots of anything have no value, those of positive numbers may have.
             return pow(rng.randrange(1, PRIME), 1 + self.seed // 2 % 2, PRIME)
-        low, high = REGIONS[self.seed % len(REGIONS)]
-        return rng.uniform(low, high)
+        return rng.uniform(*region)
 
 
 REGIONS = ((0.1, 0.9), (-1.5, 1.5), (1.1, 2.5), (0.02, 0.2), (-3.0, -0.2))
 """Where functions have values: which one, nobody knows of a formula."""
+MIXED = 4 * len(REGIONS)
+"""From this seed on, each input is somewhere else, some rise, and sizes are larger."""
 
 
 def points(

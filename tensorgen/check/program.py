@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.check.library import library
-from tensorgen.check.residues import holds
+from tensorgen.check.residues import holds, store
 from tensorgen.check.walks import Field
 
 Value = Any
@@ -102,8 +102,7 @@ class Program:
                 at = self.value(target.slice, values)
                 added = self.value(value, values)
                 found = self.binary(op, self.part(array, at), added)
-                # A number, for arrays of objects hold arrays without axes as such.
-                array[at] = found[()] if isinstance(found, np.ndarray) else found
+                store(array, at, found)
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
                 values[name] = self.binary(op, values[name], self.value(value, values))
             case ast.Expr(value=ast.Call() as call):
@@ -139,8 +138,7 @@ class Program:
                 whole = self.value(array, values)
                 place = self.value(at, values)
                 is_number = whole.dtype == self.field.dtype
-                # A number, for arrays of objects hold arrays without axes as such.
-                whole[place] = self.field.of(value)[()] if is_number else value
+                store(whole, place, self.field.of(value) if is_number else value)
             case _:
                 raise Unread(ast.unparse(target))
 
@@ -306,6 +304,8 @@ class Program:
                 return self.exact(mul, x, y) if whole else reduced(of(x) * of(y))
             case ast.FloorDiv() if whole:
                 return x // y
+            case ast.Mod() if whole:
+                return x % y
             case ast.Div():
                 return self.field.divided(x, y)
             case ast.Pow():

@@ -30,6 +30,10 @@ DEGREES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 20, 100)
 """Denominators of exponents: their odd parts have nothing in common with PRIME - 1."""
 
 
+class NoValue(Exception):
+    """What NumPy refuses: the largest of no numbers, windows longer than an axis."""
+
+
 def random(name: str, *values: int) -> int:
     """A fixed random map of residues."""
     # Tuples of integers have the same hash in every run.
@@ -149,6 +153,11 @@ class Residues:
             self.outside |= sign(x) < 0
             x, degree = pow(x, (PRIME + 1) // 4, PRIME), degree // 2
         return pow(x, pow(degree, -1, PRIME - 1), PRIME) if degree > 1 else x
+
+
+def store(whole: Array, at: Any, value: Array) -> None:
+    """Replace entries; arrays of objects would hold one without axes as such."""
+    whole[at] = value[()] if isinstance(value, np.ndarray) else value
 
 
 def holds(symbol: str, signs: Array) -> Array:

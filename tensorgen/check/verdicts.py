@@ -10,7 +10,7 @@ identity of these functions, the two differ there; then floating-point numbers d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -23,13 +23,16 @@ from tensorgen.check.meaning import MOST_ENTRIES, Meaning, TooLarge
 from tensorgen.check.methods import Methods
 from tensorgen.check.opaque import solvers
 from tensorgen.check.points import Point, points
+from tensorgen.check.reals import Reals
+from tensorgen.check.residues import NoValue
 from tensorgen.emit.model import Body, Holder, Parameter, arrays_among, sizes_among
-from tensorgen.errors import InternalError, SpecError
+from tensorgen.errors import InternalError, Remark, Span, SpecError
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
 from tensorgen.operators.promises import is_promise
+from tensorgen.operators.rounding import explains, furthest, is_doubtful
 from tensorgen.passes.stored import Compressed
 from tensorgen.structure.classes import StructuredClass
 
@@ -42,6 +45,7 @@ REAL_POINTS = 120
 CONCLUSIVE = 6
 """Points that are tried with floating-point numbers, and those that have values."""
 TOO_LARGE = f"an array of more than {MOST_ENTRIES:,} entries at small sizes"
+NO_VALUE = "what it is stated to be has no value at any point that was tried"
 TOLERANCE = 1e-6
 """How far floating-point numbers may differ, relative to the largest."""
 
@@ -52,9 +56,9 @@ class Claim:
 
     `tensors` has what is kept of each root, as plans do, and `holders` what objects are
     made of the last ones. `inputs` are those of the spec by name, `checks` the sizes
-    that the function refuses if they are negative. What the bodies `before` return
-    under its own name is known to those that follow; they may call what finds the
-    unknowns that `others` solve for.
+    that the function refuses if they are negative, `place` is where the spec asks for
+    it. What the bodies `before` return under its name is known to those that follow;
+    they may call what finds the unknowns that `others` solve for.
     """
 
     name: str
@@ -64,6 +68,7 @@ class Claim:
     stated: Sequence[Node]
     tensors: Sequence[Compressed | None]
     inputs: Mapping[str, Node]
+    place: Span
     checks: Sequence[Dim] = ()
     before: Sequence[Body] = ()
     others: Sequence[Node] = ()
@@ -76,19 +81,13 @@ class Report:
     exact: list[str] = field(default_factory=list)
     floating: list[str] = field(default_factory=list)
     unchecked: dict[str, str] = field(default_factory=dict)
+    remarks: list[Remark] = field(default_factory=list)
 
-    def __str__(self) -> str:
-        """What a user should know: nothing, if all functions were checked."""
-        if not self.unchecked:
-            return ""
-        count, most = len(self.unchecked), 3
-        total = count + len(self.exact) + len(self.floating)
-        some = [f"{x} ({why})" for x, why in [*self.unchecked.items()][:most]]
-        rest = [f"and {count - most} more"] * (count > most)
-        were = "was" if count == 1 else "were"
-        return f"{count} of {total} functions {were} not checked: " + ", ".join(
-            some + rest
-        )
+    def leave(self, claim: Claim, why: str) -> None:
+        """Note that a function was not checked, which everybody is to be warned of."""
+        self.unchecked[claim.name] = why
+        told = f"{claim.name} was not checked: {why}"
+        self.remarks.append(Remark(told, claim.place, "unchecked", True))
 
 
 def check(
@@ -109,14 +108,14 @@ def check(
             elif judge.is_close(claim):
                 report.floating.append(name)
             else:
-                report.unchecked[name] = "no value at random points"
+                report.leave(claim, NO_VALUE)
         except TooLarge:
-            report.unchecked[name] = TOO_LARGE
+            report.leave(claim, TOO_LARGE)
         except (InternalError, SpecError):
             raise
         except Exception as error:
-            # A fault of the check itself must not cost anybody a module.
-            report.unchecked[name] = f"{type(error).__name__}: {error}"
+            why = f"{type(error).__name__}: {error}"
+            raise InternalError(f"the check of {name} failed: {why}") from error
     return report
 
 
@@ -156,7 +155,7 @@ class _Judge:
         larger = 0
         for point in islice(self.points[False], EXACT_POINTS):
             try:
-                found = self.agrees(claim, point, _equal)
+                found = self.agrees(claim, point)
             except TooLarge:
                 larger += 1
                 continue
@@ -182,7 +181,7 @@ class _Judge:
         for point in islice(self.points[True], REAL_POINTS):
             if not point.is_wide:
                 continue
-            found = self.agrees(claim, point, _close)
+            found = self.agrees(claim, point)
             right += found is True
             wrong += found is False
             if right == AGREEMENTS and not wrong:
@@ -193,28 +192,50 @@ class _Judge:
             raise InternalError(f"{claim.name} does not compute what calculus states")
         return right > 0
 
-    def agrees(
-        self, claim: Claim, point: Point, same: Callable[[Array, Array], bool | None]
-    ) -> bool | None:
+    def agrees(self, claim: Claim, point: Point) -> bool | None:
         """Whether all results are the same at a point; None if nobody can tell."""
+        with np.errstate(all="ignore"):
+            return self._agrees(claim, point)
+
+    def _agrees(self, claim: Claim, point: Point) -> bool | None:
         try:
-            with np.errstate(all="ignore"):
-                stated = [point.field.of(point.meaning.of(x)) for x in claim.stated]
-        except (ValueError, IndexError):
-            return None  # the largest of no numbers
+            stated = self._stated(claim, point)
+        except (NoValue, np.linalg.LinAlgError):
+            return None
+        is_real = isinstance(point.field, Reals)
+        if is_real and not all(np.isfinite(x).all() for x in stated):
+            return None
         try:
-            with np.errstate(all="ignore"):
-                pairs = list(self._pairs(claim, point, stated))
-        except np.linalg.LinAlgError:
-            return None  # a matrix that is not as it was promised to be
-        except (ValueError, IndexError, ZeroDivisionError):
-            return False  # shapes that do not go together
-        found = [same(point.field.of(x), y) for x, y in pairs]
-        if False in found:
-            return False
-        # Of results without entries, nobody can tell either.
-        empty = bool(stated) and not any(x.size for x in stated)
-        return None if None in found or empty else True
+            pairs = list(self._pairs(claim, point, stated))
+        except (NoValue, np.linalg.LinAlgError):
+            return None  # as where a matrix is not what it was promised to be
+        # Of results that happen to have no entries, nobody can tell either.
+        is_empty = bool(stated) and not any(x.size for x in stated)
+        if is_empty and not all(map(_has_no_entries, claim.stated)):
+            return None
+        pairs = [(point.field.of(x), y) for x, y in pairs]
+        if not is_real:
+            return all(_equal(x, y) for x, y in pairs)
+        return all(_close(x, y) for x, y in pairs) or self._explained(
+            claim, point.near, pairs
+        )
+
+    def _explained(
+        self, claim: Claim, near: Point, pairs: Sequence[tuple[Array, Array]]
+    ) -> bool | None:
+        """Whether what is stated is off by so much, as it is where it moves near by."""
+        try:
+            again = list(self._pairs(claim, near, self._stated(claim, near)))
+        except (NoValue, np.linalg.LinAlgError):
+            return None
+        errors = [
+            furthest(new, y) for (_, new), (_, y) in zip(again, pairs, strict=True)
+        ]
+        told = [_close(x, y, own) for (x, y), own in zip(pairs, errors, strict=True)]
+        return None if None in told else all(told)
+
+    def _stated(self, claim: Claim, point: Point) -> list[Array]:
+        return [point.field.of(point.meaning.of(x)) for x in claim.stated]
 
     def _pairs(
         self, claim: Claim, point: Point, stated: Sequence[Array]
@@ -287,13 +308,21 @@ def _equal(x: Array, y: Array) -> bool:
     return x.shape == y.shape and bool(np.all(x == y))
 
 
-def _close(x: Array, y: Array) -> bool | None:
+def _has_no_entries(node: Node) -> bool:
+    """Whether a node has none whatever sizes are."""
+    return any(dim.constant == 0 for dim in node.dims)
+
+
+def _close(x: Array, y: Array, error: float = 0.0) -> bool | None:
+    """Whether numbers are what is stated, y, which is off by an error."""
     if x.shape != y.shape:
         return False
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+    size, own = (float(np.max(np.abs(one), initial=0)) for one in (x, y))
+    # Points are of the order of one.
+    if is_doubtful(error, max(size, own, 1.0)):
         return None
-    scale = max(np.max(np.abs(x), initial=0), np.max(np.abs(y), initial=0))
-    return bool(np.all(np.abs(x - y) <= TOLERANCE * scale))
+    difference = float(np.max(np.abs(x - y), initial=0))
+    return explains(difference, TOLERANCE, max(size, own), error)
 
 
 def _assembled(tensor: Compressed, arrays: Sequence[Array], point: Point) -> Array:

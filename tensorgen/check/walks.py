@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.check.reals import Reals
-from tensorgen.check.residues import Residues
+from tensorgen.check.residues import Residues, store
 
 Array = Any
 Field = Residues | Reals
@@ -68,7 +68,7 @@ class Walks:
     def _walked(self, a: Array, step: Callable[[Array, Array], Array]) -> Array:
         found = self.field.of(a).copy()
         for t in range(1, len(found)):
-            found[t] = np.asarray(step(found[t - 1], found[t]))[()]
+            store(found, t, np.asarray(step(found[t - 1], found[t])))
         return found
 
     def _np_cumprod(self, a: Array, axis: int = 0) -> Array:
@@ -93,5 +93,5 @@ class Walks:
             return self._np__filtered_by(a[::-1], gains[::-1])[::-1]
         found, gains = self.field.of(a).copy(), self.field.of(gains)
         for t, gain in enumerate(gains):
-            found[t + 1] = self.field.reduced(gain * found[t] + found[t + 1])
+            store(found, t + 1, self.field.reduced(gain * found[t] + found[t + 1]))
         return found

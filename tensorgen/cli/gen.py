@@ -242,7 +242,6 @@ class _Work:
             watch=self.voice.watch,
             checked=self.checked,
             note=self.voice.remark,
-            report=self.voice.report,
             support=settings.support,
             in_package=_is_package(folder),
             allow_external=settings.allow_external,

@@ -16,6 +16,17 @@ from tensorgen.errors import Diagnostic, Span
 Told = Sequence[tuple[str, Diagnostic]]
 """Severities ("error", "warning" or "note") and what is told."""
 
+RULES = {
+    "spec": "A fault of a spec",
+    "unchecked": "A function that was not held against calculus",
+    "zero": "A derivative that is zero everywhere",
+    "dense": "A large derivative without a structure",
+    "promise": "A promise that would help",
+    "forms": "A function whose form depends on sizes",
+    "matrices": "A product by entries that looks like one of matrices",
+}
+"""What is told, by its codes."""
+
 GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -29,6 +40,7 @@ def _json(told: Told) -> str:
     found = [
         {
             "severity": severity,
+            "code": one.code,
             "message": one.message,
             "hint": one.hint,
             **_place(one.span),
@@ -71,7 +83,7 @@ def _sarif(told: Told) -> str:
     for severity, one in told:
         text = one.message + (f"\nhint: {one.hint}" if one.hint else "")
         result: dict[str, Any] = {
-            "ruleId": "spec",
+            "ruleId": one.code,
             "level": severity,
             "message": {"text": text},
         }
@@ -87,11 +99,13 @@ def _sarif(told: Told) -> str:
             physical = where if place["line"] is None else {**where, "region": region}
             result["locations"] = [{"physicalLocation": physical}]
         results.append(result)
-    rule = {"id": "spec", "shortDescription": {"text": "A fault of a spec"}}
+    rules = [
+        {"id": code, "shortDescription": {"text": text}} for code, text in RULES.items()
+    ]
     driver = {
         "name": "tensorgen",
         "version": __version__,
-        "rules": [rule],
+        "rules": rules,
     }
     run = {"tool": {"driver": driver}, "results": results, "columnKind": COLUMNS}
     whole = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}

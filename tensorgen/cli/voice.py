@@ -50,18 +50,13 @@ class Voice:
 
     def remark(self, remark: Remark) -> None:
         """Say what is worth to be known of a spec, or keep it as a fault."""
-        found = Diagnostic(remark.message, remark.span)
+        found = Diagnostic(remark.message, remark.span, code=remark.code)
         if remark.is_warning and self.strict:
             self.faults.append(found)
         elif self.form == FORMATS[0]:
             self.tell(str(remark))
         else:
             self.told.append(("warning" if remark.is_warning else "note", found))
-
-    def report(self, file_name: str, report: object) -> None:
-        """Say which functions were not checked, if there are any."""
-        if text := str(report):
-            self.tell(f"{file_name}: {text}")
 
     def fault(self, error: SpecError) -> None:
         """Say what is wrong with a spec."""

@@ -86,7 +86,7 @@ def _note(e: Statement, tree: ast.expr, does: str, instead: str) -> None:
     if e.callers and e.callers[-1][0].shipped:
         return
     message = f"'{e.expression.source(tree)}' {does}; {instead}"
-    e.session.remarks.setdefault(Remark(message, e.expression.span(tree)))
+    e.session.remarks.setdefault(Remark(message, e.expression.span(tree), "matrices"))
 
 
 def _is_name(tree: ast.expr) -> bool:

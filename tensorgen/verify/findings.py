@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.verify.reference import Known, largest
+from tensorgen.operators.rounding import explains, is_doubtful, largest
+from tensorgen.verify.reference import Known
 
 Array = Any
 
@@ -74,13 +75,13 @@ class Measure:
         wanted = np.asarray(self.wanted.value)
         if wanted.size and not np.any(np.isfinite(wanted)):
             return True
-        return self.wanted.error > 1e-3 * self.size
+        return is_doubtful(self.wanted.error, self.size)
 
     @property
     def is_wrong(self) -> bool:
         """Whether the difference is more than rounding and the reference explain."""
-        allowed = self.tolerance * self.size + 4 * self.wanted.error
-        return not self.difference <= allowed
+        given = self.tolerance, self.size, self.wanted.error
+        return not explains(self.difference, *given)
 
 
 @dataclass

@@ -22,6 +22,7 @@ from tensorgen.lang import ElaboratedFunction
 from tensorgen.operators.promises import PROMISES, STOPPED
 from tensorgen.operators.recurrences import everything
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.rounding import furthest, largest, moved
 from tensorgen.operators.unknowns import equation_of, is_unknown
 from tensorgen.verify.exact import exactly
 from tensorgen.verify.interpret import evaluate
@@ -230,7 +231,7 @@ class Reference:
         new = np.real(self._near._at(self._near.x)).reshape(self.value.shape)
         exact = self.exact
         value = self.value if exact is None else exact
-        return Known(value, _furthest(new, self.value))
+        return Known(value, furthest(new, self.value))
 
     @cached_property
     def exact(self) -> Array | None:
@@ -247,16 +248,16 @@ class Reference:
         if found.size and not self._holds(np.isfinite(found)):
             raise NotFinite("a first derivative is not finite")
         new = self._projected(self._near._columns(self._near.x))
-        return Known(found, _furthest(new, found))
+        return Known(found, furthest(new, found))
 
     @cached_property
     def _near(self) -> Reference:
         """The same function where the last bits of all inputs differ."""
-        moved = {
-            name: x if np.asarray(x).dtype.kind in "iu" else x * (1 + 4e-16 * _signs(x))
+        near = {
+            name: x if np.asarray(x).dtype.kind in "iu" else moved(x)
             for name, x in self.given.items()
         }
-        return Reference(self._function, moved, self._sizes, self._holds is np.any)
+        return Reference(self._function, near, self._sizes, self._holds is np.any)
 
     def second(self, direction: Array) -> Known:
         """Return the derivative of `jacobian` along a direction of x's subspaces."""
@@ -340,25 +341,9 @@ class Reference:
         )
 
 
-def _signs(array: Array) -> Array:
-    """Plus and minus one in turn."""
-    signs = np.where(np.arange(np.size(array)) % 2, 1.0, -1.0)
-    return signs.reshape(np.shape(array))
-
-
 def _central(at: Callable[[int], Array], h: float) -> Array:
     """The central difference of the fourth order, of steps h."""
     return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h)
-
-
-def largest(array: Array) -> float:
-    """The largest absolute value, of what is finite."""
-    found = np.abs(array)
-    return float(np.max(found, initial=0.0, where=np.isfinite(found)))
-
-
-def _furthest(new: Array, old: Array) -> float:
-    return largest(new - old)
 
 
 def _symmetric(g: Array) -> Array:

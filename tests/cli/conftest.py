@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tensorgen.check import Report
 from tensorgen.emit import write
-from tensorgen.errors import InternalError
+from tensorgen.errors import InternalError, Remark, Span
 from tests.cli.shell import Compile, Shell
 
 UNTRUE = "# as if a pass were wrong"
@@ -30,8 +29,8 @@ def use_pipeline(monkeypatch: pytest.MonkeyPatch) -> Callable[[Compile], None]:
             *given: Any,
             watch: object = None,
             checked: bool = True,
-            note: object = None,
-            report: Callable[[str, Report], None] | None = None,
+            note: Callable[[Remark], None] = lambda remark: None,
+            report: object = None,
             support: str | None = None,
             in_package: bool = False,
             allow_external: bool = False,
@@ -39,11 +38,11 @@ def use_pipeline(monkeypatch: pytest.MonkeyPatch) -> Callable[[Compile], None]:
             files = compile_spec(*given)
             if checked and UNTRUE in given[0].text:
                 raise InternalError("f does not compute what calculus states")
-            if checked and report is not None:
+            if checked and UNSEEN in given[0].text:
+                place = Span(given[0], 0, 9)
                 why = "an array of it is too large"
-                unseen = {"f_hess": why} if UNSEEN in given[0].text else {}
-                for name in files:
-                    report(name, Report(exact=["f"], unchecked=unseen))
+                told = f"f_hess was not checked: {why}"
+                note(Remark(told, place, "unchecked", True))
             return files
 
         module = ModuleType("tensorgen.pipeline")

@@ -41,14 +41,15 @@ def test_fast_leaves_the_check_out(shell: Shell) -> None:
     assert shell("gen", "a.yaml", "-b", "numpy", "--fast").code == cli.FINE
 
 
-def test_what_was_not_checked_is_said_and_changes_no_exit_code(shell: Shell) -> None:
+def test_what_was_not_checked_is_a_warning_that_can_be_a_fault(shell: Shell) -> None:
     shell.write("a.yaml", SPEC + UNSEEN)
+    run = shell("gen", "a.yaml", "-b", "numpy", "-W", "error")
+    told = "f_hess was not checked: an array of it is too large [unchecked]"
+    assert run.err.splitlines()[0] == f"a.yaml:1:1: error: {told}"
+    assert (run.code, shell.files()) == (cli.WRONG, ["a.yaml"])
     run = shell("gen", "a.yaml", "-b", "numpy")
     said, written = run.err.splitlines()
-    assert said == (
-        "a_numpy.py: 1 of 2 functions was not checked: "
-        "f_hess (an array of it is too large)"
-    )
+    assert said == f"a.yaml:1:1: warning: {told}"
     assert (run.code, written) == (cli.FINE, "wrote a_numpy.py")
 
 

@@ -48,7 +48,7 @@ def test_a_large_dense_derivative_is_told_with_what_would_help(gen: Gen) -> None
     assert run.code == cli.FINE
     assert run.err.splitlines() == [
         "m.yaml:6:3: warning: f_hess is dense: 4,000 * 4,000 numbers at the hints; "
-        "'hvp' multiplies by it and holds none of them",
+        "'hvp' multiplies by it and holds none of them [dense]",
         "wrote m_numpy.py",
     ]
 
@@ -68,13 +68,13 @@ def test_nothing_is_told_where_nothing_is_wrong(gen: Gen, text: str) -> None:
 
 def test_a_derivative_that_is_zero_is_told(gen: Gen) -> None:
     first, *_ = gen(ZERO).err.splitlines()
-    assert first == "m.yaml:6:3: warning: f_jac is zero everywhere"
+    assert first == "m.yaml:6:3: warning: f_jac is zero everywhere [zero]"
 
 
 def test_an_input_that_does_nothing_is_told(gen: Gen) -> None:
     text = HEAD + INPUTS + "  f: {expr: sum(exp(x)), wrt: [x, y], emit: [gradient]}\n"
     first, *_ = gen(text).err.splitlines()
-    assert first == "m.yaml:6:3: warning: f_grad by y is zero everywhere"
+    assert first == "m.yaml:6:3: warning: f_grad by y is zero everywhere [zero]"
 
 
 def test_a_block_that_is_zero_is_no_surprise(gen: Gen) -> None:
@@ -89,7 +89,7 @@ def test_warnings_can_be_faults(gen: Gen) -> None:
     assert not Path("m_numpy.py").exists()
     lines = run.err.splitlines()
     assert lines[0].startswith("m.yaml:6:3: error: f_hess is dense: ")
-    assert lines[3] == "m.yaml:7:3: error: g_jac is zero everywhere"
+    assert lines[3] == "m.yaml:7:3: error: g_jac is zero everywhere [zero]"
     assert "  7 |   g: {expr: A @ x <= b, wrt: x}" in lines[4]
 
 
@@ -126,7 +126,7 @@ def test_a_promise_that_would_help_is_told(gen: Gen) -> None:
     assert run.err.splitlines()[0] == (
         "m.yaml:6:3: note: f: S is a diagonal plus low rank, but is solved as a dense "
         "matrix, for nobody says that the diagonal is positive; promise it of the "
-        "input, {shape: [n], positive: true}"
+        "input, {shape: [n], positive: true} [promise]"
     )
     assert gen(FACTORS.replace("d: [n]", "d: {shape: [n], positive: true}")).err == (
         "wrote m_numpy.py\n"
@@ -139,7 +139,7 @@ def test_a_promise_of_a_band_that_would_help_is_told(gen: Gen) -> None:
     assert gen(text).err.splitlines()[0] == (
         "m.yaml:6:3: note: f: S is a matrix of few entries plus low rank, but is "
         "solved as a dense matrix, for nobody says that the first is positive "
-        "definite; promise it, spd(...)"
+        "definite; promise it, spd(...) [promise]"
     )
     assert gen(text.replace(band, f"spd({band})")).err == "wrote m_numpy.py\n"
 

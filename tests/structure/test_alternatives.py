@@ -223,7 +223,7 @@ def test_functions_with_three_forms_are_named() -> None:
     emit = "hessian"
     assert noted(text("chain", emit)) == [
         "a.yaml:4:3: note: f_hess has three forms and takes the one that holds least "
-        "for the sizes of its arguments; hints for n, p and q leave one"
+        "for the sizes of its arguments; hints for n, p and q leave one [forms]"
     ]
 
 
