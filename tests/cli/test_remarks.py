@@ -182,9 +182,9 @@ def test_products_by_entries_that_look_like_products_of_matrices_are_told(
     assert run.code == cli.FINE
     assert run.err.splitlines()[:2] == [
         "m.yaml:5:10: note: 'A*x' multiplies each row of A by x, entry by entry; the "
-        "product of matrix and vector is A @ x",
+        "product of matrix and vector is A @ x [matrices]",
         "m.yaml:6:12: note: 'A*B' multiplies matrices entry by entry; their product "
-        "is A @ B",
+        "is A @ B [matrices]",
     ]
 
 
