@@ -208,7 +208,7 @@ def noted(spec: str) -> list[str]:
 def named(line: int, dims: str) -> str:
     return (
         f"a.yaml:{line}:3: note: f_hess has two forms and takes the one that holds "
-        f"least for the sizes of its arguments; hints for {dims} leave one"
+        f"least for the sizes of its arguments; hints for {dims} leave one [forms]"
     )
 
 
