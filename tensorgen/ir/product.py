@@ -221,13 +221,38 @@ class ProductBuilder:
                 if not ranges.contain(value, (ZERO, self.sizes[label])):
                     continue
                 rest = [c for c in self.constraints if c != constraint]
-                found = [self._composed(c, label, constraint) for c in rest]
+                given = self._nearest(constraint, rest)
+                found = [self._composed(c, label, given) for c in rest]
                 made = [c for c in found if c is not None]
                 if len(made) == len(rest):
                     self.constraints = made
                     del self.sizes[label]
                     return True
         return False
+
+    def _nearest(self, given: Constraint, others: Sequence[Constraint]) -> Constraint:
+        """A delta with an entry, or with an equal one whose labels give more axes.
+
+        `con[row[e]]` is `con[row[k]]` where these rows are equal: what is added up over
+        e alone is then added up by row.
+        """
+
+        def axes(constraint: Constraint) -> int:
+            own = looked_up([constraint.form])
+            forms = [c.form for c in others if own & looked_up([c.form])]
+            given = {x for form in forms for x, _ in form.terms}
+            return len((given | own).intersection(self.out))
+
+        equal = [given]
+        for entry in (a for a, _ in given.form.terms if isinstance(a, Lookup)):
+            for kind, (terms, const) in others:
+                atoms = [atom for atom, _ in terms if isinstance(atom, Lookup)]
+                plain = kind == "eq" and const == 0 and sum(c for _, c in terms) == 0
+                if plain and len(atoms) == len(terms) == 2 and entry in atoms:
+                    twin = atoms[atoms[0] == entry]
+                    form = given.form.substituted(entry, affine([(twin, 1)]))
+                    equal.append(Constraint(given.kind, form))
+        return max(equal, key=axes)
 
     def _composed(
         self, constraint: Constraint, label: Label, given: Constraint

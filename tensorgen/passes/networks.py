@@ -162,15 +162,22 @@ class Network:
         """
         if first & second:
             return False
-        readers: tuple[set[int], set[int]] = set(), set()
+        entries: dict[Label, set[Label]] = {}
         for link, c in self.links.items():
             x = link_label(c)
             if x is not None and not (link & whole or self.out >> x & 1):
-                entry = set_of(c.form.labels) & ~(1 << x)
-                for side, found in zip((first, second), readers, strict=True):
-                    if side >> x & 1:
-                        found.add(entry)
-        return not readers[0].isdisjoint(readers[1])
+                entries[x] = {y for y in c.form.labels if y != x}
+
+        def read(side: int) -> set[Label]:
+            """The labels at which index arrays, or those at entries of these, read."""
+            found, waiting = set[Label](), [x for x in members(side) if x in entries]
+            while waiting:
+                ends = entries[waiting.pop()] - found
+                waiting += [y for y in ends if y in entries]
+                found |= ends
+            return found
+
+        return not read(first).isdisjoint(read(second))
 
     def _applied(self, news: int, full: bool, out: int, inside: Sequence[int]) -> float:
         """The cost of a product of label sets, some constraints applied to it."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import combinations
+from itertools import combinations, product
 from types import MappingProxyType
 
 from tensorgen.ir.constraints import eliminated
@@ -24,6 +24,7 @@ from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.cost import CostModel, merge
 from tensorgen.passes.gather_by_key import gather_by_key
+from tensorgen.passes.near_keys import nearer
 from tensorgen.passes.networks import Network, Plan, Tree, members, set_of
 from tensorgen.passes.pairs import link_label, pair
 from tensorgen.passes.search_trees import EXACT, best_tree
@@ -63,29 +64,42 @@ def _by_rows(graph: Graph, node: Product, cost: CostModel) -> Iterator[Contracti
 
     In `sum_e U[i, a] * w[e, a] * delta(i, row[e])` they are `U[row[e], a]`: what an
     entry reads is multiplied, and summed, before it is added up. So it may be with
-    factors that have the axis of the result alone, or with all.
+    factors that have the axis of the result alone, or with all; and what is added up by
+    keys of keys may be so at once.
     """
-    constraints = eliminated(node.constraints, range(node.order))
+    sizes: dict[Label, Dim] = dict(enumerate(node.sizes))
+    axes = range(node.order)
+    plain = eliminated(node.constraints, axes)
+    composed = nearer(graph, plain, axes, sizes)
+    known: list[tuple[Sequence[Ref], Sequence[Constraint]]] = [(node.factors, plain)]
+    for constraints, every in product((plain, composed), (False, True)):
+        factors, own, more = _apart(node, constraints, every)
+        if (factors, own) not in known:
+            known.append((factors, own))
+            yield Contraction(graph, node, cost, factors, own, more)
+
+
+def _apart(
+    node: Product, constraints: Sequence[Constraint], every: bool
+) -> tuple[Sequence[Ref], Sequence[Constraint], dict[Label, Dim]]:
+    """Factors and constraints with labels for rows that are read, and their sizes."""
     links = {x: c for c in constraints if (x := link_label(c)) is not None}
-    before: list[Ref] = list(node.factors)
-    for every in (False, True):
-        # A factor for each label that is summed keeps it: its link is there already.
-        taken: set[Label] = set()
-        factors, own = [], list(constraints)
-        sizes: dict[Label, Dim] = {}
-        for ref in node.factors:
-            names: dict[Label, Label] = {}
-            for x in dict.fromkeys(ref.labels):
-                if x in links and (x < node.order or (every and x in taken)):
-                    names[x] = len(node.sizes) + len(sizes)
-                    sizes[names[x]] = node.sizes[x]
-                    apart = {**{y: y for y in links[x].form.labels}, x: names[x]}
-                    own.append(links[x].renamed(apart.__getitem__))
-                taken.add(x)
-            factors.append(Ref(ref.node, tuple(names.get(x, x) for x in ref.labels)))
-        if factors != before:
-            before = factors
-            yield Contraction(graph, node, cost, factors, own, sizes)
+    factors, own = list(node.factors), list(constraints)
+    more: dict[Label, Dim] = {}
+    # The first factor keeps a label that is summed: its link is there already.
+    taken: set[Label] = set()
+    for place, ref in enumerate(factors):
+        names: dict[Label, Label] = {}
+        for x in dict.fromkeys(ref.labels):
+            if x in links and (x < node.order or (every and x in taken)):
+                names[x] = len(node.sizes) + len(more)
+                more[names[x]] = node.sizes[x]
+                apart = {**{y: y for y in links[x].form.labels}, x: names[x]}
+                own.append(links[x].renamed(apart.__getitem__))
+            taken.add(x)
+        labels = tuple(names.get(x, x) for x in ref.labels)
+        factors[place] = Ref(ref.node, labels)
+    return tuple(factors), own, more
 
 
 def _needs_presum(node: Product) -> bool:

@@ -73,7 +73,9 @@ def alternatives(
     unknown = sorted(symbols - given.keys())
     if len(symbols) < 2 or not 0 < len(unknown) <= UNKNOWN_SIZES:
         return []
-    possible = [*_possible(unknown, given, arguments)]
+    # A size of a result need not be one of an argument.
+    beside = {s: SMALL for x in flat.formulas for dim in x.dims for s in dim.sources}
+    possible = [beside | point for point in _possible(unknown, given, arguments)]
     forms, dims = dict[Dim, Form](), dict[Dim, None]()
     for hints in (given, *_ends(unknown, given, possible)):
         tensors = _compressed(context, flat, chosen, hints) if forms else chosen

@@ -11,6 +11,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Constraint, Lookup, Node, Sum, affine, delta
 from tensorgen.passes.limits import AXES_OF_A_LARGE_SUM, DEPTH_OF_PRODUCTS, SPREAD_TERMS
+from tensorgen.passes.near_keys import nearer
 from tensorgen.passes.stored import Element, Link, Tie, is_axis, rooted
 from tensorgen.passes.views import (
     Factor,
@@ -134,7 +135,8 @@ def take_apart(
     rest += [delta({}, distance) for distance in distances]
     term = Parts(view.coefficient, view.factors, found, [], view.sizes)
     if linked:
-        rest = _linked(term, rest, by_rule)
+        axes = [x for x in term.sizes if is_axis(x)]
+        rest = _linked(term, nearer(graph, rest, axes, term.sizes), by_rule)
     _absorb(graph, term, rest)
     _use_first_axes(term)
     return term
