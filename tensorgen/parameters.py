@@ -52,7 +52,8 @@ class Parameters:
         """An unknown, and the call that finds it."""
         read = self._steps[given.name].arguments[1:]
         plain, keyword = arranged(self.of(x, VALUE) for x in read)
-        texts = [p.name for p in plain] + [f"{p.name}={p.name}" for p in keyword]
+        named = [*(p.name for p in keyword), *self._steps[given.name].sizes]
+        texts = [*(p.name for p in plain), *(f"{name}={name}" for name in named)]
         found = f"{given.name}_solve({', '.join(texts)})"
         return Parameter(
             given.name, given.shape, given.doc, "None", "unknown", solved=found

@@ -263,11 +263,15 @@ def test_a_dim_that_nobody_declared_is_a_slip(text: str) -> None:
         assert part in str(caught.value)
 
 
-def test_the_equation_of_an_unknown_states_no_sizes() -> None:
+def test_sizes_of_equations_are_arguments_of_all_that_solves_them() -> None:
     spec = (
         "tensorgen: 1\ndims: [T]\ninputs: {x: [n], b: scalar}\nunknowns:\n"
         "  y: {shape: [n], equation: 'y - x * sum(b**i, i=range(T))'}\n"
         "functions: {f: sum(y)}\n"
     )
-    with pytest.raises(SpecError, match="'T' follows from no input of the equation"):
-        tensorgen.generate(spec)
+    module = execute(tensorgen.generate(spec))
+    x = np.array([1.0, 3.0])
+    assert module.y_solve(x, 0.5, T=3) == pytest.approx(1.75 * x)
+    assert module.f(x, 0.5, T=3) == pytest.approx(7)
+    with pytest.raises(TypeError, match="'T'"):
+        module.f(x, 0.5)

@@ -23,7 +23,9 @@ FAULTS = {
     "y: {shape: [n], equation: sum(y) - sum(x)}": "the equation of 'y' has shape ()",
     "y: {shape: [n], minimises: (y - x)**2}": "'y' minimises what has shape (n,)",
     "y: {shape: [2], equation: y**2 - 2}": "the equation of 'y' depends on no input",
-    "y: {shape: [m], equation: y**2 - sum(x)}": "the dim 'm' follows from no input",
+    "y: {of: {a: scalar}, shape: [m], equation: y**2 - a - sum(x)}": (
+        "the dim 'm' follows from no argument of 'y'"
+    ),
     "x: {shape: [n], equation: x}": "'x' is the name of an input and of an unknown",
     "f_step: {shape: [n], equation: f_step - x}\n  f: {shape: [n], equation: f - x}": (
         "'f_step' is the name of"

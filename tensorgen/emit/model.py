@@ -54,6 +54,12 @@ class Parameter:
             return "int"
         return "Any" if self.sparse else "ArrayLike"
 
+    @property
+    def declared(self) -> str:
+        """The text of the parameter in a signature."""
+        text = f"{self.name}: {self.type}"
+        return text if self.default is None else f"{text} = {self.default}"
+
 
 def given(parameters: Iterable[Parameter]) -> list[Parameter]:
     """Return parameters as callers know them: sparse matrices in place of parts."""

@@ -20,7 +20,7 @@ from tensorgen.emit.documentation import function_docstrings, module_docstring
 from tensorgen.emit.framing import code, framed, header
 from tensorgen.emit.imports import listed
 from tensorgen.emit.layout import finished
-from tensorgen.emit.model import OPTIONAL, Function, Parameter, sizes_among
+from tensorgen.emit.model import OPTIONAL, Function, sizes_among
 from tensorgen.emit.module import Module
 from tensorgen.emit.problems import Problem, problem
 from tensorgen.emit.seal import NOTHING
@@ -120,15 +120,10 @@ def _view(function: Function, words: str, backend: Backend) -> FunctionView:
 def signature(function: Function) -> str:
     """Return the text of a function's parameters."""
     plain, keyword = function.signature
-    parts = [_annotated(p) for p in plain]
+    parts = [p.declared for p in plain]
     checks = ["check: bool = False"] * any(p.solved for p in keyword)
-    named = [*map(_annotated, keyword), *checks]
+    named = [*(p.declared for p in keyword), *checks]
     return ", ".join([*parts, "*", *named] if named else parts)
-
-
-def _annotated(parameter: Parameter) -> str:
-    text = f"{parameter.name}: {parameter.type}"
-    return text if parameter.default is None else f"{text} = {parameter.default}"
 
 
 def _header(module: Module, backend: Backend, shared: bool) -> list[str]:

@@ -85,8 +85,7 @@ def view(solver: Solver, backend: Backend) -> SolverView:
     """Return what the template of a solver needs."""
     function = solver.given
     plain, keyword = arranged(function.parameters)
-    parts = [f"{p.name}: {p.type}" for p in plain] + ["*"]
-    parts += [f"{p.name}: {p.type} = {p.default}" for p in keyword]
+    parts = [*(p.declared for p in plain), "*", *(p.declared for p in keyword)]
     passed = [p.name for p in plain] + [f"{p.name}={p.name}" for p in keyword]
     shape = tuple_text(solver.unknown.dims)
     return SolverView(

@@ -4,7 +4,8 @@ With index notation on the right side, `grad(f, t[i])` is the derivative by that
 entry: the brackets apply to the axes that the derivative by t has. So `u[i]` by `t[i]`
 is the diagonal of the Jacobian, in general and not only where it is diagonal.
 
-By a name of `where`, a derivative is the partial one: that name is a variable.
+By a name of `where`, a derivative is the partial one: that name is a variable. So it is
+by an unknown, as the variable of what it solves.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from tensorgen.ir.rebuild import rebuild
 from tensorgen.lang.statement import Statement
 from tensorgen.lang.subscripts import select
 from tensorgen.operators.functions.array import Array, Label, product
+from tensorgen.operators.recurrences import substituted
+from tensorgen.operators.unknowns import is_given
 
 SPOKEN = {
     "grad": GRADIENT,
@@ -43,11 +46,7 @@ def derivative(name: str, e: Statement, tree: ast.Call) -> Array | None:
     entry = by if isinstance(by, ast.Subscript) and first else None
     of = by if entry is None else entry.value
     x, value = variable(e, of)
-    before = e.names
-    if x is not None and value is not None and isinstance(of, ast.Name):
-        e.names = before.varied(of.id, Array(x))
-    f = e.value(tree.args[0])
-    e.names = before
+    f = of_variable(e, tree.args[0], of, x, value)
     extra = e.values(tree.args[2:])
     if f is None or x is None or extra is None:
         return None
@@ -100,21 +99,43 @@ def variable(e: Statement, tree: ast.expr) -> tuple[Node | None, Node | None]:
 
     A name of `where` is a variable of its own: what is defined below it follows, and
     nothing else. That is told by the text, not by the nodes, in which its value may
-    have been joined with others.
+    have been joined with others. An unknown is one node, whatever mentions it.
     """
     value = e.value(tree)
     if value is None:
         return None, None
     node = value.node
     is_real = not isinstance(node, Input) or node.index is None
-    if isinstance(tree, ast.Name) and tree.id in e.names.again and is_real:
+    is_own = isinstance(tree, ast.Name) and tree.id in e.names.again and is_real
+    if isinstance(tree, ast.Name) and (is_own or is_given(node)):
         return e.build.graph.input(f"the variable {tree.id}", node.dims), node
     if isinstance(node, Input) and is_real:
         return node, None
     shown = e.expression.source(tree)
-    hint = "derivatives are by inputs, and by names that are defined under 'where'"
+    hint = "derivatives are by inputs, unknowns, and names defined under 'where'"
     e.fault(f"'{shown}' is not an input to differentiate by", tree, hint=hint)
     return None, None
+
+
+def of_variable(
+    e: Statement, tree: ast.expr, by: ast.expr, x: Node | None, value: Node | None
+) -> Array | None:
+    """What is differentiated, as a function of its variable."""
+    if x is None or value is None:
+        return e.value(tree)
+    if is_given(value):
+        f = e.value(tree)
+        if f is None:
+            return None
+        (node,) = substituted(e.build.graph, [f.node], {value: x})
+        return Array(node, f.batch)
+    assert isinstance(by, ast.Name)
+    before = e.names
+    e.names = before.varied(by.id, Array(x))
+    try:
+        return e.value(tree)
+    finally:
+        e.names = before
 
 
 def at_value(e: Statement, x: Array, variable: Node, value: Node | None) -> Array:

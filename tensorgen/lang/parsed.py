@@ -27,6 +27,7 @@ class Parsed:
     unknown: UnknownSpec | None = None
     metrics: tuple[tuple[Wrt, Expression], ...] = ()
     steps: tuple[Line, ...] = ()
+    reading: tuple[Parsed, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

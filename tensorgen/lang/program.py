@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -38,7 +38,6 @@ from tensorgen.operators.narrow import narrowed
 from tensorgen.spec.model import (
     Definition,
     FunctionSpec,
-    InputSpec,
     Spec,
 )
 
@@ -136,13 +135,16 @@ def _elaborated(
         return {x: Thing("a definition", *own) for x, own in found.items()}, None
     if item.unknown is not None:
         before = [x.spec.given for x in solved.values()]
-        one = Unknown(session, item.unknown, things, spec, inputs, before)
+        # Whose text reads the unknown means the variable here, whatever it did before.
+        own = replace(session, expanded={})
+        one = Unknown(own, item.unknown, things, spec, inputs, before)
+        for inner in item.reading:
+            one.known |= _elaborated(own, inner, one.known, spec, inputs, solved)[0]
         thing, unknown = one.elaborate(item.body)
         solved.update({} if unknown is None else {name: unknown})
         return {name: thing}, None
     if definition is None:
-        before = [x.spec.given for x in solved.values()]
-        thing, function = _function(session, item, things, spec, inputs, before)
+        thing, function = _function(session, item, things, spec, inputs, solved)
         return {name: thing}, function
     if definition.parameters is not None:
         return {name: _macro(definition, item.body)}, None
@@ -161,6 +163,12 @@ def _ordered(
         if item.unknown is not None:
             own = {name, *(x.name for x in item.unknown.parameters)}
         needs[name] = [other for other in parsed if other in mentioned - own]
+    for name, item in parsed.items():
+        if item.unknown is not None:
+            reading = _reading(name, needs, parsed)
+            read = [x for inner in (name, *reading) for x in needs[inner]]
+            needs[name] = [x for x in dict.fromkeys(read) if x not in (name, *reading)]
+            parsed[name] = replace(item, reading=tuple(parsed[x] for x in reading))
     while True:
         try:
             return list(TopologicalSorter(needs).static_order())
@@ -180,6 +188,34 @@ def _ordered(
                 macro = _spoilt(parsed[name])
                 things[name] = Thing(what, macro=macro)
             needs = {n: [x for x in xs if x in needs] for n, xs in needs.items()}
+
+
+def _reading(
+    name: str, needs: Mapping[str, Sequence[str]], parsed: Mapping[str, Parsed]
+) -> list[str]:
+    """What an unknown needs that reads the unknown itself, each after what it needs."""
+    if name in needs[name]:
+        return []
+    plain = {x: ys for x, ys in needs.items() if x == name or not parsed[x].unknown}
+
+    def reached(ways: Mapping[str, Sequence[str]]) -> set[str]:
+        found, waiting = set[str](), [name]
+        while waiting:
+            fresh = [x for x in ways.get(waiting.pop(), ()) if x not in found]
+            found.update(fresh)
+            waiting += fresh
+        return found
+
+    back: dict[str, list[str]] = {}
+    for x, ys in plain.items():
+        for y in ys:
+            back.setdefault(y, []).append(x)
+    both = reached(plain) & reached(back) - {name}
+    inner = {x: [y for y in plain[x] if y in both] for x in plain if x in both}
+    try:
+        return list(TopologicalSorter(inner).static_order())
+    except CycleError:
+        return []  # told as what it is
 
 
 def _spoilt(item: Parsed) -> Macro | None:
@@ -247,7 +283,7 @@ def _function(
     things: dict[str, Thing],
     spec: Spec,
     inputs: dict[str, Node],
-    solved: Sequence[InputSpec],
+    solved: Mapping[str, ElaboratedUnknown],
 ) -> tuple[Thing, ElaboratedFunction | None]:
     """Elaborate a function with its `where`, whose names see those above them."""
     assert item.function is not None
@@ -271,10 +307,13 @@ def _function(
         return thing, None
     chosen = {**record.inputs, **{w.text.value: None for w in function.wrt}}
     given = tuple(i for i in spec.inputs if i.name in chosen)
-    unknown = tuple(x for x in solved if x.name in record.unknowns)
-    arguments = (*(part for i in given for part in i.parts), *unknown)
+    unknown = [x for name, x in solved.items() if name in record.unknowns]
+    own = tuple(part for i in given for part in i.parts)
+    arguments = (*own, *(x.spec.given for x in unknown))
     nodes = [value.node for value in arrays]
-    sizes = open_sizes(nodes, record, (*given, *arguments))
+    # An unknown says nothing of sizes: it may have to be found, which takes its own.
+    wanted = (*open_sizes(nodes, record, own), *(s for x in unknown for s in x.sizes))
+    sizes = tuple(dict.fromkeys(wanted))
     check_emit(session.faults, function, arrays)
     for value in arrays:
         check_axes(session.faults, function, value, arguments)

@@ -10,7 +10,7 @@ import ast
 
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Node, Sum
-from tensorgen.lang.derivatives import at_value, variable
+from tensorgen.lang.derivatives import at_value, of_variable, variable
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.array import Array
 from tensorgen.operators.functions.making import stack
@@ -28,11 +28,7 @@ def taylor(e: Statement, tree: ast.Call) -> Array | None:
     order = _order(e, tree.args[3])
     by = tree.args[1]
     x, value = variable(e, by)
-    before = e.names
-    if x is not None and value is not None and isinstance(by, ast.Name):
-        e.names = before.varied(by.id, Array(x))
-    f = e.value(tree.args[0])
-    e.names = before
+    f = of_variable(e, tree.args[0], by, x, value)
     v = e.value(tree.args[2])
     if f is None or x is None or v is None or order is None:
         return None

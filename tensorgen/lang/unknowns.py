@@ -47,6 +47,11 @@ class ElaboratedUnknown:
         return (self.measure, self.step, *start)
 
     @property
+    def sizes(self) -> tuple[str, ...]:
+        """The sizes that finding it takes, which follow from no shape."""
+        return self.measure.sizes
+
+    @property
     def used(self) -> tuple[ElaboratedUnknown, ...]:
         """This one, and if it is called for each index, what finds all rows."""
         return (self, *(() if self.rows is None else self.rows.used))
@@ -120,11 +125,12 @@ class Unknown:
         start = self._start(record)
         given = self.given(record)
         call = self.call(residual, record, given)
-        if call is None or not _follows(self.session, own, residual, record, given):
+        sizes = _open(self.session, own, residual, record, given)
+        if call is None or sizes is None:
             return failed, None
         check_filled(self.session.faults, f"'{own.name}'", own.body, residual, given)
         texts = Texts(value.node, residual, start, record)
-        functions = self.functions(texts, call, given)
+        functions = self.functions(texts, call, given, sizes)
         if own.parameters:
             pairs = tuple((x.name, x.shape) for x in own.parameters)
             each = Rows(self, texts)
@@ -132,7 +138,12 @@ class Unknown:
             functions = replace(functions, rows=each)
             return Thing("an unknown", None, record, implicit=implicit), functions
         graph.name(call, own.name)
-        used = replace(record, unknowns={**record.unknowns, own.name: None})
+        known = {in_spec(x): own.given.name_text.span() for x in sizes}
+        used = replace(
+            record,
+            unknowns={**record.unknowns, own.name: None},
+            sizes={**record.sizes, **known},
+        )
         return Thing("an unknown", Array(call), used), functions
 
     def _start(self, record: Record) -> Node | None:
@@ -198,7 +209,11 @@ class Unknown:
         return value.node
 
     def functions(
-        self, texts: Texts, call: Call, given: tuple[InputSpec, ...]
+        self,
+        texts: Texts,
+        call: Call,
+        given: tuple[InputSpec, ...],
+        sizes: tuple[str, ...] = (),
     ) -> ElaboratedUnknown:
         """The functions that are emitted beside the one that solves."""
         own, name, record = self.own, self.own.name, texts.record
@@ -232,7 +247,8 @@ class Unknown:
             by: Sequence[str] = (),
         ) -> ElaboratedFunction:
             made = _emitting(f"{name}_{end}", own.given, text, doc, by)
-            return ElaboratedFunction(made, node, arguments, (), checks, mentions)
+            rest = (), checks, mentions, sizes
+            return ElaboratedFunction(made, node, arguments, *rest)
 
         first = function(
             measure.removeprefix(f"{name}_"),
@@ -264,22 +280,30 @@ def _fits(session: Session, own: UnknownSpec, value: Array, name: Input) -> bool
     return False
 
 
-def _follows(
+def _open(
     session: Session,
     own: UnknownSpec,
     residual: Node,
     record: Record,
     given: tuple[InputSpec, ...],
-) -> bool:
-    """Whether all sizes follow from what the equation of an unknown reads."""
-    known = Known(dim for x in given for dim in x.shape)
+) -> tuple[str, ...] | None:
+    """Return the sizes that follow from nothing that the equation reads.
+
+    They are arguments too; None where one of an unknown that is a function is, since
+    what calls it has none.
+    """
+    plain = [x for x in given if not x.unknown]  # others may have to be found
+    known = Known(dim for x in plain for dim in x.shape)
     missing = [s for dim in own.given.shape for s in known.missing(dim)]
-    missing += open_sizes([residual], record, (own.given, *given))
-    for symbol in dict.fromkeys(missing):
-        message = f"the dim '{in_spec(symbol)}' follows from no input of the equation"
+    missing += open_sizes([residual], record, plain)
+    found = tuple(dict.fromkeys(missing))
+    for symbol in found if own.parameters else ():
+        message = (
+            f"the dim '{in_spec(symbol)}' follows from no argument of '{own.name}'"
+        )
         hint = f"an input of shape [{in_spec(symbol)}] in it says how large it is"
         session.faults.add(message, own.given.name_text.span(), hint=hint)
-    return not missing
+    return None if found and own.parameters else found
 
 
 def _emitting(
