@@ -86,6 +86,14 @@ gpu: $(DEV)  ## tests that need a CUDA device; CUPY=cupy-cuda13x for CUDA 13
 	$(BIN)/python -c 'import cupy; print(cupy.zeros(1).device)'
 	$(BIN)/python -m pytest -m gpu
 
+.PHONY: cupy-signatures
+CUPY_VERSIONS := 13.6.0 14.2.0
+cupy-signatures: $(DEV)  ## what CuPy's functions take, by version, into the tests' stand-in
+	for version in $(CUPY_VERSIONS); do \
+	  $(BIN)/python -m pip install --quiet --upgrade --no-deps --target build/cupy-$$version \
+	    cupy-cuda12x==$$version fastrlock cuda-pathfinder || exit 1; done
+	$(BIN)/python -m tests.device.cupy_signatures $(CUPY_VERSIONS:%=build/cupy-%)
+
 fuzz: $(DEV)  ## random programs against the oracles, SEEDS=START:STOP; keeps the outcome
 	$(BIN)/python -m tests.fuzz --seeds $(SEEDS)
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+from tests.device.bindings import refusals
+
 STAND_IN = Path(__file__).resolve().parent.parent / "cupy_stand_in"
 _COUNTER = itertools.count()
 
@@ -48,7 +50,12 @@ def _forget() -> dict[str, ModuleType]:
 
 
 def execute(source: str) -> ModuleType:
-    """Return a new module: a source for CuPy binds the CuPy of this moment."""
+    """Return a new module: a source for CuPy binds the CuPy of this moment.
+
+    On the stand-in it is read first, for calls that tests may not reach.
+    """
+    if signatures := getattr(sys.modules.get("cupy"), "_signatures", None):
+        assert refusals(source, signatures) == []
     name = f"device_{next(_COUNTER)}"
     result = ModuleType(name)
     sys.modules[name] = result  # dataclasses and NamedTuples look there

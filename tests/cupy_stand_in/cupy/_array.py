@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from . import _signatures
 from ._config import declare_synchronize
 
 Function = Callable[..., Any]
@@ -98,22 +99,24 @@ def lifted(function: Function, name: str) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if name in _WAITING.split():
+        _signatures.check(name, args, kwargs)
+        if name.removeprefix("cupy.") in _WAITING.split():
             declare_synchronize()
         return wrap(function(*unwrap(args), **unwrap(kwargs)))
 
-    if isinstance(function, numpy.ufunc) and name in ("add", "maximum", "minimum"):
+    if isinstance(function, numpy.ufunc) and _signatures.has(f"{name}.at"):
 
         def at(out: Any, places: Any, values: Any) -> None:
             # NumPy's own reads beyond values of fewer axes than the places have.
             function.at(out, places, numpy.broadcast_to(values, out[places].shape))
 
-        call.at = lifted(at, "at")  # type: ignore[attr-defined]
+        call.at = lifted(at, f"{name}.at")  # type: ignore[attr-defined]
     return call
 
 
 def _method(name: str) -> Function:
     def call(self: ndarray, *args: Any, **kwargs: Any) -> Any:
+        _signatures.check(f"cupy.ndarray.{name}", args, kwargs)
         return wrap(getattr(self._data, name)(*unwrap(args), **unwrap(kwargs)))
 
     return call
@@ -145,25 +148,21 @@ def _attribute(name: str) -> property:
     return property(lambda self: wrap(getattr(self._data, name)))
 
 
-_METHODS = """
-    all any argmax argmin argsort astype clip conj copy cumprod cumsum diagonal dot fill
-    flatten max mean min nonzero prod put ravel repeat reshape round squeeze std sum
-    swapaxes take trace transpose var view
-"""
 _BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
 _OTHER = "neg pos abs invert eq ne lt le gt ge"
 _CONVERSIONS = "__bool__ __int__ __float__ __index__ item tolist"
-_ATTRIBUTES = "T dtype imag itemsize nbytes ndim real shape size strides"
 _OPERATORS = [
     *(f"__{side}{name}__" for side in ("", "r", "i") for name in _BINARY.split()),
     *(f"__{name}__" for name in _OTHER.split()),
 ]
 
 for _names, _make in (
-    (_METHODS.split(), _method),
     (_OPERATORS, _operator),
     (_CONVERSIONS.split(), _conversion),
-    (_ATTRIBUTES.split(), _attribute),
 ):
     for _name in _names:
         setattr(ndarray, _name, _make(_name))
+for _name in _signatures.names("cupy.ndarray"):
+    if _name not in ndarray.__dict__:
+        _is_value = _signatures.is_value(f"cupy.ndarray.{_name}")
+        setattr(ndarray, _name, (_attribute if _is_value else _method)(_name))

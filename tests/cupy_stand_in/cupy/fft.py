@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy
 
+from . import _signatures
 from ._array import lifted
-
-_FUNCTIONS = "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfftn irfftn fftfreq rfftfreq"
 
 
 def __getattr__(name: str) -> Any:
-    if name in _FUNCTIONS.split():
-        return lifted(getattr(numpy.fft, name), name)
+    if _signatures.has(f"cupy.fft.{name}"):
+        return lifted(getattr(numpy.fft, name), f"cupy.fft.{name}")
     raise AttributeError(f"module 'cupy.fft' has no attribute {name!r}")

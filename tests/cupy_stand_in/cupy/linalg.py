@@ -11,15 +11,10 @@ from typing import Any
 import numpy
 from numpy.linalg import LinAlgError
 
-from . import _config
+from . import _config, _signatures
 from ._array import Function, lifted
 
 __all__ = ["LinAlgError"]
-
-_FUNCTIONS = """
-    det eigh eigvalsh lstsq matrix_power matrix_rank norm pinv qr slogdet svd tensorinv
-    tensorsolve
-"""
 
 
 def _inv(a: Any) -> Any:
@@ -64,8 +59,7 @@ _OWN: dict[str, Function] = {"cholesky": _cholesky, "inv": _inv, "solve": _solve
 
 
 def __getattr__(name: str) -> Any:
-    if name in _FUNCTIONS.split():
-        return lifted(getattr(numpy.linalg, name), name)
-    if name in _OWN:
-        return lifted(_OWN[name], name)
+    if _signatures.has(f"cupy.linalg.{name}"):
+        own = _OWN.get(name) or getattr(numpy.linalg, name)
+        return lifted(own, f"cupy.linalg.{name}")
     raise AttributeError(f"module 'cupy.linalg' has no attribute {name!r}")

@@ -6,5 +6,8 @@ from .._array import lifted
 
 __all__ = ["as_strided", "sliding_window_view"]
 
-as_strided = lifted(stride_tricks.as_strided, "as_strided")
-sliding_window_view = lifted(stride_tricks.sliding_window_view, "sliding_window_view")
+_HERE = "cupy.lib.stride_tricks"
+as_strided = lifted(stride_tricks.as_strided, f"{_HERE}.as_strided")
+sliding_window_view = lifted(
+    stride_tricks.sliding_window_view, f"{_HERE}.sliding_window_view"
+)

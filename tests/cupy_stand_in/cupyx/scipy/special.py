@@ -7,15 +7,11 @@ from typing import Any
 
 import scipy.special
 
-_FUNCTIONS = """
-    betainc betaln digamma entr erf erfc erfcx erfinv expit gamma gammainc gammaln
-    i0e i1e log_expit log_ndtr logit loggamma ndtr ndtri polygamma
-    psi rgamma xlog1py xlogy zeta
-"""
+_HERE = "cupyx.scipy.special"
 
 
 def __getattr__(name: str) -> Any:
-    if name in _FUNCTIONS.split():
+    if importlib.import_module("cupy._signatures").has(f"{_HERE}.{name}"):
         lifted = importlib.import_module("cupy._array").lifted
-        return lifted(getattr(scipy.special, name), name)
-    raise AttributeError(f"module 'cupyx.scipy.special' has no attribute {name!r}")
+        return lifted(getattr(scipy.special, name), f"{_HERE}.{name}")
+    raise AttributeError(f"module {_HERE!r} has no attribute {name!r}")

@@ -43,7 +43,8 @@ class SuperLU:
 
     def solve(self, rhs: Any, trans: str = "N") -> Any:
         """Solve for one or several right-hand sides."""
-        return _lifted("lifted")(self._factors.solve, "solve")(rhs, trans)
+        name = "cupyx.scipy.sparse.linalg.SuperLU.solve"
+        return _lifted("lifted")(self._factors.solve, name)(rhs, trans)
 
 
 def splu(A: csc_matrix, **options: Any) -> SuperLU:
