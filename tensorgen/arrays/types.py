@@ -272,8 +272,8 @@ def _combined(op: Entrywise, args: Sequence[Typed]) -> Kind:
         case Elementwise(function=name):
             if ELEMENTWISE[name].boolean:
                 return "bool"
-            chosen = name == "where" and all(arg.weak for arg in args[1:])
-            return "int" if chosen else "float"
+            chosen = {arg.kind for arg in args[1:] if not arg.weak}
+            return "int" if name == "where" and chosen <= {"int"} else "float"
         case Power() | AsFloat() | Python() | FloatPower():
             return "float"
         case _:

@@ -238,7 +238,10 @@ class Library(Walks):
         return np.asarray(condition) != 0
 
     def _np_where(self, condition: Array, x: Array, y: Array) -> Array:
-        return np.where(self.holds(condition), *self._numbers(x, y))
+        arrays = [v for v in (x, y) if isinstance(v, np.ndarray)]
+        places = arrays and all(np.asarray(v).dtype.kind in "iu" for v in (x, y))
+        chosen = (x, y) if places else self._numbers(x, y)
+        return np.where(self.holds(condition), *chosen)
 
     def _np_logical_not(self, x: Array) -> Array:
         return ~self.holds(x)

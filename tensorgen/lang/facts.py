@@ -142,12 +142,13 @@ class Facts:
         if verdict(least) == "always":
             return least
         for guard in guards:
-            # guard >= 0, so limit >= limit - guard.
-            other = self.least(limit - guard, known)
-            if verdict(other) == "always":
-                return other
-            if (other - least).is_positive():
-                least = other
+            # guard >= 0, so limit >= limit - k * guard: with some k an index is gone.
+            for k in _multiples(limit, guard):
+                other = self.least(limit - guard.scaled(k), known)
+                if verdict(other) == "always":
+                    return other
+                if (other - least).is_positive():
+                    least = other
         return least
 
     def _demand(
@@ -173,3 +174,10 @@ class Facts:
                     hint = "give the index a range in which it stays inside"
                 faults.add(message, span, hint=hint)
                 return False
+
+
+def _multiples(limit: Form, guard: Form) -> list[int]:
+    """How often a guard may be in a limit: once, or as often as an index says."""
+    both = [(limit.coefficient(i), guard.coefficient(i)) for i in guard.indices]
+    found = [c // g for c, g in both if c % g == 0 and c // g > 0]
+    return [*dict.fromkeys([1, *found])]

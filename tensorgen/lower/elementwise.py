@@ -96,10 +96,11 @@ def multiply(
 def select(
     mask: Operand, body: Operand, want: Sequence[Label] | None = None
 ) -> Operand:
-    """`body` where the mask holds, else 0."""
+    """`body` where the mask holds, else 0; places of entries stay whole numbers."""
     target = natural_order([body, mask], want)
     parts = [aligned(part, target) for part in (mask, body)]
-    return as_float(made(Elementwise("where"), target, *parts, number(0)))
+    found = made(Elementwise("where"), target, *parts, number(0))
+    return found if body.kind == "int" else as_float(found)
 
 
 def conjunction(

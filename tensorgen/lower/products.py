@@ -25,7 +25,7 @@ from tensorgen.ir.nodes import (
 from tensorgen.lower.box_sums import take_box_sums
 from tensorgen.lower.constraints import plain_label
 from tensorgen.lower.contract import contract
-from tensorgen.lower.elementwise import Factor, multiply
+from tensorgen.lower.elementwise import Factor, conjunction, multiply, select
 from tensorgen.lower.indexing import Indexer
 from tensorgen.lower.layout import ordered, repeated
 from tensorgen.lower.maps import may_be_complex
@@ -248,9 +248,10 @@ class ProductLowering:
         gone |= take_running_sums(indexer, factors, masks, keep)
         masks = [m for m in masks if not self._trimmed(m, indexer, factors)]
         factors += [Factor(self._mask(mask, indexer)) for mask in masks]
-        if len(factors) == 1 and index_bound(self.node) is not None:
+        if index_bound(self.node) is not None:
             # A part of an index array keeps its integers.
-            return factors[0].operand
+            (entries, *others) = (factor.operand for factor in factors)
+            return select(conjunction(others), entries) if others else entries
         order = None if want is None else [keep[axis] for axis in want]
         sizes = {
             label: high - low

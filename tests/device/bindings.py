@@ -14,9 +14,10 @@ import numpy as np
 
 
 def refusals(source: str, signatures: ModuleType) -> list[str]:
-    """Return what the table of `signatures` refuses of a module."""
-    tree = ast.parse(source)
-    return sorted({*_Reader(tree, signatures).found()})
+    """Return what the table of `signatures` refuses of a module for CuPy."""
+    reader = _Reader(ast.parse(source), signatures)
+    is_for_cupy = any(map(_of_cupy, reader.known.values()))
+    return sorted({*reader.found()}) if is_for_cupy else []
 
 
 def _of_cupy(path: str | None) -> TypeGuard[str]:

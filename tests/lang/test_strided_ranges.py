@@ -15,7 +15,8 @@ Array = Any
 HEAD = """
 tensorgen: 1
 dims: [k, p]
-inputs: {x: [n], y: [n], z: [2*k], X: [m, n], h: [S, 2*k, 2*p, F], q: [m, n, n]}
+inputs:
+  {x: [n], y: [n], z: [2*k], w: [2*n], X: [m, n], h: [S, 2*k, 2*p, F], q: [m, n, n]}
 functions:
 """
 RNG = np.random.default_rng(5)
@@ -26,6 +27,7 @@ def given(n: int) -> dict[str, Array]:
         "x": n,
         "y": n,
         "z": 6,
+        "w": 2 * n,
         "X": (3, n),
         "h": (2, 6, 4, 3),
         "q": (3, n, n),
@@ -77,6 +79,16 @@ CASES: dict[str, tuple[str, str, Callable[[Array], Array]]] = {
         lambda x: sum(
             np.exp(x[i]) * x[j] for i in range(len(x)) for j in range(i, len(x), 2)
         ),
+    ),
+    "twice the place": (
+        "f: sum(w[2*i + 1]**2*w[i], i=range(0, n, 2))",
+        "w",
+        lambda w: sum(w[2 * i + 1] ** 2 * w[i] for i in range(0, len(w) // 2, 2)),
+    ),
+    "from the end": (
+        "f: sum(x[n - 1 - i]**2*x[i], i=range(1, n, 3))",
+        "x",
+        lambda x: sum(x[-1 - i] ** 2 * x[i] for i in range(1, len(x), 3)),
     ),
     "window": (
         "f: sum(x[i]**2*x[j], i, j=range(max(0, i - 2), min(n, i + 2)))",
@@ -143,6 +155,38 @@ def test_ranges_are_those_of_python(name: str) -> None:
         np.testing.assert_allclose(
             module.f_hvp(x, d), (ahead - behind) / 2e-6, 1e-5, 1e-6
         )
+
+
+GATHERED: dict[str, Callable[[Array, Array, Array], Array]] = {
+    "sum(x[at[i]]**2*y[i], i=range(0, n, 2))": lambda x, y, at: np.sum(
+        x[at[::2]] ** 2 * y[::2]
+    ),
+    "sum(x[at[n - 1 - i]]*y[i]*x[i], i=range(1, n, 3))": lambda x, y, at: np.sum(
+        x[at[::-1][1::3]] * (x * y)[1::3]
+    ),
+    "sum(y[i]*x[i]**2, at[i] == 1, i=range(0, n, 2))": lambda x, y, at: np.sum(
+        (y * x**2)[::2][at[::2] == 1]
+    ),
+}
+
+
+@pytest.mark.parametrize("text", GATHERED)
+@pytest.mark.parametrize("n", [1, 2, 5, 6])
+def test_index_arrays_are_read_at_every_second_place(text: str, n: int) -> None:
+    want = GATHERED[text]
+    module = tensorgen.load(
+        "tensorgen: 1\n"
+        "inputs: {x: [n], y: [n], at: {shape: [n], index: n}}\n"
+        f"functions:\n  f: {{expr: '{text}', wrt: x, emit: [value, gradient, hvp]}}\n"
+    )
+    x, y = (given(n)[name] for name in "xy")
+    at = RNG.integers(0, n, n)
+    np.testing.assert_allclose(module.f(x, y, at), want(x, y, at), 1e-12, 1e-14)
+    expected = slope(lambda x: want(x, y, at), x)
+    np.testing.assert_allclose(module.f_grad(x, y, at), expected, 1e-10, 1e-12)
+    ahead, behind = (module.f_grad(x + e * y, y, at) for e in (1e-6, -1e-6))
+    found = module.f_hvp(x, y, at, dx=y)
+    np.testing.assert_allclose(found, (ahead - behind) / 2e-6, 1e-5, 1e-6)
 
 
 def test_rows_have_windows_of_their_own() -> None:
