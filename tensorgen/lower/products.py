@@ -250,7 +250,7 @@ class ProductLowering:
         factors += [Factor(self._mask(mask, indexer)) for mask in masks]
         if index_bound(self.node) is not None:
             # A part of an index array keeps its integers.
-            (entries, *others) = (factor.operand for factor in factors)
+            entries, *others = (factor.operand for factor in factors)
             return select(conjunction(others), entries) if others else entries
         order = None if want is None else [keep[axis] for axis in want]
         sizes = {
