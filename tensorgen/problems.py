@@ -40,6 +40,7 @@ from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.lower.names import Names
 from tensorgen.lower.words import describe
+from tensorgen.operators.bounds import FINITE, may_be_infinite
 from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.operators.systems import FACTORED, is_system
@@ -295,6 +296,7 @@ class ProblemBuilder:
         for node, name in zip(held, names, strict=True):
             known = ["spd"] if is_positive_definite(node) else []
             known += [FACTORED] if is_system(node) else []
+            known += [] if may_be_infinite(node) else [FINITE]
             self.values[node] = self.graph.input(name, node.dims, known)
         for node, (other, ratio) in self.problem.stages.multiples.items():
             if other in held:

@@ -37,9 +37,6 @@ from tensorgen.arrays.operations import (
 from tensorgen.arrays.printer import Printer, row_template
 from tensorgen.arrays.templates import Text, template
 
-_NEVER = ("where", "level")
-"""Functions of the table that make an array in any case."""
-
 Last = tuple[str, tuple[Array, ...]]
 
 
@@ -85,7 +82,7 @@ def _entrywise(op: Entrywise, args: tuple[Array, ...]) -> Last | None:
             return _two("power", *args, array(Number(exponent)))
         case Elementwise(function=name):
             row = row_template(op, 0)
-            fits = row.is_call and name not in _NEVER
+            fits = row.is_call and name != "where"
             return (f"{row.text[:-1]}, out={{{len(args)}}})", args) if fits else None
         case Conjunction() | Compare() | AsFloat() | Python() | FloatPower():
             return None

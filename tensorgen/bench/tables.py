@@ -60,6 +60,9 @@ def functions() -> Table:
         "where": lambda condition, x, y: jnp.where(condition != 0, x, y),
         "step": lambda x: jnp.heaviside(x, 0.5),
         "level": lambda x: jax.lax.stop_gradient(jnp.nan_to_num(x)),
+        "finite": lambda x: jnp.where(jnp.isfinite(x), x, 0),
+        "gap": lambda x, y: jnp.where(x == y, 0, x - y),
+        "nonzero": lambda x: x + (x == 0),
     }
 
 

@@ -132,7 +132,9 @@ def _of_signs() -> dict[str, Scalar]:
         return sign(x) * smaller(x * sign(x) % PRIME, high) % PRIME
 
     return {
-        "isfinite": lambda x: 1,
+        "_finite": lambda x: x,
+        "_gap": lambda x, y: (x - y) % PRIME,
+        "_nonzero": lambda x: x or 1,
         "_inverse": inverse,
         "abs": lambda x: x * sign(x) % PRIME,
         "sign": lambda x: sign(x) % PRIME,

@@ -1,12 +1,17 @@
-"""Where functions are surely finite: what needs no guard."""
+"""Where functions are surely finite, and what may be infinite: who needs a guard."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import inf
+from typing import assert_never
 
+from tensorgen.ir.constraints import is_light
 from tensorgen.ir.nodes import (
+    Call,
     Constant,
     Input,
+    Iota,
     Map,
     Node,
     Product,
@@ -16,6 +21,9 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.definite import DEPTH, Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
+
+FINITE = "finite"
+"""The property of an input that cannot be infinite, by what it was computed of."""
 
 
 def is_polynomial(node: Map) -> bool:
@@ -105,3 +113,42 @@ def value_of(node: Map, value: int | None) -> int | None:
     row = ELEMENTWISE[node.function]
     kept = (value == 0 and row.has("keeps0")) or (value == 1 and row.has("keeps1"))
     return value if kept else None
+
+
+def may_be_infinite(node: Node, depth: int = DEPTH) -> bool:
+    """Whether entries may be infinite though all that is contracted below is finite.
+
+    Data may say `-inf` of what is impossible, as may a logarithm of 0; in a sum of
+    products, as in `X @ w`, it would leave no number that could be told of.
+    """
+    if not depth:
+        return True
+
+    def some(nodes: Iterable[Node]) -> bool:
+        return any(may_be_infinite(x, depth - 1) for x in nodes)
+
+    match node:
+        case Input():
+            return node.index is None and FINITE not in node.properties
+        case Constant():
+            return node.name == "inf"
+        case Size() | Iota():
+            return False
+        case Sum(terms=terms):
+            return some(t.node for t in terms)
+        case Product(factors=factors):
+            contracts = node.inner and not is_light(node) and len(factors) > 1
+            return not contracts and some(f.node for f in factors)
+        case Map(function=function, args=args):
+            row = ELEMENTWISE[function]
+            if row.boolean or all(x is not None and abs(x) < inf for x in row.ends):
+                return False
+            number = row.has("keeps0") or is_polynomial(node)
+            if row.safe == (0, 1) and not (number or _is_away_from_zero(args[0].node)):
+                return True
+            return some(x.node for x in args[function == "where" :])
+        case Call(operator="softmax" | "unit" | "any"):
+            return False
+        case Call(args=args):
+            return some(args)
+    assert_never(node)

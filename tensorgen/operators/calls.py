@@ -35,6 +35,7 @@ from tensorgen.operators import (
     triangles,
     unknowns,
 )
+from tensorgen.operators.bounds import may_be_infinite
 from tensorgen.operators.entries import entries, values
 from tensorgen.operators.scalar import apply as apply_map
 from tensorgen.operators.scalar import power, ref, times, total
@@ -250,15 +251,25 @@ def _equal(graph: Graph, dim: Dim, left: int, right: int) -> Ref:
 
 
 def _shifted(graph: Graph, node: Call) -> tuple[Node, Ref, Node, Node]:
-    """The largest entry, what is above it, the exponentials of that and their sum."""
+    """The largest entry, what is above it, the exponentials of that and their sum.
+
+    Nothing is taken off where the largest entry is infinite. Else its exponential is 1:
+    only of entries that are all -inf the sum would be 0, and is 1, whose logarithm
+    changes nothing.
+    """
     (x,) = node.args
     kept = kept_axes(node)
     largest = over(graph, "max", node)
-    shift = Ref(largest, kept)
-    shifted = total(graph, [(1, ref(x)), (-1, shift)])
+    infinite = may_be_infinite(x)
+    level = apply_map(graph, "level", ref(largest)).node if infinite else largest
+    shifted = total(graph, [(1, ref(x)), (-1, Ref(level, kept))])
     graph.suggest(shifted.node, "shifted")
     exps = apply_map(graph, "exp", shifted).node
-    return largest, shifted, exps, graph.product(kept, [(exps, range(x.order))])
+    exp_sum = graph.product(kept, [(exps, range(x.order))])
+    if infinite:
+        exp_sum = apply_map(graph, "nonzero", ref(exp_sum)).node
+        graph.suggest(exp_sum, "exp_sums" if kept else "exp_sum")
+    return largest, shifted, exps, exp_sum
 
 
 def _expand_logsumexp(graph: Graph, node: Call) -> Node:

@@ -6,6 +6,8 @@ table that do not cancel (`sigmoid' = sigmoid(x) * sigmoid(-x)`, never `s * (1 -
 
 from __future__ import annotations
 
+from math import inf
+
 from tensorgen.operators import kinks, special
 from tensorgen.operators.table import Elementwise as Row
 
@@ -15,13 +17,14 @@ WIDE = (-1000.0, -40.0, -1e-8, 1e-8, 40.0, 1000.0)
 
 _ROWS = (
     # Exponentials and logarithms.
-    Row("exp", ("exp(x)",), "np.exp({0})", traits="positive overflows"),
+    Row("exp", ("exp(x)",), "np.exp({0})", traits="positive overflows", ends=(0, inf)),
     Row(
         "expm1",
         ("exp(x)",),
         "np.expm1({0})",
         extreme=(-40.0, 1e-12),
         traits="overflows keeps0",
+        ends=(-1, inf),
     ),
     Row(
         "rexpm1",
@@ -31,7 +34,15 @@ _ROWS = (
         traits="internal",
         safe=(0, 1),
     ),
-    Row("log", ("1 / x",), "np.log({0})", POSITIVE, traits="math", safe=(0, 1)),
+    Row(
+        "log",
+        ("1 / x",),
+        "np.log({0})",
+        POSITIVE,
+        traits="math",
+        safe=(0, 1),
+        ends=(None, inf),
+    ),
     Row(
         "log1p",
         ("1 / (1 + x)",),
@@ -40,6 +51,7 @@ _ROWS = (
         (1e-12,),
         traits="keeps0",
         safe=(0, 1),
+        ends=(None, inf),
     ),
     # log(1 - exp(x)), for a negative x.
     Row(
@@ -73,9 +85,11 @@ _ROWS = (
     # The same for what may be large itself: it is held only where times 0 would matter.
     Row("large_exp", ("large_exp(x)",), "_large_exp({0})", traits="internal"),
     # A number that the function does not depend on: it has no derivative.
-    Row(
-        "level", ("0",), "np.where(np.isfinite({0}), {0}, 0)", traits="odd log internal"
-    ),
+    Row("level", ("0",), "_finite({0})", traits="odd log internal"),
+    # The number itself where no infinite one counts: times 0 it is 0.
+    Row("finite", ("1",), "_finite({0})", traits="odd internal", spelled="{0}"),
+    # What divides where there may be nothing to add up.
+    Row("nonzero", ("1",), "_nonzero({0})", traits="positive internal"),
     Row(
         "log2",
         ("1 / (x * log(2))",),
@@ -99,6 +113,7 @@ _ROWS = (
         POSITIVE,
         traits="nonnegative math keeps0 keeps1 quick",
         safe=(0, 1),
+        ends=(None, inf),
     ),
     Row(
         "cbrt",
@@ -218,6 +233,7 @@ _ROWS = (
         "np.tanh({0})",
         extreme=WIDE,
         traits="odd bounded math keeps0",
+        ends=(-1, 1),
     ),
     Row(
         "sech2",
@@ -225,6 +241,7 @@ _ROWS = (
         "_sech2({0})",
         extreme=WIDE,
         traits="even positive bounded vanishes internal in_place",
+        ends=(0, 0),
     ),
     Row("asinh", ("1 / hypot(1, x)",), "np.arcsinh({0})", traits="odd keeps0"),
     Row(
@@ -259,6 +276,7 @@ _ROWS = (
         "_sigmoid({0})",
         extreme=WIDE,
         traits="positive bounded logistic",
+        ends=(0, 1),
     ),
     Row(
         "softplus",
@@ -267,6 +285,7 @@ _ROWS = (
         extreme=WIDE,
         traits="positive vanishes log logistic",
         doc="log(1 + exp(x)), without overflow.",
+        ends=(0, inf),
     ),
     Row(
         "log_sigmoid",
@@ -274,13 +293,21 @@ _ROWS = (
         "-np.logaddexp(0, -{0})",
         extreme=WIDE,
         traits="bounded logistic",
+        ends=(-inf, 0),
     ),
     Row(
         "logaddexp",
-        ("sigmoid(x - y)", "sigmoid(y - x)"),
+        ("sigmoid(gap(x, y))", "sigmoid(-gap(x, y))"),
         "np.logaddexp({0}, {1})",
         extreme=WIDE,
         traits="log",
+    ),
+    Row(
+        "gap",
+        ("1", "-1"),
+        "_gap({0}, {1})",
+        traits="internal",
+        spelled="{0} - {1}",
     ),
     Row(
         "inverse",

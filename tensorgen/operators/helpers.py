@@ -58,6 +58,22 @@ def _sech2(t: Array | Scalar) -> Array:
     e /= below  # in place: new memory takes longer than arithmetic
     return e
 ''',
+    "_finite": '''
+def _finite(x: Array | Scalar) -> Array:
+    """Return x, and 0 where it is infinite."""
+    return np.where(np.isfinite(x), x, 0)
+''',
+    "_gap": '''
+def _gap(x: Array | Scalar, y: Array | Scalar) -> Array:
+    """Return x - y, and 0 where both are the same infinity."""
+    alike = x == y
+    return np.where(alike, 0, x) - np.where(alike, 0, y)
+''',
+    "_nonzero": '''
+def _nonzero(x: Array | Scalar) -> Array:
+    """Return x, and 1 where it is 0."""
+    return x + (x == 0)
+''',
     "_inverse": '''
 def _inverse(x: Array | Scalar) -> Array:
     """Return 1 / x, and 0 where x is 0."""

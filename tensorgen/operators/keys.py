@@ -23,7 +23,7 @@ from tensorgen.ir.nodes import (
     Ref,
     delta,
 )
-from tensorgen.operators.scalar import apply, infinity
+from tensorgen.operators.scalar import apply, infinite, infinity
 
 Keys = tuple[Lookup, Lookup]
 
@@ -226,7 +226,7 @@ def over_keys(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
         return None
     mask, z, rest = (arg.under(whole) for arg in whole.node.args)
     keys = compared(mask)
-    if keys is None or not is_minus_infinity(rest.node):
+    if keys is None or infinite(rest.node) >= 0:
         return None
     summed = [entry for entry in keys if {*entry.labels} <= {*axes}]
     if len(summed) != 1 or not {*axes} <= {*z.labels, *summed[0].labels}:
@@ -247,14 +247,6 @@ def _turned(x: Node) -> Ref:
         if sorted(factor.labels) == [*range(x.order)] and not x.constraints:
             return factor
     return Ref(x, tuple(range(x.order)))
-
-
-def is_minus_infinity(node: Node) -> bool:
-    """Whether a node is minus infinity."""
-    if not isinstance(node, Product) or node.coefficient != -1 or node.inner:
-        return False
-    factors = [ref.node for ref in node.factors]
-    return len(factors) == 1 and getattr(factors[0], "name", "") == "inf"
 
 
 # Levels of sums of exponentials

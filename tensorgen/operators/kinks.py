@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from tensorgen.operators.table import Elementwise as Row
 
 POSITIVE = (0.2, 0.7, 1.0, 1.9, 4.5)
@@ -14,18 +16,20 @@ ROWS = (
         "np.abs({0})",
         traits="even nonnegative keeps0 quick",
         doc="Absolute value; its derivative at 0 is 0.",
+        ends=(inf, inf),
     ),
-    Row("sign", ("0",), "np.sign({0})", traits="odd bounded quick"),
+    Row("sign", ("0",), "np.sign({0})", traits="odd bounded quick", ends=(-1, 1)),
     Row(
         "relu",
         ("greater(x, 0)",),
         "np.maximum({0}, 0)",
         traits="nonnegative keeps0 quick",
         doc="The positive part; its derivative at 0 is 0.",
+        ends=(0, inf),
     ),
     Row(
         "maximum",
-        ("step(x - y)", "step(y - x)"),
+        ("step(gap(x, y))", "step(-gap(x, y))"),
         "np.maximum({0}, {1})",
         traits="quick",
         word="larger",
@@ -33,7 +37,7 @@ ROWS = (
     ),
     Row(
         "minimum",
-        ("step(y - x)", "step(x - y)"),
+        ("step(-gap(x, y))", "step(gap(x, y))"),
         "np.minimum({0}, {1})",
         traits="quick",
         word="smaller",
@@ -42,14 +46,14 @@ ROWS = (
     # A selection is no NaN where it does not read one.
     Row(
         "fmax",
-        ("step(x - y)", "step(y - x)"),
+        ("step(gap(x, y))", "step(-gap(x, y))"),
         "np.fmax({0}, {1})",
         traits="quick internal",
         word="larger",
     ),
     Row(
         "fmin",
-        ("step(y - x)", "step(x - y)"),
+        ("step(-gap(x, y))", "step(gap(x, y))"),
         "np.fmin({0}, {1})",
         traits="quick internal",
         word="smaller",

@@ -9,7 +9,7 @@ from functools import cache
 
 from tensorgen.errors import NoDerivative
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Node, Ref
+from tensorgen.ir.nodes import Constant, Map, Node, Product, Ref
 from tensorgen.operators.elementwise import ELEMENTWISE
 
 ARGUMENTS = ("x", "y", "z")
@@ -108,6 +108,17 @@ def total(graph: Graph, terms: Sequence[tuple[int | Fraction, Ref]]) -> Ref:
 def infinity(graph: Graph, sign: int) -> Ref:
     """Infinity, or minus infinity."""
     return Ref(graph.scale(graph.named_constant("inf"), sign), ())
+
+
+def infinite(node: Node) -> int:
+    """The sign of a node that is infinity; 0 of all others."""
+    if isinstance(node, Constant):
+        return int(node.name == "inf")
+    if not isinstance(node, Product) or node.constraints or node.inner:
+        return 0
+    if not node.factors or not all(infinite(ref.node) for ref in node.factors):
+        return 0
+    return 1 if node.coefficient > 0 else -1
 
 
 def ref(node: Node) -> Ref:

@@ -9,6 +9,7 @@ vanishes far out.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 
 from tensorgen.operators.table import Elementwise as Row
 
@@ -19,14 +20,27 @@ TAIL = (-1e8, -1000.0, -40.0, -6.0, -4.0, 6.0)
 FAR = (-1e9, -35.0, 25.0, 35.0, 1e9)
 
 ROWS = (
-    Row("erf", ("2 / sqrt(pi) * gauss(x)",), "special.erf({0})", traits="odd bounded"),
-    Row("erfc", ("-2 / sqrt(pi) * gauss(x)",), "special.erfc({0})", traits="bounded"),
+    Row(
+        "erf",
+        ("2 / sqrt(pi) * gauss(x)",),
+        "special.erf({0})",
+        traits="odd bounded",
+        ends=(-1, 1),
+    ),
+    Row(
+        "erfc",
+        ("-2 / sqrt(pi) * gauss(x)",),
+        "special.erfc({0})",
+        traits="bounded",
+        ends=(2, 0),
+    ),
     Row(
         "gauss",
         ("-2 * gauss_moment(x)",),
         "np.exp(-{0}**2)",
         traits="even positive vanishes internal",
         spelled="exp(-{0}**2)",
+        ends=(0, 0),
     ),
     Row(
         "gauss_moment",
@@ -41,6 +55,7 @@ ROWS = (
         "np.exp(-{0}**2 / 2)",
         traits="even positive vanishes internal",
         spelled="exp(-{0}**2 / 2)",
+        ends=(0, 0),
     ),
     Row(
         "bell_moment",
@@ -56,6 +71,7 @@ ROWS = (
         extreme=(-36.0, -8.0, 8.0, 36.0),
         traits="positive bounded",
         doc="The normal distribution's cdf.",
+        ends=(0, 1),
     ),
     Row(
         "log_ndtr",
@@ -64,13 +80,15 @@ ROWS = (
         extreme=TAIL,
         traits="bounded",
         doc="log(ndtr(x)), which keeps its digits far out.",
+        ends=(-inf, 0),
     ),
     Row(
         "inverse_mills",
-        ("-inverse_mills(x) * mills_gap(x)",),
+        ("-inverse_mills(x) * mills_gap(finite(x))",),
         "_inverse_mills({0})",
         extreme=TAIL,
         traits="positive internal",
+        ends=(inf, 0),
     ),
     # x + inverse_mills(x), and its derivative.
     Row(

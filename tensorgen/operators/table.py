@@ -49,7 +49,8 @@ class Elementwise:
     are points inside the domain, `extreme` ones where values and derivatives must keep
     their digits. `traits` are words that `has` asks for. Formulas write what is
     `spelled`, names of intermediate values a `word`; `arguments` and `doc` are what a
-    user of the language reads. Arguments at `conditions` are truth values.
+    user of the language reads. Arguments at `conditions` are truth values;
+    `ends` are the values at both infinities, where they are numbers or infinite.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Elementwise:
     arguments: tuple[str, ...] = ()
     doc: str = ""
     conditions: tuple[int, ...] = ()
+    ends: tuple[float | None, float | None] = (None, None)
 
     def has(self, trait: Trait) -> bool:
         """Whether the function is known to have a trait."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Sum, only_below
+from tensorgen.operators.scalar import infinite
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import (
     CANDIDATES_A_SUM,
@@ -113,6 +114,8 @@ def _candidates(
     places: dict[tuple[object, ...], dict[int, int]] = {}
     for t, view in enumerate(views):
         for k, (factor, labels) in enumerate(view.factors):
+            if infinite(factor):  # times 0, as beside patterns, it would be no number
+                continue
             # A repeated summed label (a trace) would need matching of its own.
             summed = [x for x in labels if not _is_axis(x)]
             if len(set(summed)) == len(summed):

@@ -13,9 +13,11 @@ from collections.abc import Collection
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Node, Ref, Term
 from tensorgen.operators import masks, reshape
+from tensorgen.operators.scalar import infinite
 from tensorgen.operators.stable import (
     differences,
     exponentials,
+    infinities,
     lists,
     logarithms,
     logistic,
@@ -44,12 +46,19 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
     "large_exp": (numbers.at(0, 1),),
     "expm1": (numbers.at(0, 0),),
     "sqrt": (numbers.at(0, 0), numbers.at(1, 1), norms.root, powers.root),
-    "pow": (powers.pow, norms.pow),
+    "pow": (infinities.pow, powers.pow, norms.pow),
     "hypot": (norms.hypot,),
     "rhypot": (norms.rhypot,),
     "inverse": (norms.inverse,),
     "power_slope": (powers.slope,),
     "power_curve": (powers.curve,),
+    "gap": (infinities.gap,),
+    "finite": (infinities.finite,),
+    "bell_moment": (infinities.moment("bell"),),
+    "gauss_moment": (infinities.moment("gauss"),),
+    "maximum": (infinities.beyond(1),),
+    "minimum": (infinities.beyond(-1),),
+    "logaddexp": (infinities.beyond(1),),
     "xlogy": (logarithms.xlogy,),
     "equal": (numbers.of_one_key,),
     "where": (numbers.at_one_key,),
@@ -69,6 +78,7 @@ _PAIR_RULES: tuple[PairRule, ...] = (
     powers.signed,
     scales.cancelled,
     masks.absorbed,
+    infinities.beside_positive,
     reshape.merged,
 )
 
@@ -78,7 +88,8 @@ class StableForms:
 
     def map(self, graph: Graph, function: str, args: Args) -> Node | None:
         """Return a better node for `function(*args)`, aligned with its axes."""
-        more = (reshape.mapped(function), lists.mapped(function))
+        ends = infinities.at_ends(function)
+        more = (*ends, reshape.mapped(function), lists.mapped(function))
         for rule in (*_MAP_RULES.get(function, ()), *more):
             found = rule(graph, args)
             if found is not None:
@@ -113,7 +124,8 @@ class StableForms:
     def sum(self, graph: Graph, terms: list[Term]) -> list[Term] | None:
         """Return a better list of terms, or None."""
         return (
-            sums.rewritten(graph, terms)
+            infinities.added(graph, terms)
+            or sums.rewritten(graph, terms)
             or differences.rewritten(graph, terms)
             or reshape.added(graph, terms)
         )
@@ -141,6 +153,8 @@ def _takes_part(ref: Ref) -> bool:
     if isinstance(node, Map):
         known = ("exp", "log", "pow", "sigmoid", "where")
         return node.function in known or is_condition(ref)
+    if infinite(node):
+        return True
     return isinstance(node, Call) and node.operator == "reshape"
 
 
