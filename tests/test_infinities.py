@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -156,7 +156,7 @@ def _paths(z: Any, labels: Any, skips: Any) -> Any:
     total: Any = 0
     count = len(labels)
     for path in product(range(count), repeat=len(z)):
-        steps = list(zip(path, path[1:], strict=False))
+        steps = list(pairwise(path))
         allowed = all(
             b - a in (0, 1) or (b - a == 2 and skips[b] == 0) for a, b in steps
         )

@@ -21,13 +21,15 @@ from tensorgen.ir.nodes import (
     Map,
     Node,
     Product,
+    Ref,
     Size,
     Sum,
     is_zero,
 )
+from tensorgen.operators.bounds import may_be_infinite
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.externals import is_external
-from tensorgen.operators.scalar import partial
+from tensorgen.operators.scalar import apply, partial
 from tensorgen.operators.table import Partial, Transfer
 
 
@@ -42,7 +44,7 @@ def partials(graph: Graph, node: Node, varying: Container[Node]) -> list[Partial
 def _partials(graph: Graph, node: Node, varying: Container[Node]) -> list[Partial]:
     match node:
         case Product():
-            return _product(node)
+            return _product(graph, node, varying)
         case Sum():
             return [Partial(t.node, t.labels, t.coefficient) for t in node.terms]
         case Map():
@@ -71,18 +73,30 @@ def transfers(node: Node) -> list[tuple[Call, Node, Transfer]]:
     return []
 
 
-def _product(node: Product) -> list[Partial]:
-    """Theorems 5 and 8: the derivative by a factor is the product of the others."""
+def _product(graph: Graph, node: Product, varying: Container[Node]) -> list[Partial]:
+    """Theorems 5 and 8: the derivative by a factor is the product of the others.
+
+    What is infinite stays what it is, whatever it is multiplied by: no slope.
+    """
     return [
         Partial(
             factor.node,
             factor.labels,
             node.coefficient,
-            node.factors[:k] + node.factors[k + 1 :],
+            tuple(
+                _finite(graph, other) for m, other in enumerate(node.factors) if m != k
+            ),
             node.constraints,
         )
         for k, factor in enumerate(node.factors)
+        if factor.node in varying
     ]
+
+
+def _finite(graph: Graph, factor: Ref) -> Ref:
+    if not may_be_infinite(factor.node, data=False):
+        return factor
+    return apply(graph, "finite", factor)
 
 
 def _map(graph: Graph, node: Map, varying: Container[Node]) -> list[Partial]:

@@ -115,40 +115,62 @@ def value_of(node: Map, value: int | None) -> int | None:
     return value if kept else None
 
 
-def may_be_infinite(node: Node, depth: int = DEPTH) -> bool:
+def may_be_infinite(node: Node, data: bool = True) -> bool:
     """Whether entries may be infinite though all that is contracted below is finite.
 
     Data may say `-inf` of what is impossible, as may a logarithm of 0; in a sum of
-    products, as in `X @ w`, it would leave no number that could be told of.
+    products, as in `X @ w`, it would leave no number that could be told of. Without
+    `data`, only what is written infinite counts, and extrema of no entries.
     """
+    return _may_be_infinite(node, data, DEPTH, {})
+
+
+def _may_be_infinite(
+    node: Node, data: bool, depth: int, known: dict[Node, bool]
+) -> bool:
     if not depth:
-        return True
+        return data
+    if node not in known:
 
-    def some(nodes: Iterable[Node]) -> bool:
-        return any(may_be_infinite(x, depth - 1) for x in nodes)
+        def some(nodes: Iterable[Node]) -> bool:
+            return any(_may_be_infinite(x, data, depth - 1, known) for x in nodes)
 
-    match node:
-        case Input():
-            return node.index is None and FINITE not in node.properties
-        case Constant():
-            return node.name == "inf"
-        case Size() | Iota():
-            return False
-        case Sum(terms=terms):
-            return some(t.node for t in terms)
-        case Product(factors=factors):
-            contracts = node.inner and not is_light(node) and len(factors) > 1
-            return not contracts and some(f.node for f in factors)
-        case Map(function=function, args=args):
-            row = ELEMENTWISE[function]
-            if row.boolean or all(x is not None and abs(x) < inf for x in row.ends):
-                return False
-            number = row.has("keeps0") or is_polynomial(node)
-            if row.safe == (0, 1) and not (number or _is_away_from_zero(args[0].node)):
-                return True
-            return some(x.node for x in args[function == "where" :])
-        case Call(operator="softmax" | "unit" | "any"):
-            return False
-        case Call(args=args):
-            return some(args)
-    assert_never(node)
+        match node:
+            case Input():
+                found = data and node.index is None and FINITE not in node.properties
+            case Constant():
+                found = node.name == "inf"
+            case Size() | Iota() | Call(operator="softmax" | "unit" | "any"):
+                found = False
+            case Sum(terms=terms):
+                found = some(t.node for t in terms)
+            case Product(factors=factors):
+                contracts = node.inner and not is_light(node) and len(factors) > 1
+                found = not contracts and some(f.node for f in factors)
+            case Map(args=args):
+                found = not _is_between(node) and (
+                    (data and _is_infinite_at_zero(node))
+                    or some(x.node for x in args[node.function == "where" :])
+                )
+            case Call(operator="max_by_key" | "min_by_key"):
+                found = True
+            case Call(args=args):
+                found = some(args)
+            case _:
+                assert_never(node)
+        known[node] = found
+    return known[node]
+
+
+def _is_between(node: Map) -> bool:
+    """Whether a function is a number at both infinities, and so everywhere."""
+    row = ELEMENTWISE[node.function]
+    return row.boolean or all(x is not None and abs(x) < inf for x in row.ends)
+
+
+def _is_infinite_at_zero(node: Map) -> bool:
+    """Whether a function is infinite where its argument is 0, as that may be."""
+    row = ELEMENTWISE[node.function]
+    if row.safe != (0, 1) or row.has("keeps0") or is_polynomial(node):
+        return False
+    return not _is_away_from_zero(node.args[0].node)

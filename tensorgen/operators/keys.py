@@ -23,6 +23,7 @@ from tensorgen.ir.nodes import (
     Ref,
     delta,
 )
+from tensorgen.operators.promises import stopped
 from tensorgen.operators.scalar import apply, infinite, infinity
 
 Keys = tuple[Lookup, Lookup]
@@ -252,10 +253,11 @@ def _turned(x: Node) -> Ref:
 # Levels of sums of exponentials
 
 
-def levels(graph: Graph, x: Ref, key: Keyed) -> tuple[Ref, Ref]:
+def levels(graph: Graph, x: Ref, key: Keyed) -> tuple[Ref, Ref, Ref]:
     """Return levels: the largest entries of x at keys, and at the entries of the key.
 
-    Labels are those of x; in the first the key stands in place of its entries.
+    Labels are those of x; in the first the key stands in place of its entries. The last
+    are the first as they are, -inf where there is no entry, as constants too.
     """
     own, label, shift, size, limit = key
     rest = tuple(a for a in x.labels if a not in own.labels)
@@ -265,7 +267,9 @@ def levels(graph: Graph, x: Ref, key: Keyed) -> tuple[Ref, Ref]:
     node = graph.call("max_by_key", [turned, own.node], shape, shape=shape)
     level = apply(graph, "level", Ref(node, tuple(range(node.order)))).node
 
-    def read(labels: tuple[int, ...], at: Label | Lookup, shift: Dim) -> Ref:
+    def read(
+        level: Node, labels: tuple[int, ...], at: Label | Lookup, shift: Dim
+    ) -> Ref:
         tie = delta({"key": 1, at: -1}, -shift)
         known = {**sizes, label: limit}
         found = graph.product(
@@ -276,7 +280,10 @@ def levels(graph: Graph, x: Ref, key: Keyed) -> tuple[Ref, Ref]:
         )
         return Ref(found, labels)
 
-    return read((label, *rest), label, shift), read(x.labels, own, ZERO)
+    of_keys, floor = (
+        read(x, (label, *rest), label, shift) for x in (level, stopped(graph, node))
+    )
+    return of_keys, read(level, x.labels, own, ZERO), floor
 
 
 def levels_of_pairs(graph: Graph, x: Ref, own: Lookup, read: Lookup) -> tuple[Ref, Ref]:

@@ -34,10 +34,23 @@ from tensorgen.operators.stable.match import joined
 
 
 class Levelled(NamedTuple):
-    """A sum of exponentials as `exp(level) * rest`."""
+    """A sum of exponentials as `exp(level) * rest`.
+
+    Where there is a `floor`, the rest is 0 only of exponentials that all are 0, or of
+    none, and the floor is -inf there; else it is the level.
+    """
 
     level: Ref
     rest: Ref
+    floor: Ref | None = None
+
+    def log(self, graph: Graph) -> Ref:
+        """The logarithm of the sum, which has no slope where there is nothing."""
+        level, rest = self.level, self.rest
+        if self.floor is not None:
+            level, rest = self.floor, apply(graph, "nonzero", rest)
+            graph.suggest(rest.node, "exp_sums")
+        return total(graph, [(1, level), (1, apply(graph, "log", rest))])
 
 
 def levelled(graph: Graph, parts: Sequence[Summand]) -> Levelled:
@@ -59,16 +72,23 @@ def _of_list(graph: Graph, whole: Summand) -> Levelled:
     # No exponent lies above the level where all of a key's count.
     plain = found and len(s.constraints) == 1 and not (s.conditions or _unsure(s))
     if found is None:
-        found = (apply(graph, "level", _top(graph, s)),) * 2
-    top, inside = found
-    level = joined(graph, [*common, (Fraction(1), top)])
+        level = apply(graph, "level", _top(graph, s))
+        found = level, level, None
+    top, inside, floor = found
+    level, *floors = (
+        joined(graph, [*common, (Fraction(1), x)])
+        for x in (top, *([floor] if plain and floor else ()))
+    )
     exp = "low_exp" if plain else "finite_exp"
     rest = total(graph, [(s.coefficient, _shifted(graph, s, inside, exp))])
-    return Levelled(level, rest)
+    return Levelled(level, rest, *floors)
 
 
-def _levels_by_key(graph: Graph, s: Summand) -> tuple[Ref, Ref] | None:
-    """The levels of keys, as the sum is read and at each of its terms."""
+def _levels_by_key(graph: Graph, s: Summand) -> tuple[Ref, Ref, Ref | None] | None:
+    """The levels of keys, as the sum is read and at each of its terms.
+
+    With the first as they are, infinite too, where those are known.
+    """
     exponent = _counting(graph, s, s.exponent(graph))
     found = [key for c in s.constraints if (key := keyed(c, s.dims))]
     pairs = [pair for c in s.constraints if (pair := equated(c))]
@@ -80,7 +100,7 @@ def _levels_by_key(graph: Graph, s: Summand) -> tuple[Ref, Ref] | None:
     elif len(pairs) == 1 and (places := _summed_and_kept(s, pairs[0])):
         exponent = _over_others(graph, s, exponent, places[0])
         if {*places[0].labels} <= {*exponent.labels}:
-            return levels_of_pairs(graph, exponent, *places)
+            return (*levels_of_pairs(graph, exponent, *places), None)
     return None
 
 

@@ -237,13 +237,12 @@ def _of_unsure_sum(graph: Graph, parts: Sequence[Summand]) -> Ref:
     numbers = [s.coefficient for s in parts if s.is_number]
     scale = sum(numbers, Fraction(0))
     if scale <= 0:
-        top, rest = levelled(graph, parts)
-        return total(graph, [(1, top), (1, apply(graph, "log", rest))])
+        return levelled(graph, parts).log(graph)
     # c * (1 + t) near 1: the difference from 1 is what counts.
     outer = log_of_weights(graph, Summand(scale))
     others = [s for s in parts if not s.is_number]
     ratios = [replace(s, coefficient=s.coefficient / scale) for s in others]
-    top, near = levelled(graph, [Summand(), *ratios])
+    top, near, _ = levelled(graph, [Summand(), *ratios])
     one = apply(graph, "finite_exp", negative(graph, top))
     drop = apply(graph, "expm1", negative(graph, top))
     less = total(graph, [*terms(near), (-1, one), (1, drop)])

@@ -125,7 +125,7 @@ def _of_factor(graph: Graph, ref: Ref, e: Fraction) -> list[Ref] | None:
         return [apply(graph, "exp", times(graph, log, coefficient=e))]
     if e.denominator != 1 or is_map(ref, "sinh") or are_scales(ref, parts):
         return None
-    top, rest = levelled(graph, parts)
+    top, rest, _ = levelled(graph, parts)
     scale = apply(graph, "exp", times(graph, top, coefficient=e))
     return [scale, power(graph, rest, e)]
 
