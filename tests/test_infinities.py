@@ -53,7 +53,7 @@ def test_a_row_of_what_is_impossible_has_no_weight(dtype: type) -> None:
   logs: log_softmax(z, axis=1)
 """,
     )
-    z = np.array([[-INF, -INF], [1, -INF], [0, 1]], dtype)
+    z: Any = np.array([[-INF, -INF], [1, -INF], [0, 1]], dtype)
     last = np.log1p(np.exp(1.0))
     for rows in (m.each(z), m.naive(z)):
         assert rows.dtype == dtype
@@ -86,12 +86,129 @@ def test_nothing_guards_a_matrix_product() -> None:
 def test_of_two_that_are_impossible_each_counts_half(function: str) -> None:
     m = _spec(
         "x: [m], y: [m]",
-        f"  f: {{expr: 'sum({function}(x, y))', wrt: [x, y]}}\n",
+        f"""
+  f:
+    where: |
+      a = where(x > 0, x, -inf)
+    expr: sum({function}(a, y))
+    wrt: [x, y]
+""",
     )
+    x, y = np.array([-1.0, -1.0, 1.0]), np.array([-INF, 2.0, 1.0])
+    found = m.f_grad(x, y)
+    np.testing.assert_array_equal(found.x, [0, 0, 0.5])
+    np.testing.assert_array_equal(found.y, [0.5, 1, 0.5])
+
+
+def test_the_sum_of_two_impossible_numbers_of_data_has_slopes() -> None:
+    m = _spec("x: [m], y: [m]", "  f: {expr: 'sum(logaddexp(x, y))', wrt: [x, y]}\n")
     x, y = np.array([-INF, -INF, 1.0]), np.array([-INF, 2.0, 1.0])
     found = m.f_grad(x, y)
     np.testing.assert_array_equal(found.x, [0.5, 0, 0.5])
     np.testing.assert_array_equal(found.y, [0.5, 1, 0.5])
+
+
+# Groups
+
+_GRAPH = "s: [E], h: [N], dst: {shape: [E], index: N}, src: {shape: [E], index: N}"
+_ATTENTION = {
+    "where": "top[i] = logsumexp(where(dst[e] == i, s[e], -inf), e)",
+    "condition": "top[i] = logsumexp(s[e], e, dst[e] == i)",
+    "naive": "top[i] = log(sum(exp(s[e]), e, dst[e] == i))",
+}
+
+
+@pytest.mark.parametrize("spelling", _ATTENTION)
+def test_a_node_without_edges_attends_to_nothing(spelling: str) -> None:
+    m = _spec(
+        _GRAPH,
+        f"""
+  f:
+    where: |
+      {_ATTENTION[spelling]}
+      out[i] = sum(exp(s[e] - top[dst[e]])*h[src[e]], e, dst[e] == i)
+    expr: sum(out**2)
+    wrt: s
+    emit: [value, gradient, hvp]
+  g:
+    where: |
+      {_ATTENTION[spelling]}
+    expr: sum(h) + top
+""",
+    )
+    rng = np.random.default_rng(3)
+    s, h, ds = rng.normal(size=(3, 5))
+    dst, src = np.array([0, 0, 2, 2, 2]), np.array([1, 2, 3, 4, 0])
+    s[4] = -INF
+
+    def plain(s: Any) -> Any:
+        groups = [src[dst == i] for i in (0, 2)], [s[dst == i] for i in (0, 2)]
+        shares = [np.exp(z) / np.exp(z).sum() for z in groups[1]]
+        return sum((p @ h[i]) ** 2 for i, p in zip(groups[0], shares, strict=True))
+
+    low = np.where(np.isfinite(s), s, -1e3)
+    assert m.f(s, h, dst, src) == pytest.approx(plain(low), rel=1e-12)
+    gradient = _slope(plain, low)
+    np.testing.assert_allclose(m.f_grad(s, h, dst, src), gradient, atol=1e-12)
+    ends = [_slope(plain, low + k * ds) for k in (1e-6, -1e-6)]
+    change = (ends[0] - ends[1]) / 2e-6
+    np.testing.assert_allclose(m.f_hvp(s, h, dst, src, ds), change, atol=1e-8)
+    tops = m.g(s, h, dst)
+    np.testing.assert_array_equal(np.isneginf(tops), [False, True, False, True, True])
+
+
+@pytest.mark.parametrize(
+    "inclusive",
+    [
+        "logsumexp(u[a]/lam[k], a, nest[a] == k)",
+        "log(sum(exp(u[a]/lam[nest[a]]), a, nest[a] == k))",
+    ],
+)
+def test_a_nest_without_alternatives_is_never_chosen(inclusive: str) -> None:
+    m = _spec(
+        "u: [A], lam: {shape: [M], positive: true}, nest: {shape: [A], index: M},"
+        " y: {shape: [Q], index: A}",
+        f"""
+  f:
+    where: |
+      iv[k] = {inclusive}
+      top = logsumexp(lam[k]*iv[k], k)
+    expr: sum(u[y[j]]/lam[nest[y[j]]] + (lam[nest[y[j]]] - 1)*iv[nest[y[j]]] - top, j)
+    wrt: [u, lam]
+    emit: [value, gradient, hessian]
+""",
+    )
+    rng = np.random.default_rng(4)
+    u, y = rng.normal(size=4), np.array([0, 3, 2])
+    lam, nest = np.array([0.5, 0.7, 0.9]), np.array([0, 0, 2, 2])
+    # The same without the empty nest.
+    kept, own = lam[[0, 2]], nest // 2
+    assert m.f(u, lam, nest, y) == pytest.approx(m.f(u, kept, own, y), rel=1e-12)
+    found, expected = m.f_grad(u, lam, nest, y), m.f_grad(u, kept, own, y)
+    np.testing.assert_allclose(found.u, expected.u, atol=1e-12)
+    np.testing.assert_allclose(found.lam, [expected.lam[0], 0, expected.lam[1]])
+    hessians = [m.f_hess(*args, y).dense() for args in ((u, lam, nest), (u, kept, own))]
+    there = [0, 1, 2, 3, 4, 6]
+    np.testing.assert_allclose(hessians[0][np.ix_(there, there)], hessians[1])
+    assert not hessians[0][5].any()
+
+
+def test_the_largest_of_no_entries_is_never_read() -> None:
+    m = _spec(
+        "x: [m], g: {shape: [m], index: q}",
+        """
+  f:
+    where: |
+      b[k] = max(x[i], i, g[i] == k)
+    expr: sum((x[i] - b[g[i]])**2, i) + sum(exp(b))
+    wrt: x
+    emit: [value, gradient]
+""",
+    )
+    x, g = np.array([1.0, 3.0, 2.0]), np.array([0, 0, 2])
+    e = np.exp([3.0, 2.0])
+    assert m.f(x, g, q=4) == pytest.approx(4 + e.sum())
+    np.testing.assert_allclose(m.f_grad(x, g, q=4), [-4, 4 + e[0], e[1]])
 
 
 # Constants

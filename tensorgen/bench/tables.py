@@ -62,6 +62,7 @@ def functions() -> Table:
         "level": lambda x: jax.lax.stop_gradient(jnp.nan_to_num(x)),
         "finite": lambda x: jnp.where(jnp.isfinite(x), x, 0),
         "gap": lambda x, y: jnp.where(x == y, 0, x - y),
+        "stated_gap": lambda x, y: jnp.where(x == y, 0, x - y),
         "nonzero": lambda x: x + (x == 0),
     }
 

@@ -54,7 +54,8 @@ def filled(spelled: str, parts: Sequence[Text]) -> Text:
     """A function by what it is; arguments of a call need no parentheses."""
     call = spelled.endswith(")") and re.fullmatch(r"\w+\((\{\d\}(, )?)+\)", spelled)
     texts = [text if call else tight((text, level), ATOM) for text, level in parts]
-    return spelled.format(*texts), ATOM if call else PRODUCT
+    whole = SUM if " - " in re.sub(r"\(.*\)", "", spelled) else PRODUCT
+    return spelled.format(*texts), ATOM if call else whole
 
 
 def _is_sum(text: str) -> bool:

@@ -148,7 +148,7 @@ def _may_be_infinite(
                 contracts = node.inner and not is_light(node) and len(factors) > 1
                 found = not contracts and some(f.node for f in factors)
             case Map(args=args):
-                found = not _is_between(node) and (
+                found = not _is_between(node, data) and (
                     (data and _is_infinite_at_zero(node))
                     or some(x.node for x in args[node.function == "where" :])
                 )
@@ -162,10 +162,14 @@ def _may_be_infinite(
     return known[node]
 
 
-def _is_between(node: Map) -> bool:
-    """Whether a function is a number at both infinities, and so everywhere."""
+def _is_between(node: Map, data: bool) -> bool:
+    """Whether a function is a number at both infinities, and so everywhere.
+
+    Of what is written infinite, mostly `-inf`, only that end matters.
+    """
     row = ELEMENTWISE[node.function]
-    return row.boolean or all(x is not None and abs(x) < inf for x in row.ends)
+    ends = row.ends if data else row.ends[:1]
+    return row.boolean or all(x is not None and abs(x) < inf for x in ends)
 
 
 def _is_infinite_at_zero(node: Map) -> bool:

@@ -79,17 +79,36 @@ _ROWS = (
         traits="even log internal",
     ),
     # The exponential, but so small that its cube is finite: times 0 it is 0.
-    Row("finite_exp", ("finite_exp(x)",), "_finite_exp({0})", traits="internal"),
+    Row(
+        "finite_exp",
+        ("finite_exp(x)",),
+        "_finite_exp({0})",
+        traits="internal",
+        ends=(0, None),
+    ),
     # The same of what is known to be at most 0, the largest exponent taken off.
-    Row("low_exp", ("low_exp(x)",), "np.exp({0})", traits="internal"),
+    Row("low_exp", ("low_exp(x)",), "np.exp({0})", traits="internal", ends=(0, None)),
     # The same for what may be large itself: it is held only where times 0 would matter.
-    Row("large_exp", ("large_exp(x)",), "_large_exp({0})", traits="internal"),
+    Row(
+        "large_exp",
+        ("large_exp(x)",),
+        "_large_exp({0})",
+        traits="internal",
+        ends=(0, None),
+    ),
     # A number that the function does not depend on: it has no derivative.
-    Row("level", ("0",), "_finite({0})", traits="odd log internal"),
+    Row("level", ("0",), "_finite({0})", traits="odd log internal", ends=(0, 0)),
     # The number itself where no infinite one counts: times 0 it is 0.
-    Row("finite", ("1",), "_finite({0})", traits="odd internal", spelled="{0}"),
+    Row(
+        "finite",
+        ("1",),
+        "_finite({0})",
+        traits="odd internal",
+        spelled="{0}",
+        ends=(0, 0),
+    ),
     # What divides where there may be nothing to add up.
-    Row("nonzero", ("1",), "_nonzero({0})", traits="positive internal"),
+    Row("nonzero", ("1",), "_nonzero({0})", traits="odd internal"),
     Row(
         "log2",
         ("1 / (x * log(2))",),
@@ -304,6 +323,14 @@ _ROWS = (
     ),
     Row(
         "gap",
+        ("1", "-1"),
+        "_gap({0}, {1})",
+        traits="internal",
+        spelled="{0} - {1}",
+    ),
+    # The same of what is infinite where it is written so, and not in data.
+    Row(
+        "stated_gap",
         ("1", "-1"),
         "_gap({0}, {1})",
         traits="internal",

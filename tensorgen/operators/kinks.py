@@ -29,7 +29,7 @@ ROWS = (
     ),
     Row(
         "maximum",
-        ("step(gap(x, y))", "step(-gap(x, y))"),
+        ("step(stated_gap(x, y))", "step(stated_gap(y, x))"),
         "np.maximum({0}, {1})",
         traits="quick",
         word="larger",
@@ -37,7 +37,7 @@ ROWS = (
     ),
     Row(
         "minimum",
-        ("step(-gap(x, y))", "step(gap(x, y))"),
+        ("step(stated_gap(y, x))", "step(stated_gap(x, y))"),
         "np.minimum({0}, {1})",
         traits="quick",
         word="smaller",
@@ -46,14 +46,14 @@ ROWS = (
     # A selection is no NaN where it does not read one.
     Row(
         "fmax",
-        ("step(gap(x, y))", "step(-gap(x, y))"),
+        ("step(x - y)", "step(y - x)"),
         "np.fmax({0}, {1})",
         traits="quick internal",
         word="larger",
     ),
     Row(
         "fmin",
-        ("step(-gap(x, y))", "step(gap(x, y))"),
+        ("step(y - x)", "step(x - y)"),
         "np.fmin({0}, {1})",
         traits="quick internal",
         word="smaller",

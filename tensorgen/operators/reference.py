@@ -226,6 +226,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "level": _by_real(np.nan_to_num),
     "finite": lambda x: x,
     "gap": lambda x, y: x - y,
+    "stated_gap": lambda x, y: x - y,
     "nonzero": lambda x: x + (x == 0),
     "acosh1p": acosh1p,
     "log2": lambda x: np.log(x) / np.log(2.0),

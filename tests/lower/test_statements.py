@@ -303,10 +303,10 @@ def test_softmax_and_logsumexp_share_shift_and_exponentials() -> None:
     code = check(case.g, [softmax, logsumexp], SIZES)
     assert code.lines == (
         "max_A = np.max(A, axis=1)",
-        "exp_shifted = np.exp(A - max_A[:, None])",
-        "exp_shifted_sums = exp_shifted.sum(axis=1)",
-        "softmax_A = exp_shifted / exp_shifted_sums[:, None]",
-        "logsumexp_A = max_A + np.log(exp_shifted_sums)",
+        "exp_shifted = np.exp(A - _finite(max_A)[:, None])",
+        "exp_sums = _nonzero(exp_shifted.sum(axis=1))",
+        "softmax_A = exp_shifted / exp_sums[:, None]",
+        "logsumexp_A = max_A + np.log(exp_sums)",
     )
 
 

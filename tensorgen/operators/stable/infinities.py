@@ -76,12 +76,18 @@ def added(graph: Graph, terms: list[Term]) -> list[Term] | None:
     return None
 
 
-def gap(graph: Graph, args: Args) -> Ref | None:
-    """x - y, if not both can be infinite."""
-    x, y = args
-    if may_be_infinite(x.node) and may_be_infinite(y.node):
-        return None
-    return total(graph, [(1, x), (-1, y)])
+def gap(data: bool) -> Rule:
+    """The rule of x - y, if not both can be infinite; that of `data` may be or not."""
+
+    def rule(graph: Graph, args: Args) -> Ref | None:
+        x, y = args
+        if all(may_be_infinite(one.node) for one in args) and (
+            data or any(may_be_infinite(one.node, data=False) for one in args)
+        ):
+            return None
+        return total(graph, [(1, x), (-1, y)])
+
+    return rule
 
 
 def finite(graph: Graph, args: Args) -> Ref | None:
