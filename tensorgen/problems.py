@@ -294,8 +294,7 @@ class ProblemBuilder:
             names.append(text)
         self.taken += names
         for node, name in zip(held, names, strict=True):
-            known = ["spd"] if is_positive_definite(node) else []
-            known += [FACTORED] if is_system(node) else []
+            known = ["spd"] * is_positive_definite(node) + [FACTORED] * is_system(node)
             known += [] if may_be_infinite(node) else [FINITE]
             self.values[node] = self.graph.input(name, node.dims, known)
         for node, (other, ratio) in self.problem.stages.multiples.items():
