@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,18 @@ class Arguments:
         plain = [subject.array(x) for x in self.plain.values()]
         keyword = {k: subject.array(x) for k, x in self.keyword.items()}
         return getattr(subject.module, name)(*plain, **keyword)
+
+    def each(
+        self,
+        change: Callable[[Any], Any],
+        others: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Arguments:
+        """Return the arguments with all values changed, and `others` for some."""
+
+        def changed(given: Mapping[str, Any]) -> dict[str, Any]:
+            return {k: others.get(k, change(x)) for k, x in given.items()}
+
+        return Arguments(changed(self.plain), changed(self.keyword))
 
     def text(self) -> str:
         """What stands between the parentheses."""

@@ -15,13 +15,13 @@ import numpy as np
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, ElaboratedProblem
 from tensorgen.spec.model import Definition, Wrt
-from tensorgen.verify.calls import Arguments, arguments
+from tensorgen.verify.calls import Arguments
 from tensorgen.verify.findings import Measure
 from tensorgen.verify.kinds import DIFFERENCES, FIRST, SECOND, SLOPES, VALUES, formula
 from tensorgen.verify.modules import Subject
 from tensorgen.verify.objects import ITSELF, assembled
 from tensorgen.verify.points import Point
-from tensorgen.verify.problems import made, packing
+from tensorgen.verify.problems import data_of, packing
 from tensorgen.verify.reference import Interpreter, Known
 
 Array = Any
@@ -61,12 +61,10 @@ class Constrained:
 
     def measures(self) -> Iterator[tuple[Arguments, Measure]]:
         """Bind the class to the data of the point; raises what it raises."""
-        point = self.point
-        data = arguments(point.function, point.case, without=point.any.wrt)
-        given = Arguments({}, {**point.case.sizes, **data.values})
-        found = made(given, self.subject, self.problem.spec.name)
-        given = Arguments({}, data.values)
-        v, packed = packing(found, point, self.subject)
+        name = self.problem.spec.name
+        given = data_of(self.point, self.subject, name)
+        found = given.call(self.subject, name)
+        v, packed = packing(found, self.point, self.subject)
         every = [packed, self._limits(found), self._first(found, v)]
         for measures in [*every, self._second(found, v)]:
             for measure in measures:

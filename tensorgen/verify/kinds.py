@@ -70,7 +70,7 @@ def compared(
     """
     name = kind.public_name(point.function.spec.name, order)
     for look in range(LOOKS if kind.argument else 1):
-        given = arguments(point.function, point.case, _more(point, kind, look))
+        given = called(point, kind, look)
         result = given.call(subject, name)
         own = (*kind.lead, kind.beside[-1]) if kind.beside else kind.parts
         for k, part in enumerate(own):
@@ -79,6 +79,11 @@ def compared(
             code = f"result[{k}]" if several else "result"
             for measure in _of_part(point, part, order, got, code, subject, look):
                 yield given, measure
+
+
+def called(point: Point, kind: Kind, look: int = 0) -> Arguments:
+    """Return the arguments of a function of some kind, directions and the like too."""
+    return arguments(point.function, point.case, _more(point, kind, look))
 
 
 def _more(point: Point, kind: Kind, look: int) -> dict[str, Array]:

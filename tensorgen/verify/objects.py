@@ -77,6 +77,11 @@ def _same(
     yield Measure("matvec", DENSE, got, wanted, ITSELF, how, given)
     got, wanted = on.numbers(h.rmatvec(on.array(u))), Known(matrix.T @ u)
     yield Measure("rmatvec", DENSE, got, wanted, ITSELF, f"{code}.rmatvec(u)", given)
+    whole, how = on.numbers((2 * h).dense()).reshape(matrix.shape), f"(2 * {code})"
+    text = f"{how}.dense().reshape{matrix.shape}"
+    yield Measure("multiple", DENSE, whole, Known(2 * matrix), ITSELF, text)
+    got, wanted = on.numbers((2 * h).matvec(on.array(d))), Known(2 * matrix @ d)
+    yield Measure("multiple", DENSE, got, wanted, ITSELF, f"{how}.matvec(d)", given)
     for lower in (False, True):
         rows, places, values = map(on.numbers, h.coo(lower=lower))
         found = assembled(matrix.shape, rows, places, values)
@@ -130,6 +135,10 @@ def _solutions(
         how = f"{code}.solve(b, {number!r})"
         found = on.numbers(h.solve(on.array(b), number))
         yield Measure("solve", DENSE, found, known, allowed, how, given)
+        if not shift:
+            how, half = f"(2 * {code}).solve(b)", Known(known.value / 2)
+            found = on.numbers((2 * h).solve(on.array(b)))
+            yield Measure("multiple", DENSE, found, half, allowed, how, given)
         factors, how = h.factorize(number), f"{code}.factorize({number!r})"
         found = on.numbers(factors.solve(on.array(b)))
         yield Measure(
@@ -206,6 +215,8 @@ def tensor(
     yield Measure(
         "contract", "dense()", np.asarray(got), Known(found), ITSELF, how, given
     )
+    got, how = on.numbers((2 * t).dense()), f"(2 * {code}).dense()"
+    yield Measure("multiple", "dense()", got, Known(2 * dense), ITSELF, how)
     last, d = [*given.items()][-1]
     got, wanted = on.numbers(t.contract(on.array(d))), Known(
         np.tensordot(dense, d, d.ndim)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,11 +26,9 @@ def bound(point: Point, subject: Subject) -> Iterator[tuple[Arguments, Measure]]
     Raises what the class raises.
     """
     name = PROBLEM.public_name(point.function.spec.name)
-    own, d = point.any, point.direction(0)
-    unknown = [x.name for x in point.function.arguments if x.unknown]
-    data = arguments(point.function, point.case, without=(*own.wrt, *unknown))
-    given = Arguments({}, data.values)
-    problem = made(given, subject, name)
+    d = point.direction(0)
+    given = data_of(point, subject, name)
+    problem = given.call(subject, name)
     v, packed = packing(problem, point, subject)
     for measures in (packed, _measures(problem, v, point, d, subject)):
         for measure in measures:
@@ -56,14 +55,15 @@ def packing(
     return v, measures()
 
 
-def made(given: Arguments, subject: Subject, name: str) -> Any:
-    """Return an instance of a class; raises what it raises."""
-    import inspect
-
+def data_of(point: Point, subject: Subject, name: str) -> Arguments:
+    """Return what a class is bound to at a point; raises if there is no class."""
+    unknown = [x.name for x in point.function.arguments if x.unknown]
+    without = (*point.any.wrt, *unknown)
+    data = arguments(point.function, point.case, without=without).values
+    # Sizes that no data give are arguments, those that do are none.
     wanted = inspect.signature(getattr(subject.module, name)).parameters
-    # Sizes that follow from the variables are no arguments of the class.
-    known = {x: value for x, value in given.keyword.items() if x in wanted}
-    return Arguments({}, known).call(subject, name)
+    known = {**point.case.sizes, **data}
+    return Arguments({}, {x: known[x] for x in known if x in wanted})
 
 
 def _measures(

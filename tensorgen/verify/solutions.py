@@ -32,7 +32,7 @@ class Solver:
         self, point: Point, subject: Subject
     ) -> Iterator[tuple[Arguments, Measure]]:
         """Solve with the data of a point, and look at the equation there."""
-        given = arguments(self.measure, point.case, without=(self.unknown,))
+        given = self.given(point, subject)
         found = subject.numbers(given.call(subject, self.name))
         values = {**point.case.values, self.unknown: found.astype(float)}
         there = Case(point.case.sizes, values, point.case.seed)
@@ -46,6 +46,10 @@ class Solver:
         step = np.linalg.lstsq(slope, residual, rcond=None)[0]
         got, zero = own.x - step, Known(own.x)
         yield given, Measure("solution", "its equation", got, zero, SMALL, "result")
+
+    def given(self, point: Point, subject: Subject) -> Arguments:
+        """What the function is called with at a point."""
+        return arguments(self.measure, point.case, without=(self.unknown,))
 
 
 def solvers(program: Program) -> Iterator[Solver]:

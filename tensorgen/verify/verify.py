@@ -28,11 +28,12 @@ from tensorgen.verify.calls import Arguments, arguments
 from tensorgen.verify.cases import Sizes, case, given_case
 from tensorgen.verify.constrained import Constrained, as_function
 from tensorgen.verify.findings import EMPTY, OPEN, Finding, Measure
-from tensorgen.verify.kinds import compared
+from tensorgen.verify.habits import Habits
+from tensorgen.verify.kinds import called, compared
 from tensorgen.verify.log import Log
 from tensorgen.verify.modules import Subject
 from tensorgen.verify.points import Point
-from tensorgen.verify.problems import bound
+from tensorgen.verify.problems import bound, data_of
 from tensorgen.verify.reference import HIGHEST, Known, NotFinite, TooLarge, Unfit
 from tensorgen.verify.solutions import Solver, solvers
 
@@ -51,7 +52,19 @@ class Task:
     name: str
     function: ElaboratedFunction
     measured: Callable[[Point, Subject], Compared]
+    given: Callable[[Point, Subject], Arguments]
     remark: str = ""
+    is_class: bool = False
+    """Whether a call returns something else than arrays that follow from arrays."""
+
+    def habits(self) -> Task:
+        """The same function, of which is measured what holds of every call."""
+
+        def measured(point: Point, subject: Subject) -> Compared:
+            given, arrays = self.given(point, subject), not self.is_class
+            return Habits(self.name, given, point, subject, arrays).measures()
+
+        return replace(self, measured=measured)
 
 
 class Verification:
@@ -91,7 +104,9 @@ class Verification:
                     yield task
         problem = self.program.problem
         if problem is not None and only in (None, problem.spec.name):
-            yield Task(problem.spec.name, as_function(problem), _constrained(problem))
+            name, function = problem.spec.name, as_function(problem)
+            measured, given = _constrained(problem), _bound(name)
+            yield Task(name, function, measured, given, is_class=True)
 
     def _of(self, function: ElaboratedFunction) -> Iterator[Task]:
         name = function.spec.name
@@ -100,9 +115,10 @@ class Verification:
             remark = ""
             if len(order) > HIGHEST:
                 remark = f"order {len(order)} is compared with itself alone"
-            yield Task(own, function, _kind(kind, order), remark)
+            yield Task(own, function, _kind(kind, order), _called(kind), remark)
         if any(emit.kind is PROBLEM for emit in function.spec.emit):
-            yield Task(PROBLEM.public_name(name), function, bound)
+            own = PROBLEM.public_name(name)
+            yield Task(own, function, bound, _bound(own), is_class=True)
 
     def verify(self, subject: Subject, only: str | None = None) -> list[Finding]:
         """Return what is found of a module."""
@@ -228,6 +244,8 @@ class Verification:
             if log.failed is not None:
                 self._smaller(task, subject, point, log)
                 break
+        else:
+            self._at(task.habits(), subject, points[-1], log)
         return log.findings(task.remark)
 
     def _at(self, task: Task, subject: Subject, point: Point, log: Log) -> None:
@@ -273,11 +291,15 @@ class Verification:
             points = self.points(solver.measure)
         except Unfit as error:
             return [_none(solver.name, subject, error)]
-        task = Task(solver.name, solver.measure, solver.measured)
+        # To what it converges in single precision, its tolerance says.
+        measured, given = solver.measured, solver.given
+        task = Task(solver.name, solver.measure, measured, given, is_class=True)
         for point in points:
             self._at(task, subject, point, log)
             if log.failed is not None:
                 break
+        else:
+            self._at(task.habits(), subject, points[-1], log)
         return log.findings("")
 
 
@@ -305,6 +327,14 @@ def _is_of(subject: Subject, error: Exception) -> bool:
 
 def _kind(kind: Kind, order: tuple[str, ...]) -> Callable[[Point, Subject], Compared]:
     return lambda point, subject: compared(point, kind, order, subject)
+
+
+def _called(kind: Kind) -> Callable[[Point, Subject], Arguments]:
+    return lambda point, subject: called(point, kind)
+
+
+def _bound(name: str) -> Callable[[Point, Subject], Arguments]:
+    return lambda point, subject: data_of(point, subject, name)
 
 
 def _constrained(problem: ElaboratedProblem) -> Callable[[Point, Subject], Compared]:

@@ -1,0 +1,177 @@
+"""What holds of every call: single precision, defaults, and what is refused.
+
+All that a module emits takes its arguments in one way. So no reference is needed here:
+a call is compared with another call of the same function, or has to raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tensorgen.spec.model import InputSpec
+from tensorgen.verify.calls import Arguments
+from tensorgen.verify.findings import Measure
+from tensorgen.verify.modules import Subject
+from tensorgen.verify.points import Point
+from tensorgen.verify.reference import Known, largest
+
+Array = Any
+
+SINGLE = 1e-3
+"""The relative tolerance of single precision."""
+
+ROUNDED = float(np.finfo(np.float32).eps / np.finfo(np.float64).eps)
+"""How much more the last bits of inputs move what is computed in single precision."""
+
+DOUBLE = "double precision"
+
+TRUE = Known(np.asarray(1.0))
+
+
+@dataclass(frozen=True)
+class Habits:
+    """One call at a point: what is asked of the function besides its value."""
+
+    name: str
+    given: Arguments
+    point: Point
+    subject: Subject
+    returns_arrays: bool
+
+    @property
+    def _values(self) -> dict[str, Any]:
+        return self.given.values
+
+    def measures(self) -> Iterator[tuple[Arguments, Measure]]:
+        """Yield what holds of other calls, and how each was made."""
+        if self.returns_arrays:
+            yield from self._single()
+            yield from self._defaults()
+        for name, bad, error in self._refused():
+            yield self.given, self._raises(name, bad, error)
+
+    def _single(self) -> Iterator[tuple[Arguments, Measure]]:
+        """The same numbers in single precision, of which the result has to be."""
+        single = self.given.each(_cast("f"))
+        values = single.values.values()
+        if not any(getattr(x, "dtype", None) == np.float32 for x in values):
+            return
+        found = leaves(single.call(self.subject, self.name), self.subject)
+        double = single.each(_cast("d")).call(self.subject, self.name)
+        wanted = leaves(double, self.subject)
+        noise = max(
+            x.error / max(largest(x.value), 1e-6)
+            for own in self.point.references.values()
+            for x in (own.measured, own.jacobian)
+        )
+        for got, known in zip(found, wanted, strict=True):
+            if known.dtype.kind == "f":
+                kind, how = np.asarray(1.0 * (got.dtype == np.float32)), "result"
+                yield single, Measure("float32", DOUBLE, kind, TRUE, 0.5, how)
+                error = noise * ROUNDED * largest(known)
+                yield single, Measure(
+                    "float32", DOUBLE, got, Known(known, error), SINGLE, how
+                )
+
+    def _defaults(self) -> Iterator[tuple[Arguments, Measure]]:
+        """What is left out is as the spec has it."""
+        stated = {
+            x.name: float(x.default)
+            for x in self.point.function.arguments
+            if x.default is not None and x.name in self.given.keyword
+        }
+        if not stated:
+            return
+        said = replace(self.given, keyword={**self.given.keyword, **stated})
+        rest = {k: x for k, x in said.keyword.items() if k not in stated}
+        left = replace(said, keyword=rest)
+        one, other = (
+            leaves(x.call(self.subject, self.name), self.subject) for x in (left, said)
+        )
+        for got, wanted in zip(one, other, strict=True):
+            same = np.asarray(1.0 * np.array_equal(got, wanted, equal_nan=True))
+            yield left, Measure("defaults", "the spec", same, TRUE, 0.5, "result")
+
+    def _refused(self) -> Iterator[tuple[str, Any, type[Exception]]]:
+        """Yield arguments that none may take, by name, and what has to be raised."""
+        inputs = {x.name: x for x in self.point.function.arguments}
+        for name, value in self._values.items():
+            if name in self.point.case.sizes or hasattr(value, "tocoo"):
+                continue
+            array, own = np.asarray(value), inputs.get(name)
+            yield name, array[None], ValueError
+            if array.dtype.kind == "f":
+                yield name, array + 0j, TypeError
+                if self.subject.backend == "numpy":
+                    yield name, array.astype(object), TypeError
+            if own is not None and own.index is not None and array.size:
+                yield from self._outside(own, array)
+            if own is not None:
+                yield from self._longer(own, array, inputs)
+
+    def _outside(
+        self, own: InputSpec, array: Array
+    ) -> Iterator[tuple[str, Any, type[Exception]]]:
+        assert own.index is not None
+        every = [x for x in self.point.function.arguments if x.name in self._values]
+        known = {s for x in every for dim in x.shape for s in dim.sources}
+        if not known.union(self._values).issuperset(own.index.sources):
+            return  # a class may learn how long its variables are from these
+        for beyond in (-1, own.index.value(self.point.case.sizes)):
+            for at in (0, -1):
+                wrong = array.copy()
+                wrong.flat[at] = beyond
+                yield own.name, wrong, ValueError
+
+    def _longer(
+        self, own: InputSpec, array: Array, inputs: Mapping[str, InputSpec]
+    ) -> Iterator[tuple[str, Any, type[Exception]]]:
+        """Axes that are longer than an axis of another argument that is as long."""
+        others = {
+            str(dim)
+            for x in inputs.values()
+            if x.name != own.name and x.name in self._values and not x.sparse
+            for dim in x.shape
+        }
+        for axis, dim in enumerate(own.shape):
+            if str(dim) in others:
+                more = array.take([0], axis) if array.shape[axis] else None
+                if more is not None:
+                    yield own.name, np.concatenate([array, more], axis), ValueError
+
+    def _raises(self, name: str, bad: Any, error: type[Exception]) -> Measure:
+        given = self.given.each(lambda x: x, {name: bad})
+        right = 0.0
+        try:
+            given.call(self.subject, self.name)
+        except error as raised:
+            right = 1.0 * (name in str(raised))
+        except Exception:  # another one, which tells callers something else
+            pass
+        got = np.asarray(right)
+        return Measure("refusals", "the rules", got, TRUE, 0.5, "result", {name: bad})
+
+
+def leaves(found: Any, subject: Subject) -> list[Array]:
+    """Return all arrays of what a function returned, objects as dense ones."""
+    if isinstance(found, tuple):
+        return [leaf for part in found for leaf in leaves(part, subject)]
+    if isinstance(found, Mapping):
+        return leaves(tuple(found.values()), subject)
+    if hasattr(found, "dense"):
+        return [subject.numbers(found.dense())]
+    if hasattr(found, "blocks"):
+        return leaves(found.blocks, subject)
+    return [subject.numbers(found)]
+
+
+def _cast(kind: str) -> Callable[[Any], Any]:
+    def cast(value: Any) -> Any:
+        floats = getattr(value, "dtype", np.dtype(int)).kind == "f"
+        return value.astype(kind) if floats else value
+
+    return cast
