@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tensorgen.ir.nodes import Call, Map, Node, Product, Size, Sum, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.operators.recurrences import Steps, everything
 from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.unknowns import is_unknown
 from tensorgen.spec.model import InputSpec
 from tensorgen.verify.interpret import bind, evaluate
 
@@ -34,6 +36,13 @@ LARGEST = 2000
 
 WIDEST = 60
 """Entries of all that is differentiated by, likewise."""
+
+HUNDREDS = (131, 103, 113, 107)
+"""Sizes of the larger point: no code that is chosen by size looks the same there."""
+
+LARGE, WIDE, STEPS = 20_000, 400, 12
+"""Of the larger point: entries of its largest argument, of all that is differentiated
+by, and steps of recurrences."""
 
 ATTEMPTS = 60
 
@@ -72,6 +81,14 @@ class Sizes:
         every = dict.fromkeys(
             d for n in everything(topological(nodes)) for d in _of_node(n)
         )
+        every_node = [*everything(topological(nodes))]
+        self._is_plain = not any(is_unknown(x) for x in every_node)
+        self._spread = [
+            dims
+            for x in every_node
+            for dims in [x.sizes if isinstance(x, Product) else x.dims]
+            if known.issuperset(s for dim in dims for s in dim.sources)
+        ]
         self._numbers = [x for x in topological(nodes) if _follows(x, known)]
         self._dims = [d for d in (*every, *dims) if known.issuperset(d.sources)]
         self._steps = [
@@ -125,6 +142,26 @@ class Sizes:
                 yield found
             elif k >= len(POOLS):
                 return
+
+    def large(self, seed: int) -> dict[str, int] | None:
+        """Return sizes of a hundred and more, of as many as the reference can stand."""
+        small = [*islice(self.some(seed), SMALL + 1)]
+        if not small or not self.symbols or not self._is_plain:
+            return None
+        sizes, found = small[-1], None
+        for k, symbol in enumerate(self.symbols):
+            more = {**sizes, symbol: HUNDREDS[k % len(HUNDREDS)]}
+            if self.fit(more) and self._stands(more):
+                sizes = found = more
+        return found
+
+    def _stands(self, sizes: Mapping[str, int]) -> bool:
+        """Whether a dozen evaluations are quick."""
+        if any(n.value(sizes) > STEPS for n in self._steps):
+            return False
+        largest, wide = self.weight(sizes)
+        shapes = [_count(shape, sizes) for shape in self._spread]
+        return largest <= LARGE and wide <= WIDE and sum(shapes) <= LARGE * 10
 
     def _chosen(
         self, rng: random.Random, pool: Sequence[int], loops: bool

@@ -23,6 +23,9 @@ EMPTY = "NO VALUE"
 
 BAD = (WRONG, EMPTY)
 
+LONG = 10_000
+"""Characters of a program that nobody reads in a terminal."""
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -158,7 +161,9 @@ def _failure(x: Finding) -> list[str]:
     lines.append(f"  seed {x.seed}; sizes: {sizes or 'none'}")
     if x.difference is not None:
         lines.append(f"  largest difference {x.difference:.3g}")
-    if x.reproduction:
+    if len(x.reproduction) > LONG:
+        lines.append("  the program that shows it again is long: --json has it")
+    elif x.reproduction:
         lines += ["  to see it again:", ""]
         lines += [f"    {line}".rstrip() for line in x.reproduction.splitlines()]
     return lines

@@ -61,12 +61,20 @@ class Part:
         return self.subject.numbers(found)
 
 
+Rows = Mapping[str, Callable[[Part], Iterator[Measure]]]
+"""What is measured of a part, by the name of its kind."""
+
+
 def compared(
-    point: Point, kind: Kind, order: tuple[str, ...], subject: Subject
+    point: Point,
+    kind: Kind,
+    order: tuple[str, ...],
+    subject: Subject,
+    rows: Rows,
 ) -> Iterator[tuple[Arguments, Measure]]:
     """Call an emitted function, and yield what is measured of what it returns.
 
-    Raises what it raises; `AttributeError` also where something is missing.
+    What that is for each kind of part, `rows` says. Raises what it raises; `AttributeError` also where something is missing.
     """
     name = kind.public_name(point.function.spec.name, order)
     for look in range(LOOKS if kind.argument else 1):
@@ -77,7 +85,8 @@ def compared(
             several = len(own) > 1
             got = result[k] if several else result
             code = f"result[{k}]" if several else "result"
-            for measure in _of_part(point, part, order, got, code, subject, look):
+            one = Part(part, order, got, code, "", point.any, point, subject, look)
+            for measure in _of_part(one, rows):
                 yield given, measure
 
 
@@ -103,24 +112,17 @@ def _plain(value: Array) -> Any:
     return value if np.ndim(value) else float(value)
 
 
-def _of_part(
-    point: Point,
-    kind: Kind,
-    order: tuple[str, ...],
-    got: Any,
-    code: str,
-    subject: Subject,
-    look: int,
-) -> Iterator[Measure]:
-    if kind.argument == "cotangent":
-        own = Part(kind, order, got, code, "", point.any, point, subject, look)
-        yield from _vjp(own)
+def _of_part(whole: Part, rows: Rows) -> Iterator[Measure]:
+    measured = rows[whole.kind.name]
+    if whole.kind.argument == "cotangent":
+        yield from measured(whole)
         return
-    for name, reference in point.chosen(kind):
-        part = Part(kind, order, got, code, name, reference, point, subject, look)
+    for name, reference in whole.point.chosen(whole.kind):
+        part = replace(whole, name=name, reference=reference)
         if name:
-            part = replace(part, got=getattr(got, name), code=f"{code}.{name}")
-        yield from ROWS[kind.name](part)
+            got, code = getattr(whole.got, name), f"{whole.code}.{name}"
+            part = replace(part, got=got, code=code)
+        yield from measured(part)
 
 
 def _value(part: Part) -> Iterator[Measure]:
@@ -213,8 +215,8 @@ def _dense_hessian(part: Part) -> Iterator[Measure]:
     own = part.reference
     whole = np.zeros((own.value.size, len(own.x), len(own.x)))
     starts = _starts(own)
-    for a, b in _pairs(part):
-        found = part.array(part.got[a, b] if isinstance(part.got, dict) else part.got)
+    for a, b, got in blocks_of(part):
+        found = part.array(got)
         rows, columns = (slice(*starts[x]) for x in (a, b))
         code = f"{part.code}[{a!r}, {b!r}]" if len(own.wrt) > 1 else part.code
         shape = (*own.value.shape, *own.shapes[a], *own.shapes[b])
@@ -235,10 +237,11 @@ def _dense_hessian(part: Part) -> Iterator[Measure]:
     yield Measure("symmetry", "itself", whole, turned, FIRST, code, {"d": d})
 
 
-def _pairs(part: Part) -> Iterator[tuple[str, str]]:
+def blocks_of(part: Part) -> Iterator[tuple[str, str, Any]]:
+    """Yield the dense second derivatives by each pair of inputs."""
     for a in part.reference.wrt:
         for b in part.reference.wrt:
-            yield a, b
+            yield a, b, part.got[a, b] if isinstance(part.got, dict) else part.got
 
 
 def _joined_code(own: Reference) -> str:
@@ -296,7 +299,7 @@ def _only(part: Part, name: str, k: int) -> Array:
     return part.reference.flat(own)
 
 
-ROWS: Mapping[str, Callable[[Part], Iterator[Measure]]] = {
+ROWS: Rows = {
     "value": _value,
     "gradient": _gradient,
     "jacobian": _jacobian,
@@ -305,6 +308,7 @@ ROWS: Mapping[str, Callable[[Part], Iterator[Measure]]] = {
     "dense_hessian": _dense_hessian,
     "hvp": _hvp,
     "jvp": _jvp,
+    "vjp": _vjp,
     "order": _higher,
     "mixed": _higher,
     "whole_order": _higher,

@@ -20,6 +20,9 @@ SHIFTS = (0.0, 3.0, -0.5)
 WORST = 1e9
 """The condition up to which systems have to be solved."""
 
+MOST = 200_000
+"""Entries of matrices that are looked at."""
+
 DENSE = "its dense matrix"
 DIFFERENCES = "differences of complex steps"
 
@@ -65,6 +68,19 @@ def of_shape(found: Array, shape: tuple[int, ...], code: str) -> Measure:
     """Measure a shape that is not what it ought to be."""
     got, wanted = np.array(found.shape), Known(np.array(shape))
     return Measure("shape", "what is declared", got, wanted, 0.0, code)
+
+
+def of_itself(h: Any, code: str, d: Array, u: Array, on: Subject) -> Iterator[Measure]:
+    """Measure an object against its own dense matrix, where that is not too large."""
+    rows, columns = h.shape
+    if rows * columns > MOST:
+        return
+    matrix = on.numbers(h.dense()).reshape(rows, columns)
+    yield from _same(h, code, matrix, d, u, on)
+    if hasattr(h, "diagonal"):
+        got, wanted = on.numbers(h.diagonal()).ravel(), Known(np.diagonal(matrix))
+        yield Measure("diagonal", DENSE, got, wanted, ITSELF, f"{code}.diagonal()")
+        yield from _solutions(h, code, matrix, d, on)
 
 
 def _same(

@@ -228,10 +228,14 @@ class Reference:
     @cached_property
     def measured(self) -> Known:
         """The value, and how far the last bits of the inputs move it."""
-        new = np.real(self._near._at(self._near.x)).reshape(self.value.shape)
         exact = self.exact
         value = self.value if exact is None else exact
-        return Known(value, furthest(new, self.value))
+        return Known(value, self.rounded.error)
+
+    @cached_property
+    def rounded(self) -> Known:
+        """The value in doubles, and how far the last bits of the inputs move it."""
+        return Known(self.value, furthest(self._near.value, self.value))
 
     @cached_property
     def exact(self) -> Array | None:
@@ -240,6 +244,12 @@ class Reference:
         if found is None or not np.all(np.isfinite(found) >= np.isfinite(self.value)):
             return None
         return found.reshape(self.value.shape)
+
+    def slope(self, direction: Array) -> Known:
+        """Return the derivative along a direction of x's subspaces."""
+        d, near = self.project(direction), self._near
+        found = self._slope(self.x, d)
+        return Known(found, furthest(near._slope(near.x, d), found))
 
     @cached_property
     def jacobian(self) -> Known:

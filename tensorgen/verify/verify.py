@@ -29,7 +29,9 @@ from tensorgen.verify.cases import Sizes, case, given_case
 from tensorgen.verify.constrained import Constrained, as_function
 from tensorgen.verify.findings import EMPTY, OPEN, Finding, Measure
 from tensorgen.verify.habits import Habits
-from tensorgen.verify.kinds import called, compared
+from tensorgen.verify.kinds import ROWS, Rows, called, compared
+from tensorgen.verify.large import ROWS as LARGE_ROWS
+from tensorgen.verify.large import Large
 from tensorgen.verify.log import Log
 from tensorgen.verify.modules import Subject
 from tensorgen.verify.points import Point
@@ -54,6 +56,7 @@ class Task:
     measured: Callable[[Point, Subject], Compared]
     given: Callable[[Point, Subject], Arguments]
     remark: str = ""
+    at_large: Callable[[Point, Subject], Compared] | None = None
     is_class: bool = False
     """Whether a call returns something else than arrays that follow from arrays."""
 
@@ -87,6 +90,7 @@ class Verification:
             spec, self._graph, Differentiate(self._graph, variables)
         )
         self._points: dict[str, list[Point] | Unfit] = {}
+        self._large: dict[str, Large | None] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -115,7 +119,9 @@ class Verification:
             remark = ""
             if len(order) > HIGHEST:
                 remark = f"order {len(order)} is compared with itself alone"
-            yield Task(own, function, _kind(kind, order), _called(kind), remark)
+            given, rows = _called(kind), (ROWS, LARGE_ROWS)
+            measured, at_large = (_kind(kind, order, x) for x in rows)
+            yield Task(own, function, measured, given, remark, at_large)
         if any(emit.kind is PROBLEM for emit in function.spec.emit):
             own = PROBLEM.public_name(name)
             yield Task(own, function, bound, _bound(own), is_class=True)
@@ -208,6 +214,25 @@ class Verification:
             reason = f"no point was found at which it can be compared: {why}"
             raise type(why)(reason)
 
+    def large(self, function: ElaboratedFunction) -> Large | None:
+        """Return the larger point of a function, made once, if there is one."""
+        name = function.spec.name
+        if name not in self._large:
+            self._large[name] = None if self.data else self._larger(function)
+        return self._large[name]
+
+    def _larger(self, function: ElaboratedFunction) -> Large | None:
+        sizes, seed = Sizes(function).large(self.seed), f"{self.seed}.l"
+        if sizes is None or function.metrics:
+            return None
+        for attempt in range(ATTEMPTS // 4):
+            own = case(self._inputs(function), sizes, seed, attempt)
+            try:
+                return Large(function, self.program, own)
+            except Unfit:
+                continue
+        return None
+
     def point(
         self, function: ElaboratedFunction, sizes: Mapping[str, int], seed: str
     ) -> Point:
@@ -246,6 +271,10 @@ class Verification:
                 break
         else:
             self._at(task.habits(), subject, points[-1], log)
+            large = self.large(task.function)
+            if large is not None and task.at_large is not None:
+                own = replace(task, measured=task.at_large)
+                self._at(own, subject, large, log)
         return log.findings(task.remark)
 
     def _at(self, task: Task, subject: Subject, point: Point, log: Log) -> None:
@@ -325,8 +354,10 @@ def _is_of(subject: Subject, error: Exception) -> bool:
     return called or any(x.f_globals is vars(subject.module) for x in frames)
 
 
-def _kind(kind: Kind, order: tuple[str, ...]) -> Callable[[Point, Subject], Compared]:
-    return lambda point, subject: compared(point, kind, order, subject)
+def _kind(
+    kind: Kind, order: tuple[str, ...], rows: Rows
+) -> Callable[[Point, Subject], Compared]:
+    return lambda point, subject: compared(point, kind, order, subject, rows)
 
 
 def _called(kind: Kind) -> Callable[[Point, Subject], Arguments]:
