@@ -25,11 +25,14 @@ Array = Any
 POOLS = ((1,), (2,), (3, 4), (3, 2, 5), (4, 3, 2, 5), (2, 3, 5, 7))
 """Sizes of the first points, the later ones and so on; pools grow where none fit."""
 
-SMALL = 2
+FIRST = 2
 """Of these the first have loops that may run once, or never."""
 
 REGIONS = ((0.1, 0.9), (-1.5, 1.5), (1.1, 2.5), (0.02, 0.4), (-2.0, -0.2))
 """Where functions have values: which one, nobody knows of a formula."""
+
+SMALL = 6
+"""The attempt with the smallest numbers: there are two a region."""
 
 LARGEST = 2000
 """Entries of the largest array of a point, where smaller sizes do."""
@@ -137,7 +140,7 @@ class Sizes:
         """Yield sizes for the points of one seed, small ones first, without end."""
         rng = random.Random(f"sizes {seed}")
         for k in range(1_000_000):
-            found = self._chosen(rng, POOLS[min(k, len(POOLS) - 1)], k >= SMALL)
+            found = self._chosen(rng, POOLS[min(k, len(POOLS) - 1)], k >= FIRST)
             if found is not None:
                 yield found
             elif k >= len(POOLS):
@@ -145,7 +148,7 @@ class Sizes:
 
     def large(self, seed: int) -> dict[str, int] | None:
         """Return sizes of a hundred and more, of as many as the reference can stand."""
-        small = [*islice(self.some(seed), SMALL + 1)]
+        small = [*islice(self.some(seed), FIRST + 1)]
         if not small or not self.symbols or not self._is_plain:
             return None
         sizes, found = small[-1], None

@@ -74,7 +74,8 @@ def compared(
 ) -> Iterator[tuple[Arguments, Measure]]:
     """Call an emitted function, and yield what is measured of what it returns.
 
-    What that is for each kind of part, `rows` says. Raises what it raises; `AttributeError` also where something is missing.
+    What that is for each kind of part, `rows` says. Raises what the function raises;
+    `AttributeError` also where something is missing.
     """
     name = kind.public_name(point.function.spec.name, order)
     for look in range(LOOKS if kind.argument else 1):

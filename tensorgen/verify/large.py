@@ -126,7 +126,8 @@ def _jacobian(part: Part) -> Iterator[Measure]:
 
 def _jvp(part: Part) -> Iterator[Measure]:
     found = part.array(part.got)
-    yield _slope(part, found, largest(found))
+    if part.look == 0:  # along the other direction nothing is known
+        yield _slope(part, found, largest(found))
 
 
 def _vjp(part: Part) -> Iterator[Measure]:

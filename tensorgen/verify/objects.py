@@ -20,7 +20,7 @@ SHIFTS = (0.0, 3.0, -0.5)
 WORST = 1e9
 """The condition up to which systems have to be solved."""
 
-MOST = 200_000
+MOST = 25_000
 """Entries of matrices that are looked at."""
 
 DENSE = "its dense matrix"
