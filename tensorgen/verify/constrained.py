@@ -19,7 +19,7 @@ from tensorgen.verify.calls import Arguments
 from tensorgen.verify.findings import Measure
 from tensorgen.verify.kinds import DIFFERENCES, FIRST, SECOND, SLOPES, VALUES, formula
 from tensorgen.verify.modules import Subject
-from tensorgen.verify.objects import ITSELF, assembled
+from tensorgen.verify.objects import ITSELF, assembled, of_itself
 from tensorgen.verify.points import Point
 from tensorgen.verify.problems import data_of, packing
 from tensorgen.verify.reference import Interpreter, Known
@@ -148,6 +148,10 @@ class Constrained:
             got = self._numbers(whole.matvec(self.subject.array(d)))
             how = f"result.lagrangian_hessian{call}.matvec(d)"
             yield Measure("Lagrangian", DIFFERENCES, got, wanted, SECOND, how, given)
+            code = f"result.lagrangian_hessian{call}"
+            for measure in of_itself(whole, code, d, d[::-1], self.subject):
+                more_given = {**given, **measure.given}
+                yield replace(measure, given=more_given)
             values = found.hessian(v, lagrange, *more)
             entries = self._entries(found.hessianstructure(), values)
             lower = np.tril(self._numbers(whole.dense()).reshape(n, n))

@@ -6,18 +6,21 @@ a call is compared with another call of the same function, or has to raise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from tensorgen.ir.dims import Dim
+from tensorgen.operators.rounding import largest
 from tensorgen.spec.model import InputSpec
 from tensorgen.verify.calls import Arguments
 from tensorgen.verify.findings import Measure
 from tensorgen.verify.modules import Subject
 from tensorgen.verify.points import Point
-from tensorgen.verify.reference import Known, largest
+from tensorgen.verify.reference import Known
 
 Array = Any
 
@@ -99,6 +102,13 @@ class Habits:
     def _refused(self) -> Iterator[tuple[str, Any, type[Exception]]]:
         """Yield arguments that none may take, by name, and what has to be raised."""
         inputs = {x.name: x for x in self.point.function.arguments}
+        # Directions are as long as what they are directions in.
+        dims = {
+            name: x.shape
+            for key, x in inputs.items()
+            for name in (key, f"d{key}" if f"d{key}" not in inputs else key)
+            if name in self._values and not x.sparse
+        }
         for name, value in self._values.items():
             if name in self.point.case.sizes or hasattr(value, "tocoo"):
                 continue
@@ -110,8 +120,7 @@ class Habits:
                     yield name, array.astype(object), TypeError
             if own is not None and own.index is not None and array.size:
                 yield from self._outside(own, array)
-            if own is not None:
-                yield from self._longer(own, array, inputs)
+            yield from self._longer(name, array, dims)
 
     def _outside(
         self, own: InputSpec, array: Array
@@ -128,20 +137,14 @@ class Habits:
                 yield own.name, wrong, ValueError
 
     def _longer(
-        self, own: InputSpec, array: Array, inputs: Mapping[str, InputSpec]
+        self, name: str, array: Array, dims: Mapping[str, Sequence[Dim]]
     ) -> Iterator[tuple[str, Any, type[Exception]]]:
         """Axes that are longer than an axis of another argument that is as long."""
-        others = {
-            str(dim)
-            for x in inputs.values()
-            if x.name != own.name and x.name in self._values and not x.sparse
-            for dim in x.shape
-        }
-        for axis, dim in enumerate(own.shape):
-            if str(dim) in others:
-                more = array.take([0], axis) if array.shape[axis] else None
-                if more is not None:
-                    yield own.name, np.concatenate([array, more], axis), ValueError
+        others = {dim for x, own in dims.items() if x != name for dim in own}
+        for axis, dim in enumerate(dims.get(name, ())):
+            if dim in others and array.shape[axis]:
+                more = array.take([0], axis)
+                yield name, np.concatenate([array, more], axis), ValueError
 
     def _raises(self, name: str, bad: Any, error: type[Exception]) -> Measure:
         given = self.given.each(lambda x: x, {name: bad})
@@ -149,7 +152,9 @@ class Habits:
         try:
             given.call(self.subject, self.name)
         except error as raised:
-            right = 1.0 * (name in str(raised))
+            # Of two that are not as long it may be the other that is told of.
+            said = re.match(rf"{name}\b|.*\bset by {name}\b", str(raised), re.DOTALL)
+            right = 1.0 * (said is not None)
         except Exception:  # another one, which tells callers something else
             pass
         got = np.asarray(right)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.operators.rounding import largest
 from tensorgen.verify.cases import Case
 from tensorgen.verify.findings import Measure
 from tensorgen.verify.kinds import (
@@ -28,7 +29,7 @@ from tensorgen.verify.kinds import (
 )
 from tensorgen.verify.objects import of_itself
 from tensorgen.verify.points import WORST_NOISE, Point
-from tensorgen.verify.reference import Known, NotFinite, Reference, Unfit, largest
+from tensorgen.verify.reference import Known, NotFinite, Reference, Unfit
 
 Array = Any
 
