@@ -112,6 +112,8 @@ class _Planning:
         # Where a stage ends matters for multipliers, what to gather does not: they
         # change as often as the point.
         variables = [x.node for x in problem.variables]
+        solved = [x for x in problem.arguments if x.unknown]
+        variables += [self.program.inputs[x.name] for x in solved]
         given = [graph.input(m.name, m.shape) for m in multipliers]
         together_at = Rates([*variables, *given])
         methods = together(

@@ -15,10 +15,11 @@ from tensorgen.emit.bound import (
     Limits,
     Part,
 )
-from tensorgen.emit.data import Data, data_of
+from tensorgen.emit.data import Data, data_of, free_name
 from tensorgen.emit.documentation import shape_phrase
 from tensorgen.emit.model import Parameter, every, given, sizes_among
 from tensorgen.emit.points import Method, Scope, annotation, keyed, members, split_rows
+from tensorgen.emit.problems import solving
 from tensorgen.emit.text import docstring, paragraph
 from tensorgen.ir.dims import tuple_text
 
@@ -38,8 +39,8 @@ class Constrained:
 
     `values` and `jacobians` are what its points call the constraints and their
     Jacobians, of which some are `constant`. `scipy` takes arrays of its library. With
-    `has_places`, data say where entries are. Unknowns are variables here: none is left
-    to be found by `solving`.
+    `has_places`, data say where entries are. A point finds what `solving` says, `warm`
+    from the last one.
     """
 
     name: str
@@ -59,12 +60,12 @@ class Constrained:
     hessian: str
     members: list[Method]
     given: str
+    solving: list[str]
+    warm: str
     scipy: bool
     has_places: bool
     widens: bool = False
     checks: tuple[str, ...] = ()
-    solving: tuple[str, ...] = ()
-    warm: str = ""
 
 
 WORDS = {
@@ -78,7 +79,8 @@ WORDS = {
 def constrained(problem: ConstrainedProblem, backend: Backend) -> Constrained:
     """Describe the class of a constrained problem."""
     bound = problem.bound
-    data = [p for p in bound.inputs if p.name not in bound.wrt]
+    solved = [p for p in bound.inputs if p.solved]
+    data = [p for p in bound.inputs if p.name not in bound.wrt and not p.solved]
     own = given(data)
     known, needed = plan(every(data)).sources, _needed(problem, own)
     data += [Parameter(s, (), role="size") for s in needed if s not in known]
@@ -91,6 +93,7 @@ def constrained(problem: ConstrainedProblem, backend: Backend) -> Constrained:
         for p in own
     ]
     hessian = next(part for part in bound.methods if part.kind.ways is HESSIAN.ways)
+    warm = free_name("before", bound) if solved else ""
     return Constrained(
         name=problem.name,
         point=f"_{problem.name.removesuffix('Problem')}Point",
@@ -108,7 +111,9 @@ def constrained(problem: ConstrainedProblem, backend: Backend) -> Constrained:
         constant=problem.constant,
         hessian=annotation(bound, hessian),
         members=members(_knowing(bound, data), backend),
-        given=keyed(bound.wrt),
+        given=keyed([*bound.wrt, *(p.name for p in solved)]),
+        solving=solving(bound, data, solved, warm),
+        warm=warm,
         scipy=backend.name == "numpy",
         has_places=view.has_indices or any(p.sparse for p in own),
     )

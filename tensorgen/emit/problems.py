@@ -93,7 +93,7 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
         data=data_of(bound, data, sizes, backend),
         widens=any(p.index is None for p in given(arrays_among(data))),
         given=keyed([*bound.wrt, *(p.name for p in solved)]),
-        solving=_solving(bound, data, solved, warm),
+        solving=solving(bound, data, solved, warm),
         warm=warm,
         wrt=bound.wrt,
         sizes=sizes,
@@ -146,13 +146,13 @@ def _packing(data: list[Parameter], unknowns: list[Parameter]) -> list[str]:
     return [*read, *(x for x in conversion([*met, *unknowns]) if x not in done)]
 
 
-def _solving(
+def solving(
     bound: BoundFunction,
     data: list[Parameter],
     solved: list[Parameter],
     warm: str,
 ) -> list[str]:
-    """Return the statements that find the unknowns of a point."""
+    """Return the statements that find the unknowns of a point, `warm` from before."""
     read = words(p.solved for p in solved)
     rows = [f"{p.name} = {p.solved}" for p in solved]
     if warm:

@@ -199,13 +199,14 @@ def expand(e: Statement, macro: Macro, tree: ast.Call) -> Array | None:
 def _variables(local: dict[str, Thing]) -> dict[str, Callable[[Names], Thing]]:
     """Which parameters stand for values that may be differentiated by, as they are.
 
-    An input stays what it is: whatever mentions it follows.
+    An input stays what it is: whatever mentions it follows. But with indices, each of
+    their values is a variable of its own.
     """
     return {
         name: partial(_as_it_is, name)
         for name, thing in local.items()
         if thing.value is not None
-        and not (thing.value.batch or isinstance(thing.value.node, Input))
+        and (thing.value.batch or not isinstance(thing.value.node, Input))
     }
 
 

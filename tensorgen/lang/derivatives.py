@@ -11,12 +11,14 @@ by an unknown, as the variable of what it solves.
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from functools import partial
 
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, HVP, JACOBIAN, JVP, VJP, Kind
 from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import Input, Node
 from tensorgen.ir.rebuild import rebuild
+from tensorgen.ir.ties import along
 from tensorgen.lang.statement import Statement
 from tensorgen.lang.subscripts import select
 from tensorgen.operators.functions.array import Array, Label, product
@@ -45,8 +47,8 @@ def derivative(name: str, e: Statement, tree: ast.Call) -> Array | None:
     first = kind.by == "each" and not kind.argument
     entry = by if isinstance(by, ast.Subscript) and first else None
     of = by if entry is None else entry.value
-    x, value = variable(e, of)
-    f = of_variable(e, tree.args[0], of, x, value)
+    x = variable(e, of)
+    f = of_variable(e, tree.args[0], of, x)
     extra = e.values(tree.args[2:])
     if f is None or x is None or extra is None:
         return None
@@ -59,13 +61,8 @@ def derivative(name: str, e: Statement, tree: ast.Call) -> Array | None:
         return None
     if extra:
         found = _along(e, kind, tree, f, x, extra[0])
-        return None if found is None else at_value(e, found, x, value)
-    calculus = e.session.differentiate
-    if not first:
-        return at_value(e, Array(calculus.hessian(f.node, x), f.batch), x, value)
-    scalar = not f.node.dims
-    node = (calculus.gradient if scalar else calculus.jacobian)(f.node, x)
-    result = at_value(e, Array(node, f.batch), x, value)
+        return None if found is None else at_value(e, found, x)
+    result = at_value(e, _whole(e, f, x.array, not first), x)
     if entry is None:
         return result
     if any(isinstance(part, ast.Slice) for part in ast.walk(entry.slice)):
@@ -94,8 +91,19 @@ def _at(e: Statement, x: Array, order: int, entry: ast.Subscript) -> Array | Non
     return Array(node, batch)
 
 
-def variable(e: Statement, tree: ast.expr) -> tuple[Node | None, Node | None]:
-    """The variable by which to differentiate, and its value where it is no input.
+@dataclass(frozen=True)
+class Variable:
+    """What is differentiated by; it stands for a `value`, unless it is an input.
+
+    One with indices is as many variables, one for each of their values.
+    """
+
+    array: Array
+    value: Node | None = None
+
+
+def variable(e: Statement, tree: ast.expr) -> Variable | None:
+    """The variable by which to differentiate.
 
     A name of `where` is a variable of its own: what is defined below it follows, and
     nothing else. That is told by the text, not by the nodes, in which its value may
@@ -103,55 +111,87 @@ def variable(e: Statement, tree: ast.expr) -> tuple[Node | None, Node | None]:
     """
     value = e.value(tree)
     if value is None:
-        return None, None
+        return None
     node = value.node
     is_real = not isinstance(node, Input) or node.index is None
     is_own = isinstance(tree, ast.Name) and tree.id in e.names.again and is_real
-    if isinstance(tree, ast.Name) and (is_own or is_given(node)):
-        return e.build.graph.input(f"the variable {tree.id}", node.dims), node
-    if isinstance(node, Input) and is_real:
-        return node, None
+    if is_own or (is_given(node) and not value.batch):
+        # Within what is differentiated by another one, this is one more.
+        places = e.session.variables.setdefault(node, [])
+        while len(places) <= e.session.within:
+            places.append(e.build.graph.fresh(node.dims, (), None))
+        return Variable(Array(places[e.session.within], value.batch), node)
+    if isinstance(node, Input) and is_real and not value.batch:
+        return Variable(value)
     shown = e.expression.source(tree)
     hint = "derivatives are by inputs, unknowns, and names defined under 'where'"
     e.fault(f"'{shown}' is not an input to differentiate by", tree, hint=hint)
-    return None, None
+    return None
 
 
 def of_variable(
-    e: Statement, tree: ast.expr, by: ast.expr, x: Node | None, value: Node | None
+    e: Statement, tree: ast.expr, by: ast.expr, x: Variable | None
 ) -> Array | None:
     """What is differentiated, as a function of its variable."""
-    if x is None or value is None:
-        return e.value(tree)
-    if is_given(value):
-        f = e.value(tree)
-        if f is None:
-            return None
-        (node,) = substituted(e.build.graph, [f.node], {value: x})
-        return Array(node, f.batch)
-    assert isinstance(by, ast.Name)
     before = e.names
-    e.names = before.varied(by.id, Array(x))
+    is_local = isinstance(by, ast.Name) and by.id in before.again
+    if x is not None and x.value is not None and isinstance(by, ast.Name) and is_local:
+        e.names = before.varied(by.id, x.array)
+    e.session.within += 1
     try:
-        return e.value(tree)
+        f = e.value(tree)
     finally:
         e.names = before
+        e.session.within -= 1
+    if f is None or x is None or x.value is None or is_local:
+        return f
+    (node,) = substituted(e.build.graph, [f.node], {x.value: x.array.node})
+    return Array(node, f.batch)
 
 
-def at_value(e: Statement, x: Array, variable: Node, value: Node | None) -> Array:
+def at_value(e: Statement, found: Array, x: Variable) -> Array:
     """A derivative with the value of its variable in place of that."""
-    if value is None:
-        return x
-    (node,) = rebuild(e.build.graph, [x.node], lambda node: node, {variable: value})
-    return Array(node, x.batch)
+    if x.value is None:
+        return found
+    known = {x.array.node: x.value}
+    (node,) = rebuild(e.build.graph, [found.node], lambda node: node, known)
+    return Array(node, found.batch)
+
+
+def _whole(e: Statement, f: Array, x: Array, second: bool) -> Array:
+    """The first or second derivative: for each index that x has, by its own entry."""
+    graph, calculus = e.build.graph, e.session.differentiate
+    if not x.batch:
+        if second:
+            return Array(calculus.hessian(f.node, x.node), f.batch)
+        first = calculus.jacobian if f.node.dims else calculus.gradient
+        return Array(first(f.node, x.node), f.batch)
+    if not f.order and {*f.batch} == {*x.batch}:
+        # Each value depends on its own variable: that is the slope of their sum.
+        total = graph.product((), [(f.node, f.batch)])
+        f = Array(calculus.gradient(total, x.node), x.batch)
+        if not second:
+            return f
+        second = False
+    axes = range(f.order)
+    batch = tuple(dict.fromkeys((*f.batch, *x.batch)))
+    sizes = dict(zip(x.batch, x.node.dims, strict=False))
+    node = graph.product((*batch, *axes), [(f.node, f.labels(axes))], sizes=sizes)
+    found = (calculus.hessian if second else calculus.jacobian)(node, x.node)
+    own = {
+        start + k: batch.index(label)
+        for start in range(node.order, found.order, x.node.order)
+        for k, label in enumerate(x.batch)
+    }
+    return Array(along(graph, found, own), batch)
 
 
 def _along(
-    e: Statement, kind: Kind, tree: ast.Call, f: Array, x: Node, v: Array
+    e: Statement, kind: Kind, tree: ast.Call, f: Array, by: Variable, v: Array
 ) -> Array | None:
     """Return a product with a direction or a cotangent."""
-    weighted = kind.argument == "cotangent"
-    wanted = f.shape if weighted else x.dims
+    x, weighted = by.array, kind.argument == "cotangent"
+    wanted = f.shape if weighted else x.shape
     if v.shape != wanted:
         shown = e.expression.source(tree.args[2])
         message = f"{shown} must have shape {tuple_text(wanted)}"
@@ -159,14 +199,13 @@ def _along(
         e.fault(message, tree.args[2], marks)
         return None
     calculus = e.session.differentiate
-    if not f.batch and not v.batch:
+    if not (f.batch or v.batch or x.batch):
         method = {HVP: calculus.hvp, JVP: calculus.jvp, VJP: calculus.vjp}[kind]
-        return Array(method(f.node, x, v.node))
+        return Array(method(f.node, x.node, v.node))
     # Several functions or directions at once: a product with the whole derivative.
-    of = calculus.hessian if kind is HVP else calculus.jacobian
-    whole = Array(of(f.node, x), f.batch)
+    whole = _whole(e, f, x, kind is HVP)
     axes = range(whole.order)
     if weighted:
         return product(e.build, axes[f.order :], [(whole, axes), (v, axes[: f.order])])
-    kept = whole.order - len(x.dims)
+    kept = whole.order - x.order
     return product(e.build, axes[:kept], [(whole, axes), (v, axes[kept:])])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.errors import Text
@@ -45,7 +45,11 @@ class ElaboratedProblem:
 
 
 def elaborate_problem(
-    session: Session, spec: Spec, things: Mapping[str, Thing], inputs: dict[str, Node]
+    session: Session,
+    spec: Spec,
+    things: Mapping[str, Thing],
+    inputs: dict[str, Node],
+    solved: Sequence[InputSpec],
 ) -> ElaboratedProblem | None:
     """Return the problem of a spec, if there is one; notes faults."""
     problem = spec.problem
@@ -62,10 +66,6 @@ def elaborate_problem(
             message = f"'{text}' has several results, and a problem takes one"
             hint = f"write a function of its own, whose 'expr' is {text}.{first}"
             session.faults.add(message, text.span(), hint=hint)
-    for name in record.unknowns:
-        message = f"the problem depends on the unknown '{name}'"
-        hint = "make it a variable, and its equation a constraint"
-        session.faults.add(message, problem.name_text.span(), hint=hint)
     objective, *values = [thing.value for thing in used]
     if objective is not None and objective.order:
         shape = tuple_text(objective.shape)
@@ -92,7 +92,10 @@ def elaborate_problem(
         graph.scale(goal, -1) if problem.maximize else goal,
         tuple(variables),
         tuple(replace(c, node=guarded(c.node)) for c in constraints),
-        tuple(x for i in spec.inputs if i.name in record.inputs for x in i.parts),
+        (
+            *(x for i in spec.inputs if i.name in record.inputs for x in i.parts),
+            *(x for x in solved if x.name in record.unknowns),
+        ),
         {f.name: f for f in spec.functions},
         tuple(record.checks),
     )
@@ -143,6 +146,10 @@ class _Bounded:
             )
             hint = "bounds follow from data; what varies belongs into a constraint"
             faults.add(message, text.span(), hint=hint)
+        for name in statement.record.unknowns:
+            message = f"a bound of '{limited.name}' depends on the unknown '{name}'"
+            hint = "bounds follow from data; what is solved for belongs into a "
+            faults.add(message, text.span(), hint=f"{hint}constraint")
         if value.order and value.node.dims != dims:
             shape, own = tuple_text(value.shape), tuple_text(dims)
             message = f"a bound of '{limited.name}' has shape {shape}"

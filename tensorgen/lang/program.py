@@ -107,12 +107,13 @@ def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program
             continue
         if function is not None:
             found[name] = function
-    problem = elaborate_problem(session, spec, things, inputs)
+    given = [x.spec.given for x in solved.values()]
+    problem = elaborate_problem(session, spec, things, inputs, given)
     faults.raise_if_any()
     functions = tuple(found[function.name] for function in spec.functions)
     unknowns = tuple(x for own in solved.values() for x in own.used)
-    for given in (x.spec.given for x in unknowns):
-        inputs[given.name] = graph.input(given.name, given.shape)
+    for own in (x.spec.given for x in unknowns):
+        inputs[own.name] = graph.input(own.name, own.shape)
     told = tuple(session.remarks)
     return Program(spec, graph, inputs, functions, unknowns, problem, told)
 

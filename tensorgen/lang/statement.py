@@ -39,7 +39,11 @@ _MOST_CALLERS = 3
 
 @dataclass
 class Session:
-    """What all statements of one file share; `read` gives the value of an operation."""
+    """What all statements of one file share; `read` gives the value of an operation.
+
+    `variables` stand for values that are differentiated by, one for each number of
+    derivatives that such a one stands `within`.
+    """
 
     graph: Graph
     differentiate: Differentiate
@@ -47,6 +51,8 @@ class Session:
     prelude: dict[str, Macro]
     read: Callable[[Statement, ast.expr], Array | None]
     expanded: dict[object, tuple[Array | None, Record]] = field(default_factory=dict)
+    variables: dict[Node, list[Node]] = field(default_factory=dict)
+    within: int = 0
     remarks: dict[Remark, None] = field(default_factory=dict)
 
 

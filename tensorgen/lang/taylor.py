@@ -27,16 +27,17 @@ def taylor(e: Statement, tree: ast.Call) -> Array | None:
         return None
     order = _order(e, tree.args[3])
     by = tree.args[1]
-    x, value = variable(e, by)
-    f = of_variable(e, tree.args[0], by, x, value)
+    x = variable(e, by)
+    f = of_variable(e, tree.args[0], by, x)
     v = e.value(tree.args[2])
     if f is None or x is None or v is None or order is None:
         return None
-    curve = _curve(e, x, v, tree.args[2])
+    own = x.array
+    curve = _curve(e, own, v, tree.args[2])
     if curve is None:
         return None
-    found = e.session.differentiate.taylor(f.node, x, curve, order)
-    rows = [at_value(e, Array(node, f.batch), x, value) for node in found]
+    found = e.session.differentiate.taylor(f.node, own.node, curve, order)
+    rows = [at_value(e, Array(node, f.batch), x) for node in found]
     return stack(e.build, rows)
 
 
@@ -51,20 +52,20 @@ def _order(e: Statement, tree: ast.expr) -> int | None:
     return None
 
 
-def _curve(e: Statement, x: Node, v: Array, tree: ast.expr) -> list[Node] | None:
+def _curve(e: Statement, x: Array, v: Array, tree: ast.expr) -> list[Node] | None:
     """The coefficients of x from 1 on."""
     count = v.shape[0].constant if v.order else None
-    is_line = v.shape == x.dims
-    if v.batch:
+    is_line = v.shape == x.shape
+    if v.batch or x.batch:
         message = "a series is along one direction, not along one for each index"
         hint = "of elements, all at once: taylor(u, t, ones(n), k)"
         e.fault(message, tree, hint=hint)
         return None
     if is_line:
         return [v.node]
-    if v.shape[1:] == x.dims and count is not None:
+    if v.shape[1:] == x.shape and count is not None:
         return [_row(e, v.node, k) for k in range(int(count))]
-    shown, wanted = e.expression.source(tree), tuple_text(x.dims)
+    shown, wanted = e.expression.source(tree), tuple_text(x.shape)
     marks = [(e.expression.span(tree), tuple_text(v.shape))]
     hint = "a curve, of higher order, is a list of such arrays: [v, w]"
     e.fault(f"{shown} must have shape {wanted}", tree, marks, hint)
