@@ -1,4 +1,4 @@
-"""Problems whose functions depend on unknowns: found once a point, from the last one."""
+"""Problems of functions that depend on unknowns: found once a point, from the last."""
 
 from __future__ import annotations
 
