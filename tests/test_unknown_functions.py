@@ -192,3 +192,20 @@ def test_factors_are_arrays_too_that_are_solved_with() -> None:
     np.testing.assert_allclose(module.f_jac(0.7, b, T).dense(), slope, 1e-7)
     _, tangent = module.f_jvp(0.7, b, T, 1.0)
     np.testing.assert_allclose(tangent, slope, 1e-7)
+
+
+def test_sparse_matrices_say_how_large_unknowns_and_functions_are() -> None:
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    module = execute(
+        tensorgen.generate(
+            "tensorgen: 1\ninputs: {A: {shape: [m, n], sparse: true}, t: scalar}\n"
+            "unknowns:\n"
+            "  w: {shape: [n], minimises: 'sum((A @ w - t)**2) + sum(w**2)'}\n"
+            "functions:\n  f: {expr: sum(w), wrt: t}\n  g: sum(A @ ones(n)) + t\n"
+        )
+    )
+    A = scipy_sparse.csr_array(np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]]))
+    w = np.linalg.solve(A.T @ A + np.eye(3), A.T @ np.full(2, 0.5))
+    np.testing.assert_allclose(module.w_solve(A, 0.5), w, 1e-9)
+    assert module.f_grad(A, 0.5) == pytest.approx(w.sum() / 0.5)
+    assert module.g(A, 0.5) == pytest.approx(6.5)

@@ -313,7 +313,8 @@ def _function(
     arguments = (*own, *(x.spec.given for x in unknown))
     nodes = [value.node for value in arrays]
     # An unknown says nothing of sizes: it may have to be found, which takes its own.
-    wanted = (*open_sizes(nodes, record, own), *(s for x in unknown for s in x.sizes))
+    shown = open_sizes(nodes, record, (*given, *own))
+    wanted = (*shown, *(s for x in unknown for s in x.sizes))
     sizes = tuple(dict.fromkeys(wanted))
     check_emit(session.faults, function, arrays)
     for value in arrays:

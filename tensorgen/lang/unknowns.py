@@ -292,7 +292,8 @@ def _open(
     They are arguments too; None where one of an unknown that is a function is, since
     what calls it has none.
     """
-    plain = [x for x in given if not x.unknown]  # others may have to be found
+    # Sparse matrices give sizes whole; other unknowns may have to be found.
+    plain = [y for x in given if not x.unknown for y in (x, *filter(None, [x.of]))]
     known = Known(dim for x in plain for dim in x.shape)
     missing = [s for dim in own.given.shape for s in known.missing(dim)]
     missing += open_sizes([residual], record, plain)
