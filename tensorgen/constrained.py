@@ -17,7 +17,6 @@ from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound import Check, ConstrainedProblem, Limited, Limits
 from tensorgen.emit.model import Body
 from tensorgen.errors import Text
-from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, constant_value, topological
 from tensorgen.lang import Between, ElaboratedFunction, ElaboratedProblem, Program
@@ -63,8 +62,12 @@ def plan_constrained(
     """Return the plan of a file's problem, if it has one."""
     if program.problem is None:
         return None
-    with graph.effort.on(program.problem.spec.name_text, "planning it", PLANNING):
-        return _Planning(graph, spec, program, program.problem, mode).run()
+    problem = program.problem
+    return graph.effort.planned(
+        problem.spec.name_text,
+        "planning it",
+        lambda: _Planning(graph, spec, program, problem, mode).run(),
+    )
 
 
 class _Planning:

@@ -37,7 +37,7 @@ from tensorgen.formulas import (
     text_of,
 )
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.effort import PLANNING
+from tensorgen.ir.effort import HURRIED
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, children, inputs_of
 from tensorgen.lang import ElaboratedFunction, ElaboratedUnknown
@@ -117,13 +117,13 @@ class ModuleBuilder:
         builder = ProblemBuilder(self.graph, self.backend, planned, self.described)
         builder.counted = counted(builder.inputs)
         name = planned.source.spec.name_text
-        with self.graph.effort.on(name, "writing its problem", PLANNING):
+        with self.graph.effort.on(name, "writing its problem", HURRIED):
             return builder.build(size_checks(planned.source))
 
     def constrained(self, planned: PlannedConstrained) -> ConstrainedProblem:
         """Lower the constrained problem."""
         with self.graph.effort.on(
-            planned.spec.spec.name_text, "writing the problem", PLANNING
+            planned.spec.spec.name_text, "writing the problem", HURRIED
         ):
             checks = size_checks(planned.problem.source)
             return build_constrained(
@@ -133,7 +133,7 @@ class ModuleBuilder:
     def function(self, planned: PlannedFunction) -> Function:
         """Lower one function."""
         name = planned.source.spec.name_text
-        with self.graph.effort.on(name, f"writing {planned.name}", PLANNING):
+        with self.graph.effort.on(name, f"writing {planned.name}", HURRIED):
             return self.lowered(planned, self.lowering(planned))
 
     def lowering(self, planned: PlannedFunction) -> Lowered:

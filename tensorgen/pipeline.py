@@ -33,7 +33,7 @@ from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
 from tensorgen.planner import Planner, known_sizes
 from tensorgen.problems import plan_problem
-from tensorgen.remarks import remarks
+from tensorgen.remarks import hurried, remarks
 from tensorgen.spec.externals import check_backends
 from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec
@@ -78,7 +78,8 @@ def compile_spec(
     problems = [problem for problem in some if problem is not None]
     constrained = plan_constrained(graph, spec, program, chosen)
     planned = [plan for own in plans for plan in own]
-    for remark in (*program.remarks, *remarks(planned, known_sizes(spec))):
+    late = hurried(effort.late, program.generated) if effort.late else ()
+    for remark in (*program.remarks, *late, *remarks(planned, known_sizes(spec))):
         note(remark)
     texts, warn = {}, cache(note)  # warned of once, whatever the backends
     prefix = support_prefix(spec, support, in_package)

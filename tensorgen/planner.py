@@ -12,7 +12,7 @@ from tensorgen.calculus.requests import Mode, Request
 from tensorgen.emit.model import Parameter, counted
 from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.effort import PLANNING
+from tensorgen.ir.effort import CUT
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program, requested
@@ -106,8 +106,10 @@ class Planner:
         for kind, order in requested(self.function):
             name = self.function.spec.name_text
             doing = kind.public_name(name.value, order)
-            with self.graph.effort.on(name, f"planning {doing}", PLANNING):
-                found.append(self.planned(kind, order))
+            run = partial(self.planned, kind, order)
+            hint = f"most of it is '{self.function.largest}'; {CUT}"
+            plan = self.graph.effort.planned(name, f"planning {doing}", run, hint)
+            found.append(plan)
         return found
 
     def planned(self, kind: Kind, order: tuple[str, ...] = ()) -> PlannedFunction:
@@ -172,7 +174,8 @@ class Planner:
             }
             apart = kind.is_higher
             context = replace(self.context(), compressed=compressed, apart=apart)
-            plans = candidates(context, ways)
+            hurried = self.graph.effort.hurried
+            plans = candidates(context, ways[:1] if hurried else ways)
             plan = cheapest(context, plans)
             # A sparse matrix holds little at all sizes.
             flat = next((p for p in plans if p.derived and not self._entries), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tensorgen.arrays.statements import operands, reads
 from tensorgen.arrays.written import Written, written
@@ -33,7 +34,6 @@ from tensorgen.emit.model import (
     matrices,
     needed,
 )
-from tensorgen.ir.effort import PLANNING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
 from tensorgen.lang import ElaboratedFunction
@@ -96,8 +96,8 @@ def plan_problem(
     if all(emit.kind is not PROBLEM for emit in function.spec.emit):
         return None
     name = function.spec.name_text
-    with planner.graph.effort.on(name, "planning its problem", PLANNING):
-        return _planned(planner, plans)
+    run = partial(_planned, planner, plans)
+    return planner.graph.effort.planned(name, "planning its problem", run)
 
 
 def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProblem:

@@ -10,8 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from math import prod
 
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, Kind
-from tensorgen.errors import Remark
+from tensorgen.errors import Remark, Text
+from tensorgen.ir import effort
 from tensorgen.ir.nodes import is_zero
+from tensorgen.lang import ElaboratedFunction
 from tensorgen.planned import PlannedFunction
 
 LARGE = 10**6
@@ -42,6 +44,21 @@ def remarks(
     """What to tell of public functions, for the sizes that a spec hints at."""
     for planned in plans:
         yield from _of_function(planned, hints)
+
+
+def hurried(
+    late: Iterable[tuple[Text, str]], functions: Iterable[ElaboratedFunction]
+) -> Iterator[Remark]:
+    """What to tell of what was planned in a hurry: where most of it stands."""
+    largest = {f.spec.name: f.largest for f in functions}
+    for name, doing in late:
+        where = largest.get(name.value)
+        most = f"; most of it is '{where}'" if where else ""
+        message = (
+            f"{doing} takes more than {effort.PLANNING:,} steps, so that the first way "
+        )
+        message += f"to compute it is taken, which need not be the cheapest{most}"
+        yield Remark(message, name.span(), "hurried", True)
 
 
 def _of_function(

@@ -12,8 +12,9 @@ from click.testing import CliRunner
 import tensorgen.pipeline
 from tensorgen import load
 from tensorgen.cli import cli
-from tensorgen.errors import Source, SpecError, Text
+from tensorgen.errors import Remark, Source, SpecError, Text
 from tensorgen.ir.effort import Effort
+from tensorgen.loading import loaded
 from tests.scaling import FAMILIES, many, names, spec
 
 SLACK = 1.35
@@ -111,12 +112,51 @@ def test_the_command_line_takes_what_is_too_large_for_a_wrong_spec(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_function_that_cannot_be_planned_is_named(
+def test_a_function_that_cannot_be_planned_is_named_and_where_most_of_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tensorgen.planner, "PLANNING", 10)
-    with pytest.raises(SpecError, match="'f' is too large: planning f takes more"):
-        tensorgen.generate(FAMILIES["layers"][2](3))
+    monkeypatch.setattr(tensorgen.ir.effort, "PLANNING", 10)
+    monkeypatch.setattr(tensorgen.ir.effort, "HURRIED", 20)
+    with pytest.raises(SpecError, match="'f' is too large: planning f takes more") as error:
+        tensorgen.generate(FEW_STEPS)
+    assert "most of it is 's'" in str(error.value)
+
+
+FEW_STEPS = """tensorgen: 1
+inputs: {u: [T], A: [3, 3], w: [3]}
+functions:
+  f:
+    where: |
+      z = A @ w
+      s[0] = w
+      s[t + 1] = tanh(A @ s[t] + cos(u[t])*sin(s[t])) + 0.1*exp(-s[t])*z
+    expr: sum(s**2) + sum(z)
+    wrt: w
+    emit: [value, gradient, hessian]
+"""
+
+
+def test_what_takes_long_to_plan_is_planned_in_a_hurry_and_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source, plain = Source("<text>", FEW_STEPS), load(FEW_STEPS)
+    monkeypatch.setattr(tensorgen.ir.effort, "PLANNING", 1000)
+    told: list[Remark] = []
+    hurried = loaded(source, "numpy", "cross-country", note=told.append)
+    assert {remark.code for remark in told} >= {"hurried"}
+    assert any(
+        "planning f_hess takes more than 1,000 steps" in remark.message
+        and "most of it is 's'" in remark.message
+        for remark in told
+    )
+    chance = np.random.default_rng(3)
+    given = chance.normal(size=5), chance.normal(size=(3, 3)), chance.normal(size=3)
+    for name in ("f", "f_grad", "f_hess"):
+        want, got = (
+            getattr(x, name)(u=given[0], A=given[1], w=given[2])
+            for x in (plain, hurried)
+        )
+        np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-9)
 
 
 # The counter itself

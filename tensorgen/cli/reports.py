@@ -23,6 +23,7 @@ RULES = {
     "dense": "A large derivative without a structure",
     "promise": "A promise that would help",
     "forms": "A function whose form depends on sizes",
+    "hurried": "A function that takes long to plan, whose first plan is taken",
     "matrices": "A product by entries that looks like one of matrices",
 }
 """What is told, by its codes."""

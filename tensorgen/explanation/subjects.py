@@ -18,7 +18,7 @@ from tensorgen.errors import Source, SpecError, suggest
 from tensorgen.explanation.ranges import Equation, equations
 from tensorgen.formulas import formulas_of
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.effort import PLANNING, Effort
+from tensorgen.ir.effort import HURRIED, Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import Program, elaborate, requested
@@ -185,8 +185,12 @@ class _Work:
         planner.told = lambda law, before, after: steps.append((law, before, after))
         name = planner.function.spec.name_text
         doing = kind.public_name(name.value, order)
-        with self.graph.effort.on(name, f"planning {doing}", PLANNING):
-            return planner.planned(kind, order), steps
+
+        def run() -> PlannedFunction:
+            steps.clear()
+            return planner.planned(kind, order)
+
+        return self.graph.effort.planned(name, f"planning {doing}", run), steps
 
     def _subject(
         self,
@@ -219,7 +223,7 @@ class _Work:
             return recorded[-1]
 
         name = planned.source.spec.name_text
-        with self.graph.effort.on(name, f"writing {planned.name}", PLANNING):
+        with self.graph.effort.on(name, f"writing {planned.name}", HURRIED):
             function = self.builder.lowered(planned, lowered)
         conditions = ("", *(choice.condition for choice in function.choices))
         for row in zip(

@@ -3,8 +3,9 @@
 The unit is about twenty microseconds of work. It is counted where work is done, never
 read from a clock: the same spec takes the same steps on every machine, so that what
 is given up for its sake is the same as well. A pass that finds no end within a part
-of the steps leaves what it was given as it is (`attempt`); beyond all steps that a
-function may take, one diagnostic names it (`on`).
+of the steps leaves what it was given as it is (`attempt`). What takes more than its
+share is begun anew in a hurry, without looking for what may be better (`planned`);
+beyond all steps that a function may take, one diagnostic names it (`on`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ READING = 80_000
 """The steps in which the text of a function has become nodes: about two seconds."""
 
 PLANNING = 500_000
-"""The steps to plan what is emitted for a function, for each; and to write it."""
+"""The steps to plan what is emitted for a function, for each, before it is hurried."""
+
+HURRIED = 3_000_000
+"""The steps to plan it in a hurry; and to write it."""
 
 PASS = 150_000
 """The steps after which a pass that could still improve something gives up."""
@@ -45,6 +49,10 @@ class Effort:
         self.spent = 0
         self.stopped = 0
         self.end = inf
+        self.hurried = False
+        """Whether only one way is taken where several could be compared."""
+        self.late: list[tuple[Text, str]] = []
+        """What was planned in a hurry: of which name, and what."""
         self._watch = watch
         self._doing = ""
         self._next = 0
@@ -78,6 +86,21 @@ class Effort:
             fail(f"'{name}': {missing}", name.span())
         finally:
             self.end = before
+
+    def planned(
+        self, name: Text, doing: str, run: Callable[[], T], hint: str = CUT
+    ) -> T:
+        """Return what `run` gives, in a hurry where it would take too many steps."""
+        with self.on(name, doing, PLANNING + HURRIED, hint):
+            found = self.attempt(lambda: (run(),), None, PLANNING)
+            if found is not None:
+                return found[0]
+            self.late.append((name, doing))
+            self.hurried = True
+            try:
+                return run()
+            finally:
+                self.hurried = False
 
     def attempt(self, run: Callable[[], T], instead: T, steps: int = PASS) -> T:
         """Return what `run` gives, or `instead` where it takes too many steps.

@@ -13,9 +13,10 @@ from tensorgen.calculus.kinds import (
     Kind,
     all_emitted,
 )
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Node, topological
 from tensorgen.operators.functions.array import SizeCheck
 from tensorgen.operators.promises import bare
+from tensorgen.operators.recurrences import Steps, is_recurrence
 from tensorgen.spec.model import FunctionSpec, InputSpec
 
 
@@ -57,6 +58,26 @@ class ElaboratedFunction:
         """The names of values; what is promised of one does not change what it is."""
         own = {local.node: local.name for local in self.locals}
         return {bare(node): name for node, name in own.items()} | own
+
+    @property
+    def largest(self) -> str:
+        """The name that most nodes stand below, but for those of names within."""
+        below = {local.name: _below(local.node) for local in self.locals}
+        below[self.spec.name] = _below(self.node)
+
+        def own(name: str) -> int:
+            smaller = [x for x in below.values() if x < below[name]]
+            return len(below[name].difference(*smaller))
+
+        return max(below, key=own)
+
+
+def _below(node: Node) -> frozenset[Node]:
+    """All nodes that a node is made of, those of steps too."""
+    found = topological([node])
+    stepping = {x.param("steps") for x in found if is_recurrence(x)}
+    inner = [y for x in stepping if isinstance(x, Steps) for y in (*x.new, *x.made)]
+    return frozenset(found).union(*map(_below, inner))
 
 
 def requested(function: ElaboratedFunction) -> list[tuple[Kind, tuple[str, ...]]]:

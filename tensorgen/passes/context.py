@@ -140,4 +140,5 @@ class Pass(Law):
         same = after.parts == plan.parts
         if context.told is not None:
             context.told(self, plan, after)
-        return [after] if same or not self.optional else [after, plan]
+        several = self.optional and not context.graph.effort.hurried
+        return [after] if same or not several else [after, plan]
