@@ -117,7 +117,9 @@ def test_a_function_that_cannot_be_planned_is_named_and_where_most_of_it_is(
 ) -> None:
     monkeypatch.setattr(tensorgen.ir.effort, "PLANNING", 10)
     monkeypatch.setattr(tensorgen.ir.effort, "HURRIED", 20)
-    with pytest.raises(SpecError, match="'f' is too large: planning f takes more") as error:
+    with pytest.raises(
+        SpecError, match="'f' is too large: planning f takes more"
+    ) as error:
         tensorgen.generate(FEW_STEPS)
     assert "most of it is 's'" in str(error.value)
 
