@@ -26,8 +26,8 @@ def holds(field: Residues | Reals, what: str, matrices: Array) -> bool:
         return True
     if isinstance(field, Reals):
         return bool(np.all(np.linalg.eigvalsh(matrices) > 0))
-    each = matrices.reshape(-1, *matrices.shape[-2:])
-    return all(map(_has_positive_pivots, each))
+    batch = np.ndindex(*matrices.shape[:-2])
+    return all(_has_positive_pivots(matrices[place]) for place in batch)
 
 
 def _has_positive_pivots(matrix: Array) -> bool:

@@ -70,9 +70,12 @@ def along(graph: Graph, node: Node, pairs: Mapping[int, int]) -> Node:
 
 
 def _entries(
-    graph: Graph, node: Node, labels: Sequence[Hashable]
+    graph: Graph, node: Node, labels: Sequence[Hashable], depth: int = 0
 ) -> tuple[Node, tuple[Hashable, ...]]:
-    """A node by labels of which some occur twice, and by which it is then."""
+    """A node by labels of which some occur twice, and by which it is then.
+
+    What a product sums over bears its `depth`: labels of products around it are others.
+    """
     kept = tuple(dict.fromkeys(labels))
     if len(kept) == len(labels):
         return node, kept
@@ -81,18 +84,19 @@ def _entries(
     if isinstance(node, Sum):
         terms = []
         for t in node.terms:
-            part, own = _entries(graph, t.node, [name[x] for x in t.labels])
+            theirs = [name[x] for x in t.labels]
+            part, own = _entries(graph, t.node, theirs, depth + 1)
             terms.append((t.coefficient, part, own))
         return graph.sum(kept, terms, sizes), kept
     if not isinstance(node, Product):
         return graph.product(kept, [(node, labels)]), kept
 
     def inner(label: Label) -> Hashable:
-        return name.get(label, ("inner", label))
+        return name.get(label, ("inner", depth, label))
 
     sizes |= {inner(k): dim for k, dim in enumerate(node.sizes)}
     factors = [
-        _entries(graph, ref.node, [inner(x) for x in ref.labels])
+        _entries(graph, ref.node, [inner(x) for x in ref.labels], depth + 1)
         for ref in node.factors
     ]
     found = graph.product(

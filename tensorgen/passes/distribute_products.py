@@ -130,7 +130,8 @@ def _is_added_up(known: Round, node: Product, factor: Sum) -> bool:
     slow to add up short rows.
     """
     return (
-        len(node.factors) == 1
+        bool(node.inner)
+        and len(node.factors) == 1
         and not node.constraints
         and factor in known.private
         and factor not in known.named
