@@ -82,6 +82,8 @@ def uses(module: Module) -> dict[str, bool]:
     scale = any(c.linear is None for c in module.classes)
     higher = bool({ORDER.holder, results.JOINT_DERIVATIVE} & used)
     hessian = bool(used & {HESSIAN.holder, results.JOINT} or HESSIAN_BASE in bases)
+    structured = bool(bases - {DERIVATIVE_BASE})
+    matrix = hessian or dense or structured
     return {
         "has_arguments": any(arrays_among(parameters(module))),
         "has_indices": any(p.index is not None for p in parameters(module)),
@@ -94,11 +96,12 @@ def uses(module: Module) -> dict[str, bool]:
             arrays_among(p.inputs)[len(p.wrt) :] for p in module.bound
         ),
         "has_points": bool(module.bound),
-        "has_matrix": hessian or dense or bool(bases),
+        "has_objects": matrix or higher or bool(bases),
+        "has_matrix": matrix,
         "has_jacobian": dense,
         "has_hessian": hessian,
         "has_dense_hessian": HESSIAN.holder in used,
-        "has_structured": bool(bases),
+        "has_structured": structured,
         "has_structured_hessian": HESSIAN_BASE in bases,
         "has_structured_derivative": DERIVATIVE_BASE in bases,
         "has_scale": scale,

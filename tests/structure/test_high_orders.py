@@ -147,3 +147,27 @@ def test_networks_of_two_layers_hold_units_and_inputs_apart() -> None:
     D = RNG.normal(size=(3, 2))
     want = along(lambda W: np.tanh(v @ np.tanh(W @ x)), W, 0.1 * D, 5) * 1e5
     assert np.vdot(found.contract(D, D, D, D), D) == pytest.approx(want, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sum(exp(w))", "logsumexp(X @ w)", "sum(w**4) + sum((A @ w)**3)", "sum(w)**3"],
+)
+def test_objects_offer_what_they_do(text: str) -> None:
+    """A tensor of order 3 is no matrix: it has no shape of one, and no product."""
+    module = tensorgen.load(
+        "tensorgen: 1\ninputs: {w: [n], X: [m, n], A: [n, n]}\nfunctions:\n"
+        f'  f: {{expr: "{text}", wrt: w, emit: [3]}}\n'
+    )
+    given = {"w": np.ones(3), "X": np.ones((4, 3)), "A": np.eye(3)}
+    held = module.f_d3(*(given[x] for x in module.f_d3.__annotations__ if x in given))
+    offered = {name for name in dir(held) if not name.startswith("_")}
+    assert {"contract", "dense", "factors", "tensor_shape"} <= offered
+    matrices = "shape matrix coo tocsr tocsc matvec rmatvec dot as_linear_operator"
+    assert offered.isdisjoint(matrices.split())
+    assert not hasattr(held, "__matmul__")
+    for name in offered - {"contract"}:
+        member = getattr(held, name)
+        if callable(member):
+            member()
+    np.testing.assert_allclose((2 * held).dense(), 2 * held.dense())
