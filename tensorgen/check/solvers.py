@@ -72,13 +72,17 @@ class Solvers:
         return self._shifted(made, shift)
 
     def band(self, bands: Mapping[int, Array], columns: Sides, shift: Array) -> Array:
-        """Symmetric diagonals by their offsets; a band may be longer than needed."""
-        (size,) = columns
-        made = self.placed(size, ([], []), [])
+        """Symmetric diagonals, of blocks, by offsets; they may be too long."""
+        count, side = columns[0], prod(columns[1:])
+        made = self.placed(count * side, ([], []), [])
         for offset, band in bands.items():
-            i = np.arange(max(size - offset, 0))
-            for at in ((i, i + offset), (i + offset, i))[: 2 if offset else 1]:
-                made[at] += self.field.of(band)[: len(i)]
+            blocks = self.field.of(band).reshape(len(band), side, side)
+            for i in range(count - offset):
+                k = i + offset
+                one, other = (slice(p * side, (p + 1) * side) for p in (i, k))
+                made[one, other] += blocks[i]
+                if offset:
+                    made[other, one] += blocks[i].T
         return self._shifted(made, shift)
 
     def toeplitz(

@@ -38,7 +38,8 @@ class Backend:
     Matrices that cannot be factorised raise where the library `refuses` them; else they
     give NaN. Where `slow_at`, `add.at` is fast for vectors alone: NumPy takes 7 to
     10 ns an entry of a matrix, and 0.7 ns of a vector. What is large is computed
-    `in_blocks` that fit into a cache; a device would have too little to do.
+    `in_blocks` that fit into a cache; a device would have too little to do. Those that
+    are `banded` have LAPACK, which eliminates in bands.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Backend:
     refuses: bool = True
     slow_at: bool = True
     in_blocks: bool = True
+    banded: bool = True
 
     def file_name(self, module: str) -> str:
         """Return the name of a module's file."""
@@ -132,6 +134,7 @@ BACKENDS: dict[str, Backend] = {
             refuses=False,
             slow_at=False,
             in_blocks=False,
+            banded=False,
         ),
     )
 }

@@ -1,10 +1,14 @@
-"""Deltas with constant offsets: a band of diagonals."""
+"""Deltas with constant offsets: a band of diagonals, or of blocks."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import prod
+
 from tensorgen.arrays.arrays import array
-from tensorgen.arrays.objects import Made, Numbered
-from tensorgen.passes.stored import StoredTerm
+from tensorgen.arrays.objects import Made, Numbered, Reshape
+from tensorgen.ir.dims import ONE
+from tensorgen.passes.stored import StoredTerm, Tie
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.mirror_terms import mirrored
 from tensorgen.structure.ways import COLUMNS, LOCAL, SHIFT, Solver, core
@@ -12,29 +16,55 @@ from tensorgen.structure.ways import COLUMNS, LOCAL, SHIFT, Solver, core
 WIDE = 4
 """A band may reach this many times as far as it has diagonals."""
 
+SMALL = 16
+"""Blocks of so few rows may be mostly zeros."""
+
 
 def bands(structure: Structure) -> Solver | None:
-    """How to solve with a symmetric matrix of a few diagonals."""
-    if structure.rows != 1:
-        return None
+    """How to solve with a symmetric matrix of a few diagonals along the first axis.
+
+    Other axes number rows and columns of blocks, which are small or held whole.
+    """
+    r, dims = structure.rows, structure.tensor.dims
     everything = structure.tensor.terms
+    if structure.tensor.parts and r > 1:
+        return None
     bands: dict[int, list[StoredTerm]] = {}
     for term in everything:
-        if len(term.ties) != 1 or term.ties[0].offset.constant is None:
+        tie = _along(term.ties, r)
+        if tie is None or term.links or tie.offset.constant is None:
             return None
-        (tie,) = term.ties
-        if tie.offset != 0 and mirrored(term, (1, 0)) not in everything:
+        if tie.offset != 0 and mirrored(term, _exchange(r)) not in everything:
             return None
         if tie.first == 0:
-            bands.setdefault(term.ties[0].offset.constant, []).append(term)
+            bands.setdefault(tie.offset.constant, []).append(term)
     if max(bands) > WIDE * (2 * len(bands) - (0 in bands)):
         return None  # a band is stored whole, and would mostly hold zeros
+    side = prod(dims[1:r], start=ONE)
+    whole = any(len(term.ties) == 1 for term in everything)
+    if not whole and (side.constant is None or side.constant > SMALL):
+        return None
     body = Body(structure, LOCAL)
     entries = []
+    out = [0, *range(1, r), *range(r + 1, 2 * r)]
     for number, offset in enumerate(sorted(bands), 1):
         name = f"band{number}"
-        value = body.value(core(structure, bands[offset], [0]), name)
+        value = body.value(core(structure, bands[offset], out), name)
+        if r > 2:
+            value = array(Reshape((dims[0], side, side)), value)
         entries.append(body.let(name, value))
     table = array(Numbered(tuple(sorted(bands))), *entries)
     made = array(Made("_BandFactorization"), table, COLUMNS, SHIFT)
     return Solver(body.returning(made))
+
+
+def _along(ties: Iterable[Tie], r: int) -> Tie | None:
+    """What ties the first axes of rows and columns; None if others are tied to one."""
+    found = [tie for tie in ties if {tie.first, tie.second} & {0, r}]
+    alone = len(found) == 1 and {found[0].first, found[0].second} == {0, r}
+    return found[0] if alone else None
+
+
+def _exchange(r: int) -> tuple[int, ...]:
+    """Rows and columns exchanged."""
+    return *range(r, 2 * r), *range(r)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, count
 from math import prod
@@ -87,28 +88,57 @@ def entries(
     whose tied axes leave the tensor are dropped. Entries of index arrays give axes too,
     one a value of their labels. Nothing depends on the values of the derivative.
     """
-    several = len(terms) > 1
+    groups = _of_one_pattern(terms, body.structure.tensor.dims)
+    several = len(groups) > 1
     lines = body.statements
     if several:
         lines.append(Let("parts", array(Pack(grows=True))))
-    before: StoredTerm | None = None
-    for term in terms:
+    before: list[StoredTerm] = []
+    for group in groups:
         places = ROWS, COLUMNS
-        if (label := gram(term)) is not None:
-            lines.append(_products(body, term, label))
-        elif before is not None and _is_transpose(term, before, rows, columns):
-            places, before = (COLUMNS, ROWS), None
+        if (label := gram(group[0])) is not None:
+            lines.append(_products(body, group[0], label))
+        elif before and _are_transposes(group, before, rows, columns):
+            places, before = (COLUMNS, ROWS), []
         else:
-            own = _Term(body, term, fresh and not several)
+            own = _Group(body, group, fresh and not several)
             found = own.write(rows, columns, named=several or fresh)
             if not (several or fresh):
                 return found
-            before = term
+            before = group
         if several:
             lines.append(Append(PARTS, array(Pack(), *places, VALUES)))
     if several:
         lines.append(Unpack(("rows", "columns", "values"), array(JoinEach(), PARTS)))
     return ROWS, COLUMNS, VALUES
+
+
+def _of_one_pattern(
+    terms: Sequence[StoredTerm], dims: Sequence[Dim]
+) -> list[list[StoredTerm]]:
+    """The terms by where their entries are, those within the places of others too.
+
+    The first of a group has the places of all: the others have its ties, and may have
+    more between axes that it leaves free.
+    """
+    groups: list[list[StoredTerm]] = []
+    for term in sorted(terms, key=lambda term: len(term.ties)):
+        for group in groups:
+            if _are_within(term, group[0], dims):
+                group.append(term)
+                break
+        else:
+            groups.append([term])
+    return groups
+
+
+def _are_within(term: StoredTerm, other: StoredTerm, dims: Sequence[Dim]) -> bool:
+    """Whether the entries of a term are at places of another's."""
+    if gram(term) is not None or gram(other) is not None or term.links != other.links:
+        return False
+    more = {*term.ties} - {*other.ties}
+    axes = {axis for tie in more for axis in (tie.first, tie.second)}
+    return {*other.ties} <= {*term.ties} and axes <= other.free(dims).keys()
 
 
 def _products(body: Body, term: StoredTerm, label: Gram) -> Statement:
@@ -123,14 +153,18 @@ def _products(body: Body, term: StoredTerm, label: Gram) -> Statement:
     return Unpack(("rows", "columns", "values"), made)
 
 
-def _is_transpose(
-    term: StoredTerm, other: StoredTerm, rows: Sequence[int], columns: Sequence[int]
+def _are_transposes(
+    terms: Sequence[StoredTerm],
+    others: Sequence[StoredTerm],
+    rows: Sequence[int],
+    columns: Sequence[int],
 ) -> bool:
-    """Whether a term is another one with rows and columns exchanged."""
-    if len(rows) != len(columns):
+    """Whether terms are others with rows and columns exchanged."""
+    if len(rows) != len(columns) or len(terms) != len(others):
         return False
     to = dict(zip((*rows, *columns), (*columns, *rows), strict=True))
-    return term == mirrored(other, tuple(to[axis] for axis in sorted(to)))
+    exchange = tuple(to[axis] for axis in sorted(to))
+    return all(mirrored(other, exchange) in terms for other in others)
 
 
 def _only_kept() -> Statement:
@@ -143,17 +177,18 @@ def _kept(one: Array) -> Array:
     return array(Index((Entries(),), COUNT), one, KEPT)
 
 
-class _Term:
-    """The entries of one term; what is returned `alone` is new.
+class _Group:
+    """The entries of terms at the places of the first; what is returned `alone` is new.
 
     `free` has the sizes of the labels that number its entries, in the order that its
     arrays have: the entries of an element stand side by side.
     """
 
-    def __init__(self, body: Body, term: StoredTerm, alone: bool) -> None:
+    def __init__(self, body: Body, terms: Sequence[StoredTerm], alone: bool) -> None:
         self.body = body
         self.structure = structure = body.structure
-        self.term = term
+        self.terms = terms
+        self.term = term = terms[0]
         self.alone = alone
         self.dims = structure.tensor.dims
         self.free = term.free(self.dims)
@@ -201,9 +236,20 @@ class _Term:
 
     def _values(self) -> Array:
         """The entries, with an axis for each label that is free."""
-        term, structure = self.term, self.structure
-        factors = structure.factors(term)
-        node = values(structure.graph, term, self.dims, factors, structure.stored)
+        structure, free = self.structure, self.free
+        parts = []
+        for term in self.terms:
+            more = [tie.constraint for tie in term.ties if tie not in self.term.ties]
+            node = values(
+                structure.graph,
+                replace(term, ties=self.term.ties),
+                self.dims,
+                structure.factors(term),
+                structure.stored,
+                more,
+            )
+            parts.append((1, node, [*free]))
+        node = structure.graph.sum([*free], parts)
         reserved = [*self.names.values(), *OWN, *self.body.taken]
         code = structure.code(node, "values", reserved, fresh=self.alone)
         self.body.statements += code.statements

@@ -16,7 +16,10 @@ from tensorgen.structure.ways import Row, Solver
 
 _REFINED = ("refined", "norm_estimate")
 # CuPy eliminates in sparse matrices on the host, by SciPy.
-_SPARSE = {"numpy": ("scipy.sparse",), "cupy": ("cupyx.scipy.sparse", "scipy")}
+_SPARSE = {
+    "numpy": ("scipy.linalg", "scipy.sparse"),
+    "cupy": ("cupyx.scipy.sparse", "scipy"),
+}
 
 STRUCTURES = (
     Row("diagonal", diagonal, "_DiagonalFactorization", "diagonal", ease=0),

@@ -15,7 +15,7 @@ RNG = np.random.default_rng(0)
 PIECES = (
     *("factorization", "refined", "norm_estimate", "diagonal_factorization"),
     *("block_factorization", "kronecker_factorization", "low_rank_factorization"),
-    *("pencil_factorization", "sparse_factorization", "band_factorization"),
+    *("pencil_factorization", "band", "sparse_factorization", "band_factorization"),
     "toeplitz_factorization",
 )
 SHIFTS = (0.0, 0.7, -0.3, 50.0)

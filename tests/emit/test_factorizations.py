@@ -178,6 +178,47 @@ def test_bands_are_eliminated_with_pivots(
     )
 
 
+@WAYS
+@pytest.mark.parametrize("shape", [(0, 2), (3, 0), (1, 3), (9, 2), (6, 2, 2)])
+def test_bands_of_blocks_are_eliminated(
+    ways: ModuleType, shape: Any, shift: float, dtype: Any
+) -> None:
+    count, side = shape[0], int(np.prod(shape[1:]))
+    bands = {0: symmetric(count, side, side).astype(dtype)}
+    bands[2] = RNG.normal(size=(count, side, side)).astype(dtype)
+    H = np.zeros((count, side, count, side))
+    for i in range(count):
+        H[i, :, i] = bands[0][i]
+        if i + 2 < count:
+            H[i, :, i + 2] = bands[2][i]
+            H[i + 2, :, i] = bands[2][i].T
+    check(
+        lambda: ways._BandFactorization(bands, shape, shift),
+        shifted(H.reshape(count * side, count * side), shift, dtype),
+        shape,
+    )
+
+
+@WAYS
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_entries_within_a_narrow_band_are_eliminated_as_one(
+    ways: ModuleType, shuffled: bool, shift: float, dtype: Any
+) -> None:
+    size, width = 60, 3
+    H = np.tril(np.triu(symmetric(size, size), -width), width)
+    if shuffled:
+        order = RNG.permutation(size)
+        H = H[order][:, order]
+    rows, columns = H.nonzero()
+    values = H[rows, columns].astype(dtype)
+
+    def make() -> Any:
+        return ways._SparseFactorization(rows, columns, values, (size,), shift)
+
+    assert make()._band is not None
+    check(make, shifted(H, shift, dtype), (size,))
+
+
 def coordinates(size: int, dtype: Any) -> tuple[Any, Any, Any]:
     rows, columns = RNG.integers(0, max(size, 1), (2, 3 * size))
     values = RNG.normal(size=3 * size).astype(dtype)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 import tensorgen
 from tests.emit.pieces import load
@@ -241,6 +243,20 @@ def test_inputs_coupled_at_random_leave_a_dense_system(coupled: Any) -> None:
     s, t = RNG.integers(0, 600, 3000), RNG.integers(0, 300, 3000)
     H = coupled.graph_hess(RNG.normal(size=600), RNG.normal(size=300), s, t)
     assert solved_by(H) == "_SchurFactorization"
+
+
+def test_inputs_coupled_along_a_path_with_some_chords_are_sparse(coupled: Any) -> None:
+    """No order leaves them near the diagonal, but elimination fills in little."""
+    n = 1300
+    chords = RNG.integers(0, n, (2, 400))
+    s = np.concatenate([np.arange(n), np.arange(1, n), chords[0]])
+    t = np.concatenate([np.arange(n), np.arange(n - 1), chords[1]])
+    H = coupled.graph_hess(RNG.normal(size=n), RNG.normal(size=n), s, t)
+    i, j, values = H.coo()
+    graph = csr_matrix((np.ones_like(values), (i, j)))
+    place = np.argsort(reverse_cuthill_mckee(graph, symmetric_mode=True))
+    assert 10 * len(place) * abs(place[i] - place[j]).max() ** 2 > n**3
+    assert solved_by(H) == "_SparseFactorization"
 
 
 def test_a_tuple_of_fields_is_refused_by_name(coupled: Any) -> None:
