@@ -209,3 +209,25 @@ def test_sparse_matrices_say_how_large_unknowns_and_functions_are() -> None:
     np.testing.assert_allclose(module.w_solve(A, 0.5), w, 1e-9)
     assert module.f_grad(A, 0.5) == pytest.approx(w.sum() / 0.5)
     assert module.g(A, 0.5) == pytest.approx(6.5)
+
+
+def test_what_is_solved_with_a_sparse_matrix_fills_nothing_in() -> None:
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    head = "tensorgen: 1\ninputs: {A: {shape: [n, n], sparse: true}, b: [n]}\n"
+    text = tensorgen.generate(
+        f"{head}unknowns: {{r: {{shape: [n], fixed_point: A @ r/2 + b}}}}\n"
+        "functions:\n"
+        "  slope: grad(sum(r**2), b)\n"
+        "  far: {expr: 'sum(solve(2*eye(n) - A, b)**2)', wrt: b}\n"
+    )
+    module = execute(text)
+    A, b = np.array([[0.0, 1.0], [0.5, 0.0]]), np.array([1.0, -2.0])
+    inverse = np.linalg.inv(np.eye(2) - A / 2)
+    slope = 2 * inverse.T @ inverse @ b
+    sparse = scipy_sparse.csr_array(A)
+    np.testing.assert_allclose(module.slope(sparse, b), slope, 1e-9)
+    np.testing.assert_allclose(module.far_grad(sparse, b), slope / 4, 1e-9)
+    own, _, _ = text.partition("def r_residual(")
+    assert own.count("_Sparse(") >= 3 and "linalg" not in own
+    with pytest.raises(SpecError, match="'whole' would fill in a sparse matrix"):
+        tensorgen.generate(f"{head}functions: {{whole: inv(2*eye(n) - A)}}\n")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 
 from tensorgen.errors import Faults, Text
 from tensorgen.ir.constraints import is_scattered
 from tensorgen.ir.dims import Dim, tuple_text
-from tensorgen.ir.nodes import Node, Product, Size, children, topological
+from tensorgen.ir.nodes import Call, Node, Product, Size, Sum, children, topological
 from tensorgen.lang.names import Record
 from tensorgen.operators.functions.array import Array
 from tensorgen.spec.model import FunctionSpec, InputSpec
@@ -120,16 +120,30 @@ def check_filled(
 ) -> None:
     """Report that what bears a name would fill in a sparse matrix.
 
-    All does but products with it.
+    All does but products with it, and solving with a sum that it is in.
     """
     own = {part.shape[0] for part in arguments if part.of is not None}
-    formed = {node: None}
-    for x in topological([node]) if own else ():
-        formed |= dict.fromkeys(() if isinstance(x, Product) else children(x))
+    users = [x for x in topological([node]) if own and not isinstance(x, Product)]
+    formed = {node, *(child for x in users for child in children(x))}
+    solved = _solved(users, formed)
+    formed = {node, *(child for x in users if x not in solved for child in children(x))}
     if any(is_scattered(x) and own & {*x.inner} for x in formed):
         message = f"{name} would fill in a sparse matrix"
-        hint = "it stands in products: A @ x, A.T @ r, A * x, sum(A * B)"
+        hint = (
+            "it stands in products, A @ x, A.T @ r, A * x, sum(A * B), and solve(A, b)"
+        )
         faults.add(message, place.span(), hint=hint)
+
+
+def _solved(users: Sequence[Node], formed: Collection[Node]) -> set[Node]:
+    """What is solved with, which is not formed, and sums that make up its matrix."""
+    found, matrices = set[Node](), set[Node]()
+    for x in reversed(users):  # each before its operands
+        inverts = isinstance(x, Call) and x.operator == "inv" and x not in formed
+        if inverts or (isinstance(x, Sum) and x in matrices):
+            found.add(x)
+            matrices.update(children(x))
+    return found
 
 
 MOST_AXES = 32
