@@ -148,6 +148,20 @@ class Library(Walks):
         x, knots = self._numbers(x, knots)
         return (x[..., None] >= knots[1:-1]).sum(axis=-1).astype(int)
 
+    def _np__count_within(self, keys: Array, limits: Array) -> Array:
+        return self._counted("<=", keys, limits)
+
+    def _np__count_below(self, keys: Array, limits: Array) -> Array:
+        return self._counted("<", keys, limits)
+
+    def _np__last_place(self, number: Array) -> Array:
+        return np.maximum(number - 1, 0)
+
+    def _counted(self, symbol: str, keys: Array, limits: Array) -> Array:
+        keys, limits = self._numbers(keys, limits)
+        found = self.field.compared(symbol, keys, limits[..., None])
+        return np.asarray(found.sum(axis=-1), dtype=int)
+
     # Reductions
 
     def _np_median(self, a: Array, axis: Axes = None) -> Array:

@@ -14,7 +14,23 @@ def _{name}_by_key(x: Array, keys: Any, *shape: int) -> Array:
 '''
 
 
+def _count(name: str, word: str, side: str) -> str:
+    return f'''
+def _{name}(keys: Array, limits: Array) -> Any:
+    """Return how many of sorted keys are {word} each limit; none for a NaN."""
+    found = np.searchsorted(keys, limits, side="{side}")
+    return np.where(np.isnan(limits), 0, found)
+'''
+
+
 BY_KEY: dict[str, str] = {
+    "_last_place": '''
+def _last_place(number: Any) -> Any:
+    """Return the last of so many first places, 0 where there is none."""
+    return np.maximum(number - 1, 0)
+''',
+    "_count_within": _count("count_within", "at most", "right"),
+    "_count_below": _count("count_below", "below", "left"),
     "_places": '''
 def _places(x: Array, keys: Any) -> Any:
     """Return where each entry of x belongs: the place of its key, and its own there.

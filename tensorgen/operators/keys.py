@@ -155,7 +155,7 @@ def _spread(graph: Graph, own: Lookup, others: Sequence[int], x: Node) -> Lookup
 
 def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Ref) -> _Chosen | None:
     """What stands at each key in `where(mask, z, fill)`."""
-    whole = _turned(x)
+    whole = turned(x)
     if not (isinstance(whole.node, Map) and whole.node.function == "where"):
         return None
     mask, z, rest = (arg.under(whole) for arg in whole.node.args)
@@ -222,7 +222,7 @@ def over_keys(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
             sizes=dict(enumerate(x.dims)),
         )
         return apply(graph, "log", Ref(sums, tuple(range(len(out))))).node
-    whole = _turned(x)
+    whole = turned(x)
     if not (isinstance(whole.node, Map) and whole.node.function == "where"):
         return None
     mask, z, rest = (arg.under(whole) for arg in whole.node.args)
@@ -241,7 +241,7 @@ def over_keys(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
     return apply(graph, "log", Ref(sums, tuple(range(len(out))))).node
 
 
-def _turned(x: Node) -> Ref:
+def turned(x: Node) -> Ref:
     """An array, or what it has with axes in another order, in its own axes."""
     if isinstance(x, Product) and x.coefficient == 1 and len(x.factors) == 1:
         (factor,) = x.factors

@@ -7,9 +7,14 @@ index arrays that are given: so a sorted array has the derivative of a permutati
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node
 from tensorgen.operators.table import Operator, Partial, same_dims
+
+Params = Mapping[str, object]
 
 
 def argsort(graph: Graph, x: Node, axis: int) -> Node:
@@ -22,6 +27,28 @@ def interval(graph: Graph, x: Node, knots: Node) -> Node:
     """Return the number of the last knot that is not above each x, but the last one."""
     bound = knots.dims[0] - 1
     return graph.call("interval", [x, knots], x.dims, bound=bound)
+
+
+def count(graph: Graph, keys: Node, limits: Node, strict: bool) -> Node:
+    """Return how many of keys in order are at most each limit, or below it."""
+    operator = "count_below" if strict else "count_within"
+    bound = keys.dims[0] + 1
+    return graph.call(operator, [keys, limits], limits.dims, bound=bound)
+
+
+def ranks(graph: Graph, keys: Node, order: Node) -> Node:
+    """Return the place of each key of a vector in their order."""
+    return graph.call("ranks", [keys, order], keys.dims, bound=keys.dims[0])
+
+
+def before(graph: Graph, keys: Node, number: Node) -> Node:
+    """Return the last of so many first places, or 0 where there is none."""
+    bound = keys.dims[0]
+    return graph.call("last_place", [keys, number], number.dims, bound=bound)
+
+
+def _limit_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
+    return args[1].dims
 
 
 def _no_partials(graph: Graph, node: Call) -> list[Partial]:
@@ -47,5 +74,37 @@ ROWS = (
         params=("bound",),
         places=True,
         word="left",
+    ),
+    *(
+        Operator(
+            name,
+            _limit_dims,
+            _no_partials,
+            f"_{name}({{0}}, {{1}})",
+            params=("bound",),
+            places=True,
+            word="within",
+        )
+        for name in ("count_within", "count_below")
+    ),
+    Operator(
+        "ranks",
+        same_dims,
+        _no_partials,
+        "np.argsort({1})",
+        params=("bound",),
+        places=True,
+        keyed=True,
+        word="rank",
+    ),
+    Operator(
+        "last_place",
+        _limit_dims,
+        _no_partials,
+        "_last_place({1})",
+        params=("bound",),
+        places=True,
+        keyed=True,
+        word="last",
     ),
 )

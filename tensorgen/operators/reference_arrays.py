@@ -123,6 +123,26 @@ def interval(x: Array, knots: Array, bound: int) -> Array:
     return np.sum(x.real[..., None] >= inner, axis=-1)
 
 
+def ranks(keys: Array, order: Array, bound: int) -> Array:
+    """Return the place of each entry in order."""
+    return np.argsort(order)
+
+
+def last_place(keys: Array, number: Array, bound: int) -> Array:
+    """Return the last of so many places, or 0."""
+    return np.maximum(number - 1, 0)
+
+
+def count_within(keys: Array, limits: Array, bound: int) -> Array:
+    """Return how many keys are at most each limit."""
+    return np.sum(keys.real <= limits.real[..., None], axis=-1)
+
+
+def count_below(keys: Array, limits: Array, bound: int) -> Array:
+    """Return how many keys are below each limit."""
+    return np.sum(keys.real < limits.real[..., None], axis=-1)
+
+
 def prod(x: Array, axes: Axes) -> Array:
     """Return the product along the axes."""
     return np.asarray(np.prod(x, axis=axes))
@@ -303,6 +323,10 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "upper_median": upper_median,
     "argsort": argsort,
     "interval": interval,
+    "ranks": ranks,
+    "last_place": last_place,
+    "count_within": count_within,
+    "count_below": count_below,
     "prod": prod,
     "prod_others": prod_others,
     "packed": packed,

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Node, Product, delta
+from tensorgen.ir.nodes import Atom, Lookup, Map, Node, Product, Ref, delta, indicator
 from tensorgen.operators.keys import Reduced
+from tensorgen.operators.places import before
+from tensorgen.operators.ranks import in_order, order_of, ranked
 from tensorgen.operators.recurrences import State, recurrence
-from tensorgen.operators.scalar import infinity
+from tensorgen.operators.scalar import apply, infinity
 
 
 def flipped(graph: Graph, x: Node, axis: int) -> Node:
@@ -77,48 +80,81 @@ def over_triangle(
     """Return a reduction over axes of `where([j <= i], z, neutral)` as a running one.
 
     Or with `j >= i`, from the other end; i may be shifted as far as each reduction has
-    an entry. Must not fire where z has the axis i. `reduced` reduces over other axes.
+    an entry. So it is where keys along j are compared, in their order. Must not fire
+    where z has the axis i. `reduced` reduces over other axes.
     """
     known = _walk(graph, operator)
     if known is None or not (isinstance(x, Map) and x.function == "where"):
         return None
     (walk, neutral), (mask, z, rest) = known, x.args
+    mask = ranked(graph, mask, axes) or mask
     if rest.node is not neutral or not isinstance(mask.node, Product):
         return None
     bounds = mask.node.constraints
     if mask.node.factors or len(bounds) != 1 or bounds[0].kind != "ge":
         return None
-    form = bounds[0].form
-    places = {mask.labels[a]: c for a, c in form.terms if isinstance(a, int)}
-    if sorted(places.values()) != [-1, 1] or len(form.terms) != 2:
+    form = bounds[0].form.renamed(mask.labels.__getitem__)
+    if sorted(c for _, c in form.terms) != [-1, 1]:
         return None
-    summed = [axis for axis in places if axis in axes]
-    limits = [axis for axis in places if axis not in axes]
-    others = [axis for axis in axes if axis not in summed]
-    if len(summed) != 1 or limits[0] in z.labels or not {*axes} <= {*z.labels}:
+    summed = [atom for atom, _ in form.terms if {*labels_of(atom)} <= {*axes}]
+    limits = [atom for atom, _ in form.terms if {*labels_of(atom)}.isdisjoint(axes)]
+    if len(summed) != 1 or len(limits) != 1 or not {*axes} <= {*z.labels}:
         return None
-    (j,), (i,) = summed, limits
-    shift = form.const * places[i]
-    if not _within(x.dims[i], shift, x.dims[j]):
+    (own,), (limit,) = summed, limits
+    order = order_of(own.node) if isinstance(own, Lookup) else None
+    if {*labels_of(limit)} & {*z.labels} or (isinstance(own, Lookup) and not order):
         return None
+    (j,) = labels_of(own)
+    sign = form.coefficient(limit)
+    shift, length = form.const * sign, x.dims[j]
+    size = index_bound(limit.node) if isinstance(limit, Lookup) else x.dims[limit]
+    # Counted places have none before the first; others have an entry each.
+    some = isinstance(limit, Lookup) and sign == 1 and shift == -1
+    if size is None or not _within(size - some, shift + some, length):
+        return None
+    others = [axis for axis in axes if axis != j]
     inner, labels = z.node, z.labels
     if others:
         gone = tuple(sorted(labels.index(axis) for axis in others))
         labels = tuple(axis for axis in labels if axis not in others)
         inner = reduced(inner, gone)
     at = labels.index(j)
-    if places[i] == 1:
+    if order:
+        inner = in_order(graph, inner, order, at)
+    if sign == 1:
         found = walk(graph, inner, at)
     else:
         turned = walk(graph, flipped(graph, inner, at), at)
         found = flipped(graph, turned, at)
     out = [axis for axis in range(x.order) if axis not in axes]
-    return graph.product(
+    sizes = {axis: x.dims[axis] for axis in out}
+    end = delta({"last": 1, limit: -1}, -shift)
+    if isinstance(limit, Lookup) and some:
+        place = before(graph, graph.constant(0, (length,)), limit.node)
+        end = delta({"last": 1, Lookup(place, limit.labels): -1})
+    last = graph.product(
         out,
         [(found, ["last" if axis == j else axis for axis in labels])],
-        constraints=[delta({"last": 1, i: -1}, -shift)],
-        sizes={axis: x.dims[axis] for axis in out},
+        constraints=[end],
+        sizes=sizes,
     )
+    if not some:
+        return last
+    own_sizes = {axis: x.dims[axis] for axis in labels_of(limit)}
+    any_within = [indicator({limit: 1}, shift)]
+    mask_of = graph.product([*own_sizes], [], constraints=any_within, sizes=own_sizes)
+    places = {axis: k for k, axis in enumerate(out)}
+    chosen = (
+        Ref(mask_of, tuple(places[axis] for axis in own_sizes)),
+        Ref(last, tuple(range(last.order))),
+        Ref(neutral, ()),
+    )
+    return apply(graph, "where", *chosen).node
+
+
+def labels_of(atom: Atom) -> tuple[int, ...]:
+    """The labels that an atom of a form has."""
+    return atom.labels if isinstance(atom, Lookup) else (atom,)
 
 
 def _within(size: Dim, shift: Dim, length: Dim) -> bool:

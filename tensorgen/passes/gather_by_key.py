@@ -7,14 +7,24 @@ multiplied by what else is added up, `sum_a G[a] * H[a]`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
-from tensorgen.ir.nodes import Atom, Constraint, Label, Lookup, Node, Product, delta
+from tensorgen.ir.nodes import (
+    Atom,
+    Constraint,
+    Label,
+    Lookup,
+    Node,
+    Product,
+    affine,
+    delta,
+)
+from tensorgen.operators.ranks import order_of
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.views import Name
 
@@ -51,7 +61,8 @@ def gather_by_key(graph: Graph, node: Product, cost: CostModel) -> Gathered | No
     """
     for keys in _keys(node, cost):
         for own in reversed(keys.entries):
-            labels = _apart(node, keys, own)
+            others = [x for e in keys.entries if e != own for x in e.labels]
+            labels = _apart(node, keys, own.labels, others)
             if labels is not None:
                 return _gathered(graph, node, keys, own, labels)
     return None
@@ -81,24 +92,87 @@ def _is_equation(constraint: Constraint) -> bool:
     return kind == "eq" and const == 0 and sorted(c for _, c in terms) == [-1, 1]
 
 
-def _apart(node: Product, keys: _Keys, own: Lookup) -> set[Label] | None:
-    """The labels that are summed by key: all that deltas join to those of an entry."""
-    labels: set[Label] = set(own.labels)
+def _apart(
+    node: Product, keys: _Keys, own: Collection[Label], others: Collection[Label] = ()
+) -> set[Label] | None:
+    """The labels that are summed by key: all that deltas join to those of an entry.
+
+    None where one is not summed, or where it is joined to `others` or to keys.
+    """
+    labels: set[Label] = set(own)
     rest = [set(c.form.labels) for c in keys.apart]
     while joined := [x for x in rest if not x.isdisjoint(labels)]:
         labels.update(*joined)
         rest = [x for x in rest if x not in joined]
-    others = {*keys.labels, *(x for e in keys.entries if e != own for x in e.labels)}
-    if min(labels, default=0) < node.order or not labels.isdisjoint(others):
+    if min(labels, default=0) < node.order or not labels.isdisjoint(keys.labels):
         return None
-    met = (x for ref in node.factors if labels & {*ref.labels} for x in ref.labels)
-    return labels if others.difference(keys.labels).isdisjoint(met) else None
+    return None if _meets(node, labels, others) else labels
+
+
+def gather_by_limit(graph: Graph, node: Product, cost: CostModel) -> Gathered | None:
+    """The same where an entry of an index array bounds a label, or is bounded by it.
+
+    `sum_j z[j] * [j <= last[i]]` is a running sum of z, read at `last[i]`; and
+    `sum_i w[i] * [j <= last[i]]` one of what is added up by where it ends.
+    """
+    for limit in node.constraints:
+        kind, form = limit
+        if kind != "ge" or sorted(c for _, c in form.terms) != [-1, 1]:
+            continue
+        rest = tuple(c for c in node.constraints if c is not limit)
+        for (own, _), (other, _) in (form.terms, form.terms[::-1]):
+            size = index_bound(own.node) if isinstance(own, Lookup) else None
+            if not isinstance(own, Lookup) or size is None or not cost.knows(size):
+                continue
+            bound = Constraint(kind, form.substituted(own, affine([(KEY, 1)])))
+            beside = other.labels if isinstance(other, Lookup) else (other,)
+            ends = _apart(node, _Keys((), (), size, rest), own.labels, beside)
+            if ends is not None:
+                keys = _Keys((own,), (), size, (*rest, bound))
+                return _gathered(graph, node, keys, own, ends)
+            summed = _apart(node, _Keys((), (), size, rest), beside, own.labels)
+            factors = (ref.labels for ref in node.factors)
+            if summed is not None and not summed.isdisjoint(
+                x for f in factors for x in f
+            ):
+                keys, read = _Keys((), (), size, rest), delta({KEY: 1, own: -1})
+                return _split(graph, node, keys, summed, [bound], [read])
+    return None
+
+
+def _meets(node: Product, labels: set[Label], others: Collection[Label]) -> bool:
+    """Whether a factor of some labels has one of others, or they are among these."""
+    inside = (ref.labels for ref in node.factors if not labels.isdisjoint(ref.labels))
+    return any(not {*found}.isdisjoint(others) for found in (labels, *inside))
 
 
 def _gathered(
     graph: Graph, node: Product, keys: _Keys, own: Lookup, labels: set[Label]
 ) -> Gathered:
     """The sums by key of the factors that have some labels, and what is left."""
+    key = keys.name
+    alike: list[Atom] = [e for e in keys.entries if e != own]
+    alike += keys.labels[1:]
+    beside = [delta({key: 1, atom: -1}) for atom in alike]
+    order = order_of(own.node)
+    # Each place has one entry in order: nothing is added up.
+    at = delta({own.labels[0]: 1, Lookup(order, (key,)): -1}) if order else None
+    inside = at or delta({key: 1, own: -1})
+    return _split(graph, node, keys, labels, [inside], beside)
+
+
+def _split(
+    graph: Graph,
+    node: Product,
+    keys: _Keys,
+    labels: set[Label],
+    within: list[Constraint],
+    beside: list[Constraint],
+) -> Gathered:
+    """What has some labels, with the key for an axis, and what reads it.
+
+    `within` are further constraints of the one, `beside` of the other.
+    """
 
     def has(xs: Sequence[Label]) -> bool:
         return not labels.isdisjoint(xs)
@@ -106,21 +180,18 @@ def _gathered(
     key = keys.name
     inside = [ref for ref in node.factors if has(ref.labels)]
     outside = [ref for ref in node.factors if not has(ref.labels)]
-    within = [c for c in keys.apart if has(c.form.labels)]
-    beside = [c for c in keys.apart if not has(c.form.labels)]
-    alike: list[Atom] = [e for e in keys.entries if e != own]
-    alike += keys.labels[1:]
-    beside += [delta({key: 1, atom: -1}) for atom in alike]
+    within = [*(c for c in keys.apart if has(c.form.labels)), *within]
+    beside = [*(c for c in keys.apart if not has(c.form.labels)), *beside]
     needed: set[Name] = {*range(node.order)}
     needed.update(*(ref.labels for ref in outside), *(c.form.labels for c in beside))
     present: set[Label] = {x for ref in inside for x in ref.labels}
     kept = [key, *(x for x in sorted(present) if x in needed and x != key)]
     everything: dict[Name, Dim] = {**dict(enumerate(node.sizes)), key: keys.size}
-    used = {x for c in within for x in c.form.labels} | {*own.labels, *present, key}
+    used = {x for c in within for x in c.form.labels} | {*present, key}
     sums = graph.product(
         kept,
         inside,
-        constraints=[*within, delta({key: 1, own: -1})],
+        constraints=within,
         sizes={x: d for x, d in everything.items() if x in used},
     )
     left = {x: d for x, d in everything.items() if x in needed or x == key}

@@ -24,7 +24,7 @@ OF_ANY_NUMBERS = (
     *("max", "min", "lower_median", "upper_median", "median", "prod", "prod_others"),
     *("max_by_key", "min_by_key", "prod_by_key", "prod_others_by_key"),
     *("argsort", "interval", "running_product", "running_max", "running_min"),
-    "filtered",
+    *("filtered", "ranks", "last_place", "count_within", "count_below"),
 )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf, isinf
 
+from tensorgen.ir.nodes import Map, is_zero
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
@@ -32,6 +33,8 @@ from tensorgen.operators.functions.array import (
     product,
     shorter,
 )
+from tensorgen.operators.keys import turned
+from tensorgen.operators.ranks import counted, ranked
 from tensorgen.operators.scalar import infinity
 from tensorgen.operators.spectral import singular_values
 
@@ -80,11 +83,28 @@ def _sum(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
     """Sum the entries over axes, where the mask holds."""
     if mask.condition is not None:
         x = elementwise(build, "where", [mask.condition, x, number(build, 0)])
+    x = _by_rank(build, x, axes)
     operands: list[tuple[Array, Sequence[Label]]] = [(x, range(x.order))]
     if mask.weight is not None:
         order = mask.weight.order
         operands.append((mask.weight, range(x.order - order, x.order)))
     return product(build, [a for a in range(x.order) if a not in axes], operands)
+
+
+def _by_rank(build: Build, x: Array, axes: Sequence[int]) -> Array:
+    """Entries, 0 but where keys are below a limit, as those whose ranks are."""
+    node = x.node
+    if not (isinstance(node, Map) and node.function == "where"):
+        return x
+    mask, z, rest = node.args
+    summed = [len(x.batch) + axis for axis in axes]
+    known = ranked(build.graph, mask, summed) if is_zero(rest.node) else None
+    if known is None or {*known.labels} - {*summed} & {*z.labels}:
+        return x
+    sizes = dict(enumerate(node.dims))
+    return Array(
+        build.graph.product(range(node.order), [known, z], sizes=sizes), x.batch
+    )
 
 
 def _mean(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
@@ -97,6 +117,10 @@ def _count(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
     whole = mask.whole(build)
     if whole is None:
         return Array(build.graph.size(entries(x.shape[axis] for axis in axes)))
+    if whole.order == 1:
+        within = counted(build.graph, turned(whole.node), len(whole.batch))
+        if within is not None:
+            return Array(within, whole.batch)
     return product(build, (), [(whole, range(whole.order))])
 
 

@@ -274,7 +274,8 @@ def log_of_positive(graph: Graph, parts: Sequence[Summand]) -> Ref | None:
 
 def looks_up(s: Summand) -> bool:
     """Whether entries of index arrays say what is summed."""
-    atoms = (atom for c in s.constraints for atom, _ in c.form.terms)
+    deltas = (c for c in s.constraints if c.kind == "eq")
+    atoms = (atom for c in deltas for atom, _ in c.form.terms)
     return any(isinstance(atom, Lookup) for atom in atoms)
 
 

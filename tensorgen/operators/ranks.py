@@ -1,0 +1,99 @@
+"""Ranks: a comparison of keys is one of places in their order.
+
+`t[j] >= s[i]` says that the rank of t[j], the largest first, is below the number of
+keys that are at least s[i]. So what is added up over j is a running sum in the order of
+the keys, which is sorted once. A key that is NaN has no rank below any number, and a
+limit that is NaN has no keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Call,
+    Label,
+    Lookup,
+    Map,
+    Node,
+    Product,
+    Ref,
+    delta,
+    indicator,
+)
+from tensorgen.operators.places import argsort, count, ranks
+from tensorgen.operators.scalar import total
+
+
+def ranked(graph: Graph, mask: Ref, summed: Collection[Label]) -> Ref | None:
+    """A comparison of a key along a summed label with what has other labels, by ranks.
+
+    Must not fire where either side has both: nothing is sorted then.
+    """
+    node = mask.node
+    if not (isinstance(node, Map) and (side := _side(node.function))):
+        return None
+    sign, strict = side
+    keys, limits = (arg.under(mask) for arg in node.args)
+    if len(keys.labels) != 1 or keys.labels[0] not in summed:
+        keys, limits, sign = limits, keys, -sign
+    (label, *others), free = keys.labels or (None,), {*limits.labels}
+    if others or label not in summed or not free or free & {*summed}:
+        return None
+    if len(free) < len(limits.labels) or label in free:
+        return None
+    keys, limits = (total(graph, [(sign, ref)]) for ref in (keys, limits))
+    order = argsort(graph, keys.node, 0)
+    rank = Lookup(ranks(graph, keys.node, order), keys.labels)
+    within = count(graph, in_order(graph, keys.node, order, 0), limits.node, strict)
+    last = Lookup(within, limits.labels)
+    labels = (*keys.labels, *limits.labels)
+    dims = (*keys.node.dims, *limits.node.dims)
+    known = graph.product(
+        labels,
+        [],
+        constraints=[indicator({last: 1, rank: -1}, -1)],
+        sizes=dict(zip(labels, dims, strict=True)),
+    )
+    return Ref(known, labels)
+
+
+def _side(comparison: str) -> tuple[int, bool] | None:
+    """The sign of keys that are at most a limit, by what compares, and if below it."""
+    match comparison:
+        case "less_equal" | "greater_equal":
+            return (1 if comparison == "less_equal" else -1), False
+        case "less" | "greater":
+            return (1 if comparison == "less" else -1), True
+    return None
+
+
+def counted(graph: Graph, mask: Ref, axis: int) -> Node | None:
+    """How many keys along the last axis a comparison holds for."""
+    known = ranked(graph, mask, [axis])
+    if known is None or not isinstance(known.node, Product):
+        return None
+    form = known.node.constraints[0].form.renamed(known.labels.__getitem__)
+    (last,) = (
+        x for x, _ in form.terms if isinstance(x, Lookup) and axis not in x.labels
+    )
+    if {*last.labels} != {*range(axis)}:
+        return None
+    return graph.product(range(axis), [(last.node, last.labels)])
+
+
+def in_order(graph: Graph, x: Node, order: Node, axis: int) -> Node:
+    """The entries of an array along an axis, in the order of places."""
+    axes = range(x.order)
+    return graph.product(
+        axes,
+        [(x, ["place" if a == axis else a for a in axes])],
+        constraints=[delta({"place": 1, Lookup(order, (axis,)): -1})],
+        sizes=dict(enumerate(x.dims)),
+    )
+
+
+def order_of(rank: Node) -> Node | None:
+    """The places of entries in order, if these are their ranks."""
+    return rank.args[1] if isinstance(rank, Call) and rank.operator == "ranks" else None
