@@ -14,7 +14,9 @@ from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
+    Atom,
     Constraint,
+    Iota,
     Label,
     Lookup,
     Map,
@@ -56,6 +58,33 @@ def compared(mask: Ref) -> Keys | None:
     if node.coefficient != 1 or len(node.constraints) != 1:
         return None
     return equated(node.constraints[0].renamed(mask.labels.__getitem__))
+
+
+def same_key(graph: Graph, mask: Ref) -> Ref | None:
+    """A comparison of an entry of an index array with another, or a place, as a delta.
+
+    So `where(row[k] == i, ...)` says what a condition `row[k] == i` does.
+    """
+    node = mask.node
+    if not (isinstance(node, Map) and node.function == "equal"):
+        return None
+    first, second = (_atom(arg.under(mask)) for arg in node.args)
+    if first is None or second is None or first == second:
+        return None
+    tie = delta({first: 1, second: -1})
+    labels = tuple(sorted({*tie.form.labels}))
+    dims = dict(zip(mask.labels, node.dims, strict=True))
+    made = graph.product(
+        labels, [], constraints=[tie], sizes={x: dims[x] for x in labels}
+    )
+    return Ref(made, labels)
+
+
+def _atom(ref: Ref) -> Atom | None:
+    """What an index array, or the places along an axis, are at labels."""
+    if isinstance(ref.node, Iota):
+        return ref.labels[0]
+    return Lookup(*ref) if index_bound(ref.node) is not None else None
 
 
 def equated(constraint: Constraint) -> Keys | None:

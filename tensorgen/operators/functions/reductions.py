@@ -33,7 +33,7 @@ from tensorgen.operators.functions.array import (
     product,
     shorter,
 )
-from tensorgen.operators.keys import turned
+from tensorgen.operators.keys import same_key, turned
 from tensorgen.operators.ranks import counted, ranked
 from tensorgen.operators.scalar import infinity
 from tensorgen.operators.spectral import singular_values
@@ -83,7 +83,7 @@ def _sum(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
     """Sum the entries over axes, where the mask holds."""
     if mask.condition is not None:
         x = elementwise(build, "where", [mask.condition, x, number(build, 0)])
-    x = _by_rank(build, x, axes)
+    x = _by_key(build, x, axes)
     operands: list[tuple[Array, Sequence[Label]]] = [(x, range(x.order))]
     if mask.weight is not None:
         order = mask.weight.order
@@ -91,20 +91,22 @@ def _sum(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
     return product(build, [a for a in range(x.order) if a not in axes], operands)
 
 
-def _by_rank(build: Build, x: Array, axes: Sequence[int]) -> Array:
-    """Entries, 0 but where keys are below a limit, as those whose ranks are."""
-    node = x.node
-    if not (isinstance(node, Map) and node.function == "where"):
+def _by_key(build: Build, x: Array, axes: Sequence[int]) -> Array:
+    """Entries that are 0 but where keys are alike, or within a limit, as a product."""
+    whole, graph = turned(x.node), build.graph
+    if not (isinstance(whole.node, Map) and whole.node.function == "where"):
         return x
-    mask, z, rest = node.args
-    summed = [len(x.batch) + axis for axis in axes]
-    known = ranked(build.graph, mask, summed) if is_zero(rest.node) else None
-    if known is None or {*known.labels} - {*summed} & {*z.labels}:
+    mask, z, rest = (arg.under(whole) for arg in whole.node.args)
+    if not is_zero(rest.node):
         return x
-    sizes = dict(enumerate(node.dims))
-    return Array(
-        build.graph.product(range(node.order), [known, z], sizes=sizes), x.batch
-    )
+    summed = {len(x.batch) + axis for axis in axes}
+    known = ranked(graph, mask, summed)
+    if known is None or not {*z.labels}.isdisjoint({*known.labels} - summed):
+        known = same_key(graph, mask)
+    if known is None:
+        return x
+    sizes = dict(enumerate(x.node.dims))
+    return Array(graph.product(range(x.node.order), [known, z], sizes=sizes), x.batch)
 
 
 def _mean(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
