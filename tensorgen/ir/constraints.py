@@ -12,6 +12,7 @@ from itertools import combinations
 from math import gcd
 from typing import Any, Literal, TypeGuard, cast
 
+from tensorgen.ir.between import without_sums
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.nodes import (
@@ -263,7 +264,7 @@ class System:
                     return False
                 if reduced is not None:
                     kept[reduced] = None
-            self.constraints = list(kept)
+            self.constraints = without_sums(kept)
             if self._is_contradictory():
                 return False
             if self._meet():
