@@ -87,30 +87,19 @@ def over_triangle(
     if known is None or not (isinstance(x, Map) and x.function == "where"):
         return None
     (walk, neutral), (mask, z, rest) = known, x.args
-    mask = ranked(graph, mask, axes) or mask
-    if rest.node is not neutral or not isinstance(mask.node, Product):
+    bound = _bound(ranked(graph, mask, axes) or mask, axes)
+    if rest.node is not neutral or bound is None or not {*axes} <= {*z.labels}:
         return None
-    bounds = mask.node.constraints
-    if mask.node.factors or len(bounds) != 1 or bounds[0].kind != "ge":
-        return None
-    form = bounds[0].form.renamed(mask.labels.__getitem__)
-    if sorted(c for _, c in form.terms) != [-1, 1]:
-        return None
-    summed = [atom for atom, _ in form.terms if {*labels_of(atom)} <= {*axes}]
-    limits = [atom for atom, _ in form.terms if {*labels_of(atom)}.isdisjoint(axes)]
-    if len(summed) != 1 or len(limits) != 1 or not {*axes} <= {*z.labels}:
-        return None
-    (own,), (limit,) = summed, limits
+    own, limit, sign, shift = bound
     order = order_of(own.node) if isinstance(own, Lookup) else None
     if {*labels_of(limit)} & {*z.labels} or (isinstance(own, Lookup) and not order):
         return None
     (j,) = labels_of(own)
-    sign = form.coefficient(limit)
-    shift, length = form.const * sign, x.dims[j]
+    length = x.dims[j]
     size = index_bound(limit.node) if isinstance(limit, Lookup) else x.dims[limit]
     # Counted places have none before the first; others have an entry each.
-    some = isinstance(limit, Lookup) and sign == 1 and shift == -1
-    if size is None or not _within(size - some, shift + some, length):
+    counts = isinstance(limit, Lookup) and sign == 1 and shift == -1
+    if size is None or not _within(size - counts, shift + counts, length):
         return None
     others = [axis for axis in axes if axis != j]
     inner, labels = z.node, z.labels
@@ -126,30 +115,53 @@ def over_triangle(
     else:
         turned = walk(graph, flipped(graph, inner, at), at)
         found = flipped(graph, turned, at)
-    out = [axis for axis in range(x.order) if axis not in axes]
-    sizes = {axis: x.dims[axis] for axis in out}
-    end = delta({"last": 1, limit: -1}, -shift)
-    if isinstance(limit, Lookup) and some:
-        place = before(graph, graph.constant(0, (length,)), limit.node)
-        end = delta({"last": 1, Lookup(place, limit.labels): -1})
-    last = graph.product(
-        out,
-        [(found, ["last" if axis == j else axis for axis in labels])],
-        constraints=[end],
-        sizes=sizes,
-    )
-    if not some:
-        return last
-    own_sizes = {axis: x.dims[axis] for axis in labels_of(limit)}
-    any_within = [indicator({limit: 1}, shift)]
-    mask_of = graph.product([*own_sizes], [], constraints=any_within, sizes=own_sizes)
-    places = {axis: k for k, axis in enumerate(out)}
-    chosen = (
-        Ref(mask_of, tuple(places[axis] for axis in own_sizes)),
+    out = {axis: d for axis, d in enumerate(x.dims) if axis not in axes}
+    whole = Ref(found, tuple(-1 if axis == j else axis for axis in labels))
+    if counts and isinstance(limit, Lookup):
+        return _last_of_some(graph, whole, limit, out, neutral)
+    end = delta({-1: 1, limit: -1}, -shift)
+    return graph.product([*out], [whole], constraints=[end], sizes=out)
+
+
+def _bound(mask: Ref, axes: Sequence[int]) -> tuple[Atom, Atom, int, Dim] | None:
+    """What `sign * (limit + shift - own) >= 0` says, if a mask is such an indicator.
+
+    What is bounded has labels among `axes`, and the limit others.
+    """
+    node = mask.node
+    if not isinstance(node, Product) or node.factors or len(node.constraints) != 1:
+        return None
+    kind, form = node.constraints[0].renamed(mask.labels.__getitem__)
+    if kind != "ge" or sorted(c for _, c in form.terms) != [-1, 1]:
+        return None
+    summed = [atom for atom, _ in form.terms if {*labels_of(atom)} <= {*axes}]
+    limits = [atom for atom, _ in form.terms if {*labels_of(atom)}.isdisjoint(axes)]
+    if len(summed) != 1 or len(limits) != 1:
+        return None
+    sign = form.coefficient(limits[0])
+    return summed[0], limits[0], sign, form.const * sign
+
+
+def _last_of_some(
+    graph: Graph, whole: Ref, limit: Lookup, out: dict[int, Dim], neutral: Node
+) -> Node:
+    """What so many first entries are reduced to, along the label -1 of `whole`."""
+    at = whole.labels.index(-1)
+    places = graph.constant(0, (whole.node.dims[at],))
+    place = before(graph, places, limit.node)
+    end = delta({-1: 1, Lookup(place, limit.labels): -1})
+    last = graph.product([*out], [whole], constraints=[end], sizes=out)
+    sizes = {axis: out[axis] for axis in limit.labels}
+    some = indicator({limit: 1}, -1)
+    mask = graph.product([*sizes], [], constraints=[some], sizes=sizes)
+    axes = {axis: k for k, axis in enumerate(out)}
+    return apply(
+        graph,
+        "where",
+        Ref(mask, tuple(axes[axis] for axis in sizes)),
         Ref(last, tuple(range(last.order))),
         Ref(neutral, ()),
-    )
-    return apply(graph, "where", *chosen).node
+    ).node
 
 
 def labels_of(atom: Atom) -> tuple[int, ...]:
