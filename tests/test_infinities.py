@@ -355,6 +355,34 @@ def test_transitions_that_are_forbidden_have_no_slope() -> None:
     assert np.isfinite(m.f_hvp(W, p, B, np.ones((3, 3)))).all()
 
 
+@pytest.mark.parametrize("cdf", ["ndtr", "sigmoid", "tanh", "erf"])
+def test_open_ends_in_data_add_nothing(cdf: str) -> None:
+    m = _spec(
+        "b: [k], s: scalar, X: [m, k], lo: [m], hi: [m]",
+        f"""
+  f:
+    where: |
+      p = {cdf}((hi - X @ b)/s) - {cdf}((lo - X @ b)/s)
+    expr: -sum(log(p))
+    wrt: [b, s]
+    emit: [value, gradient, hessian]
+""",
+    )
+    rng = np.random.default_rng(5)
+    X, b, s = rng.normal(size=(5, 2)), np.array([0.2, -0.3]), 1.1
+    lo = np.array([-INF, 0.1, -0.5, 0.2, -1])
+    hi = np.array([0.3, 0.9, INF, 1.5, INF])
+    # So far out that nothing is there.
+    far = np.nan_to_num(lo, neginf=-60), np.nan_to_num(hi, posinf=60)
+
+    def found(*ends: Any) -> list[Any]:
+        value, gradient, hessian = m.f_value_grad_hess(b, s, X, *ends)
+        return [value, gradient.b, gradient.s, hessian.dense()]
+
+    for open_, closed in zip(found(lo, hi), found(*far), strict=True):
+        np.testing.assert_allclose(open_, closed, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("cdf", ["ndtr", "sigmoid"])
 def test_open_ends_of_cut_points_add_nothing(cdf: str) -> None:
     m = _spec(

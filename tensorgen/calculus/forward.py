@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 
 from tensorgen.calculus.externals import tangents as of_external
-from tensorgen.calculus.partials import partials, sizes_of, transfers
+from tensorgen.calculus.partials import levels_off, partials, sizes_of, transfers
 from tensorgen.calculus.recurrences import Tangents
 from tensorgen.calculus.unknowns import tangent as of_unknown
 from tensorgen.ir.dims import Dim
@@ -29,10 +29,12 @@ def pushforward(
     """
     stored: dict[Node, Node] = dict(tangents)
     found: dict[Recurrence, Tangents] = {}
-    for node in topological(roots):
+    order = topological(roots)
+    level = levels_off(order)
+    for node in order:
         if node in stored:
             continue
-        tangent = tangent_of(graph, node, stored, extra, found)
+        tangent = tangent_of(graph, node, stored, extra, found, level)
         if tangent is None:
             continue
         stored[node] = tangent
@@ -47,6 +49,7 @@ def tangent_of(
     stored: Mapping[Node, Node],
     extra: Sequence[Dim],
     found: dict[Recurrence, Tangents],
+    level: Container[Node] = (),
 ) -> Node | None:
     """Return the tangent of a node for those `stored` of its operands.
 
@@ -69,7 +72,7 @@ def tangent_of(
     for call, arg, rule in transfers(node):
         if arg in stored:
             terms.append((1, rule.forward(graph, call, stored[arg], extra), out))
-    for p in partials(graph, node, stored):
+    for p in partials(graph, node, stored, level):
         term = graph.product(
             out,
             [*p.factors, (stored[p.operand], (*p.labels, *directions))],

@@ -7,7 +7,8 @@ mode with cotangents (Theorems 8, 9, 10).
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable
+from collections.abc import Container, Hashable, Sequence
+from math import inf
 from typing import assert_never
 
 from tensorgen.calculus.externals import slopes
@@ -21,30 +22,57 @@ from tensorgen.ir.nodes import (
     Map,
     Node,
     Product,
-    Ref,
     Size,
     Sum,
     is_zero,
 )
 from tensorgen.operators.bounds import may_be_infinite
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.externals import is_external
 from tensorgen.operators.scalar import apply, partial
 from tensorgen.operators.table import Partial, Transfer
 
 
-def partials(graph: Graph, node: Node, varying: Container[Node]) -> list[Partial]:
+def partials(
+    graph: Graph, node: Node, varying: Container[Node], level: Container[Node] = ()
+) -> list[Partial]:
     """All products in the derivative of `node` by operands that vary.
 
-    The node's axes have the labels 0, 1, ... in each.
+    The node's axes have the labels 0, 1, ... in each. In what `levels_off` names,
+    infinite data have no slope.
     """
-    return [p for p in _partials(graph, node, varying) if p.operand in varying]
+    found = _partials(graph, node, varying, node in level)
+    return [p for p in found if p.operand in varying]
 
 
-def _partials(graph: Graph, node: Node, varying: Container[Node]) -> list[Partial]:
+def levels_off(order: Sequence[Node]) -> set[Node]:
+    """What functions are of that are numbers at infinity, as `ndtr(z)` is.
+
+    With the terms of it, and with what it is a multiple of; operands come first.
+    """
+    found: set[Node] = set()
+    for node in reversed(order):
+        match node:
+            case Map(function=function, args=refs):
+                if ELEMENTWISE[function].ends[1] in (None, inf):
+                    continue
+            case Sum(terms=refs) if node in found:
+                pass
+            case Product(factors=(_,) as refs) if node in found:
+                pass
+            case _:
+                continue
+        found.update(ref.node for ref in refs)
+    return found
+
+
+def _partials(
+    graph: Graph, node: Node, varying: Container[Node], level: bool
+) -> list[Partial]:
     match node:
         case Product():
-            return _product(graph, node, varying)
+            return _product(graph, node, varying, level)
         case Sum():
             return [Partial(t.node, t.labels, t.coefficient) for t in node.terms]
         case Map():
@@ -73,7 +101,9 @@ def transfers(node: Node) -> list[tuple[Call, Node, Transfer]]:
     return []
 
 
-def _product(graph: Graph, node: Product, varying: Container[Node]) -> list[Partial]:
+def _product(
+    graph: Graph, node: Product, varying: Container[Node], level: bool
+) -> list[Partial]:
     """Theorems 5 and 8: the derivative by a factor is the product of the others.
 
     What is infinite stays what it is, whatever it is multiplied by: no slope.
@@ -84,7 +114,14 @@ def _product(graph: Graph, node: Product, varying: Container[Node]) -> list[Part
             factor.labels,
             node.coefficient,
             tuple(
-                _finite(graph, other) for m, other in enumerate(node.factors) if m != k
+                (
+                    apply(graph, "finite", other)
+                    if may_be_infinite(other.node, data=False)
+                    or (level and _has_open_end(other.node, varying))
+                    else other
+                )
+                for m, other in enumerate(node.factors)
+                if m != k
             ),
             node.constraints,
         )
@@ -93,10 +130,11 @@ def _product(graph: Graph, node: Product, varying: Container[Node]) -> list[Part
     ]
 
 
-def _finite(graph: Graph, factor: Ref) -> Ref:
-    if not may_be_infinite(factor.node, data=False):
-        return factor
-    return apply(graph, "finite", factor)
+def _has_open_end(node: Node, varying: Container[Node]) -> bool:
+    """Whether a sum has data that may be infinite, as `hi - mu` has."""
+    return isinstance(node, Sum) and any(
+        term.node not in varying and may_be_infinite(term.node) for term in node.terms
+    )
 
 
 def _map(graph: Graph, node: Map, varying: Container[Node]) -> list[Partial]:

@@ -7,7 +7,7 @@ from functools import partial
 
 from tensorgen.calculus.externals import cotangents as of_external
 from tensorgen.calculus.forward import pushforward
-from tensorgen.calculus.partials import partials, sizes_of, transfers
+from tensorgen.calculus.partials import levels_off, partials, sizes_of, transfers
 from tensorgen.calculus.recurrences import Cotangents
 from tensorgen.calculus.unknowns import cotangents as of_arguments
 from tensorgen.ir.dims import Dim
@@ -35,7 +35,7 @@ def pullback(
     order = topological(cotangents)
     for output, seed in cotangents.items():
         pending.setdefault(output, []).append((1, seed, (*rows, *range(output.order))))
-    relevant = _depending(order, inputs)
+    relevant, level = _depending(order, inputs), levels_off(order)
     finished: dict[Node, Node] = {}
     results = _results(order)
     for node in reversed(order):
@@ -63,7 +63,7 @@ def pullback(
         for arg, carried in _carried(graph, node, cotangent, relevant, extra):
             axes = (*rows, *range(arg.order))
             pending.setdefault(arg, []).append((1, carried, axes))
-        for p in partials(graph, node, relevant):
+        for p in partials(graph, node, relevant, level):
             term = graph.product(
                 (*rows, *p.labels),
                 [(cotangent, out), *p.factors],
