@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tensorgen.check import Claim, Report, check
+from tensorgen.check import Claim, Report, check, domain_of, run
 from tensorgen.constrained import PlannedConstrained, computed_limits
+from tensorgen.emit.backends import Backend
 from tensorgen.emit.model import Body, Function, Holder
 from tensorgen.emit.module import Module
 from tensorgen.errors import Remark
+from tensorgen.ir.nodes import topological
 from tensorgen.lang import Program
 from tensorgen.passes.context import Plan
 from tensorgen.planned import PlannedFunction
@@ -22,18 +24,23 @@ def held(
     problems: Sequence[PlannedProblem],
     constrained: PlannedConstrained | None,
     module: Module,
-    alias: str,
+    backend: Backend,
+    texts: Mapping[str, str],
     note: Callable[[Remark], None],
 ) -> Report:
-    """Hold a module against calculus; `alias` is what its text calls the library.
+    """Hold a module, the last of some texts, against calculus, and run it.
 
     What was not checked, `note` hears of. Raises `InternalError` if a function computes
-    something else.
+    something else, or raises.
     """
     claimed = [*claims(program, plans, problems, constrained, module)]
-    report = check(claimed, module.classes, alias)
+    report = check(claimed, module.classes, backend.alias)
     for remark in report.remarks:
         note(remark)
+    # For other backends, statements are the same.
+    if claimed and backend.name == "numpy":
+        stated = topological({x: None for claim in claimed for x in claim.stated})
+        run(texts, module, program.inputs, stated, domain_of(claimed).apart())
     return report
 
 

@@ -59,11 +59,10 @@ def compile_spec(
     """Return the text of each generated file by its name, laid out for a reader.
 
     Raises `SpecError` with every fault of the spec, and `InternalError` if a function
-    does not compute what calculus states, which is looked into if it is to be
-    `checked`. `watch` hears now and then what is being done, `note` what is worth to be
-    known of derivatives, and `report` what the check found of each file. Where
-    `support` code is "shared", or the spec says so, its file is among them, and modules
-    `in_package` import it as their sibling. `allow_external` lets modules call others.
+    raises, or does not compute what calculus states, where it is `checked`. `watch`
+    hears what is being done, `note` what is worth to be known, and `report` what the
+    check found of each file. Where `support` code is "shared", its file is there too;
+    modules `in_package` import it as their sibling. `allow_external` lets them call.
     """
     chosen = _mode(mode)
     spec = _read(source, backends, allow_external)
@@ -81,7 +80,8 @@ def compile_spec(
     late = hurried(effort.late, program.generated) if effort.late else ()
     for remark in (*program.remarks, *late, *remarks(planned, known_sizes(spec))):
         note(remark)
-    texts, warn = {}, cache(note)  # warned of once, whatever the backends
+    texts = dict[str, str]()
+    warn = cache(note)  # once, whatever the backends
     prefix = support_prefix(spec, support, in_package)
     for name in backends or spec.backends:
         backend = BACKENDS[name]
@@ -89,18 +89,20 @@ def compile_spec(
             planned, problems, constrained, program.unknowns
         )
         file_name = backend.file_name(spec.module)
+        tell = partial(effort.tell, f"laying out {file_name}")
+        made_of = inputs(source, name, chosen, prefix)
+        made = {file_name: render(module, laid_out, tell, prefix, made_of)}
+        if prefix is not None:
+            support = support_code(name, module.version, laid_out)
+            made = {support_file(backend): support, **made}
         if checked:
             effort.tell(f"checking {file_name}")
             # Imported here: who is in a hurry needs no NumPy.
             from tensorgen.claims import held
 
-            own = program, planned, problems, constrained, module, backend.alias
-            report(file_name, held(*own, warn))
-        tell = partial(effort.tell, f"laying out {file_name}")
-        made_of = inputs(source, name, chosen, prefix)
-        texts[file_name] = render(module, laid_out, tell, prefix, made_of)
-        if prefix is not None:
-            texts[support_file(backend)] = support_code(name, module.version, laid_out)
+            own = program, planned, problems, constrained, module
+            report(file_name, held(*own, backend, made, warn))
+        texts |= made
     return texts
 
 

@@ -1,5 +1,9 @@
-"""Holds each emitted function against the derivative as calculus first states it."""
+"""Holds each emitted function against the derivative as calculus first states it.
 
-from tensorgen.check.verdicts import Claim, Report, check
+And runs all that is emitted, for what raises would be found by users alone.
+"""
 
-__all__ = ["Claim", "Report", "check"]
+from tensorgen.check.runs import run
+from tensorgen.check.verdicts import Claim, Report, check, domain_of
+
+__all__ = ["Claim", "Report", "check", "domain_of", "run"]

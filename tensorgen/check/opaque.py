@@ -75,8 +75,18 @@ def solvers(
             known = shapes.setdefault(name, {})
             known[tuple(lengths(node.args[0].dims))] = lengths(node.dims)
             found[name] = partial(_solver, field, name, known)
-        if is_external(node):
-            for own in external_of(node).reached():
-                sides = None if own.dims is None else lengths(own.dims)
-                found[own.helper] = partial(_external, field, own.name, sides)
+    return found | outside(nodes, field, lengths)
+
+
+def outside(
+    nodes: Iterable[Node],
+    field: Field,
+    lengths: Callable[[Sequence[Dim]], Sequence[int]],
+) -> dict[str, Callable[..., Array]]:
+    """What stands for functions from outside, by the names of what calls them."""
+    found: dict[str, Callable[..., Array]] = {}
+    for node in filter(is_external, everything(nodes)):
+        for own in external_of(node).reached():
+            sides = None if own.dims is None else lengths(own.dims)
+            found[own.helper] = partial(_external, field, own.name, sides)
     return found

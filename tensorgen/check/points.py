@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from typing import Any
@@ -21,16 +22,22 @@ from tensorgen.operators.rounding import moved
 
 Array = Any
 TRIES = 200
+FEW = 4
+"""The smallest of larger sizes, at which loops turn more than once."""
 
 
 def some_sizes(
-    symbols: Sequence[str], bounds: Iterable[Dim], least: Iterable[Dim], seed: int
+    symbols: Sequence[str],
+    bounds: Iterable[Dim],
+    least: Iterable[Dim],
+    seed: int,
+    few: int = 2,
 ) -> dict[str, int] | None:
     """Random small sizes with `bounds` not negative and `least` positive, if found.
 
     Even seeds give sizes that tell axes apart as far as there are few, with two entries
     and more also where a size is a difference: windows overlap then. Odd seeds give
-    axes of one entry as well.
+    axes of one entry as well. Where they tell axes apart, `few` is the smallest.
     """
     rng = random.Random(f"sizes {seed}")
     bounds, least = list(bounds), list(least)
@@ -44,8 +51,8 @@ def some_sizes(
         # Long windows need long axes.
         longer = attempt // 20 * (1 + attempt // 40)
         if is_wide:
-            some = [*range(2, 2 + most + longer)] * len(symbols)
-            is_least = attempt < 20 and seed < MIXED
+            some = [*range(few, few + most + longer)] * len(symbols)
+            is_least = attempt < 20 and seed < MIXED and few == 2
             chosen = some[: len(symbols)] if is_least else some
             numbers = rng.sample(chosen, len(symbols))
         else:
@@ -56,11 +63,15 @@ def some_sizes(
         if attempt == TRIES // 2:
             sizes = dict.fromkeys(symbols, 2)
         fits = all(dim.value(sizes) >= 2 * is_wide for dim in made)
-        fits = fits and all(dim.value(sizes) >= 0 for dim in bounds)
-        fits = fits and all(_is_whole(dim, sizes) for dim in bounds)
-        if fits and all(dim.value(sizes) > 0 for dim in least):
+        if fits and _fit(bounds, least, sizes):
             return sizes
     return None
+
+
+def _fit(bounds: Iterable[Dim], least: Iterable[Dim], sizes: Mapping[str, int]) -> bool:
+    """Whether sizes can be those of arrays."""
+    fits = all(dim.value(sizes) >= 0 and _is_whole(dim, sizes) for dim in bounds)
+    return fits and all(dim.value(sizes) > 0 for dim in least)
 
 
 def _is_whole(dim: Dim, sizes: Mapping[str, int]) -> bool:
@@ -236,17 +247,39 @@ MIXED = 4 * len(REGIONS)
 """From this seed on, each input is somewhere else, some rise, and sizes are larger."""
 
 
-def points(
-    symbols: Sequence[str],
-    bounds: Sequence[Dim],
-    least: Sequence[Dim],
-    real: bool,
-    pairs: Sequence[tuple[Node, Iterable[Node]]] = (),
-    promised: bool = False,
-) -> Iterable[Point]:
-    """Yield points without end; none where no sizes are found."""
-    for seed in count():
-        sizes = some_sizes(symbols, bounds, least, seed)
-        if sizes is None:
-            return
-        yield Point(Reals() if real else Residues(), sizes, seed, pairs, promised)
+@dataclass(frozen=True)
+class Domain:
+    """Where functions have values: sizes by their bounds, and what inputs are."""
+
+    symbols: Sequence[str]
+    bounds: Sequence[Dim]
+    least: Sequence[Dim]
+    pairs: Sequence[tuple[Node, Iterable[Node]]] = ()
+    promised: bool = False
+
+    def points(self, real: bool) -> Iterator[Point]:
+        """Yield points without end; none where no sizes are found."""
+        for seed in count():
+            sizes = some_sizes(self.symbols, self.bounds, self.least, seed)
+            if sizes is None:
+                return
+            field = Reals() if real else Residues()
+            yield Point(field, sizes, seed, self.pairs, self.promised)
+
+    def apart(self) -> list[Point]:
+        """Return two points for runs: few entries, then more, and the largest first.
+
+        The first is definite and positive, the second is what inputs promise.
+        """
+        first = some_sizes(self.symbols, self.bounds, self.least, 0)
+        if first is None:
+            return []
+        # Code is chosen by which of two sizes is larger.
+        order = sorted(first, key=first.__getitem__, reverse=True)
+        second: dict[str, int] | None = dict(zip(order, count(FEW), strict=False))
+        if second is not None and not _fit(self.bounds, self.least, second):
+            second = some_sizes(self.symbols, self.bounds, self.least, 2, FEW)
+        made = [Point(Reals(), first, 0, self.pairs, True)]
+        if second not in (first, None):
+            made.append(Point(Reals(), second, 2, self.pairs, True))
+        return made

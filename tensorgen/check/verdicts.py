@@ -22,7 +22,7 @@ from tensorgen.check.entries import by_rows
 from tensorgen.check.meaning import MOST_ENTRIES, Meaning, TooLarge
 from tensorgen.check.methods import Methods
 from tensorgen.check.opaque import solvers
-from tensorgen.check.points import Point, points
+from tensorgen.check.points import Domain, Point
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import NoValue
 from tensorgen.emit.model import Body, Holder, Parameter, arrays_among, sizes_among
@@ -119,6 +119,24 @@ def check(
     return report
 
 
+def domain_of(claims: Sequence[Claim]) -> Domain:
+    """Return where functions that are called together have values."""
+    inputs = {x: None for claim in claims for x in claim.inputs.values()}
+    dims = [d for node in inputs for d in node.dims]
+    dims += [d for c in claims for p in c.parameters for d in p.dims]
+    dims += [Dim.symbol(p.name) for c in claims for p in sizes_among(c.parameters)]
+    least = [x.index for x in inputs if isinstance(x, Input) and x.index]
+    bounds = [*dims, *(size for claim in claims for size in claim.checks)]
+    symbols = sorted({s for dim in (*bounds, *least) for s in dim.symbols})
+    pairs: dict[Node, dict[Node, None]] = {}
+    for node in inputs:
+        if isinstance(node, Input) and node.of is not None:
+            pairs.setdefault(node.of, {})[node] = None
+    stated = topological({x: None for claim in claims for x in claim.stated})
+    promised = any(map(is_promise, stated))
+    return Domain(symbols, bounds, least, [*pairs.items()], promised)
+
+
 class _Judge:
     """Compares functions at points that all of them share."""
 
@@ -130,23 +148,8 @@ class _Judge:
     ) -> None:
         self.classes = classes
         self.printer = Printer(alias)
-        inputs = {x: None for claim in claims for x in claim.inputs.values()}
-        dims = [d for node in inputs for d in node.dims]
-        dims += [d for c in claims for p in c.parameters for d in p.dims]
-        dims += [Dim.symbol(p.name) for c in claims for p in sizes_among(c.parameters)]
-        least = [x.index for x in inputs if isinstance(x, Input) and x.index]
-        bounds = [*dims, *(size for claim in claims for size in claim.checks)]
-        symbols = sorted({s for dim in (*bounds, *least) for s in dim.symbols})
-        pairs: dict[Node, dict[Node, None]] = {}
-        for node in inputs:
-            if isinstance(node, Input) and node.of is not None:
-                pairs.setdefault(node.of, {})[node] = None
-        stated = topological({x: None for claim in claims for x in claim.stated})
-        own = [*pairs.items()], any(map(is_promise, stated))
-        self.points = {
-            real: _Kept(points(symbols, bounds, least, real, *own))
-            for real in (False, True)
-        }
+        domain = domain_of(claims)
+        self.points = {real: _Kept(domain.points(real)) for real in (False, True)}
 
     def is_exact(self, claim: Claim) -> bool:
         """Whether the two are equal modulo the prime."""

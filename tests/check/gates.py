@@ -20,7 +20,7 @@ import pytest
 
 from tensorgen import pipeline
 from tensorgen.check.meaning import TooLarge
-from tensorgen.check.points import Point, points
+from tensorgen.check.points import Domain, Point
 from tensorgen.check.verdicts import _assembled
 from tensorgen.errors import Source
 from tensorgen.ir.nodes import Input, Size, topological
@@ -63,7 +63,7 @@ def is_same(before: Plan, after: Plan) -> bool:
     least = [x.index for x in nodes if isinstance(x, Input) and x.index is not None]
     symbols = sorted({s for dim in (*dims, *least) for s in dim.symbols})
     outside = True
-    for point in islice(points(symbols, dims, least, False), POINTS):
+    for point in islice(Domain(symbols, dims, least).points(False), POINTS):
         try:
             with np.errstate(all="ignore"):
                 first, second = values(before, point), values(after, point)
