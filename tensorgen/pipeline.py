@@ -59,10 +59,9 @@ def compile_spec(
     """Return the text of each generated file by its name, laid out for a reader.
 
     Raises `SpecError` with every fault of the spec, and `InternalError` if a function
-    raises, or does not compute what calculus states, where it is `checked`. `watch`
-    hears what is being done, `note` what is worth to be known, and `report` what the
-    check found of each file. Where `support` code is "shared", its file is there too;
-    modules `in_package` import it as their sibling. `allow_external` lets them call.
+    raises or does not compute what calculus states, if `checked`. `watch` hears what is
+    being done, `note` what is worth to be known, `report` what the check found of each
+    file. `in_package`, modules import "shared" `support` code as their sibling.
     """
     chosen = _mode(mode)
     spec = _read(source, backends, allow_external)
