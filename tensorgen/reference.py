@@ -268,6 +268,8 @@ PRELUDE: Mapping[str, tuple[str, str]] = {
     "selu": (_x, "selu(x)"),
     "glu": (_xy, "glu(x, y)"),
     "mish": (_x, "mish(x)"),
+    "log_sub_exp": (_xy, "log_sub_exp(x, y)"),
+    "log_ndtr_diff": (_xy, "log_ndtr_diff(x, y)"),
     "logit": (_x, "logit(x)"),
     "trigamma": (_x, "trigamma(x)"),
     "huber": (_x, "huber(x, 1)"),

@@ -9,6 +9,7 @@ what has changed, and keeps it in `naive_truths.json`.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,6 +38,12 @@ def _log_softmax(x: Array) -> Array:
 
 NAMES: dict[str, Any] = {
     **{name: _each(getattr(mpmath, name)) for name in _FUNCTIONS},
+    **{name: _each(getattr(mpmath, name)) for name in ("cos", "erf", "hypot")},
+    "lgamma": _each(mpmath.loggamma),
+    "ndtr": _each(mpmath.ncdf),
+    "log_ndtr": _each(lambda x: mpmath.log(mpmath.ncdf(x))),
+    "i0": _each(lambda x: mpmath.besseli(0, x)),
+    "pi": mpmath.mpf(math.pi),
     "log2": _each(lambda x: mpmath.log(x) / mpmath.log(2)),
     "sigmoid": _each(lambda x: 1 / (1 + mpmath.exp(-x))),
     "softplus": _each(lambda x: mpmath.log(1 + mpmath.exp(x))),

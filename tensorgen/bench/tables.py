@@ -41,7 +41,7 @@ def functions() -> Table:
     )
     specials = (
         *("erf", "erfc", "ndtr", "log_ndtr", "ndtri", "digamma", "polygamma", "xlogy"),
-        *("betaln", "gammainc", "betainc", "i0e", "i1e"),
+        *("betaln", "gammainc", "betainc", "i0", "i1", "i0e", "i1e"),
     )
     logistic = {
         "sigmoid": jax.nn.sigmoid,
@@ -108,6 +108,12 @@ def _formulas() -> Table:
         "polygamma_gap": lambda n, x, y: (
             special.polygamma(n, x + y) - special.polygamma(n, x)
         ),
+        "lrising": lambda x, y: special.gammaln(x + y) - special.gammaln(x),
+        "log_ndtr_between": lambda x, y, z: log(special.ndtr(x) - special.ndtr(y)),
+        "exprel": lambda x: jnp.expm1(x) / x,
+        "log_i0": lambda x: log(special.i0e(x)) + jnp.abs(x),
+        "bessel_ratio": lambda x: special.i1e(x) / special.i0e(x),
+        "xlog_ratio": lambda x, y: special.xlogy(x, x / y),
     }
 
 

@@ -34,6 +34,21 @@ _ROWS = (
         traits="internal",
         safe=(0, 1),
     ),
+    # (exp(x) - 1) / x, and the integral of s**x * exp(y * s) over s from 0 to 1.
+    Row(
+        "exprel",
+        ("exprel_moment(1, x)",),
+        "_exprel({0})",
+        extreme=(-1000.0, -40.0, -1e-8, 1e-8, 40.0),
+        traits="positive overflows",
+        doc="(exp(x) - 1) / x, and 1 where x is 0.",
+    ),
+    Row(
+        "exprel_moment",
+        ("", "exprel_moment(x + 1, y)"),
+        "_exprel_moment({0}, {1}).astype(dtype)",
+        traits="positive overflows internal",
+    ),
     Row(
         "log",
         ("1 / x",),
@@ -180,6 +195,16 @@ _ROWS = (
         POSITIVE,
         traits="internal",
         safe=(0, 1),
+    ),
+    # x * log(x / y), and 0 where x is 0.
+    Row(
+        "xlog_ratio",
+        ("log(x / y) + 1", "-x / y"),
+        "_xlogy({0}, {0} / {1})",
+        POSITIVE,
+        traits="internal",
+        spelled="{0} * log({0} / {1})",
+        safe=(1, 1),
     ),
     Row(
         "xlogy",
@@ -357,4 +382,5 @@ ALIASES = {
     "arccos": "acos",
     "arctan": "atan",
     "expit": "sigmoid",
+    "norm_ppf": "ndtri",
 }

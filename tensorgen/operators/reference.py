@@ -102,6 +102,11 @@ def xlogx(x: Array) -> Array:
     return xlogy(x, x)
 
 
+def xlog_ratio(x: Array, y: Array) -> Array:
+    """Return `x * log(x / y)`, and 0 where x is 0."""
+    return xlogy(x, np.where(x == 0, 1.0, x / y))
+
+
 # Logistic functions
 
 
@@ -287,6 +292,9 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "logical_or": _by_real(np.logical_or),
     "logical_not": _by_real(np.logical_not),
     "where": where,
+    "xlog_ratio": xlog_ratio,
+    "exprel": special.exprel,
+    "exprel_moment": special.exprel_moment,
     "erf": special.erf,
     "erfc": special.erfc,
     "gauss": lambda x: np.exp(-x * x),
@@ -298,15 +306,27 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "inverse_mills": special.inverse_mills,
     "mills_gap": special.mills_gap,
     "mills_variance": special.mills_variance,
+    "log_ndtr_between": special.log_ndtr_between,
+    "between_slope": special.between_slope,
+    "between_rise": special.between_rise,
+    "between_bend": special.between_bend,
+    "between_twist": special.between_twist,
+    "between_fall": special.between_fall,
     "ndtri": special.ndtri,
     "ndtri_slope": special.ndtri_slope,
     "lgamma": special.lgamma,
+    "lrising": special.lrising,
     "digamma": special.special("digamma"),
     "polygamma": special.polygamma,
     "polygamma_gap": special.polygamma_gap,
     "betaln": special.betaln,
     "gammainc": special.gammainc,
     "betainc": special.betainc,
+    "i0": special.i0,
+    "i1": special.i1,
+    "i0_moment": special.i0_moment,
+    "log_i0": special.log_i0,
+    "bessel_ratio": special.bessel_ratio,
     "i0e": special.i0e,
     "i1e": special.i1e,
     "i0e_moment": special.i0e_moment,

@@ -19,6 +19,31 @@ OPEN = (0.2, 0.3, 0.45, 0.6, 0.8)
 TAIL = (-1e8, -1000.0, -40.0, -6.0, -4.0, 6.0)
 FAR = (-1e9, -35.0, 25.0, 35.0, 1e9)
 
+_BETWEEN = "(x, y, z)"
+_SLOPE, _RISE = f"between_slope{_BETWEEN}", f"between_rise{_BETWEEN}"
+_BEND, _TWIST = f"between_bend{_BETWEEN}", f"between_twist{_BETWEEN}"
+_FALL = f"between_fall{_BETWEEN}"
+_SQUARES = "(x**2 * ({0} + {1} / 2) {2} y**2 * ({0} - {1} / 2))"
+_ODD = _SQUARES.format(_RISE, _SLOPE, "-")
+_EVEN = _SQUARES.format(_RISE, _SLOPE, "+")
+
+
+def _between(name: str, *partials: str, traits: str = "internal") -> Row:
+    """A row about what is normal and lies between x and y, where z is x - y.
+
+    Derivatives are those by the middle, half of which x has and half y, and by the
+    width z: what x and y have in common does not change that.
+    """
+    by_middle, by_width = partials
+    return Row(
+        name,
+        (f"({by_middle}) / 2", f"({by_middle}) / 2", by_width),
+        f"_{name}({{0}}, {{1}}, {{2}})",
+        POSITIVE,
+        traits=traits,
+    )
+
+
 ROWS = (
     Row(
         "erf",
@@ -104,6 +129,29 @@ ROWS = (
         "_mills_variance({0})",
         traits="positive bounded internal",
     ),
+    _between("log_ndtr_between", _SLOPE, _RISE, traits="bounded internal"),
+    _between("between_slope", f"-{_BEND}", _TWIST),
+    _between("between_rise", _TWIST, f"-{_FALL}", traits="positive internal"),
+    _between(
+        "between_bend",
+        f"{_SLOPE} - {_ODD} + {_SLOPE}**3 - 3 * {_SLOPE} * {_BEND}",
+        f"{_RISE} - {_EVEN} / 2 - {_RISE} * ({_BEND} - {_SLOPE}**2)"
+        f" + 2 * {_SLOPE} * {_TWIST}",
+    ),
+    _between(
+        "between_twist",
+        f"{_EVEN} / 2 - {_RISE} + {_RISE} * ({_BEND} - {_SLOPE}**2)"
+        f" - 2 * {_SLOPE} * {_TWIST}",
+        f"({_ODD} - {_SLOPE}) / 4 - {_RISE} * (2 * {_TWIST} + {_SLOPE} * {_RISE})"
+        f" + {_SLOPE} * {_FALL}",
+    ),
+    _between(
+        "between_fall",
+        f"({_SLOPE} - {_ODD}) / 4 + {_RISE} * (2 * {_TWIST} + {_SLOPE} * {_RISE})"
+        f" - {_SLOPE} * {_FALL}",
+        f"{_RISE} / 4 - {_EVEN} / 8 - {_RISE} * ({_BEND} - {_SLOPE}**2) / 4"
+        f" - 2 * {_RISE} * {_FALL}",
+    ),
     Row(
         "ndtri",
         ("ndtri_slope(x)",),
@@ -124,6 +172,15 @@ ROWS = (
         spelled="1 / pdf(ndtri({0}))",
     ),
     Row("lgamma", ("digamma(x)",), "special.gammaln({0})", POSITIVE, safe=(0, 1)),
+    Row(
+        "lrising",
+        ("polygamma_gap(0, x, y)", "digamma(x + y)"),
+        "_lrising({0}, {1}).astype(dtype)",
+        (0.2, 0.7, 1.1, 1.9, 4.5),
+        safe=(1, 1),
+        arguments=("a", "n"),
+        doc="lgamma(a + n) - lgamma(a), which keeps its digits for a large a.",
+    ),
     Row("digamma", ("polygamma(1, x)",), "special.digamma({0})", POSITIVE, safe=(0, 1)),
     Row(
         "polygamma",
@@ -134,7 +191,7 @@ ROWS = (
         arguments=("order", "x"),
         doc="Derivatives of digamma, of an order from 0 on.",
     ),
-    # polygamma(x, y + z) - polygamma(x, y), for a z that is not negative.
+    # polygamma(x, y + z) - polygamma(x, y).
     Row(
         "polygamma_gap",
         ("", "polygamma_gap(x + 1, y, z)", "polygamma(x + 1, y + z)"),
@@ -170,6 +227,45 @@ ROWS = (
         safe=(2, HALF),
         arguments=("a", "b", "x"),
         doc="Regularized incomplete beta function.",
+    ),
+    Row(
+        "i0",
+        ("i1(x)",),
+        "special.i0({0})",
+        extreme=(-500.0, -1e-9, 500.0),
+        traits="even positive overflows",
+        doc="Modified Bessel function of order 0.",
+    ),
+    Row(
+        "i1",
+        ("i0_moment(2, x)",),
+        "special.i1({0})",
+        extreme=(-500.0, -1e-9, 500.0),
+        traits="odd overflows",
+        doc="Modified Bessel function of order 1.",
+    ),
+    # The mean of cos(t)**x * exp(y * cos(t)) over a circle.
+    Row(
+        "i0_moment",
+        ("", "i0_moment(x + 1, y)"),
+        "_i0_moment({0}, {1}).astype(dtype)",
+        traits="internal",
+    ),
+    Row(
+        "log_i0",
+        ("bessel_ratio(x)",),
+        "_log_i0({0})",
+        extreme=FAR,
+        traits="even nonnegative",
+        doc="log(i0(x)), without overflow.",
+    ),
+    Row(
+        "bessel_ratio",
+        ("i0e_moment(2, x) / i0e(x) - (i0e_moment(1, x) / i0e(x))**2",),
+        "special.i1e({0}) / special.i0e({0})",
+        extreme=FAR,
+        traits="odd bounded internal",
+        spelled="i1({0}) / i0({0})",
     ),
     Row(
         "i0e",

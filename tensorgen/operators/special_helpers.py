@@ -33,13 +33,102 @@ def _mills_variance(x: Array | Scalar) -> Array:
     near = 1 - _inverse_mills(top) * _mills_gap(top)
     return np.where(x < -4, gap * (2 / far - gap), near)
 ''',
+    "_normal_between": '''
+def _normal_between(x: Array | Scalar, y: Array | Scalar, width: Array | Scalar) -> Any:
+    """Return log(ndtr(x) - ndtr(y)) and its derivatives by middle and width.
+
+    Those are the first by both, and then minus the second by the middle, the mixed
+    one, and minus the second by the width. What is narrow or has a slope that counts
+    is integrated in 32 points; else one tail counts, or two that are far apart.
+    """
+    from scipy import special
+
+    def moments(m: Array | Scalar, h: Array | Scalar) -> Any:
+        points, weights = np.polynomial.legendre.leggauss(32)
+        pairs = [(float(u), float(w)) for u, w in zip(points[16:], weights[16:])]
+        size = np.abs(m * h)
+        up = [w * np.exp(size * (u - 1) - (h * u) ** 2 / 2) for u, w in pairs]
+        down = [e * np.exp(-2 * size * u) for (u, _), e in zip(pairs, up)]
+        total = sum(up) + sum(down)
+        side = -np.sign(m)
+        mean = sum(u * (e - f) for (u, _), e, f in zip(pairs, up, down)) / total
+        square = sum(u**2 * (e + f) for (u, _), e, f in zip(pairs, up, down)) / total
+        spread = [(u - mean, u**2 - square, e) for (u, _), e in zip(pairs, up)]
+        spread += [(-u - mean, u**2 - square, f) for (u, _), f in zip(pairs, down)]
+        v = sum(s**2 * e for s, _, e in spread) / total
+        c = side * sum(s * t * e for s, t, e in spread) / total
+        q = sum(t**2 * e for _, t, e in spread) / total
+        mean = side * mean
+        log = size - m**2 / 2 + np.log(h * total / (2 * np.pi) ** 0.5)
+        fall = 1 / h**2 + square - m * (m * v + h * c) - h * (m * c + h * q)
+        return (
+            log,
+            -(m + h * mean),
+            (1 / h - m * mean - h * square) / 2,
+            1 - h**2 * v,
+            (m * h * v + h**2 * c - mean) / 2,
+            fall / 4,
+        )
+
+    def tails(a: Array | Scalar, b: Array | Scalar, d: Array | Scalar) -> Any:
+        end = np.where(b > -np.inf, b, 0)
+        steep = d * (np.where(a < np.inf, a, 0) + b) / 2
+        share = np.exp(steep) * special.erfcx(-b / 2**0.5) / special.erfcx(-a / 2**0.5)
+        p = _inverse_mills(a) / (1 - share)
+        q = np.exp(steep) * p
+        gap = _mills_gap(np.where(a < np.inf, a, 0)) + p * share
+        bend = np.where(a < np.inf, p * gap, 0)
+        return (
+            special.log_ndtr(a) + np.log1p(-share),
+            -p * np.expm1(steep),
+            (p + q) / 2,
+            bend - q * (end + 2 * p - q),
+            -(bend + q * (end - q)) / 2,
+            (bend + q * (2 * p + q - end)) / 4,
+        )
+
+    m = (x + y) / 2
+    up = m > 0
+    a, b = np.where(up, -y, x), np.where(up, -x, y)
+    near = (width < 8) & (np.abs(m) * width < 40)
+    inside = moments(np.where(near, m, 0), np.where(near, width / 2, 1))
+    ends = np.where(near, -1, a), np.where(near, -20, b)
+    beside = tails(*ends, np.where(near, 19, width))
+    return [
+        np.where(near, one, np.where(up, -other, other) if odd else other)
+        for one, other, odd in zip(inside, beside, (0, 1, 0, 0, 1, 0))
+    ]
+''',
+    "_lrising": '''
+def _lrising(x: Array | Scalar, y: Array | Scalar) -> Array:
+    """Return lgamma(x + y) - lgamma(x), of positives without cancelling.
+
+    Terms of the recurrence in front, and behind them the difference of Stirling's
+    series.
+    """
+    from scipy import special
+
+    if not np.all(np.minimum(x, x + y) > 0):
+        return special.gammaln(x + y) - special.gammaln(x)
+
+    z = x + 10
+    step = np.log1p(y / z)
+    total = (z - 0.5) * step + y * (np.log(z + y) - 1)
+    numbers = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+    for k, number in enumerate(numbers):
+        total = total + number * z ** -(2 * k + 1) * np.expm1(-(2 * k + 1) * step)
+    return total - sum(np.log1p(y / (x + k)) for k in range(10))
+''',
     "_polygamma_gap": '''
 def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> Array:
-    """Return polygamma(n, x + y) - polygamma(n, x) without cancellation, for y >= 0.
+    """Return polygamma(n, x + y) - polygamma(n, x), of positives without cancelling.
 
     Terms of the series in front, and behind them by Euler and Maclaurin.
     """
     from scipy import special
+
+    if not np.all(np.minimum(x, x + y) > 0):
+        return special.polygamma(n, x + y) - special.polygamma(n, x)
 
     def gap(power: Array | Scalar, x: Array | Scalar) -> Any:
         return -(x**-power) * np.expm1(-power * np.log1p(y / x))
@@ -53,6 +142,55 @@ def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> A
         total = total + number * rising * gap(s + 2 * k - 1, z)
         rising = rising * (s + 2 * k - 1) * (s + 2 * k) / ((2 * k + 1) * (2 * k + 2))
     return (-1.0) ** n * special.gamma(s) * total
+''',
+    "_exprel": '''
+def _exprel(x: Array | Scalar) -> Array:
+    """Return (exp(x) - 1) / x, and 1 where x is 0."""
+    size = np.where(x == 0, 1, x)
+    return np.where(x == 0, 1, np.expm1(size) / size)
+''',
+    "_exprel_moment": '''
+def _exprel_moment(n: Array | Scalar, x: Array | Scalar) -> Array:
+    """Return the integral of s**n * exp(x * s) over s from 0 to 1.
+
+    It is integrated in 32 points, and far out by parts.
+    """
+    from scipy import special
+
+    near = np.clip(x, -30, 30)
+    points, weights = np.polynomial.legendre.leggauss(32)
+    nodes = [(float(u + 1) / 2, float(w) / 2) for u, w in zip(points, weights)]
+    mean = sum(w * s**n * np.exp(near * s) for s, w in nodes)
+    up, down = np.maximum(x, 30), np.maximum(-x, 30)
+    total = term = 1 / up
+    for k in range(30):
+        term = term * (k - n) / up
+        total = total + term
+    low = special.gamma(n + 1) * special.gammainc(n + 1, down) / down ** (n + 1)
+    return np.where(x > 30, np.exp(up) * total, np.where(x < -30, low, mean))
+''',
+    "_i0_moment": '''
+def _i0_moment(n: Array | Scalar, x: Array | Scalar) -> Array:
+    """Return the mean of cos(t)**n * exp(x * cos(t)) over a circle.
+
+    It is that of 256 points, which are enough as long as it is finite.
+    """
+    cosines = [float(c) for c in np.cos(np.pi * (np.arange(64) + 0.5) / 128)]
+    pairs = [c**n * np.exp(x * c) + (-c) ** n * np.exp(-x * c) for c in cosines]
+    return sum(pairs) / 128
+''',
+    "_log_i0": '''
+def _log_i0(x: Array | Scalar) -> Array:
+    """Return log(i0(x)) without overflow, exact near 0."""
+    from scipy import special
+
+    a = np.abs(x)
+    square = np.minimum(a, 2) ** 2 / 4
+    series = term = square
+    for k in range(2, 16):
+        term = term * square / k**2
+        series = series + term
+    return np.where(a < 2, np.log1p(series), np.log(special.i0e(x)) + a)
 ''',
     "_i0e_moment": '''
 def _i0e_moment(n: Array | Scalar, x: Array | Scalar) -> Array:
@@ -74,3 +212,19 @@ def _i0e_moment(n: Array | Scalar, x: Array | Scalar) -> Array:
 ''',
 }
 """The helpers by name."""
+
+_BETWEEN = {
+    "log_ndtr_between": "log(ndtr(x) - ndtr(y)), where width is x - y",
+    "between_slope": "the derivative of log(ndtr(x) - ndtr(y)) by the middle",
+    "between_rise": "the derivative of log(ndtr(x) - ndtr(y)) by the width",
+    "between_bend": "minus the second derivative of it by the middle",
+    "between_twist": "the mixed second derivative by middle and width",
+    "between_fall": "minus the second derivative of it by the width",
+}
+
+for place, (name, meaning) in enumerate(_BETWEEN.items()):
+    SPECIAL[f"_{name}"] = f'''
+def _{name}(x: Array | Scalar, y: Array | Scalar, width: Array | Scalar) -> Array:
+    """Return {meaning}."""
+    return _normal_between(x, y, width)[{place}]
+'''

@@ -72,6 +72,9 @@ def _made() -> Table:
             y * (y - 1) * power(x, y - 2) if y * (y - 1) else mp.mpf(0)
         ),
         "xlogy": xlogy,
+        "xlog_ratio": lambda x, y: xlogy(x, x / y) if x else mp.mpf(0),
+        "exprel": lambda x: expm1(x) / x if x else mp.mpf(1),
+        "exprel_moment": lambda n, x: mp.hyp1f1(n + 1, n + 2, x) / (n + 1),
         "xlogx": lambda x: xlogy(x, x),
         "rexpm1": lambda x: 1 / expm1(x),
         "log1mexp": lambda x: log(-expm1(x)),
@@ -135,6 +138,16 @@ def _kinks() -> Table:
     }
 
 
+_BETWEEN = (
+    "log_ndtr_between",
+    "between_slope",
+    "between_rise",
+    "between_bend",
+    "between_twist",
+    "between_fall",
+)
+
+
 def _special() -> Table:
     """Distributions and what comes of them."""
     import mpmath as mp
@@ -144,6 +157,27 @@ def _special() -> Table:
 
     def quantile(p: Any) -> Any:
         return mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1)
+
+    def between(place: int) -> Callable[..., Any]:
+        """One of the derivatives of log(cdf(a) - cdf(b)) by middle and width."""
+
+        def function(a: Any, b: Any, width: Any) -> Any:
+            a, b = (-b, -a) if a + b > 0 else (a, b)
+            whole = mp.ncdf(a) - mp.ncdf(b)
+            p, q = mp.npdf(a) / whole, mp.npdf(b) / whole
+            slope, rise, odd, even = p - q, (p + q) / 2, a * p - b * q, a * p + b * q
+            return (
+                mp.log(whole),
+                slope,
+                rise,
+                odd + slope**2,
+                -even / 2 - slope * rise,
+                odd / 4 + rise**2,
+            )[place]
+
+        if place not in (1, 4):
+            return function
+        return lambda a, b, z: function(a, b, z) * (-1 if a + b > 0 else 1)
 
     def order(n: Any) -> int:
         return int(n)
@@ -157,10 +191,16 @@ def _special() -> Table:
         "inverse_mills": mills,
         "mills_gap": lambda x: x + mills(x),
         "mills_variance": lambda x: 1 - mills(x) * (x + mills(x)),
+        **{name: between(place) for place, name in enumerate(_BETWEEN)},
         "ndtri": quantile,
         "ndtri_slope": lambda p: 1 / mp.npdf(quantile(p)),
         "polygamma": lambda n, x: mp.psi(order(n), x),
         "polygamma_gap": lambda n, x, y: mp.psi(order(n), x + y) - mp.psi(order(n), x),
+        "lrising": lambda a, n: mp.loggamma(a + n) - mp.loggamma(a),
+        "i0": lambda x: mp.besseli(0, x),
+        "i1": lambda x: mp.besseli(1, x),
+        "log_i0": lambda x: mp.log(mp.besseli(0, x)),
+        "bessel_ratio": lambda x: mp.besseli(1, x) / mp.besseli(0, x),
         "betaln": lambda a, b: mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b),
         "gammainc": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
         "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),

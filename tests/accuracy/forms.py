@@ -52,6 +52,7 @@ SQUARES = "squares of sizes leave the range beyond, as in NumPy"
 PARTIAL = "products of some factors leave the range beyond, as in NumPy"
 INVERSE = "one over what is smaller is no number"
 GAMMA = "SciPy's own: infinite below 1e-308, absolute errors at roots"
+SLOPES = "the exact form cancels below"
 SHARES = "what is nearly 1 differs from it by less than it can say"
 
 
@@ -167,11 +168,21 @@ ONE = (
     Form("erf(x)", sympy.erf(X)),
     Form("erfc(x)", sympy.erfc(X)),
     Form("ndtr(x)", ncdf(X)),
+    Form("exprel(x)", (exp(X) - 1) / X, kinks=(X,), sizes=(1e-30, 700), why=SLOPES),
+    Form("log_sub_exp(2*x, x)", 2 * X + log(1 - exp(-X)), low=5e-324),
     Form("log_ndtr(x)", log(ncdf(X))),
     Form("ndtri(x)", QUANTILE, low=1e-300, high=1, extra=near(0.5, 1)),
     gamma("lgamma(x)", sympy.loggamma(X), 1, 2),
     gamma("digamma(x)", sympy.digamma(X), 1.4616321449683622),
     gamma("polygamma(2, x)", sympy.polygamma(2, X)),
+    gamma(
+        "lrising(x, 7/2)",
+        sympy.loggamma(X + Rational(7, 2)) - sympy.loggamma(X),
+        0.0764,
+    ),
+    Form("i0(x)", sympy.besseli(0, X), sizes=(1e-6, 700), why=LONG),
+    Form("i1(x)", sympy.besseli(1, X), sizes=(1e-6, 700), why=LONG),
+    Form("log_i0(x)", log(sympy.besseli(0, X)), sizes=BESSEL, why=LONG),
     Form("i0e(x)", _bessel(0), kinks=(X,), sizes=BESSEL, why=LONG),
     Form("i1e(x)", _bessel(1), kinks=(X,), sizes=BESSEL, least=1e-3, why=LONG),
     Form(

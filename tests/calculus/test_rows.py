@@ -12,6 +12,7 @@ from tensorgen.operators.reference import FUNCTIONS, OPERATORS
 from tensorgen.operators.scalar import evaluate as scalar
 from tensorgen.operators.scalar import ref
 from tensorgen.operators.stable import StableForms
+from tensorgen.verify.exact_functions import functions
 from tensorgen.verify.interpret import evaluate
 from tests.accuracy.forms import QUANTILE, X, Y, ncdf
 from tests.operators.test_helpers import helper
@@ -45,6 +46,8 @@ FORMS = {
     "pow": X**Y,
     "power_slope": Y * X ** (Y - 1),
     "power_curve": Y * (Y - 1) * X ** (Y - 2),
+    "xlog_ratio": X * sympy.log(X / Y),
+    "exprel": (sympy.exp(X) - 1) / X,
     "xlogx": X * sympy.log(X),
     "xlogy": X * sympy.log(Y),
     "sin": sympy.sin(X),
@@ -90,6 +93,11 @@ FORMS = {
     "digamma": sympy.digamma(X),
     "betaln": sympy.loggamma(X) + sympy.loggamma(Y) - sympy.loggamma(X + Y),
     "gammainc": sympy.lowergamma(X, Y) / sympy.gamma(X),
+    "lrising": sympy.loggamma(X + Y) - sympy.loggamma(X),
+    "i0": sympy.besseli(0, X),
+    "i1": sympy.besseli(1, X),
+    "log_i0": sympy.log(sympy.besseli(0, X)),
+    "bessel_ratio": sympy.besseli(1, X) / sympy.besseli(0, X),
     "i0e": sympy.exp(-sympy.Abs(X)) * sympy.besseli(0, X),
     "i1e": sympy.exp(-sympy.Abs(X)) * sympy.besseli(1, X),
 }
@@ -112,6 +120,14 @@ OTHERS = {
     "polygamma",
     "polygamma_gap",
     "i0e_moment",
+    "i0_moment",
+    "exprel_moment",
+    "log_ndtr_between",
+    "between_slope",
+    "between_rise",
+    "between_bend",
+    "between_twist",
+    "between_fall",
     "betainc",
     "logical_and",
     "logical_or",
@@ -280,3 +296,61 @@ def test_the_slope_of_an_incomplete_beta_function_is_the_density() -> None:
         for a, b, x in zip(*given.values(), strict=True)
     ]
     np.testing.assert_allclose(slope, density, rtol=1e-13)
+
+
+def test_differences_of_lgamma_keep_their_digits() -> None:
+    x, y = map(np.ravel, np.meshgrid(SIZES, (*SIZES, -1e-160)))
+    with mpmath.workdps(700):
+        pairs = [(mpmath.mpf(a), mpmath.mpf(b)) for a, b in zip(x, y, strict=True)]
+        true = [mpmath.loggamma(a + b) - mpmath.loggamma(a) for a, b in pairs]
+    inside = np.array([1e-300 < abs(t) < 1e300 for t in true])
+    with np.errstate(all="ignore"):
+        found = helper("_lrising")(x, y)[inside]
+    expected = np.array(true)[inside].astype(float)
+    np.testing.assert_allclose(found, expected, rtol=2e-14)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_moments_of_exponentials_keep_their_digits(n: int) -> None:
+    x = np.array([0.0, 1e-9, 0.1, -7.0, 29.9, 30.1, -29.9, -30.1, 600.0, -1e6])
+    with mpmath.workdps(400):
+        true = [mpmath.hyp1f1(n + 1, n + 2, mpmath.mpf(t)) / (n + 1) for t in x]
+        circle = [
+            mpmath.fsum(
+                c**n * mpmath.exp(mpmath.mpf(t) * c) / 400
+                for c in (mpmath.cos(mpmath.pi * (k + 0.5) / 400) for k in range(400))
+            )
+            for t in x[:-1]
+        ]
+    expected = np.array(true).astype(float)
+    np.testing.assert_allclose(helper("_exprel_moment")(n, x), expected, rtol=2e-14)
+    expected = np.array(circle).astype(float)
+    np.testing.assert_allclose(
+        helper("_i0_moment")(n, x[:-1]), expected, rtol=2e-14, atol=1e-16
+    )
+
+
+ENDS = [
+    *((1.0, -1.0), (1.0, 0.5), (1e-6, 0.0), (1 + 2**-20, 1.0), (-3.0, -4.0)),
+    *((-40.0, -40.5), (-40.0, -45.0), (40.0, 38.0), (8.0, -3.0), (20.0, -20.5)),
+    *((4.5, -4.4), (-6.0, -14.1), (1e3, 999.99), (1e3, 999.0), (5.0, -300.0)),
+    *((np.inf, 0.5), (np.inf, -40.0), (-0.5, -np.inf), (41.0, -np.inf)),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), ENDS)
+def test_what_is_normal_between_two_numbers_keeps_its_digits(
+    a: float, b: float
+) -> None:
+    exact = functions()
+    for name in ELEMENTWISE:
+        if "between" not in name:
+            continue
+        with mpmath.workdps(900):
+            ends = [mpmath.mpf(min(max(x, -999.0), 999.0)) for x in (a, b)]
+            if np.isfinite([a, b]).all():
+                ends = [mpmath.mpf(a), mpmath.mpf(b)]
+            true = float(exact[name](*ends, ends[0] - ends[1]).item())
+        with np.errstate(all="raise", under="ignore"):
+            found = helper(f"_{name}")(a, b, a - b)
+        np.testing.assert_allclose(found, true, rtol=2e-13, atol=1e-300, err_msg=name)

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.special import log_ndtr
 
 from tensorgen.ir.dims import Dim
 from tensorgen.lang.prelude import prelude
@@ -172,6 +173,8 @@ def _scaled_elu(t: Array) -> Array:
         ("leaky_relu(v, 0.1)", lambda t: np.where(t > 0, t, 0.1 * t)),
         ("mish(v)", lambda t: t * np.tanh(np.log1p(np.exp(t)))),
         ("logit(sigmoid(v))", lambda t: t),
+        ("log_sub_exp(1 + v, v)", lambda t: t + np.log(np.e - 1)),
+        ("log_ndtr_diff(v, v - 100)", log_ndtr),
         ("huber(v, 5)", lambda t: t**2 / 2),
         ("smooth_l1(v, 2 * v)", lambda t: np.mean(_huber(t, 1))),
         ("mse(v, 1)", lambda t: np.mean((t - 1) ** 2)),

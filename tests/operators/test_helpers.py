@@ -89,6 +89,8 @@ def test_a_helper_has_the_value_of_its_row(name: str) -> None:
     # What nothing is differentiated by is an order.
     pairs = zip(args, row.partials, strict=True)
     args = [x if slope else np.ones_like(x) for x, slope in pairs]
+    if row.arity == 3 and "between" in row.name:
+        args[0] = args[1] + args[2]  # the last is the difference of the others
     with np.errstate(all="ignore"):
         expected = FUNCTIONS[row.name](*args)
         found = helper(name)(*args)

@@ -66,18 +66,22 @@ CALLS: dict[str, tuple[str, ...]] = {
             *("sigmoid", "softplus", "log_sigmoid", "relu", "gelu", "silu", "elu"),
             *("selu", "softsign", "mish", "erf", "erfc", "floor"),
             *("ndtr", "log_ndtr", "expit", "i0e", "i1e"),
+            *("i0", "i1", "log_i0", "exprel"),
         )
     },
     **{
         name: (f"{name}(x)",)
         for name in (
             *("log", "log1p", "log2", "log10", "sqrt", "cbrt", "lgamma", "digamma"),
-            *("ndtri", "logit", "arcsin", "arccos", "arctan"),
+            *("ndtri", "norm_ppf", "logit", "arcsin", "arccos", "arctan"),
         )
     },
     "acosh": ("acosh(1 + x)",),
     "polygamma": ("polygamma(2, 1 + x)",),
     "trigamma": ("trigamma(1 + x)",),
+    "lrising": ("lrising(1 + x, y)",),
+    "log_ndtr_diff": ("log_ndtr_diff(x + 1, x - y)",),
+    "log_sub_exp": ("log_sub_exp(x + 2, y)",),
     "betaln": ("betaln(1 + x, 1 + y)",),
     "gammainc": ("gammainc(2.5, 1 + x)",),
     "betainc": ("betainc(2.5, 3, x)",),

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Map, Node, Ref, Term
+from tensorgen.ir.nodes import Call, Map, Node, Ref, Sum, Term
 from tensorgen.operators import masks, reshape
 from tensorgen.operators.scalar import infinite
 from tensorgen.operators.stable import (
+    complements,
     differences,
     exponentials,
     infinities,
@@ -33,6 +34,7 @@ from tensorgen.operators.stable.match import (
     Rule,
     arguments,
     is_condition,
+    is_map,
 )
 
 _MAP_RULES: dict[str, tuple[Rule, ...]] = {
@@ -126,6 +128,7 @@ class StableForms:
         """Return a better list of terms, or None."""
         return (
             infinities.added(graph, terms)
+            or complements.rewritten(graph, terms)
             or sums.rewritten(graph, terms)
             or differences.rewritten(graph, terms)
             or reshape.added(graph, terms)
@@ -156,6 +159,8 @@ def _takes_part(ref: Ref) -> bool:
         return node.function in known or is_condition(ref)
     if infinite(node):
         return True
+    if isinstance(node, Sum):
+        return any(is_map(term.ref, "log") for term in node.terms)
     return isinstance(node, Call) and node.operator == "reshape"
 
 

@@ -6,6 +6,7 @@ known to differ by less than either of them:
     b**p - u * b**(p - 1)      is (b - u) * b**(p - 1), for a sum b with the term u
     sigmoid(t) - sigmoid(-t)   is tanh(t / 2)
     1 + erf(t), 1 - erf(t)     are erfc(-t), erfc(t)
+    lgamma(a + n) - lgamma(a)         is lrising(a, n), and so on for its derivatives
     mean(a * b) - mean(a) * mean(b)   is mean((a - mean(a)) * (b - mean(b)))
 
 The first makes `1 / (1 + x)**2` of the derivative of `x / (1 + x)`, and `1 / s**3` of
@@ -15,58 +16,30 @@ recognition ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
-from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Constraint,
-    Map,
-    Product,
-    Ref,
-    Sum,
-    Term,
-    constant_value,
+from tensorgen.ir.nodes import Product, Ref, Sum, Term, constant_value
+from tensorgen.operators.scalar import apply, power, times, total
+from tensorgen.operators.stable.factors import (
+    DEPTH,
+    Base,
+    Factors,
+    Powers,
+    Sign,
+    built,
+    collect,
+    factors_of,
+    is_base,
+    over,
+    raised,
 )
-from tensorgen.operators.scalar import apply, has_exact_power, power, times, total
-from tensorgen.operators.stable.match import arguments, is_map
+from tensorgen.operators.stable.match import arguments, flat
 
 MOST = 12
 """Longer sums are left alone: they are not what the derivative of a quotient is."""
-
-ONE = Fraction(1)
-
-DEPTH = 4
-"""How many products within products are looked through."""
-
-
-class Sign(NamedTuple):
-    """The sign of a value: to be compared, its size is the value times its sign."""
-
-    value: Ref
-
-
-Base = Ref | Sign
-Powers = dict[Base, Fraction]
-
-
-@dataclass
-class Factors:
-    """A term as a product of powers under constraints, in the labels of its sum."""
-
-    coefficient: Fraction
-    powers: Powers = field(default_factory=dict)
-    constraints: tuple[Constraint, ...] = ()
-    sizes: dict[int, Dim] = field(default_factory=dict)
-
-    def raise_by(self, ref: Base, e: Fraction) -> None:
-        """Multiply by a power."""
-        self.powers[ref] = self.powers.get(ref, Fraction(0)) + e
-        if not self.powers[ref]:
-            del self.powers[ref]
 
 
 def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
@@ -81,12 +54,15 @@ def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
             continue
         if first.constraints != second.constraints:
             continue
-        difference = _difference(first, second)
-        for rule in (_rest, _opposite, _covariance, _quotient):
+        difference = over(first, second)
+        for rule in (_rest, _opposite, _rising, _covariance, _quotient):
             better = rule(graph, first, second, difference)
             if better is not None:
                 return [*(t for n, t in enumerate(terms) if n not in (k, m)), better]
     return None
+
+
+_STARTS = ("erf", "ndtr", "sigmoid", "lgamma", "digamma", "polygamma")
 
 
 def _starts(factors: Factors) -> bool:
@@ -94,133 +70,10 @@ def _starts(factors: Factors) -> bool:
     if sum(e for ref, e in factors.powers.items() if _sums(ref)) == 2:
         return True
     return any(
-        _is(ref, "erf")
-        or _is(ref, "ndtr")
-        or _is(ref, "sigmoid")
+        any(is_base(ref, name) for name in _STARTS)
         or (isinstance(ref, Ref) and isinstance(ref.node, Sum))
         for ref, e in factors.powers.items()
     )
-
-
-# Terms as products of powers
-
-
-def same(graph: Graph, a: Ref, b: Ref) -> bool:
-    """Whether two aligned refs are one value, in whatever order of axes."""
-    if set(a.labels) != set(b.labels):
-        return False
-    if graph.product(b.labels, [a]) is b.node:
-        return True
-    # Numbers may stand at another depth: 2 * (x / p) is (2 * x) / p.
-    mine, other = factors_of(a), factors_of(b)
-    return mine is not None and mine == other
-
-
-def factors_of(ref: Ref, coefficient: Fraction = ONE) -> Factors | None:
-    """The factors of a term; None where it sums over something."""
-    node, labels = ref
-    found = Factors(coefficient)
-    if isinstance(node, Product) and node.constraints:
-        if node.inner:
-            return None
-        at = labels.__getitem__
-        found.constraints = tuple(c.renamed(at) for c in node.constraints)
-        found.sizes = dict(zip(labels, node.dims, strict=True))
-        _collect_factors(found, ref, Fraction(1), DEPTH)
-    else:
-        _collect(found, ref, Fraction(1), DEPTH)
-    return found
-
-
-def _collect(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
-    node = ref.node
-    match node:
-        case Product() if depth and node.coefficient and not node.inner:
-            if not node.constraints:
-                _collect_factors(found, ref, e, depth)
-                return
-        case Map(function="pow"):
-            base, exponent = arguments(ref)
-            own = constant_value(exponent.node)
-            if own is not None and own.denominator == 1:
-                _collect(found, base, e * own, depth)
-                return
-            if own is not None:
-                found.raise_by(base, e * own)
-                return
-        case Map(function="sqrt"):
-            found.raise_by(arguments(ref)[0], e / 2)
-            return
-        case Map(function="abs") if e.denominator == 1:
-            (x,) = arguments(ref)
-            found.raise_by(x, e)
-            if e % 2:
-                found.raise_by(Sign(x), Fraction(1))
-            return
-        case Map(function="sign"):
-            found.raise_by(Sign(arguments(ref)[0]), e)
-            return
-    found.raise_by(ref, e)
-
-
-def _collect_factors(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
-    """The factors of a product to a whole power."""
-    assert isinstance(ref.node, Product)
-    if not has_exact_power(ref.node.coefficient, e):
-        found.raise_by(ref, e)
-        return
-    found.coefficient *= ref.node.coefficient**e.numerator
-    for factor in ref.node.factors:
-        _collect(found, factor.under(ref), e, depth - 1)
-
-
-def _is(ref: Base, function: str) -> TypeGuard[Ref]:
-    return isinstance(ref, Ref) and is_map(ref, function)
-
-
-def _built(
-    graph: Graph, like: Factors, coefficient: Fraction, powers: Powers, *more: Ref
-) -> Term:
-    """A term with the constraints of another."""
-    powers = _signs_joined(graph, powers)
-    refs = [*(_power(graph, ref, e) for ref, e in powers.items()), *more]
-    labels = tuple(sorted({*like.sizes, *(x for ref in refs for x in ref.labels)}))
-    node = graph.product(labels, refs, constraints=like.constraints, sizes=like.sizes)
-    return Term(coefficient, node, labels)
-
-
-def _signs_joined(graph: Graph, powers: Powers) -> Powers:
-    """Write x * sign(x) as abs(x), which was taken apart to be compared."""
-    joined = Factors(Fraction(1), dict(powers))
-    for ref, e in powers.items():
-        if isinstance(ref, Sign) and e == 1 and powers.get(ref.value, 0) >= 1:
-            joined.raise_by(ref, Fraction(-1))
-            joined.raise_by(ref.value, Fraction(-1))
-            joined.raise_by(apply(graph, "abs", ref.value), Fraction(1))
-    return joined.powers
-
-
-def _power(graph: Graph, ref: Base, e: Fraction) -> Ref:
-    if isinstance(ref, Sign):
-        ref = apply(graph, "sign", ref.value)
-    if e == 1:
-        return ref
-    if e.denominator == 2:
-        root = apply(graph, "sqrt", ref)
-        return root if e == Fraction(1, 2) else power(graph, root, 2 * e)
-    return power(graph, ref, e)
-
-
-def _difference(first: Factors, second: Factors) -> Powers:
-    """The powers of one product over another."""
-    found = dict(first.powers)
-    for ref, e in second.powers.items():
-        own = found.get(ref)
-        if own == e:  # most of what two terms of a derivative have
-            del found[ref]
-        else:
-            found[ref] = -e if own is None else own - e
-    return found
 
 
 # Rules of two terms
@@ -236,19 +89,19 @@ def _rest(
     if len(difference) != 1 or abs(second.coefficient) != abs(first.coefficient):
         return None
     ((ref, e),) = difference.items()
-    if e != -1 or not (_is(ref, "erf") or _is(ref, "ndtr")):
+    if e != -1 or not (is_base(ref, "erf") or is_base(ref, "ndtr")):
         return None
     (t,) = arguments(ref)
     adds, negative = second.coefficient == first.coefficient, times(
         graph, t, coefficient=-1
     )
-    if _is(ref, "erf"):
+    if is_base(ref, "erf"):
         rest = apply(graph, "erfc", negative if adds else t)
     elif not adds:
         rest = apply(graph, "ndtr", negative)
     else:
         return None
-    return _built(graph, first, first.coefficient, first.powers, rest)
+    return built(graph, first, first.coefficient, first.powers, rest)
 
 
 def _opposite(
@@ -260,7 +113,7 @@ def _opposite(
     if sorted(difference.values()) != [-1, 1]:
         return None
     plus, minus = sorted(difference, key=lambda ref: -difference[ref])
-    if not _is(plus, "sigmoid") or not _is(minus, "sigmoid"):
+    if not is_base(plus, "sigmoid") or not is_base(minus, "sigmoid"):
         return None
     (t,), (u,) = arguments(plus), arguments(minus)
     if times(graph, t, coefficient=-1) != times(graph, u):
@@ -270,7 +123,51 @@ def _opposite(
     if isinstance(t.node, Product) and t.node.coefficient < 0:
         t, common.coefficient = u, -common.coefficient
     rest = apply(graph, "tanh", times(graph, t, coefficient=Fraction(1, 2)))
-    return _built(graph, first, common.coefficient, common.powers, rest)
+    return built(graph, first, common.coefficient, common.powers, rest)
+
+
+def _rising(
+    graph: Graph, first: Factors, second: Factors, difference: Powers
+) -> Term | None:
+    """c * A * lgamma(a + n) - c * A * lgamma(a) = c * A * lrising(a, n)."""
+    if sorted(difference.values()) != [-1, 1]:
+        return None
+    if first.coefficient != -second.coefficient:
+        return None
+    (of, order, u), (other, same_order, v) = (
+        _gamma(graph, ref) for ref in sorted(difference, key=lambda x: -difference[x])
+    )
+    if not of or (of, order) != (other, same_order):
+        return None
+    left = dict(_added(u))
+    for ref, c in _added(v).items():
+        if left.pop(ref, None) != c:
+            return None
+    n = total(graph, [(c, ref) for ref, c in left.items()])
+    args = (v, n) if of == "lgamma" else (order, v, n)
+    rest = apply(graph, "lrising" if of == "lgamma" else "polygamma_gap", *args)
+    powers = {ref: e for ref, e in first.powers.items() if difference.get(ref) != 1}
+    return built(graph, first, first.coefficient, powers, rest)
+
+
+def _gamma(graph: Graph, ref: Base) -> tuple[str, Ref, Ref]:
+    """What derivative of the gamma function's logarithm is taken of which value."""
+    zero = Ref(graph.constant(0), ())
+    if is_base(ref, "polygamma"):
+        order, x = arguments(ref)
+        return "polygamma", order, x
+    for name, of in (("lgamma", "lgamma"), ("digamma", "polygamma")):
+        if is_base(ref, name):
+            return of, zero, arguments(ref)[0]
+    return "", zero, zero
+
+
+def _added(ref: Ref) -> dict[Ref, Fraction]:
+    """The coefficients of what is added up."""
+    found: dict[Ref, Fraction] = {}
+    for c, part in flat(ref):
+        found[part] = found.get(part, Fraction(0)) + c
+    return found
 
 
 def _covariance(
@@ -296,7 +193,7 @@ def _covariance(
             joint.raise_by(base, e)
     if joint != _summand(whole) or not all(map(_is_within, summands)):
         return None
-    scale = [_power(graph, base, -e) for base, e in count.powers.items()]
+    scale = [raised(graph, base, -e) for base, e in count.powers.items()]
     means = [times(graph, ref, *scale, coefficient=count.coefficient) for ref in parts]
     centered = [
         total(graph, [(1, _entry(graph, part)), (-1, mean)])
@@ -308,7 +205,7 @@ def _covariance(
     labels = tuple(label for label in pair.labels if label < _INNER)
     found = Ref(graph.product(labels, [pair]), labels)
     rest = {base: e for base, e in first.powers.items() if base != whole}
-    return _built(graph, first, first.coefficient, rest, found)
+    return built(graph, first, first.coefficient, rest, found)
 
 
 _INNER = 1_000_000
@@ -328,7 +225,7 @@ def _summand(ref: Ref) -> Factors:
     labels = (*ref.labels, *range(_INNER, _INNER + len(node.inner)))
     found = Factors(node.coefficient)
     for factor in node.factors:
-        _collect(found, factor.under(Ref(node, labels)), Fraction(1), DEPTH)
+        collect(found, factor.under(Ref(node, labels)), Fraction(1), DEPTH)
     return found
 
 
@@ -339,7 +236,7 @@ def _is_within(summand: Factors) -> bool:
 
 
 def _entry(graph: Graph, summand: Factors) -> Ref:
-    powers = [_power(graph, base, e) for base, e in summand.powers.items()]
+    powers = [raised(graph, base, e) for base, e in summand.powers.items()]
     return times(graph, *powers, coefficient=summand.coefficient)
 
 
@@ -369,12 +266,12 @@ def _quotient(
             continue
         extra = {ref: -d for ref, d in difference.items() if ref != base}
         rest = _without(graph, base, extra, -second.coefficient / first.coefficient)
-        if rest is not None and all(d > 0 for d in extra.values()):
+        if rest is not None:
             common = {r: d for r, d in second.powers.items() if r not in extra}
             for ref, d in extra.items():
                 left = second.powers.get(ref, Fraction(0)) - d
                 common.update({ref: left} if left else {})
-            return _built(graph, first, first.coefficient, common, rest)
+            return built(graph, first, first.coefficient, common, rest)
     return None
 
 

@@ -30,7 +30,7 @@ from tensorgen.operators.calls import apply as call
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, infinity, power, times, total
-from tensorgen.operators.stable.differences import same
+from tensorgen.operators.stable.factors import same
 from tensorgen.operators.stable.match import (
     Args,
     Weighted,
@@ -153,7 +153,7 @@ class _Reader:
         if value is not None:
             return [Summand(value)]
         match node:
-            case Map(function="exp" | "cosh" | "pow"):
+            case Map(function="exp" | "cosh" | "i0" | "pow"):
                 if (exponent := as_exponent(self.graph, ref)) is not None:
                     return [Summand(exponents=((Fraction(1), exponent),))]
                 if node.function == "pow":

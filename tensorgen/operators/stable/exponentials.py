@@ -29,7 +29,7 @@ from tensorgen.operators.calls import kept_axes, over
 from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, infinity, power, times, total
-from tensorgen.operators.stable.differences import same
+from tensorgen.operators.stable.factors import same
 from tensorgen.operators.stable.match import (
     Args,
     Weighted,
@@ -57,8 +57,9 @@ def exp_of_sum(graph: Graph, args: Args) -> Ref | None:
         if c.denominator == 1 and is_log_of_number(log):
             scale = power(graph, arguments(log)[0], c)
             return times(graph, scale, _exp(graph, rest))
-        if c > 0 and is_map(log, "log_sigmoid") and not rest:
-            return power(graph, apply(graph, "sigmoid", *arguments(log)), c)
+        for function in ("sigmoid", "ndtr"):
+            if c > 0 and is_map(log, f"log_{function}") and not rest:
+                return power(graph, apply(graph, function, *arguments(log)), c)
         if c > 0 and is_call(log, "log_softmax") and not rest:
             return power(graph, renamed_call(graph, "softmax", log), c)
         if c >= 0 or c.denominator != 1 or not is_log_of_sum(log):

@@ -11,7 +11,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Product, Ref, Sum, constant_value
 from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.definite import Sign, sign
-from tensorgen.operators.scalar import apply, times, total
+from tensorgen.operators.scalar import apply, power, times, total
 from tensorgen.operators.stable.exponential_sums import (
     Summand,
     are_scales,
@@ -25,6 +25,7 @@ from tensorgen.operators.stable.match import (
     Rule,
     Weighted,
     arguments,
+    as_exponent,
     as_power,
     elementwise_factors,
     is_call,
@@ -34,6 +35,7 @@ from tensorgen.operators.stable.match import (
     renamed_call,
     terms,
 )
+from tensorgen.operators.stable.numbers import ratio_log
 
 
 def log(graph: Graph, args: Args) -> Ref | None:
@@ -69,8 +71,10 @@ def to_base(base: int) -> Rule:
 
 
 def xlogy(graph: Graph, args: Args) -> Ref | None:
-    """x * log(y) of a y that is surely positive."""
+    """x * log(y) of a y that is surely positive, or has x as a factor."""
     x, y = args
+    if (ratio := ratio_log(graph, x, y)) is not None:
+        return ratio
     value = constant_value(y.node)
     if value is not None and value > 0:
         return times(graph, x, apply(graph, "log", y))
@@ -137,8 +141,8 @@ def _log_of_factor(graph: Graph, ref: Ref) -> Ref | None:
         return apply(graph, "log_sigmoid", t)
     if is_map(ref, "ndtr"):
         return apply(graph, "log_ndtr", *arguments(ref))
-    if is_map(ref, "cosh"):
-        return apply(graph, "log_cosh", *arguments(ref))
+    if is_map(ref, "cosh") or is_map(ref, "i0"):
+        return as_exponent(graph, ref)
     if is_call(ref, "softmax"):
         return renamed_call(graph, "log_softmax", ref)
     parts = summands(graph, ref)
@@ -148,7 +152,9 @@ def _log_of_factor(graph: Graph, ref: Ref) -> Ref | None:
 def _log_of_difference(
     graph: Graph, coefficient: Fraction, ref: Ref
 ) -> list[Weighted] | None:
-    """log(c * expm1(t)) and log(c * sinh(t)), of one sign each."""
+    """log(c * expm1(t)) and log(c * sinh(t)), of one sign each, and other gaps."""
+    if isinstance(ref.node, Sum):
+        return _log_of_gap(graph, coefficient, ref)
     if is_map(ref, "expm1"):
         (t,), shift, half = arguments(ref), Fraction(1), Fraction(1)
     elif is_map(ref, "sinh"):
@@ -161,10 +167,86 @@ def _log_of_difference(
     if coefficient > 0:
         found.append((shift, t))
         t = negative(graph, t)
+    return [*found, _log1mexp(graph, t)]
+
+
+def _log1mexp(graph: Graph, t: Ref) -> Weighted:
+    """log(1 - exp(t)), where t may be -exp(s), or a gap of exponentials itself."""
     inner = negative(graph, t)
     if is_map(inner, "exp"):
-        return [*found, (Fraction(1), apply(graph, "log_icloglog", *arguments(inner)))]
-    return [*found, (Fraction(1), apply(graph, "log1mexp", t))]
+        return Fraction(1), apply(graph, "log_icloglog", *arguments(inner))
+    gap = _log_of_gap(graph, Fraction(1), inner)
+    if gap is not None:
+        return Fraction(1), apply(graph, "log_icloglog", joined(graph, gap))
+    return Fraction(1), apply(graph, "log1mexp", t)
+
+
+def _log_of_gap(graph: Graph, coefficient: Fraction, ref: Ref) -> list[Weighted] | None:
+    """log(f(a) - f(b)) of two positive values, the larger one taken out.
+
+    exp(a) - exp(b)           is exp(a) * (1 - exp(b - a))
+    sigmoid(a) - sigmoid(b)   is sigmoid(a) * sigmoid(-b) * (1 - exp(b - a))
+    ndtr(a) - ndtr(b)         is a function of both and a - b, and so is that of erf
+    """
+    parts = sorted(terms(ref), key=lambda part: -part[0] * coefficient)
+    if len(parts) != 2 or parts[0][0] * parts[1][0] > 0:
+        return None
+    (c, plus), (d, minus) = parts
+    between = _between(graph, parts)
+    if between is not None:
+        outer = log_of_weights(graph, Summand(coefficient * between[0]))
+        return [*outer, (Fraction(1), between[1])]
+    if c == -d and is_map(plus, "sigmoid") and is_map(minus, "sigmoid"):
+        (a,), (b,) = arguments(plus), arguments(minus)
+        sides = (a, negative(graph, b))
+        found = [(Fraction(1), apply(graph, "log_sigmoid", side)) for side in sides]
+    else:
+        both = [summands(graph, part) for part in (plus, minus)]
+        if not all(s and len(s) == 1 and _is_exponential(s[0]) for s in both):
+            return None
+        first, second = (s[0] for s in both if s)
+        c, d = c * first.coefficient, d * second.coefficient
+        a, b = first.exponent(graph), second.exponent(graph)
+        found = [(Fraction(1), a)]
+    scale = log_of_weights(graph, Summand(-d / c))
+    t = joined(graph, [*terms(b), *((-k, x) for k, x in terms(a)), *scale])
+    outer = log_of_weights(graph, Summand(coefficient * c))
+    return [*outer, *found, _log1mexp(graph, t)]
+
+
+def _with_one_weight(
+    graph: Graph, parts: Sequence[Summand], free: Sequence[Summand]
+) -> list[Summand]:
+    """The same sum: what has no exponentials, and may cancel, is added up first."""
+    if len(free) < 2:
+        return list(parts)
+    weights = [times(graph, *s.weights, coefficient=s.coefficient) for s in free]
+    whole = total(graph, [(1, weight) for weight in weights])
+    return [Summand(weights=(whole,)), *(s for s in parts if s not in free)]
+
+
+_NORMAL = {"ndtr": (1, 1, 1), "erf": (1, 2, 2), "erfc": (-1, 2, 2)}
+"""The k, c and s with which functions are constant + k * c * ndtr(sqrt(s) * x)."""
+
+
+def _between(graph: Graph, parts: Sequence[Weighted]) -> Weighted | None:
+    """How many times the probability that a normal number lies between two others."""
+    (c, plus), (d, minus) = parts
+    for function, (side, count, square) in _NORMAL.items():
+        if c + d or not is_map(plus, function) or not is_map(minus, function):
+            continue
+        unit = power(graph, Ref(graph.constant(square), ()), Fraction(1, 2))
+        a, b = (times(graph, *arguments(x), unit) for x in (plus, minus)[::side])
+        if side < 0:
+            c = -c
+        width = joined(graph, [*terms(a), *((-k, x) for k, x in terms(b))])
+        return count * abs(c), apply(graph, "log_ndtr_between", a, b, width)
+    return None
+
+
+def _is_exponential(s: Summand) -> bool:
+    """Whether it is an exponential and a number that is not negative."""
+    return s.is_plain and not s.weights and bool(s.exponents) and s.coefficient > 0
 
 
 # Entries: slices, and what index arrays pick
@@ -236,8 +318,9 @@ def _of_unsure_sum(graph: Graph, parts: Sequence[Summand]) -> Ref:
         return joined(graph, [*s.exponents, *log_of_weights(graph, s)])
     numbers = [s.coefficient for s in parts if s.is_number]
     scale = sum(numbers, Fraction(0))
-    if scale <= 0:
-        return levelled(graph, parts).log(graph)
+    free = [s for s in parts if s.is_plain and not s.exponents]
+    if scale <= 0 or any(s.coefficient < 0 for s in free):
+        return levelled(graph, _with_one_weight(graph, parts, free)).log(graph)
     # c * (1 + t) near 1: the difference from 1 is what counts.
     outer = log_of_weights(graph, Summand(scale))
     others = [s for s in parts if not s.is_number]

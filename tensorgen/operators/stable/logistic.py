@@ -7,8 +7,8 @@ from fractions import Fraction
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Ref, Sum
 from tensorgen.operators.scalar import apply, power, times, total
-from tensorgen.operators.stable.differences import same
 from tensorgen.operators.stable.exponentials import absorbed, is_log_of_sum
+from tensorgen.operators.stable.factors import same
 from tensorgen.operators.stable.match import (
     Args,
     arguments,

@@ -58,11 +58,12 @@ def as_power(ref: Ref) -> tuple[Ref, Fraction]:
 
 
 def as_exponent(graph: Graph, ref: Ref) -> Ref | None:
-    """The t of what is exp(t): cosh, and powers `x**k` of a positive x, too."""
+    """The t of what is exp(t): cosh, i0, and powers `x**k` of a positive x, too."""
     if is_map(ref, "exp"):
         return arguments(ref)[0]
-    if is_map(ref, "cosh"):
-        return apply(graph, "log_cosh", *arguments(ref))
+    for function in ("cosh", "i0"):
+        if is_map(ref, function):
+            return apply(graph, f"log_{function}", *arguments(ref))
     if is_map(ref, "pow") and exponent(ref) is None:
         base, k = arguments(ref)
         if sign(base.node) == Sign.POSITIVE:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Lookup, Ref, constant_value, delta
+from tensorgen.ir.nodes import Lookup, Ref, Sum, constant_value, delta
 from tensorgen.operators.keys import compared
-from tensorgen.operators.scalar import apply, times
-from tensorgen.operators.stable.differences import same
+from tensorgen.operators.scalar import apply, power, times, total
+from tensorgen.operators.stable.factors import same
 from tensorgen.operators.stable.match import (
     Args,
     Rule,
     arguments,
     elementwise_factors,
     is_map,
+    terms,
 )
 
 
@@ -68,8 +69,32 @@ def at_one_key(graph: Graph, args: Args) -> Ref | None:
 
 
 def xlogx(graph: Graph, pair: Args) -> list[Ref] | None:
-    """x * log(x), which is 0 at 0."""
+    """x * log(x) and x * log(x / y), which are 0 where x is; in sums also."""
     x, log = pair
-    if is_map(log, "log") and same(graph, x, arguments(log)[0]):
-        return [apply(graph, "xlogx", x)]
+    if is_map(log, "log"):
+        found = ratio_log(graph, x, arguments(log)[0])
+        return None if found is None else [found]
+    if not isinstance(log.node, Sum):
+        return None
+    parts = [(c, ref, xlogx(graph, (x, ref))) for c, ref in terms(log)]
+    if not any(is_map(ref, "log") and found for _, ref, found in parts):
+        return None
+    return [
+        total(
+            graph, [(c, times(graph, *(found or (x, ref)))) for c, ref, found in parts]
+        )
+    ]
+
+
+def ratio_log(graph: Graph, x: Ref, y: Ref) -> Ref | None:
+    """x * log(y), where x is a factor of y."""
+    if same(graph, x, y):
+        return apply(graph, "xlogx", x)
+    coefficient, factors = elementwise_factors(y)
+    for k, factor in enumerate(factors):
+        if len(factors) > 1 and same(graph, x, factor):
+            rest = times(
+                graph, *factors[:k], *factors[k + 1 :], coefficient=coefficient
+            )
+            return apply(graph, "xlog_ratio", x, power(graph, rest, -1))
     return None

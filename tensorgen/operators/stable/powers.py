@@ -22,6 +22,7 @@ from tensorgen.operators.stable.levels import levelled
 from tensorgen.operators.stable.match import (
     Args,
     arguments,
+    as_exponent,
     as_power,
     elementwise_factors,
     exponent,
@@ -117,8 +118,8 @@ def _of_factor(graph: Graph, ref: Ref, e: Fraction) -> list[Ref] | None:
     parts = summands(graph, ref)
     if parts is None:
         return None
-    if is_map(ref, "cosh"):
-        log: Ref | None = apply(graph, "log_cosh", *arguments(ref))
+    if is_map(ref, "cosh") or is_map(ref, "i0"):
+        log = as_exponent(graph, ref)
     else:
         log = log_of_positive(graph, parts)
     if log is not None:

@@ -1,0 +1,123 @@
+"""Sums in which a share and what it leaves of a whole stand: what is left has digits.
+
+`1 - sigmoid(t)` is `sigmoid(-t)`, and `1 - (g + (1 - g) * sigmoid(t))`, which is 0
+where the share rounds to 1, is `(1 - g) * sigmoid(-t)`. A product `a * f(t)` is
+written as `a - a * rest(t)` where `a` then cancels with what it stands beside, so that
+fewer terms are left, or where a number less a sum asks for it; hence this ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Map, Ref, Sum, Term, constant_value
+from tensorgen.operators.scalar import apply, times
+from tensorgen.operators.stable.match import (
+    Weighted,
+    arguments,
+    elementwise_factors,
+    exponent,
+    is_map,
+    negative,
+    terms,
+)
+
+ONE = Fraction(1)
+
+MOST = 12
+"""Longer sums are left alone."""
+
+
+class Rest(NamedTuple):
+    """A function as a number and a multiple of what it leaves."""
+
+    number: int
+    scale: int
+    function: str
+    mirrored: bool = False
+
+
+_RESTS = {
+    "sigmoid": Rest(1, -1, "sigmoid", mirrored=True),
+    "ndtr": Rest(1, -1, "ndtr", mirrored=True),
+    "erf": Rest(1, -1, "erfc"),
+    "exp": Rest(1, 1, "expm1"),
+    "expm1": Rest(-1, 1, "exp"),
+}
+
+
+def rewritten(graph: Graph, parts: Sequence[Term]) -> list[Term] | None:
+    """Return a better list of terms, or None."""
+    if not 2 <= len(parts) <= MOST:
+        return None
+    for k, term in enumerate(parts):
+        others = [(t.coefficient, t.ref) for n, t in enumerate(parts) if n != k]
+        inner = terms(term.ref) if isinstance(term.node, Sum) else [(ONE, term.ref)]
+        asked = len(inner) > 1 and any(
+            term.coefficient * c < 0 and constant_value(x.node) for c, x in others
+        )
+        for m, (c, ref) in enumerate(inner):
+            beside = [(term.coefficient * c, x) for c, x in inner[:m] + inner[m + 1 :]]
+            found = _left(graph, term.coefficient * c, ref, [*others, *beside], asked)
+            if found is not None:
+                return [Term(c, *x) for c, x in found]
+    return None
+
+
+def _left(
+    graph: Graph, c: Fraction, ref: Ref, others: list[Weighted], asked: bool
+) -> list[Weighted] | None:
+    """The terms of `c * ref + others`, where a share in ref lets some cancel."""
+    before = _merged(others)
+    for number, weights, rest, is_open in _shares(graph, ref):
+        after = _merged([*others, *((c * number * k, x) for k, x in terms(weights))])
+        if len(after) < len(before) + (asked and len(after) > 1) and (
+            not after or not is_open
+        ):
+            return [*((k, x) for x, k in after.items()), (c, rest)]
+    return None
+
+
+def _merged(parts: Sequence[Weighted]) -> dict[Ref, Fraction]:
+    """The coefficients of terms, those of sums among them too."""
+    found: dict[Ref, Fraction] = {}
+    for c, ref in parts:
+        for k, x in terms(ref):
+            found[x] = found.get(x, Fraction(0)) + c * k
+    return {x: c for x, c in found.items() if c}
+
+
+def _shares(graph: Graph, ref: Ref) -> Iterator[tuple[int, Ref, Ref, bool]]:
+    """Ways to see a product as a number times weights, and what is left.
+
+    An exponential may be far above the number: it needs a rest that has no more terms.
+    """
+    coefficient, factors = elementwise_factors(ref)
+    for k, factor in enumerate(factors):
+        found = _rest(graph, factor)
+        if found is not None:
+            number, rest = found
+            is_open = is_map(factor, "exp")
+            others = factors[:k] + factors[k + 1 :]
+            yield (
+                number,
+                times(graph, *others, coefficient=coefficient),
+                times(graph, *others, rest, coefficient=coefficient),
+                is_open,
+            )
+
+
+def _rest(graph: Graph, ref: Ref) -> tuple[int, Ref] | None:
+    """The number that a value is near, and the rest, with its sign."""
+    if exponent(ref) == 2 and is_map(arguments(ref)[0], "tanh"):
+        inner = arguments(arguments(ref)[0])
+        return 1, negative(graph, apply(graph, "sech2", *inner))
+    if not isinstance(ref.node, Map) or ref.node.function not in _RESTS:
+        return None
+    row = _RESTS[ref.node.function]
+    (t,) = arguments(ref)
+    rest = apply(graph, row.function, negative(graph, t) if row.mirrored else t)
+    return row.number, times(graph, rest, coefficient=row.scale)
