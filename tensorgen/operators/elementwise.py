@@ -17,11 +17,19 @@ WIDE = (-1000.0, -40.0, -1e-8, 1e-8, 40.0, 1000.0)
 
 _ROWS = (
     # Exponentials and logarithms.
-    Row("exp", ("exp(x)",), "np.exp({0})", traits="positive overflows", ends=(0, inf)),
+    Row(
+        "exp",
+        ("exp(x)",),
+        "np.exp({0})",
+        rest=(1, "expm1(x)"),
+        traits="positive overflows",
+        ends=(0, inf),
+    ),
     Row(
         "expm1",
         ("exp(x)",),
         "np.expm1({0})",
+        rest=(-1, "exp(x)"),
         extreme=(-40.0, 1e-12),
         traits="overflows keeps0",
         ends=(-1, inf),
@@ -318,6 +326,7 @@ _ROWS = (
         "sigmoid",
         ("sigmoid(x) * sigmoid(-x)",),
         "_sigmoid({0})",
+        rest=(1, "-sigmoid(-x)"),
         extreme=WIDE,
         traits="positive bounded logistic",
         ends=(0, 1),

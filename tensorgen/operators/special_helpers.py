@@ -213,16 +213,16 @@ def _i0e_moment(n: Array | Scalar, x: Array | Scalar) -> Array:
 }
 """The helpers by name."""
 
-_BETWEEN = {
-    "log_ndtr_between": "log(ndtr(x) - ndtr(y)), where width is x - y",
-    "between_slope": "the derivative of log(ndtr(x) - ndtr(y)) by the middle",
-    "between_rise": "the derivative of log(ndtr(x) - ndtr(y)) by the width",
-    "between_bend": "minus the second derivative of it by the middle",
-    "between_twist": "the mixed second derivative by middle and width",
-    "between_fall": "minus the second derivative of it by the width",
-}
+_BETWEEN = (
+    ("log_ndtr_between", "log(ndtr(x) - ndtr(y)), where width is x - y"),
+    ("between_slope", "the derivative of log(ndtr(x) - ndtr(y)) by the middle"),
+    ("between_rise", "the derivative of log(ndtr(x) - ndtr(y)) by the width"),
+    ("between_bend", "minus the second derivative of it by the middle"),
+    ("between_twist", "the mixed second derivative by middle and width"),
+    ("between_fall", "minus the second derivative of it by the width"),
+)
 
-for place, (name, meaning) in enumerate(_BETWEEN.items()):
+for place, (name, meaning) in enumerate(_BETWEEN):
     SPECIAL[f"_{name}"] = f'''
 def _{name}(x: Array | Scalar, y: Array | Scalar, width: Array | Scalar) -> Array:
     """Return {meaning}."""

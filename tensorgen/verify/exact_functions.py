@@ -138,16 +138,6 @@ def _kinks() -> Table:
     }
 
 
-_BETWEEN = (
-    "log_ndtr_between",
-    "between_slope",
-    "between_rise",
-    "between_bend",
-    "between_twist",
-    "between_fall",
-)
-
-
 def _special() -> Table:
     """Distributions and what comes of them."""
     import mpmath as mp
@@ -191,7 +181,12 @@ def _special() -> Table:
         "inverse_mills": mills,
         "mills_gap": lambda x: x + mills(x),
         "mills_variance": lambda x: 1 - mills(x) * (x + mills(x)),
-        **{name: between(place) for place, name in enumerate(_BETWEEN)},
+        "log_ndtr_between": between(0),
+        "between_slope": between(1),
+        "between_rise": between(2),
+        "between_bend": between(3),
+        "between_twist": between(4),
+        "between_fall": between(5),
         "ndtri": quantile,
         "ndtri_slope": lambda p: 1 / mp.npdf(quantile(p)),
         "polygamma": lambda n, x: mp.psi(order(n), x),

@@ -52,6 +52,7 @@ SQUARES = "squares of sizes leave the range beyond, as in NumPy"
 PARTIAL = "products of some factors leave the range beyond, as in NumPy"
 INVERSE = "one over what is smaller is no number"
 GAMMA = "SciPy's own: infinite below 1e-308, absolute errors at roots"
+ROOT = "a sum that is 0 somewhere"
 SLOPES = "the exact form cancels below"
 SHARES = "what is nearly 1 differs from it by less than it can say"
 
@@ -175,10 +176,14 @@ ONE = (
     gamma("lgamma(x)", sympy.loggamma(X), 1, 2),
     gamma("digamma(x)", sympy.digamma(X), 1.4616321449683622),
     gamma("polygamma(2, x)", sympy.polygamma(2, X)),
-    gamma(
+    Form(
         "lrising(x, 7/2)",
         sympy.loggamma(X + Rational(7, 2)) - sympy.loggamma(X),
-        0.0764,
+        low=0,
+        extra=near(0.0764),
+        sizes=(1e-300, LARGEST),
+        least=1e-3,
+        why=ROOT,
     ),
     Form("i0(x)", sympy.besseli(0, X), sizes=(1e-6, 700), why=LONG),
     Form("i1(x)", sympy.besseli(1, X), sizes=(1e-6, 700), why=LONG),

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Map, Ref, Sum, Term, constant_value
-from tensorgen.operators.scalar import apply, times
+from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.scalar import apply, evaluate, times
 from tensorgen.operators.stable.match import (
     Weighted,
     arguments,
@@ -29,24 +29,6 @@ ONE = Fraction(1)
 
 MOST = 12
 """Longer sums are left alone."""
-
-
-class Rest(NamedTuple):
-    """A function as a number and a multiple of what it leaves."""
-
-    number: int
-    scale: int
-    function: str
-    mirrored: bool = False
-
-
-_RESTS = {
-    "sigmoid": Rest(1, -1, "sigmoid", mirrored=True),
-    "ndtr": Rest(1, -1, "ndtr", mirrored=True),
-    "erf": Rest(1, -1, "erfc"),
-    "exp": Rest(1, 1, "expm1"),
-    "expm1": Rest(-1, 1, "exp"),
-}
 
 
 def rewritten(graph: Graph, parts: Sequence[Term]) -> list[Term] | None:
@@ -115,9 +97,8 @@ def _rest(graph: Graph, ref: Ref) -> tuple[int, Ref] | None:
     if exponent(ref) == 2 and is_map(arguments(ref)[0], "tanh"):
         inner = arguments(arguments(ref)[0])
         return 1, negative(graph, apply(graph, "sech2", *inner))
-    if not isinstance(ref.node, Map) or ref.node.function not in _RESTS:
+    row = ELEMENTWISE[ref.node.function] if isinstance(ref.node, Map) else None
+    if row is None or row.rest is None:
         return None
-    row = _RESTS[ref.node.function]
-    (t,) = arguments(ref)
-    rest = apply(graph, row.function, negative(graph, t) if row.mirrored else t)
-    return row.number, times(graph, rest, coefficient=row.scale)
+    number, text = row.rest
+    return number, evaluate(graph, text, arguments(ref))

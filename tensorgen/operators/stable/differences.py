@@ -47,7 +47,9 @@ def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
     if not 2 <= len(terms) <= MOST:
         return None
     found = [factors_of(term.ref, term.coefficient) for term in terms]
-    starts = [k for k, factors in enumerate(found) if factors and _starts(factors)]
+    starts = [
+        k for k, factors in enumerate(found) if factors and _starts(graph, factors)
+    ]
     for k, m in product(starts, range(len(terms))):
         first, second = found[m], found[k]
         if k == m or first is None or second is None:
@@ -62,15 +64,15 @@ def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
     return None
 
 
-_STARTS = ("erf", "ndtr", "sigmoid", "lgamma", "digamma", "polygamma")
-
-
-def _starts(factors: Factors) -> bool:
+def _starts(graph: Graph, factors: Factors) -> bool:
     """Whether a term may be the second one of a rule."""
     if sum(e for ref, e in factors.powers.items() if _sums(ref)) == 2:
         return True
     return any(
-        any(is_base(ref, name) for name in _STARTS)
+        is_base(ref, "erf")
+        or is_base(ref, "ndtr")
+        or is_base(ref, "sigmoid")
+        or _gamma(graph, ref)[0]
         or (isinstance(ref, Ref) and isinstance(ref.node, Sum))
         for ref, e in factors.powers.items()
     )

@@ -225,14 +225,14 @@ def _with_one_weight(
     return [Summand(weights=(whole,)), *(s for s in parts if s not in free)]
 
 
-_NORMAL = {"ndtr": (1, 1, 1), "erf": (1, 2, 2), "erfc": (-1, 2, 2)}
-"""The k, c and s with which functions are constant + k * c * ndtr(sqrt(s) * x)."""
+_NORMAL = (("ndtr", 1, 1, 1), ("erf", 1, 2, 2), ("erfc", -1, 2, 2))
+"""Functions that are constant + k * c * ndtr(sqrt(s) * x), with k, c and s."""
 
 
 def _between(graph: Graph, parts: Sequence[Weighted]) -> Weighted | None:
     """How many times the probability that a normal number lies between two others."""
     (c, plus), (d, minus) = parts
-    for function, (side, count, square) in _NORMAL.items():
+    for function, side, count, square in _NORMAL:
         if c + d or not is_map(plus, function) or not is_map(minus, function):
             continue
         unit = power(graph, Ref(graph.constant(square), ()), Fraction(1, 2))
