@@ -18,7 +18,7 @@ LARGEST_EXPONENT = float(np.log(np.finfo(float).max))
 @cache
 def functions() -> Table:
     """Return the functions by the names of their rows."""
-    every = {**_plain(), **_made(), **_kinks(), **_special()}
+    every = {**_plain(), **_made(), **_kinks(), **_special(), **_between()}
     return {name: _elementwise(function) for name, function in every.items()}
 
 
@@ -138,15 +138,9 @@ def _kinks() -> Table:
     }
 
 
-def _special() -> Table:
-    """Distributions and what comes of them."""
+def _between() -> Table:
+    """What is normal and lies between two numbers, whose difference is the third."""
     import mpmath as mp
-
-    def mills(x: Any) -> Any:
-        return mp.npdf(x) / mp.ncdf(x)
-
-    def quantile(p: Any) -> Any:
-        return mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1)
 
     def between(place: int) -> Callable[..., Any]:
         """One of the derivatives of log(cdf(a) - cdf(b)) by middle and width."""
@@ -169,6 +163,26 @@ def _special() -> Table:
             return function
         return lambda a, b, z: function(a, b, z) * (-1 if a + b > 0 else 1)
 
+    return {
+        "log_ndtr_between": between(0),
+        "between_slope": between(1),
+        "between_rise": between(2),
+        "between_bend": between(3),
+        "between_twist": between(4),
+        "between_fall": between(5),
+    }
+
+
+def _special() -> Table:
+    """Distributions and what comes of them."""
+    import mpmath as mp
+
+    def mills(x: Any) -> Any:
+        return mp.npdf(x) / mp.ncdf(x)
+
+    def quantile(p: Any) -> Any:
+        return mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1)
+
     def order(n: Any) -> int:
         return int(n)
 
@@ -181,12 +195,6 @@ def _special() -> Table:
         "inverse_mills": mills,
         "mills_gap": lambda x: x + mills(x),
         "mills_variance": lambda x: 1 - mills(x) * (x + mills(x)),
-        "log_ndtr_between": between(0),
-        "between_slope": between(1),
-        "between_rise": between(2),
-        "between_bend": between(3),
-        "between_twist": between(4),
-        "between_fall": between(5),
         "ndtri": quantile,
         "ndtri_slope": lambda p: 1 / mp.npdf(quantile(p)),
         "polygamma": lambda n, x: mp.psi(order(n), x),
