@@ -138,10 +138,11 @@ class Sizes:
 
     def some(self, seed: int) -> Iterator[dict[str, int]]:
         """Yield sizes for the points of one seed, small ones first, without end."""
-        rng = random.Random(f"sizes {seed}")
+        rng, seen = random.Random(f"sizes {seed}"), list[dict[str, int]]()
         for k in range(1_000_000):
-            found = self._chosen(rng, POOLS[min(k, len(POOLS) - 1)], k >= FIRST)
+            found = self._chosen(rng, POOLS[min(k, len(POOLS) - 1)], k >= FIRST, seen)
             if found is not None:
+                seen.append(found)
                 yield found
             elif k >= len(POOLS):
                 return
@@ -167,7 +168,11 @@ class Sizes:
         return largest <= LARGE and wide <= WIDE and sum(shapes) <= LARGE * 10
 
     def _chosen(
-        self, rng: random.Random, pool: Sequence[int], loops: bool
+        self,
+        rng: random.Random,
+        pool: Sequence[int],
+        loops: bool,
+        seen: Sequence[Mapping[str, int]],
     ) -> dict[str, int] | None:
         for attempt in range(ATTEMPTS):
             more = [*pool, *range(2, 2 + attempt // 4)]
@@ -180,7 +185,7 @@ class Sizes:
             if not self.fit(sizes):
                 continue
             largest, wide = self.weight(sizes)
-            fine = largest <= LARGEST and wide <= WIDEST
+            fine = largest <= LARGEST and wide <= WIDEST and sizes not in seen
             fine = fine and all(i.value(sizes) >= c for i, c in self._wide)
             if loops:
                 fine = fine and all(n.value(sizes) >= 2 for n in self._steps)

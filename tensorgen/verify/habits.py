@@ -101,13 +101,14 @@ class Habits:
 
     def _refused(self) -> Iterator[tuple[str, Any, type[Exception]]]:
         """Yield arguments that none may take, by name, and what has to be raised."""
-        inputs = {x.name: x for x in self.point.function.arguments}
+        every = dict.fromkeys(x.of or x for x in self.point.function.arguments)
+        inputs = {x.name: x for x in every}
         # Directions are as long as what they are directions in.
         dims = {
             name: x.shape
             for key, x in inputs.items()
             for name in (key, f"d{key}" if f"d{key}" not in inputs else key)
-            if name in self._values and not x.sparse
+            if name in self._values
         }
         for name, value in self._values.items():
             if name in self.point.case.sizes or hasattr(value, "tocoo"):

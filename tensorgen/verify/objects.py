@@ -98,6 +98,9 @@ def _same(
     yield Measure("multiple", DENSE, whole, Known(2 * matrix), ITSELF, text)
     got, wanted = on.numbers((2 * h).matvec(on.array(d))), Known(2 * matrix @ d)
     yield Measure("multiple", DENSE, got, wanted, ITSELF, f"{how}.matvec(d)", given)
+    found = assembled(matrix.shape, *map(on.numbers, (2 * h).coo()))
+    wanted = Known(2 * matrix)
+    yield Measure("coo of multiple", DENSE, found, wanted, ITSELF, f"{how}.coo()")
     for lower in (False, True):
         rows, places, values = map(on.numbers, h.coo(lower=lower))
         found = assembled(matrix.shape, rows, places, values)
