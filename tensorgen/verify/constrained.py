@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Node, topological
 from tensorgen.lang import ElaboratedFunction, ElaboratedProblem
 from tensorgen.spec.model import Definition, Wrt
 from tensorgen.verify.calls import Arguments
@@ -42,12 +42,14 @@ def as_function(problem: ElaboratedProblem) -> ElaboratedFunction:
         ),
     )
     nodes = [problem.objective, *(c.node for c in problem.constraints)]
-    each = [
-        ElaboratedFunction(
-            spec, node, problem.arguments, (), problem.checks, frozenset()
-        )
-        for node in nodes
-    ]
+    known = {s for x in problem.arguments for dim in x.shape for s in dim.sources}
+    dims = [dim for node in topological(nodes) for dim in node.dims]
+    # Sizes that follow from no argument are arguments as well.
+    sizes = tuple(
+        dict.fromkeys(s for dim in dims for s in dim.sources if s not in known)
+    )
+    own = problem.arguments, (), problem.checks, frozenset[str](), sizes
+    each = [ElaboratedFunction(spec, node, *own) for node in nodes]
     return replace(each[0], results=tuple(each))
 
 

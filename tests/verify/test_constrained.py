@@ -11,12 +11,14 @@ from tensorgen.spec.read import read_spec
 from tensorgen.verify import Verification, generated
 from tests.constrained_specs import CHAIN, HS71, PORTFOLIO, STEERING
 from tests.made import generate
+from tests.test_stated_sizes import CONSTRAINED
 
 SPECS = {
     "Hs71Problem": HS71,
     "SteeringProblem": STEERING,
     "Portfolio": PORTFOLIO,
     "HangingChainProblem": CHAIN.read_text("utf-8"),
+    "P": CONSTRAINED,  # with a size that no argument tells
 }
 
 
