@@ -74,8 +74,8 @@ def command(
 
     Values are compared with an interpreter of the formulas, derivatives with its
     complex steps and their differences, objects with their dense arrays: at random
-    points of small sizes, and a larger one. Modules are taken as they are on disk; what is not there is
-    generated in memory. Exit code 1 says that something is wrong.
+    points of small sizes, and a larger one. Modules are taken as they are on disk;
+    what is not there is generated in memory. Exit code 1 says that something is wrong.
     """
     paths, function = _told_apart(specs)
     folder = Path(output) if output else None
