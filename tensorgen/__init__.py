@@ -6,18 +6,19 @@ functions are. Everything else is the command line's, or private.
 
 from __future__ import annotations
 
+import warnings
 from os import PathLike
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tensorgen.errors import SpecError
+from tensorgen.errors import Remark, SpecError, SpecWarning
 from tensorgen.loading import generated, loaded, source_of
 from tensorgen.version import __version__
 
 if TYPE_CHECKING:
     from tensorgen.explanation.shown import Explanation
 
-__all__ = ["SpecError", "__version__", "explain", "generate", "load"]
+__all__ = ["SpecError", "SpecWarning", "__version__", "explain", "generate", "load"]
 
 
 def generate(
@@ -31,10 +32,15 @@ def generate(
     `text_or_path` is the text of a spec if it is a string with a line break, else
     the path of a spec file, of at most a mebibyte. A spec may name functions of other
     packages for the module to call only with `allow_external`. Raises `SpecError` for a
-    wrong spec, and `OSError` for a file that cannot be read.
+    wrong spec, and `OSError` for a file that cannot be read; what the command line
+    would warn of is a `SpecWarning`.
     """
+    remarks: list[Remark] = []
     source = source_of(text_or_path)
-    _, text = generated(source, backend, mode, allow_external=allow_external)
+    _, text = generated(
+        source, backend, mode, allow_external=allow_external, note=remarks.append
+    )
+    _warn(remarks)
     return text
 
 
@@ -49,7 +55,11 @@ def load(
     Takes what `generate` takes. Tracebacks and `inspect.getsource` show its lines,
     which nobody has laid out: that would take as long as all the rest.
     """
-    return loaded(source_of(text_or_path), backend, mode, allow_external)
+    remarks: list[Remark] = []
+    source = source_of(text_or_path)
+    module = loaded(source, backend, mode, allow_external, note=remarks.append)
+    _warn(remarks)
+    return module
 
 
 def explain(
@@ -70,6 +80,13 @@ def explain(
 
     source = source_of(text_or_path)
     return explanation(source, function, backend, mode, allow_external)
+
+
+def _warn(remarks: list[Remark]) -> None:
+    """Warn whoever called the function that calls this one; notes are kept back."""
+    for remark in remarks:
+        if remark.is_warning:
+            warnings.warn(str(remark), SpecWarning, stacklevel=3)
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -184,6 +184,10 @@ class SpecError(Exception):
         return "\n".join(d.render(color) for d in self.diagnostics)
 
 
+class SpecWarning(UserWarning):
+    """A spec that may not say what was meant, where Python is told of it."""
+
+
 class InternalError(Exception):
     """A broken promise inside tensorgen: our fault, never the user's."""
 
