@@ -128,6 +128,10 @@ endif
 fuzz-specs: $(DEV)  ## hostile specs, SPECS=START:STOP; keeps the outcome
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz_specs --seeds $(SPECS)
 
+.PHONY: corpus
+corpus: $(DEV)  ## specs as people of many fields write them; keeps the outcome
+	$(ONE_THREAD) $(BIN)/python -m tests.corpus.run
+
 .PHONY: editors
 editors: $(DEV)  ## the schema in yaml-language-server, which npm installs into build/
 	$(BIN)/python -m pytest tests/editors/yaml_server.py

@@ -1,0 +1,173 @@
+"""Specs as people of many fields write them: `python -m tests.corpus.run [--fields …]`.
+
+A field's specs stand in `tests/corpus/FIELD.txt`, each under `=== name`. They were
+written from textbooks, without a look at how the compiler works, and are kept as first
+written. Where the first attempt was refused and a hint was followed, it stands under
+`--- first`, and under `--- said` what was said about it. What does not end well has its
+verdict under `--- verdict`.
+
+Each spec is generated for NumPy in a process of its own, with the check of what is
+emitted, and the module is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RESULTS = Path("benchmarks/results/corpus.txt")
+LIMIT, SLOW = 60, 20
+"""Seconds of CPU: after which a spec is given up, and beyond which it is slow."""
+ENDINGS = {0: "fine", 2: "refused"}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A spec of the corpus, and what is known of it."""
+
+    field: str
+    name: str
+    text: str
+    first: str | None
+    said: str
+    verdict: str | None
+
+    @property
+    def expected(self) -> str:
+        """The verdict that the corpus holds."""
+        return self.verdict or ("hint followed" if self.first else "fine")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a spec."""
+
+    verdict: str
+    seconds: float
+    told: str = ""
+
+
+def fields() -> list[str]:
+    """The names of the fields."""
+    return sorted(path.stem for path in HERE.glob("*.txt"))
+
+
+def specs(field: str) -> list[Spec]:
+    """The specs of a field, in the order of its file."""
+    found = []
+    for part in re.split(r"^=== ", (HERE / f"{field}.txt").read_text(), flags=re.M)[1:]:
+        name, rest = part.split("\n", 1)
+        text, *notes = re.split(r"^--- (?=\w+$)", rest, flags=re.M)
+        under = dict(note.split("\n", 1) for note in notes)
+        verdict = under.get("verdict", "").strip() or None
+        found.append(
+            Spec(field, name, text, under.get("first"), under.get("said", ""), verdict)
+        )
+    return found
+
+
+def _limited() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT + 2))
+
+
+def _child(*command: str) -> tuple[subprocess.CompletedProcess[str], float]:
+    """Run Python in a process of its own; also how many seconds of CPU it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        preexec_fn=_limited,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done, spent
+
+
+def generated(text: str, told_as: str = "text") -> tuple[Outcome, str]:
+    """Generate the module of a text and import it; also all that was said."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "spec.yaml"
+        path.write_text(text)
+        options = ["-b", "numpy", "-o", folder, "--format", told_as]
+        done, spent = _child("-m", "tensorgen", "gen", *options, str(path))
+        said = (done.stdout + done.stderr).replace(f"{folder}/", "")
+        if spent >= LIMIT:
+            return Outcome("slow", spent), said
+        verdict = ENDINGS.get(done.returncode, "fault of ours")
+        if verdict == "fine":
+            for module in Path(folder).glob("*.py"):
+                imported, _ = _child(str(module))
+                if imported.returncode:
+                    return Outcome("fault of ours", spent, imported.stderr), said
+            verdict = "slow" if spent > SLOW else verdict
+        return Outcome(verdict, spent), said
+
+
+def outcome(spec: Spec) -> Outcome:
+    """What comes of a spec, and of its first attempt where it has one."""
+    found, said = generated(spec.text, "json")
+    told = json.loads(said) if said.startswith("[") else []
+    if found.verdict != "fine":
+        lines = [entry["message"] for entry in told] or said.strip().split("\n")[-1:]
+        return Outcome(found.verdict, found.seconds, found.told or lines[0])
+    if spec.first is not None:
+        _, said = generated(spec.first)
+        if not all(line.strip() in said for line in spec.said.strip().split("\n")):
+            return Outcome("hint lost", found.seconds, said.strip().split("\n")[0])
+        return Outcome("hint followed", found.seconds, spec.said.strip().split("\n")[0])
+    codes = sorted({entry["code"] for entry in told if entry["severity"] == "warning"})
+    if codes:
+        return Outcome("fine, with warnings " + ", ".join(codes), found.seconds)
+    return found
+
+
+def as_expected(spec: Spec, found: Outcome) -> bool:
+    """Whether a spec ended as the corpus says; warnings are no matter."""
+    return found.verdict.partition(",")[0] == spec.expected
+
+
+def table(rows: list[tuple[Spec, Outcome]]) -> str:
+    """The counts, then a line for each spec."""
+    counts = Counter(found.verdict.partition(",")[0] for _, found in rows)
+    lines = [f"specs: {len(rows)}"]
+    lines += [f"  {verdict:<16}{number:>5}" for verdict, number in counts.most_common()]
+    well = counts["fine"] + counts["hint followed"]
+    lines += [f"at the first attempt or after one hint: {well / len(rows):.1%}", ""]
+    for spec, found in rows:
+        told = f"  {found.told.strip().splitlines()[-1]}" if found.told.strip() else ""
+        name = f"{spec.field}/{spec.name}"
+        lines.append(f"{name:<44}{found.seconds:>6.1f} s  {found.verdict}{told}")
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Run the corpus or some fields of it, and keep what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fields", nargs="+", choices=fields(), default=fields())
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    given = parser.parse_args(arguments)
+    rows, wrong = [], 0
+    for field in given.fields:
+        for spec in specs(field):
+            rows.append((spec, outcome(spec)))
+            print(table(rows[-1:]).splitlines()[-1], flush=True)
+            wrong += not as_expected(*rows[-1])
+    given.results.write_text(table(rows))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
