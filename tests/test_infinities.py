@@ -18,7 +18,7 @@ INF = np.inf
 @pytest.fixture(autouse=True)
 def _no_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         yield
 
 

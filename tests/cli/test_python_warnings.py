@@ -19,7 +19,7 @@ tensorgen: 1
 module: noted
 inputs: {A: [n, n]}
 functions:
-  f: {expr: A * A * A, emit: [value]}
+  f: {expr: trace(A * A), emit: [value]}
 """
 
 
