@@ -19,11 +19,14 @@ def functions(field: Residues) -> dict[str, Callable[..., Array]]:
 
     def inv(a: Array) -> Array:
         side = a.shape[-1]
-        return _stacked(lambda x: _solved(field, x, _unit(side))[0], a, a.shape)
+        return _stacked(
+            lambda x: _solved(field, x, _unit(side))[0], field.of(a), a.shape
+        )
 
     def det(a: Array) -> Array:
         side = a.shape[-1]
-        return _stacked(lambda x: _solved(field, x, _unit(side))[1], a, a.shape[:-2])
+        shape = a.shape[:-2]
+        return _stacked(lambda x: _solved(field, x, _unit(side))[1], field.of(a), shape)
 
     def slogdet(a: Array) -> tuple[Array, Array]:
         signs = field.each(lambda x: sign(x) % PRIME, det(a))
@@ -36,7 +39,7 @@ def functions(field: Residues) -> dict[str, Callable[..., Array]]:
         return found[:, 0] if vector else found
 
     def cholesky(a: Array) -> Array:
-        return _stacked(lambda x: _factored(field, x), a, a.shape)
+        return _stacked(lambda x: _factored(field, x), field.of(a), a.shape)
 
     def cholesky_solve(factor: Array, b: Array) -> Array:
         return solve(field.reduced(factor @ np.swapaxes(factor, -1, -2)), b)
