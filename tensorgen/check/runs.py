@@ -78,6 +78,8 @@ def run(
     with loaded(texts) as names, np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         own = {f.name: f.parameters for f in module.functions}
+        # Parameters of unknowns are their own: inputs may bear the same names.
+        own |= {s.name: s.given.parameters for s in module.solvers}
         for point in points:
             try:
                 names |= outside(stated, point.field, point.meaning.lengths)
