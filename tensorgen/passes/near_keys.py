@@ -34,6 +34,8 @@ def nearer(
         steps = _steps([c for k, c in enumerate(found) if k != place], axes)
         (entry,) = entries
         while len(entry.labels) == 1 and (given := steps.get(entry.labels[0])):
+            if not any(isinstance(a, Lookup) for a, _ in given.form.terms):
+                break  # places by a rule, outside of which there is no entry
             (label,) = entry.labels
             own = tuple(dict.fromkeys(solved(given.form, label).labels))
             known = {x: sizes[x] for x in (*own, label)}
