@@ -115,7 +115,8 @@ ATTRIBUTES = words("""
     max max_value maxexp mean min ndim nbytes nnz nonzero pop prod ravel real
     repeat removesuffix reshape round row searchsorted setdefault setflags shape size
     smallest_normal smallest_subnormal sort split squeeze start step stop
-    strides sum sum_duplicates swapaxes take tiny tobytes tocoo tolist trace transpose update
+    strides sum sum_duplicates swapaxes
+    take tiny tobytes tocoo tolist trace transpose update
     values view writeable perm_c perm_r ptr replace L U solve base name char
     newbyteorder isnative type newaxis names eigenvalues logabsdet
     """)

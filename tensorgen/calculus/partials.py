@@ -59,12 +59,24 @@ def levels_off(order: Sequence[Node]) -> set[Node]:
                     continue
             case Sum(terms=refs) if node in found:
                 pass
-            case Product(factors=(_,) as refs) if node in found:
-                pass
+            case Product(factors=factors) if node in found:
+                refs = tuple(ref for ref in factors if not _is_number(ref.node))
+                if len(refs) > 1:
+                    continue
             case _:
                 continue
         found.update(ref.node for ref in refs)
     return found
+
+
+def _is_number(node: Node) -> bool:
+    """Whether a node is a number like `sqrt(2)`, whatever is given."""
+    match node:
+        case Constant():
+            return node.name != "inf"
+        case Map(args=refs) | Product(factors=refs):
+            return all(_is_number(ref.node) for ref in refs)
+    return False
 
 
 def _partials(

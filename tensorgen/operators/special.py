@@ -28,11 +28,14 @@ _ODD = _SQUARES.format(_RISE, _SLOPE, "-")
 _EVEN = _SQUARES.format(_RISE, _SLOPE, "+")
 
 
-def _between(name: str, *partials: str, traits: str = "internal") -> Row:
+def _between(
+    name: str, *partials: str, traits: str = "internal", low: float = 0
+) -> Row:
     """A row about what is normal and lies between x and y, where z is x - y.
 
     Derivatives are those by the middle, half of which x has and half y, and by the
-    width z: what x and y have in common does not change that.
+    width z: what x and y have in common does not change that. An infinite one leaves
+    a number, of the other one.
     """
     by_middle, by_width = partials
     return Row(
@@ -41,6 +44,7 @@ def _between(name: str, *partials: str, traits: str = "internal") -> Row:
         f"_{name}({{0}}, {{1}}, {{2}})",
         POSITIVE,
         traits=traits,
+        ends=(low, 0),
     )
 
 
@@ -131,7 +135,7 @@ ROWS = (
         "_mills_variance({0})",
         traits="positive bounded internal",
     ),
-    _between("log_ndtr_between", _SLOPE, _RISE, traits="bounded internal"),
+    _between("log_ndtr_between", _SLOPE, _RISE, traits="bounded internal", low=-inf),
     _between("between_slope", f"-{_BEND}", _TWIST),
     _between("between_rise", _TWIST, f"-{_FALL}", traits="positive internal"),
     _between(
