@@ -198,11 +198,19 @@ def _columns(e: Statement, step: ast.BinOp, shape: Shape, value: Array) -> str |
     sides = ((step.left, shape, value.shape), (step.right, value.shape, shape))
     for tree, one, other in sides:
         if len(one) == 1 and len(other) == 2 and one[0] == other[0]:
-            name = e.expression.source(tree)
-            if not isinstance(tree, ast.Name):
-                name = f"({name})"
+            name = _bracketed(e, tree)
             return f"one entry a row is {name}[:, None]"
+        if len(one) == len(other) == 1 and one[0] - other[0] == 1:
+            name = _bracketed(e, tree)
+            return (
+                f"{name}[:-1] is without the last entry, {name}[1:] without the first"
+            )
     return None
+
+
+def _bracketed(e: Statement, tree: ast.expr) -> str:
+    name = e.expression.source(tree)
+    return name if isinstance(tree, ast.Name) else f"({name})"
 
 
 def _matmul(e: Statement, tree: ast.BinOp) -> Array | None:

@@ -54,7 +54,8 @@ class Reach:
         low = max(len(m.starts) - m.shift for m in self.members.values())
         found = [given] if given is not None else self._found(index)
         if not found:
-            t, name = index.name, next(iter(self.members))
+            t = index.name
+            name = next((m.name for m in self.members.values() if m.starts), "x")
             hint = f"say it on the left: {name}[{t}=range(1, T)] = ... {name}[{t} - 1]"
             fail(f"nothing says how far '{t}' goes", index.span, hint=hint)
         top = found[0][1]

@@ -105,7 +105,8 @@ class _Group:
             elif name in self.sides:
                 first = self.sides[name].span
                 marks = [(first, "one step"), (side.span, "another")]
-                fail(f"'{name}' has two steps", side.span, marks=marks)
+                hint = f"entries of one step are a list: {name}[t + 1] = [..., ...]"
+                fail(f"'{name}' has two steps", side.span, marks=marks, hint=hint)
             else:
                 self.sides[name] = side
         for name, own in starts.items():
