@@ -69,13 +69,13 @@ def levels_off(order: Sequence[Node]) -> set[Node]:
     return found
 
 
-def _is_number(node: Node) -> bool:
+def _is_number(node: Node, depth: int = 4) -> bool:
     """Whether a node is a number like `sqrt(2)`, whatever is given."""
     match node:
         case Constant():
             return node.name != "inf"
         case Map(args=refs) | Product(factors=refs):
-            return all(_is_number(ref.node) for ref in refs)
+            return depth > 0 and all(_is_number(ref.node, depth - 1) for ref in refs)
     return False
 
 

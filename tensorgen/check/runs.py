@@ -159,7 +159,8 @@ class _User:
             told = f"{name}.{part}"
             method = self.tried(told, partial(getattr, problem, part))
             if callable(method):
-                self.call(told, method, known)
+                # Data may be called like what other methods take.
+                self.call(told, method, values if part == "update" else known)
 
     def use(self, name: str, value: Value) -> None:
         """Call all methods of what a function has returned."""

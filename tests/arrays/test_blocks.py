@@ -253,7 +253,7 @@ def test_what_indices_add_to_is_no_part_of_the_blocks_that_read_it(
 
 
 PAIRS = """
-inputs: {Y: [n, d], P: [n, n]}
+inputs: {Y: [n, d], P: {shape: [n, n], positive: true}}
 functions:
   f:
     where: q[i, j] = 1/(1 + norm(Y[i, :] - Y[j, :])**2)

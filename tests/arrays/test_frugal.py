@@ -247,7 +247,7 @@ def test_a_third_derivative_holds_little_more_than_it_returns(
 CLOSE = """tensorgen: 1
 module: close
 dims: {n: 1000, d: 2}
-inputs: {Y: [n, d], P: [n, n]}
+inputs: {Y: [n, d], P: {shape: [n, n], positive: true}}
 functions:
   f:
     where: |

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Ref, Sum, constant_value, delta
+from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.keys import compared
 from tensorgen.operators.scalar import apply, power, times, total
 from tensorgen.operators.stable.factors import same
@@ -69,8 +70,10 @@ def at_one_key(graph: Graph, args: Args) -> Ref | None:
 
 
 def xlogx(graph: Graph, pair: Args) -> list[Ref] | None:
-    """x * log(x) and x * log(x / y), which are 0 where x is; in sums also."""
+    """x * log(x) and x * log(x / y), which are 0 where x may be; in sums also."""
     x, log = pair
+    if sign(x.node) is Sign.POSITIVE:
+        return None
     if is_map(log, "log"):
         found = ratio_log(graph, x, arguments(log)[0])
         return None if found is None else [found]
