@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from tests.extremes import judge
@@ -22,10 +25,23 @@ def test_texts_that_are_promised_are_sound(seed: int) -> None:
     assert not list(judge.faults(found)), found.spec
 
 
-def test_what_is_wrong_is_found_and_made_smaller() -> None:
-    found = program(18)  # log(sigmoid(x + 1) - sigmoid(x - 1)): not promised
-    assert not found.tree.is_promised
-    kinds = {fault.kind for fault in judge.faults(found)}
-    assert kinds & {"value is wrong", "value is not finite"}
+@pytest.mark.parametrize(
+    ("planted", "kind"),
+    [(1 + 1e-6, "value is wrong"), (np.nan, "value is not finite")],
+)
+def test_what_is_wrong_is_found(
+    planted: float, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = judge.generated
+
+    def wrong(module: Any, inputs: judge.Inputs) -> list[float]:
+        value, *rest = right(module, inputs)
+        return [value * planted, *rest]
+
+    monkeypatch.setattr(judge, "generated", wrong)
+    assert kind in {fault.kind for fault in judge.faults(program(131))}
+
+
+def test_what_is_wrong_is_made_smaller() -> None:
     texts = {candidate.tree.text for candidate in smaller(program(131))}
     assert "sum(log(cosh(x[i])), i)" in texts
