@@ -39,8 +39,11 @@ demo: $(RUN)  ## generate logistic regression and fit a real data set with it
 test: $(DEV)  ## run the tests
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-thorough: $(DEV)  ## run the tests that take long; check the functions of all specs
+thorough: $(DEV)  ## run the tests that take long, which `make test` leaves out
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m thorough
+
+.PHONY: checked
+checked: $(DEV)  ## run all tests, and hold that no function of their specs is unchecked
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --checked
 
 lint: $(DEV)  ## formatting, lint and types, changing nothing
