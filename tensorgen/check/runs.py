@@ -182,7 +182,7 @@ class _User:
         """What is returned; None where something is raised that is promised."""
         try:
             return call()
-        except (np.linalg.LinAlgError, TooLarge):
+        except (np.linalg.LinAlgError, TooLarge, MemoryError):
             return None
         except self.names.get("NotConverged", ()):
             return None
