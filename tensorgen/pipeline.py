@@ -101,7 +101,7 @@ def compile_spec(
 
             own = program, planned, problems, constrained, module
             report(file_name, held(*own, backend, made, warn))
-        texts |= made
+        texts |= {file_name: made[file_name], **made}
     return texts
 
 
