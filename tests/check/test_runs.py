@@ -101,7 +101,7 @@ def test_a_fault_ends_with_a_reproducer(
 def test_support_code_beside_a_module_is_run_with_it(in_package: bool) -> None:
     before = {*sys.modules}
     texts = made(support="shared", in_package=in_package)
-    assert [*texts] == ["_tensorgen_support_numpy.py", "m_numpy.py"]
+    assert [*texts] == ["m_numpy.py", "_tensorgen_support_numpy.py"]
     assert not {x for x in {*sys.modules} - before if x.startswith(runs.PACKAGE)}
     assert "_tensorgen_support_numpy" not in sys.modules
 

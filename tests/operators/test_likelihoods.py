@@ -32,6 +32,11 @@ def loaded(inputs: str, expr: str, wrt: str) -> Any:
         "sum(V*log(V) - V*log(R))",
         "sum(xlogy(V, V/R))",
         "sum(V*log(3*V/(R*3)))",
+        "-sum(V*log(R/V))",
+        "V @ log2(V/R)*log(2)",
+        "-sum(V*log10(R/V))*log(10)",
+        "sum(V*log(2*V)) - V @ log(2*R)",
+        "-sum(V*log(1/V)) - V @ log(R)",
     ],
 )
 def test_a_count_of_zero_adds_nothing_to_a_divergence(text: str) -> None:

@@ -155,7 +155,7 @@ def _takes_part(ref: Ref) -> bool:
     """Whether a rule of two factors may have this one as either."""
     node = ref.node
     if isinstance(node, Map):
-        known = ("exp", "log", "pow", "sigmoid", "where")
+        known = ("exp", "log", "log2", "log10", "pow", "sigmoid", "where")
         return node.function in known or is_condition(ref)
     if infinite(node):
         return True

@@ -186,6 +186,7 @@ def _log_of_gap(graph: Graph, coefficient: Fraction, ref: Ref) -> list[Weighted]
 
     exp(a) - exp(b)           is exp(a) * (1 - exp(b - a))
     sigmoid(a) - sigmoid(b)   is sigmoid(a) * sigmoid(-b) * (1 - exp(b - a))
+    tanh(a) - tanh(b)         is 2 * (sigmoid(2 * a) - sigmoid(2 * b))
     ndtr(a) - ndtr(b)         is a function of both and a - b, and so is that of erf
     """
     parts = sorted(terms(ref), key=lambda part: -part[0] * coefficient)
@@ -196,8 +197,10 @@ def _log_of_gap(graph: Graph, coefficient: Fraction, ref: Ref) -> list[Weighted]
     if between is not None:
         outer = log_of_weights(graph, Summand(coefficient * between[0]))
         return [*outer, (Fraction(1), between[1])]
-    if c == -d and is_map(plus, "sigmoid") and is_map(minus, "sigmoid"):
-        (a,), (b,) = arguments(plus), arguments(minus)
+    logistic = _of_logistic(graph, plus, minus) if c == -d else None
+    if logistic is not None:
+        c, (a, b) = c * logistic[0], logistic[1:]
+        d = -c
         sides = (a, negative(graph, b))
         found = [(Fraction(1), apply(graph, "log_sigmoid", side)) for side in sides]
     else:
@@ -212,6 +215,18 @@ def _log_of_gap(graph: Graph, coefficient: Fraction, ref: Ref) -> list[Weighted]
     t = joined(graph, [*terms(b), *((-k, x) for k, x in terms(a)), *scale])
     outer = log_of_weights(graph, Summand(coefficient * c))
     return [*outer, *found, _log1mexp(graph, t)]
+
+
+def _of_logistic(
+    graph: Graph, plus: Ref, minus: Ref
+) -> tuple[Fraction, Ref, Ref] | None:
+    """k, a and b, where a difference is k * (sigmoid(a) - sigmoid(b))."""
+    for function, k in (("sigmoid", 1), ("tanh", 2)):
+        if is_map(plus, function) and is_map(minus, function):
+            (a,), (b,) = arguments(plus), arguments(minus)
+            a, b = (times(graph, x, coefficient=k) for x in (a, b))
+            return Fraction(k), a, b
+    return None
 
 
 def _with_one_weight(

@@ -13,8 +13,10 @@ from tensorgen.operators.stable.match import (
     Args,
     Rule,
     arguments,
+    as_power,
     elementwise_factors,
     is_map,
+    negative,
     terms,
 )
 
@@ -70,13 +72,14 @@ def at_one_key(graph: Graph, args: Args) -> Ref | None:
 
 
 def xlogx(graph: Graph, pair: Args) -> list[Ref] | None:
-    """x * log(x) and x * log(x / y), which are 0 where x may be; in sums also."""
+    """x * log(x), x * log(x / y) and x * log(y / x), 0 where x may be; in sums also."""
     x, log = pair
     if sign(x.node) is Sign.POSITIVE:
         return None
-    if is_map(log, "log"):
-        found = ratio_log(graph, x, arguments(log)[0])
-        return None if found is None else [found]
+    for function, base in _LOGARITHMS:
+        if is_map(log, function):
+            found = ratio_log(graph, x, arguments(log)[0])
+            return None if found is None else [found, *_unit(graph, base)]
     if not isinstance(log.node, Sum):
         return None
     parts = [(c, ref, xlogx(graph, (x, ref))) for c, ref in terms(log)]
@@ -89,15 +92,28 @@ def xlogx(graph: Graph, pair: Args) -> list[Ref] | None:
     ]
 
 
+_LOGARITHMS = (("log", None), ("log2", 2), ("log10", 10))
+"""Logarithms, each with its base."""
+
+
+def _unit(graph: Graph, base: int | None) -> list[Ref]:
+    """What a natural logarithm is multiplied with to be one to a base."""
+    if base is None:
+        return []
+    return [power(graph, apply(graph, "log", Ref(graph.constant(base), ())), -1)]
+
+
 def ratio_log(graph: Graph, x: Ref, y: Ref) -> Ref | None:
-    """x * log(y), where x is a factor of y."""
+    """x * log(y), where x or 1 / x is a factor of y."""
     if same(graph, x, y):
         return apply(graph, "xlogx", x)
     coefficient, factors = elementwise_factors(y)
     for k, factor in enumerate(factors):
-        if len(factors) > 1 and same(graph, x, factor):
-            rest = times(
-                graph, *factors[:k], *factors[k + 1 :], coefficient=coefficient
-            )
-            return apply(graph, "xlog_ratio", x, power(graph, rest, -1))
+        base, e = as_power(factor)
+        if abs(e) == 1 and same(graph, x, base):
+            others = (*factors[:k], *factors[k + 1 :])
+            rest = times(graph, *others, coefficient=coefficient)
+            if e == 1:
+                return apply(graph, "xlog_ratio", x, power(graph, rest, -1))
+            return negative(graph, apply(graph, "xlog_ratio", x, rest))
     return None
