@@ -80,7 +80,7 @@ OUTSIDE = {
     "": ("loading", "explanation", "notebook", "errors", "version"),
     "version": (),
 }
-MOST_LINES = {"tensorgen": 400}
+MOST_LINES = {"tensorgen": 450}
 MOST_LINES_ELSEWHERE = 450
 
 

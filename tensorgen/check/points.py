@@ -209,7 +209,7 @@ class Point:
     ) -> Array:
         region = self._region(rng)
         made = self._entries(shape, lambda: self._number(rng, region))
-        if self.is_mixed and rng.randrange(2):
+        if self.is_mixed and made.ndim and rng.randrange(2):
             made = np.sort(made, axis=-1)[..., :: -1 if rng.randrange(2) else 1]
         if self.is_moved:
             made = moved(made)

@@ -11,6 +11,7 @@ from fractions import Fraction
 from tensorgen.errors import suggest
 from tensorgen.ir.dims import Dim
 from tensorgen.lang.affine import LARGEST, affine_form
+from tensorgen.lang.slips import of_two
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions import Function, Parameter
 from tensorgen.operators.functions.array import Array, Place
@@ -96,7 +97,8 @@ def bind(
             fine &= _convert(e, parameter, parts, found)
         except _Unfit as unfit:
             expected = f"'{parameter.name}' of '{function.name}' must be {unfit}"
-            e.fault(expected, parts[0], hint=f"it is called as {function}")
+            hint = of_two(function.name, tree) or f"it is called as {function}"
+            e.fault(expected, parts[0], hint=hint)
             fine = False
     return found if fine else None
 

@@ -15,9 +15,11 @@ from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.index_text import subscript
 from tensorgen.lang.affine import affine_form
+from tensorgen.lang.facts import Interval
 from tensorgen.lang.forms import Index
 from tensorgen.lang.grouping import mentioned
 from tensorgen.lang.names import Names, Record, Thing
+from tensorgen.lang.reach import intervals
 from tensorgen.lang.sides import Noted, Side, note_range
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.subscripts import select
@@ -174,9 +176,11 @@ class Assembly:
         left = [Index(str(p.index), p.span, True) for p in indices]
         e = Statement(self.session, side.body, self.names)
         e.steps = self
-        for index, place in zip(left, indices, strict=True):
+        for k, (index, place) in enumerate(zip(left, indices, strict=True)):
             if place.given is not None:
                 self.record.merge(note_range(e, index, place.given))
+            else:
+                self._as_others(e, side, k, index)
         value = e.elaborate(left)
         self.record.merge(e.record)
         if value is None:
@@ -188,6 +192,15 @@ class Assembly:
         axes = [next(own if p.index is None else numbers) for p in places]
         axes += range(len(places), value.order)
         return Array(self.session.graph.permute(value.node, axes))
+
+    def _as_others(self, e: Statement, side: Side, number: int, index: Index) -> None:
+        """Give an index of which an entry's text says nothing the range of others."""
+        for other in self.sides[side.definition.name].values():
+            names = [p.index for p in other.places if p.at is None and p.index]
+            if other is not side and number < len(names):
+                text = Statement(self.session, other.body, self.names)
+                for found in intervals(text, Index(names[number], None, True)):
+                    e.ranges.otherwise.setdefault(index, Interval(*found))
 
     # What a right side asks
 

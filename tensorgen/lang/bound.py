@@ -18,6 +18,7 @@ from tensorgen.lang.conditions import affine_conditions, indicator, split
 from tensorgen.lang.facts import Bounds
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.ranges import floor_divided
+from tensorgen.lang.slips import LARGER
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions import Function
 from tensorgen.operators.functions.arithmetic import elementwise, is_condition
@@ -26,10 +27,6 @@ from tensorgen.operators.functions.reductions import Mask
 
 # What a name that is no index may be meant for, behind the first argument.
 _AXIS = "an axis is a number: axis=0"
-_MEANT = {
-    "max": "maximum(x, y) is the larger of two, entry by entry",
-    "min": "minimum(x, y) is the smaller of two, entry by entry",
-}
 
 
 def _is_condition(tree: ast.expr) -> bool:
@@ -96,7 +93,7 @@ def _bind(e: Statement, function: Function, tree: ast.Call) -> _Binding | None:
         if _is_condition(part):
             conditions += split(part)
         elif isinstance(part, ast.Name) and _is_index(function, k, part):
-            index = e.bind(part, part.id, _MEANT.get(function.name, _AXIS))
+            index = e.bind(part, part.id, LARGER.get(function.name, _AXIS))
             fine &= index is not None
             found.indices += [index] if index is not None else []
         else:

@@ -113,13 +113,20 @@ def _is_macro(e: Statement, name: str) -> bool:
 
 def plain(e: Statement, function: Function, tree: ast.Call) -> Array | None:
     """Call a row of the table with the arguments as they stand."""
-    arguments = bind(e, function, tree)
+    ready: dict[str, Array] = {}
+    if function.name == "where" and len(tree.args) == 3 and not tree.keywords:
+        x, y = conditions.selection(e, *tree.args)
+        if x is None or y is None:
+            return None
+        ready = {"x": x, "y": y}
+    arguments = bind(e, function, tree, ready)
     if arguments is None:
         return None
-    slips.note_argument(e, function.name, tree)
+    slips.note_argument(e, function.name, tree, arguments.values)
     try:
         return function.build(e.build, **arguments.values)
     except Misuse as misuse:
+        misuse.hint = misuse.hint or slips.of_two(function.name, tree)
         place = tree.func if not misuse.marks else tree
         e.misused(misuse, place, arguments.places)
         return None

@@ -110,6 +110,27 @@ def affine_conditions(e: Statement, tree: ast.expr) -> list[tuple[Kind, Form]] |
     return found
 
 
+def selection(
+    e: Statement, condition: ast.expr, x: ast.expr, y: ast.expr
+) -> tuple[Array | None, Array | None]:
+    """The two values of a `where`, each read where the condition chooses it."""
+    match condition:
+        case ast.Compare(left=left, ops=[ast.NotEq()], comparators=others):
+            equal = ast.copy_location(ast.Compare(left, [ast.Eq()], others), condition)
+            return selection(e, equal, y, x)[::-1]
+    affine = affine_conditions(e, condition) or []
+    holds = [g for kind, f in affine for g in ([f] if kind == "ge" else [f, -f])]
+    fails: list[Form] = []
+    if len(affine) == 1:
+        ((kind, form),) = affine
+        if kind == "ge":
+            fails = [-form - 1]
+        elif len(form.terms) == 1 and form.const == 0 and form.terms[0][1] == 1:
+            # An index on the left begins at 0.
+            fails = [form - 1] if all(i.left for i in form.indices) else []
+    return e.value_where(x, holds), e.value_where(y, fails)
+
+
 def _band(
     e: Statement, left: ast.expr, op: ast.cmpop, right: ast.expr
 ) -> list[tuple[Kind, Form]]:

@@ -42,7 +42,8 @@ class Position:
     """A use of indices that must stay inside: `low >= 0` and `high >= 0`.
 
     For `x[f]` these are `f` and `len - 1 - f`. `guards` are forms that are
-    nonnegative wherever the position is evaluated.
+    nonnegative wherever the position is evaluated, and `chosen` those of them that
+    `where` has as its condition: elsewhere nothing is read.
     """
 
     low: Form
@@ -51,6 +52,7 @@ class Position:
     text: str
     span: Span
     guards: tuple[Form, ...] = ()
+    chosen: tuple[Form, ...] = ()
 
     @property
     def limits(self) -> tuple[Form, Form]:
@@ -80,6 +82,7 @@ class Facts:
     conditions: list[tuple[Index, Form]] = field(default_factory=list)
     strided: dict[Index, Form] = field(default_factory=dict)
     parted: dict[Index, None] = field(default_factory=dict)
+    otherwise: dict[Index, Interval] = field(default_factory=dict)
     checks: dict[SizeCheck, None] = field(default_factory=dict)
 
     def value(self, index: Index) -> Form:
@@ -106,6 +109,11 @@ class Facts:
             extreme = low if form.coefficient(index) > 0 else high - 1
             form = form.substituted(index, extreme)
         return form
+
+    def implied(self, limit: Form, guards: tuple[Form, ...]) -> bool:
+        """Whether a limit holds wherever guards do, whatever the indices are."""
+        rests = (limit - g.scaled(k) for g in guards for k in _multiples(limit, g))
+        return any(not r.terms and verdict(r.const) == "always" for r in rests)
 
     def least(self, form: Form, known: Mapping[Index, Interval]) -> Dim:
         """A lower bound of a form, attained unless ranges depend on each other."""

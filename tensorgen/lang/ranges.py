@@ -4,8 +4,9 @@ The rules of the language: a range that is given holds; otherwise an index takes
 largest interval in which every position that mentions it alone stays inside its axis;
 failing that, it follows from a position whose other indices have ranges; failing that,
 from the bounds of others in which it occurs; failing that, from an index array that it
-is compared with. All indices of one statement are solved together, in rounds: each
-round applies the first rule that finds anything.
+is compared with; failing that, from another line about entries of the same array. All
+indices of one statement are solved together, in rounds: each round applies the first
+rule that finds anything.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Ranges(Facts):
             partial(self._within, alone=False),
             self._bounding,
             self._against,
+            lambda index, known: self.otherwise.get(index),
         )
         while True:
             for rule in rules:
@@ -90,7 +92,12 @@ class Ranges(Facts):
             if alone and len(form.terms) != 1:
                 ready = False
             if form.coefficient(index) and ready:
-                limits += [(limit, position) for limit in position.limits]
+                # Where a `where` chooses the other value, nothing has to be inside.
+                limits += [
+                    (limit, position)
+                    for limit in position.limits
+                    if not self.implied(limit, position.chosen)
+                ]
         return self._interval(index, limits, known) if limits else None
 
     def _bounding(self, index: Index, known: Known) -> Interval | _Failure | None:
@@ -155,6 +162,8 @@ class Ranges(Facts):
                 lows.append((-quotient, position))
             else:
                 highs.append((quotient + 1, position))
+        if not lows:
+            lows.append((Dim(), None))
         return _intersection(index, lows, highs) if highs else None
 
     def _narrowed(self, index: Index, interval: Interval) -> Interval:

@@ -126,26 +126,30 @@ class Reach:
         found: dict[tuple[Dim, Dim], None] = {}
         for member in self.members.values():
             e = Statement(self.session, member.body, self.names)
-            e.scope[index.name] = index
-            for tree in ast.walk(member.body.tree):
-                if not (
-                    isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Name)
-                ):
-                    continue
-                thing = self.names.get(tree.value.id)
-                if thing is None or thing.value is None:
-                    continue
-                whole = tree.slice
-                items = whole.elts if isinstance(whole, ast.Tuple) else [whole]
-                for item, dim in zip(items, thing.value.shape, strict=False):
-                    own = {x.id for x in ast.walk(item) if isinstance(x, ast.Name)}
-                    simple = isinstance(item, ast.Name | ast.BinOp)
-                    if index.name in own and simple:
-                        form = affine_form(e, item)
-                        interval = form and _interval(form, index, dim)
-                        if interval:
-                            found[interval] = None
+            found |= dict.fromkeys(intervals(e, index))
         return list(found)
+
+
+def intervals(e: Statement, index: Index) -> list[tuple[Dim, Dim]]:
+    """The ranges in which an index keeps positions of a text inside known arrays."""
+    found: dict[tuple[Dim, Dim], None] = {}
+    e.scope[index.name] = index
+    for tree in ast.walk(e.expression.tree):
+        if not (isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Name)):
+            continue
+        thing = e.names.get(tree.value.id)
+        if thing is None or thing.value is None:
+            continue
+        whole = tree.slice
+        items = whole.elts if isinstance(whole, ast.Tuple) else [whole]
+        for item, dim in zip(items, thing.value.shape, strict=False):
+            own = {x.id for x in ast.walk(item) if isinstance(x, ast.Name)}
+            if index.name in own and isinstance(item, ast.Name | ast.BinOp):
+                form = affine_form(e, item)
+                interval = form and _interval(form, index, dim)
+                if interval:
+                    found[interval] = None
+    return list(found)
 
 
 def in_turn(member: Member, backwards: bool) -> list[Dim]:
@@ -154,7 +158,7 @@ def in_turn(member: Member, backwards: bool) -> list[Dim]:
     if not backwards:
         return sorted(places, key=lambda at: at.constant or 0)
     ends = [at for at in places if all((at - x).is_nonnegative() for x in places)]
-    if len(ends) != 1:
+    if places and len(ends) != 1:
         fail(f"first entries of '{member.name}' are apart", member.span)
     return sorted(places, key=lambda at: (ends[0] - at).constant or 0)
 

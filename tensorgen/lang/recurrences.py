@@ -15,11 +15,11 @@ from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.assembly import Assembly, assembled, parts
-from tensorgen.lang.facts import Bounds
+from tensorgen.lang.facts import Bounds, Interval
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.grouping import Line
 from tensorgen.lang.names import Names, Record, Thing
-from tensorgen.lang.reach import Reach, in_turn
+from tensorgen.lang.reach import Reach, in_turn, intervals
 from tensorgen.lang.sides import Noted, Place, Side, is_name, note_range, read_side
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.stepping import Member, Stepping, joined
@@ -198,14 +198,25 @@ class _Group:
         assert at is not None
         if at in member.starts:
             fail(f"'{member.name}' has this entry twice", side.span)
-        member.starts[at] = self._first(side, side.body, side.axis)
+        member.starts[at] = self._first(member, side, side.body)
 
-    def _first(self, side: Side, body: Expression, axis: int) -> Array:
-        """The value of a first entry, which may read others that are known."""
-        places = [p for k, p in enumerate(side.places) if k != axis]
+    def _first(self, member: Member, side: Side, body: Expression) -> Array:
+        """The value of a first entry, which may read others that are known.
+
+        It has as many entries as the step, where it says nothing of that itself.
+        """
+        places = [p for k, p in enumerate(side.places) if k != member.axis]
         left = [Index(p.index, p.span, True) for p in places if p.index is not None]
         e = Statement(self.session, body, self.names)
         e.steps = self.steps
+        both = zip(places, member.others, strict=False)
+        for index, step in zip(left, [s for p, s in both if p.index], strict=False):
+            for found in (
+                intervals(Statement(self.session, member.body, self.names), step)
+                if step
+                else ()
+            ):
+                e.ranges.otherwise.setdefault(index, Interval(*found))
         value = self._valued(e, left, places)
         whole = sum(p.index is None for p in places)
         self._check_rows(side, value, len(left), whole)
@@ -225,10 +236,27 @@ class _Group:
             for name in self._order():
                 member = self.members[name]
                 if lows[name] <= step:
+                    self._exists(member, step)
                     body = with_index(member.body, index, step)
                     at = Dim.of(step + member.shift)
-                    value = self._first(self.sides[name], body, member.axis)
-                    member.starts[at] = value
+                    member.starts[at] = self._first(member, self.sides[name], body)
+
+    def _exists(self, member: Member, step: int) -> None:
+        """Positions of an entry that others ask for do not count from the end."""
+        e = Statement(self.session, member.body, self.names)
+        for tree in ast.walk(member.body.tree):
+            if isinstance(tree, ast.Subscript):
+                whole = tree.slice
+                for item in whole.elts if isinstance(whole, ast.Tuple) else [whole]:
+                    index = e.scope[self.steps.index.name] = self.steps.index
+                    form = None if isinstance(item, ast.Slice) else affine_form(e, item)
+                    shift = form and (form - Form.atom(index)).const.constant
+                    if form and form.mentioned == (index,) and (shift or 0) + step < 0:
+                        at, name = step + member.shift, member.name
+                        t = f"{name}[{index.name}]"
+                        message = f"the step of '{name}' does not give entry {at}"
+                        hint = f"number its entries from 0 on, as in {t} = ..."
+                        fail(message, member.span, hint=hint)
 
     def _check_rows(self, side: Side, value: Array, left: int, whole: int) -> None:
         if whole and value.order < left + whole:

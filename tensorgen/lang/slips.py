@@ -7,7 +7,7 @@ product of a matrix and a vector. Here both go entry by entry, as in NumPy.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tensorgen.errors import Remark
 from tensorgen.lang.statement import Statement
@@ -61,18 +61,39 @@ def note_product(e: Statement, step: ast.BinOp, left: Array, right: Array) -> No
             e,
             step,
             f"multiplies each row of {column} by {row}, entry by entry",
-            f"the product of matrix and vector is {a} @ {b}",
+            f"the product of matrix and vector is {column} @ {row}",
         )
 
 
-def note_argument(e: Statement, name: str, tree: ast.Call) -> None:
-    """Remark on `trace(A * B)`, a function of two matrices multiplied by entries."""
+LARGER = {
+    "max": "maximum(x, y) is the larger of two, entry by entry",
+    "min": "minimum(x, y) is the smaller of two, entry by entry",
+}
+"""What may be meant by the largest and the smallest entry of an array."""
+
+
+def of_two(name: str, tree: ast.Call) -> str | None:
+    """What may be meant by `max(x, 0)`, if that is a call like it."""
+    return LARGER.get(name) if len(tree.args) == 2 and not tree.keywords else None
+
+
+def note_argument(
+    e: Statement, name: str, tree: ast.Call, values: Mapping[str, object]
+) -> None:
+    """Remark on `trace(A * B)`, a function of two matrices multiplied by entries.
+
+    And on `max(v, 0)`, which is the largest entry of a vector.
+    """
+    x = values.get("x")
+    if of_two(name, tree) and isinstance(x, Array) and x.order == 1:
+        does = "is one entry of a vector: 0 is its axis"
+        _note(e, tree, does, LARGER[name], "axis")
     if name not in _OF_MATRICES or not tree.args:
         return
     match tree.args[0]:
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            values = e.value(left), e.value(right)
-            if all(value is not None and value.order == 2 for value in values):
+            factors = e.value(left), e.value(right)
+            if all(value is not None and value.order == 2 for value in factors):
                 a, b = map(e.expression.source, (left, right))
                 _note(
                     e,
@@ -82,11 +103,13 @@ def note_argument(e: Statement, name: str, tree: ast.Call) -> None:
                 )
 
 
-def _note(e: Statement, tree: ast.expr, does: str, instead: str) -> None:
+def _note(
+    e: Statement, tree: ast.expr, does: str, instead: str, code: str = "matrices"
+) -> None:
     if e.callers and e.callers[-1][0].shipped:
         return
     message = f"'{e.expression.source(tree)}' {does}; {instead}"
-    e.session.remarks.setdefault(Remark(message, e.expression.span(tree), "matrices"))
+    e.session.remarks.setdefault(Remark(message, e.expression.span(tree), code))
 
 
 def _is_name(tree: ast.expr) -> bool:

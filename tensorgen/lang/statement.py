@@ -100,6 +100,7 @@ class Statement:
         self.depth = depth
         self.scope: dict[str, Index] = {}
         self.guards: list[Form] = []
+        self.chosen: list[Form] = []
         self.ranges = Ranges()
         self.known: Known | None = None
         self.steps: Steps | None = None
@@ -227,9 +228,26 @@ class Statement:
         """Note that `low >= 0` and `high >= 0` must hold at a place."""
         if self.known is None:
             text, span = self.expression.source(tree), self.expression.span(tree)
-            guards = tuple(self.guards)
-            position = Position(low, high, length, text, span, guards)
+            guards, chosen = (*self.guards, *self.chosen), tuple(self.chosen)
+            position = Position(low, high, length, text, span, guards, chosen)
             self.ranges.positions.append(position)
+
+    def value_where(self, tree: ast.expr, forms: Sequence[Form]) -> Array | None:
+        """Return the value of a part that is read only where forms are nonnegative."""
+        before = len(self.chosen)
+        self.chosen += forms
+        try:
+            return self.value(tree)
+        finally:
+            del self.chosen[before:]
+
+    def value_anywhere(self, tree: ast.expr) -> Array | None:
+        """Return the value of a part that is read whatever a `where` chooses."""
+        chosen, self.chosen = self.chosen, []
+        try:
+            return self.value(tree)
+        finally:
+            self.chosen = chosen
 
     # Faults
 

@@ -54,6 +54,10 @@ CASES = {
         "k[0] = t\nl[0] = 2*k[0]\nk[1] = l[0]**2\nl[1] = k[1] + 1",
         "[t, (2*t)**2]",
     ),
+    "ranges of others": (
+        "k[i, 0] = t\nk[i, 1] = v[i]",
+        "stack([t + 0*v, v], axis=1)",
+    ),
     "stated ranges": (
         "k[i=range(n), 0] = t\nk[i, 1] = v[i]",
         "stack([t + 0*v, v], axis=1)",
@@ -137,7 +141,7 @@ FAULTS = {
     "k[0, :] = v\nk[1, :] = t": "':' stands for an axis that the value does not have",
     "k[0] = v\nk[n] = v": "'k' has no step, and this is no number of an entry",
     "k[0] = v\nk[-1] = v": "'k' has no step, and this is no number of an entry",
-    "k[i, 0] = 1\nk[i, 1] = v[i]": "nothing gives the range of 'i'",
+    "k[i, 0] = 1\nk[i, 1] = t": "nothing gives the range of 'i'",
 }
 
 
