@@ -268,6 +268,17 @@ def test_the_other_branch_of_a_piecewise_function(
     assert np.isfinite(module.f_hvp(x, a, x)[0])
 
 
+def test_powers_that_are_left_out_of_a_base_that_is_read() -> None:
+    """Coefficients of a polynomial's derivative, at the time 0."""
+    expr = "sum(where(i > 3, i*t[e]**(i - 4), 0)*c[e, i]**2, e, i)"
+    module = load(expr, "t: [n], c: [n, 8]", "t")
+    t, c = np.array([0.0, 1.0]), np.ones((2, 8))
+    with np.errstate(all="raise"):
+        assert module.f(t, c) == 4 + 4 + 5 + 6 + 7
+        assert module.f_grad(t, c).tolist() == [5, 38]
+        assert module.f_hess_dense(t, c).tolist() == [[12, 0], [0, 12 + 42]]
+
+
 def test_a_mask_is_applied_once_and_to_what_needs_it() -> None:
     inputs = "{U: [m, k], V: [n, k], Y: [m, n], M: [m, n], w: [n], W: [n, n]}"
     text = tensorgen.generate(f"""tensorgen: 1

@@ -281,13 +281,17 @@ class _Guard:
     def _map(self, node: Map, context: Context) -> Visit:
         varies = node in self.varying
         place, number = ELEMENTWISE[node.function].safe or (0, 0)
-        finite, value = True, None
+        finite, value, bare = True, None, False
         args = []
         for k, arg in enumerate(node.args):
             x, own = yield from self._operand(context, arg, varies, varies)
-            unsafe = own and k == place and is_unsafe(node, x.value, varies)
-            if unsafe or (own and varies and not x.finite):
-                safe = number if k == place and not is_polynomial(node) else 0
+            unsafe = k == place and is_unsafe(node, x.value, varies)
+            # A base without the axes of the masks stays: its power 1 is finite.
+            unsafe |= bare and node.function == "pow"
+            bare |= unsafe and not own
+            if own and (unsafe or (varies and not x.finite)):
+                at = unsafe or k == place
+                safe = number if at and not is_polynomial(node) else 0
                 x = self._selected(x.node, own, safe)
             finite &= x.finite
             if not k and covers(context, arg.labels):
