@@ -300,12 +300,7 @@ class Library(Walks):
         return np.where(kept, self.field.of(x), 0)
 
     def _np_pad(self, x: Array, widths: Any) -> Array:
-        pairs = [widths] * x.ndim if isinstance(widths[0], int) else widths
-        ends = zip(pairs, x.shape, strict=True)
-        out = self._filled([a + n + b for (a, b), n in ends], 0, None)
-        starts = zip(pairs, x.shape, strict=True)
-        out[tuple(slice(a, a + n) for (a, _), n in starts)] = self.field.of(x)
-        return out
+        return np.pad(x, widths)
 
     def _np_clip(self, x: Array, low: int, high: int) -> Array:
         return np.clip(x, low, high)
@@ -348,7 +343,8 @@ class Library(Walks):
     def _np__correlate(
         self, x: Array, w: Array, before: int = 0, after: int = 0
     ) -> Array:
-        x, w = self._np_pad(x, (before, after)), self.field.of(w)
+        x, w = self._numbers(x, w)
+        x = self._np_pad(x, (before, after))
         sums = self._filled((max(len(x) - len(w) + 1, 0),), 0, None)
         for k in range(len(w) if len(sums) else 0):
             sums = self.field.reduced(sums + x[k : k + len(sums)] * w[k])
