@@ -117,6 +117,11 @@ def plain(e: Statement, function: Function, tree: ast.Call) -> Array | None:
     if arguments is None:
         return None
     slips.note_argument(e, function.name, tree)
+    places, values = arguments.places, arguments.values
+    if function.name in slips.PRODUCTS and slips.is_refused(
+        e, ((places[x], values[x]) for x in values)
+    ):
+        return None
     try:
         return function.build(e.build, **arguments.values)
     except Misuse as misuse:
