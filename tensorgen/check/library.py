@@ -300,7 +300,13 @@ class Library(Walks):
         return np.where(kept, self.field.of(x), 0)
 
     def _np_pad(self, x: Array, widths: Any) -> Array:
-        return np.pad(x, widths)
+        pairs = [widths] * x.ndim if isinstance(widths[0], int) else widths
+        ends = zip(pairs, x.shape, strict=True)
+        # Zeros of NumPy's own would wrap among residues.
+        out = self._filled([a + n + b for (a, b), n in ends], 0, x.dtype)
+        starts = zip(pairs, x.shape, strict=True)
+        out[tuple(slice(a, a + n) for (a, _), n in starts)] = x
+        return out
 
     def _np_clip(self, x: Array, low: int, high: int) -> Array:
         return np.clip(x, low, high)

@@ -52,6 +52,13 @@ def test_places_that_are_padded_are_places(field: Field) -> None:
     assert found.tolist() == [0, 2, 1, 0, 0] and found.dtype == field.dtype
 
 
+def test_numbers_that_are_padded_do_not_wrap() -> None:
+    field = Residues()
+    given = {"x": field.of(np.array([-1]))}
+    found = Program(field).expression("x[0] * np.pad(x, (1, 0))", given)
+    assert found.tolist() == [0, 1]
+
+
 def test_a_number_of_the_field_is_less_than_the_prime() -> None:
     field = Residues()
     assert field.of(2**70) == 2**70 % PRIME
