@@ -151,8 +151,8 @@ def _solved(e: Statement, thing: Thing, own: Implicit, tree: ast.Call) -> Array 
             if len(value.shape) > len(dims):
                 hint = f"one call has one solution: {own.name}({name}[t], ...) each t"
             elif len(value.shape) == len(dims) and all(d.constant for d in dims):
-                sizes = ", ".join(map(str, dims))
-                hint = f"an input that is always so long has the shape [{sizes}]"
+                shape = ", ".join(map(str, dims))
+                hint = f"an input that is always so long has the shape [{shape}]"
             e.fault(message, part, marks, hint)
             fine = False
     if not fine:
