@@ -116,9 +116,9 @@ class ModuleBuilder:
         """Lower one problem."""
         builder = ProblemBuilder(self.graph, self.backend, planned, self.described)
         builder.counted = counted(builder.inputs)
-        name = planned.source.spec.name_text
-        with self.graph.effort.on(name, "writing its problem", HURRIED):
-            return builder.build(size_checks(planned.source))
+        effort, source = self.graph.effort, planned.source
+        with source.within(effort, "writing its problem", HURRIED):
+            return builder.build(size_checks(source))
 
     def constrained(self, planned: PlannedConstrained) -> ConstrainedProblem:
         """Lower the constrained problem."""
@@ -132,8 +132,8 @@ class ModuleBuilder:
 
     def function(self, planned: PlannedFunction) -> Function:
         """Lower one function."""
-        name = planned.source.spec.name_text
-        with self.graph.effort.on(name, f"writing {planned.name}", HURRIED):
+        effort, doing = self.graph.effort, f"writing {planned.name}"
+        with planned.source.within(effort, doing, HURRIED):
             return self.lowered(planned, self.lowering(planned))
 
     def lowering(self, planned: PlannedFunction) -> Lowered:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from tensorgen.calculus.kinds import VALUE, Kind
 from tensorgen.calculus.metrics import metrics
@@ -12,7 +13,6 @@ from tensorgen.calculus.requests import Mode, Request
 from tensorgen.emit.model import Parameter, counted
 from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.effort import CUT
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program, requested
@@ -30,6 +30,8 @@ from tensorgen.spec.model import Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
 from tensorgen.structure.compress import compress
 from tensorgen.structure.systems import system
+
+T = TypeVar("T")
 
 ENTRIES = 10
 """The entries that rows of a sparse matrix are taken to have, or columns if they are
@@ -104,13 +106,14 @@ class Planner:
         """Return the plans, in the order in which they are emitted."""
         found = []
         for kind, order in requested(self.function):
-            name = self.function.spec.name_text
-            doing = kind.public_name(name.value, order)
-            run = partial(self.planned, kind, order)
-            hint = f"most of it is '{self.function.largest}'; {CUT}"
-            plan = self.graph.effort.planned(name, f"planning {doing}", run, hint)
-            found.append(plan)
+            doing = kind.public_name(self.function.spec.name, order)
+            found.append(self.in_time(doing, partial(self.planned, kind, order)))
         return found
+
+    def in_time(self, what: str, run: Callable[[], T]) -> T:
+        """Return what planning gives, in a hurry where it would take too many steps."""
+        name, hint = self.function.spec.name_text, self.function.too_large
+        return self.graph.effort.planned(name, f"planning {what}", run, hint)
 
     def planned(self, kind: Kind, order: tuple[str, ...] = ()) -> PlannedFunction:
         """Return the plan of one public function, made once."""

@@ -95,9 +95,7 @@ def plan_problem(
     function = planner.function
     if all(emit.kind is not PROBLEM for emit in function.spec.emit):
         return None
-    name = function.spec.name_text
-    run = partial(_planned, planner, plans)
-    return planner.graph.effort.planned(name, "planning its problem", run)
+    return planner.in_time("its problem", partial(_planned, planner, plans))
 
 
 def _planned(planner: Planner, plans: Sequence[PlannedFunction]) -> PlannedProblem:

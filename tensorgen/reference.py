@@ -188,6 +188,7 @@ SAMPLES: Mapping[str, tuple[str, str]] = {
     "cumprod": (_v, "cumprod(v)"),
     "sort": (_v, "sort(v)"),
     "argsort": (f"{_v}, w: [n]", "v[argsort(w)]"),
+    "searchsorted": (f"y: [k + 1], a: [k], {_v}", "y[searchsorted(a, v)]"),
     "take_along_axis": (
         f"{_X}, p: {{shape: [m, 2], index: n}}",
         "take_along_axis(X, p)",
@@ -282,6 +283,7 @@ PRELUDE: Mapping[str, tuple[str, str]] = {
     "layer_norm": (f"{_X}, g: [n], b: [n]", "layer_norm(X, g, b, 0.001)"),
     "row_length": (_X, "row_length(X)"),
     "similarity": (f"{_X}, K: [s, n]", "similarity(X, K)"),
+    "lstsq": (f"{_X}, y: [m]", "lstsq(X, y)"),
     "attention": (f"{_X}, K: [s, n], V: [s, p]", "attention(X, K, V)"),
 }
 # Nothing to differentiate by: their arguments are sizes.

@@ -124,6 +124,25 @@ def test_a_function_that_cannot_be_planned_is_named_and_where_most_of_it_is(
     assert "most of it is 's'" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("module", "emit", "doing"),
+    [
+        ("modules", "[value]", "writing f takes"),
+        ("modules", "[problem]", "writing its problem takes"),
+        ("ir.effort", "[problem]", "planning its problem takes"),
+    ],
+)
+def test_whatever_takes_too_long_it_is_said_where_most_of_it_is(
+    monkeypatch: pytest.MonkeyPatch, module: str, emit: str, doing: str
+) -> None:
+    text = FEW_STEPS.replace("[value, gradient, hessian]", emit)
+    monkeypatch.setattr(f"tensorgen.{module}.HURRIED", 1)
+    monkeypatch.setattr("tensorgen.ir.effort.PLANNING", 10 if "ir" in module else 10**9)
+    with pytest.raises(SpecError, match=f"'f' is too large: {doing}") as error:
+        tensorgen.generate(text)
+    assert "most of it is 's'" in str(error.value)
+
+
 FEW_STEPS = """tensorgen: 1
 inputs: {u: [T], A: [3, 3], w: [3]}
 functions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
 
+from tensorgen.errors import SpecError
 from tests.device.library import execute
 from tests.documents import blocks
 from tests.made import generate
@@ -38,6 +40,27 @@ def differences(f: Callable[[Array], Any], x: Array) -> Array:
         for e in h * np.eye(x.size)
     ]
     return np.array(rows) / (12 * h)
+
+
+def test_latent_variables_in_a_table_are_those_in_a_row() -> None:
+    text = PAGE.read_text("utf-8")
+    (table,) = re.findall(r"`(logdet\(reshape\(.*\)\))`", text)
+    own, emitted = "logdet(hess(joint, u))", "[value, gradient, hessian, problem]"
+    two = GLMM.replace("u[group[i]]", "(u[group[i], 0] + X[i, 0] * u[group[i], 1])")
+    two = two.replace("u: {shape: [g]", "u: {shape: [g, 2]")
+    with pytest.raises(SpecError, match=re.escape("reshape(hess(f, v), (2*g, 2*g))")):
+        generate(two)
+    row = GLMM.replace("u[group[i]]", "(u[2*group[i]] + X[i, 0] * u[2*group[i] + 1])")
+    row = row.replace("u: {shape: [g]", "u: {shape: [2*g]")
+    rng = np.random.default_rng(3)
+    X, group = rng.normal(size=(40, 2)), rng.integers(0, 3, 40)
+    y = (rng.random(40) < 0.6).astype(float)
+    given: Array = ([0.3, -0.2], -0.4, X, y, group)
+    one, other = (
+        execute(generate(spec.replace(emitted, "[value]"))).marginal(*given, g=3)
+        for spec in (two.replace(own, table), row)
+    )
+    assert one == pytest.approx(other)
 
 
 def test_a_mixed_model_is_what_scipy_makes_of_it() -> None:

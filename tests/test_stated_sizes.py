@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import tensorgen
 from tensorgen.errors import SpecError
+from tests.constrained_specs import Solver
 from tests.device.library import execute, stand_in
 
 Array = Any
@@ -237,6 +239,39 @@ def test_constrained_problems_take_sizes_that_only_methods_use() -> None:
     assert p.gradient(v) == pytest.approx(2 * rest)
     assert p.constraints(v) == pytest.approx([1 - 0.5**4])
     assert p.lb.tolist() == [-4] * 3
+
+
+@pytest.mark.parametrize(
+    ("inputs", "entry"),
+    [
+        ("at: {shape: [E], index: n}", "x[at[e]]"),
+        ("A: {shape: [E, n], sparse: true}", "(A @ x)[e]"),
+    ],
+)
+def test_constrained_problems_take_the_number_of_groups(
+    inputs: str, entry: str
+) -> None:
+    spec = f"""
+tensorgen: 1
+dims: {{n: 1000, E: 3000, m: 500}}
+inputs: {{x: [n], s: {{shape: [E], index: m}}, {inputs}}}
+functions:
+  cost: sum(x**2)
+  groups[i]: sum({entry}**2, e, s[e] == i)
+problem:
+  name: P
+  minimize: cost
+  variables: x
+  constraints: {{groups: {{upper: 0}}}}
+"""
+    at = RNG.integers(0, n, E)
+    A = sp.csr_array((WEIGHT, (np.arange(E), at)), shape=(E, n))
+    given: dict[str, Any] = {"n": n, "at": at} if "at" in inputs else {"A": A}
+    D = np.eye(n)[at] if "at" in inputs else A.toarray()
+    p = Solver(execute(tensorgen.generate(spec, backend="numpy")).P(m=m, s=S, **given))
+    keys = np.equal.outer(np.arange(m), S)
+    assert p.constraints(X0) == pytest.approx(keys @ (D @ X0) ** 2)
+    assert p.jacobian(X0) == pytest.approx(2 * keys * (D @ X0) @ D)
 
 
 def test_a_size_that_another_argument_gives_is_no_argument() -> None:

@@ -302,9 +302,10 @@ class Library(Walks):
     def _np_pad(self, x: Array, widths: Any) -> Array:
         pairs = [widths] * x.ndim if isinstance(widths[0], int) else widths
         ends = zip(pairs, x.shape, strict=True)
-        out = self._filled([a + n + b for (a, b), n in ends], 0, None)
+        # Zeros of NumPy's own would wrap among residues.
+        out = self._filled([a + n + b for (a, b), n in ends], 0, x.dtype)
         starts = zip(pairs, x.shape, strict=True)
-        out[tuple(slice(a, a + n) for (a, _), n in starts)] = self.field.of(x)
+        out[tuple(slice(a, a + n) for (a, _), n in starts)] = x
         return out
 
     def _np_clip(self, x: Array, low: int, high: int) -> Array:
@@ -348,7 +349,8 @@ class Library(Walks):
     def _np__correlate(
         self, x: Array, w: Array, before: int = 0, after: int = 0
     ) -> Array:
-        x, w = self._np_pad(x, (before, after)), self.field.of(w)
+        x, w = self._numbers(x, w)
+        x = self._np_pad(x, (before, after))
         sums = self._filled((max(len(x) - len(w) + 1, 0),), 0, None)
         for k in range(len(w) if len(sums) else 0):
             sums = self.field.reduced(sums + x[k : k + len(sums)] * w[k])

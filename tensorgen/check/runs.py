@@ -31,8 +31,11 @@ Value = Any
 Call = Callable[[], Value]
 
 PACKAGE = "tensorgen_run"
-OUT_OF_RANGE = "expected indices from"
-"""How the refusal of an index begins that is made of data."""
+PROMISED = (
+    "expected indices from",
+    *("singular", "not positive definite", "did not converge"),
+)
+"""What refusals of numbers say, of indices and of matrices: any other is of shapes."""
 
 
 @contextmanager
@@ -182,7 +185,7 @@ class _User:
         """What is returned; None where something is raised that is promised."""
         try:
             return call()
-        except (np.linalg.LinAlgError, TooLarge, MemoryError):
+        except (TooLarge, MemoryError):
             return None
         except self.names.get("NotConverged", ()):
             return None
@@ -190,8 +193,8 @@ class _User:
             if (error.name or "").partition(".")[0] == "scipy":
                 return None
             why: Exception = error
-        except ValueError as error:
-            if OUT_OF_RANGE in str(error):
+        except (ValueError, np.linalg.LinAlgError) as error:
+            if any(text in str(error).lower() for text in PROMISED):
                 return None
             why = error
         except Exception as error:

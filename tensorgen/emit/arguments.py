@@ -224,7 +224,7 @@ def lines(function: Function, checks: bool = True, ranges: bool = True) -> list[
         size = _set_by(known, (symbol,)) * (known.sources[symbol][1] not in stated)
         message = _f_string(f"{symbol}: expected a size of at least 1, got 0", size)
         result += [f"if {symbol} < 1:", f"    raise ValueError({message})"]
-    read = words([*result, *(row for f in function.forms for row in f.body.text)])
+    read = words([*result, *(row for f in function.forms for row in f.text)])
     apart = taken_apart([p for p in parts if p.name in read])
     found = [
         line

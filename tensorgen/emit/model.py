@@ -170,6 +170,11 @@ class Holder:
     sides: tuple[str, ...] = ()
 
     @property
+    def text(self) -> tuple[str, ...]:
+        """What it is told beside those expressions."""
+        return (*self.sizes, *self.sides)
+
+    @property
     def count(self) -> int:
         """How many expressions it takes."""
         return 1 if self.class_name is None else len(self.fields)
@@ -218,6 +223,11 @@ class Function:
     def alone(self) -> tuple[Function, ...]:
         """The function, or what it returns of each of its results."""
         return tuple(f for _, f in self.results) or (self,)
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """The lines of the body, and all that what is returned is made of."""
+        return (*self.body.text, *(row for h in self.holders for row in h.text))
 
     @property
     def forms(self) -> tuple[Function, ...]:

@@ -94,8 +94,8 @@ class Scope:
         names = {*part.reads, *read, *stated, *dtype}
         parts = [p for p in self.inputs if p.of is not None and p.name in names]
         forms = part.function.forms if isinstance(part, Part) and part.function else ()
-        bodies = [body, *(form.body for form in forms)]
-        used = words([*sizes, *dtype, *(row for one in bodies for row in one.text)])
+        texts = [sizes, dtype, body.text, *(form.text for form in forms)]
+        used = words(row for text in texts for row in text)
         # A node may read what its statements do not: ones of its shape alone.
         whole = {p.of.name for p in parts if p.of is not None and p.of.name in used}
         parts = [p for p in parts if p.name in used]

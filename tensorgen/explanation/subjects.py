@@ -183,14 +183,13 @@ class _Work:
         """The plan of one function, and what each pass made of it."""
         steps: list[Step] = []
         planner.told = lambda law, before, after: steps.append((law, before, after))
-        name = planner.function.spec.name_text
-        doing = kind.public_name(name.value, order)
+        doing = kind.public_name(planner.function.spec.name, order)
 
         def run() -> PlannedFunction:
             steps.clear()
             return planner.planned(kind, order)
 
-        return self.graph.effort.planned(name, f"planning {doing}", run), steps
+        return planner.in_time(doing, run), steps
 
     def _subject(
         self,
@@ -222,8 +221,8 @@ class _Work:
             recorded.append(lower(roots, names, fresh))
             return recorded[-1]
 
-        name = planned.source.spec.name_text
-        with self.graph.effort.on(name, f"writing {planned.name}", HURRIED):
+        effort, doing = self.graph.effort, f"writing {planned.name}"
+        with planned.source.within(effort, doing, HURRIED):
             function = self.builder.lowered(planned, lowered)
         conditions = ("", *(choice.condition for choice in function.choices))
         for row in zip(

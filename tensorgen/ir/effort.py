@@ -18,6 +18,7 @@ from typing import TypeVar
 from tensorgen.errors import NoDerivative, Text, fail
 
 T = TypeVar("T")
+Hint = str | Callable[[], str]
 
 READING = 80_000
 """The steps in which the text of a function has become nodes: about two seconds."""
@@ -72,8 +73,13 @@ class Effort:
             self._watch(doing)
 
     @contextmanager
-    def on(self, name: Text, doing: str, steps: int, hint: str = CUT) -> Iterator[None]:
-        """Count what is done for a function: a `SpecError` where it takes too long."""
+    def on(
+        self, name: Text, doing: str, steps: int, hint: Hint = CUT
+    ) -> Iterator[None]:
+        """Count what is done for a function: a `SpecError` where it takes too long.
+
+        A hint that takes work itself is given as what makes it.
+        """
         before, self._doing = self.end, f"{name}: {doing}"
         self.end = self.spent + steps
         self.tell(self._doing)
@@ -81,14 +87,14 @@ class Effort:
             yield
         except Exhausted:
             message = f"'{name}' is too large: {doing} takes more than {steps:,} steps"
-            fail(message, name.span(), hint=hint)
+            fail(message, name.span(), hint=hint if isinstance(hint, str) else hint())
         except NoDerivative as missing:
             fail(f"'{name}': {missing}", name.span())
         finally:
             self.end = before
 
     def planned(
-        self, name: Text, doing: str, run: Callable[[], T], hint: str = CUT
+        self, name: Text, doing: str, run: Callable[[], T], hint: Hint = CUT
     ) -> T:
         """Return what `run` gives, in a hurry where it would take too many steps."""
         with self.on(name, doing, PLANNING + HURRIED, hint):

@@ -122,7 +122,12 @@ def plain(e: Statement, function: Function, tree: ast.Call) -> Array | None:
     arguments = bind(e, function, tree, ready)
     if arguments is None:
         return None
-    slips.note_argument(e, function.name, tree, arguments.values)
+    places, values = arguments.places, arguments.values
+    slips.note_argument(e, function.name, tree, values)
+    if function.name in slips.PRODUCTS and slips.is_refused(
+        e, ((places[x], values[x]) for x in values)
+    ):
+        return None
     try:
         return function.build(e.build, **arguments.values)
     except Misuse as misuse:
@@ -152,6 +157,9 @@ def _solved(e: Statement, thing: Thing, own: Implicit, tree: ast.Call) -> Array 
             hint = None
             if len(value.shape) > len(dims):
                 hint = f"one call has one solution: {own.name}({name}[t], ...) each t"
+            elif len(value.shape) == len(dims) and all(d.constant for d in dims):
+                shape = ", ".join(map(str, dims))
+                hint = f"an input that is always so long has the shape [{shape}]"
             e.fault(message, part, marks, hint)
             fine = False
     if not fine:

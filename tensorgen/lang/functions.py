@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from tensorgen.calculus.kinds import (
@@ -13,6 +14,7 @@ from tensorgen.calculus.kinds import (
     Kind,
     all_emitted,
 )
+from tensorgen.ir.effort import CUT, Effort
 from tensorgen.ir.nodes import Node, topological
 from tensorgen.operators.functions.array import SizeCheck
 from tensorgen.operators.promises import bare
@@ -70,6 +72,16 @@ class ElaboratedFunction:
             return len(below[name].difference(*smaller))
 
         return max(below, key=own)
+
+    def too_large(self) -> str:
+        """What would help where it takes too much work."""
+        return f"most of it is '{self.largest}'; {CUT}"
+
+    def within(
+        self, effort: Effort, doing: str, steps: int
+    ) -> AbstractContextManager[None]:
+        """Count what is done for it: a `SpecError` where it takes too long."""
+        return effort.on(self.spec.name_text, doing, steps, self.too_large)
 
 
 def _below(node: Node) -> frozenset[Node]:

@@ -9,6 +9,14 @@ _INDICES = "index notation does it: f[i] = ... of x[i] or X[i, j]"
 _READ = "entries at an index array are read by brackets: x[index]"
 _SIZE = "a dim of the spec is a number by its own name"
 _ADD = "add up with a condition: sum(delta(i, index[k]) * x[k], k)"
+_FOURIER = (
+    "index notation does it: re[k] = sum(x[t] * cos(2*pi*k*t/n), t) and "
+    "im[k] = -sum(x[t] * sin(2*pi*k*t/n), t)"
+)
+_INVERSE_FOURIER = (
+    "index notation does it: x[t] = sum(re[k] * cos(2*pi*k*t/n) - "
+    "im[k] * sin(2*pi*k*t/n), k=range(n)) / n"
+)
 _CALLED = {
     "gammaln": "lgamma",
     "psi": "digamma",
@@ -48,6 +56,9 @@ MEANT = {
     **{name: f"it is called {ours}" for name, ours in _CALLED.items()},
     **dict.fromkeys(("scan", "fori_loop", "while_loop"), _STEPS),
     **dict.fromkeys(("vmap", "map", "vectorize", "meshgrid"), _INDICES),
+    **dict.fromkeys(("apply_along_axis", "fromfunction", "frompyfunc"), _INDICES),
+    **dict.fromkeys(("fft", "rfft"), _FOURIER),
+    **dict.fromkeys(("ifft", "irfft"), _INVERSE_FOURIER),
     **dict.fromkeys(("gather", "take", "index_select", "embedding"), _READ),
     **dict.fromkeys(("scatter", "scatter_add", "segment_sum", "bincount"), _ADD),
     **dict.fromkeys(("len", "size", "shape", "numel", "length"), _SIZE),
@@ -67,8 +78,9 @@ MEANT = {
     "count_nonzero": "it is sum(x != 0)",
     "cond": "where(condition, x, y) takes entries of one or the other",
     "isinf": "it is written abs(x) == inf",
-    "hstack": "it is concatenate([a, b], axis=1)",
-    "vstack": "it is concatenate([a, b], axis=0)",
+    "hstack": "it is concatenate([a, b]) of vectors, of matrices with axis=1",
+    "vstack": "it is stack([a, b]) of vectors, and concatenate([a, b]) of matrices",
+    "column_stack": "it is stack([a, b], axis=1) of vectors",
     "split": "parts are read by slices: x[:k], x[k:]",
     "block": "concatenate rows of blocks; block_diag(A, B) has zeros beside them",
     "eigh": "eigvalsh(A) are the eigenvalues, eigvecsh(A) the eigenvectors",
@@ -77,7 +89,6 @@ MEANT = {
     "svd": "svdvals(A) are the singular values",
     "qr": "of A = Q @ R the factor R.T is cholesky(A.T @ A)",
     "lu": "solve(A, b) solves, logdet(A) is the determinant's logarithm",
-    "lstsq": "it is pinv(A) @ b, or solve(A.T @ A, A.T @ b)",
     "argmax": "argsort(x) has the place of the largest entry last: argsort(x)[-1]",
     "argmin": "argsort(x) has the place of the smallest entry first: argsort(x)[0]",
     "quantile": "sort(x) has the entries in order, and median(x) is the middle one",

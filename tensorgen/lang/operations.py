@@ -216,8 +216,8 @@ def _bracketed(e: Statement, tree: ast.expr) -> str:
 def _matmul(e: Statement, tree: ast.BinOp) -> Array | None:
     steps = _steps(tree, ast.MatMult)
     values = _values(e, steps)
-    factors = [steps[0].left, *(step.right for step in steps)]
-    if values is None or slips.is_refused(e, factors):
+    trees = [steps[0].left, *(step.right for step in steps)]
+    if values is None or slips.is_refused(e, zip(trees, values, strict=True)):
         return None
     result = values[0]
     for step, value in zip(steps, values[1:], strict=True):
@@ -241,7 +241,9 @@ def _power(e: Statement, tree: ast.BinOp) -> Array | None:
             e.fault("division by zero", tree)
             return None
     try:
-        return power(e.build, base, exponent, ("a", "b"))
+        value = power(e.build, base, exponent, ("a", "b"))
+        slips.keep_power(e, tree.left, values, value)
+        return value
     except Misuse as misuse:
         place = e.expression.operator(tree.left, tree.right, "**")
         e.misused(misuse, place, {"a": tree.left, "b": tree.right})

@@ -179,11 +179,7 @@ class _Group:
                 message = f"'{name}' steps with others along '{index.name}'"
                 fail(message, side.span, hint=f"write {name}[{index.name}] = ...")
             (axis,) = axes
-        for start in starts:
-            if start.axis != axis:
-                marks = [(start.span, "first entry"), (side.span, "step")]
-                message = f"the first entry of '{name}' is at another place"
-                fail(message, start.span, marks=marks)
+        side.check_starts(axis, starts)
         others = [p for k, p in enumerate(side.places) if k != axis]
         own = [
             None if p.index is None else Index(p.index, p.span, True) for p in others

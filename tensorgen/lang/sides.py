@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tensorgen.errors import Span, Text, fail
@@ -17,6 +17,12 @@ from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
 from tensorgen.operators.functions.array import Array
 from tensorgen.spec.model import Definition, FunctionSpec
+
+# What to write for entries that step along two indices.
+_TABLE = (
+    "a step gives a row of earlier ones: R[0, :] = ..., R[t + 1, :] = ... of R[t, :]; "
+    "a table whose entries need two neighbours steps along its diagonals"
+)
 
 
 class Noted(Exception):
@@ -63,6 +69,19 @@ class Side:
     def span(self) -> Span:
         """Where its name stands."""
         return self.definition.name_text.span()
+
+    def check_starts(self, axis: int, starts: Sequence[Side]) -> None:
+        """Report a first entry that is not one along the index of the steps alone."""
+        name = self.definition.name
+        for start in starts:
+            if start.axis != axis:
+                marks = [(start.span, "first entry"), (self.span, "step")]
+                message = f"the first entry of '{name}' is at another place"
+                fail(message, start.span, marks=marks, hint=_TABLE)
+            others = (p for k, p in enumerate(start.places) if k != axis)
+            for place in (p for p in others if p.at is not None):
+                message = f"'{name}' steps along one index, and this is another"
+                fail(message, place.span, hint=_TABLE)
 
 
 def read_side(session: Session, names: Names, line: Line) -> Side:

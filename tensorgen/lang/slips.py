@@ -7,9 +7,11 @@ product of a matrix and a vector. Here both go entry by entry, as in NumPy.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
 from tensorgen.errors import Remark
+from tensorgen.ir.nodes import Node, Product, Ref, constant_value
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.array import Array
 
@@ -17,15 +19,36 @@ from tensorgen.operators.functions.array import Array
 _OF_MATRICES = ("trace", "tr", "det", "logdet", "inv", "cholesky")
 
 
-def reciprocal_matrix(e: Statement, tree: ast.expr) -> str | None:
-    """What to write for `A**-1`, if that is the reciprocal of a square matrix."""
-    match tree:
-        case ast.BinOp(left=base, op=ast.Pow() | ast.BitXor(), right=power):
-            value = e.value(base) if _is_minus_one(_first(power)) else None
-            if value is not None and _is_square(value):
-                a = e.expression.source(base)
-                return f"the inverse is inv({a}); inv({a}) @ x is solve({a}, x)"
+# Functions that multiply their two arguments as matrices.
+PRODUCTS = ("dot", "matmul")
+
+
+def reciprocal_matrix(e: Statement, tree: ast.BinOp) -> str | None:
+    """What to write for `A^-1`, if that is the reciprocal of a square matrix."""
+    base = e.value(tree.left) if _is_minus_one(_first(tree.right)) else None
+    if base is not None and _is_square(base):
+        return _instead(e, tree.left, Fraction(-1))
     return None
+
+
+def keep_power(
+    e: Statement, base: ast.expr, values: Sequence[Array], result: Array
+) -> None:
+    """Remember of `A**-1`, a square matrix, what is to be written in its place."""
+    matrix, exponent = values
+    power = constant_value(exponent.node)
+    if power is not None and power < 0 and _is_square(matrix):
+        hint = _instead(e, base, power)
+        e.session.reciprocals.setdefault(result.node, hint)
+
+
+def _instead(e: Statement, base: ast.expr, power: Fraction) -> str:
+    a = e.expression.source(base)
+    if power == -1:
+        return f"the inverse is inv({a}); inv({a}) @ x is solve({a}, x)"
+    if power.denominator == 1:
+        return f"the power of a matrix is matrix_power({a}, {power})"
+    return f"the power of a matrix is expm({float(power):g} * logm({a}))"
 
 
 def _first(tree: ast.expr) -> ast.expr:
@@ -42,13 +65,31 @@ def _is_minus_one(tree: ast.expr) -> bool:
     return False
 
 
-def is_refused(e: Statement, factors: Sequence[ast.expr]) -> bool:
-    """Report factors of a matrix product that are reciprocals of square matrices."""
-    found = [(tree, hint) for tree in factors if (hint := reciprocal_matrix(e, tree))]
-    for tree, hint in found:
-        shown = e.expression.source(tree)
-        e.fault(f"'{shown}' is one over each entry, and no inverse", tree, hint=hint)
-    return bool(found)
+def is_refused(e: Statement, factors: Iterable[tuple[ast.expr, object]]) -> bool:
+    """Report factors of a matrix product that are reciprocals of square matrices.
+
+    They may have names, be turned, or be multiplied by numbers.
+    """
+    found = False
+    for tree, value in factors:
+        known = e.session.reciprocals
+        hint = _reciprocal(known, value.node) if isinstance(value, Array) else None
+        if hint is not None:
+            shown = e.expression.source(tree)
+            message = f"'{shown}' is one over each entry, and no inverse"
+            e.fault(message, tree, hint=hint)
+            found = True
+    return found
+
+
+def _reciprocal(known: Mapping[Node, str], node: Node) -> str | None:
+    while node not in known:
+        match node:
+            case Product(factors=(Ref(node=inner),), constraints=(), inner=()):
+                node = inner
+            case _:
+                return None
+    return known[node]
 
 
 def note_product(e: Statement, step: ast.BinOp, left: Array, right: Array) -> None:

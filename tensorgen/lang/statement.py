@@ -42,7 +42,8 @@ class Session:
     """What all statements of one file share; `read` gives the value of an operation.
 
     `variables` stand for values that are differentiated by, one for each number of
-    derivatives that such a one stands `within`.
+    derivatives that such a one stands `within`. For `reciprocals` of matrices another
+    thing should be written where they are multiplied as inverses.
     """
 
     graph: Graph
@@ -54,6 +55,7 @@ class Session:
     variables: dict[Node, list[Node]] = field(default_factory=dict)
     within: int = 0
     remarks: dict[Remark, None] = field(default_factory=dict)
+    reciprocals: dict[Node, str] = field(default_factory=dict)
 
 
 class Steps(Protocol):

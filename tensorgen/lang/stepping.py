@@ -152,7 +152,11 @@ class Stepping:
         shift = (form - Form.atom(self.index)).const.constant
         if form.terms != Form.atom(self.index).terms or shift is None:
             message = f"an entry of '{member.name}' is so many steps back"
-            hint = f"write {self.index.name}, plus or minus a number"
+            t = self.index.name
+            hint = f"write {t}, plus or minus a number"
+            if (form - Form.atom(self.index)).indices:
+                hint += "; a state of the last entries is shifted by each step: "
+                hint += f"c[{t} + 1, :] = concatenate([[new], c[{t}, :-1]])"
             e.fault(message, at, [(member.span, "here")], hint)
             return None
         lag = shift - member.shift if self.backwards else member.shift - shift

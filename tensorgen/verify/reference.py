@@ -115,6 +115,7 @@ class Interpreter:
         if kept is None:
             # Elsewhere is near by: there a promise may hold no more.
             operators |= {what: _promised(what) for what in PROMISES}
+            operators |= {what: _looked_up(what) for what in _LOOKED_UP}
         try:
             found = evaluate(self.nodes, given, FUNCTIONS, operators, self.sizes)
         except (np.linalg.LinAlgError, InternalError, ZeroDivisionError) as error:
@@ -122,6 +123,19 @@ class Interpreter:
         if kept is None:
             self._stopped = made
         return found
+
+
+# Which argument has to be in order: what is emitted looks there by halves.
+_LOOKED_UP = {"interval": 1, "count_within": 0, "count_below": 0}
+
+
+def _looked_up(what: str) -> Callable[..., Array]:
+    def looked_up(*args: Array, **params: object) -> Array:
+        if np.any(np.diff(np.real(args[_LOOKED_UP[what]])) < 0):
+            raise Unfit("knots, or what else is looked up in, do not rise")
+        return np.asarray(OPERATORS[what](*args, **params))
+
+    return looked_up
 
 
 def _promised(what: str) -> Callable[[Array], Array]:

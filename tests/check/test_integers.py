@@ -8,7 +8,9 @@ import pytest
 import tensorgen
 from tensorgen.check.meaning import Meaning
 from tensorgen.check.program import Program, Unread
+from tensorgen.check.reals import Reals
 from tensorgen.check.residues import PRIME, Residues
+from tensorgen.check.walks import Field
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import delta
@@ -41,6 +43,20 @@ def test_comparisons_of_integers_do_not_wrap() -> None:
     values = {"i": np.array([FAR]), "j": np.array([-FAR])}
     assert Program(Residues()).expression("i > 2 * j", values).tolist() == [True]
     assert Program(Residues()).expression("i > j", values).tolist() == [True]
+
+
+@pytest.mark.parametrize("field", [Residues(), Reals()])
+def test_places_that_are_padded_are_places(field: Field) -> None:
+    values = {"c": np.array([2, 1]), "x": field.of(np.arange(3))}
+    found = Program(field).expression("x.take(np.pad(c, (1, 2)), axis=0)", values)
+    assert found.tolist() == [0, 2, 1, 0, 0] and found.dtype == field.dtype
+
+
+def test_numbers_that_are_padded_do_not_wrap() -> None:
+    field = Residues()
+    given = {"x": field.of(np.array([-1]))}
+    found = Program(field).expression("x[0] * np.pad(x, (1, 0))", given)
+    assert found.tolist() == [0, 1]
 
 
 def test_a_number_of_the_field_is_less_than_the_prime() -> None:

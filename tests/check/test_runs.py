@@ -55,6 +55,7 @@ def planted(
         ("self._at(v).gradient", "self.at(v)", "FProblem.gradient raises Attr"),
         ("self._times(v)", "self.times(v)", "f_hess(...).dot raises Attribute"),
         ("_scaled(float(number))", "scaled(number)", "2 * f_hess(...) raises"),
+        ("np.exp(", "np.linalg.inv(", "f raises LinAlgError: 1-dimensional array"),
     ],
 )
 def test_what_raises_is_not_written(

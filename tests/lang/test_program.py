@@ -185,6 +185,7 @@ def _scaled_elu(t: Array) -> Array:
         ("bce(sigmoid(v), 0)", lambda t: np.mean(np.log1p(np.exp(t)))),
         ("bce_with_logits(v, 1)", lambda t: np.mean(np.log1p(np.exp(-t)))),
         ("cross_entropy(0 * v, 1)", lambda t: 4 * np.log(4)),
+        ("lstsq(stack([v, 1 / v], axis=1), 2 * v + 3 / v)", lambda t: [2, 3]),
         ("centered(v)", lambda t: t - t.mean()),
         ("layer_norm(v, 2, 1, 0)", lambda t: 2 * (t - t.mean()) / t.std() + 1),
         ("row_length(v)", lambda t: 4 * np.ones(1)),

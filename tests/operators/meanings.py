@@ -130,6 +130,7 @@ NAMESPACE: dict[str, Any] = {
     "eigvecsh": lambda a: np.linalg.eigh(_even(a))[1],
     "svdvals": lambda a: np.linalg.svd(a, compute_uv=False),
     "pinv": np.linalg.pinv,
+    "lstsq": lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0],
     "solve_triangular": lambda a, b, lower=False: np.linalg.solve(
         (np.tril if lower else np.triu)(a), b
     ),

@@ -75,6 +75,8 @@ CASES: list[Case] = [
     ("sort", ("X", 0), np.sort(V["X"], 0)),
     ("argsort", ("X", 0), np.argsort(V["X"], 0)),
     ("argsort", ("v",), np.argsort(V["v"])),
+    ("searchsorted", ("knots", "v"), np.searchsorted(V["knots"], V["v"])),
+    ("searchsorted", ("knots", "X"), np.searchsorted(V["knots"], V["X"])),
     ("take_along_axis", ("X", "order"), np.take_along_axis(V["X"], V["order"], 1)),
     ("one_hot", ("label",), np.eye(4)[V["label"]]),
     ("one_hot", ("order", Dim.of(6) + N), np.eye(10)[V["order"]]),

@@ -108,6 +108,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "centered": ("centered(X)",),
     "row_length": ("row_length(X) * X",),
     "similarity": ("similarity(X, Y)",),
+    "lstsq": ("lstsq(X, u)", "lstsq(A, X.T)"),
     "attention": ("attention(X, Y, X)", "attention(T, T, T)"),
     # Reductions.
     **{
@@ -127,6 +128,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "cumprod": ("cumprod(X, axis=1)", "cumprod(1 - x)"),
     "sort": ("sort(X)", "sort(T**2, axis=0)", "sort(-x) * y"),
     "argsort": ("argsort(x) * y", "X[arange(m)[:, None], argsort(Y)]"),
+    "searchsorted": ("searchsorted(x, Y) * X", "x[searchsorted(x[1:], 2 * y)]"),
     "take_along_axis": ("take_along_axis(X, argsort(-Y), 1)",),
     "one_hot": ("one_hot(argsort(x)) @ A",),
     # Linear algebra.

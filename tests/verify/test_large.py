@@ -42,6 +42,14 @@ functions:
 """
 
 
+LOOKED_UP = """tensorgen: 1
+inputs: {x: [n], a: [k], b: [k], c: [k + 1]}
+functions:
+  line: {expr: "sum(interp(x, 2*a, b)**2)", wrt: [x, b], emit: [value, gradient]}
+  step: {expr: "c[searchsorted(a, x)] * x", wrt: [x, c], emit: [value, vjp]}
+"""
+
+
 @cache
 def verification() -> Verification:
     return Verification(read_spec(Source("wide", SPEC)))
@@ -121,3 +129,10 @@ def test_it_takes_no_seconds() -> None:
         if large is not None and task.at_large is not None:
             assert [*task.at_large(large, subject)] or task.name == "both_d3"
     assert time.process_time() - start < 5
+
+
+def test_what_is_looked_up_in_rises_wherever_it_is_tried() -> None:
+    check = Verification(read_spec(Source("looked", LOOKED_UP)))
+    module = generated(generate(LOOKED_UP), "looked", "numpy")
+    found = [x for name in ("line", "step") for x in check.verify(module, name)]
+    assert {x.verdict for x in found} == {"ok"}

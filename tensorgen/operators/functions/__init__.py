@@ -88,6 +88,7 @@ _ROWS = (
     _row("cumprod", running.cumprod, _SAME, along=True),
     _row("sort", gathering.sort, _SAME, along=True),
     _row("argsort", gathering.argsort, _SAME, along=True),
+    _row("searchsorted", gathering.searchsorted, "shape of v"),
     # Linear algebra.
     _row("dot", linalg.dot, "a.shape[:-1] + the rest of b"),
     _row("vdot", linalg.vdot, "()"),

@@ -42,6 +42,13 @@ def sort(build: Build, x: Array, axis: int = -1) -> Array:
     return _taken(build, x, argsort(build, x, along), along)
 
 
+def searchsorted(build: Build, a: Array, v: Array) -> Array:
+    """How many entries of a, which rise, are below each of v: an index array."""
+    if a.order != 1 or a.batch:
+        raise Misuse("'searchsorted' looks in one vector", [("a", tuple_text(a.shape))])
+    return Array(places.count(build.graph, a.node, v.node, strict=True), v.batch)
+
+
 def take_along_axis(build: Build, x: Array, indices: Array, axis: int = -1) -> Array:
     """Entries at places along an axis: of X those X[i, indices[i, j]]."""
     along = normal_axis(axis, x.order)

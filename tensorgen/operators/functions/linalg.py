@@ -14,6 +14,7 @@ from tensorgen.operators.functions.array import (
     Build,
     Label,
     Misuse,
+    Shape,
     align,
     by_axis,
     entries,
@@ -30,7 +31,17 @@ def square(x: Array, name: str, hint: str | None = None) -> None:
     """Demand matrices with as many rows as columns."""
     if x.order < 2 or x.shape[-1] != x.shape[-2]:
         marks = [("A", tuple_text(x.shape))]
-        raise Misuse(f"'{name}' needs a square matrix", marks, hint)
+        message = f"'{name}' needs a square matrix"
+        raise Misuse(message, marks, hint or _in_halves(x.shape))
+
+
+def _in_halves(shape: Shape) -> str | None:
+    """How a matrix is made of axes that stand twice, as those of a Hessian do."""
+    half = len(shape) // 2
+    if half < 2 or shape[:half] != shape[half:]:
+        return None
+    side = entries(shape[:half])
+    return f"a Hessian as one matrix is reshape(hess(f, v), ({side}, {side}))"
 
 
 def _mismatch(name: str, **arrays: Array) -> Misuse:
