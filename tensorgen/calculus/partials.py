@@ -30,7 +30,8 @@ from tensorgen.operators.bounds import may_be_infinite
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.externals import is_external
-from tensorgen.operators.scalar import apply, partial
+from tensorgen.operators.scalar import apply
+from tensorgen.operators.still import slope
 from tensorgen.operators.table import Partial, Transfer
 
 
@@ -155,9 +156,9 @@ def _map(graph: Graph, node: Map, varying: Container[Node]) -> list[Partial]:
     for k, arg in enumerate(node.args):
         if arg.node not in varying:
             continue
-        slope = partial(graph, node, k)
-        if not is_zero(slope.node):
-            found.append(Partial(arg.node, arg.labels, factors=(slope,)))
+        factor = slope(graph, node, k, varying)
+        if not is_zero(factor.node):
+            found.append(Partial(arg.node, arg.labels, factors=(factor,)))
     return found
 
 

@@ -41,15 +41,23 @@ def is_unsafe(node: Map, value: int | None, varies: bool) -> bool:
     does not vary.
     """
     row = ELEMENTWISE[node.function]
-    safe = row.safe
     if row.has("overflows"):
         return varies and value is None and not _is_bounded(node.args[0].node)
-    if safe is None or is_polynomial(node):
+    if row.safe is None:
         return False
-    place, number = safe
+    place, number = row.safe
     if value is not None and (value == number or (number == 1 and value > 0)):
         return False
-    return number != 1 or not _is_away_from_zero(node.args[place].node)
+    return not is_harmless(node, node.args[place].node)
+
+
+def is_harmless(node: Map, x: Node) -> bool:
+    """Whether all is finite where the argument that matters to a function is `x`."""
+    safe = ELEMENTWISE[node.function].safe
+    if safe is None or is_polynomial(node):
+        return True
+    _, number = safe
+    return number == 1 and _is_away_from_zero(x)
 
 
 def _is_away_from_zero(node: Node, depth: int = DEPTH) -> bool:

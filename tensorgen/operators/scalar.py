@@ -18,8 +18,10 @@ MOST_BITS = 1024
 """Longer powers of rationals are left to floating point, which ends there."""
 
 
-def partial(graph: Graph, node: Map, argument: int) -> Ref:
+def partial(graph: Graph, node: Map, argument: int, at: Ref | None = None) -> Ref:
     """The derivative of an elementwise node by one argument, as an aligned array.
+
+    It is taken where this argument is `at`, if that is given.
 
     Its labels are axes of `node`; it may lack some, and then broadcasts. NoDerivative
     is raised where the row states none.
@@ -29,7 +31,9 @@ def partial(graph: Graph, node: Map, argument: int) -> Ref:
     if not text:
         name = (row.arguments or ARGUMENTS)[argument]
         raise NoDerivative(f"'{row.name}' has no derivative by its argument '{name}'")
-    return evaluate(graph, text, node.args)
+    args = list(node.args)
+    args[argument] = args[argument] if at is None else at
+    return evaluate(graph, text, args)
 
 
 def evaluate(graph: Graph, text: str, args: Sequence[Ref]) -> Ref:

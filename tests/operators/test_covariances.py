@@ -81,3 +81,45 @@ def test_what_is_no_covariance_stays() -> None:
         module = tensorgen.load(SPEC % (text, "x"))
         used = {"x": x, "y": y} if "y" in text else {"x": x}
         assert module.f(**used) == pytest.approx(value, rel=1e-14)
+
+
+JOINED = """
+tensorgen: 1
+inputs: {x: [n], B: [m, n]}
+functions:
+  f:
+    expr: "logsumexp(%s)"
+    wrt: x
+    emit: [hessian]
+"""
+
+
+@pytest.mark.parametrize("columns", [2, 8])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "B @ x",
+        "[B[0] @ x, B[1] @ x, B[2] @ x]",
+        "concatenate([[B[0] @ x], [B[1] @ x], [B[2] @ x]])",
+        "concatenate([B[:1] @ x, B[1:] @ x])",
+        "concatenate([[B[0] @ x], B[1:] @ x])",
+    ],
+)
+def test_under_a_softmax_over_a_list(text: str, columns: int) -> None:
+    rng = np.random.default_rng(0)
+    near = rng.normal(size=(3, columns)).round(3)
+    B = near + FAR
+    x = rng.normal(size=columns).round(3) / 8
+    found = tensorgen.load(JOINED % text).f_hess(x, B).dense()
+    exact = [
+        sum(
+            (Fraction(b) * Fraction(v) for b, v in zip(row, x, strict=True)),
+            Fraction(0),
+        )
+        for row in B
+    ]
+    values = np.array([float(v - exact[0]) for v in exact])
+    shares = np.exp(values) / np.exp(values).sum()
+    gaps = (B - B[0]) - shares @ (B - B[0])
+    np.testing.assert_allclose(found, gaps.T @ (shares[:, None] * gaps), atol=1e-6)
+    np.testing.assert_allclose(found, found.T, atol=1e-6)

@@ -1,5 +1,7 @@
 """What a condition or a range leaves out never reaches values or derivatives."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,53 @@ functions:
 """
     body = tensorgen.generate(text).partition("_arrays(x")[2]
     assert ", 1)" not in body.partition("\n\n\n")[0]
+
+
+STANDING = """tensorgen: 1
+inputs: {v: [n], z: [n], X: [m, n], y: [n]}
+functions:
+  f:
+    expr: EXPR
+    wrt: v
+    emit: [value, gradient, hessian]
+"""
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "sum(z*sqrt(maximum(v, 0)))",
+        "sum(z*sqrt(clip(v, 0, 1)))",
+        "sum(z*maximum(v, 0)**1.5)",
+        "sum(acosh(maximum(v, 1)))",
+        "sum(sqrt(maximum(v, 0)*sum(v**2)))",
+        "sum(sqrt(2*maximum(v, 0)*y**2))",
+        "log(1 + sum(sqrt(relu(X @ v))))",
+        "sqrt(maximum(sum(v) - 100, 0))*v[1]",
+        "sqrt(sum(relu(v - 10)))",
+        "sum(sqrt(maximum(v, y) - y))",
+        "sum(sqrt(maximum(v, 0)[1:]))",
+        "sum(sqrt(where(y > 1, v**2, 0)*v[2]))",
+        "v[0]*sum(sqrt(sqrt(maximum(v, 0))))",
+    ],
+)
+def test_slopes_are_zero_where_values_stand_still(expr: str) -> None:
+    module = tensorgen.load(STANDING.replace("EXPR", expr))
+    rng = np.random.default_rng(1)
+    v = np.array([0.5, -0.3, 2.0, -1.25])
+    data = {
+        "z": rng.normal(size=4),
+        "X": rng.normal(size=(3, 4)),
+        "y": np.arange(4) + 0.7,
+    }
+    own = inspect.signature(module.f).parameters
+    data = {name: value for name, value in data.items() if name in own}
+    with np.errstate(all="raise"):
+        gradient = module.f_grad(v, **data)
+        hessian = module.f_hess(v, **data)
+    numeric = differences(lambda x: module.f(x, **data), v)
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-6, atol=1e-6)
+    rows = [
+        differences(lambda x, k=k: module.f_grad(x, **data)[k], v) for k in range(4)
+    ]
+    np.testing.assert_allclose(hessian.dense(), rows, rtol=1e-5, atol=1e-5)

@@ -10,8 +10,8 @@ known to differ by less than either of them:
     mean(a * b) - mean(a) * mean(b)   is mean((a - mean(a)) * (b - mean(b)))
 
 The first makes `1 / (1 + x)**2` of the derivative of `x / (1 + x)`, and `1 / s**3` of
-that of `x / s` with `s = sqrt(1 + x**2)`. Each rule makes one term of two, so that
-recognition ends.
+that of `x / s` with `s = sqrt(1 + x**2)`. Each rule makes one term of two, or takes u
+out of one of them, so that recognition ends.
 """
 
 from __future__ import annotations
@@ -57,11 +57,43 @@ def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
         if first.constraints != second.constraints:
             continue
         difference = over(first, second)
-        for rule in (_rest, _opposite, _rising, _covariance, _quotient):
+        others = [t for n, t in enumerate(terms) if n not in (k, m)]
+        for rule in (_rest, _opposite, _rising, _covariance):
             better = rule(graph, first, second, difference)
             if better is not None:
-                return [*(t for n, t in enumerate(terms) if n not in (k, m)), better]
+                return [*others, better]
+        parts = _quotient(graph, first, second, difference)
+        if parts is not None:
+            return [*others, *parts]
+    opened = _opened(graph, terms)
+    return None if opened is None else rewritten(graph, opened)
+
+
+def _opened(graph: Graph, terms: list[Term]) -> list[Term] | None:
+    """Multiply out a term with a sum of quotients, which may cancel against others."""
+    for k, term in enumerate(terms):
+        found = factors_of(term.ref, term.coefficient)
+        for base, e in found.powers.items() if found else ():
+            if e != 1 or not isinstance(base, Ref) or not isinstance(base.node, Sum):
+                continue
+            inner = [(t.coefficient, t.ref.under(base)) for t in base.node.terms]
+            if found and all(_divides(ref) for _, ref in inner):
+                rest = {ref: d for ref, d in found.powers.items() if ref != base}
+                parts = [
+                    built(graph, found, found.coefficient * c, rest, ref)
+                    for c, ref in inner
+                ]
+                return [*terms[:k], *parts, *terms[k + 1 :]]
     return None
+
+
+def _divides(ref: Ref) -> bool:
+    """Whether a sum divides in a term."""
+    found = factors_of(ref)
+    return found is not None and any(
+        e < 0 and isinstance(base, Ref) and isinstance(base.node, Sum)
+        for base, e in found.powers.items()
+    )
 
 
 def _starts(graph: Graph, factors: Factors) -> bool:
@@ -259,32 +291,46 @@ def _count(graph: Graph, ref: Ref) -> Factors:
 
 def _quotient(
     graph: Graph, first: Factors, second: Factors, difference: Powers
-) -> Term | None:
-    """c * A * b**p - c * A * u * b**(p - 1) = c * A * (b - u) * b**(p - 1), p not 1."""
+) -> list[Term] | None:
+    """c * A * b**p - k * A * u * b**(p - 1), where b - u has a term less; p not 1.
+
+    It is (c - k) * A * b**p + k * A * (b - u) * b**(p - 1). Where k is less than c, no
+    digit is lost but in the derivative; so of quotients, whose p is at most 0.
+    """
     for base, e in difference.items():
         if e != 1 or not isinstance(base, Ref) or not isinstance(base.node, Sum):
             continue
         if not second.powers.get(base, 0):
             continue
         extra = {ref: -d for ref, d in difference.items() if ref != base}
-        rest = _without(graph, base, extra, -second.coefficient / first.coefficient)
-        if rest is not None:
-            common = {r: d for r, d in second.powers.items() if r not in extra}
-            for ref, d in extra.items():
-                left = second.powers.get(ref, Fraction(0)) - d
-                common.update({ref: left} if left else {})
-            return built(graph, first, first.coefficient, common, rest)
+        found = _without(graph, base, extra)
+        if found is None:
+            continue
+        scale, rest = found
+        share = -second.coefficient / first.coefficient / scale
+        if not (share == 1 or (0 < share < 1 and first.powers.get(base, 0) <= 0)):
+            continue
+        common = {r: d for r, d in second.powers.items() if r not in extra}
+        for ref, d in extra.items():
+            left = second.powers.get(ref, Fraction(0)) - d
+            common.update({ref: left} if left else {})
+        better = [built(graph, first, share * first.coefficient, common, rest)]
+        if share < 1:
+            left = (1 - share) * first.coefficient
+            better.append(built(graph, first, left, first.powers))
+        return better
     return None
 
 
-def _without(graph: Graph, base: Ref, powers: Powers, scale: Fraction) -> Ref | None:
-    """A sum without the term that is `scale` times a product of powers."""
+def _without(graph: Graph, base: Ref, powers: Powers) -> tuple[Fraction, Ref] | None:
+    """The coefficient of a product of powers in a sum, and the sum without it."""
     assert isinstance(base.node, Sum)
     for k, term in enumerate(base.node.terms):
         found = factors_of(term.ref.under(base), term.coefficient)
         if found is None or found.constraints:
             continue
-        if found.powers == powers and found.coefficient == scale:
+        if found.powers == powers:
             rest = [t for n, t in enumerate(base.node.terms) if n != k]
-            return total(graph, [(t.coefficient, t.ref.under(base)) for t in rest])
+            whole = total(graph, [(t.coefficient, t.ref.under(base)) for t in rest])
+            return found.coefficient, whole
     return None

@@ -41,7 +41,7 @@ from tensorgen.operators.stable.numbers import ratio_log
 def log(graph: Graph, args: Args) -> Ref | None:
     """The logarithm of a product or a sum in which exponentials stand."""
     (x,) = args
-    for rule in (_of_power, _of_prod, _of_product, _of_entries, _of_sum):
+    for rule in (_of_power, _of_prod, _of_product, _of_entries, _of_root, _of_sum):
         found = rule(graph, x)
         if found is not None:
             return found
@@ -91,6 +91,20 @@ def _of_power(graph: Graph, x: Ref) -> Ref | None:
     if k == 1 or sign(base.node) != Sign.POSITIVE:
         return None
     return times(graph, apply(graph, "log", base), coefficient=k)
+
+
+def _of_root(graph: Graph, x: Ref) -> Ref | None:
+    """log(t + sqrt(1 + t**2)) = asinh(t), which cancels where t is negative."""
+    parts = terms(x)
+    for k, (coefficient, root) in enumerate(parts):
+        if coefficient != 1 or not is_map(root, "sqrt") or len(parts) < 2:
+            continue
+        t = joined(graph, parts[:k] + parts[k + 1 :])
+        one = (Fraction(1), Ref(graph.constant(1), ()))
+        whole = total(graph, [one, (Fraction(1), power(graph, t, 2))])
+        if arguments(root)[0] == whole:
+            return apply(graph, "asinh", t)
+    return None
 
 
 def _of_prod(graph: Graph, x: Ref) -> Ref | None:
