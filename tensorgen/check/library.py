@@ -154,6 +154,13 @@ class Library(Walks):
     def _np__count_below(self, keys: Array, limits: Array) -> Array:
         return self._counted("<", keys, limits)
 
+    def _np__tie(self, keys: Array, x: Array, beyond: int = 0) -> Array:
+        keys, x = self._numbers(keys, x)
+        equal = self.field.compared("==", keys, x[..., None])
+        none = np.full((*x.shape, 1), True)
+        found = np.argmax(np.concatenate([equal, none], axis=-1).astype(bool), axis=-1)
+        return np.where(found == len(keys), len(keys) + beyond, found)
+
     def _np__last_place(self, number: Array) -> Array:
         return np.maximum(number - 1, 0)
 

@@ -31,6 +31,16 @@ def _last_place(number: Any) -> Any:
 ''',
     "_count_within": _count("count_within", "at most", "right"),
     "_count_below": _count("count_below", "below", "left"),
+    "_tie": '''
+def _tie(keys: Array, x: Array, beyond: int = 0) -> Any:
+    """Return the place of the first of sorted keys that equals each x.
+
+    What equals none has one behind them all, or so many beyond that.
+    """
+    place = np.searchsorted(keys, x)
+    equal = np.append(keys, np.nan)[place] == x
+    return np.where(equal, place, len(keys) + beyond)
+''',
     "_places": '''
 def _places(x: Array, keys: Any) -> Any:
     """Return where each entry of x belongs: the place of its key, and its own there.

@@ -41,6 +41,16 @@ def ranks(graph: Graph, keys: Node, order: Node) -> Node:
     return graph.call("ranks", [keys, order], keys.dims, bound=keys.dims[0])
 
 
+def tie(graph: Graph, keys: Node, x: Node, own: bool) -> Node:
+    """Return the place of the first of keys in order that equals each x.
+
+    Numbers without such a key have a place beyond all, and keys of their own another:
+    what is NaN equals nothing.
+    """
+    operator = "tie_of_key" if own else "tie"
+    return graph.call(operator, [keys, x], x.dims, bound=keys.dims[0] + 2)
+
+
 def before(graph: Graph, keys: Node, number: Node) -> Node:
     """Return the last of so many first places, or 0 where there is none."""
     bound = keys.dims[0]
@@ -86,6 +96,18 @@ ROWS = (
             word="within",
         )
         for name in ("count_within", "count_below")
+    ),
+    *(
+        Operator(
+            name,
+            _limit_dims,
+            _no_partials,
+            f"_tie({{0}}, {{1}}{beyond})",
+            params=("bound",),
+            places=True,
+            word="tie",
+        )
+        for name, beyond in (("tie_of_key", ""), ("tie", ", 1"))
     ),
     Operator(
         "ranks",

@@ -4,6 +4,9 @@
 keys that are at least s[i]. So what is added up over j is a running sum in the order of
 the keys, which is sorted once. A key that is NaN has no rank below any number, and a
 limit that is NaN has no keys.
+
+Keys that equal each other have one place, that of the first of them in order: so what
+they have in common is added up once.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Collection
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
+    Constraint,
     Label,
     Lookup,
     Map,
@@ -22,7 +26,7 @@ from tensorgen.ir.nodes import (
     delta,
     indicator,
 )
-from tensorgen.operators.places import argsort, count, ranks
+from tensorgen.operators.places import argsort, count, ranks, tie
 from tensorgen.operators.scalar import total
 
 
@@ -35,27 +39,56 @@ def ranked(graph: Graph, mask: Ref, summed: Collection[Label]) -> Ref | None:
     if not (isinstance(node, Map) and (side := _side(node.function))):
         return None
     sign, strict = side
-    keys, limits = (arg.under(mask) for arg in node.args)
-    if len(keys.labels) != 1 or keys.labels[0] not in summed:
-        keys, limits, sign = limits, keys, -sign
-    (label, *others), free = keys.labels or (None,), {*limits.labels}
-    if others or label not in summed or not free or free & {*summed}:
+    sides = _apart(node, mask, summed)
+    if sides is None:
         return None
-    if len(free) < len(limits.labels) or label in free:
-        return None
+    keys, limits, turned = sides
+    sign = -sign if turned else sign
     keys, limits = (total(graph, [(sign, ref)]) for ref in (keys, limits))
     order = argsort(graph, keys.node, 0)
     rank = Lookup(ranks(graph, keys.node, order), keys.labels)
     within = count(graph, in_order(graph, keys.node, order, 0), limits.node, strict)
     last = Lookup(within, limits.labels)
-    labels = (*keys.labels, *limits.labels)
-    dims = (*keys.node.dims, *limits.node.dims)
-    known = graph.product(
-        labels,
-        [],
-        constraints=[indicator({last: 1, rank: -1}, -1)],
-        sizes=dict(zip(labels, dims, strict=True)),
-    )
+    return _known(graph, indicator({last: 1, rank: -1}, -1), keys, limits)
+
+
+def tied(graph: Graph, mask: Ref, summed: Collection[Label]) -> Ref | None:
+    """The same where a key equals what has other labels, by the places of equals."""
+    node = mask.node
+    if not (isinstance(node, Map) and node.function == "equal"):
+        return None
+    sides = _apart(node, mask, summed)
+    if sides is None:
+        return None
+    keys, limits, _ = sides
+    ordered = in_order(graph, keys.node, argsort(graph, keys.node, 0), 0)
+    own = Lookup(tie(graph, ordered, keys.node, own=True), keys.labels)
+    read = Lookup(tie(graph, ordered, limits.node, own=False), limits.labels)
+    return _known(graph, delta({own: 1, read: -1}), keys, limits)
+
+
+def _apart(
+    node: Map, mask: Ref, summed: Collection[Label]
+) -> tuple[Ref, Ref, bool] | None:
+    """The key along a summed label that is compared, what has others, and if turned."""
+    keys, limits = (arg.under(mask) for arg in node.args)
+    turned = len(keys.labels) != 1 or keys.labels[0] not in summed
+    if turned:
+        keys, limits = limits, keys
+    (label, *others), free = keys.labels or (None,), {*limits.labels}
+    if others or label not in summed or not free or free & {*summed}:
+        return None
+    if len(free) < len(limits.labels) or label in free:
+        return None
+    return keys, limits, turned
+
+
+def _known(graph: Graph, constraint: Constraint, *refs: Ref) -> Ref:
+    """The entries for which a constraint of entries along some axes holds."""
+    labels = tuple(x for ref in refs for x in ref.labels)
+    dims = (d for ref in refs for d in ref.node.dims)
+    sizes = dict(zip(labels, dims, strict=True))
+    known = graph.product(labels, [], constraints=[constraint], sizes=sizes)
     return Ref(known, labels)
 
 
@@ -71,6 +104,9 @@ def _side(comparison: str) -> tuple[int, bool] | None:
 
 def counted(graph: Graph, mask: Ref, axis: int) -> Node | None:
     """How many keys along the last axis a comparison holds for."""
+    alike = tied(graph, mask, [axis])
+    if alike is not None and {*alike.labels} == {*range(axis + 1)}:
+        return graph.product(range(axis), [alike])
     known = ranked(graph, mask, [axis])
     if known is None or not isinstance(known.node, Product):
         return None

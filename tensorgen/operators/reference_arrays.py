@@ -143,6 +143,18 @@ def count_below(keys: Array, limits: Array, bound: int) -> Array:
     return np.sum(keys.real < limits.real[..., None], axis=-1)
 
 
+def tie(beyond: int) -> Callable[[Array, Array, int], Array]:
+    """The place of the first key that equals each x, or one behind all and beyond."""
+
+    def place(keys: Array, x: Array, bound: int) -> Array:
+        equal = keys.real == x.real[..., None]
+        none = np.full((*x.shape, 1), True)
+        found = np.argmax(np.concatenate([equal, none], axis=-1), axis=-1)
+        return np.where(found == len(keys), len(keys) + beyond, found)
+
+    return place
+
+
 def prod(x: Array, axes: Axes) -> Array:
     """Return the product along the axes."""
     return np.asarray(np.prod(x, axis=axes))
@@ -327,6 +339,8 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "last_place": last_place,
     "count_within": count_within,
     "count_below": count_below,
+    "tie_of_key": tie(0),
+    "tie": tie(1),
     "prod": prod,
     "prod_others": prod_others,
     "packed": packed,

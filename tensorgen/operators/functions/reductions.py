@@ -34,7 +34,7 @@ from tensorgen.operators.functions.array import (
     shorter,
 )
 from tensorgen.operators.keys import same_key, turned
-from tensorgen.operators.ranks import counted, ranked
+from tensorgen.operators.ranks import counted, ranked, tied
 from tensorgen.operators.scalar import infinity
 from tensorgen.operators.spectral import singular_values
 
@@ -100,11 +100,11 @@ def _by_key(build: Build, x: Array, axes: Sequence[int]) -> Array:
     if not is_zero(rest.node):
         return x
     summed = {len(x.batch) + axis for axis in axes}
-    known = ranked(graph, mask, summed)
-    if known is None or not {*z.labels}.isdisjoint({*known.labels} - summed):
-        known = same_key(graph, mask)
+    known = same_key(graph, mask)
     if known is None:
-        return x
+        known = ranked(graph, mask, summed) or tied(graph, mask, summed)
+        if known is None or not {*z.labels}.isdisjoint({*known.labels} - summed):
+            return x
     sizes = dict(enumerate(x.node.dims))
     return Array(graph.product(range(x.node.order), [known, z], sizes=sizes), x.batch)
 
