@@ -27,6 +27,7 @@ from tensorgen.operators import (
     packing,
     places,
     promises,
+    ranks,
     recurrences,
     reshape,
     running,
@@ -52,6 +53,8 @@ def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -
         found = running.over_triangle(graph, operator, x, axes, reduced)
         if found is None and operator == "logsumexp":
             found = keys.over_keys(graph, x, axes)
+        if operator == "any":
+            found = ranks.any_within(graph, x, axes)
         found = found or keys.by_key(graph, operator, x, axes, reduced)
         if found is not None:
             return found

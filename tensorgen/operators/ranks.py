@@ -11,7 +11,7 @@ they have in common is added up once.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -23,11 +23,13 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     Ref,
+    Sum,
+    constant_value,
     delta,
     indicator,
 )
 from tensorgen.operators.places import argsort, count, ranks, tie
-from tensorgen.operators.scalar import total
+from tensorgen.operators.scalar import apply, total
 
 
 def ranked(graph: Graph, mask: Ref, summed: Collection[Label]) -> Ref | None:
@@ -117,6 +119,49 @@ def counted(graph: Graph, mask: Ref, axis: int) -> Node | None:
     if {*last.labels} != {*range(axis)}:
         return None
     return graph.product(range(axis), [(last.node, last.labels)])
+
+
+def any_within(graph: Graph, mask: Node, axes: Sequence[int]) -> Node | None:
+    """Return where a limit takes in any key, or any limit a key: these are counted."""
+    if not isinstance(mask, Product) or mask.factors or mask.inner:
+        return None
+    if len(mask.constraints) != 1 or mask.constraints[0].kind != "ge":
+        return None
+    form = mask.constraints[0].form
+    limits = [x for x, c in form.terms if isinstance(x, Lookup) and c == 1]
+    ranks = [x for x, c in form.terms if isinstance(x, Lookup) and c == -1]
+    if len(limits) != 1 or len(ranks) != 1 or form.const != -1:
+        return None
+    if order_of(ranks[0].node) is None:
+        return None
+    out = [axis for axis in range(mask.order) if axis not in axes]
+    sizes = {axis: mask.dims[axis] for axis in out}
+    if {*ranks[0].labels} == {*axes}:
+        some = indicator({limits[0]: 1}, -1)
+        return graph.product(out, [], constraints=[some], sizes=sizes)
+    if {*limits[0].labels} != {*axes}:
+        return None
+    number = graph.product(out, [(mask, range(mask.order))])
+    zero = Ref(graph.constant(0), ())
+    return apply(graph, "greater", Ref(number, tuple(range(number.order))), zero).node
+
+
+def is_made_apart(ref: Ref, own: Collection[Label], others: Collection[Label]) -> bool:
+    """Whether a value is made of what has labels of one side by sums and products."""
+    if {*own}.isdisjoint(ref.labels) or {*others}.isdisjoint(ref.labels):
+        return True
+    match ref.node:
+        case Sum(terms=terms):
+            parts = [term.ref for term in terms]
+        case Product(inner=(), constraints=(), factors=factors):
+            parts = [*factors]
+        case Map(function="pow", args=(base, power)):
+            if constant_value(power.node) != 2:
+                return False
+            parts = [base]
+        case _:
+            return False
+    return all(is_made_apart(part.under(ref), own, others) for part in parts)
 
 
 def in_order(graph: Graph, x: Node, order: Node, axis: int) -> Node:

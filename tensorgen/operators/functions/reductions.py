@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf, isinf
 
-from tensorgen.ir.nodes import Map, is_zero
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Map, Ref, is_zero
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
@@ -34,7 +35,7 @@ from tensorgen.operators.functions.array import (
     shorter,
 )
 from tensorgen.operators.keys import same_key, turned
-from tensorgen.operators.ranks import counted, ranked, tied
+from tensorgen.operators.ranks import counted, is_made_apart, ranked, tied
 from tensorgen.operators.scalar import infinity
 from tensorgen.operators.spectral import singular_values
 
@@ -100,13 +101,24 @@ def _by_key(build: Build, x: Array, axes: Sequence[int]) -> Array:
     if not is_zero(rest.node):
         return x
     summed = {len(x.batch) + axis for axis in axes}
-    known = same_key(graph, mask)
+    known = same_key(graph, mask) or _ordered(graph, mask, z, summed)
     if known is None:
-        known = ranked(graph, mask, summed) or tied(graph, mask, summed)
-        if known is None or not {*z.labels}.isdisjoint({*known.labels} - summed):
-            return x
+        return x
     sizes = dict(enumerate(x.node.dims))
     return Array(graph.product(range(x.node.order), [known, z], sizes=sizes), x.batch)
+
+
+def _ordered(graph: Graph, mask: Ref, z: Ref, summed: set[int]) -> Ref | None:
+    """A comparison of keys by places in their order, if z does not tell pairs apart.
+
+    Where both keys are summed over, either is that of the other.
+    """
+    for own in (summed, *({axis} for axis in sorted(summed))):
+        known = ranked(graph, mask, own) or tied(graph, mask, own)
+        if known is not None:
+            sides = own.intersection(known.labels), {*known.labels} - own
+            return known if is_made_apart(z, *sides) else None
+    return None
 
 
 def _mean(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
