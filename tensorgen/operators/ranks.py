@@ -11,7 +11,7 @@ they have in common is added up once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -28,14 +28,17 @@ from tensorgen.ir.nodes import (
     delta,
     indicator,
 )
-from tensorgen.operators.places import argsort, count, ranks, tie
+from tensorgen.operators.places import argsort, begin, count, ranks, tie
 from tensorgen.operators.scalar import apply, total
 
 
-def ranked(graph: Graph, mask: Ref, summed: Collection[Label]) -> Ref | None:
+def ranked(
+    graph: Graph, mask: Ref, summed: Collection[Label], rising: bool = False
+) -> Ref | None:
     """A comparison of a key along a summed label with what has other labels, by ranks.
 
-    Must not fire where either side has both: nothing is sorted then.
+    The largest keys come first where they are at least a limit, unless all are to be in
+    `rising` order. Must not fire where either side has both: nothing is sorted then.
     """
     node = mask.node
     if not (isinstance(node, Map) and (side := _side(node.function))):
@@ -46,6 +49,12 @@ def ranked(graph: Graph, mask: Ref, summed: Collection[Label]) -> Ref | None:
         return None
     keys, limits, turned = sides
     sign = -sign if turned else sign
+    if rising and sign == -1:
+        order = argsort(graph, keys.node, 0)
+        rank = Lookup(ranks(graph, keys.node, order), keys.labels)
+        ordered = in_order(graph, keys.node, order, 0)
+        first = Lookup(begin(graph, ordered, limits.node, strict), limits.labels)
+        return _known(graph, indicator({rank: 1, first: -1}), keys, limits)
     keys, limits = (total(graph, [(sign, ref)]) for ref in (keys, limits))
     order = argsort(graph, keys.node, 0)
     rank = Lookup(ranks(graph, keys.node, order), keys.labels)
@@ -173,6 +182,15 @@ def in_order(graph: Graph, x: Node, order: Node, axis: int) -> Node:
         constraints=[delta({"place": 1, Lookup(order, (axis,)): -1})],
         sizes=dict(enumerate(x.dims)),
     )
+
+
+def orders_in(masks: Iterable[Ref]) -> set[Node]:
+    """The orders that masks compare places in."""
+    products = [ref.node for ref in masks if isinstance(ref.node, Product)]
+    forms = (c.form for node in products for c in node.constraints)
+    atoms = (atom for form in forms for atom, _ in form.terms)
+    orders = (order_of(x.node) for x in atoms if isinstance(x, Lookup))
+    return {order for order in orders if order is not None}
 
 
 def order_of(rank: Node) -> Node | None:

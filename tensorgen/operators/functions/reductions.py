@@ -35,7 +35,7 @@ from tensorgen.operators.functions.array import (
     shorter,
 )
 from tensorgen.operators.keys import same_key, turned
-from tensorgen.operators.ranks import counted, is_made_apart, ranked, tied
+from tensorgen.operators.ranks import counted, is_made_apart, orders_in, ranked, tied
 from tensorgen.operators.scalar import infinity
 from tensorgen.operators.spectral import singular_values
 
@@ -101,20 +101,48 @@ def _by_key(build: Build, x: Array, axes: Sequence[int]) -> Array:
     if not is_zero(rest.node):
         return x
     summed = {len(x.batch) + axis for axis in axes}
-    known = same_key(graph, mask) or _ordered(graph, mask, z, summed)
+    known = _by_places(graph, mask, z, summed)
     if known is None:
         return x
     sizes = dict(enumerate(x.node.dims))
-    return Array(graph.product(range(x.node.order), [known, z], sizes=sizes), x.batch)
+    return Array(graph.product(range(x.node.order), [*known, z], sizes=sizes), x.batch)
 
 
-def _ordered(graph: Graph, mask: Ref, z: Ref, summed: set[int]) -> Ref | None:
+def _by_places(graph: Graph, mask: Ref, z: Ref, summed: set[int]) -> list[Ref] | None:
+    """Conditions as keys that are alike and places in one order, if all of them are.
+
+    Two limits of one key are an interval of its order.
+    """
+    parts = _conditions(mask)
+    found: list[Ref] = []
+    for rising in (False, True):
+        known = [
+            same_key(graph, part) or _ordered(graph, part, z, summed, rising)
+            for part in parts
+        ]
+        found = [ref for ref in known if ref is not None]
+        if len(found) == len(parts) and len(orders_in(found)) <= 1:
+            return found
+    return None
+
+
+def _conditions(mask: Ref) -> list[Ref]:
+    """The conditions that all hold where a mask does."""
+    node = mask.node
+    if isinstance(node, Map) and node.function == "logical_and":
+        return [x for arg in node.args for x in _conditions(arg.under(mask))]
+    return [mask]
+
+
+def _ordered(
+    graph: Graph, mask: Ref, z: Ref, summed: set[int], rising: bool
+) -> Ref | None:
     """A comparison of keys by places in their order, if z does not tell pairs apart.
 
     Where both keys are summed over, either is that of the other.
     """
     for own in (summed, *({axis} for axis in sorted(summed))):
-        known = ranked(graph, mask, own) or tied(graph, mask, own)
+        known = ranked(graph, mask, own, rising) or tied(graph, mask, own)
         if known is not None:
             sides = own.intersection(known.labels), {*known.labels} - own
             return known if is_made_apart(z, *sides) else None
