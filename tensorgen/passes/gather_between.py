@@ -84,7 +84,7 @@ def _bound(constraint: Constraint, own: Label) -> _Bound | None:
         return None
     mine = [x for x, _ in form.terms if _labels(x) == (own,)]
     theirs = [x for x, _ in form.terms if own not in _labels(x)]
-    if len(mine) != 1 or len(theirs) != 1:
+    if len(mine) != 1 or [len(_labels(x)) for x in theirs] != [1]:
         return None
     if kind == "eq":
         keys = isinstance(mine[0], Lookup) and form.const == 0

@@ -1,4 +1,4 @@
-"""Conditions by a key and an order, or by both ends of one order, as sums of intervals."""
+"""Conditions by a key and an order, or by both ends of an order: sums of intervals."""
 
 from __future__ import annotations
 
@@ -79,3 +79,28 @@ def test_a_key_or_limit_that_is_nan_is_in_no_window() -> None:
     w, t, g = np.zeros(4), np.array([1.0, 2.0, 0.0, np.nan]), np.zeros(4, dtype=int)
     clean = model.f_grad(w[:3], t[:3], g[:3])
     np.testing.assert_allclose(model.f_grad(w, t, g), [*clean, 0.0])
+
+
+WINDOWS = """
+tensorgen: 1
+inputs:
+  w: [m, 2]
+  t: [m]
+  s: [n]
+functions:
+  f[i, k]:
+    expr: sum(w[j, k]**2, j, t[j] > s[i] - 1, t[j] <= s[i] + 1)
+    wrt: w
+    emit: [value, vjp]
+"""
+
+
+def test_windows_lie_around_other_keys_and_rows_are_added_up() -> None:
+    model: Any = made.load(WINDOWS)
+    rng = np.random.default_rng(1)
+    w, t, s = rng.normal(size=(9, 2)), rng.integers(0, 5, 9) / 1.0, np.arange(4.0)
+    holds = (t > s[:, None] - 1) & (t <= s[:, None] + 1)
+    ct = rng.normal(size=(4, 2))
+    value, cotangent = model.f_vjp(w, t, s, ct)
+    np.testing.assert_allclose(value, holds @ w**2)
+    np.testing.assert_allclose(cotangent, 2 * w * (holds.T @ ct))
