@@ -81,6 +81,36 @@ def test_a_key_or_limit_that_is_nan_is_in_no_window() -> None:
     np.testing.assert_allclose(model.f_grad(w, t, g), [*clean, 0.0])
 
 
+SELF = [condition for condition in CONDITIONS if " < " not in condition]
+"""Those that take in what they are asked of, so that no mean is of nothing."""
+
+MEANS = """
+tensorgen: 1
+inputs:
+  w: [m]
+  t: [m]
+  g: {{shape: [m], index: m}}
+functions:
+  f[i]:
+    expr: mean(w[j]*(g[j] + t[j]), j, {})
+    wrt: w
+    emit: [value, vjp]
+"""
+
+
+@pytest.mark.parametrize("condition", SELF)
+def test_means_count_what_a_key_and_an_order_select(condition: str) -> None:
+    model: Any = made.load(MEANS.format(condition))
+    w, t, g = keys(13)
+    holds = CONDITIONS[condition](t[:, None], t, g[:, None], g) * 1.0
+    share = holds / holds.sum(axis=1, keepdims=True)
+    value, cotangent = model.f_vjp(w, t, g, t)
+    np.testing.assert_allclose(value, share @ (w * (g + t)))
+    np.testing.assert_allclose(cotangent, (g + t) * (share.T @ t))
+    w, t, g = keys(4_000)
+    assert peak_of(model.f_vjp, w, t, g, t) < 48 * w.nbytes
+
+
 WINDOWS = """
 tensorgen: 1
 inputs:

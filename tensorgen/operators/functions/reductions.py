@@ -163,7 +163,27 @@ def _count(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
         within = counted(build.graph, turned(whole.node), len(whole.batch))
         if within is not None:
             return Array(within, whole.batch)
-    return product(build, (), [(whole, range(whole.order))])
+    parts = [mask.weight, _in_order(build, mask.condition)]
+    order = whole.order
+    return product(
+        build,
+        (),
+        [(x, range(order - x.order, order)) for x in parts if x is not None],
+    )
+
+
+def _in_order(build: Build, condition: Array | None) -> Array | None:
+    """A condition over all of its axes by keys and places, if it has any."""
+    if condition is None:
+        return None
+    whole, graph = turned(condition.node), build.graph
+    axes = {len(condition.batch) + axis for axis in range(condition.order)}
+    known = _by_places(graph, whole, Ref(graph.constant(1), ()), axes)
+    if known is None:
+        return condition
+    sizes = dict(enumerate(condition.node.dims))
+    places = graph.product(range(condition.node.order), known, sizes=sizes)
+    return Array(places, condition.batch)
 
 
 def _var(ddof: int, build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
