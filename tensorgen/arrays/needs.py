@@ -34,7 +34,7 @@ from tensorgen.arrays.places import (
     Part,
     Slice,
 )
-from tensorgen.arrays.printer import call_template, row_template
+from tensorgen.arrays.printer import call_template, row_template, told_shape
 from tensorgen.arrays.statements import (
     Append,
     Let,
@@ -155,8 +155,8 @@ def _dims(op: Operation) -> Iterator[Dim]:
             yield width
         case Reshape(dims=shape) | Places(shape=shape):
             yield from shape
-        case Call(dims=shape, reshapes=True) if len(shape) != 1:
-            yield from shape
+        case Call(reshapes=True):
+            yield from told_shape(op)
         case Range(low=low, high=high):
             yield from (low, high)
         case Whole(size=found):

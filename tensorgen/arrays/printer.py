@@ -79,6 +79,7 @@ from tensorgen.arrays.places import (
     Slice,
 )
 from tensorgen.arrays.templates import Level, Template, Text, template
+from tensorgen.ir.dims import Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 
@@ -104,10 +105,15 @@ def row_template(op: Elementwise | Call, order: int) -> Template:
         argument = axis_argument(op.axes, order)
         text = text.replace("{axis}", f", {argument}" if argument else "")
     if op.reshapes:
-        sizes = [size(dim).text for dim in op.dims]
-        rest = len(sizes) == 1 and OPERATORS[op.operator].view
-        text = text.replace("{shape}", "-1" if rest else ", ".join(sizes))
+        sizes = [size(dim).text for dim in told_shape(op)]
+        text = text.replace("{shape}", ", ".join(sizes))
     return template(text)
+
+
+def told_shape(op: Call) -> tuple[Dim, ...]:
+    """The shape that a call is told: a view along one axis finds its length itself."""
+    alone = len(op.dims) == 1 and OPERATORS[op.operator].view
+    return (Dim.of(-1),) if alone else op.dims
 
 
 def _is_inner(one: Array) -> bool:

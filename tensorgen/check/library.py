@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from tensorgen.check import elementwise, matrices
+from tensorgen.check.places import Places
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import NoValue, Residues, store
 from tensorgen.check.systems import systems
-from tensorgen.check.walks import Field, Walks
+from tensorgen.check.walks import Field
 from tensorgen.operators.reference import OPERATORS
 
 Array = Any
@@ -52,7 +53,7 @@ def _real_matrices(field: Reals) -> dict[str, Callable[..., Array]]:
     return {**found, "pinv": OPERATORS["pinv"]}
 
 
-class Library(Walks):
+class Library(Places):
     """Functions of arrays; those that begin with `_np_` are called by that name."""
 
     # Contractions
@@ -141,26 +142,24 @@ class Library(Walks):
             found[keys == key] = self._np__prod_others(x[keys == key], 0)
         return found
 
-    def _np_argsort(self, a: Array, axis: int = -1, kind: str = "") -> Array:
-        return np.argsort(self.field.of(a), axis=axis, kind="stable")
+    def _np__sums_between(self, x: Array, low: Array, high: Array) -> Array:
+        x = self.field.of(x)
+        sums = self._filled((len(low), *x.shape[1:]), 0, None)
+        for k, (a, b) in enumerate(zip(low, high, strict=True)):
+            if a < b:
+                store(sums, k, self._np_sum(x[a:b], 0))
+        return sums
 
-    def _np__interval(self, x: Array, knots: Array) -> Array:
-        x, knots = self._numbers(x, knots)
-        return (x[..., None] >= knots[1:-1]).sum(axis=-1).astype(int)
-
-    def _np__count_within(self, keys: Array, limits: Array) -> Array:
-        return self._counted("<=", keys, limits)
-
-    def _np__count_below(self, keys: Array, limits: Array) -> Array:
-        return self._counted("<", keys, limits)
-
-    def _np__last_place(self, number: Array) -> Array:
-        return np.maximum(number - 1, 0)
-
-    def _counted(self, symbol: str, keys: Array, limits: Array) -> Array:
-        keys, limits = self._numbers(keys, limits)
-        found = self.field.compared(symbol, keys, limits[..., None])
-        return np.asarray(found.sum(axis=-1), dtype=int)
+    def _np__spread_between(
+        self, w: Array, low: Array, high: Array, *shape: int
+    ) -> Array:
+        w = self.field.of(w)
+        found = self._filled(shape, 0, None)
+        for k in range(shape[0]):
+            inside = (low <= k) & (k < high)
+            if inside.any():
+                store(found, k, self._np_sum(w[inside], 0))
+        return found
 
     # Reductions
 

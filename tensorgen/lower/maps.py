@@ -13,10 +13,12 @@ from tensorgen.arrays.operations import (
     Python,
     Truth,
 )
+from tensorgen.ir.dims import ZERO
 from tensorgen.ir.nodes import (
     Call,
     Constant,
     Input,
+    Iota,
     Label,
     Map,
     Node,
@@ -120,8 +122,10 @@ def _condition(known: Values, node: Node) -> Operand:
 
 
 def _entries(known: Values, node: Node) -> Operand:
-    """The entries of an index array, which stay integers."""
+    """The entries of an index array, or places, which stay integers."""
     axes = tuple(range(node.order))
+    if isinstance(node, Iota):
+        return made(operations.Range(ZERO, node.dims[0]), axes)
     operand = known.operand(Ref(node, axes))
     if {*operand.labels} == {*axes}:
         return ordered(operand, axes)

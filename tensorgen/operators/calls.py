@@ -20,6 +20,7 @@ from tensorgen.operators import (
     by_key,
     distances,
     externals,
+    intervals,
     inverses,
     keys,
     matrix_functions,
@@ -27,6 +28,7 @@ from tensorgen.operators import (
     packing,
     places,
     promises,
+    ranks,
     recurrences,
     reshape,
     running,
@@ -52,6 +54,8 @@ def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -
         found = running.over_triangle(graph, operator, x, axes, reduced)
         if found is None and operator == "logsumexp":
             found = keys.over_keys(graph, x, axes)
+        if operator == "any":
+            found = ranks.any_within(graph, x, axes)
         found = found or keys.by_key(graph, operator, x, axes, reduced)
         if found is not None:
             return found
@@ -365,6 +369,7 @@ _ROWS = (
     *matrix_functions.ROWS,
     *packing.ROWS,
     *places.ROWS,
+    *intervals.ROWS,
     *promises.ROWS,
     *triangles.ROWS,
     *spectral.ROWS,

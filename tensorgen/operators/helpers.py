@@ -5,6 +5,7 @@ at the top of a file.
 """
 
 from tensorgen.operators.distances import HELPERS as DISTANCES
+from tensorgen.operators.interval_helpers import INTERVALS
 from tensorgen.operators.key_helpers import BY_KEY
 from tensorgen.operators.running_helpers import RUNNING
 from tensorgen.operators.special_helpers import SPECIAL
@@ -28,6 +29,7 @@ def _interval(x: Array | Scalar, knots: Array) -> Any:
     return np.asarray(np.searchsorted(knots[1:-1], x, side="right"))
 ''',
     **BY_KEY,
+    **INTERVALS,
     "_Toeplitz": TOEPLITZ,
     "_outcome": '''
 def _outcome(name: str, found: Any, shape: tuple[int, ...], *given: Any) -> Array:

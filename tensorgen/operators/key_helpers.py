@@ -23,6 +23,15 @@ def _{name}(keys: Array, limits: Array) -> Any:
 '''
 
 
+def _begin(name: str, word: str, side: str) -> str:
+    return f'''
+def _{name}(keys: Array, limits: Array) -> Any:
+    """Return the place of the first of sorted keys {word} each limit."""
+    found = np.searchsorted(keys, limits, side="{side}")
+    return np.where(np.isnan(limits), len(keys), found)
+'''
+
+
 BY_KEY: dict[str, str] = {
     "_last_place": '''
 def _last_place(number: Any) -> Any:
@@ -31,6 +40,18 @@ def _last_place(number: Any) -> Any:
 ''',
     "_count_within": _count("count_within", "at most", "right"),
     "_count_below": _count("count_below", "below", "left"),
+    "_begin_at": _begin("begin_at", "at least", "left"),
+    "_begin_above": _begin("begin_above", "above", "right"),
+    "_tie": '''
+def _tie(keys: Array, x: Array, beyond: int = 0) -> Any:
+    """Return the place of the first of sorted keys that equals each x.
+
+    What equals none has one behind them all, or so many beyond that.
+    """
+    place = np.searchsorted(keys, x)
+    equal = np.append(keys, np.nan)[place] == x
+    return np.where(equal, place, len(keys) + beyond)
+''',
     "_places": '''
 def _places(x: Array, keys: Any) -> Any:
     """Return where each entry of x belongs: the place of its key, and its own there.

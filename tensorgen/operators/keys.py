@@ -7,7 +7,7 @@ that have it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from tensorgen.ir.constraints import index_bound
@@ -15,6 +15,7 @@ from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Atom,
+    Call,
     Constraint,
     Iota,
     Label,
@@ -26,7 +27,8 @@ from tensorgen.ir.nodes import (
     delta,
 )
 from tensorgen.operators.promises import stopped
-from tensorgen.operators.scalar import apply, infinite, infinity
+from tensorgen.operators.ranks import tied
+from tensorgen.operators.scalar import apply, infinity
 
 Keys = tuple[Lookup, Lookup]
 
@@ -133,10 +135,22 @@ def neutral(graph: Graph, operator: str) -> Ref | None:
     return None
 
 
+class _Read(NamedTuple):
+    """The delta `own == at + shift` of a label or of an entry of another index array.
+
+    The entries of `own` are below `size`.
+    """
+
+    own: Lookup
+    at: Atom
+    shift: Dim
+    size: Dim
+
+
 class _Chosen(NamedTuple):
     """Entries `z`, of which a reduction by key takes in all; its labels are axes."""
 
-    key: Keyed
+    key: _Read
     z: Ref
 
 
@@ -146,13 +160,17 @@ def by_key(
     """Return a reduction over axes of `where(key[i] == q, z[i], neutral)` by key.
 
     What else a condition says selects entries of z. Must not fire where z has the axis
-    q: it is a table of pairs then. `reduced` reduces over what is no axis of the key.
+    q: it is a table of pairs then; nor where q is an entry of a given index array, as
+    callers would have to say how many keys there are. `reduced` reduces over what is no
+    axis of the key.
     """
     fill = neutral(graph, operator)
     found = fill and _chosen(graph, x, axes, fill)
     if not found:
         return None
-    (own, label, shift, size, _), z = found
+    (own, at, shift, size), z = found
+    if isinstance(at, Lookup) and not isinstance(at.node, Call):
+        return None
     others = tuple(a for a in axes if a not in own.labels)
     if others and operator in ("max", "min"):
         # Ties share equally, those of one entry of the key and those of others.
@@ -170,7 +188,7 @@ def by_key(
     return graph.product(
         out,
         [(node, ("key", *rest))],
-        constraints=[delta({"key": 1, label: -1}, -shift)],
+        constraints=[delta({"key": 1, at: -1}, -shift)],
         sizes={axis: x.dims[axis] for axis in out},
     )
 
@@ -190,11 +208,11 @@ def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Ref) -> _Chosen | 
     mask, z, rest = (arg.under(whole) for arg in whole.node.args)
     if rest.node is not fill.node:
         return None
-    constraints, conditions = _parts(mask)
+    constraints, conditions = _parts(graph, mask, axes)
     dims = dict(enumerate(x.dims))
     for constraint in constraints:
-        key = keyed(constraint, dims)
-        if key is None or key.label in axes or not {*key.own.labels} <= {*axes}:
+        key = _of_entries(constraint, dims, axes)
+        if key is None:
             continue
         left = [c for c in constraints if c is not constraint]
         used = {x for c in left for x in c.form.labels}
@@ -208,7 +226,7 @@ def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Ref) -> _Chosen | 
                 sizes={axis: dims[axis] for axis in used},
             )
             z = apply(graph, "where", Ref(chosen, labels), z, fill)
-        if key.label in z.labels:
+        if not {*labels_of(key.at)}.isdisjoint(z.labels):
             return None
         every = tuple(sorted({*z.labels, *axes}))
         if every != z.labels:
@@ -218,15 +236,41 @@ def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Ref) -> _Chosen | 
     return None
 
 
-def _parts(mask: Ref) -> tuple[list[Constraint], list[Ref]]:
+def _of_entries(
+    constraint: Constraint, dims: Mapping[Label, Dim], axes: Collection[int]
+) -> _Read | None:
+    """What a delta says of a key that entries along axes have, and what reads it."""
+    key = keyed(constraint, dims)
+    found = [_Read(key.own, key.label, key.shift, key.size)] if key else []
+    pair = equated(constraint)
+    for own, at in (pair, pair[::-1]) if pair else ():
+        size = index_bound(own.node)
+        if size is not None and len({*own.labels}) == len(own.labels):
+            found.append(_Read(own, at, ZERO, size))
+    for read in found:
+        apart = {*labels_of(read.at)}.isdisjoint(axes)
+        if apart and {*read.own.labels} <= {*axes}:
+            return read
+    return None
+
+
+def labels_of(atom: Atom) -> tuple[int, ...]:
+    """The labels that an atom of a form has."""
+    return atom.labels if isinstance(atom, Lookup) else (atom,)
+
+
+def _parts(
+    graph: Graph, mask: Ref, axes: Collection[int]
+) -> tuple[list[Constraint], list[Ref]]:
     """The constraints and the conditions that all hold where a mask does."""
+    mask = same_key(graph, mask) or tied(graph, mask, axes) or mask
     node = mask.node
     if not isinstance(node, Product) or node.inner or node.coefficient != 1:
         return [], [mask]
     constraints = [c.renamed(mask.labels.__getitem__) for c in node.constraints]
     conditions: list[Ref] = []
     for factor in node.factors:
-        more, others = _parts(factor.under(mask))
+        more, others = _parts(graph, factor.under(mask), axes)
         constraints += more
         conditions += others
     return constraints, conditions
@@ -241,32 +285,13 @@ def over_keys(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
     minus = infinity(graph, -1)
     out = [axis for axis in range(x.order) if axis not in axes]
     found = _chosen(graph, x, axes, minus)
-    if found is not None:
-        (own, label, shift, *_), z = found
-        tie = delta({own: 1, label: -1}, -shift)
-        sums = graph.product(
-            out,
-            [apply(graph, "exp", z)],
-            constraints=[tie],
-            sizes=dict(enumerate(x.dims)),
-        )
-        return apply(graph, "log", Ref(sums, tuple(range(len(out))))).node
-    whole = turned(x)
-    if not (isinstance(whole.node, Map) and whole.node.function == "where"):
+    if found is None:
         return None
-    mask, z, rest = (arg.under(whole) for arg in whole.node.args)
-    keys = compared(mask)
-    if keys is None or infinite(rest.node) >= 0:
-        return None
-    summed = [entry for entry in keys if {*entry.labels} <= {*axes}]
-    if len(summed) != 1 or not {*axes} <= {*z.labels, *summed[0].labels}:
-        return None
-    (own,) = summed
-    other = next(entry for entry in keys if entry != own)
-    if {*other.labels} & {*z.labels, *axes}:
-        return None
-    exps = apply(graph, "exp", z)
-    sums = graph.product(out, [exps, mask], sizes=dict(enumerate(x.dims)))
+    (own, at, shift, _), z = found
+    tie = delta({own: 1, at: -1}, -shift)
+    sums = graph.product(
+        out, [apply(graph, "exp", z)], constraints=[tie], sizes=dict(enumerate(x.dims))
+    )
     return apply(graph, "log", Ref(sums, tuple(range(len(out))))).node
 
 
@@ -315,19 +340,24 @@ def levels(graph: Graph, x: Ref, key: Keyed) -> tuple[Ref, Ref, Ref]:
     return of_keys, read(level, x.labels, own, ZERO), floor
 
 
-def levels_of_pairs(graph: Graph, x: Ref, own: Lookup, read: Lookup) -> tuple[Ref, Ref]:
+def levels_of_pairs(
+    graph: Graph, x: Ref, own: Lookup, read: Lookup
+) -> tuple[Ref, Ref, Ref | None]:
     """Return levels: the largest entries of x at keys that are read, and at its own.
 
     Labels are those of x, with those of what is read in the place of those of `own`.
+    The last are the first as they are, as constants too, if a key may have no entry.
     """
     (label,) = own.labels
     rest = tuple(a for a in x.labels if a != label)
     sizes = dict(zip(x.labels, x.node.dims, strict=True))
     turned = graph.product((label, *rest), [x], sizes=sizes)
 
-    def level(at: Lookup) -> Ref:
+    def largest(at: Lookup) -> Ref:
         args = [turned, own.node, at.node]
         node = graph.call("max_of_alike", args, (*at.node.dims, *turned.dims[1:]))
-        return apply(graph, "level", Ref(node, (*at.labels, *rest)))
+        return Ref(node, (*at.labels, *rest))
 
-    return level(read), level(own)
+    top = largest(read)
+    floor = None if own.node is read.node else Ref(stopped(graph, top.node), top.labels)
+    return apply(graph, "level", top), apply(graph, "level", largest(own)), floor

@@ -36,9 +36,29 @@ def count(graph: Graph, keys: Node, limits: Node, strict: bool) -> Node:
     return graph.call(operator, [keys, limits], limits.dims, bound=bound)
 
 
+def begin(graph: Graph, keys: Node, limits: Node, strict: bool) -> Node:
+    """Return the place of the first of keys in order that is at least a limit.
+
+    Or above it. Nothing is at least what is NaN.
+    """
+    operator = "begin_above" if strict else "begin_at"
+    bound = keys.dims[0] + 1
+    return graph.call(operator, [keys, limits], limits.dims, bound=bound)
+
+
 def ranks(graph: Graph, keys: Node, order: Node) -> Node:
     """Return the place of each key of a vector in their order."""
     return graph.call("ranks", [keys, order], keys.dims, bound=keys.dims[0])
+
+
+def tie(graph: Graph, keys: Node, x: Node, own: bool) -> Node:
+    """Return the place of the first of keys in order that equals each x.
+
+    Numbers without such a key have a place beyond all, and keys of their own another:
+    what is NaN equals nothing.
+    """
+    operator = "tie_of_key" if own else "tie"
+    return graph.call(operator, [keys, x], x.dims, bound=keys.dims[0] + 2)
 
 
 def before(graph: Graph, keys: Node, number: Node) -> Node:
@@ -83,9 +103,26 @@ ROWS = (
             f"_{name}({{0}}, {{1}})",
             params=("bound",),
             places=True,
-            word="within",
+            word=word,
         )
-        for name in ("count_within", "count_below")
+        for name, word in (
+            ("count_within", "within"),
+            ("count_below", "within"),
+            ("begin_at", "begin"),
+            ("begin_above", "begin"),
+        )
+    ),
+    *(
+        Operator(
+            name,
+            _limit_dims,
+            _no_partials,
+            f"_tie({{0}}, {{1}}{beyond})",
+            params=("bound",),
+            places=True,
+            word="tie",
+        )
+        for name, beyond in (("tie_of_key", ""), ("tie", ", 1"))
     ),
     Operator(
         "ranks",

@@ -13,6 +13,7 @@ import numpy as np
 
 from tensorgen.operators import spectral_reference
 from tensorgen.operators.complex_parts import is_complex, join
+from tensorgen.operators.reference_places import PLACES
 
 # An array or NumPy scalar, real or complex: NumPy's types know no more of arithmetic.
 Array = Any
@@ -110,37 +111,6 @@ def upper_median(x: Array, axes: Axes) -> Array:
 def median(x: Array, axes: Axes) -> Array:
     """Return the middle entry along the axes, or the mean of both."""
     return (lower_median(x, axes) + upper_median(x, axes)) / 2
-
-
-def argsort(x: Array, along: Axes, bound: int) -> Array:
-    """Return the places of the entries along an axis, the smallest first."""
-    return np.argsort(x.real, axis=along[0], kind="stable")
-
-
-def interval(x: Array, knots: Array, bound: int) -> Array:
-    """Return the number of the last knot that is not above each x, but the last one."""
-    inner = knots.real[1:-1]
-    return np.sum(x.real[..., None] >= inner, axis=-1)
-
-
-def ranks(keys: Array, order: Array, bound: int) -> Array:
-    """Return the place of each entry in order."""
-    return np.argsort(order)
-
-
-def last_place(keys: Array, number: Array, bound: int) -> Array:
-    """Return the last of so many places, or 0."""
-    return np.maximum(number - 1, 0)
-
-
-def count_within(keys: Array, limits: Array, bound: int) -> Array:
-    """Return how many keys are at most each limit."""
-    return np.sum(keys.real <= limits.real[..., None], axis=-1)
-
-
-def count_below(keys: Array, limits: Array, bound: int) -> Array:
-    """Return how many keys are below each limit."""
-    return np.sum(keys.real < limits.real[..., None], axis=-1)
 
 
 def prod(x: Array, axes: Axes) -> Array:
@@ -293,6 +263,7 @@ def reshape(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 OPERATORS: dict[str, Callable[..., Array]] = {
+    **PLACES,
     **spectral_reference.OPERATORS,
     "cholesky": cholesky,
     "expm": expm,
@@ -321,12 +292,6 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "median": median,
     "lower_median": lower_median,
     "upper_median": upper_median,
-    "argsort": argsort,
-    "interval": interval,
-    "ranks": ranks,
-    "last_place": last_place,
-    "count_within": count_within,
-    "count_below": count_below,
     "prod": prod,
     "prod_others": prod_others,
     "packed": packed,

@@ -14,7 +14,7 @@ from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Atom, Lookup, Map, Node, Product, Ref, delta, indicator
-from tensorgen.operators.keys import Reduced
+from tensorgen.operators.keys import Reduced, labels_of
 from tensorgen.operators.places import before
 from tensorgen.operators.ranks import in_order, order_of, ranked
 from tensorgen.operators.recurrences import State, recurrence
@@ -162,11 +162,6 @@ def _last_of_some(
         Ref(last, tuple(range(last.order))),
         Ref(neutral, ()),
     ).node
-
-
-def labels_of(atom: Atom) -> tuple[int, ...]:
-    """The labels that an atom of a form has."""
-    return atom.labels if isinstance(atom, Lookup) else (atom,)
 
 
 def _within(size: Dim, shift: Dim, length: Dim) -> bool:

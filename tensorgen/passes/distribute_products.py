@@ -6,7 +6,22 @@ broadcasts is larger than what it is made of.
 
 from __future__ import annotations
 
-from tensorgen.ir.nodes import Map, Node, Product, Sum, constant_value
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+
+from tensorgen.ir.nodes import (
+    Constraint,
+    Label,
+    Lookup,
+    Map,
+    Node,
+    Product,
+    Ref,
+    Sum,
+    constant_value,
+)
+from tensorgen.operators.ranks import order_of
 from tensorgen.passes.centre_differences import centred
 from tensorgen.passes.factor_sums import pays
 from tensorgen.passes.limits import (
@@ -34,6 +49,12 @@ def distribute_products(known: Round, node: Node) -> Node:
             apart = _distributed(known, node, k, factor)
             share = SHARE_OF_TABLES if _is_table(node, factor) else SHARE_OF_EXPANDED
             if pays(known.context.graph, node, apart, cost, share):
+                return apart
+    for k, ref in enumerate(node.factors):
+        base = _square_in_order(node, ref)
+        if base is not None and isinstance(base.node, Sum):
+            apart = _distributed(known, node, k, base.node, base.labels, power=2)
+            if pays(known.context.graph, node, apart, cost, SHARE_OF_EXPANDED):
                 return apart
     return node
 
@@ -165,27 +186,60 @@ def _is_square(node: Node) -> bool:
     return constant_value(node.args[1].node) == 2
 
 
+def _square_in_order(node: Product, ref: Ref) -> Ref | None:
+    """What is squared in a sum over pairs whose order says which of them count.
+
+    It is a difference of what either has. Of pairs in an order those far apart count as
+    well, and say how large the sum is: the digits of near ones are not in it. Must not
+    fire on pairs that are alike, of which all may be near.
+    """
+    square = ref.node
+    if not (_is_square(square) and isinstance(square, Map) and len(node.inner) > 0):
+        return None
+    base = square.args[0].under(ref)
+    if not (isinstance(base.node, Sum) and compares(base.node)):
+        return None
+    ordered = (c for c in node.constraints if c.kind == "ge")
+    limits = (_ranked_labels(c) & {*base.labels} for c in ordered)
+    return base if any(len(pair) == 2 for pair in limits) else None
+
+
+def _ranked_labels(constraint: Constraint) -> set[Label]:
+    """The labels of a key and its limit that a comparison of places is about."""
+    atoms = [atom for atom, _ in constraint.form.terms]
+    ranked = [x for x in atoms if isinstance(x, Lookup) and order_of(x.node)]
+    return {*constraint.form.labels} if ranked else set()
+
+
 _FITTING = (_is_only_difference, _is_applied, _is_added_up)
 
 
-def _distributed(known: Round, node: Product, place: int, factor: Sum) -> Node:
-    """The sum of the product with each term in the factor's place."""
+def _distributed(
+    known: Round,
+    node: Product,
+    place: int,
+    factor: Sum,
+    labels: Sequence[Label] = (),
+    power: int = 1,
+) -> Node:
+    """The sum of the product with each term of a sum, or of its power, in its place."""
     graph = known.context.graph
-    labels = node.factors[place].labels
-    known.effort.terms += len(factor.terms)
+    labels = labels or node.factors[place].labels
+    known.effort.terms += len(factor.terms) ** power
     terms = []
     axes = range(node.order)
-    for term in centred(graph, factor):
-        view = View(node.coefficient * term.coefficient)
+    for chosen in product(centred(graph, factor), repeat=power):
+        view = View(node.coefficient * prod(term.coefficient for term in chosen))
         view.sizes.update(enumerate(node.sizes))
         for k, (other, xs) in enumerate(node.factors):
             if k != place:
                 view.add(other, xs)
         view.constraints += node.constraints
-        inside = [labels[a] for a in term.labels]
-        view.add(term.node, inside, "term" if known.opens(term.node) else None)
-        product = known.again(view.product(graph, axes))
-        known.private.add(product)
-        terms.append((1, product, axes))
+        for term in chosen:
+            inside = [labels[a] for a in term.labels]
+            view.add(term.node, inside, "term" if known.opens(term.node) else None)
+        found = known.again(view.product(graph, axes))
+        known.private.add(found)
+        terms.append((1, found, axes))
     whole = graph.sum(axes, terms, dict(enumerate(node.dims)))
     return known.again(whole)

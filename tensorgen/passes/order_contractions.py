@@ -23,6 +23,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.cost import CostModel, merge
+from tensorgen.passes.gather_between import gather_between
 from tensorgen.passes.gather_by_key import gather_by_key, gather_by_limit
 from tensorgen.passes.near_keys import nearer
 from tensorgen.passes.networks import Network, Plan, Tree, members, set_of
@@ -44,7 +45,11 @@ def order_contractions(
 def _ordered(graph: Graph, node: Node, cost: CostModel) -> Node:
     if not isinstance(node, Product):
         return node
-    keyed = gather_by_key(graph, node, cost) or gather_by_limit(graph, node, cost)
+    keyed = (
+        gather_by_key(graph, node, cost)
+        or gather_by_limit(graph, node, cost)
+        or gather_between(graph, node, cost)
+    )
     if keyed is not None:
         sums, reading = keyed
         return _ordered(graph, reading(_ordered(graph, sums, cost)), cost)

@@ -25,6 +25,9 @@ OF_ANY_NUMBERS = (
     *("max_by_key", "min_by_key", "prod_by_key", "prod_others_by_key"),
     *("argsort", "interval", "running_product", "running_max", "running_min"),
     *("filtered", "ranks", "last_place", "count_within", "count_below"),
+    *("tie", "tie_of_key", "begin_at", "begin_above", "joint_order"),
+    *("count_keys_before", "count_keys_within"),
+    *("count_joint_before", "count_joint_within", "sums_between", "spread_between"),
 )
 
 

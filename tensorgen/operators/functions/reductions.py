@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf, isinf
 
-from tensorgen.ir.nodes import Map, is_zero
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Map, Ref, is_zero
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
@@ -34,7 +35,7 @@ from tensorgen.operators.functions.array import (
     shorter,
 )
 from tensorgen.operators.keys import same_key, turned
-from tensorgen.operators.ranks import counted, ranked
+from tensorgen.operators.ranks import counted, is_made_apart, orders_in, ranked, tied
 from tensorgen.operators.scalar import infinity
 from tensorgen.operators.spectral import singular_values
 
@@ -100,13 +101,52 @@ def _by_key(build: Build, x: Array, axes: Sequence[int]) -> Array:
     if not is_zero(rest.node):
         return x
     summed = {len(x.batch) + axis for axis in axes}
-    known = ranked(graph, mask, summed)
-    if known is None or not {*z.labels}.isdisjoint({*known.labels} - summed):
-        known = same_key(graph, mask)
+    known = _by_places(graph, mask, z, summed)
     if known is None:
         return x
     sizes = dict(enumerate(x.node.dims))
-    return Array(graph.product(range(x.node.order), [known, z], sizes=sizes), x.batch)
+    return Array(graph.product(range(x.node.order), [*known, z], sizes=sizes), x.batch)
+
+
+def _by_places(graph: Graph, mask: Ref, z: Ref, summed: set[int]) -> list[Ref] | None:
+    """Conditions as keys that are alike and places in one order, if all of them are.
+
+    Two limits of one key are an interval of its order.
+    """
+    parts = _conditions(mask)
+    found: list[Ref] = []
+    for rising in (False, True):
+        known = [
+            same_key(graph, part) or _ordered(graph, part, z, summed, rising)
+            for part in parts
+        ]
+        found = [ref for ref in known if ref is not None]
+        if len(found) == len(parts) and len(orders_in(found)) <= 1:
+            return found
+    return None
+
+
+def _conditions(mask: Ref) -> list[Ref]:
+    """The conditions that all hold where a mask does."""
+    node = mask.node
+    if isinstance(node, Map) and node.function == "logical_and":
+        return [x for arg in node.args for x in _conditions(arg.under(mask))]
+    return [mask]
+
+
+def _ordered(
+    graph: Graph, mask: Ref, z: Ref, summed: set[int], rising: bool
+) -> Ref | None:
+    """A comparison of keys by places in their order, if z does not tell pairs apart.
+
+    Where both keys are summed over, either is that of the other.
+    """
+    for own in (summed, *({axis} for axis in sorted(summed))):
+        known = ranked(graph, mask, own, rising) or tied(graph, mask, own)
+        if known is not None:
+            sides = own.intersection(known.labels), {*known.labels} - own
+            return known if is_made_apart(z, *sides) else None
+    return None
 
 
 def _mean(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
@@ -123,7 +163,27 @@ def _count(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
         within = counted(build.graph, turned(whole.node), len(whole.batch))
         if within is not None:
             return Array(within, whole.batch)
-    return product(build, (), [(whole, range(whole.order))])
+    parts = [mask.weight, _in_order(build, mask.condition)]
+    order = whole.order
+    return product(
+        build,
+        (),
+        [(x, range(order - x.order, order)) for x in parts if x is not None],
+    )
+
+
+def _in_order(build: Build, condition: Array | None) -> Array | None:
+    """A condition over all of its axes by keys and places, if it has any."""
+    if condition is None:
+        return None
+    whole, graph = turned(condition.node), build.graph
+    axes = {len(condition.batch) + axis for axis in range(condition.order)}
+    known = _by_places(graph, whole, Ref(graph.constant(1), ()), axes)
+    if known is None:
+        return condition
+    sizes = dict(enumerate(condition.node.dims))
+    places = graph.product(range(condition.node.order), known, sizes=sizes)
+    return Array(places, condition.batch)
 
 
 def _var(ddof: int, build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:

@@ -8,6 +8,7 @@ for derivatives of every order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from tensorgen.operators.scalar import apply, times, total
 from tensorgen.operators.stable.exponential_sums import (
     Summand,
     is_too_wide,
+    log_of_positive,
     looks_up,
     reduced,
     selected,
@@ -57,9 +59,32 @@ def levelled(graph: Graph, parts: Sequence[Summand]) -> Levelled:
     """Take the largest exponent out of a sum of exponentials."""
     if len(parts) == 1 and looks_up(parts[0]):
         return _of_list(graph, parts[0])
+    parts = [_by_itself(graph, s) for s in parts]
     top = _level(graph, parts)
     terms = [(s.coefficient, _shifted(graph, s, top)) for s in parts]
     return Levelled(top, total(graph, terms))
+
+
+def _by_itself(graph: Graph, s: Summand) -> Summand:
+    """What index arrays select is added up with a level of its own, beside other sums.
+
+    So their levels are numbers that are compared, not a table of what each adds up.
+    """
+    atoms = (atom for c in s.constraints for atom, _ in c.form.terms)
+    if not (s.sizes and any(isinstance(atom, Lookup) for atom in atoms)):
+        return s
+    inside = tuple(w for w in s.weights if not s.sizes.keys().isdisjoint(w.labels))
+    outside = tuple(w for w in s.weights if w not in inside)
+    inner = replace(s, coefficient=Fraction(1), weights=inside)
+    dims = {x: d for x, d in s.dims.items() if x not in s.sizes}
+    log = log_of_positive(graph, [inner])
+    if log is not None:
+        return Summand(s.coefficient, outside, ((Fraction(1), log),), dims=dims)
+    if not looks_up(s):
+        return s
+    level, rest, _ = _of_list(graph, inner)
+    exponents = ((Fraction(1), level),)
+    return Summand(s.coefficient, (*outside, rest), exponents, dims=dims)
 
 
 def _of_list(graph: Graph, whole: Summand) -> Levelled:
@@ -100,7 +125,7 @@ def _levels_by_key(graph: Graph, s: Summand) -> tuple[Ref, Ref, Ref | None] | No
     elif len(pairs) == 1 and (places := _summed_and_kept(s, pairs[0])):
         exponent = _over_others(graph, s, exponent, places[0])
         if {*places[0].labels} <= {*exponent.labels}:
-            return (*levels_of_pairs(graph, exponent, *places), None)
+            return levels_of_pairs(graph, exponent, *places)
     return None
 
 
