@@ -391,6 +391,29 @@ def test_products_by_indices_are_those_of_matrices(
     assert one == other
 
 
+QUADRATIC = """
+tensorgen: 1
+inputs: {w: [m], b: [n], A: {shape: [m, n], sparse: true}}
+functions:
+  f:
+    where: {H: {spd: eye(n) + A.T @ diag(exp(w)) @ A}}
+    expr: b @ solve(H, b)
+    wrt: w
+    emit: [value, gradient]
+"""
+
+
+def test_a_quadratic_form_of_an_inverse_is_solved_for_once() -> None:
+    text = made.generate(QUADRATIC, backend="numpy")
+    _, _, own = text.partition("def f_grad(")
+    own, _, _ = own.partition("\ndef ")
+    assert own.count(".solve(") == 1 and ".inverse_at(" not in own
+    A, w, b = (given(7, 5)[x] for x in "Ayw")
+    D = A.toarray()
+    solution = np.linalg.solve(np.eye(5) + D.T @ np.diag(np.exp(w)) @ D, b)
+    same(execute(text).f_grad(w, b, A), -np.exp(w) * (D @ solution) ** 2)
+
+
 ENTRYWISE = """
   squares: {expr: sum(A**2), wrt: A, emit: [value, gradient, hessian, hvp]}
   twice_squares: {expr: sum(A * A), wrt: A, emit: [value, gradient]}
