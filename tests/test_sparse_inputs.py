@@ -358,62 +358,6 @@ def test_products_with_arrays_are_those_of_the_library() -> None:
     assert "A_values" not in bodies["cubes_grad"] and "A_rows" in bodies["cubes_grad"]
 
 
-BY_INDICES = """
-tensorgen: 1
-inputs:
-  x: [n]
-  c: [m]
-  A: {{shape: [m, n], sparse: true}}
-  row: {{shape: [m], index: p}}
-functions:
-  f[q]: {{expr: "{0}", wrt: [x, c], emit: [value, jacobian]}}
-  g[i]: {{expr: "sum({0}, q, row[q] == i)", wrt: [x, c], emit: [value, jacobian]}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("by_indices", "by_matrices"),
-    [
-        ("exp(sum(A[q, j] * x[j], j))", "exp(A @ x)[q]"),
-        ("sin(sum(x[j] * A[q, j], j))", "sin(A @ x)[q]"),
-        ("c[q] * exp(sum(A[q, j] * log(x[j]), j))", "c[q] * exp(A @ log(x))[q]"),
-        ("tanh(c[q] + sum(A[q, j] * x[j] * x[j], j))", "tanh(c + A @ (x * x))[q]"),
-    ],
-)
-def test_products_by_indices_are_those_of_matrices(
-    by_indices: str, by_matrices: str
-) -> None:
-    spellings = (by_indices, by_matrices)
-    made_of = [made.generate(BY_INDICES.format(x), backend="numpy") for x in spellings]
-    one, other = (
-        [part.split('"""')[-1] for part in x.split("\ndef ")] for x in made_of
-    )
-    assert one == other
-
-
-QUADRATIC = """
-tensorgen: 1
-inputs: {w: [m], b: [n], A: {shape: [m, n], sparse: true}}
-functions:
-  f:
-    where: {H: {spd: eye(n) + A.T @ diag(exp(w)) @ A}}
-    expr: b @ solve(H, b)
-    wrt: w
-    emit: [value, gradient]
-"""
-
-
-def test_a_quadratic_form_of_an_inverse_is_solved_for_once() -> None:
-    text = made.generate(QUADRATIC, backend="numpy")
-    _, _, own = text.partition("def f_grad(")
-    own, _, _ = own.partition("\ndef ")
-    assert own.count(".solve(") == 1 and ".inverse_at(" not in own
-    A, w, b = (given(7, 5)[x] for x in "Ayw")
-    D = A.toarray()
-    solution = np.linalg.solve(np.eye(5) + D.T @ np.diag(np.exp(w)) @ D, b)
-    same(execute(text).f_grad(w, b, A), -np.exp(w) * (D @ solution) ** 2)
-
-
 ENTRYWISE = """
   squares: {expr: sum(A**2), wrt: A, emit: [value, gradient, hessian, hvp]}
   twice_squares: {expr: sum(A * A), wrt: A, emit: [value, gradient]}
