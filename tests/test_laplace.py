@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.optimize import approx_fprime, minimize
 
 from tensorgen.errors import SpecError
@@ -87,6 +88,50 @@ def test_a_mixed_model_is_what_scipy_makes_of_it() -> None:
         return laplace(joint, slope, np.zeros(5))
 
     held(p, marginal, p.pack(beta=np.array([0.3, -0.8]), log_sd=0.2))
+
+
+CROSSED = """
+tensorgen: 1
+inputs: {beta: [p], ls: scalar, X: [m, p], Z: {shape: [m, q], sparse: true}, y: [m]}
+unknowns: {u: {shape: [q], minimises: joint}}
+functions:
+  joint:
+    where: eta = X @ beta + exp(ls)*(Z @ u)
+    expr: sum(exp(eta) - y*eta) + sum(u**2)/2
+  marginal:
+    expr: joint + logdet(hess(joint, u))/2 - q*log(2*pi)/2
+    wrt: [beta, ls]
+    emit: [value, gradient]
+"""
+
+
+def test_a_sparse_design_is_eliminated_as_it_is() -> None:
+    text = generate(CROSSED)
+    _, _, gradient = text.partition("def marginal_grad(")
+    own, _, _ = gradient.partition("\ndef ")
+    assert "_Sparse(" in own and ".inverse_at(" in own
+    module = execute(text)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    Z = sp.random_array((40, 6), density=0.4, rng=rng, format="csr")
+    y = rng.poisson(2, 40).astype(float)
+
+    def marginal(v: Array) -> float:
+        def joint(u: Array) -> float:
+            eta = X @ v[:2] + np.exp(v[2]) * (Z @ u)
+            return float(np.sum(np.exp(eta) - y * eta) + u @ u / 2)
+
+        def slope(u: Array) -> Array:
+            residual = np.exp(X @ v[:2] + np.exp(v[2]) * (Z @ u)) - y
+            return u + np.exp(v[2]) * (Z.T @ residual)
+
+        return laplace(joint, slope, np.zeros(6))
+
+    v = np.array([0.3, -0.2, 0.1])
+    value, slope = module.marginal_value_and_grad(v[:2], v[2], X, Z, y)
+    assert value == pytest.approx(marginal(v), rel=1e-8)
+    found = np.append(slope.beta, slope.ls)
+    np.testing.assert_allclose(found, differences(marginal, v), 1e-4, 1e-5)
 
 
 def test_a_state_space_model_is_what_scipy_makes_of_it() -> None:

@@ -12,6 +12,7 @@ from tensorgen.ir.constraints import (
     index_bound,
     is_light,
     is_list,
+    is_scattered,
     looked_up,
     normal,
     solvable,
@@ -104,8 +105,10 @@ class ProductBuilder:
         for name in sizes:
             label(name)
         self.coefficient = coefficient
+        factors = [*factors]
+        alone = sum(is_scattered(node) for node, _ in factors) == 1
         for node, labels in factors:
-            self._add(node, tuple(label(name) for name in labels))
+            self._add(node, tuple(label(name) for name in labels), alone)
         for constraint in constraints:
             own = constraint.renamed(label)
             self.constraints.append(own)
@@ -130,13 +133,16 @@ class ProductBuilder:
             self.sizes[self._next - 1] = dim
         return self._next - 1
 
-    def _add(self, node: Node, labels: tuple[Label, ...]) -> None:
-        """Add a factor, inlining it if it is light."""
+    def _add(self, node: Node, labels: tuple[Label, ...], alone: bool = False) -> None:
+        """Add a factor, inlining it if it is light, or a list of entries.
+
+        One whose entries are products is inlined `alone`: repeated squaring would grow.
+        """
         self.sizes.update(zip(labels, node.dims, strict=True))
         if isinstance(node, Product):
             if node.coefficient != 1:
                 self.coefficient *= node.coefficient
-            if is_light(node) or is_list(node):
+            if is_light(node) or is_list(node) or (alone and is_scattered(node)):
                 names = dict(enumerate(labels))
                 for k, dim in enumerate(node.inner):
                     names[node.order + k] = self._fresh(dim)

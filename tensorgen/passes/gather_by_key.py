@@ -21,6 +21,7 @@ from tensorgen.ir.nodes import (
     Lookup,
     Node,
     Product,
+    Ref,
     affine,
     delta,
 )
@@ -180,6 +181,9 @@ def _split(
     key = keys.name
     inside = [ref for ref in node.factors if has(ref.labels)]
     outside = [ref for ref in node.factors if not has(ref.labels)]
+    taken = _contracted(node, inside, outside)
+    inside += [ref for ref in outside if ref in taken]
+    outside = [ref for ref in outside if ref not in taken]
     within = [*(c for c in keys.apart if has(c.form.labels)), *within]
     beside = [*(c for c in keys.apart if not has(c.form.labels)), *beside]
     needed: set[Name] = {*range(node.order)}
@@ -206,3 +210,20 @@ def _split(
         )
 
     return sums, reading
+
+
+def _contracted(
+    node: Product, inside: Sequence[Ref], outside: Sequence[Ref]
+) -> list[Ref]:
+    """What only multiplies factors from inside, over labels that are summed.
+
+    With it they are as many axes fewer when they are added up.
+    """
+    own = {x for ref in inside for x in ref.labels}
+    beyond = {*range(node.order), *(x for c in node.constraints for x in c.form.labels)}
+    return [
+        outside[k]
+        for labels, places in connected([{*ref.labels} for ref in outside])
+        if labels.isdisjoint(beyond) and not labels.isdisjoint(own)
+        for k in places
+    ]

@@ -37,8 +37,9 @@ PAIR = "pair"
 def join_entries(graph: Graph, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with products over the pairs of entries that they compare.
 
-    Fires where both entries give an axis of the result: else what has one row is added
-    up first. Ends: such a product compares entries of an index array once less.
+    Fires where both entries give an axis, of the result or of one factor: else what has
+    one row is added up first. Ends: such a product compares entries of an index array
+    once less.
     """
     if not graph.pairs:
         return list(roots)
@@ -56,7 +57,8 @@ def _join(graph: Graph, node: Node) -> Node:
         alike = [
             {x.labels, y.labels} == {first.labels, second.labels} for x, y in pairs
         ]
-        if sum(alike) == 1 and _gives_axis(node, first) and _gives_axis(node, second):
+        given = _gives_axis(node, first) and _gives_axis(node, second)
+        if sum(alike) == 1 and (given or _meet(node, first, second)):
             return _join(graph, _joined(graph, node, first, second))
     return node
 
@@ -134,6 +136,22 @@ def _gives_axis(node: Product, entry: Lookup) -> bool:
         if any(x < node.order for x in _plain(constraint.form))
         and not any(atom == entry for atom, _ in constraint.form.terms)
     )
+
+
+def _meet(node: Product, first: Lookup, second: Lookup) -> bool:
+    """Whether a factor has one axis by an entry, and another one by the other entry."""
+    one, other = (_given(node, entry) for entry in (first, second))
+    return any(
+        not (one - other).isdisjoint(ref.labels)
+        and not (other - one).isdisjoint(ref.labels)
+        for ref in node.factors
+    )
+
+
+def _given(node: Product, entry: Lookup) -> set[Label]:
+    """The place of an entry, and the labels that deltas give by it."""
+    forms = [c.form for c in node.constraints if {*entry.labels} & {*c.form.labels}]
+    return {*entry.labels, *(x for form in forms for x in _plain(form))}
 
 
 def _plain(form: Affine) -> list[Label]:
