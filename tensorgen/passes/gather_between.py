@@ -13,7 +13,16 @@ from typing import NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Atom, Constraint, Label, Lookup, Node, Product, delta
+from tensorgen.ir.nodes import (
+    Atom,
+    Constraint,
+    Input,
+    Label,
+    Lookup,
+    Node,
+    Product,
+    delta,
+)
 from tensorgen.operators.intervals import (
     count_joint,
     count_keys,
@@ -107,6 +116,8 @@ def _interval(
         [b for b in bounds if b.kind == kind] for kind in ("key", "low", "high")
     )
     if len(keys) == 2 and not (low or high):
+        if all(_is_given(b.own) for b in keys):
+            return None  # entries of two lists, which callers order as they like
         second = keys.pop()
         low, high = [second], [second._replace(within=True)]
     ordered = {b.own for b in (*low, *high)}
@@ -136,6 +147,11 @@ def _interval(
     if not high:
         ends.append(count_keys(graph, ordered_keys, read, within=True))
     return _Interval(order, *ends)
+
+
+def _is_given(atom: Atom) -> bool:
+    """Whether a key is an index array that callers give."""
+    return isinstance(atom, Lookup) and isinstance(atom.node, Input)
 
 
 def _entries(graph: Graph, node: Product, atom: Atom) -> Node:

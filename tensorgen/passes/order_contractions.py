@@ -52,7 +52,10 @@ def _ordered(graph: Graph, node: Node, cost: CostModel) -> Node:
     )
     if keyed is not None:
         sums, reading = keyed
-        return _ordered(graph, reading(_ordered(graph, sums, cost)), cost)
+        found = reading(_ordered(graph, sums, cost))
+        # Rows of a list are part of what reads them: that may be the same again.
+        if found is not node:
+            return _ordered(graph, found, cost)
     if len(node.factors) < 2:
         return node
     if len(node.factors) == 2 and not _needs_presum(node):

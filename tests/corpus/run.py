@@ -7,28 +7,53 @@ written. Where the first attempt was refused and a hint was followed, it stands 
 verdict under `--- verdict`.
 
 Each spec is generated for NumPy in a process of its own, with the check of what is
-emitted, and the module is imported.
+emitted, and the module is imported. All are forked from one that has imported all.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import re
 import resource
-import subprocess
+import runpy
 import sys
 import tempfile
+import traceback
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+import black
+import jinja2
+import numpy as np
+import yaml
+
+from tensorgen import claims, cli, pipeline
+
+# What a run imports where it is needed: here once, for all that are forked.
+WARM = (black, jinja2, np, yaml, claims, pipeline)
 
 HERE = Path(__file__).parent
 RESULTS = Path("benchmarks/results/corpus.txt")
 LIMIT, SLOW = 60, 20
 """Seconds of CPU: after which a spec is given up, and beyond which it is slow."""
 ENDINGS = {0: "fine", 2: "refused"}
+RAISED = 70
+"""The exit code where the command line raises, or the module that it has written."""
+
+
+class Ended(NamedTuple):
+    """What a process has left."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -76,24 +101,45 @@ def specs(field: str) -> list[Spec]:
     return found
 
 
-def _limited() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT + 2))
+def _forked(arguments: Sequence[str], module: Path | None = None) -> Ended:
+    """Run the command line in a fork of this process, which has all imported.
+
+    Also the module that it writes, to the end of which its lines have to come.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                os.dup2(out.fileno(), 1)
+                os.dup2(err.fileno(), 2)
+                resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT + 2))
+                sys.argv = ["tensorgen", *arguments]
+                code = _left(cli.main)
+                if not code and module is not None:
+                    runpy.run_path(str(module))
+            except BaseException:
+                traceback.print_exc()
+                code = RAISED
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        _, status, used = os.wait4(child, 0)
+        texts = []
+        for stream in (out, err):
+            stream.seek(0)
+            texts.append(stream.read().decode())
+    code = os.waitstatus_to_exitcode(status)
+    return Ended(code, texts[0], texts[1], used.ru_utime + used.ru_stime)
 
 
-def _child(*command: str) -> tuple[subprocess.CompletedProcess[str], float]:
-    """Run Python in a process of its own; also how many seconds of CPU it took."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
-        [sys.executable, *command],
-        capture_output=True,
-        text=True,
-        preexec_fn=_limited,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        check=False,
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return done, spent
+def _left(main: Callable[[], None]) -> int:
+    try:
+        main()
+    except SystemExit as left:
+        return int(left.code or 0)
+    return 0
 
 
 def generated(text: str, told_as: str = "text") -> tuple[Outcome, str]:
@@ -102,20 +148,19 @@ def generated(text: str, told_as: str = "text") -> tuple[Outcome, str]:
         path = Path(folder) / "spec.yaml"
         path.write_text(text)
         options = ["-b", "numpy", "-o", folder, "--format", told_as]
-        done, spent = _child("-m", "tensorgen", "gen", *options, str(path))
+        name = re.search(r"^module: *(\w+)", text, re.M)
+        module = Path(folder) / f"{name[1] if name else 'spec'}_numpy.py"
+        ended = _forked(["gen", *options, str(path)], module)
         # Where that is JSON, standard error may tell how far it is.
-        told = done.stdout if told_as == "json" else done.stdout + done.stderr
+        told = ended.out if told_as == "json" else ended.out + ended.err
         said = told.replace(f"{folder}/", "")
-        if spent >= LIMIT:
-            return Outcome("slow", spent), said
-        verdict = ENDINGS.get(done.returncode, "fault of ours")
+        if ended.seconds >= LIMIT:
+            return Outcome("slow", ended.seconds), said
+        verdict = ENDINGS.get(ended.code, "fault of ours")
         if verdict == "fine":
-            for module in Path(folder).glob("*.py"):
-                imported, _ = _child(str(module))
-                if imported.returncode:
-                    return Outcome("fault of ours", spent, imported.stderr), said
-            verdict = "slow" if spent > SLOW else verdict
-        return Outcome(verdict, spent), said
+            verdict = "slow" if ended.seconds > SLOW else verdict
+        told = ended.err if verdict == "fault of ours" else ""
+        return Outcome(verdict, ended.seconds, told), said
 
 
 def outcome(spec: Spec) -> Outcome:
@@ -160,13 +205,15 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fields", nargs="+", choices=fields(), default=fields())
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args(arguments)
+    every = [spec for field in given.fields for spec in specs(field)]
     rows, wrong = [], 0
-    for field in given.fields:
-        for spec in specs(field):
-            rows.append((spec, outcome(spec)))
-            print(table(rows[-1:]).splitlines()[-1], flush=True)
-            wrong += not as_expected(*rows[-1])
+    with multiprocessing.get_context("fork").Pool(given.jobs) as pool:
+        for row in zip(every, pool.imap(outcome, every), strict=True):
+            rows.append(row)
+            print(table([row]).splitlines()[-1], flush=True)
+            wrong += not as_expected(*row)
     given.results.write_text(table(rows))
     return 1 if wrong else 0
 
