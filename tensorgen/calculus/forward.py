@@ -7,7 +7,6 @@ from collections.abc import Container, Hashable, Mapping, Sequence
 from tensorgen.calculus.externals import tangents as of_external
 from tensorgen.calculus.partials import levels_off, partials, sizes_of, transfers
 from tensorgen.calculus.recurrences import Tangents
-from tensorgen.calculus.shares import of_mean
 from tensorgen.calculus.unknowns import tangent as of_unknown
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -73,12 +72,7 @@ def tangent_of(
     for call, arg, rule in transfers(node):
         if arg in stored:
             terms.append((1, rule.forward(graph, call, stored[arg], extra), out))
-    mean = of_mean(graph, node, stored, level)
-    if mean is None:
-        parts = partials(graph, node, stored, level)
-    else:
-        parts, sizes = mean, {x: sizes[x] for x in out}
-    for p in parts:
+    for p in partials(graph, node, stored, level):
         term = graph.product(
             out,
             [*p.factors, (stored[p.operand], (*p.labels, *directions))],

@@ -140,7 +140,7 @@ LAYERS = """
 inputs: {U: [n, n], V: [n, n], W: [n, n], S: [n, n], T: [n, n], x: [n]}
 functions:
   f:
-    expr: log(sum(exp(T @ relu(S @ relu(W @ relu(V @ relu(U @ x)))))**2) + 1)
+    expr: logsumexp(T @ relu(S @ relu(W @ relu(V @ relu(U @ x)))))
     wrt: U
     emit: [hessian]
 """
