@@ -118,6 +118,8 @@ def plain(e: Statement, function: Function, tree: ast.Call) -> Array | None:
         x, y = conditions.selection(e, *tree.args)
         if x is None or y is None:
             return None
+        if conditions.is_zero_elsewhere(e, tree.args[0], x, y):
+            return x
         ready = {"x": x, "y": y}
     arguments = bind(e, function, tree, ready)
     if arguments is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tensorgen.ir.nodes import Constraint, Kind
+from tensorgen.ir.nodes import Constraint, Kind, constant_value
 from tensorgen.lang.affine import affine_form, constraint
 from tensorgen.lang.facts import Compared
 from tensorgen.lang.forms import Entry, Form, Index
@@ -129,6 +129,24 @@ def selection(
             # An index on the left begins at 0.
             fails = [form - 1] if all(i.left for i in form.indices) else []
     return e.value_where(x, holds), e.value_where(y, fails)
+
+
+def is_zero_elsewhere(e: Statement, condition: ast.expr, x: Array, y: Array) -> bool:
+    """Whether a `where` selects nothing: its value is 0 where the condition fails.
+
+    What is read beyond the end of an axis is 0 already, as an indicator that says so.
+    """
+    if constant_value(y.node) != 0 or e.known is None:
+        return False
+    affine = affine_conditions(e, condition)
+    if not affine or any(i not in x.batch for _, f in affine for i in f.mentioned):
+        return False
+    constraints = [constraint(e, kind, form) for kind, form in affine]
+    labels = x.labels([("axis", k) for k in range(x.order)])
+    with_it = e.build.graph.product(
+        labels, [(x.node, labels)], constraints=constraints, sizes=e.sizes(x.batch)
+    )
+    return with_it is x.node
 
 
 def _band(

@@ -91,14 +91,16 @@ class Ranges(Facts):
             ready = all(i in known for i in others)
             if alone and len(form.terms) != 1:
                 ready = False
-            if form.coefficient(index) and ready:
-                # Where a `where` chooses the other value, nothing has to be inside.
-                limits += [
-                    (limit, position)
-                    for limit in position.limits
-                    if not self.implied(limit, position.chosen)
-                ]
+            if form.coefficient(index) and ready and not self._guards(position):
+                limits += [(limit, position) for limit in position.limits]
         return self._interval(index, limits, known) if limits else None
+
+    def _guards(self, position: Position) -> bool:
+        """Whether a `where` keeps a position inside: its indices go on beyond an end.
+
+        How far is not said there, neither at that end nor at the other.
+        """
+        return any(self.implied(limit, position.chosen) for limit in position.limits)
 
     def _bounding(self, index: Index, known: Known) -> Interval | _Failure | None:
         """Rule: an index that occurs only in the bounds of others starts at 0.
@@ -162,8 +164,6 @@ class Ranges(Facts):
                 lows.append((-quotient, position))
             else:
                 highs.append((quotient + 1, position))
-        if not lows:
-            lows.append((Dim(), None))
         return _intersection(index, lows, highs) if highs else None
 
     def _narrowed(self, index: Index, interval: Interval) -> Interval:

@@ -80,6 +80,21 @@ def test_a_position_is_read_where_it_is_chosen(case: str) -> None:
     np.testing.assert_allclose(loaded(text).f(X), expected(X), rtol=1e-15)
 
 
+def test_what_is_0_beyond_an_end_is_selected_no_more() -> None:
+    """Shifted columns are a product with the others; masks would be read twice."""
+    head = f"tensorgen: 1\ninputs: {{{INPUTS}, v: [k], y: [n]}}\nfunctions:\n"
+    text = tensorgen.generate(f"""{head}  f:
+    where: |
+      late[i, j=range(k)] = where(j > 0, q[i, j - 1], 0)
+      r = y - late @ v
+    expr: sum(where(y > 0, r**2, abs(r)))
+    wrt: v
+    emit: [value]
+""")
+    assert "r = y - q[:, :-1] @ v[1:]" in text
+    assert text.count("np.where(") == 1
+
+
 def test_rows_of_a_table_are_shifted_in_steps() -> None:
     rest = """    where: |
       g[0, r] = delta(r, 0)
@@ -143,6 +158,7 @@ def test_a_first_entry_goes_as_far_as_its_step() -> None:
         ("f[i=range(n)]: where(i > 0, 1, x[i - 1])", "leaves its axis"),
         ("f[t, a=range(2)]: where(t > 0, delta(a, c[t - 1]), 0)", "0 is outside of"),
         ("f: sum(where(i < n - 1, x[i + 1], 5), i)", "nothing gives the range of 'i'"),
+        ("f[i]: where(i > 0, x[i - 1], 0)", "nothing gives the range of 'i'"),
     ],
 )
 def test_what_no_condition_guards_has_to_be_inside(text: str, told: str) -> None:
