@@ -16,7 +16,16 @@ from typing import NamedTuple
 
 from tensorgen.ir.constraints import is_light
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Node, Product, Ref, Sum, constant_value
+from tensorgen.ir.nodes import (
+    Input,
+    Map,
+    Node,
+    Product,
+    Ref,
+    Sum,
+    constant_value,
+    topological,
+)
 from tensorgen.ir.vanish import parts
 from tensorgen.operators.bounds import is_harmless, value_of
 from tensorgen.operators.calls import apply as call
@@ -163,6 +172,8 @@ def _read(graph: Graph, node: Product, moves: Ref) -> Ref | None:
     summed = tuple(k for k, x in enumerate(moves.labels) if x >= node.order)
     if not summed:
         return moves
+    if not any(isinstance(x, Input) for x in topological([moves.node])):
+        return None  # of places alone: some of what is summed moves
     if not node.constraints:
         kept = tuple(x for x in moves.labels if x < node.order)
         return Ref(call(graph, "any", [moves.node], axes=summed), kept)
