@@ -88,29 +88,21 @@ ROWS = (
     ),
     *(
         Operator(
-            f"count_joint_{word}",
+            name,
             _limit_dims,
             _no_partials,
-            f"_count_joint({{1}}, {{2}}, {{3}}, {{4}}{side})",
+            text,
             params=("bound",),
             places=True,
             keyed=True,
             word="place",
         )
-        for word, side in (("before", ""), ("within", ', "right"'))
-    ),
-    *(
-        Operator(
-            f"count_keys_{word}",
-            _limit_dims,
-            _no_partials,
-            f"np.searchsorted({{1}}, {{2}}{side})",
-            params=("bound",),
-            places=True,
-            keyed=True,
-            word="place",
+        for name, text in (
+            ("count_joint_before", "_count_joint({1}, {2}, {3}, {4})"),
+            ("count_joint_within", '_count_joint({1}, {2}, {3}, {4}, "right")'),
+            ("count_keys_before", "np.searchsorted({1}, {2})"),
+            ("count_keys_within", 'np.searchsorted({1}, {2}, side="right")'),
         )
-        for word, side in (("before", ""), ("within", ', side="right"'))
     ),
     Operator(
         "sums_between",
