@@ -15,11 +15,10 @@ from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.index_text import subscript
 from tensorgen.lang.affine import affine_form
-from tensorgen.lang.facts import Interval
 from tensorgen.lang.forms import Index
 from tensorgen.lang.grouping import mentioned
 from tensorgen.lang.names import Names, Record, Thing
-from tensorgen.lang.reach import intervals
+from tensorgen.lang.reach import go_as_far
 from tensorgen.lang.sides import Noted, Side, note_range
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.subscripts import select
@@ -198,9 +197,7 @@ class Assembly:
         for other in self.sides[side.definition.name].values():
             names = [p.index for p in other.places if p.at is None and p.index]
             if other is not side and number < len(names):
-                text = Statement(self.session, other.body, self.names)
-                for found in intervals(text, Index(names[number], None, True)):
-                    e.ranges.otherwise.setdefault(index, Interval(*found))
+                go_as_far(e, index, other.body, Index(names[number], None, True))
 
     # What a right side asks
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
 from tensorgen.lang.affine import affine_form
+from tensorgen.lang.facts import Interval
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.names import Names, Record
 from tensorgen.lang.sides import Side, note_range
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.stepping import Member, Stepping
+from tensorgen.lang.syntax import Expression
 
 
 class Reach:
@@ -134,14 +136,11 @@ def intervals(e: Statement, index: Index) -> list[tuple[Dim, Dim]]:
     """The ranges in which an index keeps positions of a text inside known arrays."""
     found: dict[tuple[Dim, Dim], None] = {}
     e.scope[index.name] = index
-    for tree in ast.walk(e.expression.tree):
-        if not (isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Name)):
-            continue
-        thing = e.names.get(tree.value.id)
+    for tree, items in positions(e.expression.tree):
+        name = tree.value.id if isinstance(tree.value, ast.Name) else ""
+        thing = e.names.get(name)
         if thing is None or thing.value is None:
             continue
-        whole = tree.slice
-        items = whole.elts if isinstance(whole, ast.Tuple) else [whole]
         for item, dim in zip(items, thing.value.shape, strict=False):
             own = {x.id for x in ast.walk(item) if isinstance(x, ast.Name)}
             if index.name in own and isinstance(item, ast.Name | ast.BinOp):
@@ -150,6 +149,20 @@ def intervals(e: Statement, index: Index) -> list[tuple[Dim, Dim]]:
                 if interval:
                     found[interval] = None
     return list(found)
+
+
+def positions(tree: ast.expr) -> Iterator[tuple[ast.Subscript, list[ast.expr]]]:
+    """All brackets in a text, each with what stands between them."""
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Subscript):
+            whole = part.slice
+            yield part, whole.elts if isinstance(whole, ast.Tuple) else [whole]
+
+
+def go_as_far(e: Statement, index: Index, other: Expression, there: Index) -> None:
+    """Let an index whose text says nothing of it go as far as one in another text."""
+    for found in intervals(Statement(e.session, other, e.names), there):
+        e.ranges.otherwise.setdefault(index, Interval(*found))
 
 
 def in_turn(member: Member, backwards: bool) -> list[Dim]:

@@ -15,11 +15,11 @@ from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.assembly import Assembly, assembled, parts
-from tensorgen.lang.facts import Bounds, Interval
+from tensorgen.lang.facts import Bounds
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.grouping import Line
 from tensorgen.lang.names import Names, Record, Thing
-from tensorgen.lang.reach import Reach, in_turn, intervals
+from tensorgen.lang.reach import Reach, go_as_far, in_turn, positions
 from tensorgen.lang.sides import Noted, Place, Side, is_name, note_range, read_side
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.stepping import Member, Stepping, joined
@@ -206,13 +206,10 @@ class _Group:
         e = Statement(self.session, body, self.names)
         e.steps = self.steps
         both = zip(places, member.others, strict=False)
-        for index, step in zip(left, [s for p, s in both if p.index], strict=False):
-            for found in (
-                intervals(Statement(self.session, member.body, self.names), step)
-                if step
-                else ()
-            ):
-                e.ranges.otherwise.setdefault(index, Interval(*found))
+        steps = [step for place, step in both if place.index is not None]
+        for index, step in zip(left, steps, strict=False):
+            if step is not None:
+                go_as_far(e, index, member.body, step)
         value = self._valued(e, left, places)
         whole = sum(p.index is None for p in places)
         self._check_rows(side, value, len(left), whole)
@@ -240,19 +237,18 @@ class _Group:
     def _exists(self, member: Member, step: int) -> None:
         """Positions of an entry that others ask for do not count from the end."""
         e = Statement(self.session, member.body, self.names)
-        for tree in ast.walk(member.body.tree):
-            if isinstance(tree, ast.Subscript):
-                whole = tree.slice
-                for item in whole.elts if isinstance(whole, ast.Tuple) else [whole]:
-                    index = e.scope[self.steps.index.name] = self.steps.index
-                    form = None if isinstance(item, ast.Slice) else affine_form(e, item)
-                    shift = form and (form - Form.atom(index)).const.constant
-                    if form and form.mentioned == (index,) and (shift or 0) + step < 0:
-                        at, name = step + member.shift, member.name
-                        t = f"{name}[{index.name}]"
-                        message = f"the step of '{name}' does not give entry {at}"
-                        hint = f"number its entries from 0 on, as in {t} = ..."
-                        fail(message, member.span, hint=hint)
+        index = e.scope[self.steps.index.name] = self.steps.index
+        taken = [x for _, items in positions(member.body.tree) for x in items]
+        for item in (x for x in taken if not isinstance(x, ast.Slice)):
+            form = affine_form(e, item)
+            if form is None or form.mentioned != (index,):
+                continue
+            shift = (form - Form.atom(index)).const.constant
+            if shift is not None and shift + step < 0:
+                name, at = member.name, step + member.shift
+                message = f"the step of '{name}' does not give entry {at}"
+                hint = f"number its entries from 0 on, as in {name}[{index.name}] = ..."
+                fail(message, member.span, hint=hint)
 
     def _check_rows(self, side: Side, value: Array, left: int, whole: int) -> None:
         if whole and value.order < left + whole:
