@@ -98,7 +98,8 @@ def _ends(
         case Sum():
             terms = [t for t in node.terms if t.node in varying]
             rest = [(t.coefficient, t.ref) for t in node.terms if t not in terms]
-            for ends in product(*(of(t.ref) for t in terms)):
+            # A variable may itself be a sum, of terms that do not vary.
+            for ends in product(*(of(t.ref) for t in terms)) if terms else ():
                 pairs = zip(terms, ends, strict=True)
                 moved = [(t.coefficient, end.value) for t, end in pairs]
                 moves = _either(graph, [end.moves for end in ends])
