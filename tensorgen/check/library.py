@@ -370,5 +370,6 @@ class Library(Places):
     # Changes
 
     def _np__add_at(self, out: Array, index: Any, values: Array) -> None:
-        np.add.at(out, index, self.field.of(values))
+        if out.size:  # else places are behind the end
+            np.add.at(out, index, self.field.of(values))
         out[...] = self.field.reduced(out)

@@ -48,15 +48,17 @@ def _normal_between(x: Array | Scalar, y: Array | Scalar, width: Array | Scalar)
         pairs = [(float(u), float(w)) for u, w in zip(points[16:], weights[16:])]
         size = np.abs(m * h)
         up = [w * np.exp(size * (u - 1) - (h * u) ** 2 / 2) for u, w in pairs]
-        down = [e * np.exp(-2 * size * u) for (u, _), e in zip(pairs, up)]
+        gaps = [-e * np.expm1(-2 * size * u) for (u, _), e in zip(pairs, up)]
+        down = [e - gap for e, gap in zip(up, gaps)]
         total = sum(up) + sum(down)
         side = -np.sign(m)
-        mean = sum(u * (e - f) for (u, _), e, f in zip(pairs, up, down)) / total
+        mean = sum(u * gap for (u, _), gap in zip(pairs, gaps)) / total
         square = sum(u**2 * (e + f) for (u, _), e, f in zip(pairs, up, down)) / total
         spread = [(u - mean, u**2 - square, e) for (u, _), e in zip(pairs, up)]
         spread += [(-u - mean, u**2 - square, f) for (u, _), f in zip(pairs, down)]
         v = sum(s**2 * e for s, _, e in spread) / total
-        c = side * sum(s * t * e for s, t, e in spread) / total
+        odd = (u * (u**2 - square) * gap for (u, _), gap in zip(pairs, gaps))
+        c = side * sum(odd) / total
         q = sum(t**2 * e for _, t, e in spread) / total
         mean = side * mean
         log = size - m**2 / 2 + np.log(h * total / (2 * np.pi) ** 0.5)
@@ -167,17 +169,23 @@ def _exprel_moment(n: Array | Scalar, x: Array | Scalar) -> Array:
         term = term * (k - n) / up
         total = total + term
     low = special.gamma(n + 1) * special.gammainc(n + 1, down) / down ** (n + 1)
-    return np.where(x > 30, np.exp(up) * total, np.where(x < -30, low, mean))
+    high = np.exp(up) * total - (-1.0) ** n * special.gamma(n + 1) / up ** (n + 1)
+    return np.where(x > 30, high, np.where(x < -30, low, mean))
 ''',
     "_i0_moment": '''
 def _i0_moment(n: Array | Scalar, x: Array | Scalar) -> Array:
     """Return the mean of cos(t)**n * exp(x * cos(t)) over a circle.
 
-    It is that of 256 points, which are enough as long as it is finite.
+    It is that of 256 points, which are enough as long as it is finite. About the
+    largest one the exponent is a square, 1 - cos(t) = 2 * sin(t / 2)**2, for digits.
     """
-    cosines = [float(c) for c in np.cos(np.pi * (np.arange(64) + 0.5) / 128)]
-    pairs = [c**n * np.exp(x * c) + (-c) ** n * np.exp(-x * c) for c in cosines]
-    return sum(pairs) / 128
+    half = np.exp(np.abs(x) / 2)
+    total = 0.0
+    for t in np.pi * (np.arange(64) + 0.5) / 128:
+        c, near, far = (float(f) for f in (np.cos(t), np.sin(t / 2), np.cos(t / 2)))
+        total = total + c**n * (half * np.exp(-2 * np.abs(x) * near**2))
+        total = total + (-c) ** n * (half * np.exp(-2 * np.abs(x) * far**2))
+    return half * total / 128 * np.copysign(1, x) ** n
 ''',
     "_log_i0": '''
 def _log_i0(x: Array | Scalar) -> Array:

@@ -125,6 +125,7 @@ OTHERS = {
     "log_ndtr_between",
     "between_slope",
     "between_rise",
+    *("gap", "stated_gap", "nonzero", "finite"),
     "between_bend",
     "between_twist",
     "between_fall",
@@ -354,4 +355,6 @@ def test_what_is_normal_between_two_numbers_keeps_its_digits(
             true = float(np.asarray(value, dtype=object).item())
         with np.errstate(all="raise", under="ignore"):
             found = helper(f"_{name}")(a, b, a - b)
-        np.testing.assert_allclose(found, true, rtol=2e-13, atol=1e-300, err_msg=name)
+        # Of a narrow interval, 1 / width**2 cancels: 4e4 in 46 between 999.99 and 1000.
+        rtol = 5e-13 if name == "between_fall" else 2e-13
+        np.testing.assert_allclose(found, true, rtol=rtol, atol=1e-300, err_msg=name)

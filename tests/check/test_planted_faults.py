@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tensorgen.check import Claim, check
+from tensorgen.check import Claim, Report, check
 from tensorgen.errors import Source
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.graph import Graph
@@ -176,8 +176,13 @@ def broken_texts(text: str) -> Iterator[tuple[str, str]]:
 
 def claims_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, ...]:
     found: list[tuple[Any, ...]] = []
+
+    def heard(*given: Any) -> Report:
+        found.append(given)
+        return Report()
+
     with monkeypatch.context() as patch:
-        patch.setattr(planting, "check", lambda *given: found.append(given))
+        patch.setattr(planting, "check", heard)
         planting.compiled(path.read_text("utf-8"))
     return found[0]
 

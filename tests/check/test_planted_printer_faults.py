@@ -235,7 +235,7 @@ def refused(spec: str, monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> b
 
     sound(spec)
     monkeypatch.setattr(methods, "statement_text", text)
-    return "does not compute what calculus states" in compiled(spec)[1]
+    return bool(compiled(spec)[1])
 
 
 @pytest.mark.parametrize("name", ["rows", "columns", "values"])

@@ -62,6 +62,11 @@ EQUAL = {
 }
 # What no point shows, and why.
 ESCAPED = {
+    (
+        "recommender",
+        "_elimination_work: (1 + few.shape[0]) * identity(len(first)) -> "
+        "identity(len(first))",
+    ): "what a way to solve is taken to cost: either way solves",
     ("rollout", "_sech2: -2 -> 2"): "the same number where its square is no overflow",
     ("bilevel_ridge", "_descended: 1e-14 -> 1.5e-14"): "where Newton's steps may end",
     (
