@@ -299,7 +299,7 @@ class Printer:
                 return self.call("full", shape(sizes), *texts, "dtype=dtype")
             case Fill(shape=sizes, value=value):
                 name = "ones" if value else "zeros"
-                kind = "int" if op.kind == "int" else "dtype"
+                kind = "dtype" if op.kind == "float" else op.kind
                 return self.call(name, shape(sizes), f"dtype={kind}")
             case Eye(size=side):
                 return self.call("eye", size(side).text, "dtype=dtype")

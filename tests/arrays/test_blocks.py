@@ -304,3 +304,22 @@ def test_sums_over_rows_that_are_read_go_by_blocks() -> None:
         "    expr: sum((sum(U[row[e], d]*V[col[e], d], d) - y[e])**2, e)\n"
     )
     assert "for start in range(0, E, step):" in text.split("def f(")[1]
+
+
+def test_masks_that_blocks_make_are_masks() -> None:
+    """They are combined behind the loop, as numbers cannot be."""
+    text = tensorgen.generate("""tensorgen: 1
+dims: {n: 300}
+inputs: {R: [n, 3], d: scalar, box: scalar}
+functions:
+  E:
+    where: |
+      D = R[:, None, :] - R[None, :, :]
+      D1 = D - box*round(D/box)
+      r[i, j] = where(i != j, sqrt(sum(D1**2, axis=2)[i, j]), 1e10)
+      rho[i] = sum(where(r[i, j] < d, (r[i, j] - d)**2, 0), j)
+    expr: sum(sqrt(rho))
+    wrt: R
+    emit: [gradient]
+""")
+    assert "mask = np.zeros((n, n), dtype=bool)" in text
