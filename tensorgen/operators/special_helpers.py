@@ -180,7 +180,7 @@ def _i0_moment(n: Array | Scalar, x: Array | Scalar) -> Array:
     largest one the exponent is a square, 1 - cos(t) = 2 * sin(t / 2)**2, for digits.
     """
     half = np.exp(np.abs(x) / 2)
-    total = 0.0
+    total: Array | Scalar = 0.0
     for t in np.pi * (np.arange(64) + 0.5) / 128:
         c, near, far = (float(f) for f in (np.cos(t), np.sin(t / 2), np.cos(t / 2)))
         total = total + c**n * (half * np.exp(-2 * np.abs(x) * near**2))
