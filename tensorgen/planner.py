@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeVar
 
 from tensorgen.calculus.kinds import VALUE, Kind
@@ -122,17 +122,21 @@ class Planner:
         return self._planned[kind, order]
 
     def context(self) -> Context:
-        """Return what the passes may ask, with nothing remembered of other plans."""
+        """Return what the passes may ask; all plans of a function remember together."""
         free = self.mode == "cross-country"
-        cost = CostModel(self.hints, self._given)
         return Context(
             self.graph,
-            cost,
+            self._cost,
             cross_country=free,
             entries=self._entries,
             system=system,
             told=self.told,
         )
+
+    @cached_property
+    def _cost(self) -> CostModel:
+        """What everything costs at the hints."""
+        return CostModel(self.hints, self._given)
 
     @property
     def _given(self) -> frozenset[str]:

@@ -30,11 +30,13 @@ class BaseNode:
     """An array with one `Dim` an axis; `serial` is the order of creation.
 
     `operands` are found once, when a node is made: passes ask for them all the time.
+    `known` is for what else is found out about a node, and holds for ever.
     """
 
     serial: int
     dims: tuple[Dim, ...]
     operands: tuple[Node, ...] = field(init=False, repr=False)
+    known: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Find the operands."""

@@ -34,11 +34,14 @@ def rebuild(
     """Return `roots` with every node replaced by `visit` of it, operands first.
 
     `visit` sees nodes whose operands are replaced already. Names move along. A `memo`
-    keeps what was replaced for the next call with the same `visit`.
+    keeps what was replaced for the next call with the same `visit`; what has got a name
+    since then gives it on.
     """
     new: dict[Node, Node] = {} if memo is None else memo
-    for node in topological(roots, new):
-        found = new[node] = visit(with_operands(graph, node, new))
+    for node in topological(roots):
+        found = new.get(node)
+        if found is None:
+            found = new[node] = visit(with_operands(graph, node, new))
         if found is not node:
             carry_names(graph, node, found)
     return [new[root] for root in roots]

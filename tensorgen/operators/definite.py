@@ -74,7 +74,14 @@ def matrix_sign(node: Node, depth: int = DEPTH) -> Sign:
 
 
 def sign(node: Node, depth: int = DEPTH) -> Sign:
-    """What is known of all entries of a node."""
+    """What is known of all entries of a node, which is found out once."""
+    found: Sign | None = node.known.get((sign, depth))
+    if found is None:
+        found = node.known[sign, depth] = _sign(node, depth)
+    return found
+
+
+def _sign(node: Node, depth: int) -> Sign:
     value = constant_value(node)
     if value is not None:
         return Sign.POSITIVE if value > 0 else Sign(value == 0)

@@ -74,13 +74,13 @@ def at_one_key(graph: Graph, args: Args) -> Ref | None:
 def xlogx(graph: Graph, pair: Args) -> list[Ref] | None:
     """x * log(x), x * log(x / y) and x * log(y / x), 0 where x may be; in sums also."""
     x, log = pair
-    if sign(x.node) is Sign.POSITIVE:
-        return None
     for function, base in _LOGARITHMS:
-        if is_map(log, function):
+        if is_map(log, function) and sign(x.node) is not Sign.POSITIVE:
             found = ratio_log(graph, x, arguments(log)[0])
             return None if found is None else [found, *_unit(graph, base)]
     if not isinstance(log.node, Sum):
+        return None
+    if not any(is_map(ref, "log") for _, ref in terms(log)):
         return None
     parts = [(c, ref, xlogx(graph, (x, ref))) for c, ref in terms(log)]
     if not any(is_map(ref, "log") and found for _, ref, found in parts):
