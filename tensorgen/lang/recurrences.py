@@ -15,7 +15,7 @@ from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.assembly import Assembly, assembled, parts
-from tensorgen.lang.facts import Bounds
+from tensorgen.lang.facts import Bounds, Interval
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.grouping import Line
 from tensorgen.lang.names import Names, Record, Thing
@@ -325,6 +325,10 @@ class _Group:
         e.ranges.bounds[steps.index] = Bounds(low, high)
         side = self.sides[member.name]
         places = [p for k, p in enumerate(side.places) if k != member.axis]
+        for at in member.starts.values():
+            # Where the step says nothing of it, an entry is as long as the first is.
+            for index, dim in zip(member.indices, at.node.dims, strict=False):
+                e.ranges.otherwise.setdefault(index, Interval(Dim(), dim))
         value = self._valued(e, member.indices, places)
         if steps.index in value.batch:
             message = f"'{steps.index.name}' is compared with another index here"

@@ -1,0 +1,76 @@
+"""Positions that stop at an end of an axis, against loops written out."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorgen.ir.nodes import Map, topological
+from tests.lang.speak import checks, function, numbers, only_fault, value
+
+N = numbers()
+X, A, u, v, w = N["X"], N["A"], N["u"], N["v"], N["w"]
+row, tri = N["row"], N["tri"]
+AT = np.arange(4)
+BACK, ON = np.maximum(AT - 1, 0), np.minimum(AT + 1, 3)
+
+CASES = [
+    ("f[i]", "v[max(i - 1, 0)] * w[i]", v[BACK] * w),
+    ("f[i]", "v[min(i + 1, n - 1)] * w[i]", v[ON] * w),
+    ("f[i=range(n)]", "v[max(i - 1, 0)]", v[BACK]),
+    ("f[i]", "w[i] + v[n - 1 - max(i - 1, 0)]", w + v[3 - BACK]),
+    ("f[i, j]", "X[i, j] - X[i, max(j - 2, 0)]", X - X[:, np.maximum(AT - 2, 0)]),
+    ("f[i, j]", "A[max(i, j), min(i, j)] + 0*A[i, j]", np.tril(A) + np.tril(A, -1).T),
+    ("f[i]", "w[i]*v[min(max(i - 1, 0), n - 2)]", w * v[np.minimum(BACK, 2)]),
+    ("f[i]", "w[i]*v[max(i - 2, 0, i - 3)]", w * v[np.maximum(AT - 2, 0)]),
+    ("f[a]", "v[max(row[a], 1)]", v[np.maximum(row, 1)]),
+    (
+        "f[a=range(k), i=range(m)]",
+        "delta(i, row[max(a - 1, 0)])",
+        np.eye(3)[row[[0, 0]]],
+    ),
+    ("f[i]", "where(i > 0, v[max(i - 1, 0)], 0) * w[i]", np.r_[0, v[:3]] * w),
+    ("f", "sum(v[max(i - 1, 0)] * v[i], i)", v[BACK] @ v),
+    ("f[i]", "sum(v[j], j=range(i + 1)) * X[min(i, m - 1), 0] * w[i]", None),
+    ("f[i=range(n)]", "A[max(i - 1, 0)][min(i + 1, n - 1)]", A[BACK, ON]),
+]
+
+
+@pytest.mark.parametrize(("left", "text", "expected"), CASES)
+def test_an_entry_is_the_one_that_its_loop_reads(
+    left: str, text: str, expected: Any
+) -> None:
+    if expected is None:
+        expected = np.cumsum(v) * X[np.minimum(AT, 2), 0] * w
+    np.testing.assert_allclose(value(text, left), expected, atol=1e-12)
+
+
+def test_where_it_is_known_which_end_is_read_nothing_is_chosen() -> None:
+    plain = where_made("where(i > 0, v[i - 1], 0)*w[i]")
+    assert where_made("where(i > 0, v[max(i - 1, 0)], 0)*w[i]") == plain
+    assert where_made("v[max(i, 0)]*w[i]") == 0
+
+
+def where_made(text: str) -> int:
+    nodes = topological([function(text, "f[i]").node])
+    return sum(isinstance(x, Map) and x.function == "where" for x in nodes)
+
+
+def test_an_end_says_nothing_of_ranges() -> None:
+    message, place, hint = only_fault("v[max(i - 1, 0)]", "f[i]")
+    assert (message, place) == ("nothing gives the range of 'i'", "i")
+    assert "i=range(n)" in hint
+    assert checks("v[max(i - 1, 0)]", "f[i=range(n)]") == [
+        "'v[max(i - 1, 0)]' needs 1 <= n"
+    ]
+
+
+def test_a_step_reads_entries_at_ends() -> None:
+    where = """
+s[0, j] = v[j]
+s[t + 1, j] = s[t, max(j - 1, 0)] + s[t, min(j + 1, n - 1)]*u[max(t - 1, 0)] + 0*u[t]
+"""
+    s = v
+    for t in range(3):
+        s = s[BACK] + s[ON] * u[max(t - 1, 0)]
+    np.testing.assert_allclose(value("s[m]", "f", where), s, atol=1e-12)
