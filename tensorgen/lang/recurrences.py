@@ -25,6 +25,7 @@ from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.stepping import Member, Stepping, joined
 from tensorgen.lang.substitute import with_index
 from tensorgen.lang.syntax import Expression
+from tensorgen.lang.tables import table
 from tensorgen.operators.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.functions.array import Array, Misuse
 from tensorgen.operators.recurrences import Runs, State, recurrence
@@ -69,6 +70,9 @@ def _elaborated(
         made = assembly.arrays()
         return {name: (array, assembly.record) for name, array in made.items()}
     group = _Group(session, names, checkpoint)
+    if (found := table(session, names, sides)) is not None:
+        group.read(found.over_diagonals())
+        return found.made(group.whole[found.diagonals], group.record)
     group.read(sides)
     return {name: (whole, group.record) for name, whole in group.whole.items()}
 

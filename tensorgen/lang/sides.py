@@ -21,7 +21,7 @@ from tensorgen.spec.model import Definition, FunctionSpec
 # What to write for entries that step along two indices.
 _TABLE = (
     "a step gives a row of earlier ones: R[0, :] = ..., R[t + 1, :] = ... of R[t, :]; "
-    "a table whose entries need two neighbours steps along its diagonals"
+    "a table, R[i, j] of R[i - 1, j] and R[i, j - 1], steps by itself"
 )
 
 
