@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensorgen
 from tensorgen.ir.nodes import Map, topological
 from tests.lang.speak import checks, function, numbers, only_fault, value
 
@@ -74,3 +75,35 @@ s[t + 1, j] = s[t, max(j - 1, 0)] + s[t, min(j + 1, n - 1)]*u[max(t - 1, 0)] + 0
     for t in range(3):
         s = s[BACK] + s[ON] * u[max(t - 1, 0)]
     np.testing.assert_allclose(value("s[m]", "f", where), s, atol=1e-12)
+
+
+def test_rows_that_steps_read_anywhere_are_carried() -> None:
+    """The value at the root of a tree, whose nodes stand behind their children."""
+    module = tensorgen.load("""tensorgen: 1
+inputs:
+  w: [n - 1]
+  tip: [n]
+  left: {shape: [n - 1], index: 2*n - 2}
+  right: {shape: [n - 1], index: 2*n - 2}
+functions:
+  root:
+    where: |
+      v[0, j=range(2*n - 1)] = where(j < n, tip[min(j, n - 1)], 0)
+      v[k + 1, j] = where(j == n + k, s[k], v[k, j])
+      s[k] = sin(v[k, left[k]])*w[k] + v[k, right[k]]
+    expr: v[n - 1, 2*n - 2]
+    wrt: w
+""")
+    w, tip = np.array([0.5, 2.0, -1.5]), np.array([0.3, 1.0, -0.4, 0.8])
+    left, right = np.array([0, 2, 4]), np.array([1, 3, 5])
+
+    def root(w: Any) -> Any:
+        v = [*tip]
+        for k in range(3):
+            v.append(np.sin(v[left[k]]) * w[k] + v[right[k]])
+        return v[-1]
+
+    value, grad = module.root_value_and_grad(w, tip, left, right)
+    np.testing.assert_allclose(value, root(w), rtol=1e-14)
+    slope = [(root(w + s) - root(w - s)) / 2e-6 for s in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(grad, slope, rtol=1e-8)
