@@ -38,7 +38,7 @@ def one_end(e: Statement, tree: ast.Subscript | ast.Call) -> ast.expr | None:
         gap = a - b if call.func.id == "max" else b - a
         if _holds(e, gap):
             return _without(e, tree, call, one)
-        if _holds(e, -gap - 1):
+        if _holds(e, -gap):
             return _without(e, tree, call, other)
         return _either(e, tree, call)
     return None

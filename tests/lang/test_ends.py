@@ -31,6 +31,8 @@ CASES = [
         np.eye(3)[row[[0, 0]]],
     ),
     ("f[i]", "where(i > 0, v[max(i - 1, 0)], 0) * w[i]", np.r_[0, v[:3]] * w),
+    ("f[i, j]", "delta(max(i - 1, 0), j)*A[i, j]", np.eye(4)[BACK] * A),
+    ("f", "v[min(0, n - 1)] + v[max(0, n - 1)]", v[0] + v[3]),
     ("f", "sum(v[max(i - 1, 0)] * v[i], i)", v[BACK] @ v),
     ("f[i]", "sum(v[j], j=range(i + 1)) * X[min(i, m - 1), 0] * w[i]", None),
     ("f[i=range(n)]", "A[max(i - 1, 0)][min(i + 1, n - 1)]", A[BACK, ON]),
