@@ -146,6 +146,13 @@ WRONG = [
     ("full((n, n)) + v", "'full' needs the argument 'value'", "full((n, n))", ""),
     # Shapes.
     ("X + u", "shapes do not match in '+'", "+", "u[:, None]"),
+    (
+        "X[:, 1:] - X",
+        "shapes do not match in '-'",
+        "-",
+        "X[:, :-1] is without the last",
+    ),
+    ("X - X[1:]", "shapes do not match in '-'", "-", "X[:-1] is without the last"),
     ("X @ v + w", "shapes do not match in '+'", "+", "did you mean X @ (v + w)?"),
     ("v - X @ v", "shapes do not match in '-'", "-", ""),
     ("v * u", "shapes do not match in '*'", "*", ""),
