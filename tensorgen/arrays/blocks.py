@@ -37,10 +37,12 @@ from tensorgen.arrays.operations import (
 from tensorgen.arrays.speed import CALL, Speed
 from tensorgen.arrays.statements import (
     Let,
+    Loop,
     Scatter,
     Statement,
     bindings,
     changed,
+    everything,
     operands,
     reads,
     rebuilt,
@@ -126,6 +128,10 @@ class Schedule:
         elif not (isinstance(line, Scatter) and self._scatter(line)):
             late = [name for name in self.body if name in changed(line)]
             self.kept |= dict.fromkeys(late)
+            if isinstance(line, Loop):
+                # Its steps read what others have made of these, which no block can.
+                inner = (name for x in everything([line]) for name, _ in bindings(x))
+                self.cuts.late |= dict.fromkeys([*changed(line), *inner])
             self.after.append(rebuilt(line, self._outside))
             self.cuts.late |= dict.fromkeys(changed(line))
             for name in changed(line):

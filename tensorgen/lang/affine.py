@@ -96,7 +96,7 @@ def _may_be_entry(e: Statement, tree: ast.Subscript) -> bool:
 
 
 def _entry(e: Statement, tree: ast.expr) -> Form | None:
-    array = e.value_anywhere(tree)
+    array = e.value(tree)
     bound = None if array is None else index_bound(array.node)
     if array is None or bound is None or array.order:
         return None

@@ -209,6 +209,19 @@ def _is_axes(value: object) -> bool:
     return all(isinstance(v, int) and not isinstance(v, bool) for v in several)
 
 
+def is_axis(tree: ast.expr) -> bool:
+    """Whether a part is written for an axis or several: None is all, a text is none."""
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+        return True
+    value = _written(tree)
+    return value is None or _is_axes(value)
+
+
+def is_flag(tree: ast.expr) -> bool:
+    """Whether a part is True or False."""
+    return isinstance(_written(tree), bool)
+
+
 def _is_nested(value: object) -> bool:
     if isinstance(value, tuple):
         return all(_is_nested(v) for v in value)

@@ -29,7 +29,8 @@ from tensorgen.operators.functions.reductions import Mask
 _AXIS = "an axis is a number: axis=0"
 
 
-def _is_condition(tree: ast.expr) -> bool:
+def states_condition(tree: ast.expr) -> bool:
+    """Whether a part is written as a condition, or as several that are joined."""
     match tree:
         case ast.Compare():
             return True
@@ -52,7 +53,7 @@ def binds(function: Function, tree: ast.Call) -> bool:
     if not tree.args:
         return False
     return any(
-        _is_index(function, k, part) or _is_condition(part)
+        _is_index(function, k, part) or states_condition(part)
         for k, part in enumerate(tree.args[1:])
     ) or any(keyword.arg not in names for keyword in tree.keywords)
 
@@ -90,7 +91,7 @@ def _bind(e: Statement, function: Function, tree: ast.Call) -> _Binding | None:
     fine = True
     conditions: list[ast.expr] = []
     for k, part in enumerate(tree.args[1:]):
-        if _is_condition(part):
+        if states_condition(part):
             conditions += split(part)
         elif isinstance(part, ast.Name) and _is_index(function, k, part):
             index = e.bind(part, part.id, LARGER.get(function.name, _AXIS))

@@ -15,6 +15,7 @@ from tensorgen.lang import (
     conditions,
     derivatives,
     externals,
+    extremes,
     hints,
     slips,
     taylor,
@@ -51,6 +52,9 @@ def call(e: Statement, tree: ast.Call) -> Array | None:
         return SPECIAL[name](e, tree)
     if name in FUNCTIONS:
         function = FUNCTIONS[name]
+        if extremes.of_values(e, tree):
+            parts = e.values(tree.args)
+            return None if parts is None else extremes.extreme(e, tree, parts)
         if function.reduces and bound.binds(function, tree):
             return bound.reduction(e, function, tree)
         if function.along and bound.follows(tree):
@@ -115,16 +119,19 @@ def plain(e: Statement, function: Function, tree: ast.Call) -> Array | None:
     """Call a row of the table with the arguments as they stand."""
     ready: dict[str, Array] = {}
     if function.name == "where" and len(tree.args) == 3 and not tree.keywords:
-        x, y = conditions.selection(e, *tree.args)
-        if x is None or y is None:
+        chosen, y = conditions.selection(e, *tree.args)
+        if chosen is None or y is None:
             return None
-        if conditions.is_zero_elsewhere(e, tree.args[0], x, y):
-            return x
-        ready = {"x": x, "y": y}
+        if conditions.is_zero_elsewhere(e, tree.args[0], chosen, y):
+            return chosen
+        ready = {"x": chosen, "y": y}
     arguments = bind(e, function, tree, ready)
     if arguments is None:
         return None
     places, values = arguments.places, arguments.values
+    if (x := extremes.of_number(tree, values)) is not None:
+        other = e.value(tree.args[1])
+        return None if other is None else extremes.extreme(e, tree, [x, other])
     slips.note_argument(e, function.name, tree, values)
     if function.name in slips.PRODUCTS and slips.is_refused(
         e, ((places[x], values[x]) for x in values)

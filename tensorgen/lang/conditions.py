@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tensorgen.ir.nodes import Constraint, Kind, constant_value
 from tensorgen.lang.affine import affine_form, constraint
+from tensorgen.lang.ends import one_end
 from tensorgen.lang.facts import Compared
 from tensorgen.lang.forms import Entry, Form, Index
 from tensorgen.lang.statement import Statement
@@ -201,6 +202,8 @@ def delta(e: Statement, tree: ast.Call) -> Array | None:
     if len(tree.args) != 2 or tree.keywords:
         e.fault("delta takes two arguments: delta(i, j)", tree)
         return None
+    if (other := one_end(e, tree)) is not None:
+        return e.value(other)
     forms = [affine_form(e, part) for part in tree.args]
     for part, form in zip(tree.args, forms, strict=True):
         if form is None and not e.unbound(part):

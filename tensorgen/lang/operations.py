@@ -200,11 +200,12 @@ def _columns(e: Statement, step: ast.BinOp, shape: Shape, value: Array) -> str |
         if len(one) == 1 and len(other) == 2 and one[0] == other[0]:
             name = _bracketed(e, tree)
             return f"one entry a row is {name}[:, None]"
-        if len(one) == len(other) == 1 and one[0] - other[0] == 1:
-            name = _bracketed(e, tree)
-            return (
-                f"{name}[:-1] is without the last entry, {name}[1:] without the first"
-            )
+        gaps = [a - b for a, b in zip(one, other, strict=False)]
+        more = [k for k, gap in enumerate(gaps) if gap != 0]
+        if len(one) == len(other) and len(more) == 1 and gaps[more[0]] == 1:
+            axes, name = ":, " * more[0], _bracketed(e, tree)
+            last, first = f"{name}[{axes}:-1]", f"{name}[{axes}1:]"
+            return f"{last} is without the last entry, {first} without the first"
     return None
 
 

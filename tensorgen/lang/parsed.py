@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tensorgen.errors import Faults, Text
 from tensorgen.lang.grouping import Line, units
+from tensorgen.lang.left_indices import with_left
 from tensorgen.lang.syntax import Expression, parse
 from tensorgen.spec.model import Definition, FunctionSpec, Spec, UnknownSpec, Wrt
 
@@ -60,10 +61,14 @@ def parse_texts(spec: Spec, faults: Faults) -> Iterator[Parsed]:
     for unknown in spec.unknowns:
         body = parse(unknown.body, faults)
         yield Parsed(unknown.given.name_text, body, unknown=unknown)
+    dims = {name for name, _ in spec.hints}
+    dims.update(s for i in spec.inputs for dim in i.shape for s in dim.symbols)
     for function in spec.functions:
         defined = (*function.where, *function.results)
-        where = tuple((d, parse(d.body, faults)) for d in defined)
+        lines = [(d, parse(d.body, faults)) for d in defined]
         body = None if function.results else parse(function.expr, faults)
+        lines, body = with_left(function, lines, body, dims)
+        where = tuple(lines)
         texts = ((w, w.metric) for w in function.wrt if w.metric is not None)
         parsed = ((w, parse(text, faults)) for w, text in texts)
         metrics = tuple((w, text) for w, text in parsed if text is not None)

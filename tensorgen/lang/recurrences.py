@@ -15,7 +15,7 @@ from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.assembly import Assembly, assembled, parts
-from tensorgen.lang.facts import Bounds
+from tensorgen.lang.facts import Bounds, Interval
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.grouping import Line
 from tensorgen.lang.names import Names, Record, Thing
@@ -25,6 +25,7 @@ from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.stepping import Member, Stepping, joined
 from tensorgen.lang.substitute import with_index
 from tensorgen.lang.syntax import Expression
+from tensorgen.lang.tables import table
 from tensorgen.operators.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.functions.array import Array, Misuse
 from tensorgen.operators.recurrences import Runs, State, recurrence
@@ -69,6 +70,9 @@ def _elaborated(
         made = assembly.arrays()
         return {name: (array, assembly.record) for name, array in made.items()}
     group = _Group(session, names, checkpoint)
+    if (found := table(session, names, sides)) is not None:
+        group.read(found.over_diagonals())
+        return found.made(group.whole[found.diagonals], group.record)
     group.read(sides)
     return {name: (whole, group.record) for name, whole in group.whole.items()}
 
@@ -325,6 +329,10 @@ class _Group:
         e.ranges.bounds[steps.index] = Bounds(low, high)
         side = self.sides[member.name]
         places = [p for k, p in enumerate(side.places) if k != member.axis]
+        for at in member.starts.values():
+            # Where the step says nothing of it, an entry is as long as the first is.
+            for index, dim in zip(member.indices, at.node.dims, strict=False):
+                e.ranges.otherwise.setdefault(index, Interval(Dim(), dim))
         value = self._valued(e, member.indices, places)
         if steps.index in value.batch:
             message = f"'{steps.index.name}' is compared with another index here"

@@ -21,7 +21,7 @@ from tensorgen.spec.model import Definition, FunctionSpec
 # What to write for entries that step along two indices.
 _TABLE = (
     "a step gives a row of earlier ones: R[0, :] = ..., R[t + 1, :] = ... of R[t, :]; "
-    "a table whose entries need two neighbours steps along its diagonals"
+    "a table, R[i, j] of R[i - 1, j] and R[i, j - 1], steps by itself"
 )
 
 
@@ -93,7 +93,7 @@ def read_side(session: Session, names: Names, line: Line) -> Side:
     if definition.places:
         ranges = iter(definition.ranges)
         for text in definition.places:
-            places.append(read_place(session, names, text, ranges))
+            places.append(read_place(session, names, definition, text, ranges))
     else:
         pairs = zip(definition.indices or (), definition.ranges, strict=True)
         for text, given in pairs:
@@ -106,7 +106,11 @@ def read_side(session: Session, names: Names, line: Line) -> Side:
 
 
 def read_place(
-    session: Session, names: Names, text: Text, ranges: Iterator[Text | None]
+    session: Session,
+    names: Names,
+    definition: Definition,
+    text: Text,
+    ranges: Iterator[Text | None],
 ) -> Place:
     """Return what stands at a place; `ranges` are those that indices state, in turn."""
     span = text.span()
@@ -131,8 +135,28 @@ def read_place(
         shift = (form - Form.atom(index)).const.constant
         if form.terms == Form.atom(index).terms and shift is not None:
             return Place(span, index=name, shift=shift)
+        if form.terms == Form.atom(index).terms:
+            fail(
+                f"entry {text.value} is not so many steps behind the first",
+                span,
+                hint=_carried(definition, name, text.value),
+            )
     hint = "write x[0] for a first entry, x[t + 1] for that of a step, x[t, :] for rows"
     fail(f"'{text.value}' is no place of an entry", span, hint=hint)
+
+
+def _carried(definition: Definition, index: str, at: str) -> str:
+    """What to write for rows of a table that steps read and fill anywhere."""
+    places = [x.value for x in definition.places if x.value != at]
+    rest = [place.partition("=")[0].strip() for place in places]
+    row = next(x for x in ("j", "i", "row", "place") if x not in (index, *rest))
+
+    def entry(step: str, own: str) -> str:
+        return f"{definition.name}[{', '.join([step, own, *rest])}]"
+
+    first, new = entry("0", f"{row}=range(...)"), entry(f"{index} + 1", row)
+    chosen = f"where({row} == {at}, ..., {entry(index, row)})"
+    return f"a step carries all rows, and makes one: {first} = ..., {new} = {chosen}"
 
 
 def note_range(e: Statement, index: Index, text: Text) -> Record:

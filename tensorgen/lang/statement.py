@@ -107,6 +107,7 @@ class Statement:
         self.known: Known | None = None
         self.steps: Steps | None = None
         self._bound: dict[int, Index] = {}
+        self._written: dict[tuple[object, ...], ast.expr] = {}
         self._begin()
 
     def _begin(self) -> None:
@@ -243,13 +244,11 @@ class Statement:
         finally:
             del self.chosen[before:]
 
-    def value_anywhere(self, tree: ast.expr) -> Array | None:
-        """Return the value of a part that is read whatever a `where` chooses."""
-        chosen, self.chosen = self.chosen, []
-        try:
-            return self.value(tree)
-        finally:
-            self.chosen = chosen
+    def written(self, write: Callable[[], ast.expr], *of: object) -> ast.expr:
+        """Return what is read in place of others, the same one in both readings."""
+        if of not in self._written:
+            self._written[of] = write()
+        return self._written[of]
 
     # Faults
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tensorgen.ir.dims import ONE, Dim, tuple_text
 from tensorgen.ir.nodes import Constraint, Node, Sum, affine, delta
 from tensorgen.lang.affine import affine_form, constraint
+from tensorgen.lang.ends import one_end
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.gathers import Gathered, gathered, placed
 from tensorgen.lang.ranges import floor_divided
@@ -86,6 +87,8 @@ class _View:
 
 def subscript(e: Statement, tree: ast.Subscript) -> Array | None:
     """Return the entries of an array at positions."""
+    if (other := one_end(e, tree)) is not None:
+        return e.value(other)
     if e.steps is not None:
         ours, found = e.steps.entry(e, tree)
         if ours:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
 
@@ -10,21 +11,34 @@ from tensorgen.lang.syntax import Expression
 
 
 class _Replaced(ast.NodeTransformer):
-    """Puts a part in the place of a name, wherever that stands."""
+    """Puts parts in the places of names, wherever these stand."""
 
-    def __init__(self, name: str, part: ast.expr) -> None:
-        self.name, self.part = name, part
+    def __init__(self, parts: Mapping[str, ast.expr | str]) -> None:
+        self.parts = parts
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id != self.name:
-            return node
-        return ast.copy_location(deepcopy(self.part), node)
+        part = self.parts.get(node.id)
+        if isinstance(part, str):
+            return parsed(part, node)
+        return node if part is None else deepcopy(part)
+
+
+def parsed(text: str, place: ast.expr) -> ast.expr:
+    """Return the tree of a text that is in no file: it stands where another does."""
+    tree = ast.parse(text, mode="eval").body
+    for part in ast.walk(tree):
+        ast.copy_location(part, place)
+    return tree
+
+
+def with_parts(tree: ast.expr, parts: Mapping[str, ast.expr | str]) -> ast.expr:
+    """Return a tree with parts in the places of names."""
+    found: ast.expr = _Replaced(parts).visit(deepcopy(tree))
+    return found
 
 
 def with_index(body: Expression, old: str, new: str | int) -> Expression:
     """Return an expression with an index or a number in place of an index."""
     if old == new:
         return body
-    number = isinstance(new, int)
-    part = ast.Constant(new) if number else ast.Name(str(new), ast.Load())
-    return replace(body, tree=_Replaced(old, part).visit(deepcopy(body.tree)))
+    return replace(body, tree=with_parts(body.tree, {old: str(new)}))

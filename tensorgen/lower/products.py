@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tensorgen.arrays.arrays import array, variable
 from tensorgen.arrays.objects import Times
-from tensorgen.arrays.operations import Diagonal, Fill, Trace, Triangle, Trim
+from tensorgen.arrays.operations import Diagonal, Fill, Kind, Trace, Triangle, Trim
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import (
@@ -230,7 +230,9 @@ class ProductLowering:
         write = self.write()
         if plain := write.diagonal():
             return plain
-        zeros = array(Fill(self.node.dims, 0))
+        # What is no part of an index array reads the first entry, for nothing.
+        kind: Kind = "float" if index_bound(self.node) is None else "int"
+        zeros = array(Fill(self.node.dims, 0, kind))
         whole = self.draft.filled(self.node, zeros)
         write.onto(whole, fresh=True)
         return Operand(whole, tuple(range(self.node.order)))

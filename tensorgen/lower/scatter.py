@@ -131,6 +131,10 @@ class Write:
         `fresh` tells that there are still zeros at all of their places.
         """
         draft = self.indexer.draft
+        if whole.kind == "int":
+            # Entries of an index array stay what they are.
+            self._put(whole)
+            return
         core = as_float(self.core)
         injective = self._is_injective()
         slow = draft.slow_at
@@ -150,6 +154,12 @@ class Write:
         # An array without entries has no place to clip positions to.
         guarded = not at.safe
         draft.add(Scatter(whole, at.index, at.places, entries, False, guarded))
+
+    def _put(self, whole: Array) -> None:
+        """Append the statement that sets entries where nothing is yet."""
+        at = self.indexer.subscript(list(self.forms), self.dims)
+        entries = aligned(self.core, at.labels).array
+        self.indexer.draft.add(Store(whole, at.index, at.places, "=", entries))
 
     def _by_entry(self, whole: Array, at: Subscript, value: Operand) -> Scatter:
         """The statement for what is slow, with the axes that are indexed put first."""

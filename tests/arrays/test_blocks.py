@@ -323,3 +323,27 @@ functions:
     emit: [gradient]
 """)
     assert "mask = np.zeros((n, n), dtype=bool)" in text
+
+
+def test_what_steps_make_of_an_array_is_read_by_no_block_before_them() -> None:
+    hinted = """tensorgen: 1
+dims: {m: 40, n: 30, s: 20000}
+inputs: {a: [n], at: {shape: [n], index: m}, x: [m, s]}
+functions:
+  f:
+    where: |
+      p[0, j, i] = x[j, i]
+      p[k + 1, j=range(m), i] = where(j == k, a[k]*p[k, at[k], i], p[k, j, i])
+    expr: sum(log(p[n, m - 1, i]), i)
+    wrt: a
+"""
+    random = np.random.default_rng(5)
+    given = (
+        random.uniform(1, 2, 4),
+        np.array([1, 3, 0, 2]),
+        random.uniform(1, 2, (4, 3)),
+    )
+    plain = re.sub("dims: .*", "dims: [m, n, s]", hinted)
+    expected = tensorgen.load(plain).f_grad(*given)
+    np.testing.assert_allclose(expected, [1, 0, 1, 1] * (3 / given[0]), rtol=1e-12)
+    np.testing.assert_allclose(tensorgen.load(hinted).f_grad(*given), expected)

@@ -156,7 +156,8 @@ def test_a_first_entry_goes_as_far_as_its_step() -> None:
         ("f[i=range(n + 1)]: where(i < n, x[i + 1], 1)", "leaves its axis"),
         ("f[i=range(n)]: where(x[i] > 0, x[i - 1], 1)", "leaves its axis"),
         ("f[i=range(n)]: where(i > 0, 1, x[i - 1])", "leaves its axis"),
-        ("f[t, a=range(2)]: where(t > 0, delta(a, c[t - 1]), 0)", "0 is outside of"),
+        ("f[t]: where(t > 0, x[c[t - 1]], 0)", "nothing gives the range of 't'"),
+        ("f[t=range(T)]: where(t > 0, 0, x[c[t - 1]])", "leaves its axis"),
         ("f: sum(where(i < n - 1, x[i + 1], 5), i)", "nothing gives the range of 'i'"),
         ("f[i]: where(i > 0, x[i - 1], 0)", "nothing gives the range of 'i'"),
     ],
@@ -164,6 +165,34 @@ def test_a_first_entry_goes_as_far_as_its_step() -> None:
 def test_what_no_condition_guards_has_to_be_inside(text: str, told: str) -> None:
     with pytest.raises(SpecError, match=told):
         loaded(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f[t=range(T), i]: where(t > 0, delta(i, c[t - 1]), 0)*x[i]",
+        "f[t=range(T), i]: where(t > 0, where(i == c[t - 1], x[i], 0), 0)",
+        "f[t=range(T)]: where(t > 0, x[c[t - 1]], 0)",
+    ],
+)
+def test_entries_of_index_arrays_are_read_where_they_are_chosen(
+    text: str,
+) -> None:
+    c = np.array([2, 0, 3, 3, 1])
+    rows = np.vstack([np.zeros(4), np.eye(4)[c[:-1]] * X])
+    found = loaded(text).f(X, c)
+    expected = rows if found.ndim == 2 else rows.sum(axis=1)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_index_arrays_keep_entries_that_float32_does_not_hold() -> None:
+    # An axis of one entry more than float32 has whole numbers.
+    module = loaded(
+        "f: {expr: 'sum(where(t > 0, x[c[t - 1]], 0), t=range(T))', wrt: x}"
+    )
+    far = np.zeros(2**24 + 2, dtype=np.float32)
+    far[2**24 + 1] = 1
+    assert module.f(far, np.array([2**24 + 1, 0])) == 1
 
 
 def test_steps_backwards_make_arrays_on_the_way() -> None:
