@@ -1,11 +1,18 @@
-"""The layout of generated modules, which is black's."""
+"""The layout of generated modules, which is black's.
+
+Most statements are printed as black would have them. It is given the others, one by
+one, for it takes its time with whatever it is given: those that are too long for a
+line, and those of which some spelling is not black's.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from tensorgen.emit.seal import sealed
 from tensorgen.emit.text import WIDTH
@@ -47,21 +54,90 @@ def _definitions(source: str) -> Iterator[str]:
         yield "\n".join(lines[start:end]).strip("\n") + "\n"
 
 
+_SPELT_OTHERWISE = re.compile(
+    r"""
+    \w\*\w                      # a * b
+    | -[\w.]+\*\*                # -(a**b)
+    | \w,[ ]=[ ] | [ ]=[ ]\w+,$  # (a,) = ..., ... = (a,)
+    | :[\w.]+[ ]?[-+*/(\[]        # x[a : b + c]
+    | [-+*/][ ][\w.]+: | [)\]]:[^ ] | [)\]]:$(?<!\):)
+    | :\w+\. | \.\w+:
+    """,
+    re.X,
+)
+"""What stands in a statement that black spells in another way."""
+
+
+class _Span(NamedTuple):
+    """The lines of a statement, or of what stands above a body."""
+
+    start: int
+    end: int
+    is_head: bool
+
+
 def layout(source: str) -> str:
     """Return the source as black lays it out, the same for all its versions."""
-    return _laid_out(source)
+    lines = [line.rstrip() for line in source.split("\n")]
+    for span in reversed([*_spans(parsed(source).body, lines)]):
+        own = lines[span.start : span.end]
+        if len(own) > 1 or len(own[0]) > WIDTH or _SPELT_OTHERWISE.search(own[0]):
+            lines[span.start : span.end] = _statement(own, span.is_head)
+    return "\n".join(lines)
 
 
-# Most definitions of a module are those of the frame, which modules have in common.
-@lru_cache(maxsize=1 << 10)
-def _laid_out(source: str) -> str:
+def _spans(body: list[ast.stmt], lines: list[str]) -> Iterator[_Span]:
+    """The statements of a body and of the bodies in it, in order, but for texts."""
+    for node in body:
+        start, end = node.lineno - 1, node.end_lineno or node.lineno
+        inner = [part for part in _bodies(node) if part]
+        if inner and inner[0][0].lineno > node.lineno:
+            head = start + 1
+            while not lines[head - 1].partition("  #")[0].endswith(":"):
+                head += 1
+            yield _Span(start, head, True)
+            for part in inner:
+                yield from _spans(part, lines)
+        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            yield _Span(start, end, False)
+
+
+def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The bodies of a statement; those of exceptions too."""
+    for name in ("body", "handlers", "orelse", "finalbody"):
+        found = getattr(node, name, None) or ()
+        if name == "handlers":
+            for handler in found:
+                yield from _bodies(handler)
+        elif isinstance(found, list):
+            yield found
+
+
+def _statement(lines: list[str], is_head: bool) -> list[str]:
+    """The lines of one statement at its depth."""
+    first = lines[0].lstrip()
+    depth = len(lines[0]) - len(first)
+    text = "\n".join(line[depth:] for line in lines)
+    # It has other words before the condition, which takes as much of the line.
+    spelt = text.replace("elif ", "  if ", 1) if first.startswith("elif ") else text
+    shift = len(spelt) - len(spelt.lstrip())
+    body = "\n    pass" * is_head
+    found = _laid_out(spelt.lstrip() + body + "\n", WIDTH - depth - shift)
+    made = found.rstrip("\n").split("\n")[: -1 if is_head else None]
+    if shift:
+        made[0] = "el" + made[0]
+    return [" " * depth + line if line else line for line in made]
+
+
+@lru_cache(maxsize=1 << 12)
+def _laid_out(source: str, width: int) -> str:
     import black
     from black.mode import TargetVersion
 
     try:
         # Named, not guessed from what a part of a module happens to use.
         versions = {TargetVersion.PY311}
-        mode = black.Mode(line_length=WIDTH, target_versions=versions)
+        mode = black.Mode(line_length=width, target_versions=versions)
         return black.format_str(source, mode=mode)
     except ValueError as error:
         raise InternalError(f"a generated module is no Python: {error}") from error

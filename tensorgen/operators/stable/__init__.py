@@ -152,7 +152,14 @@ def _pairs(factors: Args) -> list[tuple[int, int]]:
 
 
 def _takes_part(ref: Ref) -> bool:
-    """Whether a rule of two factors may have this one as either."""
+    """Whether a rule of two factors may have this one as either, found out once."""
+    known = ref.node.known
+    if _takes_part not in known:
+        known[_takes_part] = _is_of_a_pair(ref)
+    return bool(known[_takes_part])
+
+
+def _is_of_a_pair(ref: Ref) -> bool:
     node = ref.node
     if isinstance(node, Map):
         known = ("exp", "log", "log2", "log10", "pow", "sigmoid", "where")

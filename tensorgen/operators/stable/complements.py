@@ -53,8 +53,9 @@ def _left(
     graph: Graph, c: Fraction, ref: Ref, others: list[Weighted], asked: bool
 ) -> list[Weighted] | None:
     """The terms of `c * ref + others`, where a share in ref lets some cancel."""
-    before = _merged(others)
+    before: dict[Ref, Fraction] | None = None
     for number, weights, rest, is_open in _shares(graph, ref):
+        before = _merged(others) if before is None else before
         after = _merged([*others, *((c * number * k, x) for k, x in terms(weights))])
         if len(after) < len(before) + (asked and len(after) > 1) and (
             not after or not is_open
