@@ -109,13 +109,19 @@ class StableForms:
         """Return a better list of factors, or None."""
         pairs = _pairs(factors)
         graph.effort.spend(len(pairs) // 4)
-        for rules in (_PAIR_RULES, (powers.powers,)):
+        for place, rules in enumerate((_PAIR_RULES, (powers.powers,))):
             for k, m in pairs:
+                first, second = factors[k], factors[m]
+                # Products meet in the same pairs, of which most are in no rule.
+                key = place, second, first.labels
+                if key in first.node.known:
+                    continue
                 for rule in rules:
-                    found = rule(graph, (factors[k], factors[m]))
+                    found = rule(graph, (first, second))
                     if found is not None:
                         rest = [f for n, f in enumerate(factors) if n not in (k, m)]
                         return [*rest, *found]
+                first.node.known[key] = None
         return None
 
     def contraction(

@@ -36,6 +36,8 @@ def rewritten(graph: Graph, parts: Sequence[Term]) -> list[Term] | None:
     if not 2 <= len(parts) <= MOST:
         return None
     for k, term in enumerate(parts):
+        if not any(_shares_any(x) for _, x in terms(term.ref)):
+            continue
         others = [(t.coefficient, t.ref) for n, t in enumerate(parts) if n != k]
         inner = terms(term.ref) if isinstance(term.node, Sum) else [(ONE, term.ref)]
         asked = len(inner) > 1 and any(
@@ -71,6 +73,21 @@ def _merged(parts: Sequence[Weighted]) -> dict[Ref, Fraction]:
         for k, x in terms(ref):
             found[x] = found.get(x, Fraction(0)) + c * k
     return {x: c for x, c in found.items() if c}
+
+
+def _shares_any(ref: Ref) -> bool:
+    """Whether there are ways to see a product so, found out once."""
+    known = ref.node.known
+    if _shares_any not in known:
+        _, factors = elementwise_factors(ref)
+        known[_shares_any] = any(map(_is_near_number, factors))
+    return bool(known[_shares_any])
+
+
+def _is_near_number(ref: Ref) -> bool:
+    if exponent(ref) == 2 and is_map(arguments(ref)[0], "tanh"):
+        return True
+    return isinstance(ref.node, Map) and ELEMENTWISE[ref.node.function].rest is not None
 
 
 def _shares(graph: Graph, ref: Ref) -> Iterator[tuple[int, Ref, Ref, bool]]:
