@@ -288,6 +288,12 @@ FAULTS = {
     "x[0] = x0\nx[t + 1] = x[5] + u[t]": "is made by a step",
     "x[0] = x0\nx[t=range(1, T)] = x[t - 1] + u[t + 1]": "u[t + 1]",
     "x[0] = x0\nx[t + 1] = (x[t]*y)[t] + u[t]": "shapes do not match",
+    "x[0] = x0\nk[t] = A @ x[t]\nx[t=range(T) + 1] = x[t] + k[t]": (
+        "hint: x[t + 1] = ..., and another line says how far: k[t=range(T)] = ..."
+    ),
+    "x[0] = x0\nx[t=range(T) + 1] = A @ x[t]": (
+        "hint: of entries t + 1 the range is that of all: x[t=range(1, T + 1)] = ..."
+    ),
 }
 
 

@@ -118,11 +118,13 @@ class _Group:
         for name, side in self.sides.items():
             self.members[name] = self._member(side, starts[name], index)
         self.steps = Stepping(self.members, index)
+        reach = Reach(self.session, self.names, self.record, self.sides, self.steps)
+        reach.check_stated(index)
         in_file = [(name, side) for name, own in starts.items() for side in own]
         for name, side in sorted(in_file, key=lambda x: x[1].span.start):
             self._start(self.members[name], side)
         self._early()
-        Reach(self.session, self.names, self.record, self.sides, self.steps).find(index)
+        reach.find(index)
         self._states()
         for name in self._order():
             self._step(self.members[name])
