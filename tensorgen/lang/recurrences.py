@@ -15,7 +15,7 @@ from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.assembly import Assembly, assembled, parts
-from tensorgen.lang.facts import Bounds
+from tensorgen.lang.facts import Bounds, Interval
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.grouping import Line
 from tensorgen.lang.names import Names, Record, Thing
@@ -76,6 +76,16 @@ def _elaborated(
 def _shift(side: Side) -> int:
     """How far behind the index of the steps the entry is that a step gives."""
     return next((p.shift for p in side.places if p.shift is not None), 0)
+
+
+def _longer(member: Member, start: Array, value: Array) -> str | None:
+    """How a step whose positions leave entries out has as many as the first entry."""
+    dims = zip(start.node.dims, value.node.dims, strict=True)
+    for index, (whole, part) in zip(member.indices, dims, strict=False):
+        if whole != part and (whole - part).is_nonnegative():
+            left = f"where({index.name} < {part}, ..., 0)"
+            return f"what each step makes has {whole} entries: {left}"
+    return None
 
 
 class _Group:
@@ -327,6 +337,10 @@ class _Group:
         e.ranges.bounds[steps.index] = Bounds(low, high)
         side = self.sides[member.name]
         places = [p for k, p in enumerate(side.places) if k != member.axis]
+        for start in member.starts.values():
+            # A step makes what the first entries are, if it says nothing of that.
+            for index, size in zip(member.indices, start.node.dims, strict=False):
+                e.ranges.otherwise.setdefault(index, Interval(Dim(), size))
         value = self._valued(e, member.indices, places)
         if steps.index in value.batch:
             message = f"'{steps.index.name}' is compared with another index here"
@@ -354,7 +368,7 @@ class _Group:
                 for one, other in zip(start.node.dims, value.node.dims, strict=True):
                     e.build.equal(one, other, message)
             except Misuse:
-                fail(message, member.span)
+                fail(message, member.span, hint=_longer(member, start, value))
         self.record.checks.update(e.record.checks)
 
     # What comes of it
