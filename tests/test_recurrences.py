@@ -321,6 +321,13 @@ FAULTS = {
     "x[0] = x0\nx[t + 1] = x[5] + u[t]": "is made by a step",
     "x[0] = x0\nx[t=range(1, T)] = x[t - 1] + u[t + 1]": "u[t + 1]",
     "x[0] = x0\nx[t + 1] = (x[t]*y)[t] + u[t]": "shapes do not match",
+    "x[0] = x0\nx[t + 1, 0] = x[t, 1]\nx[t + 1, 1] = x[t, 0]": (
+        "hint: entries of one step are a list, and nothing says how far 't' goes: "
+        "x[t=range(1, T)] = [..., ...] of x[t - 1]"
+    ),
+    "x[0] = x0\nx[t + 1, 0] = x[t, 1]\nx[t + 1, 1] = u[t, 0]": (
+        "hint: entries of one step are a list: x[t + 1] = [..., ...]"
+    ),
     "v[T, j=range(T + 1)] = j\nv[t - 1, j] = (v[t, j] + v[t, j + 1])/2": (
         "hint: what each step makes has T + 1 entries: where(j < T, ..., 0)"
     ),

@@ -22,6 +22,7 @@ from tensorgen.lang.names import Names, Record, Thing
 from tensorgen.lang.reach import Reach, go_as_far, in_turn, positions
 from tensorgen.lang.sides import Noted, Place, Side, is_name, note_range, read_side
 from tensorgen.lang.statement import Session, Statement
+from tensorgen.lang.step_hints import as_list, longer
 from tensorgen.lang.stepping import Member, Stepping, joined
 from tensorgen.lang.substitute import with_index
 from tensorgen.lang.syntax import Expression
@@ -78,16 +79,6 @@ def _shift(side: Side) -> int:
     return next((p.shift for p in side.places if p.shift is not None), 0)
 
 
-def _longer(member: Member, start: Array, value: Array) -> str | None:
-    """How a step whose positions leave entries out has as many as the first entry."""
-    dims = zip(start.node.dims, value.node.dims, strict=True)
-    for index, (whole, part) in zip(member.indices, dims, strict=False):
-        if whole != part and (whole - part).is_nonnegative():
-            left = f"where({index.name} < {part}, ..., 0)"
-            return f"what each step makes has {whole} entries: {left}"
-    return None
-
-
 class _Group:
     """Definitions that step together."""
 
@@ -115,7 +106,7 @@ class _Group:
             elif name in self.sides:
                 first = self.sides[name].span
                 marks = [(first, "one step"), (side.span, "another")]
-                hint = f"entries of one step are a list: {name}[t + 1] = [..., ...]"
+                hint = as_list(self.session, self.names, side, sides)
                 fail(f"'{name}' has two steps", side.span, marks=marks, hint=hint)
             else:
                 self.sides[name] = side
@@ -368,7 +359,7 @@ class _Group:
                 for one, other in zip(start.node.dims, value.node.dims, strict=True):
                     e.build.equal(one, other, message)
             except Misuse:
-                fail(message, member.span, hint=_longer(member, start, value))
+                fail(message, member.span, hint=longer(member, start, value))
         self.record.checks.update(e.record.checks)
 
     # What comes of it
