@@ -285,15 +285,17 @@ class _Group:
 
     def _order(self) -> list[str]:
         """Names after those whose entries of the same step they need."""
-        needs: dict[str, list[str]] = {}
+        needs = self.steps.needs
         for name, member in self.members.items():
             needs[name] = []
+            e = Statement(self.session, member.body, self.names)
+            e.scope[self.steps.index.name] = self.steps.index
             for tree in ast.walk(member.body.tree):
                 if not isinstance(tree, ast.Subscript):
                     continue
                 for other in self.members.values():
-                    if is_name(tree.value, other.name) and self._is_now(
-                        member, other, tree
+                    if is_name(tree.value, other.name) and self.steps.is_now(
+                        e, other, tree
                     ):
                         needs[name].append(other.name)
         try:
@@ -302,17 +304,6 @@ class _Group:
             ring = [str(name) for name in reversed(error.args[1])]
             message = f"entries of one step need each other: {' -> '.join(ring)}"
             fail(message, self.members[ring[0]].span)
-
-    def _is_now(self, member: Member, other: Member, tree: ast.Subscript) -> bool:
-        """Whether an entry is one of the same step."""
-        whole = tree.slice
-        parts = whole.elts if isinstance(whole, ast.Tuple) else [whole]
-        if len(parts) <= other.axis:
-            return False
-        e = Statement(self.session, member.body, self.names)
-        index = e.scope[self.steps.index.name] = self.steps.index
-        form = affine_form(e, parts[other.axis])
-        return form is not None and form == Form.atom(index) + other.shift
 
     def _step(self, member: Member) -> None:
         """Read the step of a name."""
