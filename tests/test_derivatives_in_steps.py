@@ -66,6 +66,40 @@ def test_derivatives_by_states_and_by_what_a_step_has_made() -> None:
         np.testing.assert_allclose(getattr(slopes, name), want, 1e-6, 1e-7)
 
 
+def test_first_steps_have_derivatives_by_first_entries() -> None:
+    text = """
+tensorgen: 1
+inputs: {b: [n], x0: [n], z: [T]}
+functions:
+  f:
+    where: |
+      x[0] = sin(x0)
+      q[0] = b
+      w[t] = grad(sum(b*x[t]**3), x[t])
+      q[t] = w[t] + q[t - 1]
+      x[t + 1] = q[t]*z[t]/9
+    expr: sum(x) + sum(w*q)
+    wrt: x0
+"""
+    module, rng = made.load(text), np.random.default_rng(0)
+    b, x0, z = rng.normal(size=3), rng.normal(size=3), rng.normal(size=4)
+
+    def value(x0: Array) -> Array:
+        x, q = np.sin(x0), b
+        total = x.sum()
+        for t, now in enumerate(z):
+            w = 3 * b * x**2
+            q = w + q if t else q
+            x = q * now / 9
+            total += x.sum() + w @ q
+        return total
+
+    assert module.f(b=b, x0=x0, z=z) == pytest.approx(value(x0), rel=1e-12)
+    slopes = module.f_grad(b=b, x0=x0, z=z)
+    want = [(value(x0 + d) - value(x0 - d)) / 2e-6 for d in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(slopes, want, 1e-6, 1e-8)
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

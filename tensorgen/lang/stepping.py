@@ -211,13 +211,18 @@ class Stepping:
         at = parts[member.axis] if len(parts) > member.axis else by
         form = None if at is by else affine_form(e, at)
         value = None
-        if form is None or not form.terms:
+        # A first entry is one where nothing else that steps can have been made of it.
+        mentioned = {x.id for x in ast.walk(tree.args[0]) if isinstance(x, ast.Name)}
+        others = mentioned & {*self.members} - {name}
+        if form is None or (not form.terms and others):
             hint = f"such as {name}[{self.index.name}]"
             e.fault("a derivative in a step is by what a step has", by, hint=hint)
         elif self._may_vary(e, member, tree.args[0], by):
             value = self._at(e, member, form, at)
         variable = f"{name}[{form}]"
-        is_made = form == Form.atom(self.index) + member.shift
+        is_made = form is not None and (
+            not form.terms or form == Form.atom(self.index) + member.shift
+        )
         if id(tree) not in self.by_entries:
             put = _Variable(e, member, form, variable)
             first = put.visit(deepcopy(tree.args[0])) if is_made else tree.args[0]
