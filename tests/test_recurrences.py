@@ -270,6 +270,39 @@ def test_what_is_left_out_of_steps_does_not_exist() -> None:
     assert all(np.isfinite(part).all() for part in twice)
 
 
+TREE = """
+tensorgen: 1
+dims: [N]
+inputs: {K: scalar, u: scalar, p: scalar}
+functions:
+  price:
+    where: |
+      V[N, j=range(N + 1)] = relu(K - u**(2*j - N))
+      now[t=range(N + 1), j=range(N + 1)] = K - u**(2*j - t)
+      V[t - 1, j] = where(j < N, maximum(p*V[t, j + 1] + V[t, j]/3, now[t - 1, j]), 0)
+    expr: V[0, 0]
+    wrt: [u, p]
+"""
+
+
+def test_steps_have_as_many_entries_as_the_first_where_nothing_says_it() -> None:
+    module = execute(tensorgen.generate(TREE))
+
+    def price(u: Array, p: Array) -> Array:
+        V = np.maximum(1.02 - u ** (2 * np.arange(8.0) - 7), 0)
+        for t in range(7, 0, -1):
+            now = 1.02 - u ** (2.0 * np.arange(t) - t + 1)
+            V = np.maximum(p * V[1:] + V[:-1] / 3, now)
+        return V[0]
+
+    assert module.price(K=1.02, u=1.1, p=0.6, N=7) == pytest.approx(price(1.1, 0.6))
+    slopes = module.price_grad(K=1.02, u=1.1, p=0.6, N=7)
+    h = 1e-6
+    u = (price(1.1 + h, 0.6) - price(1.1 - h, 0.6)) / (2 * h)
+    p = (price(1.1, 0.6 + h) - price(1.1, 0.6 - h)) / (2 * h)
+    np.testing.assert_allclose(slopes, (u, p), 1e-7)
+
+
 FAULTS = {
     "e[t] = y[t] - phi*e[t - 1]": "the first entry of 'e' has to be given",
     "h = h + y": "'h' is defined by itself",
@@ -288,6 +321,22 @@ FAULTS = {
     "x[0] = x0\nx[t + 1] = x[5] + u[t]": "is made by a step",
     "x[0] = x0\nx[t=range(1, T)] = x[t - 1] + u[t + 1]": "u[t + 1]",
     "x[0] = x0\nx[t + 1] = (x[t]*y)[t] + u[t]": "shapes do not match",
+    "x[0] = x0\nx[t + 1, 0] = x[t, 1]\nx[t + 1, 1] = x[t, 0]": (
+        "hint: entries of one step are a list, and nothing says how far 't' goes: "
+        "x[t=range(1, T)] = [..., ...] of x[t - 1]"
+    ),
+    "x[0] = x0\nx[t + 1, 0] = x[t, 1]\nx[t + 1, 1] = u[t, 0]": (
+        "hint: entries of one step are a list: x[t + 1] = [..., ...]"
+    ),
+    "v[T, j=range(T + 1)] = j\nv[t - 1, j] = (v[t, j] + v[t, j + 1])/2": (
+        "hint: what each step makes has T + 1 entries: where(j < T, ..., 0)"
+    ),
+    "x[0] = x0\nk[t] = A @ x[t]\nx[t=range(T) + 1] = x[t] + k[t]": (
+        "hint: x[t + 1] = ..., and another line says how far: k[t=range(T)] = ..."
+    ),
+    "x[0] = x0\nx[t=range(T) + 1] = A @ x[t]": (
+        "hint: of entries t + 1 the range is that of all: x[t=range(1, T + 1)] = ..."
+    ),
 }
 
 

@@ -239,6 +239,9 @@ class Assembly:
         hint = f"take one of its entries, as in {self._example(name)}"
         e.fault(message, tree, [(self._side(name).span, "here")], hint)
 
+    def by_entry(self, e: Statement, tree: ast.Call) -> None:
+        """Nothing here is a variable."""
+
     def number(self, e: Statement) -> Array:
         """No index numbers steps here."""
         raise NotImplementedError

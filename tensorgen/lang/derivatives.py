@@ -43,6 +43,23 @@ def derivative(name: str, e: Statement, tree: ast.Call) -> Array | None:
     if tree.keywords or len(tree.args) != signature.count(",") + 1:
         e.fault(f"this is not how '{name}' is called", tree, hint=signature)
         return None
+    lifted = None if e.steps is None else e.steps.by_entry(e, tree)
+    if lifted is None:
+        return _derivative(kind, e, tree)
+    tree, names = lifted
+    before, e.names = e.names, names
+    used = dict(e.record.names)
+    try:
+        return _derivative(kind, e, tree)
+    finally:
+        e.names = before
+        # Its variable is no name of the spec.
+        for own in names.local.keys() - before.local.keys():
+            if own not in used:
+                e.record.names.pop(own, None)
+
+
+def _derivative(kind: Kind, e: Statement, tree: ast.Call) -> Array | None:
     by = tree.args[1]
     first = kind.by == "each" and not kind.argument
     entry = by if isinstance(by, ast.Subscript) and first else None
@@ -56,7 +73,9 @@ def derivative(name: str, e: Statement, tree: ast.Call) -> Array | None:
         shown = e.expression.source(tree.args[0])
         hint = "jac(f, x) is the derivative of a function with axes"
         marks = [(e.expression.span(tree.args[0]), tuple_text(f.shape))]
-        message = f"'{name}' needs a scalar, and {shown} has axes"
+        message = (
+            f"'{e.expression.source(tree.func)}' needs a scalar, and {shown} has axes"
+        )
         e.fault(message, tree.args[0], marks, None if kind.argument else hint)
         return None
     if extra:

@@ -6,16 +6,17 @@ import ast
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from tensorgen.errors import fail
+from tensorgen.errors import Faults, fail
 from tensorgen.ir.dims import Dim
 from tensorgen.lang.affine import affine_form
+from tensorgen.lang.bound import bounded, is_range
 from tensorgen.lang.facts import Interval
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.names import Names, Record
 from tensorgen.lang.sides import Side, note_range
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.stepping import Member, Stepping
-from tensorgen.lang.syntax import Expression
+from tensorgen.lang.syntax import Expression, parse
 
 
 class Reach:
@@ -72,6 +73,32 @@ class Reach:
             if not (Dim.of(low) - start).is_nonnegative():
                 self._late(index, low, start)
         steps.low, steps.count = Dim.of(low), top - low
+
+    def check_stated(self, index: Index) -> None:
+        """Report a range with a number added: is that of the index, or the entry's?"""
+        for name, side in self.sides.items():
+            place = side.places[self.members[name].axis]
+            body = None if place.given is None else parse(place.given, Faults())
+            if body is None or not isinstance(body.tree, ast.BinOp):
+                continue
+            stated, e = body.tree.left, Statement(self.session, body, self.names)
+            form = affine_form(e, body.tree.right)
+            if not is_range(stated) or form is None or form.terms:
+                continue
+            t, more = place.index, form.const
+            more = -more if isinstance(body.tree.op, ast.Sub) else more
+            shown = Form.atom(index) + more
+            others = [x for x, m in self.members.items() if x != name and not m.shift]
+            hint = None
+            if others:
+                hint = f"{name}[{shown}] = ..., and another line says how far: "
+                hint += f"{others[0]}[{t}={body.source(stated)}] = ..."
+            elif bounded(e, index, stated) is not None:
+                low, high = e.ranges.bounds[index]
+                whole = f"{name}[{t}=range({low + more}, {high + more})] = ..."
+                hint = f"of entries {shown} the range is that of all: {whole}"
+            message = f"'{body.source(body.tree)}' is no range of '{t}'"
+            fail(message, place.span, hint=hint)
 
     def _late(self, index: Index, low: int, start: Dim) -> None:
         first = next(iter(self.members.values()))

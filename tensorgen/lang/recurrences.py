@@ -22,6 +22,7 @@ from tensorgen.lang.names import Names, Record, Thing
 from tensorgen.lang.reach import Reach, go_as_far, in_turn, positions
 from tensorgen.lang.sides import Noted, Place, Side, is_name, note_range, read_side
 from tensorgen.lang.statement import Session, Statement
+from tensorgen.lang.step_hints import as_list, longer
 from tensorgen.lang.stepping import Member, Stepping, joined
 from tensorgen.lang.substitute import with_index
 from tensorgen.lang.syntax import Expression
@@ -109,7 +110,7 @@ class _Group:
             elif name in self.sides:
                 first = self.sides[name].span
                 marks = [(first, "one step"), (side.span, "another")]
-                hint = f"entries of one step are a list: {name}[t + 1] = [..., ...]"
+                hint = as_list(self.session, self.names, side, sides)
                 fail(f"'{name}' has two steps", side.span, marks=marks, hint=hint)
             else:
                 self.sides[name] = side
@@ -122,11 +123,13 @@ class _Group:
         for name, side in self.sides.items():
             self.members[name] = self._member(side, starts[name], index)
         self.steps = Stepping(self.members, index)
+        reach = Reach(self.session, self.names, self.record, self.sides, self.steps)
+        reach.check_stated(index)
         in_file = [(name, side) for name, own in starts.items() for side in own]
         for name, side in sorted(in_file, key=lambda x: x[1].span.start):
             self._start(self.members[name], side)
         self._early()
-        Reach(self.session, self.names, self.record, self.sides, self.steps).find(index)
+        reach.find(index)
         self._states()
         for name in self._order():
             self._step(self.members[name])
@@ -286,15 +289,17 @@ class _Group:
 
     def _order(self) -> list[str]:
         """Names after those whose entries of the same step they need."""
-        needs: dict[str, list[str]] = {}
+        needs = self.steps.needs
         for name, member in self.members.items():
             needs[name] = []
+            e = Statement(self.session, member.body, self.names)
+            e.scope[self.steps.index.name] = self.steps.index
             for tree in ast.walk(member.body.tree):
                 if not isinstance(tree, ast.Subscript):
                     continue
                 for other in self.members.values():
-                    if is_name(tree.value, other.name) and self._is_now(
-                        member, other, tree
+                    if is_name(tree.value, other.name) and self.steps.is_now(
+                        e, other, tree
                     ):
                         needs[name].append(other.name)
         try:
@@ -303,17 +308,6 @@ class _Group:
             ring = [str(name) for name in reversed(error.args[1])]
             message = f"entries of one step need each other: {' -> '.join(ring)}"
             fail(message, self.members[ring[0]].span)
-
-    def _is_now(self, member: Member, other: Member, tree: ast.Subscript) -> bool:
-        """Whether an entry is one of the same step."""
-        whole = tree.slice
-        parts = whole.elts if isinstance(whole, ast.Tuple) else [whole]
-        if len(parts) <= other.axis:
-            return False
-        e = Statement(self.session, member.body, self.names)
-        index = e.scope[self.steps.index.name] = self.steps.index
-        form = affine_form(e, parts[other.axis])
-        return form is not None and form == Form.atom(index) + other.shift
 
     def _step(self, member: Member) -> None:
         """Read the step of a name."""
@@ -329,10 +323,10 @@ class _Group:
         e.ranges.bounds[steps.index] = Bounds(low, high)
         side = self.sides[member.name]
         places = [p for k, p in enumerate(side.places) if k != member.axis]
-        for at in member.starts.values():
-            # Where the step says nothing of it, an entry is as long as the first is.
-            for index, dim in zip(member.indices, at.node.dims, strict=False):
-                e.ranges.otherwise.setdefault(index, Interval(Dim(), dim))
+        for start in member.starts.values():
+            # A step makes what the first entries are, if it says nothing of that.
+            for index, size in zip(member.indices, start.node.dims, strict=False):
+                e.ranges.otherwise.setdefault(index, Interval(Dim(), size))
         value = self._valued(e, member.indices, places)
         if steps.index in value.batch:
             message = f"'{steps.index.name}' is compared with another index here"
@@ -360,7 +354,7 @@ class _Group:
                 for one, other in zip(start.node.dims, value.node.dims, strict=True):
                     e.build.equal(one, other, message)
             except Misuse:
-                fail(message, member.span)
+                fail(message, member.span, hint=longer(member, start, value))
         self.record.checks.update(e.record.checks)
 
     # What comes of it

@@ -79,6 +79,10 @@ class Steps(Protocol):
         """Return the index of the steps as a number."""
         ...
 
+    def by_entry(self, e: Statement, tree: ast.Call) -> tuple[ast.Call, Names] | None:
+        """Return a derivative by an entry of a name as one by a variable, if it is."""
+        ...
+
     def whole(self, e: Statement, name: str, tree: ast.expr) -> None:
         """Report a name without an entry."""
         ...

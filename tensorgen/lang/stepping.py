@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 from tensorgen.errors import Span
@@ -18,6 +19,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, delta, topological
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.forms import Form, Index
+from tensorgen.lang.names import Names, Thing
 from tensorgen.lang.statement import Statement
 from tensorgen.lang.subscripts import select
 from tensorgen.lang.syntax import Expression
@@ -66,6 +68,8 @@ class Stepping:
     states: dict[tuple[str, int], Input] = field(default_factory=dict)
     items: dict[Input, Node] = field(default_factory=dict)
     failed: bool = False
+    needs: dict[str, list[str]] = field(default_factory=dict)
+    by_entries: dict[int, tuple[ast.Call, ast.Call]] = field(default_factory=dict)
 
     # What a right side asks
 
@@ -121,8 +125,7 @@ class Stepping:
 
     def _state(self, e: Statement, member: Member, tree: ast.Subscript) -> Array | None:
         """The entry of a name that steps, of this step or of one before."""
-        whole = tree.slice
-        places = list(whole.elts) if isinstance(whole, ast.Tuple) else [whole]
+        whole, places = tree.slice, _parts(tree)
         if len(places) <= member.axis:
             message = f"'{member.name}' is given entry by entry along another axis"
             e.fault(message, tree, [(member.span, "here")])
@@ -181,11 +184,114 @@ class Stepping:
         text = f"{message} of '{member.name}' {verb} to be given, {is_given}"
         e.fault(text, at, [(member.span, "a step")], f"add {', '.join(first)}")
 
+    def is_now(self, e: Statement, other: Member, tree: ast.Subscript) -> bool:
+        """Whether an entry of a name is one of the same step, where `e` reads it."""
+        parts = _parts(tree)
+        if len(parts) <= other.axis:
+            return False
+        form = affine_form(e, parts[other.axis])
+        return form is not None and form == Form.atom(self.index) + other.shift
+
+    # Derivatives by what a step has
+
+    def by_entry(self, e: Statement, tree: ast.Call) -> tuple[ast.Call, Names] | None:
+        """Return a derivative by an entry of a name that steps as one by a variable.
+
+        A state is a variable in all that the step makes of it. What the step has made
+        itself is one where the text mentions it, and nothing else may follow from it.
+        The value of the name that the new text has is None where a fault was noted.
+        """
+        by, name = tree.args[1], ""
+        if isinstance(by, ast.Subscript) and isinstance(by.value, ast.Name):
+            name = by.value.id
+        member = self.members.get(name)
+        if member is None or not isinstance(by, ast.Subscript):
+            return None
+        parts = _parts(by)
+        at = parts[member.axis] if len(parts) > member.axis else by
+        form = None if at is by else affine_form(e, at)
+        value = None
+        # A first entry is one where nothing else that steps can have been made of it.
+        mentioned = {x.id for x in ast.walk(tree.args[0]) if isinstance(x, ast.Name)}
+        others = mentioned & {*self.members} - {name}
+        if form is None or (not form.terms and others):
+            hint = f"such as {name}[{self.index.name}]"
+            e.fault("a derivative in a step is by what a step has", by, hint=hint)
+        elif self._may_vary(e, member, tree.args[0], by):
+            value = self._at(e, member, form, at)
+        variable = f"{name}[{form}]"
+        is_made = form is not None and (
+            not form.terms or form == Form.atom(self.index) + member.shift
+        )
+        if id(tree) not in self.by_entries:
+            put = _Variable(e, member, form, variable)
+            first = put.visit(deepcopy(tree.args[0])) if is_made else tree.args[0]
+            args = [first, put.visit(deepcopy(by)), *tree.args[2:]]
+            call = ast.copy_location(ast.Call(tree.func, args, tree.keywords), tree)
+            # Both readings of a text read the same tree, which has its own indices.
+            self.by_entries[id(tree)] = (tree, call)
+        names = Names(e.names.file, dict(e.names.local), dict(e.names.again))
+        names.local[variable] = Thing("an entry", value)
+        if is_made:
+            names.again[variable] = lambda names: names.local[variable]
+        return self.by_entries[id(tree)][1], names
+
+    def _may_vary(
+        self, e: Statement, member: Member, tree: ast.expr, by: ast.Subscript
+    ) -> bool:
+        """Whether nothing in a text is made of an entry that is a variable there."""
+        if not self.is_now(e, member, by):
+            return True
+        for part in (x for x in ast.walk(tree) if isinstance(x, ast.Subscript)):
+            name = part.value.id if isinstance(part.value, ast.Name) else ""
+            other = self.members.get(name)
+            if other is None or other is member or not self.is_now(e, other, part):
+                continue
+            needed, waiting = {name}, [name]
+            while waiting:
+                fresh = {*self.needs.get(waiting.pop(), ())} - needed
+                needed |= fresh
+                waiting += fresh
+            if member.name in needed:
+                message = f"'{name}' follows from '{member.name}' in the same step"
+                marks = [(e.expression.span(by), "the variable")]
+                hint = f"write what '{name}' is in place of it"
+                e.fault(message, part, marks, hint)
+                return False
+        return True
+
     def whole(self, e: Statement, name: str, tree: ast.expr) -> None:
         """Report a name that steps without an entry."""
         message = f"'{name}' is made step by step, and is no whole array here"
         hint = f"take an entry, as in {name}[{self.index.name} - 1]"
         e.fault(message, tree, [(self.members[name].span, "here")], hint)
+
+
+class _Variable(ast.NodeTransformer):
+    """Puts a variable in the place of one entry of a name, wherever that stands."""
+
+    def __init__(self, e: Statement, member: Member, form: Form | None, to: str):
+        self.e, self.member, self.form, self.to = e, member, form, to
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        parts, axis = _parts(node), self.member.axis
+        if not isinstance(node.value, ast.Name) or node.value.id != self.member.name:
+            return node
+        if len(parts) <= axis or affine_form(self.e, parts.pop(axis)) != self.form:
+            return node
+        variable = ast.copy_location(ast.Name(self.to, ast.Load()), node)
+        if not parts:
+            return variable
+        rest = parts[0] if len(parts) == 1 else ast.Tuple(parts, ast.Load())
+        rest = ast.copy_location(rest, node.slice)
+        return ast.copy_location(ast.Subscript(variable, rest, ast.Load()), node)
+
+
+def _parts(tree: ast.Subscript) -> list[ast.expr]:
+    """What stands between brackets."""
+    whole = tree.slice
+    return list(whole.elts) if isinstance(whole, ast.Tuple) else [whole]
 
 
 def joined(

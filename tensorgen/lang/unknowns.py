@@ -9,8 +9,12 @@ from typing import cast
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, VALUE
 from tensorgen.errors import Text
 from tensorgen.ir.dims import Dim, tuple_text
+from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Input, Node
+from tensorgen.lang.facts import Bounds
+from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.functions import ElaboratedFunction
+from tensorgen.lang.left_out import left_out
 from tensorgen.lang.names import Implicit, Names, Record, Thing
 from tensorgen.lang.sizes import Known, check_filled, open_sizes
 from tensorgen.lang.statement import Session, Statement
@@ -59,12 +63,16 @@ class ElaboratedUnknown:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What the texts of an unknown say, as nodes, and what they use."""
+    """What the texts of an unknown say, as nodes, and what they use.
+
+    An equation in index notation is one for each value of `left`.
+    """
 
     value: Node
     residual: Node
     start: Node | None
     record: Record
+    left: tuple[str, ...] = ()
 
 
 class Unknown:
@@ -114,7 +122,8 @@ class Unknown:
         if body is None:
             return failed, None
         statement = Statement(self.session, body, Names(self.known))
-        value, record = statement.elaborate([]), statement.record
+        left = self._left(statement)
+        value, record = statement.elaborate(left), statement.record
         if value is None or not _fits(self.session, own, value, self.name):
             return failed, None
         residual = value.node
@@ -129,7 +138,8 @@ class Unknown:
         if call is None or sizes is None:
             return failed, None
         check_filled(self.session.faults, f"'{own.name}'", own.body, residual, given)
-        texts = Texts(value.node, residual, start, record)
+        names = tuple(index.name for index in left)
+        texts = Texts(value.node, residual, start, record, names)
         functions = self.functions(texts, call, given, sizes)
         if own.parameters:
             pairs = tuple((x.name, x.shape) for x in own.parameters)
@@ -145,6 +155,22 @@ class Unknown:
             sizes={**record.sizes, **known},
         )
         return Thing("an unknown", Array(call), used), functions
+
+    def _left(self, statement: Statement) -> list[Index]:
+        """The indices for whose values there are equations: along its first axes.
+
+        The order of equations is of no matter, but of two indices nothing says which
+        entry of a fixed point is made.
+        """
+        names = left_out(statement.expression.tree, statement.names, self.own.name)
+        most = {"equation": self.name.order, "fixed_point": 1, "minimises": 0}
+        if len(names) > min(most[self.own.way], self.name.order):
+            return []
+        left = [Index(name, self.own.body.span(), True) for name in names]
+        for index, size in zip(left, self.name.dims, strict=False):
+            bounds = Bounds(Form.constant(0), Form.constant(size))
+            statement.ranges.bounds[index] = bounds
+        return left
 
     def _start(self, record: Record) -> Node | None:
         """Where the search begins, if that is stated; it belongs to the record."""
@@ -227,7 +253,7 @@ class Unknown:
         checks, mentions = tuple(record.checks), frozenset(record.names)
         minimises, text = own.way == "minimises", own.body.value
         if own.way == "fixed_point":
-            text = f"{text} - {name}"
+            text = f"{text} - {subscript(name, texts.left)}"
         measure = f"{name}_{'objective' if minimises else 'residual'}"
         doc = {
             "equation": f"It is zero where `{name}` is the solution.",
@@ -245,8 +271,9 @@ class Unknown:
             node: Node,
             arguments: tuple[InputSpec, ...] = arguments,
             by: Sequence[str] = (),
+            left: Sequence[str] = (),
         ) -> ElaboratedFunction:
-            made = _emitting(f"{name}_{end}", own.given, text, doc, by)
+            made = _emitting(f"{name}_{end}", own.given, text, doc, by, left)
             rest = (), checks, mentions, sizes
             return ElaboratedFunction(made, node, arguments, *rest)
 
@@ -256,6 +283,7 @@ class Unknown:
             doc,
             value if minimises else residual,
             by=[name] * minimises,
+            left=texts.left,
         )
         second = function("step", f"-solve({slope}, {right})", toward, step)
         third = None
@@ -308,7 +336,12 @@ def _open(
 
 
 def _emitting(
-    name: str, of: InputSpec, text: str, doc: str, by: Sequence[str] = ()
+    name: str,
+    of: InputSpec,
+    text: str,
+    doc: str,
+    by: Sequence[str] = (),
+    left: Sequence[str] = (),
 ) -> FunctionSpec:
     """A function as a file would have it, with derivatives `by` the unknown."""
     place = of.name_text
@@ -316,7 +349,8 @@ def _emitting(
     emit = tuple(Emit(kind, (), place) for kind in kinds)
     wrt = tuple(Wrt(x, "", place) for x in by)
     expr = Text.plain(" ".join(text.split()))
-    return FunctionSpec(name, place, None, doc, (), expr, wrt, emit)
+    indices = tuple(Text.plain(x) for x in left) or None
+    return FunctionSpec(name, place, indices, doc, (), expr, wrt, emit)
 
 
 class Rows:
