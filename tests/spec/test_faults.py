@@ -299,6 +299,11 @@ def test_a_collision_shows_both_places() -> None:
     assert "an input, first here" in drawn
 
 
+def test_a_local_name_that_a_function_has_is_to_be_another() -> None:
+    text = f"{HEAD}  f:\n    where: g = 1\n    expr: g\n  g: 2\n"
+    only(text, "a local definition and of a function", "rename one of them")
+
+
 @pytest.mark.parametrize(
     ("inputs", "emit", "clash"),
     [
