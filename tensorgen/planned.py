@@ -33,7 +33,8 @@ class PlannedFunction:
     `stated` are its roots as calculus first states them, before any pass; `unpromised`
     are matrices whose inverse would be cheaper if more were known of what low rank is
     added to, and whether this is a diagonal. The first of `others` whose sizes are as
-    it needs them, which no hint says, replaces the plan.
+    it needs them, which no hint says, replaces the plan. Where it is `filled`, sparse
+    matrices are made dense on the way, as the result is.
     """
 
     source: ElaboratedFunction
@@ -49,6 +50,7 @@ class PlannedFunction:
     unpromised: tuple[tuple[str, bool], ...] = ()
     members: tuple[Member, ...] = ()
     shown: str = ""
+    filled: bool = False
 
     @property
     def name(self) -> str:

@@ -188,7 +188,7 @@ class Planner:
             flat = next((p for p in plans if p.derived and not self._entries), None)
             others = self._others(context, flat, plan) if flat else []
         public = kind.public_name(self.function.spec.name, order)
-        self.check(public, plan.roots)
+        filled = self.check(public, plan.roots)
         planned = PlannedFunction(
             self.function,
             kind,
@@ -201,6 +201,7 @@ class Planner:
             tuple(stated[0]),
             tuple(others),
             self.unpromised if kind is VALUE else (),
+            filled=filled,
         )
         return replace(planned, members=members_of(shares, planned))
 
@@ -228,18 +229,17 @@ class Planner:
         parts = (x for x in self.function.arguments if x.of is not None)
         return frozenset(str(dim) for x in parts for dim in x.shape)
 
-    def check(self, name: str, roots: Sequence[Node]) -> None:
-        """Raise a `SpecError` if a sparse matrix is filled in."""
-        filled = filled_in(self.context(), roots)
-        if filled is None:
-            return
-        hint = (
-            "pairs of entries are joined; two matrices multiply vectors: A.T @ (B @ x)"
-        )
-        if self.mode != "cross-country":
-            hint = "the mode sets this order; --mode cross-country looks for others"
-        place = self.function.spec.name_text.span()
-        fail(f"'{name}' would {filled}", place, hint=hint)
+    def check(self, name: str, roots: Sequence[Node]) -> bool:
+        """Whether a sparse matrix is filled in; a `SpecError` if for less than that."""
+        filled = [*filled_in(self.context(), roots)]
+        for what in (told for told, is_small in filled if not is_small):
+            hint = "pairs of entries are joined; two matrices multiply vectors: "
+            hint += "A.T @ (B @ x)"
+            if self.mode != "cross-country":
+                hint = "the mode sets this order; --mode cross-country looks for others"
+            place = self.function.spec.name_text.span()
+            fail(f"'{name}' would {what}", place, hint=hint)
+        return bool(filled)
 
     def _others(self, context: Context, flat: Plan, chosen: Plan) -> list[OtherPlan]:
         """The plans for sizes at which what a plan holds is much too much."""

@@ -68,6 +68,11 @@ def _of_function(
     if kind.beside and kind.holder:
         return  # it has the derivative of another one
     yield from _of_blocks(planned, hints)
+    if planned.filled:
+        message = f"{planned.label} is dense, and sparse matrices are filled in for it"
+        if kind in INSTEAD:
+            message += f"; {INSTEAD[kind]}"
+        yield Remark(message, span, "filled", True)
     if planned.others:
         yield Remark(_undecided(planned, hints.keys()), span, "forms")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tensorgen.errors import SpecError
+from tensorgen.errors import SpecError, SpecWarning
 from tests import made
 from tests.device.library import execute, stand_in
 
@@ -317,6 +317,25 @@ def test_products_of_two_sparse_matrices_are_taken_by_vectors_alone() -> None:
     for expr in ("A.T @ B", "sum(A * B)"):
         with pytest.raises(SpecError, match="compare all entries of sparse matrices"):
             made.generate(two + f"  f: {expr}\n", backend="numpy")
+
+
+def test_a_dense_derivative_may_fill_in_what_is_no_larger() -> None:
+    head = "tensorgen: 1\ninputs:\n  w: [n]\n  A: {shape: [n, n], sparse: true}\n"
+    head += "  B: {shape: [n, n], sparse: true}\n  C: {shape: [m, n], sparse: true}\n"
+    head += "  D: {shape: [m, n], sparse: true}\nfunctions:\n  f: "
+    text = "{expr: sum((A @ w * (B @ w))**2), wrt: w, emit: [value, hessian]}"
+    with pytest.warns(SpecWarning, match=r"filled in for it; 'hvp' .*\[filled\]"):
+        found = execute(made.generate(head + text, backend="numpy"))
+    A, B = (sp.csr_array(np.tril(np.arange(k, k + 16.0).reshape(4, 4))) for k in (1, 3))
+    w, a, b = np.array([1.0, -2.0, 0.5, 3.0]), A.toarray(), B.toarray()
+    p, q = a @ w, b @ w
+    cross = a.T @ np.diag(4 * p * q) @ b
+    wanted = a.T @ np.diag(2 * q * q) @ a + b.T @ np.diag(2 * p * p) @ b
+    same(found.f_hess(w, A, B).dense(), wanted + cross + cross.T)
+    # Nothing that is returned has m rows, of which there may be many.
+    text = text.replace("A", "C").replace("B", "D")
+    with pytest.raises(SpecError, match="'f_hess' would fill in a sparse matrix"):
+        made.generate(head + text, backend="numpy")
 
 
 @pytest.mark.parametrize(

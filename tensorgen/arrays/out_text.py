@@ -92,7 +92,9 @@ def _entrywise(op: Entrywise, args: tuple[Array, ...]) -> Last | None:
 
 def _pair(name: str, rest: Operation, args: tuple[Array, ...]) -> Last:
     """An operation with the last operand, of all others put together."""
-    first = args[0] if rest in _ALONE else array(rest, *args[:-1])
+    # `x / y` has the operation of `x` alone: numbers of operands tell them apart.
+    alone = len(args) == 2 and rest in _ALONE
+    first = args[0] if alone else array(rest, *args[:-1])
     return _two(name, first, args[-1])
 
 

@@ -95,12 +95,15 @@ class Point:
 
         But for `pairs` of places at which an index array is the same. Where something
         is `promised` of what is made of inputs, half of the points have matrices that
-        are definite, and other numbers that are positive. Where it `is_moved`, the last
-        bits of all numbers are others.
+        are definite, and other numbers that are positive; at a quarter, matrices have
+        distances of points. Where it `is_moved`, the last bits of all numbers are
+        others.
         """
         self.given = dict(sizes), seed, pairs, promised
         self.is_moved = is_moved
         self.is_kind = promised and seed // 2 % 2 == 0
+        # What is promised of a kernel holds of distances, and of few other matrices.
+        self.is_far = promised and seed // 2 % 4 == 3 and isinstance(field, Reals)
         self.field = field
         self.sizes = dict(sizes)
         self.seed = seed
@@ -167,9 +170,11 @@ class Point:
     ) -> Array:
         """The value of what has a name and dims: always the same."""
         shape = self.meaning.lengths(dims)
+        square = len(dims) > 1 and dims[-1] == dims[-2]
         if self.is_kind:
-            square = len(dims) > 1 and dims[-1] == dims[-2]
             properties |= {"spd" if square else "positive"}
+        elif self.is_far and square:
+            properties |= {DISTANCES}
         if (name, shape) not in self.chosen:
             rng = random.Random(f"{name} {shape} {self.seed}")
             if index is not None:
@@ -220,6 +225,8 @@ class Point:
             # A product of triangles has positive pivots in any field.
             lower = made * np.tri(shape[-1]).astype(int)
             return self.field.reduced(lower @ np.swapaxes(lower, -1, -2))
+        if DISTANCES in properties:
+            return np.abs(made[..., :1] - turned[..., :1, :])
         if "symmetric" in properties:
             return self.field.reduced(made + turned)
         return made
@@ -241,6 +248,8 @@ class Point:
         return rng.uniform(*region)
 
 
+DISTANCES = "distances"
+"""What a point may know of a matrix, which no spec says."""
 REGIONS = ((0.1, 0.9), (-1.5, 1.5), (1.1, 2.5), (0.02, 0.2), (-3.0, -0.2))
 """Where functions have values: which one, nobody knows of a formula."""
 MIXED = 4 * len(REGIONS)

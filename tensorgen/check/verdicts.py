@@ -32,7 +32,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
 from tensorgen.operators.promises import is_promise
-from tensorgen.operators.rounding import explains, furthest, is_doubtful
+from tensorgen.operators.rounding import explains, furthest, is_doubtful, largest
 from tensorgen.passes.stored import Compressed
 from tensorgen.structure.classes import StructuredClass
 
@@ -320,12 +320,13 @@ def _close(x: Array, y: Array, error: float = 0.0) -> bool | None:
     """Whether numbers are what is stated, y, which is off by an error."""
     if x.shape != y.shape:
         return False
-    size, own = (float(np.max(np.abs(one), initial=0)) for one in (x, y))
+    # What is infinite or NaN has no size: beside it, nothing would be far off.
+    size = max(map(largest, (x, y)))
     # Points are of the order of one.
-    if is_doubtful(error, max(size, own, 1.0)):
+    if is_doubtful(error, max(size, 1.0)):
         return None
     difference = float(np.max(np.abs(x - y), initial=0))
-    return explains(difference, TOLERANCE, max(size, own), error)
+    return explains(difference, TOLERANCE, size, error)
 
 
 def _assembled(tensor: Compressed, arrays: Sequence[Array], point: Point) -> Array:

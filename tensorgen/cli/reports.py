@@ -21,6 +21,7 @@ RULES = {
     "unchecked": "A function that was not held against calculus",
     "zero": "A derivative that is zero everywhere",
     "dense": "A large derivative without a structure",
+    "filled": "A dense derivative for which sparse matrices are filled in",
     "promise": "A promise that would help",
     "forms": "A function whose form depends on sizes",
     "hurried": "A function that takes long to plan, whose first plan is taken",

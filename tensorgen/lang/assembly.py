@@ -67,6 +67,10 @@ def _key(side: Side) -> Key:
             at = place.at.constant
             if at is None or at < 0 or at != int(at):
                 hint = "they are numbered 0, 1, 2, and a step gives all others"
+                name = str(place.at)
+                if name.isidentifier():
+                    # Beside numbers of entries, what is a dim is no index.
+                    hint += f"; an index needs another name than the dim '{name}'"
                 message = f"'{side.definition.name}' has no step, and this is no number"
                 fail(f"{message} of an entry", place.span, hint=hint)
             found.append(int(at))

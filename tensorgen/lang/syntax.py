@@ -23,6 +23,7 @@ _LARGEST_EXPONENT = 400
 _MOST_DIGITS = 1000
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)$")
 _DOTTED = re.compile(r"(?:\b[A-Za-z_]\w*|[)\]'])\s*(\.[*/^])")
+_RANGE = re.compile(r"(?<=\w)\s*(?<![=<>!:])(=)\s*range\s*\(")
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _LOOKALIKES = {
     "\N{MINUS SIGN}": "-",
@@ -128,8 +129,7 @@ def parse(text: Text, faults: Faults) -> Expression | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # Inside parentheses an expression may go on over line breaks.
-            tree = ast.parse(f"(\n{value}\n)", mode="eval").body
+            tree = _tree(value)
     except SyntaxError as error:
         _explain(text, error, faults)
         return None
@@ -141,6 +141,52 @@ def parse(text: Text, faults: Faults) -> Expression | None:
         faults.add("an expression is missing", text.span())
         return None
     return Expression(text, tree)
+
+
+def _tree(value: str) -> ast.expr:
+    """Return what Python's parser reads, or reads where all ranges stand last.
+
+    An index has its range by name, so that nothing depends on what stands behind it,
+    which Python refuses all the same.
+    """
+    try:
+        return _python(value)
+    except SyntaxError as error:
+        starts = [match.start(1) for match in _RANGE.finditer(value)]
+        if "positional argument follows keyword" not in (error.msg or "") or not starts:
+            raise
+        # `k<range(n)` for `k=range(n)`: as long, and nobody compares a range.
+        other = "".join("<" if at in starts else c for at, c in enumerate(value))
+        tree = _python(other)
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call):
+            ranges = [part for part in call.args if _is_stated(part)]
+            call.args = [part for part in call.args if part not in ranges]
+            call.keywords = [*map(_keyword, ranges), *call.keywords]
+    return tree
+
+
+def _python(value: str) -> ast.expr:
+    # Inside parentheses an expression may go on over line breaks.
+    return ast.parse(f"(\n{value}\n)", mode="eval").body
+
+
+def _is_stated(tree: ast.expr) -> bool:
+    """Whether a part says `k<range(...)`."""
+    match tree:
+        case ast.Compare(
+            left=ast.Name(),
+            ops=[ast.Lt()],
+            comparators=[ast.Call(func=ast.Name(id="range"))],
+        ):
+            return True
+    return False
+
+
+def _keyword(tree: ast.expr) -> ast.keyword:
+    assert isinstance(tree, ast.Compare) and isinstance(tree.left, ast.Name)
+    made = ast.keyword(tree.left.id, tree.comparators[0])
+    return ast.copy_location(made, tree)
 
 
 def _scanned(text: Text, faults: Faults) -> bool:

@@ -193,11 +193,15 @@ class Indexer:
 
     def _atom(self, atom: Label | Lookup) -> Operand:
         if isinstance(atom, Lookup):
-            whole = self.looked(Ref(*atom))
-            forms = [affine([(label, 1)]) for label in whole.labels]
-            # An entry of a diagonal has its label once, though the array has two axes.
-            sizes = dict(zip(atom.labels, atom.node.dims, strict=True))
-            return self.read(whole, forms, [sizes[label] for label in whole.labels])
+            node, labels = atom
+            pairs = set(zip(labels, node.dims, strict=True))
+            # The shorter one of two axes ends a diagonal: such axes are read apart.
+            apart = len(pairs) > len(set(labels))
+            own = tuple(range(node.order)) if apart else labels
+            whole = self.looked(Ref(node, own))
+            axes = map(own.index, whole.labels)
+            parts = [(affine([(labels[axis], 1)]), node.dims[axis]) for axis in axes]
+            return self.read(whole, [form for form, _ in parts], [d for _, d in parts])
         low, high = self.ranges.intervals[atom]
         return Operand(self.draft.vector(low, high), (atom,))
 

@@ -8,6 +8,7 @@ equal in rows and columns are one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
@@ -88,17 +89,21 @@ def _identified(graph: Graph, node: Product, first: Label, second: Label) -> Nod
     )
 
 
-def filled_in(context: Context, roots: Sequence[Node]) -> str | None:
-    """What is computed of sparse matrices, but their entries; None if nothing is."""
+def filled_in(context: Context, roots: Sequence[Node]) -> Iterator[tuple[str, bool]]:
+    """What is computed of sparse matrices, but their entries.
+
+    Also whether a root is at least as large: what is filled in is not what takes most.
+    """
+    axes = [Counter(root.dims) for root in roots]
     for node in topological(roots) if context.entries else ():
         if _compares_all(node, context.entries):
-            return "compare all entries of sparse matrices"
+            yield "compare all entries of sparse matrices", False
         if node not in roots and is_scattered(node):
             atoms = (atom for c in node.constraints for atom, _ in c.form.terms)
             places = [atom.node for atom in atoms if isinstance(atom, Lookup)]
             if all(place in context.graph.pairs for place in places):
-                return "fill in a sparse matrix"
-    return None
+                own = Counter(node.dims)
+                yield "fill in a sparse matrix", any(own <= one for one in axes)
 
 
 def _compares_all(node: Node, sizes: Collection[str]) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from tensorgen.calculus.kinds import PROBLEM
 from tensorgen.errors import Faults, Text
 from tensorgen.spec.checkpoints import read_checkpoints
@@ -11,9 +14,10 @@ from tensorgen.spec.expressions import read_expression
 from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields
 from tensorgen.spec.model import Definition, Emit, FunctionSpec, InputSpec, Wrt
 from tensorgen.spec.names import Namespace
-from tensorgen.spec.nodes import Listing, Mapping, describe
+from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
 
 _KEYS = ("doc", "where", "checkpoint", "expr", "wrt", "emit")
+_INDEXED = re.compile(r"\s*(?P<key>expr)\s*(?P<indices>\[.*\])\s*")
 _IMPLICIT = ("unknown", "root", "fixed_point", "equation", "minimises")
 
 
@@ -51,7 +55,8 @@ def _function(
         plain = None, (), expr, (), (), side.ranges, side.places
         return FunctionSpec(name.value, name, side.indices, *plain)
     known = (*_KEYS, *_IMPLICIT)
-    fields = read_fields(entry.node, known, "a function", faults)
+    node = _without_indices(entry.key, entry.node, faults)
+    fields = read_fields(node, known, "a function", faults)
     results = _results(fields.get("expr"), side, faults)
     expr = fields["expr"].key if results else _expr(entry.key, fields, faults)
     where: tuple[Definition, ...] = ()
@@ -69,6 +74,23 @@ def _function(
     name = side.name
     rest = doc, where, expr, wrt, emit, side.ranges, side.places, results, kept
     return FunctionSpec(name.value, name, side.indices, *rest)
+
+
+def _without_indices(name: Text, node: Mapping, faults: Faults) -> Mapping:
+    """The keys of a function, of which `expr[i]` is the expression all the same."""
+    pairs: list[tuple[Node, Node]] = []
+    for key, value in node.pairs:
+        found = isinstance(key, Scalar) and _INDEXED.fullmatch(key.text.value)
+        if isinstance(key, Scalar) and found:
+            free, short = found["indices"], name.value.partition("[")[0].strip()
+            message = "the indices of a function stand behind its name"
+            hint = f"write '{short}{free}:', and 'expr:' below it"
+            place = key.text.slice(*found.span("indices")).span()
+            faults.add(message, place, hint=hint)
+            text = key.text.slice(*found.span("key"))
+            key = Scalar(text.span(), text, key.style)
+        pairs.append((key, value))
+    return replace(node, pairs=tuple(pairs))
 
 
 def _results(

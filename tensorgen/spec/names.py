@@ -122,7 +122,12 @@ class Namespace:
         if what == owner:
             message = f"'{text}' is the name of {what} twice"
         marks = ((first.span(), f"{owner}, first here"), (text.span(), what))
-        self.faults.add(message, text.span(), marks=marks)
+        # Many expect a local name to hide one of the file.
+        hint = "definitions share the names of the file: rename one of them"
+        is_local = what != owner and "a local definition" in (what, owner)
+        self.faults.add(
+            message, text.span(), marks=marks, hint=hint if is_local else None
+        )
 
     def is_dim(self, text: Text) -> bool:
         """Whether a name is that of a dim."""

@@ -349,6 +349,7 @@ SQUARES = array(Power(Fraction(2)), A)
     [
         (array(Multiply(Fraction(2), 3), A, X, B), "np.multiply(2 * A * X, b, out=C)"),
         (array(Multiply(Fraction(1), 1), A, B), "np.divide(A, b, out=C)"),
+        (array(Multiply(Fraction(1), 1), A, B, X), "np.divide(A / b, X, out=C)"),
         (array(Multiply(Fraction(3), 1), A), "np.multiply(3, A, out=C)"),
         (array(Multiply(Fraction(1), 0), A), "np.divide(1, A, out=C)"),
         (array(Add((1, -1, -1)), A, B, X), "np.subtract(A - b, X, out=C)"),

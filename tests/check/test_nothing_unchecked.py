@@ -159,6 +159,31 @@ def test_a_value_where_none_is_stated_or_none_where_one_is_stated() -> None:
     # Four times what is stated is off by.
     assert verdicts._close(one, one + 4e-5, 1.1e-5) is True
     assert verdicts._close(one, one + 4e-2, 1.1e-2) is None
+    # What is stated tells as little where code has no value, and as much.
+    endless = np.full(1, np.inf)
+    for nothing in (none, endless, -endless):
+        assert verdicts._close(nothing, one, 1.1e-2) is None
+        assert verdicts._close(nothing, one, 1e-5) is False
+    assert verdicts._close(np.full(1, 1e4), one, 1.1e-2) is False
+
+
+def test_a_fit_without_residuals_is_no_fault() -> None:
+    """With no more rows than columns, variances are rounding, and some of them 0."""
+    text = """
+  f:
+    where: |
+      V = spd(exp(-exp(a)*D))
+      VX = solve(V, X)
+      b = solve(X.T @ VX, X.T @ solve(V, y))
+      r = y - X @ b
+    expr: log(r @ solve(V, r)/n) + logdet(V)
+    wrt: a
+    emit: [value, gradient]
+"""
+    inputs = "a: scalar, y: [n], X: [n, k], D: {shape: [n, n], symmetric: true}"
+    report, _ = checked(functions(text, inputs))
+    names = {*report.exact, *report.floating, *report.unchecked}
+    assert names == {"f", "f_grad", "f_value_and_grad"}
 
 
 @pytest.mark.usefixtures("in_floating_point")

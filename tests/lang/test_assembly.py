@@ -153,6 +153,12 @@ def test_what_leaves_gaps_is_reported(lines: str) -> None:
     assert len(error.value.diagnostics) == 1
 
 
+def test_an_index_named_like_a_dim_is_told_to_have_another_name() -> None:
+    with pytest.raises(SpecError) as error:
+        tensorgen.generate(spec("k[n, 0] = v[n]\nk[n, 1] = t"))
+    assert "an index needs another name than the dim 'n'" in str(error.value)
+
+
 def test_definitions_of_the_file_can_be_put_together() -> None:
     lines, stacked = CASES["rotation"]
     block = "definitions: |\n  " + lines.replace("\n", "\n  ") + "\nfunctions:"

@@ -22,7 +22,7 @@ WRONG = [
     ("v\N{SUPERSCRIPT TWO}", "'\xb2' cannot stand", "\xb2", "write **2"),
     ("\N{GREEK SMALL LETTER LAMDA}", "cannot stand", "\u03bb", "ASCII"),
     (
-        "sum(A[i, j], j=range(i, n), i)",
+        "sum(A[i, j], j=range(i, n), axis=0, i)",
         "an argument without a name stands behind one with a name",
         ")",
         "come last",

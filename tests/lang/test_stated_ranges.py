@@ -72,3 +72,10 @@ def test_what_is_wrong_with_a_range_is_said_where_it_stands(
     with pytest.raises(SpecError, match=message) as caught:
         load(f'  "{left}": x[i]*s\n')
     assert all(d.span is not None for d in caught.value.diagnostics)
+
+
+def test_what_reductions_bind_stands_in_any_order() -> None:
+    found = value("  f: sum(i*x[i]*v[j], j=range(1, m), i, x[i] > 0)\n", x=X, v=V)
+    assert found == 1 * 2.0 * 4.0
+    found = value("  f: norm(x[i]*v[k], k=range(1, 2), i=range(1, n), 1)\n", x=X, v=V)
+    assert found == (2.0 + 3.0) * 4.0

@@ -87,6 +87,16 @@ def test_a_part_is_quoted_in_one_line_and_shortened() -> None:
     assert len(long.source(long.tree)) == 40
 
 
+def test_ranges_may_stand_before_other_indices() -> None:
+    expression = parsed("2*sum(a[i, j], j = range(i, n), i, k=range(2), i < 3)")
+    call = expression.tree.right  # type: ignore[attr-defined]
+    assert [marked(expression, x) for x in call.args] == ["a[i, j]", "i", "i < 3"]
+    assert [x.arg for x in call.keywords] == ["j", "k"]
+    told = [marked(expression, x) for x in call.keywords]
+    assert told == ["j = range(i, n)", "k=range(2)"]
+    assert marked(expression, call.keywords[0].value) == "range(i, n)"
+
+
 @pytest.mark.parametrize("value", ["a) + (b", "a\n)\n(\nb", "", "  ", "#", "a # (\n)"])
 def test_the_parentheses_that_wrap_a_text_cannot_be_seen(value: str) -> None:
     faults = Faults()

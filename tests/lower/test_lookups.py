@@ -63,6 +63,21 @@ def test_the_adjoint_adds_at_a_part_of_an_index_array() -> None:
     assert code.lines[-1] == "np.add.at(w_by_tri, tri[:, 1], w)"
 
 
+@pytest.mark.parametrize("sizes", [SIZES, {"n": 3, "m": 6}, {"n": 4, "m": 4}])
+def test_the_shorter_axis_ends_a_diagonal_of_places(sizes: dict[str, int]) -> None:
+    graph = Graph()
+    row = graph.input("row", [N, M], index=N)
+    at = Lookup(row, ("i", "e"))
+    found = graph.product(
+        ("i", "p"),
+        [(graph.input("x", [M, N]), ("e", "p"))],
+        constraints=[delta({"p": 1, at: -1}), delta({"i": 1, "e": -1})],
+        sizes={"i": N, "p": N},
+    )
+    verify([found])
+    check(graph, [found], sizes)
+
+
 def test_a_part_of_an_index_array_is_a_number_where_it_is_used_as_one() -> None:
     graph = Graph()
     part = column(graph)

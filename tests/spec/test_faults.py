@@ -299,6 +299,18 @@ def test_a_collision_shows_both_places() -> None:
     assert "an input, first here" in drawn
 
 
+@pytest.mark.parametrize("key", ["expr[i, j]", '"expr [i, j]"'])
+def test_the_indices_of_a_function_stand_behind_its_name(key: str) -> None:
+    told = "the indices of a function stand behind its name"
+    hint = "write 'f[i, j]:', and 'expr:' below it"
+    only(f"{HEAD}  f:\n    {key}: w[i]*w[j]\n    wrt: w\n", told, hint)
+
+
+def test_a_local_name_that_a_function_has_is_to_be_another() -> None:
+    text = f"{HEAD}  f:\n    where: g = 1\n    expr: g\n  g: 2\n"
+    only(text, "a local definition and of a function", "rename one of them")
+
+
 @pytest.mark.parametrize(
     ("inputs", "emit", "clash"),
     [
