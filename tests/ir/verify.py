@@ -55,7 +55,9 @@ def verify(nodes: Iterable[Node]) -> None:
 
 def _content(node: Node) -> object:
     names = (field.name for field in fields(node))
-    return type(node), tuple(getattr(node, n) for n in names if n != "serial")
+    return type(node), tuple(
+        getattr(node, n) for n in names if n not in ("serial", "known")
+    )
 
 
 # Any node
