@@ -15,11 +15,13 @@ from tensorgen.check.residues import Residues
 from tensorgen.errors import InternalError, Remark, Source
 
 ROOT = Path(__file__).parent.parent.parent
-SPECS = sorted(
-    path
-    for folder in ("examples/gallery", "tensorgen/cli/starters")
-    for path in (ROOT / folder).glob("*.yaml")
-)
+SPECS = [
+    *sorted((ROOT / "tensorgen/cli/starters").glob("*.yaml")),
+    *(
+        pytest.param(path, marks=pytest.mark.thorough)
+        for path in sorted((ROOT / "examples/gallery").glob("*.yaml"))
+    ),
+]
 
 
 def checked(text: str, name: str = "a.yaml") -> tuple[Report, list[Remark]]:
@@ -125,11 +127,12 @@ def test_what_is_too_large_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     "inputs, where, expr, wrt",
     [
-        (
+        pytest.param(
             "x: [m, n], q: [n, k]",
             "Q = tanh(logaddexp(x @ q, 2))",
             "logdet(Q @ Q.T + eye(m))",
             "q",
+            marks=pytest.mark.thorough,
         ),
         ("K: [3, 3], u: [3]", "L = K*u[0]", "norm(L, 'nuc')", "u"),
         ("x: [m, n], q: [n]", "z = x @ q", "sum(mish(z))", "q"),

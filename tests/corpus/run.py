@@ -171,7 +171,9 @@ def outcome(spec: Spec) -> Outcome:
         lines = [entry["message"] for entry in told] or said.strip().split("\n")[-1:]
         return Outcome(found.verdict, found.seconds, found.told or lines[0])
     if spec.first is not None:
-        _, said = generated(spec.first)
+        first, said = generated(spec.first)
+        if first.verdict == "fine":
+            return Outcome("fine", found.seconds)
         if not all(line.strip() in said for line in spec.said.strip().split("\n")):
             return Outcome("hint lost", found.seconds, said.strip().split("\n")[0])
         return Outcome("hint followed", found.seconds, spec.said.strip().split("\n")[0])
@@ -186,7 +188,9 @@ def as_expected(spec: Spec, found: Outcome) -> bool:
     ways = (found.verdict.partition(",")[0], spec.expected)
     plain = [way.replace("slow", "fine") for way in ways]
     ends = found.seconds < LIMIT or spec.expected == "slow"
-    return plain[0] == plain[1] and ends
+    # A hint that is needed no more is no loss.
+    same = plain[0] == plain[1] or plain == ["fine", "hint followed"]
+    return same and ends
 
 
 def table(rows: list[tuple[Spec, Outcome]]) -> str:
@@ -194,8 +198,10 @@ def table(rows: list[tuple[Spec, Outcome]]) -> str:
     counts = Counter(found.verdict.partition(",")[0] for _, found in rows)
     lines = [f"specs: {len(rows)}"]
     lines += [f"  {verdict:<16}{number:>5}" for verdict, number in counts.most_common()]
-    well = counts["fine"] + counts["hint followed"]
-    lines += [f"at the first attempt or after one hint: {well / len(rows):.1%}", ""]
+    ways = ("fine", "hint followed", "slow")
+    well = [x for _, x in rows if x.verdict.partition(",")[0] in ways]
+    share = sum(x.seconds < LIMIT for x in well) / len(rows)
+    lines += [f"generated, at the first attempt or after one hint: {share:.1%}", ""]
     for spec, found in rows:
         told = f"  {found.told.strip().splitlines()[-1]}" if found.told.strip() else ""
         name = f"{spec.field}/{spec.name}"

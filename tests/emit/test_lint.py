@@ -154,6 +154,7 @@ def emitted() -> dict[str, str]:
     }
 
 
+@pytest.mark.thorough
 def test_type_checkers_and_linters_find_nothing(
     emitted: dict[str, str], tmp_path: Path
 ) -> None:
