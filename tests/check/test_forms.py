@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from tensorgen import modules
-from tensorgen.check import Report
-from tensorgen.errors import InternalError, Source
-from tensorgen.pipeline import compile_spec
+from tensorgen.errors import InternalError
+from tests.check.reports import reported
 
 SPEC = """tensorgen: 1
 inputs: {{x: [n], B: [q, p], C: [p, n]}}
@@ -21,22 +20,9 @@ functions:
 """
 
 
-def reported(emit: str) -> Report:
-    source, reports = Source("a.yaml", SPEC.format(emit)), list[Report]()
-    compile_spec(
-        source,
-        ["numpy"],
-        "cross-country",
-        False,
-        report=lambda _, report: reports.append(report),
-    )
-    (report,) = reports
-    return report
-
-
 @pytest.mark.parametrize("emit", ["hessian", "value, gradient, hessian", "problem"])
 def test_each_of_three_forms_is_checked(emit: str) -> None:
-    report = reported(emit)
+    report = reported(SPEC.format(emit))
     assert not report.unchecked
     forms = Counter(name.partition(",")[0] for name in report.exact)
     assert 3 in forms.values()
@@ -60,4 +46,4 @@ def test_a_wrong_form_is_found(
 
     monkeypatch.setattr(modules.ModuleBuilder, "_form", changed)
     with pytest.raises(InternalError):
-        reported(emit)
+        reported(SPEC.format(emit))

@@ -13,6 +13,7 @@ from tensorgen.check.points import Point
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import Residues
 from tensorgen.errors import InternalError, Remark, Source
+from tests.check.test_promises import KERNEL
 
 ROOT = Path(__file__).parent.parent.parent
 SPECS = [
@@ -172,19 +173,7 @@ def test_a_value_where_none_is_stated_or_none_where_one_is_stated() -> None:
 
 def test_a_fit_without_residuals_is_no_fault() -> None:
     """With no more rows than columns, variances are rounding, and some of them 0."""
-    text = """
-  f:
-    where: |
-      V = spd(exp(-exp(a)*D))
-      VX = solve(V, X)
-      b = solve(X.T @ VX, X.T @ solve(V, y))
-      r = y - X @ b
-    expr: log(r @ solve(V, r)/n) + logdet(V)
-    wrt: a
-    emit: [value, gradient]
-"""
-    inputs = "a: scalar, y: [n], X: [n, k], D: {shape: [n, n], symmetric: true}"
-    report, _ = checked(functions(text, inputs))
+    report, _ = checked(KERNEL)
     names = {*report.exact, *report.floating, *report.unchecked}
     assert names == {"f", "f_grad", "f_value_and_grad"}
 

@@ -10,22 +10,14 @@ import pytest
 
 from tensorgen import claims
 from tensorgen.check import Claim, Report, check
-from tensorgen.errors import InternalError, Source
-from tensorgen.pipeline import compile_spec
+from tensorgen.errors import InternalError
+from tests.check.reports import reported
 from tests.test_promises import ENTRIES, PROMISED, STRUCTURED
 
 
 @pytest.mark.parametrize("spec", [PROMISED, STRUCTURED, ENTRIES])
 def test_the_check_finds_points_where_promises_hold(spec: str) -> None:
-    reports = list[Report]()
-    compile_spec(
-        Source("promises.yaml", spec),
-        ["numpy"],
-        "cross-country",
-        False,
-        report=lambda _, report: reports.append(report),
-    )
-    (report,) = reports
+    report = reported(spec)
     assert not report.unchecked and (report.exact or report.floating)
 
 
@@ -49,20 +41,7 @@ def test_a_kernel_is_checked_where_a_matrix_has_distances(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of other matrices hardly one has a kernel that is definite."""
-    reports = list[Report]()
-    source = Source("kernel.yaml", KERNEL)
-
-    def compiled() -> None:
-        compile_spec(
-            source,
-            ["numpy"],
-            "cross-country",
-            False,
-            report=lambda _, report: reports.append(report),
-        )
-
-    compiled()
-    assert not reports[0].unchecked
+    assert not reported(KERNEL).unchecked
 
     def faulty(given: Sequence[Claim], *rest: Any) -> Report:
         last = given[-1]
@@ -72,4 +51,4 @@ def test_a_kernel_is_checked_where_a_matrix_has_distances(
 
     monkeypatch.setattr(claims, "check", faulty)
     with pytest.raises(InternalError, match="f_value_and_grad does not compute"):
-        compiled()
+        reported(KERNEL)
