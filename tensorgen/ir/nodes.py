@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from math import prod
-from typing import Any, Literal, NamedTuple, TypeAlias, assert_never, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, assert_never, cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.forms import AffineForm
 
 Label = int
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -324,6 +325,13 @@ def use_counts(roots: Iterable[Node]) -> Counter[Node]:
 def entries(nodes: Iterable[Node]) -> Dim:
     """How many numbers arrays hold."""
     return sum((prod(node.dims, start=Dim.of(1)) for node in nodes), Dim())
+
+
+def once(node: Node, what: object, find: Callable[[], T]) -> T:
+    """What is known of a node, found out the first time."""
+    if what not in node.known:
+        node.known[what] = find()
+    return cast(T, node.known[what])
 
 
 def is_zero(node: Node) -> bool:

@@ -25,6 +25,7 @@ from tensorgen.ir.nodes import (
     Size,
     Sum,
     constant_value,
+    once,
 )
 from tensorgen.operators import distances
 from tensorgen.operators.elementwise import ELEMENTWISE
@@ -75,10 +76,7 @@ def matrix_sign(node: Node, depth: int = DEPTH) -> Sign:
 
 def sign(node: Node, depth: int = DEPTH) -> Sign:
     """What is known of all entries of a node, which is found out once."""
-    found: Sign | None = node.known.get((sign, depth))
-    if found is None:
-        found = node.known[sign, depth] = _sign(node, depth)
-    return found
+    return once(node, (sign, depth), lambda: _sign(node, depth))
 
 
 def _sign(node: Node, depth: int) -> Sign:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Map, Node, Ref, Sum, Term
+from tensorgen.ir.nodes import Call, Map, Node, Ref, Sum, Term, once
 from tensorgen.operators import masks, reshape
 from tensorgen.operators.scalar import infinite
 from tensorgen.operators.stable import (
@@ -159,10 +159,7 @@ def _pairs(factors: Args) -> list[tuple[int, int]]:
 
 def _takes_part(ref: Ref) -> bool:
     """Whether a rule of two factors may have this one as either, found out once."""
-    known = ref.node.known
-    if _takes_part not in known:
-        known[_takes_part] = _is_of_a_pair(ref)
-    return bool(known[_takes_part])
+    return once(ref.node, _takes_part, lambda: _is_of_a_pair(ref))
 
 
 def _is_of_a_pair(ref: Ref) -> bool:

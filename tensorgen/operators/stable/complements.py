@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Ref, Sum, Term, constant_value
+from tensorgen.ir.nodes import Map, Ref, Sum, Term, constant_value, once
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, evaluate, times
 from tensorgen.operators.stable.match import (
@@ -77,11 +77,11 @@ def _merged(parts: Sequence[Weighted]) -> dict[Ref, Fraction]:
 
 def _shares_any(ref: Ref) -> bool:
     """Whether there are ways to see a product so, found out once."""
-    known = ref.node.known
-    if _shares_any not in known:
-        _, factors = elementwise_factors(ref)
-        known[_shares_any] = any(map(_is_near_number, factors))
-    return bool(known[_shares_any])
+    return once(
+        ref.node,
+        _shares_any,
+        lambda: any(map(_is_near_number, elementwise_factors(ref)[1])),
+    )
 
 
 def _is_near_number(ref: Ref) -> bool:
