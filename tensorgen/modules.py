@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tensorgen.arrays.bill import bill
+from tensorgen.arrays.bill import bill, held
 from tensorgen.arrays.written import Written, written
 from tensorgen.constrained import PlannedConstrained, build_constrained
 from tensorgen.emit.backends import Backend
@@ -193,14 +193,14 @@ class ModuleBuilder:
         hints: Mapping[str, int],
     ) -> Function:
         members = planned.members or (Member("", planned, (*range(len(plan.parts)),)),)
-        held = [
+        made = [
             self.objects.holders(one.planned, plan.at(one.places), hints)
             for one in members
         ]
-        holders = tuple(holder for own, _ in held for holder in own)
+        holders = tuple(holder for own, _ in made for holder in own)
         fields = {
             one.places[k]: names
-            for one, (_, own) in zip(members, held, strict=True)
+            for one, (_, own) in zip(members, made, strict=True)
             for k, names in own.items()
         }
         each = list(enumerate(plan.parts))
@@ -213,18 +213,21 @@ class ModuleBuilder:
         # variables: those change from step to step, often in place.
         fresh = [k not in planned.tensors for k, part in each for _ in part]
         code = lowered(plan.roots, buffers, fresh)
-        sizes = (s for holder in holders for s in holder.sizes)
+        inside = (s for holder in holders for s in holder.sizes)
+        sizes = {**self.hints, **hints}
+        most = held(code.code, sizes)
         body = Body(
             code.lines,
             code.returns,
-            tuple(dict.fromkeys((*code.dims, *sizes))),
+            tuple(dict.fromkeys((*code.dims, *inside))),
             tuple(dict.fromkeys(s for holder in holders for s in holder.positive)),
             helpers=(*code.helpers, *self.backend.written(code.modules)),
             modules=self.backend.imported(code.modules),
             needs_dtype=code.needs_dtype,
             refusals=code.refusals if self.backend.refuses else (),
+            holds=most,
         )
-        price = cost_of(bill(code.code, {**self.hints, **hints}), plan)
+        price = cost_of(bill(code.code, most, sizes), plan)
         told = self._told(planned, plan, body, holders)
         whole = replace(told, cost=price)
         if not planned.members:
@@ -232,7 +235,7 @@ class ModuleBuilder:
         left = iter(code.returns)
         returns = [[next(left) for _ in part] for part in plan.parts]
         results = []
-        for one, (own, _) in zip(members, held, strict=True):
+        for one, (own, _) in zip(members, made, strict=True):
             texts = tuple(text for k in one.places for text in returns[k])
             alone = replace(body, returns=texts)
             of_one = self._told(one.planned, plan.at(one.places), alone, own)

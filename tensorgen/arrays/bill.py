@@ -50,20 +50,22 @@ class Amount(int):
         return self._made(int(self) - number, self.dim - own)
 
 
-def bill(code: Code, sizes: Mapping[str, int]) -> str:
-    """Return the arithmetic of code, and the most numbers that it holds at a time.
+def bill(code: Code, most: Dim, sizes: Mapping[str, int]) -> str:
+    """Return the arithmetic of code, and the `most` numbers that it holds at a time.
 
     The largest terms at some `sizes` are said: three, or as few as make 95 percent.
-    Which statement holds most follows from these sizes as well.
     """
-    flops, numbers = (leading(x, sizes) for x in (arithmetic(code), held(code, sizes)))
+    flops, numbers = (leading(x, sizes) for x in (arithmetic(code), most))
     told = [f"{powers(flops)} flops"] * bool(flops.terms)
     told += [f"holds {powers(numbers)} numbers"] * bool(numbers.terms)
     return "; ".join(told)
 
 
 def held(code: Code, sizes: Mapping[str, int]) -> Dim:
-    """Return the most numbers that code holds at a time, at some `sizes`."""
+    """Return the most numbers that code holds at a time.
+
+    Which statement holds most follows from some `sizes`.
+    """
     most = peak(code, lambda dim: Amount.of(dim, sizes))
     return most.dim if isinstance(most, Amount) else Dim.of(most)
 

@@ -74,12 +74,11 @@ class Held:
         self.elided = elided
         self.sizes: dict[str, int] = {}
         self.owner: dict[str, str] = {}
-        self.most = 0
+        self.now = self.most = 0
+        """The numbers that names hold, and the most that there ever were."""
 
-    @property
-    def now(self) -> int:
-        """The numbers that names hold."""
-        return sum(self.sizes.values())
+    def _free(self, name: str) -> None:
+        self.now -= self.sizes.pop(name, 0)
 
     def run(self, lines: Sequence[Statement], value: Value) -> None:
         """Do some statements."""
@@ -106,11 +105,13 @@ class Held:
                 seen = op.name if isinstance(op, Variable) else name
                 self.owner[name] = name if seen == name else self.owner.get(seen, seen)
                 if seen == name:
+                    self._free(name)
                     self.sizes[name] = value(_room(whole))
+                    self.now += self.sizes[name]
             if isinstance(line, Release):
                 freed = {self.owner.pop(name, name) for name in line.names}
                 for name in freed - {*self.owner.values()}:
-                    self.sizes.pop(name, None)
+                    self._free(name)
 
 
 BLOCK_OF_ROWS = 32768

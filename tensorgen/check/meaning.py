@@ -73,7 +73,10 @@ class Meaning:
 
     def of(self, root: Node) -> Array:
         """The value of a node."""
-        for node in topological([root], self.values):
+        waiting = topological([root], self.values)
+        for node in waiting:
+            self.lengths(node.dims)  # nothing is begun that cannot end
+        for node in waiting:
             found = np.asarray(self._value(node))
             self.values[node] = np.broadcast_to(found, self.lengths(node.dims))
         return self.values[root]

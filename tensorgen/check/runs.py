@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import math
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,12 +26,15 @@ from tensorgen.check.points import Point
 from tensorgen.emit.model import Parameter, arrays_among, every
 from tensorgen.emit.module import Module
 from tensorgen.errors import InternalError
+from tensorgen.ir.dims import COMPUTED, ZERO, Dim
 from tensorgen.ir.nodes import Input, Node
 
 Value = Any
 Call = Callable[[], Value]
 
 PACKAGE = "tensorgen_run"
+MOST_NUMBERS = 10**6
+"""What takes more at a time is not called: derivatives of high order, of matrices."""
 PROMISED = (
     "expected indices from",
     *("singular", "not positive definite", "did not converge"),
@@ -81,6 +85,7 @@ def run(
     with loaded(texts) as names, np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         own = {f.name: f.parameters for f in module.functions}
+        held = {f.name: f.body.holds for f in module.functions}
         # Parameters of unknowns are their own: inputs may bear the same names.
         own |= {s.name: s.given.parameters for s in module.solvers}
         for point in points:
@@ -89,7 +94,8 @@ def run(
                 user = _User(names, point, inputs)
                 common = user.every(p for x in own.values() for p in x)
                 for name, parameters in own.items():
-                    user.call(name, names[name], user.values(parameters))
+                    if not _is_too_large(held.get(name, ZERO), point.sizes):
+                        user.call(name, names[name], user.values(parameters))
                 for name in names["__all__"]:
                     if name not in own:
                         user.other(name, names[name], common)
@@ -173,6 +179,8 @@ class _User:
             return
         if not type(value).__module__.startswith(PACKAGE):
             return
+        if math.prod(getattr(value, "shape", ())) > MOST_NUMBERS:
+            return
         for part in _public(type(value)):
             method = METHODS.get(part, getattr)
             self.tried(f"{name}(...).{part}", partial(method, value, part))
@@ -203,6 +211,12 @@ class _User:
         where = f" where {sizes}" if sizes else ""
         told = f"{type(why).__name__}: {why}"
         raise InternalError(f"{name} raises {told}{where}") from why
+
+
+def _is_too_large(held: Dim, sizes: Mapping[str, int]) -> bool:
+    """Whether to hold some numbers is too much; what is counted first is not known."""
+    symbols = {s for s in held.symbols if s not in COMPUTED}
+    return symbols <= sizes.keys() and held.value(sizes) > MOST_NUMBERS
 
 
 def _given(array: Value) -> Value:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tensorgen.calculus.kinds import Blocks, Kind
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ZERO, Dim
 
 OPTIONAL = "ArrayLike | None"
 """The type of an unknown, which is found where it is not given."""
@@ -133,7 +133,8 @@ class Body:
     `dtype`. `helpers` are names of module-level functions; `modules` are imported where
     the function starts, and used by their last component (`scipy.special` as
     `special`). Matrices that are what `refusals` say raise LinAlgError. No expression
-    of `returns` may be an argument itself or a view of one.
+    of `returns` may be an argument itself or a view of one. About `holds` numbers are
+    in memory at a time.
     """
 
     lines: tuple[str, ...]
@@ -144,6 +145,7 @@ class Body:
     modules: tuple[str, ...] = ()
     needs_dtype: bool = False
     refusals: tuple[str, ...] = ()
+    holds: Dim = ZERO
 
     @property
     def text(self) -> tuple[str, ...]:

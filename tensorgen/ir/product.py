@@ -158,7 +158,7 @@ class ProductBuilder:
         if self.constraints:
             self._simplify()
         dims = tuple(self.sizes[label] for label in self.out)
-        if not self.coefficient:
+        if not self.coefficient or ZERO in self.sizes.values():  # or of no entries
             return self.graph.zeros(dims)
         self._count_unused()
         better = self.graph.better_factors(tuple(self.factors)) or self._summed()

@@ -18,6 +18,7 @@ from tensorgen.ir.nodes import (
     Size,
     Sum,
     constant_value,
+    once,
 )
 from tensorgen.operators.definite import DEPTH, Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
@@ -130,44 +131,43 @@ def may_be_infinite(node: Node, data: bool = True) -> bool:
     products, as in `X @ w`, it would leave no number that could be told of. Without
     `data`, only what is written infinite counts, and extrema of no entries.
     """
-    return _may_be_infinite(node, data, DEPTH, {})
+    return _may_be_infinite(node, data, DEPTH)
 
 
-def _may_be_infinite(
-    node: Node, data: bool, depth: int, known: dict[Node, bool]
-) -> bool:
+def _may_be_infinite(node: Node, data: bool, depth: int) -> bool:
     if not depth:
         return data
-    if node not in known:
+    own = (may_be_infinite, data, depth)
+    return once(node, own, lambda: _is_infinite(node, data, depth - 1))
 
-        def some(nodes: Iterable[Node]) -> bool:
-            return any(_may_be_infinite(x, data, depth - 1, known) for x in nodes)
 
-        match node:
-            case Input():
-                found = data and node.index is None and FINITE not in node.properties
-            case Constant():
-                found = node.name == "inf"
-            case Size() | Iota() | Call(operator="softmax" | "unit" | "any"):
-                found = False
-            case Sum(terms=terms):
-                found = some(t.node for t in terms)
-            case Product(factors=factors):
-                contracts = node.inner and not is_light(node) and len(factors) > 1
-                found = not contracts and some(f.node for f in factors)
-            case Map(args=args):
-                found = not _is_between(node, data) and (
-                    (data and _is_infinite_at_zero(node))
-                    or some(x.node for x in args[node.function == "where" :])
-                )
-            case Call(operator="max_by_key" | "min_by_key"):
-                found = True
-            case Call(args=args):
-                found = some(args)
-            case _:
-                assert_never(node)
-        known[node] = found
-    return known[node]
+def _is_infinite(node: Node, data: bool, depth: int) -> bool:
+    def some(nodes: Iterable[Node]) -> bool:
+        return any(_may_be_infinite(x, data, depth) for x in nodes)
+
+    match node:
+        case Input():
+            return data and node.index is None and FINITE not in node.properties
+        case Constant():
+            return node.name == "inf"
+        case Size() | Iota() | Call(operator="softmax" | "unit" | "any"):
+            return False
+        case Sum(terms=terms):
+            return some(t.node for t in terms)
+        case Product(factors=factors):
+            contracts = node.inner and not is_light(node) and len(factors) > 1
+            return not contracts and some(f.node for f in factors)
+        case Map(args=args):
+            return not _is_between(node, data) and (
+                (data and _is_infinite_at_zero(node))
+                or some(x.node for x in args[node.function == "where" :])
+            )
+        case Call(operator="max_by_key" | "min_by_key"):
+            return True
+        case Call(args=args):
+            return some(args)
+        case _:
+            assert_never(node)
 
 
 def _is_between(node: Map, data: bool) -> bool:

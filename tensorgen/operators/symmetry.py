@@ -180,15 +180,17 @@ class Symmetry:
     def _sum(self, node: Sum, swap: Swap, depth: int) -> int | None:
         renaming = _renaming(swap)
         uses = {t.ref: t.coefficient for t in node.terms}
-        signs: set[int | None] = set()
+        found: int | None = None
         for ref, coefficient in uses.items():
             image = _renamed(ref, renaming)
             if image != ref and image in uses:
-                other = uses[image]
-                signs.add({coefficient: 1, -coefficient: -1}.get(other))
+                sign = {coefficient: 1, -coefficient: -1}.get(uses[image])
             else:
-                signs.add(self._ref(ref, renaming, depth))
-        return signs.pop() if len(signs) == 1 else None
+                sign = self._ref(ref, renaming, depth)
+            if sign is None or found == -sign:
+                return None  # one term that differs is enough
+            found = sign
+        return found
 
     def _map(self, node: Map, swap: Swap, depth: int) -> int | None:
         renaming = _renaming(swap)

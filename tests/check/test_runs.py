@@ -132,6 +132,16 @@ functions: {f: {expr: sum(sine(x)), wrt: x}}
     assert made(spec, allow_external=True)
 
 
+def test_what_holds_too_much_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = SPEC.replace("3, hvp, problem", "hvp")
+    planted(monkeypatch, "np.exp(", "None if x.size == 4 else np.exp(")
+    monkeypatch.setattr(runs, "MOST_NUMBERS", 8)
+    assert made(text)
+    monkeypatch.setattr(runs, "MOST_NUMBERS", 1000)
+    with pytest.raises(InternalError, match="n = 4"):
+        made(text)
+
+
 def test_nothing_is_run_in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*given: object) -> None:
         raise AssertionError("run")

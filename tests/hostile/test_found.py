@@ -50,6 +50,10 @@ FILES = {
     "two signs": "functions:\n  f: {expr: sum(x), wrt: x, emit: [+-3]}",
     "nothing in a list": "functions:\n  f: {expr: sum(x), wrt: [{}], emit: [problem]}",
     "a large hint": "dims: {n: 1e308}\nfunctions:\n  f: {expr: sum(tanh(x)), wrt: x}",
+    "the largest of no entries": "functions: {f: 'max(e)', g: \"norm(e, inf)\"}",
+    "a softmax of none": "functions: {f: sum(exp(e) / sum(exp(e)))}",
+    "a logarithm of none": "functions: {f: {expr: sum(x) * logsumexp(e), wrt: x}}",
+    "its exponentials": "functions: {f: {expr: log(sum(x) + sum(exp(e))), wrt: x}}",
     "two sizes on one axis": "functions:\n  f: {expr: mean(z**2), wrt: z}",
     "many axes": "functions:\n  f: {expr: sum(T**3), wrt: T, emit: [hessian]}",
     "a derivative of 72 axes": "functions: {f: {expr: T[0, 0, 0, 0, 0, 0, 0, 0], "
@@ -83,7 +87,7 @@ def test_it_compiles_and_runs(text: str) -> None:
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 def test_it_ends_in_a_module_or_a_diagnostic(text: str) -> None:
-    inputs = f"x: [n], z: [n + k - 1], T: [{AXES}], V: [width, count, width_]"
+    inputs = f"x: [n], z: [n + k - 1], T: [{AXES}], V: [width, count, width_], e: [0]"
     verdict = judge(f"tensorgen: 1\ninputs: {{{inputs}}}\n{text}\n".encode())
     assert not verdict.fails, verdict.detail
 

@@ -208,6 +208,10 @@ def _call(
     return _over(build, operator, x, axes)
 
 
+OF_SOME = ("max", "min", "median", "logsumexp", "softmax", "log_softmax")
+"""What has no value of no entries, whatever it stands for."""
+
+
 def _filling(build: Build, fill: float) -> Array:
     if isinf(fill):
         return Array(infinity(build.graph, 1 if fill > 0 else -1).node)
@@ -216,6 +220,8 @@ def _filling(build: Build, fill: float) -> Array:
 
 def _over(build: Build, operator: str, x: Array, axes: Sequence[int]) -> Array:
     """Apply a row of the table of operators along positional axes."""
+    if operator in OF_SOME and any(x.shape[axis].constant == 0 for axis in axes):
+        raise Misuse(f"{operator} of no entries has no value", [("x", "has none")])
     shifted = tuple(len(x.batch) + axis for axis in axes)
     return Array(apply(build.graph, operator, [x.node], axes=shifted), x.batch)
 
