@@ -143,7 +143,7 @@ def _of_signs() -> dict[str, Scalar]:
         "minimum": smaller,
         "fmax": larger,
         "fmin": smaller,
-        "clip": clip,
+        "clipped": clip,
         "first": lambda x, y: max(x, y, key=signed),
         "last": lambda x, y: min(x, y, key=signed),
     }

@@ -307,7 +307,9 @@ class Library(Places):
         out[tuple(slice(a, a + n) for (a, _), n in starts)] = x
         return out
 
-    def _np_clip(self, x: Array, low: int, high: int) -> Array:
+    def _np_clip(self, x: Array, low: Any, high: Any) -> Array:
+        if x.dtype == self.field.dtype:
+            return self.others["clipped"](x, low, high)
         return np.clip(x, low, high)
 
     def _np_asarray(self, x: Array, dtype: Any = None) -> Array:

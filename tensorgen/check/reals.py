@@ -30,6 +30,7 @@ class Reals:
             **{f"_{name}": function for name, function in FUNCTIONS.items()},
             "first": np.maximum,
             "last": np.minimum,
+            "clipped": np.clip,
             **{
                 row.numpy.partition("(")[0].removeprefix("special."): FUNCTIONS[name]
                 for name, row in ELEMENTWISE.items()

@@ -36,7 +36,7 @@ def bands(structure: Structure) -> Solver | None:
             return None
         if tie.offset != 0 and mirrored(term, _exchange(r)) not in everything:
             return None
-        if tie.first == 0:
+        if 0 in (tie.first, tie.offset):  # its mirror goes along
             bands.setdefault(tie.offset.constant, []).append(term)
     if max(bands) > WIDE * (2 * len(bands) - (0 in bands)):
         return None  # a band is stored whole, and would mostly hold zeros

@@ -284,9 +284,9 @@ class _Group:
 
     def _formed(self, form: Affine, places: Mapping[Name, Array]) -> Array:
         """The value of a form of places and of entries of index arrays."""
-        if not form.terms:
-            return _shifted(self._zeros(places), form.const)
-        found: list[Array] = []
+        # What is the same everywhere is said once an entry.
+        found = [] if form.labels else [self._zeros(places)]
+        signs = [1] * len(found)
         for atom, c in form.terms:
             value = (
                 self._entry(atom, places) if isinstance(atom, Lookup) else places[atom]
@@ -294,10 +294,10 @@ class _Group:
             if abs(c) != 1:
                 value = array(Multiply(Fraction(abs(c)), 1), value)
             found.append(value)
-        signs = tuple(1 if c > 0 else -1 for _, c in form.terms)
-        if signs == (1,):
+            signs.append(1 if c > 0 else -1)
+        if signs == [1]:
             return _shifted(found[0], form.const)
-        return _shifted(array(Add(signs), *found), form.const)
+        return _shifted(array(Add(tuple(signs)), *found), form.const)
 
     def _entry(self, atom: Lookup, places: Mapping[Name, Array]) -> Array:
         """What an index array says; its own integers may be too small for places."""
