@@ -63,10 +63,43 @@ functions:
 """
 
 
+# What the check once took to be wrong, or what is wrong and only the check had seen.
+BANDS = """
+tensorgen: 1
+module: bands
+inputs: {x: [m, k], R: [k, q], W: [m, q]}
+functions:
+  f:
+    expr: sum((x[1:] - x[:-1])**2) + sum((x[:, 1:] - x[:, :-1])**2) + norm(W - x @ R)**2
+    wrt: x
+    emit: hessian
+"""
+CLIPPED = """
+tensorgen: 1
+module: clipped
+inputs: {x: [n]}
+functions:
+  f:
+    expr: trace(hypot(huber(outer(x, x), 0.7), 1.5 + max(x)**2))
+    wrt: x
+    emit: [value, gradient, hvp]
+"""
+ONE_ENTRY = """
+tensorgen: 1
+module: one_entry
+inputs: {x: [n], v: [n], I: {shape: [n], index: n}}
+functions:
+  f: {expr: 'x[I[0]] * sum(v * x) + sum(x**3)', wrt: x, emit: hessian}
+"""
+
+
 @pytest.mark.parametrize(
     "text",
-    [ENTRIES, IN_PLACE, Path("benchmarks/joint_systems.yaml").read_text("utf-8")],
-    ids=["entries", "in place", "joint systems"],
+    [
+        *(ENTRIES, IN_PLACE, BANDS, CLIPPED, ONE_ENTRY),
+        Path("benchmarks/joint_systems.yaml").read_text("utf-8"),
+    ],
+    ids=["entries", "in place", "bands", "clipped", "one entry", "joint systems"],
 )
 def test_all_functions_are_compared(text: str) -> None:
     told: list[Report] = []
