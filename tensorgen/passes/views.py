@@ -110,9 +110,20 @@ def is_entries(node: Node) -> bool:
 
 
 def _made_of(term: Node, cost: CostModel) -> list[tuple[Dim, ...]]:
-    """The dims of a term, or of its factors where these are smaller."""
-    if isinstance(term, Product) and (len(term.factors) == 1 or grows(term, cost)):
-        return [d for ref in term.factors for d in _made_of(ref.node, cost)]
+    """The dims of a term, or of its factors where these are smaller.
+
+    A sum that is multiplied by fewer numbers is made of what it adds.
+    """
+    if not isinstance(term, Product):
+        return [term.dims]
+    factors = [f for f, _ in term.factors]
+    whole = [f for f in factors if f.order == term.order]
+    if len(whole) == 1 and isinstance(whole[0], Sum) and not term.inner:
+        parts = [t.node for t in whole[0].terms]
+        parts += [f for f in factors if f is not whole[0]]
+        return [d for part in parts for d in _made_of(part, cost)]
+    if len(factors) == 1 or grows(term, cost):
+        return [d for part in factors for d in _made_of(part, cost)]
     return [term.dims]
 
 

@@ -43,9 +43,11 @@ def smallest_scale(program: RandomProgram, order: int, jacobian: Array) -> float
     """The size that derivatives of second and higher order are at least compared at.
 
     Slopes have errors of 1e-15 of their size, differences of them that over their
-    steps, whatever cancels.
+    steps, whatever cancels; those inside of an expression, and of these, as well.
     """
     slope = max(1.0, float(np.abs(jacobian).sum()))
+    inside = sum(program.text.count(f"{kind}(") for kind in DERIVATIVES)
+    slope /= meaning.STEP ** min(inside, 2)
     error = 1e-15 * slope / STEPS[order] ** (order - 1) / TOLERANCES[order]
     return max(0.1, error) if rests_on_derivatives(program) else error
 
