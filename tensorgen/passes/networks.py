@@ -109,6 +109,8 @@ class Network:
 
     def kept(self, mask: int) -> int:
         """The labels of a subset that others still need."""
+        if mask == self.full:
+            return self.out
         found = self._memo.kept.get(mask)
         if found is None:
             inside = self.labels(mask)

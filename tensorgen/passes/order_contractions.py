@@ -64,7 +64,67 @@ def _ordered(graph: Graph, node: Node, cost: CostModel) -> Node:
     if not node.inner and all(set(f.labels) == full for f in node.factors):
         return node
     ways = [Contraction(graph, node, cost), *_by_rows(graph, node, cost)]
-    return min(ways, key=lambda way: way.plan().cost).build()
+    best = min(ways, key=lambda way: way.plan().cost)
+    first = _filtered_first(graph, node, cost, best.plan().cost)
+    return best.build() if first is None else _ordered(graph, first, cost)
+
+
+def _filtered_first(
+    graph: Graph, node: Product, cost: CostModel, most: float
+) -> Node | None:
+    """The same with a convolution computed before what weighs it, if that is less.
+
+    In `sum_i,j w[i] * h[j] * x[k] * delta(k, i + j)` the delta ties three factors. It
+    need not wait for all: any two are a convolution along the axis of the third.
+    """
+    best: tuple[float, Node] | None = None
+    for part, whole in _convolutions(graph, node):
+        if isinstance(part, Product) and isinstance(whole, Product):
+            price = _price(graph, part, cost) + _price(graph, whole, cost)
+            if price < most and (best is None or price < best[0]):
+                best = price, whole
+    return best[1] if best else None
+
+
+def _price(graph: Graph, node: Product, cost: CostModel) -> float:
+    """What a product costs in its best order; one of two factors has no other."""
+    if len(node.factors) == 2:
+        return cost.work(node)
+    return Contraction(graph, node, cost).plan().cost
+
+
+def _convolutions(graph: Graph, node: Product) -> Iterator[tuple[Node, Node]]:
+    """What a delta of three labels ties along one of them, and the rest with it."""
+    if len(node.factors) < 3:
+        return
+    sizes = dict(enumerate(node.sizes))
+    for tie in node.constraints:
+        ends = tie.form.labels
+        if tie.kind != "eq" or len(ends) != 3 or len(tie.form.terms) != 3:
+            continue
+        others = [c for c in node.constraints if c is not tie]
+        for x in ends:
+            own = [f for f in node.factors if not {*ends}.isdisjoint(f.labels)]
+            own = [f for f in own if x not in f.labels]
+            rest = [f for f in node.factors if f not in own]
+            if len(own) < 2 or not rest:
+                continue
+            needed = {*range(node.order), *(y for f in rest for y in f.labels)}
+            needed |= {y for c in others for y in c.form.labels}
+            inside = dict.fromkeys([x, *(y for f in own for y in f.labels)])
+            kept = [y for y in inside if y in needed]
+            if x not in kept or not needed.isdisjoint({*ends} - {x}):
+                continue
+            held = {y: sizes[y] for y in inside}
+            left = {y: sizes[y] for y in needed}
+            part = graph.product(kept, own, constraints=[tie], sizes=held)
+            yield part, graph.product(
+                range(node.order),
+                [(part, kept), *rest],
+                coefficient=node.coefficient,
+                constraints=others,
+                sizes=left,
+            )
 
 
 def _by_rows(graph: Graph, node: Product, cost: CostModel) -> Iterator[Contraction]:

@@ -74,3 +74,23 @@ def test_each_term_is_a_product_with_a_matrix(expr: str) -> None:
 def test_products_of_rows_with_rows_are_added_before_they_are_added_up() -> None:
     text = generate(SPEC.replace("EXPR", "sum(X**2 + X*Y, axis=1)"))
     assert len(re.findall(r"\.sum\(axis", text)) == 1
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "log(trace(inv(T @ T.T + 3*eye(n)) @ outer(y, y)))",
+        "log(trace(inv(T @ T.T + 3*eye(n)) @ Y))",
+        "sqrt(1 + trace(inv(T + 3*eye(n)) @ outer(y, y))**2)",
+    ],
+)
+def test_sums_inside_of_scaled_sums_are_applied_term_by_term(expr: str) -> None:
+    function = (
+        f"{{where: 'T = tanh(outer(x, x))', expr: '{expr}', wrt: x, emit: hessian}}"
+    )
+    text = generate(SPEC.replace('"EXPR"', function))
+    cost = re.search("Cost: (.*)", text)
+    assert cost is not None
+    assert "n**4" not in cost[1]
+    assert "holds" in cost[1]
+    assert "n**3" not in cost[1].partition("holds")[2]

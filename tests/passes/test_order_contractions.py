@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 import pytest
 
+import tensorgen
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
@@ -23,6 +24,7 @@ from tensorgen.passes.order_contractions import Contraction, order_contractions
 from tensorgen.passes.search_trees import EXACT, best_tree
 from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
+from tests.made import generate
 
 COST = CostModel({})
 LETTERS = "abcdef"
@@ -220,3 +222,39 @@ def test_of_many_factors_the_cheapest_pair_is_merged_first(seed: int) -> None:
     greedy = Watched(network, leaves, Effort())
     greedy.run(EXACT)
     assert len(greedy.leaves()) == EXACT
+
+
+FILTERS = [
+    "sum(w[i] * x[i + k] * h[k], i, k)",
+    "sum(sum(x[i - j + n - 1] * h[j], j) * w[i], i)",
+    "mean(mean(x[i - j + n - 1] * h[j], j) * w[i]**2, i)",
+    "sum(w[i] * w[i] * h[k] * x[i + k]**2, i, k)",
+]
+
+
+@pytest.mark.parametrize("expr", FILTERS)
+def test_a_filter_is_applied_before_what_weighs_it(expr: str) -> None:
+    spec = f"""tensorgen: 1
+inputs: {{w: [m], h: [n], x: [m + n - 1]}}
+functions:
+  f:
+    expr: {expr}
+    wrt: [x, w, h]
+    emit: [value, gradient, hvp]
+"""
+    text = generate(spec).partition("def _")[0]
+    assert "outer" not in text
+    assert "\n    for " not in text.partition("def f_grad")[0]
+    module = tensorgen.load(spec)
+    rng = np.random.default_rng(0)
+    w, h, x = (rng.normal(size=size) for size in (4, 3, 6))
+    y = x**2 if "x[i + k]**2" in expr else x
+    turned = h if "i + k" in expr else h[::-1]
+    weights = w**2 if "**2" in expr else w
+    scale = 1 / 12 if "mean" in expr else 1
+    expected = scale * (weights @ np.correlate(y, turned, "valid"))
+    assert module.f(w, h, x) == pytest.approx(expected, rel=1e-12)
+    step = 1e-6 * rng.normal(size=6)
+    rise = module.f(w, h, x + step) - module.f(w, h, x - step)
+    slope = module.f_grad(w, h, x).x @ step
+    assert rise / 2 == pytest.approx(slope, rel=1e-6)
