@@ -306,6 +306,7 @@ def _expand_unit(graph: Graph, node: Call) -> Node:
 # The templates of reductions take `axis={axis}`; the keyword is left out where the
 # argument is reduced whole.
 _OverAxes = partial(Operator, params=("axes",))
+_OfSome = partial(_OverAxes, of_some=True)
 
 _ROWS = (
     Operator(
@@ -337,16 +338,16 @@ _ROWS = (
         regular=True,
         by_parts=inverses.logdet,
     ),
-    _OverAxes(
+    _OfSome(
         "logsumexp", _reduced_dims, _weighted_by("softmax"), expand=_expand_logsumexp
     ),
-    _OverAxes("softmax", same_dims, _softmax_partials, expand=_expand_softmax),
-    _OverAxes(
+    _OfSome("softmax", same_dims, _softmax_partials, expand=_expand_softmax),
+    _OfSome(
         "log_softmax", same_dims, _log_softmax_partials, expand=_expand_log_softmax
     ),
-    _OverAxes("max", _reduced_dims, _extremum_partials, "np.max({0}{axis})"),
-    _OverAxes("min", _reduced_dims, _extremum_partials, "np.min({0}{axis})"),
-    _OverAxes("median", _reduced_dims, _median_partials, "np.median({0}{axis})"),
+    _OfSome("max", _reduced_dims, _extremum_partials, "np.max({0}{axis})"),
+    _OfSome("min", _reduced_dims, _extremum_partials, "np.min({0}{axis})"),
+    _OfSome("median", _reduced_dims, _median_partials, "np.median({0}{axis})"),
     *(
         _OverAxes(
             f"{half}_median",

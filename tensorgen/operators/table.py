@@ -150,7 +150,8 @@ class Operator:
     What is known `by_parts` of a matrix, an object that stands for it knows too. A
     `keyed` one takes index arrays after its first argument; one of `places` makes an
     index array, of entries below its parameter `bound`. Taylor coefficients follow from
-    the derivative, or from a rule for each `coefficient`.
+    the derivative, or from a rule for each `coefficient`. What is `of_some` entries
+    has no value of none.
     """
 
     name: str
@@ -173,3 +174,4 @@ class Operator:
     keyed: bool = False
     places: bool = False
     coefficient: Coefficient | None = None
+    of_some: bool = False

@@ -14,6 +14,7 @@ from tests.hostile.structure import structure_changed
 
 WAYS = ("grown", "walk", "structure", "changed", "grown", "changed")
 _STEPS = 6  # of a walk
+_LONG = 20.0  # seconds after which a walk ends: its next specs would take as long
 _LAID_OUT = 20  # of so many seeds one is laid out, which takes a third of the time
 
 
@@ -59,6 +60,8 @@ def _walk(chance: random.Random, judged: Judge) -> Iterator[tuple[bytes, Verdict
         data = _encoded(spec.text())
         verdict = judged(data, False)
         yield data, verdict
+        if verdict.seconds > _LONG:
+            return
         if verdict.kind == "module":
             last = spec.copy()
         if last is None:

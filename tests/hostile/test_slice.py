@@ -30,6 +30,7 @@ def test_a_seed_always_gives_the_same_specs() -> None:
 def test_workers_judge_each_seed_within_their_bounds() -> None:
     found = list(run(range(6), 1))
     assert {outcome.seed for outcome in found} == {*range(6)}
+    assert not [outcome for outcome in found if outcome.verdict.fails]
 
 
 def test_a_failing_spec_is_made_smaller() -> None:

@@ -14,7 +14,7 @@ from math import inf, isinf
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Map, Ref, is_zero
-from tensorgen.operators.calls import apply
+from tensorgen.operators.calls import OPERATORS, apply
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
     power,
@@ -208,10 +208,6 @@ def _call(
     return _over(build, operator, x, axes)
 
 
-OF_SOME = ("max", "min", "median", "logsumexp", "softmax", "log_softmax")
-"""What has no value of no entries, whatever it stands for."""
-
-
 def _filling(build: Build, fill: float) -> Array:
     if isinf(fill):
         return Array(infinity(build.graph, 1 if fill > 0 else -1).node)
@@ -220,7 +216,7 @@ def _filling(build: Build, fill: float) -> Array:
 
 def _over(build: Build, operator: str, x: Array, axes: Sequence[int]) -> Array:
     """Apply a row of the table of operators along positional axes."""
-    if operator in OF_SOME and any(x.shape[axis].constant == 0 for axis in axes):
+    if OPERATORS[operator].of_some and any(x.shape[axis].constant == 0 for axis in axes):
         raise Misuse(f"{operator} of no entries has no value", [("x", "has none")])
     shifted = tuple(len(x.batch) + axis for axis in axes)
     return Array(apply(build.graph, operator, [x.node], axes=shifted), x.batch)
