@@ -216,7 +216,9 @@ def _filling(build: Build, fill: float) -> Array:
 
 def _over(build: Build, operator: str, x: Array, axes: Sequence[int]) -> Array:
     """Apply a row of the table of operators along positional axes."""
-    if OPERATORS[operator].of_some and any(x.shape[axis].constant == 0 for axis in axes):
+    if OPERATORS[operator].of_some and any(
+        x.shape[axis].constant == 0 for axis in axes
+    ):
         raise Misuse(f"{operator} of no entries has no value", [("x", "has none")])
     shifted = tuple(len(x.batch) + axis for axis in axes)
     return Array(apply(build.graph, operator, [x.node], axes=shifted), x.batch)
