@@ -386,7 +386,8 @@ class Statement:
         for part in ast.walk(tree):
             if isinstance(part, ast.Name) and self._is_free(part.id):
                 message = f"the index '{part.id}' is neither on the left side nor bound"
-                hint = f"bind it by a reduction, as in sum(..., {part.id})"
+                hint = f"bind it by a reduction, as in sum(..., {part.id}), or name it"
+                hint += f" on the left side, as in s[{part.id}]"
                 close = hints.VALUES.get(part.id) or suggest(part.id, [*self.names])
                 self.fault(message, part, hint=close or hint)
                 found = True
