@@ -78,7 +78,7 @@ def _filtered_first(
     need not wait for all: any two are a convolution along the axis of the third.
     """
     best: tuple[float, Node] | None = None
-    for part, whole in _convolutions(graph, node):
+    for part, whole in _convolutions(graph, node, cost):
         if isinstance(part, Product) and isinstance(whole, Product):
             price = _price(graph, part, cost) + _price(graph, whole, cost)
             if price < most and (best is None or price < best[0]):
@@ -93,7 +93,9 @@ def _price(graph: Graph, node: Product, cost: CostModel) -> float:
     return Contraction(graph, node, cost).plan().cost
 
 
-def _convolutions(graph: Graph, node: Product) -> Iterator[tuple[Node, Node]]:
+def _convolutions(
+    graph: Graph, node: Product, cost: CostModel
+) -> Iterator[tuple[Node, Node]]:
     """What a delta of three labels ties along one of them, and the rest with it."""
     if len(node.factors) < 3:
         return
@@ -120,7 +122,7 @@ def _convolutions(graph: Graph, node: Product) -> Iterator[tuple[Node, Node]]:
             part = graph.product(kept, own, constraints=[tie], sizes=held)
             yield part, graph.product(
                 range(node.order),
-                [(part, kept), *rest],
+                [(_ordered(graph, part, cost), kept), *rest],
                 coefficient=node.coefficient,
                 constraints=others,
                 sizes=left,

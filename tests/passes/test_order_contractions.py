@@ -244,7 +244,7 @@ functions:
 """
     text = generate(spec).partition("def _")[0]
     assert "outer" not in text
-    assert "\n    for " not in text.partition("def f_grad")[0]
+    assert "\n    for " not in text.partition("def f_hvp")[0]
     module = tensorgen.load(spec)
     rng = np.random.default_rng(0)
     w, h, x = (rng.normal(size=size) for size in (4, 3, 6))
