@@ -22,8 +22,8 @@ from tensorgen.lower import lower
 from tensorgen.operators.printer import dump, equation
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.cost import CostModel
-from tensorgen.planned import PlannedFunction
-from tensorgen.planner import Planner
+from tensorgen.plans.planned import PlannedFunction
+from tensorgen.plans.planner import Planner
 from tensorgen.spec.read import read_spec
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -20,24 +20,24 @@ from typing import TYPE_CHECKING
 
 from tensorgen.calculus.expressions import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
-from tensorgen.constrained import plan_constrained
 from tensorgen.emit import write as write  # the command line's way to it
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.render import render
 from tensorgen.emit.support import support_code, support_file
+from tensorgen.emit.uptodate import inputs, support_prefix
 from tensorgen.errors import Remark, Source
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.lang import elaborate
-from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
-from tensorgen.planner import Planner, known_sizes
-from tensorgen.problems import plan_problem
-from tensorgen.remarks import hurried, remarks
+from tensorgen.plans.constrained import plan_constrained
+from tensorgen.plans.modules import ModuleBuilder
+from tensorgen.plans.planner import Planner, known_sizes
+from tensorgen.plans.problems import plan_problem
+from tensorgen.plans.remarks import hurried, remarks
 from tensorgen.spec.externals import check_backends
 from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec
-from tensorgen.uptodate import inputs, support_prefix
 
 if TYPE_CHECKING:
     from tensorgen.check import Report
@@ -97,7 +97,7 @@ def compile_spec(
         if checked:
             effort.tell(f"checking {file_name}")
             # Imported here: who is in a hurry needs no NumPy.
-            from tensorgen.claims import held
+            from tensorgen.plans.claims import held
 
             own = program, planned, problems, constrained, module
             report(file_name, held(*own, backend, made, warn))

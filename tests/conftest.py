@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tensorgen import claims
 from tensorgen.check import Claim, Report
 from tensorgen.emit import layout
+from tensorgen.plans import claims
 
 # What JAX compiles for a test runs once: to optimise it takes longer than it saves.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
@@ -41,7 +41,7 @@ LAID_OUT = (
     *("tests/test_documents.py", "tests/test_golden.py"),
     "tests/test_package.py",
     *("tests/test_joint_systems.py", "tests/test_spellings.py"),
-    *("tests/operators/test_guards.py", "tests/passes/test_names.py"),
+    *("tests/operators/conditions/test_guards.py", "tests/passes/test_names.py"),
 )
 """Where modules are laid out, as users read them."""
 

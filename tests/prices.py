@@ -21,13 +21,13 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import topological
 from tensorgen.lang import elaborate
-from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Plan
 from tensorgen.passes.cost import STATEMENT, CostModel
-from tensorgen.planned import PlannedFunction
-from tensorgen.planner import Planner, known_sizes
-from tensorgen.problems import Lowered
+from tensorgen.plans.modules import ModuleBuilder
+from tensorgen.plans.planned import PlannedFunction
+from tensorgen.plans.planner import Planner, known_sizes
+from tensorgen.plans.problems import Lowered
 from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec
 

@@ -17,9 +17,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tensorgen import claims, pipeline
+from tensorgen import pipeline
 from tensorgen.check import Report, check
 from tensorgen.errors import Source
+from tensorgen.plans import claims
 from tests.programs.structured import StructuredProgram, structured_program
 from tests.programs.tree import RandomProgram
 from tests.random_programs import program

@@ -17,7 +17,7 @@ from tensorgen.calculus.expressions import Differentiate
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
 from tensorgen.lang import elaborate
-from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.read import read_spec
 from tensorgen.verify.interpret import evaluate

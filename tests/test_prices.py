@@ -98,7 +98,7 @@ def test_a_plan_that_is_much_dearer_than_that_of_a_mode_is_told(
         return max(plans, key=lambda plan: context.price(plan.roots))
 
     assert cliffs(CHAIN) == []
-    monkeypatch.setattr("tensorgen.planner.cheapest", dearest)
+    monkeypatch.setattr("tensorgen.plans.planner.cheapest", dearest)
     (told,) = cliffs(CHAIN)
     assert "times the work of the best mode" in told
 

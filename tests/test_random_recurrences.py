@@ -9,8 +9,8 @@ from tensorgen.calculus.derive import Direction, hessian, hvp, jacobian
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import topological
-from tensorgen.operators.recurrences import State, is_recurrence, recurrence
-from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.recurrences.recurrence import State, is_recurrence, recurrence
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Context
 from tensorgen.passes.optimise import optimise

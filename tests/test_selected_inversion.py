@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tensorgen.operators.system_helpers import BANDED, SPARSE
+from tensorgen.operators.helpers.systems import BANDED, SPARSE
 from tests.device.library import execute, stand_in
 
 Array = Any

@@ -11,8 +11,8 @@ import pytest
 
 from tests.device.library import execute, stand_in
 from tests.made import generate
+from tests.plans.test_problems import host
 from tests.problem_specs import PROCESS, RIDGE, SPECS, inputs, loaded
-from tests.test_problems import host
 
 FIT = """
 tensorgen: 1

@@ -35,7 +35,7 @@ from tensorgen.arrays.operations import (
 from tensorgen.arrays.places import WHOLE, Entries, Limit, Part, Slice
 from tensorgen.arrays.statements import Scatter, reads
 from tensorgen.ir.dims import ONE, Dim
-from tensorgen.operators import distances
+from tensorgen.operators.matrices import distances
 
 ROWWISE = ("max", "min")
 """Functions of arrays that are made row by row if they reduce other axes."""

@@ -29,11 +29,7 @@ from tensorgen.arrays.operations import (
     Variable,
     Windows,
 )
-from tensorgen.arrays.places import (
-    At,
-    Part,
-    Slice,
-)
+from tensorgen.arrays.places import At, Part, Slice
 from tensorgen.arrays.printer import call_template, row_template, told_shape
 from tensorgen.arrays.statements import (
     Append,
@@ -52,7 +48,7 @@ from tensorgen.arrays.statements import (
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.helpers import HELPERS
+from tensorgen.operators.helpers.table import HELPERS
 
 
 class Needs:

@@ -32,15 +32,10 @@ from tensorgen.arrays.operations import (
     Trace,
     View,
 )
-from tensorgen.arrays.statements import (
-    Loop,
-    Return,
-    Statement,
-    operands,
-)
+from tensorgen.arrays.statements import Loop, Return, Statement, operands
 from tensorgen.ir.dims import ONE, ZERO, Dim
-from tensorgen.operators import distances
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.matrices import distances
 
 Value = Callable[[Dim], int]
 

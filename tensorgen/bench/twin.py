@@ -25,8 +25,8 @@ from tensorgen.ir.nodes import (
     Sum,
     topological,
 )
-from tensorgen.operators.recurrences import NAME as RECURRENCE
-from tensorgen.operators.recurrences import Recurrence, everything
+from tensorgen.operators.recurrences.recurrence import NAME as RECURRENCE
+from tensorgen.operators.recurrences.recurrence import Recurrence, everything
 
 Array = Any
 

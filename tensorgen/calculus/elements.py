@@ -42,7 +42,7 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.ir.rebuild import rebuild
-from tensorgen.operators.packing import unpacked
+from tensorgen.operators.matrices.packing import unpacked
 
 SEQUENCES = 128
 """Of readings: with more of them, methods that name each are too long to be written."""

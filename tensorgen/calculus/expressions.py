@@ -10,7 +10,7 @@ from tensorgen.calculus.series import taylor
 from tensorgen.calculus.unknowns import newton_step
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, topological
-from tensorgen.operators.guards import guard
+from tensorgen.operators.conditions.guards import guard
 
 
 class Differentiate:

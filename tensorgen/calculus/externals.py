@@ -10,7 +10,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, Ref, is_zero
 from tensorgen.operators.externals import External, external_of, lifted
-from tensorgen.operators.recurrences import substituted
+from tensorgen.operators.recurrences.recurrence import substituted
 from tensorgen.operators.table import Partial
 
 

@@ -12,7 +12,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, is_zero, topological
 from tensorgen.operators.externals import is_external
-from tensorgen.operators.recurrences import Recurrence, is_recurrence
+from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.unknowns import is_unknown
 
 

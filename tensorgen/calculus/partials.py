@@ -26,12 +26,12 @@ from tensorgen.ir.nodes import (
     Sum,
     is_zero,
 )
-from tensorgen.operators.bounds import may_be_infinite
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.conditions.bounds import may_be_infinite
+from tensorgen.operators.conditions.still import slope
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.externals import is_external
 from tensorgen.operators.scalar import apply
-from tensorgen.operators.still import slope
 from tensorgen.operators.table import Partial, Transfer
 
 

@@ -15,9 +15,13 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, is_zero, topological
-from tensorgen.operators.all_steps import AllSteps, can_be_at_once, can_be_summed
-from tensorgen.operators.guards import guard
-from tensorgen.operators.recurrences import (
+from tensorgen.operators.conditions.guards import guard
+from tensorgen.operators.recurrences.all_steps import (
+    AllSteps,
+    can_be_at_once,
+    can_be_summed,
+)
+from tensorgen.operators.recurrences.recurrence import (
     Opened,
     Recurrence,
     State,

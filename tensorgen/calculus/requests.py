@@ -13,7 +13,7 @@ from tensorgen.calculus.metrics import Metric
 from tensorgen.calculus.reverse import pullback
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, is_zero
-from tensorgen.operators.subspaces import SUBSPACES
+from tensorgen.operators.matrices.subspaces import SUBSPACES
 
 Mode = Literal["cross-country", "reverse", "forward"]
 

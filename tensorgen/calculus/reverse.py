@@ -14,7 +14,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, children, is_zero, topological
 from tensorgen.operators.externals import is_external
-from tensorgen.operators.recurrences import Recurrence, is_recurrence
+from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.table import Transfer
 from tensorgen.operators.unknowns import is_unknown
 

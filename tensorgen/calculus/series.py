@@ -50,10 +50,14 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.rebuild import with_operands
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.conditions.masks import with_views
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.masks import with_views
 from tensorgen.operators.promises import STOPPED
-from tensorgen.operators.recurrences import Recurrence, is_recurrence, substituted
+from tensorgen.operators.recurrences.recurrence import (
+    Recurrence,
+    is_recurrence,
+    substituted,
+)
 from tensorgen.operators.scalar import apply, times
 from tensorgen.operators.unknowns import is_unknown
 

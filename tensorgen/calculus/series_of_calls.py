@@ -12,9 +12,9 @@ from tensorgen.calculus.unknowns import Slope, guarded_equation
 from tensorgen.ir.dims import ONE
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, is_zero
-from tensorgen.operators.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.calls import kept_axes
-from tensorgen.operators.recurrences import (
+from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once
+from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     State,
     opened,

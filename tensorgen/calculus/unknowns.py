@@ -17,7 +17,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref, is_zero
 from tensorgen.ir.ties import along, ties
 from tensorgen.operators.calls import apply
-from tensorgen.operators.guards import guard
+from tensorgen.operators.conditions.guards import guard
 from tensorgen.operators.promises import promise
 from tensorgen.operators.reshape import reshape
 from tensorgen.operators.scalar import power

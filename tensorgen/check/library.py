@@ -18,7 +18,7 @@ from tensorgen.check.reals import Reals
 from tensorgen.check.residues import NoValue, Residues, store
 from tensorgen.check.systems import systems
 from tensorgen.check.walks import Field
-from tensorgen.operators.reference import OPERATORS
+from tensorgen.operators.references.rows import OPERATORS
 
 Array = Any
 Axes = int | tuple[int, ...] | None

@@ -38,7 +38,11 @@ from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.externals import external_of, is_external
 from tensorgen.operators.promises import is_promise
-from tensorgen.operators.recurrences import Recurrence, is_recurrence, result_of
+from tensorgen.operators.recurrences.recurrence import (
+    Recurrence,
+    is_recurrence,
+    result_of,
+)
 from tensorgen.operators.unknowns import equation_of, is_unknown
 
 Array = Any

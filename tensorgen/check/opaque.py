@@ -17,7 +17,7 @@ from tensorgen.check.walks import Field
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.externals import external_of, is_external
-from tensorgen.operators.recurrences import everything
+from tensorgen.operators.recurrences.recurrence import everything
 from tensorgen.operators.unknowns import equation_of, is_unknown
 
 Array = Any

@@ -18,7 +18,7 @@ from tensorgen.check.residues import PRIME, Residues
 from tensorgen.check.walks import Field
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input, Node
-from tensorgen.operators.rounding import moved
+from tensorgen.operators.references.rounding import moved
 
 Array = Any
 TRIES = 200

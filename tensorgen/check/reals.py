@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorgen.check.residues import holds
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.reference import FUNCTIONS
+from tensorgen.operators.references.rows import FUNCTIONS
 
 Array = Any
 

@@ -32,9 +32,14 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
 from tensorgen.operators.promises import is_promise
-from tensorgen.operators.rounding import explains, furthest, is_doubtful, largest
-from tensorgen.passes.stored import Compressed
+from tensorgen.operators.references.rounding import (
+    explains,
+    furthest,
+    is_doubtful,
+    largest,
+)
 from tensorgen.structure.classes import StructuredClass
+from tensorgen.structure.stored import Compressed
 
 Array = Any
 AGREEMENTS = 2

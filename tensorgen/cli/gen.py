@@ -219,7 +219,7 @@ class _Work:
         """The files as they are, where they are up to date."""
         if self.anew:
             return None
-        from tensorgen.uptodate import up_to_date
+        from tensorgen.emit.uptodate import up_to_date
 
         return up_to_date(
             source,

@@ -16,6 +16,7 @@ from tensorgen.arrays.bill import UNHINTED
 from tensorgen.editor.faults import read
 from tensorgen.emit.documentation import summary
 from tensorgen.errors import Source, Span, SpecError
+from tensorgen.explanation.reference import entries, page
 from tensorgen.explanation.report import (
     cost_rows,
     formula_rows,
@@ -26,7 +27,6 @@ from tensorgen.explanation.report import (
 from tensorgen.explanation.subjects import Subject, explained
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.lang import ElaboratedFunction, Program
-from tensorgen.reference import entries, page
 from tensorgen.spec.model import InputSpec
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

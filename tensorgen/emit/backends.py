@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tensorgen.operators.distances import CUPY_DISTANCES
-from tensorgen.operators.helpers import (
-    EXPM,
-    NORM,
-)
-from tensorgen.operators.key_helpers import PROD_BY_KEY, PROD_OTHERS_BY_KEY
-from tensorgen.operators.running_helpers import (
+from tensorgen.operators.helpers.keys import PROD_BY_KEY, PROD_OTHERS_BY_KEY
+from tensorgen.operators.helpers.running import (
     FILTERED,
     FILTERED_BY,
     RUNNING_EXTREME,
     RUNNING_LOGSUMEXP,
     SUMS_BY_TIE,
 )
-from tensorgen.operators.system_helpers import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
+from tensorgen.operators.helpers.systems import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
+from tensorgen.operators.helpers.table import EXPM, NORM
+from tensorgen.operators.matrices.distances import CUPY_DISTANCES
 
 
 @dataclass(frozen=True, slots=True)

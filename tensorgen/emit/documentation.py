@@ -11,16 +11,9 @@ from dataclasses import dataclass, field
 
 from tensorgen.calculus.kinds import Kind
 from tensorgen.emit.model import Function, Parameter, arrays_among, sizes_among
-from tensorgen.emit.text import (
-    FILLED,
-    WIDTH,
-    docstring,
-    equation,
-    filled,
-    paragraph,
-)
+from tensorgen.emit.text import FILLED, WIDTH, docstring, equation, filled, paragraph
 from tensorgen.ir.dims import Dim, tuple_text
-from tensorgen.operators.system_helpers import IMPORTS
+from tensorgen.operators.helpers.systems import IMPORTS
 
 EVIDENT = 300
 """The longest structure that is repeated where its class is returned."""

@@ -20,8 +20,8 @@ from tensorgen.emit.layout import finished
 from tensorgen.emit.model import Helper
 from tensorgen.emit.module import Module
 from tensorgen.emit.seal import checksum
-from tensorgen.operators.helpers import HELPERS
-from tensorgen.operators.system_helpers import IMPORTS
+from tensorgen.operators.helpers.systems import IMPORTS
+from tensorgen.operators.helpers.table import HELPERS
 from tensorgen.structure.table import STRUCTURES, in_order
 
 NAME = "_tensorgen_support"

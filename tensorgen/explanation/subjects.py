@@ -16,18 +16,18 @@ from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.model import Function
 from tensorgen.errors import Source, SpecError, suggest
 from tensorgen.explanation.ranges import Equation, equations
-from tensorgen.formulas import formulas_of
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import HURRIED, Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import Program, elaborate, requested
-from tensorgen.modules import ModuleBuilder
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Law, Plan
 from tensorgen.passes.cost import CostModel
-from tensorgen.planned import PlannedFunction
-from tensorgen.planner import Planner, known_sizes
+from tensorgen.plans.formulas import formulas_of
+from tensorgen.plans.modules import ModuleBuilder
+from tensorgen.plans.planned import PlannedFunction
+from tensorgen.plans.planner import Planner, known_sizes
 from tensorgen.spec.externals import check_backends
 from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec

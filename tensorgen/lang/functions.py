@@ -18,7 +18,7 @@ from tensorgen.ir.effort import CUT, Effort
 from tensorgen.ir.nodes import Node, topological
 from tensorgen.operators.functions.array import SizeCheck
 from tensorgen.operators.promises import bare
-from tensorgen.operators.recurrences import Steps, is_recurrence
+from tensorgen.operators.recurrences.recurrence import Steps, is_recurrence
 from tensorgen.spec.model import FunctionSpec, InputSpec
 
 

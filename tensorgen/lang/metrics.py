@@ -10,7 +10,7 @@ from tensorgen.ir.nodes import Node
 from tensorgen.lang.names import Names, Record
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression
-from tensorgen.operators.inverses import is_symmetric_by_parts
+from tensorgen.operators.matrices.inverses import is_symmetric_by_parts
 from tensorgen.spec.model import Wrt
 
 

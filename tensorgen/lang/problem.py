@@ -13,8 +13,8 @@ from tensorgen.lang.names import Names, Record, Thing
 from tensorgen.lang.sizes import check_filled
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import parse
+from tensorgen.operators.conditions.guards import guard
 from tensorgen.operators.functions.array import Array, SizeCheck
-from tensorgen.operators.guards import guard
 from tensorgen.spec.model import FunctionSpec, InputSpec, Limited, ProblemSpec, Spec
 
 

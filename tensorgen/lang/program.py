@@ -32,14 +32,10 @@ from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression
 from tensorgen.lang.unknowns import ElaboratedUnknown, Unknown
 from tensorgen.lang.values import read_value
+from tensorgen.operators.conditions.guards import guard
+from tensorgen.operators.conditions.narrow import narrowed
 from tensorgen.operators.functions.array import Array, SizeCheck
-from tensorgen.operators.guards import guard
-from tensorgen.operators.narrow import narrowed
-from tensorgen.spec.model import (
-    Definition,
-    FunctionSpec,
-    Spec,
-)
+from tensorgen.spec.model import Definition, FunctionSpec, Spec
 
 SHORTER = (
     "definitions that use others several times grow with every level; what is alike "

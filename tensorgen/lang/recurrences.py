@@ -27,9 +27,9 @@ from tensorgen.lang.stepping import Member, Stepping, joined
 from tensorgen.lang.substitute import with_index
 from tensorgen.lang.syntax import Expression
 from tensorgen.lang.tables import table
-from tensorgen.operators.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.functions.array import Array, Misuse
-from tensorgen.operators.recurrences import Runs, State, recurrence
+from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once
+from tensorgen.operators.recurrences.recurrence import Runs, State, recurrence
 from tensorgen.spec.model import Checkpoint
 
 Found = dict[str, tuple[Array | None, Record]]

@@ -14,7 +14,7 @@ from tensorgen.lang.derivatives import at_value, of_variable, variable
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.array import Array
 from tensorgen.operators.functions.making import stack
-from tensorgen.operators.recurrences import row
+from tensorgen.operators.recurrences.recurrence import row
 
 SIGNATURE = "taylor(f, x, v, k)"
 HIGHEST = 100

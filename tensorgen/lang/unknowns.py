@@ -19,9 +19,9 @@ from tensorgen.lang.names import Implicit, Names, Record, Thing
 from tensorgen.lang.sizes import Known, check_filled, open_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
-from tensorgen.operators.all_steps import AllSteps, has_rows
 from tensorgen.operators.functions.array import Array
-from tensorgen.operators.recurrences import substituted
+from tensorgen.operators.recurrences.all_steps import AllSteps, has_rows
+from tensorgen.operators.recurrences.recurrence import substituted
 from tensorgen.operators.unknowns import leaves, unknown
 from tensorgen.spec.model import Emit, FunctionSpec, InputSpec, Spec, UnknownSpec, Wrt
 from tensorgen.spec.names import in_code, in_spec

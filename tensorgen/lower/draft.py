@@ -19,7 +19,7 @@ from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Node
 from tensorgen.lower.names import Names
 from tensorgen.lower.plan import Plan
-from tensorgen.operators.recurrences import Runs
+from tensorgen.operators.recurrences.recurrence import Runs
 
 TAPS = "klpq"
 

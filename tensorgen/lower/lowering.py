@@ -58,8 +58,8 @@ from tensorgen.lower.sums import lower_sum, spread_sum
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.recurrences import Recurrence, is_recurrence
-from tensorgen.operators.systems import is_system
+from tensorgen.operators.matrices.systems import is_system
+from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 
 # What modules imported where they are used are called.
 _REQUIRED = [

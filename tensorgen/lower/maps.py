@@ -6,13 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tensorgen.arrays import operations
-from tensorgen.arrays.operations import (
-    Compare,
-    Elementwise,
-    FloatPower,
-    Python,
-    Truth,
-)
+from tensorgen.arrays.operations import Compare, Elementwise, FloatPower, Python, Truth
 from tensorgen.ir.dims import ZERO
 from tensorgen.ir.nodes import (
     Call,
@@ -39,10 +33,10 @@ from tensorgen.lower.systems import (
 )
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
-from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.externals import external_of, is_external
-from tensorgen.operators.systems import is_system
+from tensorgen.operators.matrices.definite import Sign, sign
+from tensorgen.operators.matrices.systems import is_system
 from tensorgen.operators.unknowns import equation_of, is_unknown
 
 

@@ -33,15 +33,19 @@ from tensorgen.lower.solve_systems import solvable
 from tensorgen.lower.taps import Tapped, tapped
 from tensorgen.lower.triangles import is_triangle, triangle
 from tensorgen.operators.calls import OPERATORS, expansion
-from tensorgen.operators.definite import is_positive_definite
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.matrix_functions import (
+from tensorgen.operators.matrices.definite import is_positive_definite
+from tensorgen.operators.matrices.matrix_functions import (
     inverse_of_factor,
     logdet_of_factor,
 )
-from tensorgen.operators.recurrences import Recurrence, everything, is_recurrence
+from tensorgen.operators.matrices.systems import is_system
+from tensorgen.operators.recurrences.recurrence import (
+    Recurrence,
+    everything,
+    is_recurrence,
+)
 from tensorgen.operators.scalar import evaluate
-from tensorgen.operators.systems import is_system
 
 # So many systems are solved one by one before the inverse is computed instead:
 # an inverse costs about as much as three factorisations.

@@ -39,7 +39,7 @@ from tensorgen.lower.solve_systems import solve
 from tensorgen.lower.taps import Tapped
 from tensorgen.lower.values import Values
 from tensorgen.lower.windowed import windowed
-from tensorgen.operators.symmetry import is_even
+from tensorgen.operators.matrices.symmetry import is_even
 
 
 class ProductLowering:

@@ -37,7 +37,12 @@ from tensorgen.lower.layout import ordered
 from tensorgen.lower.operands import Operand
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.values import Values
-from tensorgen.operators.recurrences import Recurrence, Runs, Steps, result_of
+from tensorgen.operators.recurrences.recurrence import (
+    Recurrence,
+    Runs,
+    Steps,
+    result_of,
+)
 
 Body = Callable[[Sequence[Node]], tuple[Plan, Draft, list[Result]]]
 """How a step is lowered."""

@@ -9,21 +9,13 @@ from typing import cast
 
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.objects import Known, Made, Numbered, Pack, Selected, Solution
-from tensorgen.arrays.operations import (
-    Add,
-    Expand,
-    Eye,
-    Multiply,
-    Number,
-    Range,
-    Size,
-)
+from tensorgen.arrays.operations import Add, Expand, Eye, Multiply, Number, Range, Size
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Call, Ref
 from tensorgen.lower.operands import Operand, as_float, made, size
 from tensorgen.lower.solve_systems import solve
 from tensorgen.lower.values import Values
-from tensorgen.operators.systems import (
+from tensorgen.operators.matrices.systems import (
     Place,
     Row,
     is_system,

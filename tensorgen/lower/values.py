@@ -10,8 +10,8 @@ from tensorgen.lower.operands import Operand
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.results import full
 from tensorgen.lower.scatter import Write
-from tensorgen.operators.symmetry import Symmetry
-from tensorgen.operators.systems import is_system
+from tensorgen.operators.matrices.symmetry import Symmetry
+from tensorgen.operators.matrices.systems import is_system
 
 
 class Values:

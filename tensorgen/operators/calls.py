@@ -16,31 +16,30 @@ from typing import cast
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
-from tensorgen.operators import (
-    by_key,
+from tensorgen.operators import externals, promises, reshape, unknowns
+from tensorgen.operators.conditions.bounds import may_be_infinite
+from tensorgen.operators.entries import entries, values
+from tensorgen.operators.matrices import (
     distances,
-    externals,
-    intervals,
     inverses,
-    keys,
     matrix_functions,
     matrix_series,
     packing,
-    places,
-    promises,
-    ranks,
-    recurrences,
-    reshape,
-    running,
     spectral,
     systems,
-    triangles,
-    unknowns,
 )
-from tensorgen.operators.bounds import may_be_infinite
-from tensorgen.operators.entries import entries, values
+from tensorgen.operators.recurrences import recurrence as recurrences
 from tensorgen.operators.scalar import apply as apply_map
 from tensorgen.operators.scalar import power, ref, times, total
+from tensorgen.operators.scans import (
+    by_key,
+    intervals,
+    keys,
+    places,
+    ranks,
+    running,
+    triangles,
+)
 from tensorgen.operators.table import Operator, Partial, same_dims
 
 Params = Mapping[str, object]

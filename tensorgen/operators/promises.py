@@ -2,8 +2,8 @@
 
 `S = spd(K + diag(s))` asserts and checks nothing. Whoever asks whether a matrix is
 symmetric or positive definite is told so; everybody else shall see the argument, which
-`passes/open_promises.py` sees to once it is known what a promise is good for. That a
-value counts as constant is such a word too, to calculus.
+`passes/matrices/open_promises.py` sees to once it is known what a promise is good
+for. That a value counts as constant is such a word too, to calculus.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, children
-from tensorgen.operators.definite import is_positive_definite
-from tensorgen.operators.symmetry import is_symmetric
+from tensorgen.operators.matrices.definite import is_positive_definite
+from tensorgen.operators.matrices.symmetry import is_symmetric
 from tensorgen.operators.table import Operator, Partial, same_dims
 
 PROMISES: Mapping[str, str] = {

@@ -17,7 +17,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, children
 from tensorgen.ir.rebuild import rebuild
-from tensorgen.operators.recurrences import place, substituted
+from tensorgen.operators.recurrences.recurrence import place, substituted
 from tensorgen.operators.table import Operator
 
 NAME = "unknown"

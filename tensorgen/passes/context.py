@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Protocol
 
 from tensorgen.ir.effort import PASS
 from tensorgen.ir.graph import Graph
@@ -12,9 +13,20 @@ from tensorgen.ir.nodes import Node, topological
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import CALLS_OF_A_PROBLEM
 from tensorgen.passes.rates import Rate, Rates
-from tensorgen.passes.stored import Compressed
 
-Compress = Callable[[Graph, Node, CostModel, Node], Compressed]
+
+class Kept(Protocol):
+    """What is kept of a derivative tensor: to passes, arrays."""
+
+    @property
+    def arrays(self) -> tuple[Node, ...]:
+        """The arrays, each once, in order."""
+
+    def cut_short(self) -> Kept:
+        """The same, where looking for less took too long."""
+
+
+Compress = Callable[[Graph, Node, CostModel, Node], Kept]
 """What is kept of a derivative tensor, flattened and as it was before."""
 
 System = Callable[[Graph, Node, CostModel], Node | None]
@@ -80,7 +92,7 @@ class Plan:
     """
 
     parts: tuple[tuple[Node, ...], ...]
-    tensors: tuple[Compressed | None, ...]
+    tensors: tuple[Kept | None, ...]
     formulas: tuple[Node, ...]
     derived: tuple[Node, ...] = ()
 

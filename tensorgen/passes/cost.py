@@ -26,12 +26,12 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.matrices.systems import is_system
 from tensorgen.operators.promises import is_promise
-from tensorgen.operators.recurrences import Recurrence, is_recurrence
-from tensorgen.operators.systems import is_system
+from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.unknowns import is_unknown
-from tensorgen.passes.networks import Network, Plan
-from tensorgen.passes.spans import Span, span
+from tensorgen.passes.order.networks import Network, Plan
+from tensorgen.passes.order.spans import Span, span
 
 UNHINTED = 1000
 """The size of a dim without a hint: large, and the same for all."""

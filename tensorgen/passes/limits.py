@@ -24,34 +24,11 @@ once is less by more than rounding."""
 CALLS_OF_A_PROBLEM = 20
 """Calls that share what is computed once: an iterative solver makes about as many."""
 
-GAIN_OF_A_FORM = 4
-"""How much less another form must hold at some sizes to be emitted as well."""
-
 GAIN_OF_A_RULE = 8
 """How much less entries at places by rule must hold than arrays with zeros."""
 
-GAIN_OF_ROOM = 2
-"""How much less arrays must hold that others are made part of."""
-
-ROWS_OF_A_RECURSION = 300
-"""Of a Toeplitz matrix: with fewer a Cholesky factor takes less than n steps do."""
-
 GAIN_OF_LOW_RANK = 2
 """How many times the rank a matrix must have rows to gain by Woodbury."""
-
-FORMS = 8
-"""Of a derivative, for sizes to choose from: independent choices multiply."""
-
-# Sizes without hints.
-
-SMALL, LARGE = 10, 1_000_000
-"""What they are taken for to see what would change."""
-
-MOST_ENTRIES = 10**10
-"""Of an argument: larger ones are in nobody's memory, and no sizes are taken so."""
-
-UNKNOWN_SIZES = 6
-"""With more of them nobody looks: the spec wants hints."""
 
 # Rounds over a graph.
 
@@ -75,15 +52,6 @@ STEPS_OF_A_MATCH = 500
 STEADY_FACTORS = 6
 """Of one rate: all their subsets (57 of two and more) are priced."""
 
-GROUPED_FACTORS = 6
-"""In a term of a structure: every grouping (203 of them) is tried."""
-
-SPREAD_FACTORS = 8
-"""In a term made by spreading: products with longer ones would be slow."""
-
-DEPTH_OF_PRODUCTS = 4
-"""How many products deep a term of a structure is looked into."""
-
 # Terms of a sum.
 
 DISTRIBUTED_TERMS = 64
@@ -95,46 +63,11 @@ DISTRIBUTED_TERMS_IN_ALL = 2000
 FACTORED_TERMS = 256
 """Of a sum of pairs that are factored: each step looks at all of them again."""
 
-SPREAD_TERMS = 64
-"""Into which a term of a structure may be spread, before those alike are added up."""
-
-ADDED_TERMS = 256
-"""Of one sum, before those alike are added up there: twelve neighbours have 144."""
-
-TERMS_SPREAD_IN_ALL = 128
-"""A sum of more terms is not looked at term by term."""
-
-STEPS_BY_TIES = 65_000
-"""To add up terms of the same ties at every sum: Runge-Kutta steps take 3,400, a
-chain of order six 54,000, one of three neighbours of order four 62,000."""
-
-STEPS_OF_A_PROOF = 2_000
-"""To spread an array, so that an exchange of axes is seen to permute its terms."""
-
 STEPS_TO_COMPRESS = 300_000
 """To find what to hold of a tensor, in several ways one after the other."""
 
 STEPS_TO_SHARE = 20_000
 """The steps after which a pass that shares a little work gives up."""
-
-LINKED_TERMS = 8
-"""Of a derivative with index arrays: more are worse than an array an element."""
-
-TERMS_BY_TIES = 128
-"""Of a tensor by ties: methods of more are too long to be written. A chain of order
-six has 63, logsumexp of order five 52 and of order six 203."""
-
-BANDS_OF_A_WINDOW = 32
-"""That two axes share: each is an array of its own."""
-
-TERMS_THAT_SHARE = 16
-"""For more terms of a structure nobody looks for arrays that they could share."""
-
-TERMS_OF_A_PATTERN = 6
-"""More terms of one pattern are always one array: nobody could read them."""
-
-ROWS_OF_A_STACK = 4
-"""Of more rows of a dim's length each, the reshape is not seen as one term a row."""
 
 # Candidates.
 
@@ -146,9 +79,6 @@ TRIALS_A_SUM = 200
 
 TRIALS_IN_ALL = 600
 """Priced candidates over a graph after which only what never costs moves outside."""
-
-GROUPINGS_BUILT = 12
-"""Groupings of a term that are built to see which arrays are the same."""
 
 # Steps.
 
@@ -170,6 +100,3 @@ once, costs so many times as much as to store it."""
 
 PERMUTATIONS_A_SUM = 24
 """Permutations of axes that are tried at once: those of four."""
-
-AXES_OF_A_LARGE_SUM = 3
-"""Sums of so many axes may hold more than their terms are made of."""

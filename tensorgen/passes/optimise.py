@@ -22,42 +22,38 @@ from dataclasses import replace
 from functools import partial
 
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.add_narrow import add_narrow
-from tensorgen.passes.apply_inverses import apply_in_numbers, apply_inverses
-from tensorgen.passes.clip_selections import clip_selections
 from tensorgen.passes.context import Context, Pass, Plan
-from tensorgen.passes.drop_steps import drop_steps
-from tensorgen.passes.factor_pairs import factor_pairs
-from tensorgen.passes.factor_sums import Effort
-from tensorgen.passes.flatten_products import contract_sums, flatten_products
-from tensorgen.passes.fuse_elementwise import fuse_elementwise
-from tensorgen.passes.gather_steady import gather_steady
-from tensorgen.passes.join_entries import filled_in, join_entries
-from tensorgen.passes.limits import (
-    SHARE_OF_SCALED,
-    STEPS_TO_COMPRESS,
-    STEPS_TO_SHARE,
-)
-from tensorgen.passes.mask_late import mask_late
-from tensorgen.passes.measure_distances import measure_distances
-from tensorgen.passes.mirror_products import mirror_products
-from tensorgen.passes.open_promises import open_promises
-from tensorgen.passes.order_contractions import order_contractions
-from tensorgen.passes.pair_transposes import pair_transposes
-from tensorgen.passes.reuse_pairs import reuse_pairs
-from tensorgen.passes.scatter_sums import scatter_sums
-from tensorgen.passes.select_entries import select_entries
-from tensorgen.passes.select_terms import select_terms
-from tensorgen.passes.share_exponentials import share_exponentials
-from tensorgen.passes.share_factors import share_factors
-from tensorgen.passes.share_products import share_products
-from tensorgen.passes.share_transposes import share_transposes
-from tensorgen.passes.shorten_steps import shorten_steps
-from tensorgen.passes.solve_by_structure import solve_by_structure
-from tensorgen.passes.take_entries import take_entries, take_parts
-from tensorgen.passes.turn_walks import turn_walks
-from tensorgen.passes.use_symmetry import use_symmetry
-from tensorgen.passes.widen_late import widen_late
+from tensorgen.passes.limits import SHARE_OF_SCALED, STEPS_TO_COMPRESS, STEPS_TO_SHARE
+from tensorgen.passes.matrices.apply_inverses import apply_in_numbers, apply_inverses
+from tensorgen.passes.matrices.join_entries import filled_in, join_entries
+from tensorgen.passes.matrices.measure_distances import measure_distances
+from tensorgen.passes.matrices.mirror_products import mirror_products
+from tensorgen.passes.matrices.open_promises import open_promises
+from tensorgen.passes.matrices.select_entries import select_entries
+from tensorgen.passes.matrices.solve_by_structure import solve_by_structure
+from tensorgen.passes.matrices.use_symmetry import use_symmetry
+from tensorgen.passes.order.factor_sums import Effort
+from tensorgen.passes.order.flatten_products import contract_sums, flatten_products
+from tensorgen.passes.order.fuse_elementwise import fuse_elementwise
+from tensorgen.passes.order.order_contractions import order_contractions
+from tensorgen.passes.readings.take_entries import take_entries, take_parts
+from tensorgen.passes.readings.widen_late import widen_late
+from tensorgen.passes.scalars.clip_selections import clip_selections
+from tensorgen.passes.scalars.drop_steps import drop_steps
+from tensorgen.passes.scalars.select_terms import select_terms
+from tensorgen.passes.scalars.share_exponentials import share_exponentials
+from tensorgen.passes.sharing.add_narrow import add_narrow
+from tensorgen.passes.sharing.factor_pairs import factor_pairs
+from tensorgen.passes.sharing.gather_steady import gather_steady
+from tensorgen.passes.sharing.mask_late import mask_late
+from tensorgen.passes.sharing.pair_transposes import pair_transposes
+from tensorgen.passes.sharing.reuse_pairs import reuse_pairs
+from tensorgen.passes.sharing.scatter_sums import scatter_sums
+from tensorgen.passes.sharing.share_factors import share_factors
+from tensorgen.passes.sharing.share_products import share_products
+from tensorgen.passes.sharing.share_transposes import share_transposes
+from tensorgen.passes.sharing.turn_walks import turn_walks
+from tensorgen.passes.steps.shorten_steps import shorten_steps
 
 
 def optimise(context: Context, ways: Sequence[Sequence[Node]]) -> Plan:
@@ -117,7 +113,7 @@ def _compressed(context: Context, plan: Plan) -> Plan:
         before = graph.effort.stopped
         found = attempt(run, None, STEPS_TO_COMPRESS)
         if found is not None and graph.effort.stopped > before:
-            found = replace(found, stopped=True)
+            found = found.cut_short()
         tensors[k] = found
     parts = [
         (node,) if tensor is None else tensor.arrays

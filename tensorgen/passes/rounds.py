@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tensorgen.ir.nodes import Node, Product
 from tensorgen.passes.context import Context, Law
-from tensorgen.passes.factor_sums import Effort
+from tensorgen.passes.order.factor_sums import Effort
 from tensorgen.passes.views import grows, is_entries
 
 

@@ -17,7 +17,7 @@ from tensorgen.calculus.kinds import (
     Kind,
 )
 from tensorgen.errors import Faults, Text, suggest
-from tensorgen.operators.subspaces import SUBSPACES
+from tensorgen.operators.matrices.subspaces import SUBSPACES
 from tensorgen.spec.expressions import read_expression
 from tensorgen.spec.fields import (
     Field,

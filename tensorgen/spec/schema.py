@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorgen.calculus.kinds import NAMED
-from tensorgen.operators.subspaces import SUBSPACES
+from tensorgen.operators.matrices.subspaces import SUBSPACES
 from tensorgen.spec.model import BACKENDS, SUPPORT, WAYS
 
 Schema = dict[str, Any]

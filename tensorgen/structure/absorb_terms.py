@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.passes.stored import StoredTerm
 from tensorgen.passes.views import Name
+from tensorgen.structure.stored import StoredTerm
 
 
 def absorb_terms(

@@ -20,9 +20,9 @@ from operator import and_, truediv
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node, Product, children, entries, topological
-from tensorgen.passes.context import Compress, Context, Plan
+from tensorgen.passes.context import Compress, Context, Kept, Plan
 from tensorgen.passes.cost import UNHINTED, CostModel
-from tensorgen.passes.limits import (
+from tensorgen.structure.limits import (
     FORMS,
     GAIN_OF_A_FORM,
     LARGE,
@@ -30,7 +30,7 @@ from tensorgen.passes.limits import (
     SMALL,
     UNKNOWN_SIZES,
 )
-from tensorgen.passes.stored import Compressed
+from tensorgen.structure.stored import Compressed, as_compressed
 
 Tensors = tuple[Compressed | None, ...]
 Sizes = dict[str, int]
@@ -119,11 +119,11 @@ def _ends(
 
 def _compressed(context: Context, flat: Plan, chosen: Tensors, hints: Sizes) -> Tensors:
     """What would be held at some sizes."""
-    graph, cost, tensors = context.graph, CostModel(hints), list(chosen)
+    graph, cost, tensors = context.graph, CostModel(hints), list[Kept | None](chosen)
     for k, compress in context.compressed.items():
         run = partial(compress, graph, flat.formulas[k], cost, flat.derived[k])
-        tensors[k] = graph.effort.attempt(run, chosen[k])
-    return tuple(tensors)
+        tensors[k] = graph.effort.attempt(run, tensors[k])
+    return as_compressed(tensors)
 
 
 def _different(forms: Sequence[Form], given: Sizes) -> list[Form]:

@@ -8,9 +8,9 @@ from math import prod
 from tensorgen.arrays.arrays import array
 from tensorgen.arrays.objects import Made, Numbered, Reshape
 from tensorgen.ir.dims import ONE
-from tensorgen.passes.stored import StoredTerm, Tie
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.mirror_terms import mirrored
+from tensorgen.structure.stored import StoredTerm, Tie
 from tensorgen.structure.ways import COLUMNS, LOCAL, SHIFT, Solver, core
 
 WIDE = 4

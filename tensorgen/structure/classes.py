@@ -13,14 +13,9 @@ from tensorgen.arrays.places import Entries
 from tensorgen.arrays.statements import Scatter
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input
-from tensorgen.operators.helpers import HELPERS
+from tensorgen.operators.helpers.table import HELPERS
 from tensorgen.passes.views import Factor
-from tensorgen.structure.coordinates import (
-    COUNT,
-    all_coordinates,
-    coordinates,
-    entries,
-)
+from tensorgen.structure.coordinates import COUNT, all_coordinates, coordinates, entries
 from tensorgen.structure.gram import attribute
 from tensorgen.structure.methods import OPERAND, Body, Method, Structure
 from tensorgen.structure.sparse import no_entries

@@ -29,16 +29,16 @@ from functools import partial
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Node,
-    Product,
-    is_zero,
-)
+from tensorgen.ir.nodes import Node, Product, is_zero
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.factor_sums import factor_sum
-from tensorgen.passes.join_entries import join_entries
-from tensorgen.passes.limits import (
-    GAIN_OF_A_RULE,
+from tensorgen.passes.limits import GAIN_OF_A_RULE
+from tensorgen.passes.matrices.join_entries import join_entries
+from tensorgen.passes.order.factor_sums import factor_sum
+from tensorgen.passes.views import Factor, ties_axes
+from tensorgen.structure.absorb_terms import absorb_terms
+from tensorgen.structure.gram import take_grams
+from tensorgen.structure.groupings import groupings, held, place
+from tensorgen.structure.limits import (
     GAIN_OF_ROOM,
     LINKED_TERMS,
     SPREAD_FACTORS,
@@ -48,18 +48,6 @@ from tensorgen.passes.limits import (
     TERMS_SPREAD_IN_ALL,
     TERMS_THAT_SHARE,
 )
-from tensorgen.passes.stored import (
-    Compressed,
-    Link,
-    StoredTerm,
-    Tie,
-    is_axis,
-    kept,
-)
-from tensorgen.passes.views import Factor, ties_axes
-from tensorgen.structure.absorb_terms import absorb_terms
-from tensorgen.structure.gram import take_grams
-from tensorgen.structure.groupings import groupings, held, place
 from tensorgen.structure.link_elements import (
     has_links,
     linked_terms,
@@ -73,6 +61,7 @@ from tensorgen.structure.open_windows import open_windows
 from tensorgen.structure.pack_terms import pack_terms
 from tensorgen.structure.pair_terms import paired
 from tensorgen.structure.part_axes import parted, parts
+from tensorgen.structure.stored import Compressed, Link, StoredTerm, Tie, is_axis, kept
 from tensorgen.structure.table import STRUCTURES
 from tensorgen.structure.take_apart import Parts, spread, take_apart, terms_of
 

@@ -32,18 +32,16 @@ from tensorgen.arrays.operations import (
     Size,
     Variable,
 )
-from tensorgen.arrays.places import (
-    Entries,
-)
+from tensorgen.arrays.places import Entries
 from tensorgen.arrays.statements import Append, Let, Statement, Unpack, When
 from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.nodes import Affine, Lookup
-from tensorgen.passes.stored import StoredTerm, values
 from tensorgen.passes.views import Name
 from tensorgen.structure.gram import Gram, gram
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.mirror_terms import mirrored
+from tensorgen.structure.stored import StoredTerm, values
 
 LETTERS = "ijkabcefghopqrstxyz"
 

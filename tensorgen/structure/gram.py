@@ -23,9 +23,9 @@ from tensorgen.ir.nodes import (
     affine,
     delta,
 )
-from tensorgen.passes.join_entries import compared
-from tensorgen.passes.stored import LaidOut, StoredTerm
+from tensorgen.passes.matrices.join_entries import compared
 from tensorgen.passes.views import Name
+from tensorgen.structure.stored import LaidOut, StoredTerm
 from tensorgen.structure.take_apart import deep, terms_of
 
 WEIGHT = "weight"

@@ -21,9 +21,9 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import GROUPED_FACTORS, GROUPINGS_BUILT
-from tensorgen.passes.stored import Element, StoredTerm, is_axis
 from tensorgen.passes.views import Factor, Name
+from tensorgen.structure.limits import GROUPED_FACTORS, GROUPINGS_BUILT
+from tensorgen.structure.stored import Element, StoredTerm, is_axis
 from tensorgen.structure.take_apart import Parts
 
 

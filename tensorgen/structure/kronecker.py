@@ -10,18 +10,10 @@ from tensorgen.arrays.objects import Made, Nothing, Pack, Reshape
 from tensorgen.arrays.operations import Number
 from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.stored import StoredTerm
 from tensorgen.passes.views import Factor
 from tensorgen.structure.methods import Body, Structure
-from tensorgen.structure.ways import (
-    LOCAL,
-    SELF,
-    SHIFT,
-    Solver,
-    aligned,
-    count,
-    numbers,
-)
+from tensorgen.structure.stored import StoredTerm
+from tensorgen.structure.ways import LOCAL, SELF, SHIFT, Solver, aligned, count, numbers
 
 
 def groups(structure: Structure) -> list[tuple[list[int], list[Factor]]] | None:

@@ -10,14 +10,14 @@ from tensorgen.arrays.objects import Join, Later, Made, Pack, Reshape
 from tensorgen.arrays.operations import Fill, Number
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node, constant_value
-from tensorgen.operators.symmetry import is_symmetric
-from tensorgen.passes.stored import LaidOut, StoredTerm
+from tensorgen.operators.matrices.symmetry import is_symmetric
 from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.blocks import diagonal_factorization
 from tensorgen.structure.coordinates import entries
 from tensorgen.structure.gram import gram
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.sparse import sparse_factorization
+from tensorgen.structure.stored import LaidOut, StoredTerm
 from tensorgen.structure.ways import (
     LOCAL,
     SELF,

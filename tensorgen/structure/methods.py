@@ -21,17 +21,17 @@ from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Size, topological
 from tensorgen.lower import lower
+from tensorgen.operators.matrices.symmetry import is_symmetric
 from tensorgen.operators.printer import equation
 from tensorgen.operators.reshape import reshape
-from tensorgen.operators.symmetry import is_symmetric
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.optimise import optimise
-from tensorgen.passes.stored import Compressed, StoredTerm, laid_out
 from tensorgen.passes.views import Factor, Name
 from tensorgen.spec.names import METHOD_NAMES
 from tensorgen.structure.gram import Gram, attribute, grams
 from tensorgen.structure.multiples import SCALE, linear_arrays
+from tensorgen.structure.stored import Compressed, StoredTerm, laid_out
 
 VECTORS = ("d", "u", "v", "w")
 ARRAYS = ("A", "B", "C", "D", "E", "F", "G", "P", "Q", "R", "S", "T")

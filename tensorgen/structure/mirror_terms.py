@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from tensorgen.passes.stored import StoredTerm, Tie, rooted
+from tensorgen.structure.stored import StoredTerm, Tie, rooted
 
 Permutation = tuple[int, ...]
 """The new place of each axis."""

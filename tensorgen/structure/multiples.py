@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.stored import LaidOut, StoredTerm
+from tensorgen.structure.stored import LaidOut, StoredTerm
 
 SCALE = "_scale"
 """What objects call the number that their methods multiply by."""

@@ -18,18 +18,18 @@ from functools import partial
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Sum
-from tensorgen.operators.packing import packed, unpacked
-from tensorgen.operators.symmetry import Symmetry
+from tensorgen.operators.matrices.packing import packed, unpacked
+from tensorgen.operators.matrices.symmetry import Symmetry
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import (
+from tensorgen.passes.views import Factor, Name
+from tensorgen.structure.limits import (
     ADDED_TERMS,
     AXES_OF_A_LARGE_SUM,
     STEPS_OF_A_PROOF,
     TERMS_THAT_SHARE,
 )
-from tensorgen.passes.stored import LaidOut, StoredTerm, is_axis
-from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.mirror_terms import Permutation
+from tensorgen.structure.stored import LaidOut, StoredTerm, is_axis
 from tensorgen.structure.take_apart import deep, distributed, terms_of
 
 

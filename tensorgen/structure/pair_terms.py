@@ -10,9 +10,9 @@ from itertools import combinations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import TERMS_THAT_SHARE
-from tensorgen.passes.stored import Element, StoredTerm, is_axis, kept
 from tensorgen.structure.groupings import held, place
+from tensorgen.structure.limits import TERMS_THAT_SHARE
+from tensorgen.structure.stored import Element, StoredTerm, is_axis, kept
 
 
 def paired(

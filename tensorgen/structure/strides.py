@@ -10,9 +10,9 @@ from tensorgen.arrays.objects import Made, Pack
 from tensorgen.arrays.operations import Number, Size
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node, delta
-from tensorgen.passes.stored import StoredTerm
 from tensorgen.passes.views import Name
 from tensorgen.structure.methods import Body, Structure
+from tensorgen.structure.stored import StoredTerm
 from tensorgen.structure.ways import LOCAL, SHIFT, Solver, numbers
 
 

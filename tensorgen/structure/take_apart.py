@@ -10,17 +10,14 @@ from tensorgen.ir.constraints import eliminated, solvable, solved
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Constraint, Lookup, Node, Sum, affine, delta
-from tensorgen.passes.limits import AXES_OF_A_LARGE_SUM, DEPTH_OF_PRODUCTS, SPREAD_TERMS
-from tensorgen.passes.near_keys import nearer
-from tensorgen.passes.stored import Element, Link, Tie, is_axis, rooted
-from tensorgen.passes.views import (
-    Factor,
-    Name,
-    View,
-    compares,
-    is_sparse,
-    is_spread,
+from tensorgen.passes.readings.near_keys import nearer
+from tensorgen.passes.views import Factor, Name, View, compares, is_sparse, is_spread
+from tensorgen.structure.limits import (
+    AXES_OF_A_LARGE_SUM,
+    DEPTH_OF_PRODUCTS,
+    SPREAD_TERMS,
 )
+from tensorgen.structure.stored import Element, Link, Tie, is_axis, rooted
 
 
 def terms_of(graph: Graph, node: Node) -> list[Node]:

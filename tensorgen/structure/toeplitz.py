@@ -30,9 +30,9 @@ from tensorgen.ir.nodes import (
     delta,
     indicator,
 )
-from tensorgen.passes.stored import LaidOut, StoredTerm
 from tensorgen.passes.views import Name
 from tensorgen.structure.methods import OPERAND, Body, Structure
+from tensorgen.structure.stored import LaidOut, StoredTerm
 from tensorgen.structure.take_apart import deep, terms_of
 from tensorgen.structure.ways import LOCAL, SELF, SHIFT, Solver
 

@@ -7,9 +7,9 @@ from math import prod
 
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.groups import connected
-from tensorgen.passes.stored import LaidOut, StoredTerm, is_axis
 from tensorgen.structure.gram import gram
 from tensorgen.structure.methods import Structure
+from tensorgen.structure.stored import LaidOut, StoredTerm, is_axis
 from tensorgen.structure.strides import common_stride
 from tensorgen.structure.ways import aligned, ties_rows
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorgen.ir.nodes import Call, Node, topological
 from tensorgen.lang import ElaboratedFunction, Program
-from tensorgen.operators.recurrences import everything
+from tensorgen.operators.recurrences.recurrence import everything
 from tensorgen.operators.unknowns import equation_of, is_unknown
 from tensorgen.spec.model import InputSpec
 from tensorgen.verify.cases import Case

@@ -14,8 +14,8 @@ from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call, Map, Node, Product, Size, Sum, topological
 from tensorgen.lang import ElaboratedFunction
-from tensorgen.operators.recurrences import Steps, everything
-from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.recurrences.recurrence import Steps, everything
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.operators.unknowns import is_unknown
 from tensorgen.spec.model import InputSpec
 from tensorgen.verify.interpret import bind, evaluate

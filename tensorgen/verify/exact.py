@@ -18,7 +18,7 @@ import numpy as np
 
 from tensorgen.errors import InternalError
 from tensorgen.ir.nodes import Call, Map, Node, Product, topological
-from tensorgen.operators.recurrences import everything
+from tensorgen.operators.recurrences.recurrence import everything
 from tensorgen.verify.interpret import Numbers, evaluate
 
 Array = Any

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.operators.rounding import explains, is_doubtful, largest
+from tensorgen.operators.references.rounding import explains, is_doubtful, largest
 from tensorgen.verify.reference import Known
 
 Array = Any

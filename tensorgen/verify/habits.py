@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.ir.dims import Dim
-from tensorgen.operators.rounding import largest
+from tensorgen.operators.references.rounding import largest
 from tensorgen.spec.model import InputSpec
 from tensorgen.verify.calls import Arguments
 from tensorgen.verify.findings import Measure

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.lang import ElaboratedFunction, Program
-from tensorgen.operators.rounding import largest
+from tensorgen.operators.references.rounding import largest
 from tensorgen.verify.cases import Case
 from tensorgen.verify.findings import Measure
 from tensorgen.verify.kinds import (

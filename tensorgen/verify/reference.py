@@ -20,9 +20,9 @@ from tensorgen.errors import InternalError
 from tensorgen.ir.nodes import Call, Node, Product, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.operators.promises import PROMISES, STOPPED
-from tensorgen.operators.recurrences import everything
-from tensorgen.operators.reference import FUNCTIONS, OPERATORS
-from tensorgen.operators.rounding import furthest, largest, moved
+from tensorgen.operators.recurrences.recurrence import everything
+from tensorgen.operators.references.rounding import furthest, largest, moved
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.operators.unknowns import equation_of, is_unknown
 from tensorgen.verify.exact import exactly
 from tensorgen.verify.interpret import evaluate

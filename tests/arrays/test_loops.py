@@ -18,7 +18,7 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.statements import Let
 from tensorgen.ir.nodes import Node
 from tensorgen.lower import lower
-from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.verify.interpret import evaluate
 from tests.arrays.loop_printer import Unprintable, function
 from tests.lower.support import RandomGraph, arguments

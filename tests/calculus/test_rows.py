@@ -8,14 +8,14 @@ import sympy
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.operators.scalar import evaluate as scalar
 from tensorgen.operators.scalar import ref
 from tensorgen.operators.stable import StableForms
 from tensorgen.verify.exact_functions import functions
 from tensorgen.verify.interpret import evaluate
 from tests.accuracy.forms import QUANTILE, X, Y, ncdf
-from tests.operators.test_helpers import helper
+from tests.operators.helpers.test_table import helper
 
 pytestmark = pytest.mark.thorough
 

@@ -14,7 +14,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.calls import apply
-from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.verify.interpret import evaluate
 

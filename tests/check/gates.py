@@ -25,6 +25,7 @@ from tensorgen.check.verdicts import _assembled
 from tensorgen.errors import Source
 from tensorgen.ir.nodes import Input, Size, topological
 from tensorgen.passes.context import Context, Pass, Plan
+from tensorgen.structure.stored import as_compressed
 
 POINTS = 6
 """Points that are tried until one tells."""
@@ -79,7 +80,7 @@ def is_same(before: Plan, after: Plan) -> bool:
 def values(plan: Plan, point: Point) -> Sequence[Any]:
     """The value of each root of a plan."""
     found = []
-    for part, tensor in zip(plan.parts, plan.tensors, strict=True):
+    for part, tensor in zip(plan.parts, as_compressed(plan.tensors), strict=True):
         arrays = [point.field.of(point.meaning.of(node)) for node in part]
         found.append(arrays[0] if tensor is None else _assembled(tensor, arrays, point))
     return found

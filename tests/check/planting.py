@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from tensorgen import claims, pipeline
+from tensorgen import pipeline
 from tensorgen.check import Report, check
 from tensorgen.errors import InternalError, Source
+from tensorgen.plans import claims
 
 
 def compiled(spec: str) -> tuple[str, str]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tensorgen import modules
 from tensorgen.errors import InternalError
+from tensorgen.plans import modules
 from tests.check.reports import reported
 
 SPEC = """tensorgen: 1

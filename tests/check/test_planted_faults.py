@@ -16,10 +16,11 @@ from tensorgen.errors import Source
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, topological
-from tensorgen.operators.symmetry import is_symmetric
-from tensorgen.passes import flatten_products, optimise
+from tensorgen.operators.matrices.symmetry import is_symmetric
+from tensorgen.passes import optimise
 from tensorgen.passes.context import Context, Plan
-from tensorgen.passes.cut_stages import substituted
+from tensorgen.passes.order import flatten_products
+from tensorgen.plans.cut_stages import substituted
 from tests.check import planting
 from tests.check.gates import guilty
 from tests.check.planting import is_seen, sound

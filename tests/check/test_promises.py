@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tensorgen import claims
 from tensorgen.check import Claim, Report, check
 from tensorgen.errors import InternalError
+from tensorgen.plans import claims
 from tests.check.reports import reported
 from tests.test_promises import ENTRIES, PROMISED, STRUCTURED
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from tensorgen import claims, cli, pipeline
+from tensorgen import cli, pipeline
 from tensorgen.check import runs
 from tensorgen.emit.render import render
 from tensorgen.errors import InternalError, Source
+from tensorgen.plans import claims
 from tests.cli.shell import Run
 
 SPEC = """tensorgen: 1

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tensorgen import claims, pipeline
+from tensorgen import pipeline
 from tensorgen.check import Report
 from tensorgen.check.program import Program, Unread
 from tensorgen.check.residues import DEGREES, PRIME, Residues, exp, sign
 from tensorgen.errors import Source
+from tensorgen.plans import claims
 from tests import solving_specs
 from tests.passes.test_laws import EXAMPLES
 

@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 import tensorgen
-from tensorgen import cli, reference
+from tensorgen import cli
+from tensorgen.explanation import reference
 from tensorgen.operators.functions import FUNCTIONS
 from tensorgen.spec.schema import spec_schema
 from tests.cli.shell import Run, Shell

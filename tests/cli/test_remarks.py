@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tensorgen import cli, planner
+from tensorgen import cli
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.stored import Compressed, StoredTerm
+from tensorgen.plans import planner
+from tensorgen.structure.stored import Compressed, StoredTerm
 from tests.cli.shell import Run
 
 HEAD = "tensorgen: 1\nmodule: m\ndims: {n: 4000, m: 20000}\n"

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tensorgen import cli, uptodate
+from tensorgen import cli
+from tensorgen.emit import uptodate
 from tensorgen.emit.seal import inputs_of, sealed
 from tensorgen.pipeline import compile_spec
 from tests.cli.shell import Compile, Shell

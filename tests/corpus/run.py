@@ -33,7 +33,8 @@ import jinja2
 import numpy as np
 import yaml
 
-from tensorgen import claims, cli, pipeline
+from tensorgen import cli, pipeline
+from tensorgen.plans import claims
 
 # What a run imports where it is needed: here once, for all that are forked.
 WARM = (black, jinja2, np, yaml, claims, pipeline)

@@ -13,7 +13,7 @@ import numpy as np
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Kind, Node, affine
-from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 

@@ -8,7 +8,7 @@ import pytest
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.verify.interpret import bind, evaluate
 
 n, m = Dim.of("n"), Dim.of("m")

@@ -11,7 +11,7 @@ from tensorgen.calculus.expressions import Differentiate
 from tensorgen.errors import Diagnostic, Source, SpecError
 from tensorgen.ir.graph import Graph
 from tensorgen.lang import ElaboratedFunction, Program, elaborate
-from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.read import read_spec
 from tensorgen.verify.interpret import evaluate

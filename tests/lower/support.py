@@ -26,8 +26,8 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.lower import lower
 from tensorgen.operators.calls import apply
-from tensorgen.operators.helpers import HELPERS
-from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.helpers.table import HELPERS
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.verify.interpret import evaluate
 
 Arrays = dict[str, Any]

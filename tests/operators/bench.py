@@ -10,8 +10,8 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.operators.functions import FUNCTIONS, Parameter
 from tensorgen.operators.functions.array import Array, Build
-from tensorgen.operators.reference import FUNCTIONS as REFERENCE
-from tensorgen.operators.reference import OPERATORS
+from tensorgen.operators.references.rows import FUNCTIONS as REFERENCE
+from tensorgen.operators.references.rows import OPERATORS
 from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 

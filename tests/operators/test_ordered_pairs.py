@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests import made
-from tests.operators.test_ranks import peak_of
+from tests.operators.scans.test_ranks import peak_of
 
 PAIRS = """
 tensorgen: 1

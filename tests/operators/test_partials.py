@@ -13,8 +13,8 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.calls import OPERATORS, apply, expansion
-from tensorgen.operators.reference import FUNCTIONS
-from tensorgen.operators.reference import OPERATORS as REFERENCE
+from tensorgen.operators.references.rows import FUNCTIONS
+from tensorgen.operators.references.rows import OPERATORS as REFERENCE
 from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 

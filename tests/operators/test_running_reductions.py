@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tensorgen.operators.reference import OPERATORS
+from tensorgen.operators.references.rows import OPERATORS
 from tests.device.library import execute, stand_in
 
 Array = Any

@@ -13,15 +13,15 @@ PACKAGE = Path(table.__file__).parent.parent
 KNOWN = {*ELEMENTWISE, *OPERATORS}
 ALLOWED = {
     # What computes each function with many digits, and the tests compare with.
-    "operators/reference.py": {"FUNCTIONS"},
-    "operators/reference_arrays.py": {"OPERATORS"},
-    "operators/reference_places.py": {"PLACES"},
-    "operators/spectral_reference.py": {"OPERATORS"},
+    "operators/references/rows.py": {"FUNCTIONS"},
+    "operators/references/arrays.py": {"OPERATORS"},
+    "operators/references/places.py": {"PLACES"},
+    "operators/references/spectral.py": {"OPERATORS"},
     # On which sides of a kink a value stands still.
-    "operators/still.py": {"_BEYOND"},
+    "operators/conditions/still.py": {"_BEYOND"},
     # Rewrites of nodes, made of modules that read the rows.
     "operators/stable/__init__.py": {"_MAP_RULES"},
-    "passes/accumulate.py": {"WALKS"},
+    "passes/steps/accumulate.py": {"WALKS"},
     # What LaTeX has commands for, and how docstrings write reductions.
     "explanation/latex.py": {"_FUNCTIONS"},
     "explanation/tree.py": {"REDUCTIONS"},

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests import made
-from tests.operators.test_ranks import MONOIDS, peak_of, survival
+from tests.operators.scans.test_ranks import MONOIDS, peak_of, survival
 
 TIED = """
 tensorgen: 1

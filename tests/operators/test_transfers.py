@@ -14,14 +14,14 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, delta, topological
 from tensorgen.operators.calls import OPERATORS, apply
-from tensorgen.operators.matrix_functions import cholesky
-from tensorgen.operators.reference import FUNCTIONS
-from tensorgen.operators.reference import OPERATORS as REFERENCE
+from tensorgen.operators.matrices.matrix_functions import cholesky
+from tensorgen.operators.matrices.spectral import of_symmetric
+from tensorgen.operators.matrices.symmetry import even_part, is_even, is_symmetric
+from tensorgen.operators.references.rows import FUNCTIONS
+from tensorgen.operators.references.rows import OPERATORS as REFERENCE
 from tensorgen.operators.reshape import Segment, reshape, segments
-from tensorgen.operators.running import running
-from tensorgen.operators.spectral import of_symmetric
+from tensorgen.operators.scans.running import running
 from tensorgen.operators.stable import StableForms
-from tensorgen.operators.symmetry import even_part, is_even, is_symmetric
 from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 from tests.lower.support import check

@@ -12,7 +12,7 @@ from tensorgen.lang import elaborate
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Plan
 from tensorgen.passes.cost import CostModel
-from tensorgen.planner import Planner
+from tensorgen.plans.planner import Planner
 from tensorgen.spec.read import read_spec
 
 pytestmark = pytest.mark.thorough

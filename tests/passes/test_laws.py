@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tensorgen.errors import Source, SpecError
-from tensorgen.passes import flatten_products, optimise
-from tensorgen.passes.order_contractions import Contraction
+from tensorgen.passes import optimise
+from tensorgen.passes.order import flatten_products
+from tensorgen.passes.order.order_contractions import Contraction
 from tensorgen.pipeline import compile_spec
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

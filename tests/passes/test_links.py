@@ -13,12 +13,12 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Lookup, Node, Product, delta, topological
-from tensorgen.operators.reference import FUNCTIONS, OPERATORS
-from tensorgen.passes import search_trees
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.networks import Tree
-from tensorgen.passes.order_contractions import Contraction, order_contractions
-from tensorgen.passes.search_trees import best_tree
+from tensorgen.passes.order import search_trees
+from tensorgen.passes.order.networks import Tree
+from tensorgen.passes.order.order_contractions import Contraction, order_contractions
+from tensorgen.passes.order.search_trees import best_tree
 from tensorgen.verify.interpret import evaluate
 
 N, E, A = Dim.of("n"), Dim.of("e"), Dim.of("a")

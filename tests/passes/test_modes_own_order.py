@@ -19,7 +19,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import topological
 from tensorgen.lang import elaborate
 from tensorgen.operators.stable import StableForms
-from tensorgen.planner import Planner
+from tensorgen.plans.planner import Planner
 from tensorgen.spec.read import read_spec
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.lang import elaborate
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.cost import CostModel
-from tensorgen.planner import Planner
+from tensorgen.plans.planner import Planner
 from tensorgen.spec.read import read_spec
 
 INPUTS = "tensorgen: 1\ninputs: {A: [m, n], B: [m, n], x: [n], w: [m]}\n"

@@ -10,7 +10,7 @@ import tensorgen
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Product, topological
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.order_contractions import order_contractions
+from tensorgen.passes.order.order_contractions import order_contractions
 
 DESIGN = """
 tensorgen: 1

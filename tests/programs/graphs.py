@@ -14,8 +14,8 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Input, Kind, Node, affine
 from tensorgen.operators import calls
-from tensorgen.operators.recurrences import State, recurrence
-from tensorgen.operators.reference import FUNCTIONS, OPERATORS
+from tensorgen.operators.recurrences.recurrence import State, recurrence
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.operators.unknowns import leaves, unknown
 from tensorgen.verify.interpret import evaluate

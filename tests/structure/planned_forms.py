@@ -14,8 +14,8 @@ from tensorgen.ir.nodes import entries
 from tensorgen.lang import elaborate
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Plan
-from tensorgen.planned import PlannedFunction
-from tensorgen.planner import Planner, held
+from tensorgen.plans.planned import PlannedFunction
+from tensorgen.plans.planner import Planner, held
 from tensorgen.spec.read import read_spec
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tensorgen import load
-from tensorgen.passes.limits import FORMS, GAIN_OF_A_FORM, MOST_ENTRIES
 from tensorgen.structure import alternatives
+from tensorgen.structure.limits import FORMS, GAIN_OF_A_FORM, MOST_ENTRIES
 from tests.structure.planned_forms import chosen, hinted, planned
 
 pytestmark = pytest.mark.thorough

@@ -10,7 +10,7 @@ import pytest
 
 from tensorgen.errors import Source
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.reference import FUNCTIONS
+from tensorgen.operators.references.rows import FUNCTIONS
 from tensorgen.spec.read import read_spec
 from tensorgen.verify import Verification, exact, generated, table
 from tensorgen.verify.exact import exactly

@@ -9,15 +9,9 @@ from __future__ import annotations
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Lookup, delta
-from tensorgen.operators import places
-from tensorgen.operators.functions.array import (
-    OLD,
-    Array,
-    Build,
-    Label,
-    Misuse,
-)
+from tensorgen.operators.functions.array import OLD, Array, Build, Label, Misuse
 from tensorgen.operators.functions.reductions import normal_axis
+from tensorgen.operators.scans import places
 
 _INTEGERS = "an index array is an input with 'index', or what argsort makes"
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import delta, indicator
-from tensorgen.operators import matrix_functions
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import matmul, times, total
 from tensorgen.operators.functions.array import (
@@ -24,6 +23,7 @@ from tensorgen.operators.functions.array import (
 )
 from tensorgen.operators.functions.making import ravel, reshape
 from tensorgen.operators.functions.reductions import Axis, normal_axis
+from tensorgen.operators.matrices import matrix_functions
 from tensorgen.operators.promises import promise, stopped
 
 

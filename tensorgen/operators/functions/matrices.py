@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import delta, indicator
-from tensorgen.operators import spectral
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import matmul, total
 from tensorgen.operators.functions.array import (
@@ -19,6 +18,7 @@ from tensorgen.operators.functions.array import (
     shorter,
 )
 from tensorgen.operators.functions.linalg import inv, square, tril, triu
+from tensorgen.operators.matrices import spectral
 
 
 def solve_triangular(build: Build, A: Array, b: Array, lower: bool = False) -> Array:

@@ -34,10 +34,16 @@ from tensorgen.operators.functions.array import (
     product,
     shorter,
 )
-from tensorgen.operators.keys import same_key, turned
-from tensorgen.operators.ranks import counted, is_made_apart, orders_in, ranked, tied
+from tensorgen.operators.matrices.spectral import singular_values
 from tensorgen.operators.scalar import infinity
-from tensorgen.operators.spectral import singular_values
+from tensorgen.operators.scans.keys import same_key, turned
+from tensorgen.operators.scans.ranks import (
+    counted,
+    is_made_apart,
+    orders_in,
+    ranked,
+    tied,
+)
 
 Axis = int | tuple[int, ...] | None
 

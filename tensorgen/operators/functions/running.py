@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorgen.ir.nodes import indicator
 from tensorgen.operators.functions.array import OLD, Array, Build, Misuse, replaced
 from tensorgen.operators.functions.reductions import normal_axis
-from tensorgen.operators.running import running_prod
+from tensorgen.operators.scans.running import running_prod
 
 
 def _along(x: Array, axis: int | None, name: str) -> int:

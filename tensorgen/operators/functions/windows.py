@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Lookup, delta
-from tensorgen.operators import places
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
     matmul,
@@ -27,6 +26,7 @@ from tensorgen.operators.functions.array import (
 from tensorgen.operators.functions.linalg import diag, inv
 from tensorgen.operators.functions.making import flip
 from tensorgen.operators.functions.moving import diff
+from tensorgen.operators.scans import places
 
 
 def convolve(build: Build, x: Array, h: Array, mode: str = "full") -> Array:

@@ -12,7 +12,8 @@ from collections.abc import Collection
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Node, Ref, Sum, Term, once
-from tensorgen.operators import masks, reshape
+from tensorgen.operators import reshape
+from tensorgen.operators.conditions import masks
 from tensorgen.operators.scalar import infinite
 from tensorgen.operators.stable import (
     complements,

@@ -27,8 +27,8 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 from tensorgen.operators.calls import apply as call
-from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import apply, infinity, power, times, total
 from tensorgen.operators.stable.factors import same
 from tensorgen.operators.stable.match import (

@@ -16,18 +16,10 @@ from itertools import permutations
 from tensorgen.ir.constraints import is_light
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Call,
-    Constraint,
-    Map,
-    Product,
-    Ref,
-    Sum,
-    constant_value,
-)
+from tensorgen.ir.nodes import Call, Constraint, Map, Product, Ref, Sum, constant_value
 from tensorgen.operators.calls import kept_axes, over
-from tensorgen.operators.definite import Sign, sign
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import apply, infinity, power, times, total
 from tensorgen.operators.stable.factors import same
 from tensorgen.operators.stable.match import (

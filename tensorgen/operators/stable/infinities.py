@@ -11,9 +11,9 @@ from math import inf
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Ref, Term, constant_value
-from tensorgen.operators.bounds import may_be_infinite
-from tensorgen.operators.definite import Sign, sign
+from tensorgen.operators.conditions.bounds import may_be_infinite
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import apply, infinite, infinity, times, total
 from tensorgen.operators.stable.match import Args, Rule
 

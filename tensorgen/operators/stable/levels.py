@@ -15,15 +15,9 @@ from typing import NamedTuple
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Ref
-from tensorgen.operators.definite import Sign, sign
-from tensorgen.operators.keys import (
-    Keys,
-    equated,
-    keyed,
-    levels,
-    levels_of_pairs,
-)
+from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import apply, times, total
+from tensorgen.operators.scans.keys import Keys, equated, keyed, levels, levels_of_pairs
 from tensorgen.operators.stable.exponential_sums import (
     Summand,
     is_too_wide,

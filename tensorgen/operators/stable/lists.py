@@ -7,7 +7,7 @@ import numpy as np
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Product, Ref, constant_value
 from tensorgen.operators.entries import entries, values
-from tensorgen.operators.reference import FUNCTIONS
+from tensorgen.operators.references.rows import FUNCTIONS
 from tensorgen.operators.stable.match import Args, Rule
 
 

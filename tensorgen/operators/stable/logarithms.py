@@ -10,7 +10,7 @@ from tensorgen.ir.constraints import is_light
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Product, Ref, Sum, constant_value
 from tensorgen.operators.calls import kept_axes
-from tensorgen.operators.definite import Sign, sign
+from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import apply, power, times, total
 from tensorgen.operators.stable.exponential_sums import (
     Summand,

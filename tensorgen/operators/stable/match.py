@@ -9,9 +9,9 @@ from tensorgen.ir.constraints import is_light
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Product, Ref, Sum, constant_value
 from tensorgen.operators.calls import over
-from tensorgen.operators.definite import Sign, sign
+from tensorgen.operators.conditions.masks import with_views
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.masks import with_views
+from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import apply, times, total
 
 Args = tuple[Ref, ...]

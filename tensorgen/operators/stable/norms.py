@@ -10,7 +10,7 @@ from fractions import Fraction
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Product, Ref, constant_value
 from tensorgen.operators.calls import apply as call
-from tensorgen.operators.definite import Sign, sign
+from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import apply, power, times
 from tensorgen.operators.stable.match import (
     Args,

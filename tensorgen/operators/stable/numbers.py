@@ -5,9 +5,9 @@ from __future__ import annotations
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Ref, Sum, constant_value, delta
-from tensorgen.operators.definite import Sign, sign
-from tensorgen.operators.keys import compared
+from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import apply, power, times, total
+from tensorgen.operators.scans.keys import compared
 from tensorgen.operators.stable.factors import same
 from tensorgen.operators.stable.match import (
     Args,

@@ -1,0 +1,5 @@
+"""Running reductions, reductions by key, and the places of sorted entries.
+
+`running` and `triangles` go along an axis, `keys` and `by_key` over entries of one key;
+`ranks`, `places` and `intervals` turn comparisons into places in an order.
+"""

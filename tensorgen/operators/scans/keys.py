@@ -1,0 +1,363 @@
+"""What index arrays give one key: reductions over all entries that have it.
+
+`max(x[i], i, key[i] == q)` looks at each x once. Of the exponents of
+`sum_j exp(u[j]) * delta(g[i], g[j])` the largest is that of a key, found once for all
+that have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from tensorgen.ir.constraints import index_bound
+from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Atom,
+    Call,
+    Constraint,
+    Iota,
+    Label,
+    Lookup,
+    Map,
+    Node,
+    Product,
+    Ref,
+    delta,
+)
+from tensorgen.operators.promises import stopped
+from tensorgen.operators.scalar import apply, infinity
+from tensorgen.operators.scans.ranks import tied
+
+Keys = tuple[Lookup, Lookup]
+
+Reduced = Callable[[Node, tuple[int, ...]], Node]
+"""A reduction over some axes."""
+
+
+# What says that entries have a key
+
+
+class Keyed(NamedTuple):
+    """The delta `own == label + shift`, with the entries of `own` below `size`.
+
+    The label is below `limit`.
+    """
+
+    own: Lookup
+    label: Label
+    shift: Dim
+    size: Dim
+    limit: Dim
+
+
+def compared(mask: Ref) -> Keys | None:
+    """The two entries that are equal where a mask holds, if it is that of a delta."""
+    node = mask.node
+    if not isinstance(node, Product) or node.factors or node.inner:
+        return None
+    if node.coefficient != 1 or len(node.constraints) != 1:
+        return None
+    return equated(node.constraints[0].renamed(mask.labels.__getitem__))
+
+
+def same_key(graph: Graph, mask: Ref) -> Ref | None:
+    """A comparison of an entry of an index array with another, or a place, as a delta.
+
+    So `where(row[k] == i, ...)` says what a condition `row[k] == i` does.
+    """
+    node = mask.node
+    if not (isinstance(node, Map) and node.function == "equal"):
+        return None
+    first, second = (_atom(arg.under(mask)) for arg in node.args)
+    if first is None or second is None or first == second:
+        return None
+    tie = delta({first: 1, second: -1})
+    labels = tuple(sorted({*tie.form.labels}))
+    dims = dict(zip(mask.labels, node.dims, strict=True))
+    made = graph.product(
+        labels, [], constraints=[tie], sizes={x: dims[x] for x in labels}
+    )
+    return Ref(made, labels)
+
+
+def _atom(ref: Ref) -> Atom | None:
+    """What an index array, or the places along an axis, are at labels."""
+    if isinstance(ref.node, Iota):
+        return ref.labels[0]
+    return Lookup(*ref) if index_bound(ref.node) is not None else None
+
+
+def equated(constraint: Constraint) -> Keys | None:
+    """The two entries, below one bound, that a delta says are equal."""
+    kind, (terms, const) = constraint
+    if kind != "eq" or const != 0 or sorted(c for _, c in terms) != [-1, 1]:
+        return None
+    (first, _), (second, _) = terms
+    if not (isinstance(first, Lookup) and isinstance(second, Lookup)):
+        return None
+    alike = index_bound(first.node) == index_bound(second.node)
+    return (first, second) if alike else None
+
+
+def keyed(constraint: Constraint, dims: Mapping[Label, Dim]) -> Keyed | None:
+    """What a delta of an entry and a label says, where the label stays below its bound.
+
+    `dims` are those of all labels.
+    """
+    kind, (terms, const) = constraint
+    if kind != "eq" or sorted(c for _, c in terms) != [-1, 1]:
+        return None
+    for (own, sign), (label, _) in (terms, terms[::-1]):
+        if isinstance(own, Lookup) and isinstance(label, int):
+            size, shift = index_bound(own.node), const * -sign
+            if size is None or len({*own.labels}) < len(own.labels):
+                return None
+            limit = dims[label]
+            fits = shift.is_nonnegative() and (size - limit - shift).is_nonnegative()
+            return Keyed(own, label, shift, size, limit) if fits else None
+    return None
+
+
+# Reductions by key
+
+
+def neutral(graph: Graph, operator: str) -> Ref | None:
+    """What a reduction gives of no entries, if it can be made by key."""
+    match operator:
+        case "max":
+            return infinity(graph, -1)
+        case "min":
+            return infinity(graph, 1)
+        case "prod":
+            return Ref(graph.constant(1), ())
+    return None
+
+
+class _Read(NamedTuple):
+    """The delta `own == at + shift` of a label or of an entry of another index array.
+
+    The entries of `own` are below `size`.
+    """
+
+    own: Lookup
+    at: Atom
+    shift: Dim
+    size: Dim
+
+
+class _Chosen(NamedTuple):
+    """Entries `z`, of which a reduction by key takes in all; its labels are axes."""
+
+    key: _Read
+    z: Ref
+
+
+def by_key(
+    graph: Graph, operator: str, x: Node, axes: Sequence[int], reduced: Reduced
+) -> Node | None:
+    """Return a reduction over axes of `where(key[i] == q, z[i], neutral)` by key.
+
+    What else a condition says selects entries of z. Must not fire where z has the axis
+    q: it is a table of pairs then; nor where q is an entry of a given index array, as
+    callers would have to say how many keys there are. `reduced` reduces over what is no
+    axis of the key.
+    """
+    fill = neutral(graph, operator)
+    found = fill and _chosen(graph, x, axes, fill)
+    if not found:
+        return None
+    (own, at, shift, size), z = found
+    if isinstance(at, Lookup) and not isinstance(at.node, Call):
+        return None
+    others = tuple(a for a in axes if a not in own.labels)
+    if others and operator in ("max", "min"):
+        # Ties share equally, those of one entry of the key and those of others.
+        own = _spread(graph, own, others, x)
+    elif others:
+        over = tuple(a for a, axis in enumerate(z.labels) if axis in others)
+        kept = tuple(axis for axis in z.labels if axis not in others)
+        z = Ref(reduced(z.node, over), kept)
+    rest = tuple(axis for axis in z.labels if axis not in own.labels)
+    dims = dict(zip(z.labels, z.node.dims, strict=True))
+    turned = graph.product((*own.labels, *rest), [z], sizes=dims)
+    shape = (size, *(dims[axis] for axis in rest))
+    node = graph.call(f"{operator}_by_key", [turned, own.node], shape, shape=shape)
+    out = [axis for axis in range(x.order) if axis not in axes]
+    return graph.product(
+        out,
+        [(node, ("key", *rest))],
+        constraints=[delta({"key": 1, at: -1}, -shift)],
+        sizes={axis: x.dims[axis] for axis in out},
+    )
+
+
+def _spread(graph: Graph, own: Lookup, others: Sequence[int], x: Node) -> Lookup:
+    """An entry of an index array with more labels, along which it stays as it is."""
+    labels = (*own.labels, *others)
+    sizes = {axis: x.dims[axis] for axis in labels}
+    return Lookup(graph.product(labels, [own], sizes=sizes), labels)
+
+
+def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Ref) -> _Chosen | None:
+    """What stands at each key in `where(mask, z, fill)`."""
+    whole = turned(x)
+    if not (isinstance(whole.node, Map) and whole.node.function == "where"):
+        return None
+    mask, z, rest = (arg.under(whole) for arg in whole.node.args)
+    if rest.node is not fill.node:
+        return None
+    constraints, conditions = _parts(graph, mask, axes)
+    dims = dict(enumerate(x.dims))
+    for constraint in constraints:
+        key = _of_entries(constraint, dims, axes)
+        if key is None:
+            continue
+        left = [c for c in constraints if c is not constraint]
+        used = {x for c in left for x in c.form.labels}
+        used.update(x for ref in conditions for x in ref.labels)
+        if left or conditions:
+            labels = tuple(sorted(used))
+            chosen = graph.product(
+                labels,
+                conditions,
+                constraints=left,
+                sizes={axis: dims[axis] for axis in used},
+            )
+            z = apply(graph, "where", Ref(chosen, labels), z, fill)
+        if not {*labels_of(key.at)}.isdisjoint(z.labels):
+            return None
+        every = tuple(sorted({*z.labels, *axes}))
+        if every != z.labels:
+            sizes = {axis: dims[axis] for axis in every}
+            z = Ref(graph.product(every, [z], sizes=sizes), every)
+        return _Chosen(key, z)
+    return None
+
+
+def _of_entries(
+    constraint: Constraint, dims: Mapping[Label, Dim], axes: Collection[int]
+) -> _Read | None:
+    """What a delta says of a key that entries along axes have, and what reads it."""
+    key = keyed(constraint, dims)
+    found = [_Read(key.own, key.label, key.shift, key.size)] if key else []
+    pair = equated(constraint)
+    for own, at in (pair, pair[::-1]) if pair else ():
+        size = index_bound(own.node)
+        if size is not None and len({*own.labels}) == len(own.labels):
+            found.append(_Read(own, at, ZERO, size))
+    for read in found:
+        apart = {*labels_of(read.at)}.isdisjoint(axes)
+        if apart and {*read.own.labels} <= {*axes}:
+            return read
+    return None
+
+
+def labels_of(atom: Atom) -> tuple[int, ...]:
+    """The labels that an atom of a form has."""
+    return atom.labels if isinstance(atom, Lookup) else (atom,)
+
+
+def _parts(
+    graph: Graph, mask: Ref, axes: Collection[int]
+) -> tuple[list[Constraint], list[Ref]]:
+    """The constraints and the conditions that all hold where a mask does."""
+    mask = same_key(graph, mask) or tied(graph, mask, axes) or mask
+    node = mask.node
+    if not isinstance(node, Product) or node.inner or node.coefficient != 1:
+        return [], [mask]
+    constraints = [c.renamed(mask.labels.__getitem__) for c in node.constraints]
+    conditions: list[Ref] = []
+    for factor in node.factors:
+        more, others = _parts(graph, factor.under(mask), axes)
+        constraints += more
+        conditions += others
+    return constraints, conditions
+
+
+def over_keys(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
+    """Return logsumexp over axes of `where(a[i] == b[j], z[j], -inf)` as one by key.
+
+    Or with a label in place of b[j]. Must not fire where z has the axis i: it is a
+    table of pairs then.
+    """
+    minus = infinity(graph, -1)
+    out = [axis for axis in range(x.order) if axis not in axes]
+    found = _chosen(graph, x, axes, minus)
+    if found is None:
+        return None
+    (own, at, shift, _), z = found
+    tie = delta({own: 1, at: -1}, -shift)
+    sums = graph.product(
+        out, [apply(graph, "exp", z)], constraints=[tie], sizes=dict(enumerate(x.dims))
+    )
+    return apply(graph, "log", Ref(sums, tuple(range(len(out))))).node
+
+
+def turned(x: Node) -> Ref:
+    """An array, or what it has with axes in another order, in its own axes."""
+    if isinstance(x, Product) and x.coefficient == 1 and len(x.factors) == 1:
+        (factor,) = x.factors
+        if sorted(factor.labels) == [*range(x.order)] and not x.constraints:
+            return factor
+    return Ref(x, tuple(range(x.order)))
+
+
+# Levels of sums of exponentials
+
+
+def levels(graph: Graph, x: Ref, key: Keyed) -> tuple[Ref, Ref, Ref]:
+    """Return levels: the largest entries of x at keys, and at the entries of the key.
+
+    Labels are those of x; in the first the key stands in place of its entries. The last
+    are the first as they are, -inf where there is no entry, as constants too.
+    """
+    own, label, shift, size, limit = key
+    rest = tuple(a for a in x.labels if a not in own.labels)
+    sizes = dict(zip(x.labels, x.node.dims, strict=True))
+    turned = graph.product((*own.labels, *rest), [x], sizes=sizes)
+    shape = (size, *(sizes[a] for a in rest))
+    node = graph.call("max_by_key", [turned, own.node], shape, shape=shape)
+    level = apply(graph, "level", Ref(node, tuple(range(node.order)))).node
+
+    def read(
+        level: Node, labels: tuple[int, ...], at: Label | Lookup, shift: Dim
+    ) -> Ref:
+        tie = delta({"key": 1, at: -1}, -shift)
+        known = {**sizes, label: limit}
+        found = graph.product(
+            labels,
+            [(level, ("key", *rest))],
+            constraints=[tie],
+            sizes={x: known[x] for x in labels},
+        )
+        return Ref(found, labels)
+
+    of_keys, floor = (
+        read(x, (label, *rest), label, shift) for x in (level, stopped(graph, node))
+    )
+    return of_keys, read(level, x.labels, own, ZERO), floor
+
+
+def levels_of_pairs(
+    graph: Graph, x: Ref, own: Lookup, read: Lookup
+) -> tuple[Ref, Ref, Ref | None]:
+    """Return levels: the largest entries of x at keys that are read, and at its own.
+
+    Labels are those of x, with those of what is read in the place of those of `own`.
+    The last are the first as they are, as constants too, if a key may have no entry.
+    """
+    (label,) = own.labels
+    rest = tuple(a for a in x.labels if a != label)
+    sizes = dict(zip(x.labels, x.node.dims, strict=True))
+    turned = graph.product((label, *rest), [x], sizes=sizes)
+
+    def largest(at: Lookup) -> Ref:
+        args = [turned, own.node, at.node]
+        node = graph.call("max_of_alike", args, (*at.node.dims, *turned.dims[1:]))
+        return Ref(node, (*at.labels, *rest))
+
+    top = largest(read)
+    floor = None if own.node is read.node else Ref(stopped(graph, top.node), top.labels)
+    return apply(graph, "level", top), apply(graph, "level", largest(own)), floor

@@ -1,0 +1,198 @@
+"""Ranks: a comparison of keys is one of places in their order.
+
+`t[j] >= s[i]` says that the rank of t[j], the largest first, is below the number of
+keys that are at least s[i]. So what is added up over j is a running sum in the order of
+the keys, which is sorted once. A key that is NaN has no rank below any number, and a
+limit that is NaN has no keys.
+
+Keys that equal each other have one place, that of the first of them in order: so what
+they have in common is added up once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Call,
+    Constraint,
+    Label,
+    Lookup,
+    Map,
+    Node,
+    Product,
+    Ref,
+    Sum,
+    constant_value,
+    delta,
+    indicator,
+)
+from tensorgen.operators.scalar import apply, total
+from tensorgen.operators.scans.places import argsort, begin, count, ranks, tie
+
+
+def ranked(
+    graph: Graph, mask: Ref, summed: Collection[Label], rising: bool = False
+) -> Ref | None:
+    """A comparison of a key along a summed label with what has other labels, by ranks.
+
+    The largest keys come first where they are at least a limit, unless all are to be in
+    `rising` order. Must not fire where either side has both: nothing is sorted then.
+    """
+    node = mask.node
+    if not (isinstance(node, Map) and (side := _side(node.function))):
+        return None
+    sign, strict = side
+    sides = _apart(node, mask, summed)
+    if sides is None:
+        return None
+    keys, limits, turned = sides
+    sign = -sign if turned else sign
+    if rising and sign == -1:
+        order = argsort(graph, keys.node, 0)
+        rank = Lookup(ranks(graph, keys.node, order), keys.labels)
+        ordered = in_order(graph, keys.node, order, 0)
+        first = Lookup(begin(graph, ordered, limits.node, strict), limits.labels)
+        return _known(graph, indicator({rank: 1, first: -1}), keys, limits)
+    keys, limits = (total(graph, [(sign, ref)]) for ref in (keys, limits))
+    order = argsort(graph, keys.node, 0)
+    rank = Lookup(ranks(graph, keys.node, order), keys.labels)
+    within = count(graph, in_order(graph, keys.node, order, 0), limits.node, strict)
+    last = Lookup(within, limits.labels)
+    return _known(graph, indicator({last: 1, rank: -1}, -1), keys, limits)
+
+
+def tied(graph: Graph, mask: Ref, summed: Collection[Label]) -> Ref | None:
+    """The same where a key equals what has other labels, by the places of equals."""
+    node = mask.node
+    if not (isinstance(node, Map) and node.function == "equal"):
+        return None
+    sides = _apart(node, mask, summed)
+    if sides is None:
+        return None
+    keys, limits, _ = sides
+    ordered = in_order(graph, keys.node, argsort(graph, keys.node, 0), 0)
+    own = Lookup(tie(graph, ordered, keys.node, own=True), keys.labels)
+    read = Lookup(tie(graph, ordered, limits.node, own=False), limits.labels)
+    return _known(graph, delta({own: 1, read: -1}), keys, limits)
+
+
+def _apart(
+    node: Map, mask: Ref, summed: Collection[Label]
+) -> tuple[Ref, Ref, bool] | None:
+    """The key along a summed label that is compared, what has others, and if turned."""
+    keys, limits = (arg.under(mask) for arg in node.args)
+    turned = len(keys.labels) != 1 or keys.labels[0] not in summed
+    if turned:
+        keys, limits = limits, keys
+    (label, *others), free = keys.labels or (None,), {*limits.labels}
+    if others or label not in summed or not free or free & {*summed}:
+        return None
+    if len(free) < len(limits.labels) or label in free:
+        return None
+    return keys, limits, turned
+
+
+def _known(graph: Graph, constraint: Constraint, *refs: Ref) -> Ref:
+    """The entries for which a constraint of entries along some axes holds."""
+    labels = tuple(x for ref in refs for x in ref.labels)
+    dims = (d for ref in refs for d in ref.node.dims)
+    sizes = dict(zip(labels, dims, strict=True))
+    known = graph.product(labels, [], constraints=[constraint], sizes=sizes)
+    return Ref(known, labels)
+
+
+def _side(comparison: str) -> tuple[int, bool] | None:
+    """The sign of keys that are at most a limit, by what compares, and if below it."""
+    match comparison:
+        case "less_equal" | "greater_equal":
+            return (1 if comparison == "less_equal" else -1), False
+        case "less" | "greater":
+            return (1 if comparison == "less" else -1), True
+    return None
+
+
+def counted(graph: Graph, mask: Ref, axis: int) -> Node | None:
+    """How many keys along the last axis a comparison holds for."""
+    alike = tied(graph, mask, [axis])
+    if alike is not None and {*alike.labels} == {*range(axis + 1)}:
+        return graph.product(range(axis), [alike])
+    known = ranked(graph, mask, [axis])
+    if known is None or not isinstance(known.node, Product):
+        return None
+    form = known.node.constraints[0].form.renamed(known.labels.__getitem__)
+    (last,) = (
+        x for x, _ in form.terms if isinstance(x, Lookup) and axis not in x.labels
+    )
+    if {*last.labels} != {*range(axis)}:
+        return None
+    return graph.product(range(axis), [(last.node, last.labels)])
+
+
+def any_within(graph: Graph, mask: Node, axes: Sequence[int]) -> Node | None:
+    """Return where a limit takes in any key, or any limit a key: these are counted."""
+    if not isinstance(mask, Product) or mask.factors or mask.inner:
+        return None
+    if len(mask.constraints) != 1 or mask.constraints[0].kind != "ge":
+        return None
+    form = mask.constraints[0].form
+    limits = [x for x, c in form.terms if isinstance(x, Lookup) and c == 1]
+    ranks = [x for x, c in form.terms if isinstance(x, Lookup) and c == -1]
+    if len(limits) != 1 or len(ranks) != 1 or form.const != -1:
+        return None
+    if order_of(ranks[0].node) is None:
+        return None
+    out = [axis for axis in range(mask.order) if axis not in axes]
+    sizes = {axis: mask.dims[axis] for axis in out}
+    if {*ranks[0].labels} == {*axes}:
+        some = indicator({limits[0]: 1}, -1)
+        return graph.product(out, [], constraints=[some], sizes=sizes)
+    if {*limits[0].labels} != {*axes}:
+        return None
+    number = graph.product(out, [(mask, range(mask.order))])
+    zero = Ref(graph.constant(0), ())
+    return apply(graph, "greater", Ref(number, tuple(range(number.order))), zero).node
+
+
+def is_made_apart(ref: Ref, own: Collection[Label], others: Collection[Label]) -> bool:
+    """Whether a value is made of what has labels of one side by sums and products."""
+    if {*own}.isdisjoint(ref.labels) or {*others}.isdisjoint(ref.labels):
+        return True
+    match ref.node:
+        case Sum(terms=terms):
+            parts = [term.ref for term in terms]
+        case Product(inner=(), constraints=(), factors=factors):
+            parts = [*factors]
+        case Map(function="pow", args=(base, power)):
+            if constant_value(power.node) != 2:
+                return False
+            parts = [base]
+        case _:
+            return False
+    return all(is_made_apart(part.under(ref), own, others) for part in parts)
+
+
+def in_order(graph: Graph, x: Node, order: Node, axis: int) -> Node:
+    """The entries of an array along an axis, in the order of places."""
+    axes = range(x.order)
+    return graph.product(
+        axes,
+        [(x, ["place" if a == axis else a for a in axes])],
+        constraints=[delta({"place": 1, Lookup(order, (axis,)): -1})],
+        sizes=dict(enumerate(x.dims)),
+    )
+
+
+def orders_in(masks: Iterable[Ref]) -> set[Node]:
+    """The orders that masks compare places in."""
+    products = [ref.node for ref in masks if isinstance(ref.node, Product)]
+    forms = (c.form for node in products for c in node.constraints)
+    atoms = (atom for form in forms for atom, _ in form.terms)
+    orders = (order_of(x.node) for x in atoms if isinstance(x, Lookup))
+    return {order for order in orders if order is not None}
+
+
+def order_of(rank: Node) -> Node | None:
+    """The places of entries in order, if these are their ranks."""
+    return rank.args[1] if isinstance(rank, Call) and rank.operator == "ranks" else None

@@ -1,0 +1,1 @@
+"""Matrices with structure: solved with, symmetric, or distances of rows."""

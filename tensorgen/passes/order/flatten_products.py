@@ -1,0 +1,184 @@
+"""Flatten, distribute, factor: the shape in which the best order can be found.
+
+Derivatives come as products of products along every chain. Viewed as one n-ary
+product, their contraction order decides the mode of each chain (cross-country).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tensorgen.ir.nodes import Node, Product, Sum, children, topological, use_counts
+from tensorgen.ir.rebuild import carry_names, with_operands
+from tensorgen.passes.context import Context
+from tensorgen.passes.limits import FLATTENING_ROUNDS
+from tensorgen.passes.order.distribute_products import distribute_products
+from tensorgen.passes.order.factor_sums import Effort, factor_sum
+from tensorgen.passes.order.mask_factors import mask_factors
+from tensorgen.passes.order.merge_sums import merge_sums
+from tensorgen.passes.order.open_products import open_products
+from tensorgen.passes.order.separate_products import separate_products
+from tensorgen.passes.order.spell_scalings import spell_scalings
+from tensorgen.passes.rounds import Round, Rule
+
+
+def flatten_products(
+    context: Context, roots: Sequence[Node], effort: Effort | None = None
+) -> list[Node]:
+    """Return `roots` with chains of products flattened and sums rearranged.
+
+    A later round sees what an earlier one has uncovered.
+    """
+    current, effort = list(roots), effort or Effort()
+    for _ in range(FLATTENING_ROUNDS):
+        before, current = current, _round(context, current, effort, RULES)
+        if before == current:
+            break
+    return current
+
+
+def contract_sums(context: Context, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with products that are summed, and no larger ones before.
+
+    This is what no function does without, in one round: index notation spells `A @ B`
+    as a sum over products of entries.
+    """
+    own = replace(context, cross_country=False)
+    return _round(own, roots, Effort(), (OPENING,))
+
+
+def _round(
+    context: Context, roots: Sequence[Node], effort: Effort, laws: Sequence[Rule]
+) -> list[Node]:
+    """All rules for each node, operands first."""
+    order = topological(roots)
+    uses = use_counts(roots)
+    rules = [r for r in laws if r.in_all_modes or context.cross_country]
+
+    def rewritten(node: Node) -> Node:
+        for rule in rules:
+            node = rule.run(known, node)
+        return node
+
+    new: dict[Node, Node] = {}
+    graph = context.graph
+    # A name keeps what is formed together, but does not make it formed.
+    named = _formed(roots, order) & graph.names.keys()
+    known = Round(context, effort, named, set(), rewritten)
+    applied = _applied(roots, order)
+    for node in order:
+        new[node] = rewritten(with_operands(graph, node, new))
+        carry_names(graph, node, new[node])
+        if node in named:
+            named.add(new[node])
+        elif uses[node] == 1 or node in applied:
+            known.private.add(new[node])
+    return [new[root] for root in roots]
+
+
+def _formed(roots: Sequence[Node], order: Sequence[Node]) -> set[Node]:
+    """The nodes with a use that is not a factor within a contraction."""
+    formed = set(roots)
+    for node in reversed(order):
+        own: set[Node] = set()
+        if isinstance(node, Product) and (node.inner or node not in formed):
+            own.update(ref.node for ref in node.factors)
+        formed.update(child for child in children(node) if child not in own)
+    return formed
+
+
+def _applied(roots: Sequence[Node], order: Sequence[Node]) -> set[Node]:
+    """The matrix products that are only ever applied to vectors, however often.
+
+    To multiply by one factor after the other takes less than to form them.
+    """
+    others = set(roots)
+    for node in order:
+        if not (
+            isinstance(node, Product)
+            and node.order < 2
+            and any(ref.node.order == 1 for ref in node.factors)
+        ):
+            others.update(children(node))
+    # What a delta takes the place of is not summed.
+    return {
+        node
+        for node in order
+        if isinstance(node, Product)
+        and len(node.inner) > len(node.constraints)
+        and node not in others
+    }
+
+
+def _factored(known: Round, node: Node) -> Node:
+    if not isinstance(node, Sum):
+        return node
+    graph, cost = known.context.graph, known.context.cost
+
+    def opens(term: Node) -> bool:
+        """Whether to look into a term; one with a delta on one factor too."""
+        if not isinstance(term, Product) or len(term.factors) != 1 or term.inner:
+            return known.opens(term)
+        (core, _), *_ = term.factors
+        return not isinstance(core, Product) or known.opens(core)
+
+    return factor_sum(graph, node, cost, opens, effort=known.effort)
+
+
+OPENING = Rule(
+    "open_products",
+    law="(A * B) * C = A * B * C",
+    needs="an inner product that is used once, or larger than its factors",
+    ends="each step has one product less",
+    run=open_products,
+    in_all_modes=True,
+)
+RULES = (
+    Rule(
+        "spell_scalings",
+        law="sum_k unit(A)[i, k] * b[k] = (sum_k A[i, k] * b[k]) / norm[i]",
+        needs="a scaled array that is used once",
+        ends="no expansion has a scaled array",
+        run=spell_scalings,
+    ),
+    OPENING,
+    Rule(
+        "mask_factors",
+        law="sum_j where(m, a * b, 0) = sum_j where(m, a, 0) * b",
+        needs="a factor with all axes of m; others that are finite; half the cost",
+        ends="each step has a selection of fewer axes",
+        run=mask_factors,
+        in_all_modes=True,
+    ),
+    Rule(
+        "distribute_products",
+        law="(A + D) * B = A * B + D * B",
+        needs="a sum of deltas or broadcasts; open factors, to see what is there",
+        ends="the terms of a sum are fewer than its nodes; so many in all",
+        run=distribute_products,
+        in_all_modes=True,
+    ),
+    Rule(
+        "merge_sums",
+        law="(A + B) + C = A + B + C",
+        needs="an inner sum that is used once",
+        ends="each step has one sum less",
+        run=merge_sums,
+        in_all_modes=True,
+    ),
+    Rule(
+        "factor_sums",
+        law="A * D + B * D = (A + B) * D",
+        needs="all terms in one sum; a lower modelled cost by a margin",
+        ends="each step lowers the number of factors over all terms",
+        run=_factored,
+    ),
+    Rule(
+        "separate_products",
+        law="A[i, k] * B[k, j] * x[l] = (A @ B)[i, j] * x[l]",
+        needs="a product that is larger than its factors, or would be",
+        ends="groups share no summed label",
+        run=separate_products,
+    ),
+)

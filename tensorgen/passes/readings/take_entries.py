@@ -1,0 +1,158 @@
+"""Take entries first: of what a sum, a product or a map is made of.
+
+The diagonal of `A @ B` is `sum_k A[i, k] B[k, i]`, that of `f(A)` is f of the
+diagonal: nothing off the diagonal is computed. So it is with few entries elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+
+from tensorgen.ir.constraints import is_light
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import (
+    Label,
+    Map,
+    Node,
+    Product,
+    Ref,
+    Sum,
+    children,
+    topological,
+)
+from tensorgen.ir.rebuild import rebuild
+from tensorgen.passes.context import Context
+from tensorgen.passes.limits import ENTRIES_ROUNDS, GAIN_OF_A_RULE
+from tensorgen.passes.readings.readings import Reading, reading
+from tensorgen.passes.views import View
+
+
+def take_parts(context: Context, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with entries of arrays that are made of parts taken of these.
+
+    It is told apart from `take_entries` because derivative tensors are known by places.
+    """
+    return take_entries(context, roots, placed=_is_placed)
+
+
+def take_entries(
+    context: Context,
+    roots: Sequence[Node],
+    placed: Callable[[Node], bool] = lambda node: False,
+) -> list[Node]:
+    """Return `roots` with what reads few entries moved towards the inputs.
+
+    Of what is `placed` all may be read: no more is computed then.
+    Fires on nodes of which nobody reads more, named or not: an array that is needed as
+    a whole holds its entries. Ends: each round moves what is read to operands.
+    """
+    current = list(roots)
+    readings = cache(partial(_readings, context, placed))
+    for _ in range(ENTRIES_ROUNDS):
+        before, current = current, _round(context, current, readings, placed)
+        if before == current:
+            break
+    return current
+
+
+def _round(
+    context: Context,
+    roots: Sequence[Node],
+    readings: Callable[[Node], list[Reading]],
+    placed: Callable[[Node], bool],
+) -> list[Node]:
+    order = topological(roots)
+    uses = Counter([*roots, *(child for node in order for child in children(node))])
+    read: defaultdict[Node, float] = defaultdict(float)
+    for node in order:
+        for found in readings(node):
+            uses[found.factor.node] -= 1
+            if found.ties:
+                read[found.factor.node] += found.entries(context.cost)
+
+    # All together may read it whole: the parts of a concatenation, one by one.
+    def is_little(node: Node) -> bool:
+        size = context.cost.size(node.dims)
+        return GAIN_OF_A_RULE * read[node] <= size or (
+            placed(node) and read[node] < size
+        )
+
+    def visit(node: Node) -> Node:
+        for found in readings(node):
+            if not uses.get(found.factor.node, 1) and is_little(found.factor.node):
+                entries = _entries(context.graph, found)
+                if entries is not None:
+                    return visit(found.replaced(context.graph, entries))
+        return node
+
+    return rebuild(context.graph, roots, visit)
+
+
+def _readings(
+    context: Context, placed: Callable[[Node], bool], node: Node
+) -> list[Reading]:
+    """What a product reads of its factors, where it is a diagonal or little."""
+    if not isinstance(node, Product):
+        return []
+    found = []
+    for place in range(len(node.factors)):
+        one = reading(node, place)
+        if one is not None and not (
+            placed(one.factor.node) or one.is_few(context.cost)
+        ):
+            one = reading(node, place, by_deltas=False)
+        if one is not None:
+            found.append(one)
+    return found
+
+
+def _is_placed(node: Node) -> bool:
+    """Whether an array is made of parts at their places.
+
+    Its entries are entries of the parts, and what lies beside them is not made at all:
+    slopes of what `concatenate` sets beside an array.
+    """
+    return isinstance(node, Sum) and all(
+        is_light(t.node) and _has_place(t.node) for t in node.terms
+    )
+
+
+def _has_place(node: Node) -> bool:
+    return isinstance(node, Product) and bool(node.constraints)
+
+
+def _entries(graph: Graph, found: Reading) -> Ref | None:
+    """The entries by those of what an array is made of; None where it is made whole."""
+    (whole, labels), kept = found.factor, tuple(found.sizes)
+    dims = {**dict(zip(labels, whole.dims, strict=True)), **found.sizes}
+
+    def part(inner: Node, axes: Sequence[Label]) -> tuple[Node, tuple[Label, ...]]:
+        at = [labels[a] for a in axes]
+        own = kept if found.ties else tuple(dict.fromkeys(at))
+        # Of no other label: it would be summed, and nothing depends on it.
+        used = {*own, *at}.union(*(tie.form.labels for tie in found.ties))
+        sizes = {x: dim for x, dim in dims.items() if x in used}
+        node = graph.product(own, [(inner, at)], constraints=found.ties, sizes=sizes)
+        return node, own
+
+    match whole:
+        case Sum(terms=terms):
+            parts = [(t.coefficient, *part(t.node, t.labels)) for t in terms]
+            return Ref(graph.sum(kept, parts, found.sizes), kept)
+        case Map(args=args):
+            refs = [part(arg, axes) for arg, axes in args]
+            made = graph.map(whole.function, kept, refs, found.sizes)
+            if not found.ties:
+                return Ref(made, kept)
+            # Beyond the array there is nothing, whatever the function is at 0.
+            ties = found.ties
+            node = graph.product(kept, [(made, kept)], constraints=ties, sizes=dims)
+            return Ref(node, kept)
+        case Product() if whole.factors:
+            view = View(constraints=list(found.ties))
+            view.sizes.update(dims.items())
+            view.add(whole, labels, "inner")
+            return Ref(view.product(graph, kept), kept)
+    return None

@@ -1,0 +1,90 @@
+"""Widen late: functions of what is read in windows are windows of functions.
+
+An entry that stands in seven windows is needed seven times, and computed once:
+`exp(x[i + k])` is what is read of `exp(x)` at `i + k`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorgen.ir.constraints import Ranges
+from tensorgen.ir.dims import ZERO
+from tensorgen.ir.nodes import Lookup, Map, Node, Product, Ref, Sum
+from tensorgen.ir.rebuild import rebuild
+from tensorgen.passes.context import Context
+from tensorgen.passes.readings.readings import Reading, reading
+
+
+def widen_late(context: Context, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with maps and sums of windows as windows of maps and sums.
+
+    Fires where all other operands are numbers. Ends: what reads windows moves towards
+    the roots.
+    """
+    graph = context.graph
+
+    def visit(node: Node) -> Node:
+        if not isinstance(node, Map | Sum):
+            return node
+        operands: list[Ref] = [
+            Ref(x.node, x.labels)
+            for x in (node.args if isinstance(node, Map) else node.terms)
+        ]
+        wide = [k for k, one in enumerate(operands) if one.node.order]
+        if len(wide) != 1 or operands[wide[0]].labels != tuple(range(node.order)):
+            return node
+        found = _windows(operands[wide[0]].node)
+        if found is None:
+            return node
+        whole, _ = found.factor
+        axes = tuple(range(whole.order))
+        inner = graph.product(axes, [(whole, axes)], coefficient=found.node.coefficient)
+        if isinstance(node, Map):
+            args = [
+                (inner, axes) if k == wide[0] else (one.node, ())
+                for k, one in enumerate(operands)
+            ]
+            made = graph.map(node.function, axes, args)
+        else:
+            terms = [
+                (t.coefficient, inner, axes) if t.node.order else (*t[:2], ())
+                for t in node.terms
+            ]
+            made = graph.sum(axes, terms, dict(enumerate(whole.dims)))
+        return _read(context, found, made)
+
+    return rebuild(graph, roots, visit)
+
+
+def _windows(node: Node) -> Reading | None:
+    """How a node reads windows of one array, where that is all that it does."""
+    if not isinstance(node, Product) or len(node.factors) != 1:
+        return None
+    found = reading(node, 0)
+    if found is None or len(found.ties) != len(node.constraints):
+        return None
+    whole, labels = found.factor
+    atoms = [atom for form in found.forms for atom, _ in form.terms]
+    if any(isinstance(atom, Lookup) for atom in atoms):
+        return None
+    if len({*labels}) != len(labels) or node.order <= whole.order:
+        return None
+    if set(found.sizes) != {*range(node.order)}:
+        return None
+    ranges = Ranges.of(found.sizes)
+    inside = zip(found.forms, whole.dims, strict=True)
+    if not all(ranges.contain(form, (ZERO, dim)) for form, dim in inside):
+        return None
+    return found
+
+
+def _read(context: Context, found: Reading, made: Node) -> Node:
+    """What was read of one array, of another one."""
+    node, (_, labels) = found.node, found.factor
+    return context.graph.product(
+        range(node.order),
+        [Ref(made, labels)],
+        constraints=node.constraints,
+        sizes=dict(enumerate(node.sizes)),
+    )

@@ -1,0 +1,1 @@
+"""Elementwise expressions: selections, polynomials of one operand, exponentials."""

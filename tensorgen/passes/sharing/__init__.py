@@ -1,0 +1,1 @@
+"""What several terms, products or sums have in common is computed once."""

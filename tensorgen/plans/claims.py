@@ -1,0 +1,107 @@
+"""What the functions of a module are said to compute, for the check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from tensorgen.check import Claim, Report, check, domain_of, run
+from tensorgen.emit.backends import Backend
+from tensorgen.emit.model import Body, Function, Holder
+from tensorgen.emit.module import Module
+from tensorgen.errors import Remark
+from tensorgen.ir.nodes import topological
+from tensorgen.lang import Program
+from tensorgen.passes.context import Plan
+from tensorgen.plans.constrained import PlannedConstrained, computed_limits
+from tensorgen.plans.planned import PlannedFunction
+from tensorgen.plans.problems import PlannedProblem
+from tensorgen.structure.stored import as_compressed
+
+
+def held(
+    program: Program,
+    plans: Sequence[PlannedFunction],
+    problems: Sequence[PlannedProblem],
+    constrained: PlannedConstrained | None,
+    module: Module,
+    backend: Backend,
+    texts: Mapping[str, str],
+    note: Callable[[Remark], None],
+) -> Report:
+    """Hold a module, the last of some texts, against calculus, and run it.
+
+    What was not checked, `note` hears of. Raises `InternalError` if a function computes
+    something else, or raises.
+    """
+    claimed = [*claims(program, plans, problems, constrained, module)]
+    report = check(claimed, module.classes, backend.alias)
+    for remark in report.remarks:
+        note(remark)
+    # For other backends, statements are the same.
+    if claimed and backend.name == "numpy":
+        stated = topological({x: None for claim in claimed for x in claim.stated})
+        run(texts, module, program.inputs, stated, domain_of(claimed).apart())
+    return report
+
+
+def claims(
+    program: Program,
+    plans: Sequence[PlannedFunction],
+    problems: Sequence[PlannedProblem],
+    constrained: PlannedConstrained | None,
+    module: Module,
+) -> Iterator[Claim]:
+    """What the functions of a module, and the methods of its problems, compute."""
+
+    def claim(
+        name: str,
+        planned: PlannedFunction,
+        plan: Plan,
+        body: Body,
+        holders: Sequence[Holder] = (),
+    ) -> Claim:
+        checks = [check.size for check in planned.source.checks]
+        inputs, parameters = program.inputs, planned.parameters
+        stated, tensors = planned.stated, as_compressed(plan.tensors)
+        place = planned.source.spec.name_text.span()
+        return Claim(
+            name, body, parameters, holders, stated, tensors, inputs, place, checks
+        )
+
+    def forms(
+        name: str, planned: PlannedFunction, function: Function
+    ) -> Iterator[Claim]:
+        yield claim(name, planned, planned.plan, function.body, function.holders)
+        for form, choice in zip(planned.others, function.choices, strict=True):
+            other, told = choice.function, f"{name}, where {choice.condition},"
+            yield claim(told, planned, form.plan, other.body, other.holders)
+
+    for planned, function in zip(plans, module.functions, strict=True):
+        yield from forms(planned.name, planned, function)
+    every = [*problems, *([] if constrained is None else [constrained.problem])]
+    for problem, bound in zip(every, module.bound, strict=True):
+        before = [*bound.before]
+        others = [x for planned in problem.methods.values() for x in planned.stated]
+        for kind, planned in problem.methods.items():
+            name = f"{kind.name} of the problem {bound.function}"
+            part = bound.method(kind)
+            if part is not None and part.function is not None:
+                for found in forms(name, planned, part.function):
+                    yield replace(found, before=before, others=others)
+            elif part is not None:
+                found = claim(name, planned, planned.plan, part.body)
+                yield replace(found, before=before, others=others)
+    if constrained is not None and module.constrained is not None:
+        value, bound = constrained.problem.value, module.constrained.bound
+        for limits in module.constrained.limits:
+            nodes = computed_limits(constrained.limits[limits.name])
+            found = claim(
+                f"{limits.name} of the problem", value, value.plan, limits.body
+            )
+            yield replace(
+                found,
+                stated=nodes,
+                tensors=[None] * len(nodes),
+                before=[part.body for part in bound.data],
+            )

@@ -1,0 +1,85 @@
+"""What docstrings say that functions and their derivatives are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tensorgen.ir.dims import COMPUTED
+from tensorgen.ir.index_text import subscript
+from tensorgen.ir.nodes import Node, children, topological
+from tensorgen.lang import ElaboratedFunction
+from tensorgen.operators.recurrences.recurrence import (
+    Recurrence,
+    Steps,
+    is_recurrence,
+    result_of,
+)
+from tensorgen.passes.context import Plan
+from tensorgen.spec.model import FunctionSpec
+from tensorgen.structure.stored import as_compressed
+
+
+def formulas_of(plan: Plan, names: Mapping[Node, str]) -> Iterator[Node]:
+    """Roots as their formulas say them, or as computed where only that has names."""
+    said = _said([*plan.formulas, *plan.roots], names)
+    for formula, tensor, part in zip(
+        plan.formulas, as_compressed(plan.tensors), plan.parts, strict=True
+    ):
+        if tensor is not None and not tensor.is_dense:
+            yield formula
+        else:
+            (computed,) = part
+            yield computed if said[computed] - said[formula] else formula
+
+
+def _said(roots: Sequence[Node], names: Mapping[Node, str]) -> dict[Node, set[str]]:
+    """The names that the formula of each node mentions."""
+    said: dict[Node, set[str]] = {}
+    for node in topological(roots):
+        below = set(children(node))
+        said[node] = {names[x] for x in below if x in names}
+        said[node].update(*(said[x] for x in below if x not in names))
+    return said
+
+
+def steps_of(roots: Iterable[Node]) -> list[Steps]:
+    """The steps of all recurrences, apart from those inside of others."""
+    found = (x for x in topological(roots) if is_recurrence(x))
+    return list(dict.fromkeys(Recurrence.of(x).steps for x in found))
+
+
+def cost_of(bill: str, plan: Plan) -> str:
+    """What a function costs, and what it holds of the states of recurrences."""
+    kept = _states_of(plan)
+    return f"{bill}, among them {kept}" if kept else bill
+
+
+def _states_of(plan: Plan) -> str:
+    """What is kept of the states of recurrences, where that grows with the steps."""
+    found: dict[str, None] = {}
+    for node in topological(plan.roots):
+        if not is_recurrence(node):
+            continue
+        steps, (result, every) = Recurrence.of(node).steps, result_of(node)
+        if not every or result >= len(steps.states):
+            continue
+        if steps.runs is None:
+            found[f"all states of {steps.count} steps"] = None
+            continue
+        length = str(steps.runs.length)
+        if length in COMPUTED:
+            length = f"isqrt({COMPUTED[length].of}) + 1"
+        text = f"of {steps.runs.total} steps every state of one run of {length}, and"
+        found[f"{text} the first of each run"] = None
+    return "; ".join(found)
+
+
+def text_of(function: ElaboratedFunction) -> tuple[str, ...]:
+    """The text of the function: its local values, then itself, if it is one."""
+    rows = [f"{local.left} = {local.formula}" for local in function.locals]
+    return (*rows, *[equation_of(function.spec)] * (not function.results))
+
+
+def equation_of(spec: FunctionSpec) -> str:
+    """A function as its file has it, without its local values."""
+    return f"{subscript(spec.name, spec.places or spec.indices or ())} = {spec.expr}"
