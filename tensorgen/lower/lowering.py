@@ -12,20 +12,13 @@ from functools import partial
 from typing import assert_never
 
 from tensorgen.arrays import arrays, operations
-from tensorgen.arrays.block_loops import blocked
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.frugal import frugal
-from tensorgen.arrays.gathers import gathered_once
-from tensorgen.arrays.join_axes import joined
-from tensorgen.arrays.long_sums import broken_sums
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.objects import Count, Whole
 from tensorgen.arrays.operations import Kind
-from tensorgen.arrays.quicken import quickened
 from tensorgen.arrays.reading import transposes
-from tensorgen.arrays.speed import Speed
+from tensorgen.arrays.rewrites import Scene, rewritten
 from tensorgen.arrays.statements import Let
-from tensorgen.arrays.straighten import straightened
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import COMPUTED, ZERO, Dim
 from tensorgen.ir.graph import Graph
@@ -105,15 +98,10 @@ def lower(
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
     code = Code(tuple(statements), tuple(returns), plan.refusals)
-    speed = Speed(hints or {})
-    code = joined(gathered_once(code, naming.again), speed, naming.again)
-    code = straightened(code, speed)
-    sizes = hints if in_blocks and hints else {}
-    named = naming.name, naming.again
-    code = quickened(code, Speed(sizes), naming.again)
-    code = blocked(code, sizes, *named) or code
-    code = frugal(code, *named, [*plan.named.values()], sizes)
-    code = broken_sums(code)
+    known = hints or {}
+    sizes = known if in_blocks else {}
+    named = naming.name, naming.again, [*plan.named.values()]
+    code = rewritten(code, Scene(known, sizes, *named))
     return _counting(_computing(code), counted or {})
 
 

@@ -1,0 +1,118 @@
+"""What is done to code that stands: each rewrite of arrays with its law, in order.
+
+What reads arrays from places comes first, for rows and blocks repeat what stands there;
+then how axes lie in memory, and which functions are quick, which decides what pays in
+blocks; then memory, and last how long lines are. A rewrite that finds nothing to gain
+returns the code as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from tensorgen.arrays.block_loops import blocked
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.frugal import frugal
+from tensorgen.arrays.gathers import gathered_once
+from tensorgen.arrays.join_axes import joined
+from tensorgen.arrays.long_sums import broken_sums
+from tensorgen.arrays.quicken import quickened
+from tensorgen.arrays.speed import Speed
+from tensorgen.arrays.straighten import straightened
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What rewrites may ask: sizes, and names.
+
+    `hints` are the sizes that are hinted at, `sizes` those at which large arrays may be
+    made in blocks. `pick` gives a name to a result, `again` another one for what a name
+    stands for; names among `kept` stay.
+    """
+
+    hints: Mapping[str, int]
+    sizes: Mapping[str, int]
+    pick: Callable[[int], str]
+    again: Callable[[str], str]
+    kept: Collection[str] = ()
+
+    @cached_property
+    def speed(self) -> Speed:
+        """What takes how long at the sizes that are hinted at."""
+        return Speed(self.hints)
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """What is equal (`law`), what must hold before, and why rewriting terminates."""
+
+    name: str
+    law: str
+    needs: str
+    ends: str
+    run: Callable[[Code, Scene], Code]
+
+
+def rewritten(code: Code, scene: Scene) -> Code:
+    """Return code that computes the same, after all rewrites."""
+    for rewrite in REWRITES:
+        code = rewrite.run(code, scene)
+    return code
+
+
+REWRITES = (
+    Rewrite(
+        "gather_once",
+        law="x[k] * a + x[k] * b = y * a + y * b, where y = x[k]",
+        needs="names: what statements change is read each time",
+        ends="each place that is read has one name",
+        run=lambda code, scene: gathered_once(code, scene.again),
+    ),
+    Rewrite(
+        "join_axes",
+        law="(X @ W)[a, b] = (Z @ W)[a * n + b], where Z = reshape(X, (m * n, k))",
+        needs="arguments alone are reshaped, and fewer than products gain",
+        ends="each pair of leading axes is joined once",
+        run=lambda code, scene: joined(code, scene.speed, scene.again),
+    ),
+    Rewrite(
+        "straighten",
+        law="X.T = copy(X.T), with its rows in rows of memory",
+        needs="axes as they lie in memory",
+        ends="a copy lies straight",
+        run=lambda code, scene: straightened(code, scene.speed),
+    ),
+    Rewrite(
+        "quicken",
+        law="logaddexp(0, t) = log1p(e) + maximum(t, 0), where e = exp(-abs(t))",
+        needs="sizes at which libraries are slow at a function and quick at others",
+        ends="what is written instead has no slow function",
+        run=lambda code, scene: quickened(code, Speed(scene.sizes), scene.again),
+    ),
+    Rewrite(
+        "block",
+        law="sum_i f(x[i]) = sum_b sum_(i in block b) f(x[i])",
+        needs="sizes at which memory takes longer than arithmetic",
+        ends="a loop over blocks is made once",
+        run=lambda code, scene: blocked(code, scene.sizes, scene.pick, scene.again)
+        or code,
+    ),
+    Rewrite(
+        "save_memory",
+        law="a + b = (s := a; s += b), and y = f(x) wherever it is read",
+        needs="all arrays that live together, blocks among them",
+        ends="each change lowers the peak of what is held by a quarter",
+        run=lambda code, scene: frugal(
+            code, scene.pick, scene.again, scene.kept, scene.sizes
+        ),
+    ),
+    Rewrite(
+        "break_sums",
+        law="a + b + c + d = (s := a + b; s + c + d)",
+        needs="names as they will be written",
+        ends="each statement is shorter than the sum that it is of",
+        run=lambda code, scene: broken_sums(code),
+    ),
+)
