@@ -15,7 +15,7 @@ from tensorgen.ir.constraints import is_scattered
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
-from tensorgen.ir.nodes import Constraint, Label, Node, Product, Sum
+from tensorgen.ir.nodes import Call, Constraint, Label, Node, Product, Sum
 from tensorgen.passes.cost import CostModel
 
 Name = Hashable
@@ -147,6 +147,15 @@ def is_sparse(node: Node) -> bool:
             return any(is_sparse(term.node) for term in node.terms)
         case _:
             return False
+
+
+def reshapes_sparse(node: Node) -> bool:
+    """Whether a node is a reshape of what is sparse, which shows no delta itself."""
+    return (
+        isinstance(node, Call)
+        and node.operator == "reshape"
+        and is_sparse(node.args[0])
+    )
 
 
 def ties_axes(node: Node) -> bool:

@@ -248,6 +248,11 @@ functions:
     wrt: x
     emit: [value, gradient]
 """
+RAVELED = """
+inputs: {a: [n], B: [m, n]}
+functions:
+  f: {expr: "a**tanh(sum(ravel(B.T)[1:]*ravel(B.T)[:-1]))", wrt: B, emit: [jacobian]}
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("shorten_steps", STEPS),
@@ -290,6 +295,7 @@ PASSES = (
 RULES = (
     ("spell_scalings", NORMS),
     ("open_products", HESSIAN),
+    ("reshape_back", RAVELED),
     ("mask_factors", MASKED),
     ("distribute_products", HESSIAN),
     ("merge_sums", GRAM),

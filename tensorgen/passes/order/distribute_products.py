@@ -19,6 +19,7 @@ from tensorgen.ir.nodes import (
     Product,
     Ref,
     Sum,
+    Term,
     constant_value,
 )
 from tensorgen.operators.scans.ranks import order_of
@@ -31,7 +32,14 @@ from tensorgen.passes.limits import (
 from tensorgen.passes.matrices.centre_differences import centred
 from tensorgen.passes.order.factor_sums import pays
 from tensorgen.passes.rounds import Round
-from tensorgen.passes.views import View, compares, grows, is_larger, is_sparse
+from tensorgen.passes.views import (
+    View,
+    compares,
+    grows,
+    is_larger,
+    is_sparse,
+    reshapes_sparse,
+)
 
 
 def distribute_products(known: Round, node: Node) -> Node:
@@ -73,8 +81,19 @@ def _lightens(known: Round, node: Product, factor: Sum) -> bool:
         return len(node.factors) > 1 or bool(node.inner)
     if factor in known.named:
         return False
+    if node.inner and any(map(_is_of_reshaped_deltas, factor.terms)):
+        return True
     grown = bool(node.inner) and grows(factor, known.context.cost)
     return grown and not compares(factor)
+
+
+def _is_of_reshaped_deltas(term: Term) -> bool:
+    """Whether a term has a factor that shows its deltas before it is reshaped."""
+    core = term.node
+    factors = (
+        [ref.node for ref in core.factors] if isinstance(core, Product) else [core]
+    )
+    return any(reshapes_sparse(factor) for factor in factors)
 
 
 def _is_only_difference(known: Round, node: Product, factor: Sum) -> bool:

@@ -18,6 +18,7 @@ from tensorgen.passes.order.factor_sums import Effort, factor_sum
 from tensorgen.passes.order.mask_factors import mask_factors
 from tensorgen.passes.order.merge_sums import merge_sums
 from tensorgen.passes.order.open_products import open_products
+from tensorgen.passes.order.reshape_back import reshape_back
 from tensorgen.passes.order.separate_products import separate_products
 from tensorgen.passes.order.spell_scalings import spell_scalings
 from tensorgen.passes.rounds import Round, Rule
@@ -143,6 +144,14 @@ RULES = (
         run=spell_scalings,
     ),
     OPENING,
+    Rule(
+        "reshape_back",
+        law="sum_l reshape(T)[l] * v[l] = sum_(a, b) T[a, b] * reshape(v)[a, b]",
+        needs="a T with deltas; all else that is summed over l as one array",
+        ends="each step has a merged axis less that is summed over",
+        run=reshape_back,
+        in_all_modes=True,
+    ),
     Rule(
         "mask_factors",
         law="sum_j where(m, a * b, 0) = sum_j where(m, a, 0) * b",
