@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Input, Node, Sum, topological
 from tensorgen.passes.context import Context, Pass, Plan
 from tensorgen.passes.limits import SHARE_OF_SCALED, STEPS_TO_COMPRESS, STEPS_TO_SHARE
 from tensorgen.passes.matrices.apply_inverses import apply_in_numbers, apply_inverses
@@ -54,6 +54,7 @@ from tensorgen.passes.sharing.share_products import share_products
 from tensorgen.passes.sharing.share_transposes import share_transposes
 from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
+from tensorgen.passes.views import degree
 
 
 def optimise(context: Context, ways: Sequence[Sequence[Node]]) -> Plan:
@@ -102,6 +103,16 @@ def _scaled_once(context: Context, roots: Sequence[Node]) -> list[Node]:
 def _has_layers(context: Context, plan: Plan) -> bool:
     """Whether a tensor is stored whose terms may be of many layers."""
     return bool(plan.derived and context.compressed) and not context.apart
+
+
+def _has_large_sums(context: Context, plan: Plan) -> bool:
+    """Whether a sum on the way to a tensor's arrays is larger than they are."""
+    if not any(tensor is not None for tensor in plan.tensors):
+        return False
+    nodes = topological(plan.roots)
+    ends = [*plan.roots, *(node for node in nodes if isinstance(node, Input))]
+    most = max(degree(node.dims) for node in ends)
+    return any(isinstance(x, Sum) and degree(x.dims) > most for x in nodes)
 
 
 def _compressed(context: Context, plan: Plan) -> Plan:
@@ -220,6 +231,15 @@ PASSES = (
         needs="derivative tensors taken apart: they are known by places",
         ends="what is read moves towards the inputs",
         run=_each(take_parts),
+    ),
+    Pass(
+        "flatten_parts",
+        law="(A + D) * B = A * B + D * B and back",
+        needs="the arrays of a tensor, whose sums have no deltas between its axes",
+        ends="a fixed number of rounds",
+        run=_each(flatten_products),
+        when=_has_large_sums,
+        optional=True,
     ),
     Pass(
         "measure_distances",

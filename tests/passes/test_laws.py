@@ -253,6 +253,15 @@ inputs: {a: [n], B: [m, n]}
 functions:
   f: {expr: "a**tanh(sum(ravel(B.T)[1:]*ravel(B.T)[:-1]))", wrt: B, emit: [jacobian]}
 """
+COLUMNS = """
+inputs: {A: [n, m]}
+functions:
+  f:
+    where: g = log_softmax(outer(A[:, -1], A[:, 0]), axis=0)
+    expr: sum(g[i + 1, i + 1]*A[i, 0]*A[i + 1, 0], i, i > 0)
+    wrt: A
+    emit: [hessian]
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("shorten_steps", STEPS),
@@ -266,6 +275,7 @@ PASSES = (
     ("take_entries", DIAGONAL),
     ("compress", SEPARABLE),
     ("take_parts", ENDS),
+    ("flatten_parts", COLUMNS),
     ("measure_distances", DISTANCES),
     ("join_entries", ENTRIES),
     ("solve_by_structure", CHAIN),
