@@ -50,7 +50,8 @@ lint: $(DEV)  ## formatting, lint and types, changing nothing
 	$(BIN)/black --check --quiet $(CODE) || $(BIN)/black --diff --quiet --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
-	$(BIN)/mypy tests/golden/*.py
+	$(BIN)/python -m tests.goldens --to build/golden
+	$(BIN)/mypy build/golden/*.py
 
 check: lint test  ## everything a change must pass
 
@@ -59,7 +60,9 @@ format: $(DEV)  ## lay out the code and mend what ruff can mend
 	$(BIN)/black --quiet $(CODE)
 
 golden: $(DEV)  ## rewrite the golden files and what documents quote; review the difference
-	$(BIN)/python -m tensorgen gen --anew --force $(EXAMPLES) -o tests/golden -b numpy -b cupy
+	$(BIN)/python -m tests.goldens --to build/golden
+	$(BIN)/python -m tensorgen gen --anew --force $(EXAMPLES) -o build/golden -b numpy -b cupy
+	$(BIN)/python -m tests.goldens --from build/golden
 	$(BIN)/python docs/function_tables.py
 	$(BIN)/python docs/operator_table.py
 	$(BIN)/python -m tests.explanation.told

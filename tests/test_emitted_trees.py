@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from tensorgen.errors import Source, SpecError
 from tensorgen.pipeline import compile_spec
+from tests import goldens
 from tests.emitted_trees import escapes
-
-ROOT = Path(__file__).resolve().parent.parent
-GOLDEN = sorted((ROOT / "tests" / "golden").glob("*.py"))
 
 # Names that mean something to Python or to the frame of a module, in every role.
 NAMES = (
@@ -89,9 +86,9 @@ def emitted(spec: str, name: str = "s.yaml") -> list[str]:
     return [*texts.values()]
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_modules_compute_and_do_nothing_else(path: Path) -> None:
-    assert escapes(path.read_text("utf-8")) == []
+@pytest.mark.parametrize("name", goldens.names())
+def test_modules_compute_and_do_nothing_else(name: str) -> None:
+    assert escapes(goldens.text(name)) == []
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -173,5 +170,5 @@ def test_a_file_name_stays_in_its_comment(name: str) -> None:
     ],
 )
 def test_the_walk_sees_what_does_not_belong_in_a_module(line: str) -> None:
-    module = (ROOT / "tests/golden/quadratic_form_numpy.py").read_text("utf-8")
+    module = goldens.text("quadratic_form_numpy.py")
     assert escapes(f"{module}\n\n{line}\n") != []

@@ -17,9 +17,10 @@ import tensorgen
 from tensorgen.check import Report
 from tensorgen.errors import Source
 from tensorgen.pipeline import compile_spec
+from tests import goldens
+from tests.goldens import text as golden
 
 ROOT = Path(__file__).resolve().parent.parent
-GOLDEN = ROOT / "tests" / "golden"
 SPECS = sorted((ROOT / "examples").glob("*.yaml"))
 FILES = {
     f"{spec.stem}_{backend}.py": (spec, backend)
@@ -28,11 +29,6 @@ FILES = {
 }
 # Contractions of arrays with three axes and more.
 HIGHER = ("attention_layer", "gaussian_mixture", "mesh_energy")
-
-
-def golden(name: str) -> str:
-    """Return the text of a golden file."""
-    return (GOLDEN / name).read_text(encoding="utf-8")
 
 
 def functions(name: str) -> dict[str, ast.FunctionDef]:
@@ -82,9 +78,12 @@ def test_generic_names_are_few() -> None:
 
 
 @pytest.mark.parametrize("command", ["check", "format --check"])
-def test_linters_and_formatters_find_nothing_to_mend(command: str) -> None:
+def test_linters_and_formatters_find_nothing_to_mend(
+    command: str, tmp_path: Path
+) -> None:
+    goldens.main("--to", tmp_path)
     ruff = [sys.executable, "-m", "ruff", *command.split(), "--isolated", "--no-cache"]
-    run = subprocess.run([*ruff, str(GOLDEN)], capture_output=True, text=True)
+    run = subprocess.run([*ruff, str(tmp_path)], capture_output=True, text=True)
     assert run.returncode == 0, run.stdout
 
 
@@ -95,7 +94,16 @@ def test_the_python_interface_gives_the_golden_bytes() -> None:
 
 
 def test_there_is_no_golden_file_too_many() -> None:
-    assert {path.name for path in GOLDEN.glob("*.py")} == set(FILES)
+    assert goldens.names() == sorted(FILES)
+
+
+def test_a_difference_makes_one_text_of_the_other() -> None:
+    theirs = "import numpy as np\nx = np.exp(t)\ny = x\nz = y\n"
+    ours = "import cupy as cp\n# first\nx = cp.exp(t)\nz = y\nlast\n"
+    found = goldens.difference("a_cupy.py", theirs, ours)
+    assert "exp" not in found and "-y = x" in found
+    lines = goldens._patched(goldens._renamed(theirs), found)
+    assert "".join(lines) == ours
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import yaml
 
+from tests import goldens
 from tests.made import both
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
-GOLDEN = EXAMPLES.parent / "tests" / "golden"
 # All different, so that no axis is taken for another.
 SIZES = {"m": 7, "n": 5, "k": 3, "p": 4, "q": 6, "r": 2, "e": 11, "c": 3}
 SIZES |= {"S": 3, "d": 4, "h": 4, "s": 8, "E": 9, "N": 6, "T": 5, "b": 2, "o": 2}
@@ -92,8 +92,8 @@ def generated(text: str) -> tuple[str, str]:
     """
     for path in EXAMPLES.glob("*.yaml"):
         if path.read_text(encoding="utf-8") == text:
-            ours, theirs = (GOLDEN / f"{path.stem}_{x}.py" for x in ("numpy", "cupy"))
-            return ours.read_text(encoding="utf-8"), theirs.read_text(encoding="utf-8")
+            ours, theirs = (f"{path.stem}_{x}.py" for x in ("numpy", "cupy"))
+            return goldens.text(ours), goldens.text(theirs)
     return both(text)
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from tests import goldens
 from tests.device.bindings import refusals
-from tests.device.cases import GOLDEN
 
-MODULES = sorted(GOLDEN.glob("*_cupy.py"))
+MODULES = [name for name in goldens.names() if name.endswith("_cupy.py")]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
-def test_every_call_of_a_module_binds(cupy: ModuleType, path: Path) -> None:
-    assert refusals(path.read_text(), cupy._signatures) == []
+@pytest.mark.parametrize("name", MODULES)
+def test_every_call_of_a_module_binds(cupy: ModuleType, name: str) -> None:
+    assert refusals(goldens.text(name), cupy._signatures) == []
 
 
 @pytest.mark.parametrize(

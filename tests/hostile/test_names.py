@@ -14,12 +14,12 @@ import tensorgen
 from tensorgen import SpecError
 from tensorgen.operators.helpers.table import HELPERS
 from tensorgen.spec.names import METHOD_NAMES, RESERVED, RESERVED_OF_INPUTS
+from tests import goldens
 from tests.hostile.names import SPECS, plain_values, tables, values
 
 pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = sorted((ROOT / "tests" / "golden").glob("*.py"))
 TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))
 # What each role is called, all at once: dims and values of `where` give way.
 TAKEN = (
@@ -56,9 +56,9 @@ def _own(source: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_all_that_functions_of_modules_refer_to_is_reserved(path: Path) -> None:
-    source = path.read_text("utf-8")
+@pytest.mark.parametrize("name", goldens.names())
+def test_all_that_functions_of_modules_refer_to_is_reserved(name: str) -> None:
+    source = goldens.text(name)
     names = _referred(source) - _own(source)
     assert {n for n in names if n[0] != "_"} <= RESERVED
 
