@@ -29,17 +29,21 @@ from tensorgen.arrays.statements import (
 def gathered_once(code: Code, again: Callable[[str], str]) -> Code:
     """Return code that has names for what index arrays read of an array repeatedly.
 
-    `again` gives names. What statements change is read each time, and so is what a loop
-    binds, which no other statement reads.
+    `again` gives names. What statements change is read each time, be it the array or
+    what is read, and so is what a loop binds, which no other statement reads.
     """
     lines: list[Statement] = []
     moving = {name for line in everything(code.statements) for name in changed(line)}
     uses = Counter[Array]()
     for line in code.statements:
-        uses.update(_read(operands(line), moving))
+        if not _starts(line, moving):
+            uses.update(_read(operands(line), moving))
     uses.update(_read(code.returns, moving))
     known: dict[Array, Array] = {}
     for line in code.statements:
+        if _starts(line, moving):
+            lines.append(line)
+            continue
         if isinstance(line, Let) and uses[line.value] > 1:
             known.setdefault(line.value, bound(line.name, line.value))
             lines.append(line)
@@ -52,6 +56,15 @@ def gathered_once(code: Code, again: Callable[[str], str]) -> Code:
         code,
         statements=tuple(lines),
         returns=tuple(map(replacing(dict(known)), code.returns)),
+    )
+
+
+def _starts(line: Statement, moving: set[str]) -> bool:
+    """Whether a statement reads entries that others are then added to."""
+    return (
+        isinstance(line, Let)
+        and line.name in moving
+        and line.value in _read((line.value,), moving)
     )
 
 

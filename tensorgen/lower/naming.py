@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tensorgen.arrays.arrays import Array, array, bound, replacing
+from tensorgen.arrays.arrays import Array, array, base, bound, replacing
 from tensorgen.arrays.operations import (
     Copy,
     Index,
@@ -158,6 +158,8 @@ class Naming:
         """Give a value a statement of its own, where it has none yet."""
         if variable not in self._final:
             value = self._alone(step.array)
+            if step.filled and base(value) is not None:
+                value = array(Copy(), value)  # a view of what others read
             if step.node is None and value.kind == "int":
                 name = self.names.pick(INDICES)
             elif step.node is None:

@@ -18,6 +18,7 @@ from tensorgen.arrays.operations import (
     Expand,
     Index,
     Leaf,
+    MatMul,
     Permute,
     Variable,
 )
@@ -277,11 +278,14 @@ def _cut(read: Array) -> list[tuple[int, Part]]:
 
 
 def _part(read: Array, one: Array) -> Array | None:
-    """What `read` reads of an array, of what that is made of entry by entry.
+    """What `read` reads of an array, of what that is made of entry by entry, or row by
+    row: no function is applied to what is dropped, where it may have no value.
 
     None where slices would stand behind slices.
     """
     assert isinstance(read.op, Index)
+    if isinstance(one.op, MatMul):
+        return _of_rows(read, one)
     if not isinstance(one.op, Entrywise):
         return None
     args = [_sliced(read, arg, one) for arg in one.args]
@@ -304,7 +308,28 @@ def _sliced(read: Array, arg: Array, one: Array) -> Array | None:
         ONE if wide else dim
         for wide, dim in zip(spread, read.dims[first:], strict=True)
     )
-    index = array(Index(parts, dims), arg)
+    return _inside(array(Index(parts, dims), arg), arg)
+
+
+def _of_rows(read: Array, one: Array) -> Array | None:
+    """Rows and columns of a product, as one of rows and columns."""
+    assert isinstance(read.op, Index)
+    left, right = one.args
+    if left.order != 2 or right.order > 2:
+        return None
+    (rows, *columns), (height, *width) = read.op.parts, read.dims
+    first = Index((rows, WHOLE), (height, left.dims[1]))
+    second = Index((WHOLE, *columns), (right.dims[0], *width))
+    args = [
+        arg if all(part == WHOLE for part in op.parts) else _inside(array(op, arg), arg)
+        for op, arg in ((first, left), (second, right))
+    ]
+    own = [arg for arg in args if arg is not None]
+    return array(one.op, *own) if len(own) == len(args) else None
+
+
+def _inside(index: Array, arg: Array) -> Array | None:
+    """Slices of an array, of what that is made of."""
     if isinstance(arg.op, Leaf):
         return index
     if isinstance(arg.op, Entrywise):

@@ -7,7 +7,7 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.gathers import gathered_once
 from tensorgen.arrays.operations import Elementwise, Index
 from tensorgen.arrays.places import Entries
-from tensorgen.arrays.statements import Let
+from tensorgen.arrays.statements import Let, Scatter
 from tensorgen.ir.dims import Dim
 
 n, m = Dim.of("n"), Dim.of("m")
@@ -20,6 +20,18 @@ def twice(name: str) -> tuple[Let, Let]:
     return Let("u", array(Elementwise("sin"), one)), Let(
         "w", array(Elementwise("cos"), one)
     )
+
+
+def test_what_is_changed_afterwards_is_no_name_for_what_was_read() -> None:
+    one = array(AT, variable("x", (n,)), k)
+    start, change = Let("y", one), Scatter(
+        variable("y", (m,)), AT, (k,), variable("z", (m,)), False
+    )
+    lines = (start, change, Let("u", array(Elementwise("sin"), one)))
+    code = gathered_once(Code(lines, ()), lambda name: name)
+    found = [line for line in code.statements if isinstance(line, Let)]
+    assert [line.name for line in found] == ["y", "u"]
+    assert [line.value for line in found] == [one, array(Elementwise("sin"), one)]
 
 
 def test_what_is_there_before_has_a_name() -> None:

@@ -127,6 +127,15 @@ def test_a_value_is_made_once(case: str) -> None:
     assert text(draft) == (expected, [])
 
 
+def test_a_view_of_what_others_read_is_copied_before_it_is_changed() -> None:
+    draft = Draft(slow_at=True)
+    draft.value(sums[2], SHIFTED)
+    draft.filled(names["a"], turned(SHIFTED))
+    draft.variable(names["b"], array(Reduce((0,)), SHIFTED))
+    whole = "twice_v = x + y\na = twice_v.T.copy()\nb = twice_v.sum(axis=0)"
+    assert text(draft) == (whole, [])
+
+
 def test_arithmetic_of_a_node_is_made_once() -> None:
     draft = Draft(slow_at=True)
     draft.value(sums[2], SHIFTED)

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Constraint, affine
+from tests.lower.support import as_text
 
 FUNCTIONS = {
     # Read nowhere else: only what is read is computed.
@@ -119,3 +122,13 @@ def test_the_diagonal_of_a_band_squares_once() -> None:
     hessian = source[source.index("def f_hess(") : source.index("return FHessian")]
     body = hessian[hessian.rindex('"""') :]
     assert body.count("** 2") == 1 and "(x**2)" not in body
+
+
+def test_no_function_is_applied_to_rows_that_a_product_drops() -> None:
+    graph = Graph()
+    x, p = graph.input("x", ["m", "n"]), graph.input("p", ["n"])
+    logs = graph.map("log2", "ij", [(x, "ij")])
+    later = Constraint("ge", affine([("i", 1)], -1))
+    size = {"i": x.dims[0]}
+    y = graph.product("i", [(logs, "ij"), (p, "j")], constraints=[later], sizes=size)
+    assert "np.log2(x[1:]) @ p" in "\n".join(as_text(graph, [y]).lines)
