@@ -42,20 +42,22 @@ PRELOADED = (
 # run the package in their own process. Nobody waits for the last but survivors.
 NEAR = {
     "operators/elementwise": ["calculus/test_rows.py", "operators/test_functions.py"],
-    "operators/guards": ["operators/test_guards.py", "test_excluded.py"],
-    "operators/symmetry": ["operators/test_symmetry.py", "calculus/test_symmetric.py"],
-    "operators/definite": ["operators/test_definite.py"],
+    "operators/conditions": ["operators/conditions/test_guards.py", "test_excluded.py"],
+    "operators/matrices/symmetry": [
+        *("operators/matrices/test_symmetry.py", "calculus/test_symmetric.py"),
+    ],
+    "operators/matrices/definite": ["operators/matrices/test_definite.py"],
     "operators/stable": [
         *("operators/test_stable_rules.py", "operators/test_functions.py"),
-        "operators/test_running.py",
+        "operators/scans/test_running.py",
         *("test_naive_texts.py", "test_excluded.py", "test_spellings.py"),
     ],
     "operators/calls": ["operators/test_partials.py", "operators/test_functions.py"],
     "operators/reshape": ["operators/test_transfers.py"],
-    "operators/matrix_functions": ["operators/test_transfers.py"],
+    "operators/matrices": ["operators/test_transfers.py"],
     "operators": [
         *("operators/test_transfers.py", "operators/test_functions.py"),
-        *("operators/test_symmetry.py", "operators/test_definite.py", "operators"),
+        "operators",
     ],
     "calculus": [
         *("lang/test_derivatives.py", "calculus", "emit/test_derivatives.py"),
@@ -72,7 +74,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("emit", "lang", "test_excluded.py", "test_naive_texts.py"),
     (
         *("test_examples.py", "test_functions.py", "test_graphs.py"),
-        *("test_language.py", "test_structures.py", "test_problems.py"),
+        *("test_language.py", "test_structures.py", "plans"),
         *("test_from_matrixcalculus.py", "test_found_programs.py"),
         *("test_random_graphs.py", "test_modes.py", "test_effort.py"),
     ),
@@ -93,7 +95,8 @@ def stages(mutant: Mutant, most: int) -> Iterator[tuple[str, ...]]:
         if mutant.path.startswith(place + "/")
         or mutant.path.removesuffix(".py").startswith(place)
     ]
-    own = f"passes/test_{Path(mutant.path).stem}.py"
+    path = Path(mutant.path)
+    own = str(path.with_name(f"test_{path.name}"))
     if (ROOT / "tests" / own).exists():
         yield (own,)
     for tests in near[:1]:
@@ -236,11 +239,11 @@ def report(caught: dict[str, str], wanted: int) -> str:
         by_file["all"].append(end)
     rows = ["Mutants: faults put into the compiler, and what the tests say.", ""]
     ends = ("caught", "equivalent", "survived")
-    rows.append(f"{'module':<36}{'mutants':>12}" + "".join(f"{e:>12}" for e in ends))
+    rows.append(f"{'module':<44}{'mutants':>12}" + "".join(f"{e:>12}" for e in ends))
     by_file["all"] = by_file.pop("all")  # last
     for file, found in by_file.items():
         counts = "".join(f"{found.count(end):>12}" for end in ends)
-        rows.append(f"{file:<36}{len(found):>12}{counts}")
+        rows.append(f"{file:<44}{len(found):>12}{counts}")
     whole = by_file["all"]
     number = len(whole)
     share = whole.count("caught") / max(1, number - whole.count("equivalent"))

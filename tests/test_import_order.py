@@ -1,6 +1,7 @@
 """The layout of the package: imports point one way, files are short, start is quick."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -203,6 +204,15 @@ def test_an_import_of_an_earlier_stage_is_allowed(
         (package / stage).mkdir(parents=True)
     (package / file).write_text(text, encoding="utf-8")
     assert faults(package) == []
+
+
+@pytest.mark.parametrize("file", ["mutants.py", "conftest.py"])
+def test_the_tests_that_tools_name_are_there(file: str) -> None:
+    tests = ROOT / "tests"
+    text = (tests / file).read_text(encoding="utf-8")
+    named = re.findall(r'"(?:tests/)?((?:\w+/)*test_\w+\.py)"', text)
+    assert len(named) > 5
+    assert [name for name in named if not (tests / name).is_file()] == []
 
 
 def test_no_file_is_too_long_to_hold() -> None:
