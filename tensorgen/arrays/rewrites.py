@@ -21,6 +21,7 @@ from tensorgen.arrays.long_sums import broken_sums
 from tensorgen.arrays.quicken import quickened
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.straighten import straightened
+from tensorgen.ir.laws import Law
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,9 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Rewrite:
-    """What is equal (`law`), what must hold before, and why rewriting terminates."""
+class Rewrite(Law):
+    """A law for the code of a function."""
 
-    name: str
-    law: str
-    needs: str
-    ends: str
     run: Callable[[Code, Scene], Code]
 
 

@@ -19,10 +19,11 @@ from tensorgen.explanation.ranges import Equation, equations
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import HURRIED, Effort
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.laws import Law
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import Program, elaborate, requested
 from tensorgen.operators.stable import StableForms
-from tensorgen.passes.context import Law, Plan
+from tensorgen.passes.context import Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.plans.formulas import formulas_of
 from tensorgen.plans.modules import ModuleBuilder

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from tensorgen.ir.effort import PASS
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.laws import Law
 from tensorgen.ir.nodes import Node, topological
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.limits import CALLS_OF_A_PROBLEM
@@ -70,16 +71,6 @@ class Context:
         """The share of one node in the cost of a call, operands given."""
         steady = self.rates is not None and self.rates.of(node) == Rate.DATA
         return self.cost.work(node) / (CALLS_OF_A_PROBLEM if steady else 1)
-
-
-@dataclass(frozen=True)
-class Law:
-    """What is equal (`law`), what must hold before, and why rewriting terminates."""
-
-    name: str
-    law: str
-    needs: str
-    ends: str
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tensorgen.ir.laws import Law
 from tensorgen.ir.nodes import Node, Product
-from tensorgen.passes.context import Context, Law
+from tensorgen.passes.context import Context
 from tensorgen.passes.order.factor_sums import Effort
 from tensorgen.passes.views import grows, is_entries
 

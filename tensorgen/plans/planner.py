@@ -14,10 +14,11 @@ from tensorgen.emit.model import Parameter, counted
 from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.laws import Law
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program, requested
 from tensorgen.operators.unknowns import as_given
-from tensorgen.passes.context import Context, Law, Plan
+from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.matrices.join_entries import filled_in
 from tensorgen.passes.optimise import candidates, cheapest, optimise

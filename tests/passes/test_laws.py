@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tensorgen.arrays import rewrites
 from tensorgen.errors import Source, SpecError
 from tensorgen.passes import optimise
 from tensorgen.passes.order import flatten_products
@@ -262,6 +264,22 @@ functions:
     wrt: A
     emit: [hessian]
 """
+LINKED = """
+inputs: {v: [n], a: {shape: [m], index: n}, b: {shape: [m], index: n}, g: [m]}
+functions:
+  f: {expr: "sum((g*v[a]**2 - v[a]*v[b])**2)", wrt: v, emit: [gradient]}
+"""
+STACK = """
+inputs: {X: [b, t, n], W: [n, n]}
+functions:
+  f: {expr: sum(X*tanh(X @ W)), wrt: W, emit: [gradient]}
+"""
+LARGE = """
+dims: {n: 3_000_000}
+inputs: {x: [n], y: [n], z: [n]}
+functions:
+  f: {expr: sum(log(1 + exp(x*y))*tanh(z)*sin(x)), wrt: x, emit: [value]}
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("shorten_steps", STEPS),
@@ -312,6 +330,22 @@ RULES = (
     ("factor_sums", SUMS),
     ("separate_products", LIKELIHOOD),
 )
+REWRITES = (
+    ("gather_once", LINKED),
+    ("join_axes", STACK),
+    ("straighten", INPUTS),
+    ("quicken", LARGE),
+    ("block", LARGE),
+    ("save_memory", INPUTS),
+    ("break_sums", INPUTS),
+)
+# A table where it stands, its witnesses, and a row that changes nothing.
+TABLES: tuple[tuple[Any, str, Any, Any], ...] = (
+    (optimise, "PASSES", PASSES, lambda context, plan: plan),
+    (flatten_products, "RULES", RULES, lambda known, node: node),
+    (rewrites, "REWRITES", REWRITES, lambda code, scene: code),
+)
+PLACES = [(table, k) for table in TABLES for k in range(len(table[2]))]
 
 
 def text(spec: str) -> str:
@@ -325,29 +359,19 @@ def text(spec: str) -> str:
     return found
 
 
-@pytest.mark.parametrize("place", range(len(PASSES)), ids=lambda k: PASSES[k][0])
-def test_without_a_pass_its_witness_is_another_text(
-    place: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("table", "place"), PLACES, ids=[table[2][k][0] for table, k in PLACES]
+)
+def test_without_a_law_its_witness_is_another_text(
+    table: tuple[Any, str, Any, Any], place: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name, spec = PASSES[place]
-    rows = [*optimise.PASSES]
-    assert rows[place].name == name
+    module, name, witnesses, same = table
+    law, spec = witnesses[place]
+    rows = [*getattr(module, name)]
+    assert rows[place].name == law
     before = text(spec)
-    rows[place] = replace(rows[place], run=lambda context, plan: plan)
-    monkeypatch.setattr(optimise, "PASSES", tuple(rows))
-    assert text(spec) != before
-
-
-@pytest.mark.parametrize("place", range(len(RULES)), ids=lambda k: RULES[k][0])
-def test_without_a_rule_its_witness_is_another_text(
-    place: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name, spec = RULES[place]
-    rows = [*flatten_products.RULES]
-    assert rows[place].name == name
-    before = text(spec)
-    rows[place] = replace(rows[place], run=lambda known, node: node)
-    monkeypatch.setattr(flatten_products, "RULES", tuple(rows))
+    rows[place] = replace(rows[place], run=same)
+    monkeypatch.setattr(module, name, tuple(rows))
     assert text(spec) != before
 
 
@@ -361,7 +385,8 @@ def test_without_sharing_a_repeated_product_is_computed_twice(
 
 
 def test_every_law_has_a_witness_and_says_what_it_is() -> None:
-    assert [row.name for row in optimise.PASSES] == [name for name, _ in PASSES]
-    assert [row.name for row in flatten_products.RULES] == [name for name, _ in RULES]
-    for row in (*optimise.PASSES, *flatten_products.RULES):
-        assert row.law and row.needs and row.ends
+    for module, name, witnesses, _ in TABLES:
+        rows = getattr(module, name)
+        assert [row.name for row in rows] == [law for law, _ in witnesses]
+        for row in rows:
+            assert row.law and row.needs and row.ends

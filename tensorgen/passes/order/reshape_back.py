@@ -7,14 +7,15 @@ is `sum_(a, b) T[a, b] * reshape(v)[a, b]`, in which deltas take the sums away.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
+from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Call, Constraint, Node, Product, Ref
 from tensorgen.operators.reshape import reshape, segments
 from tensorgen.passes.rounds import Round
-from tensorgen.passes.views import Name, degree, reshapes_sparse
+from tensorgen.passes.views import degree, reshapes_sparse
 
 
 def reshape_back(known: Round, node: Node) -> Node:
@@ -62,7 +63,7 @@ def _back(
     whole = graph.product([label, *kept], inside, constraints=limits, sizes=sizes)
     if degree(whole.dims) > max(degree(ref.node.dims) for ref in inside):
         return None
-    parts: list[Name] = [("part", k) for k in range(len(dims))]
+    parts: list[Hashable] = [("part", k) for k in range(len(dims))]
     rest = reshape(graph, whole, (*dims, *whole.dims[1:]))
     at = sparse.labels.index(label)
     shape = (*sparse.node.dims[:at], *dims, *sparse.node.dims[at + 1 :])
@@ -89,11 +90,10 @@ def _reached(
     borders: set[int],
 ) -> tuple[list[Ref], list[Constraint]]:
     """What reads a label, or one that such things read, as far as the borders."""
-    reached, before = {label}, set[Name]()
-    while reached != before:
-        before = set(reached)
-        inside = [ref for ref in refs if reached.intersection(ref.labels)]
-        limits = [c for c in constraints if reached.intersection(c.form.labels)]
-        for labels in (*(r.labels for r in inside), *(c.form.labels for c in limits)):
-            reached.update(x for x in labels if x not in borders)
-    return inside, limits
+    read = [ref.labels for ref in refs] + [c.form.labels for c in constraints]
+    inner = [{label}, *({*labels} - borders for labels in read)]
+    places = next(own for _, own in connected(inner) if 0 in own)
+    return (
+        [ref for k, ref in enumerate(refs, 1) if k in places],
+        [c for k, c in enumerate(constraints, 1 + len(refs)) if k in places],
+    )
