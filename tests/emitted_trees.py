@@ -44,11 +44,11 @@ NUMPY = words("""
     arctan2 arctanh argsort array array_equal asarray atleast_1d atleast_2d
     bincount block broadcast_arrays broadcast_shapes broadcast_to cbrt ceil clip
     column_stack concatenate convolve copysign correlate cos cosh cross cumsum
-    cumprod diag diag_indices diagonal diff divide dot dtype einsum empty empty_like
-    equal
-    errstate exp expand_dims expm1 eye fft finfo flatnonzero flip float32 float64
-    floating floor fmax fmin frexp full full_like gcd greater greater_equal
-    heaviside hstack hypot iinfo indices inexact inf inner int64 integer intp invert
+    cumprod diag diag_indices diagonal diff divide divmod dot dtype einsum empty
+    empty_like equal errstate exp expand_dims expm1 eye fft finfo flatnonzero flip
+    float32 float64 floating floor fmax fmin frexp full full_like gcd greater
+    greater_equal heaviside hstack hypot iinfo indices inexact inf inner int64 integer
+    intp invert
     iscomplexobj isfinite isinf isnan issubdtype kron ldexp less less_equal lib
     linalg linspace log log10 log1p log2 logaddexp logical_and logical_not
     logical_or ma matmul matrix_transpose max maximum mean median min minimum moveaxis
@@ -71,7 +71,8 @@ OF_MODULES = {
     """),
     "numpy.fft": {"irfft", "rfft"},
     "numpy.lib": {"stride_tricks"},
-    "numpy.lib.stride_tricks": {"sliding_window_view"},
+    # Strides reach any memory: `_windows` alone makes them, of sizes that it looks at.
+    "numpy.lib.stride_tricks": {"as_strided", "sliding_window_view"},
     "numpy.ma": {"MaskedArray", "is_masked", "isMaskedArray"},
     "numpy.add": {"at", "reduce", "reduceat", "accumulate"},
     "numpy.maximum": {"at", "reduce", "reduceat", "accumulate"},
@@ -81,7 +82,7 @@ OF_MODULES = {
     "cupyx": {"errstate", "rsqrt", "scatter_add"},
     "scipy": set[str](),
     "math": words("""
-    ceil comb copysign exp fabs factorial floor frexp fsum gcd hypot inf
+    ceil comb copysign cos exp fabs factorial floor frexp fsum gcd hypot inf
     isfinite isinf isnan isqrt ldexp lgamma log log1p log2 nan perm pi prod sqrt
     tau
     """),

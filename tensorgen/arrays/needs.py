@@ -30,7 +30,13 @@ from tensorgen.arrays.operations import (
     Windows,
 )
 from tensorgen.arrays.places import At, Part, Slice
-from tensorgen.arrays.printer import call_template, row_template, told_shape
+from tensorgen.arrays.printer import (
+    call_template,
+    lifted,
+    row_template,
+    told_shape,
+    windows,
+)
 from tensorgen.arrays.statements import (
     Append,
     Let,
@@ -55,9 +61,13 @@ class Needs:
     """What some statements and expressions need; each in the order of its use."""
 
     def __init__(
-        self, statements: Sequence[Statement], returns: Sequence[Array] = ()
+        self,
+        statements: Sequence[Statement],
+        returns: Sequence[Array] = (),
+        alias: str = "np",
     ) -> None:
-        """Look through all of them."""
+        """Look through all of them, for the array module called `alias`."""
+        self.alias = alias
         self.symbols: dict[str, None] = {}
         self.helpers: dict[str, None] = {}
         self.modules: dict[str, None] = {}
@@ -94,6 +104,8 @@ class Needs:
                 self.helpers["_correlate"] = None
             case MovingSum():
                 self.helpers["_moving_sum"] = None
+            case Windows() if (name := windows(self.alias)).startswith("_"):
+                self.helpers[name] = None
             case Solve(factored=True):
                 self.helpers["_cholesky_solve"] = None
             case Made(by=name) if name in HELPERS:
@@ -122,6 +134,9 @@ class Needs:
         )
         self.helpers.update(dict.fromkeys(found.helpers))
         self.dtype = self.dtype or "dtype" in found.text
+        if isinstance(op, Elementwise):
+            kinds = {one.args[k].kind for k in lifted(op, one, self.alias)}
+            self.dtype = self.dtype or "float" in kinds
 
     def _take_places(self, parts: Iterable[Part]) -> None:
         for part in parts:

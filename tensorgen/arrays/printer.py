@@ -83,6 +83,10 @@ from tensorgen.ir.dims import Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 
+# Where a library takes arrays alone, and NumPy takes numbers too: places by function.
+_ARRAYS_ALONE: dict[str, dict[str, tuple[int, ...]]] = {
+    "cp": {"where": (0,), "polygamma": (0,)}
+}
 LETTERS = "ijklmnpqrstuvwxyzabcdefghoIJKLMNPQRSTUVWXYZABCDEFGHO"
 
 
@@ -114,6 +118,31 @@ def told_shape(op: Call) -> tuple[Dim, ...]:
     """The shape that a call is told: a view along one axis finds its length itself."""
     alone = len(op.dims) == 1 and OPERATORS[op.operator].view
     return (Dim.of(-1),) if alone else op.dims
+
+
+def windows(alias: str) -> str:
+    """The function that makes windows. CuPy's own reads their sizes on the device."""
+    own = alias != "np"
+    return "_windows" if own else "np.lib.stride_tricks.sliding_window_view"
+
+
+def lifted(op: Elementwise, one: Array, alias: str) -> Iterator[int]:
+    """The places of numbers that have to be arrays, for what a library asks of them.
+
+    Helpers choose by what they are given, and choices are of arrays alone.
+    """
+    if alias in _ARRAYS_ALONE:
+        known = _ARRAYS_ALONE[alias].get(op.function, ())
+        helped = bool(row_template(op, one.order).helpers)
+        for k, arg in enumerate(one.args):
+            if arg.weak and (helped or k in known):
+                yield k
+
+
+def _chooses_numbers(one: Array) -> bool:
+    """Whether Python can choose: a number by a condition of numbers."""
+    is_choice = isinstance(one.op, Elementwise) and one.op.function == "where"
+    return is_choice and all(arg.weak for arg in one.args)
 
 
 def _is_inner(one: Array) -> bool:
@@ -193,10 +222,18 @@ class Printer:
             case Elementwise(function="pow"):
                 first, second = (arg.at(Level.ATOM) for arg in args)
                 return Text(f"{first} ** {second}", Level.POWER)
+            case Elementwise(function="logical_not") if one.args[0].weak:
+                return Text(f"not {args[0].at(Level.COMPARE)}", Level.COMPARE)
             case Elementwise():
+                for k in lifted(op, one, self.alias):
+                    kind = "dtype=dtype" if one.args[k].kind == "float" else ""
+                    args[k] = self.call("asarray", args[k].text, kind)
                 return row_template(op, one.order).fill(self.alias, args)
             case AsFloat():
                 return Text(f"{args[0].at(Level.ATOM)}.astype(dtype)")
+            case Python(function="float") if _chooses_numbers(one.args[0]):
+                condition, yes, no = (self.text(arg) for arg in one.args[0].args)
+                return Text(f"{yes} if {condition} else {no}", Level.COMPARE)
             case Python(function=name):
                 return Text(f"{name}({args[0].text})")
             case FloatPower():
@@ -276,12 +313,8 @@ class Printer:
             case Windows(shape=sizes, axes=axes):
                 few = len(axes) < one.args[0].order
                 along = f"axis={axes[0] if len(axes) == 1 else axes}" if few else ""
-                return self.call(
-                    "lib.stride_tricks.sliding_window_view",
-                    first.text,
-                    shape(sizes),
-                    along,
-                )
+                told = [text for text in (first.text, shape(sizes), along) if text]
+                return Text(f"{windows(self.alias)}({', '.join(told)})")
             case Broadcast(shape=sizes):
                 return self.call("broadcast_to", first.text, shape(sizes))
             case _:

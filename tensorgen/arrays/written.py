@@ -32,7 +32,7 @@ class Written:
 
 def written(code: Code, alias: str) -> Written:
     """Write code for the array module called `alias`."""
-    printer, needs = Printer(alias), Needs(code.statements, code.returns)
+    printer, needs = Printer(alias), Needs(code.statements, code.returns, alias)
     return Written(
         code,
         tuple(statement_text(printer, line) for line in code.statements),

@@ -343,6 +343,8 @@ class Library(Places):
         view = np.lib.stride_tricks.sliding_window_view
         return view(x, shape, axis=axis)
 
+    _np__windows = _np_sliding_window_view
+
     def _np__toeplitz_times(self, column: Array, operand: Array) -> Array:
         i = np.arange(len(column))
         return self._np_matmul(column[abs(i[:, None] - i)], operand)

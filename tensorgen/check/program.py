@@ -165,6 +165,8 @@ class Program:
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 sides = self.value(left, values), self.value(right, values)
                 return self.compared(SYMBOLS[type(op)], *sides)
+            case ast.IfExp(test=test, body=first, orelse=second):
+                return self.value(first if self.value(test, values) else second, values)
             case ast.Subscript(value=whole, slice=at):
                 return self.part(self.value(whole, values), self.value(at, values))
             case ast.Call():

@@ -16,6 +16,7 @@ from tensorgen.operators.helpers.running import (
     RUNNING_EXTREME,
     RUNNING_LOGSUMEXP,
     SUMS_BY_TIE,
+    WINDOWS,
 )
 from tensorgen.operators.helpers.systems import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
 from tensorgen.operators.helpers.table import EXPM, NORM
@@ -107,8 +108,9 @@ BACKENDS: dict[str, Backend] = {
             renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
             # CuPy's takes single matrices of double precision, and loses digits.
             lacking={"scipy.linalg.expm": EXPM},
-            # CuPy accumulates sums and products alone. To look whether squares
-            # overflowed, the host would wait for the device.
+            # CuPy accumulates sums and products alone, and reads the sizes of windows
+            # on the device. To look whether squares overflowed, the host would wait
+            # for it.
             helpers={
                 "_norm": NORM,
                 "_running_logsumexp": RUNNING_LOGSUMEXP,
@@ -120,6 +122,7 @@ BACKENDS: dict[str, Backend] = {
                 ),
                 "_sums_by_tie": SUMS_BY_TIE,
                 "_distances": CUPY_DISTANCES,
+                "_windows": WINDOWS,
                 "_filtered": FILTERED,
                 "_filtered_by": FILTERED_BY,
                 "_prod_by_key": PROD_BY_KEY,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, ORDER
 from tensorgen.emit import results, solvers
+from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.model import Body, Function, Helper, Parameter, arrays_among, given
 from tensorgen.emit.module import Module
 from tensorgen.errors import InternalError
@@ -40,7 +41,8 @@ def outside(module: Module) -> list[Helper]:
 def _used(module: Module) -> dict[str, Helper]:
     known = {helper.name: helper for helper in (*module.helpers, *module.outside)}
     waiting = [name for body in bodies(module) for name in body.helpers]
-    waiting += [name for c in module.classes for name in c.helpers]
+    alias = BACKENDS[module.backend].alias
+    waiting += [name for c in module.classes for name in c.helpers(alias)]
     used: dict[str, Helper] = {}
     while waiting:
         name = waiting.pop()

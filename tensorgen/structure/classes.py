@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.needs import Needs
@@ -13,7 +13,6 @@ from tensorgen.arrays.places import Entries
 from tensorgen.arrays.statements import Scatter
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input
-from tensorgen.operators.helpers.table import HELPERS
 from tensorgen.passes.views import Factor
 from tensorgen.structure.coordinates import COUNT, all_coordinates, coordinates, entries
 from tensorgen.structure.gram import attribute
@@ -54,7 +53,6 @@ class StructuredClass:
     methods: tuple[Method, ...]
     ease: int | None = None
     factorizations: tuple[str, ...] = ()
-    helpers: tuple[str, ...] = field(default=())
     vanishes: bool = False
     sparse: bool = False
     positive: tuple[str, ...] = ()
@@ -67,6 +65,11 @@ class StructuredClass:
     def few(self) -> bool:
         """Whether it is a block of a joint Hessian with few entries in every row."""
         return self.base in (FEW_HESSIAN_BASE, FEW_MATRIX_BASE)
+
+    def helpers(self, alias: str) -> set[str]:
+        """The functions of modules that its methods call, for an array module."""
+        needs = (Needs(method.body, alias=alias) for method in self.methods)
+        return {name for found in needs for name in found.helpers}
 
 
 def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredClass:
@@ -150,7 +153,6 @@ def _matrix(
         structure.tensor.shape[: structure.outer_rows],
         (structure.tensor.shape[structure.outer_rows :],),
         tuple(methods),
-        helpers=_helpers(methods),
         vanishes=structure.tensor.vanishes,
         by_matrices=bool(structure.matrices),
         words=words(structure),
@@ -262,14 +264,7 @@ def higher_class(
             for start, axes in zip(starts, inputs, strict=True)
         ),
         tuple(methods),
-        helpers=_helpers(methods),
         integers=structure.integers,
         words=higher_words(structure),
         linear=structure.linear,
     )
-
-
-def _helpers(methods: Sequence[Method]) -> tuple[str, ...]:
-    """The module-level helpers that the methods call."""
-    used = {name for method in methods for name in Needs(method.body).helpers}
-    return tuple(name for name in HELPERS if name in used)

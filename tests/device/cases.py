@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,9 +51,12 @@ class Case:
     def waits(self) -> bool:
         """Whether a value decides what is computed.
 
-        The range of index arrays is checked; `expm` squares as often as it must.
+        The range of index arrays is checked; `expm` squares as often as it must;
+        differences of lgamma are taken otherwise where arguments are not positive; what
+        sizes choose among numbers, and is kept, is an array that has to be read.
         """
-        return bool(self.index_arrays) or "expm(" in self.text
+        waiting = r"expm\(|lgamma\(x \+ |where\(n > 3"
+        return bool(self.index_arrays) or bool(re.search(waiting, self.text))
 
     def arguments(self, dtype: str = "float64") -> dict[str, Any]:
         """Arrays and numbers for all inputs, the same each time."""
@@ -102,10 +106,11 @@ LOGISTIC = "sum(log(1 + exp(-y * (X @ w{})))) + {}"
 RATINGS = "sum((val[t] - sum(U[row[t], j] * V[col[t], j], j))**2, t) + {}"
 
 
-def _f(expr: str, wrt: str = "", emit: str = "") -> str:
+def _f(expr: str, wrt: str = "", emit: str = "", where: str = "") -> str:
     """A function of a spec, in one line."""
     parts = [f'expr: "{expr}"', f"wrt: {wrt}", f"emit: [{emit}]"]
-    return "{" + ", ".join(parts[: 1 + bool(wrt) + bool(emit)]) + "}"
+    parts = parts[: 1 + bool(wrt) + bool(emit)]
+    return "{" + ", ".join([f'where: "{where}"'] * bool(where) + parts) + "}"
 
 
 def _spec(inputs: str, **functions: str) -> str:
@@ -120,6 +125,7 @@ def _indexed(name: str) -> str:
 
 
 _POSITIVE = "{shape: [m], positive: true}"
+_STEPS = r"y[0] = x\ny[t + 1] = tanh(A @ y[t] + z[t])"
 _EMBEDDED = {
     "index arrays": _spec(
         "U: [m, k], V: [n, k], val: [e], "
@@ -204,6 +210,23 @@ _EMBEDDED = {
     "special functions": _spec(
         f"x: {_POSITIVE}",
         f=_f("sum(erf(x) + lgamma(x + 1) + gelu(x) + log(2) * sqrt(x))", "x", ALL),
+    ),
+    "conditions of sizes": _spec(
+        "x: [n], A: [n, n], z: [m]",
+        f=_f("sum(where(n > 3, x, 2 * x)**3)", "x", ALL),
+        run=_f("sum(y[1:]**2)", "A", "value, gradient, hvp", _STEPS),
+    ),
+    "numbers where arrays may stand": _spec(
+        f"x: {_POSITIVE}, X: [m, 2]",
+        power=_f("sum(x**m + 2**x + exprel(x))", "x", ALL),
+        between=_f("sum(log_ndtr_diff(x, -1))", "x", ALL),
+        # Of few columns, distances are made without products.
+        near=_f(
+            "sum(exp(-sum((X[i, a] - X[j, a])**2, a)), i, j)", "X", "value, gradient"
+        ),
+    ),
+    "differences of lgamma": _spec(
+        f"x: {_POSITIVE}", f=_f("sum(lgamma(x + 0.5) - lgamma(x))", "x", ALL)
     ),
     "third order": _spec(
         "x: [n], A: [n, n]",

@@ -219,6 +219,26 @@ def _filtered(x: Array, a: Any, back: bool = False) -> Array:
 '''
 
 
+WINDOWS = '''
+def _windows(x: Array, shape: Any, axis: Any = None) -> Array:
+    """Return a view through windows along axes, or all; their places come last.
+
+    `sliding_window_view` of CuPy reads the sizes of windows back from the device.
+    """
+    widths = shape if isinstance(shape, tuple) else (shape,)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if axis is None:
+        axes = tuple(range(x.ndim))
+    sides = list(x.shape)
+    for k, width in zip(axes, widths):
+        sides[k] -= width - 1
+    if min(sides) < 0:
+        raise ValueError(f"windows of {widths} are larger than an array of {x.shape}")
+    strides = (*x.strides, *(x.strides[k] for k in axes))
+    return np.lib.stride_tricks.as_strided(x, (*sides, *widths), strides)
+'''
+
+
 FILTERED_BY = '''
 def _filtered_by(x: Array, a: Array, back: bool = False) -> Array:
     """Return y with y[t + 1] = x[t + 1] + a[t] * y[t], or the same from the end.

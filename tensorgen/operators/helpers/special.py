@@ -33,6 +33,24 @@ def _mills_variance(x: Array | Scalar) -> Array:
     near = 1 - _inverse_mills(top) * _mills_gap(top)
     return np.where(x < -4, gap * (2 / far - gap), near)
 ''',
+    "_gauss_points": '''
+def _gauss_points(size: int) -> list[tuple[float, float]]:
+    """Return Gauss's points above 0 for integrals from -1 to 1, and their weights.
+
+    They are the zeros of Legendre's polynomial, by Newton's method.
+    """
+    found = []
+    for k in range(size // 2):
+        u = math.cos(math.pi * (k + 0.75) / (size + 0.5))
+        for _ in range(5):
+            before, value = 1.0, u
+            for n in range(2, size + 1):
+                before, value = value, ((2 * n - 1) * u * value - (n - 1) * before) / n
+            slope = size * (u * value - before) / (u * u - 1)
+            u -= value / slope
+        found.append((u, 2 / ((1 - u * u) * slope**2)))
+    return found
+''',
     "_normal_between": '''
 def _normal_between(x: Array | Scalar, y: Array | Scalar, width: Array | Scalar) -> Any:
     """Return log(ndtr(x) - ndtr(y)) and its derivatives by middle and width.
@@ -44,8 +62,7 @@ def _normal_between(x: Array | Scalar, y: Array | Scalar, width: Array | Scalar)
     from scipy import special
 
     def moments(m: Array | Scalar, h: Array | Scalar) -> Any:
-        points, weights = np.polynomial.legendre.leggauss(32)
-        pairs = [(float(u), float(w)) for u, w in zip(points[16:], weights[16:])]
+        pairs = _gauss_points(32)
         size = np.abs(m * h)
         up = [w * np.exp(size * (u - 1) - (h * u) ** 2 / 2) for u, w in pairs]
         gaps = [-e * np.expm1(-2 * size * u) for (u, _), e in zip(pairs, up)]
@@ -160,8 +177,7 @@ def _exprel_moment(n: Array | Scalar, x: Array | Scalar) -> Array:
     from scipy import special
 
     near = np.clip(x, -30, 30)
-    points, weights = np.polynomial.legendre.leggauss(32)
-    nodes = [(float(u + 1) / 2, float(w) / 2) for u, w in zip(points, weights)]
+    nodes = [((1 + v) / 2, w / 2) for u, w in _gauss_points(32) for v in (-u, u)]
     mean = sum(w * s**n * np.exp(near * s) for s, w in nodes)
     up, down = np.maximum(x, 30), np.maximum(-x, 30)
     total = term = 1 / up

@@ -62,7 +62,8 @@ def _squared_distances(x: Array, y: Array, scale: Any = 1) -> Array:
         for start in range(0, len(x), step):
             part, own = found[start : start + step], x[start : start + step]
             part[:] = 0
-            for k, factor in enumerate(np.broadcast_to(scale, x.shape[1:])):
+            for k in range(width):
+                factor = scale[k] if np.ndim(scale) else scale
                 difference = factor * (own[:, k, None] - y[:, k])
                 part += difference * difference
         return found

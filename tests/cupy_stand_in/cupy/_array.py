@@ -16,8 +16,14 @@ Function = Callable[..., Any]
 # The size of their results depends on entries, which the host has to see.
 _WAITING = """
     argwhere bincount extract flatnonzero lexsort nonzero tril_indices triu_indices
-    unique
+    unique lib.stride_tricks.sliding_window_view
 """
+# Where NumPy takes numbers, too; the places of what has to be arrays.
+_ARRAYS_ALONE = {
+    "cupy.broadcast_to": (0,),
+    "cupy.where": (0,),
+    "cupyx.scipy.special.polygamma": (0,),
+}
 NUMBERS = (bool, int, float, complex, numpy.generic)
 
 
@@ -100,6 +106,9 @@ def lifted(function: Function, name: str) -> Function:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         _signatures.check(name, args, kwargs)
+        for place in _ARRAYS_ALONE.get(name, ()):
+            if not isinstance(args[place], ndarray):
+                raise TypeError(f"{name} takes arrays alone, not {args[place]!r}")
         if name.removeprefix("cupy.") in _WAITING.split():
             declare_synchronize()
         return wrap(function(*unwrap(args), **unwrap(kwargs)))
