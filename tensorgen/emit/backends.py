@@ -18,7 +18,7 @@ from tensorgen.operators.helpers.running import (
     SUMS_BY_TIE,
 )
 from tensorgen.operators.helpers.systems import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
-from tensorgen.operators.helpers.table import EXPM, NORM
+from tensorgen.operators.helpers.table import EXPM, NORM, SUPREMUM
 from tensorgen.operators.matrices.distances import CUPY_DISTANCES
 
 
@@ -107,10 +107,11 @@ BACKENDS: dict[str, Backend] = {
             renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
             # CuPy's takes single matrices of double precision, and loses digits.
             lacking={"scipy.linalg.expm": EXPM},
-            # CuPy accumulates sums and products alone. To look whether squares
-            # overflowed, the host would wait for the device.
+            # CuPy accumulates sums and products alone, and has no extremum of nothing.
+            # To look whether squares overflowed, the host would wait for the device.
             helpers={
                 "_norm": NORM,
+                "_supremum": SUPREMUM,
                 "_running_logsumexp": RUNNING_LOGSUMEXP,
                 "_running_max": RUNNING_EXTREME.format(
                     name="max", word="largest", function="maximum"
