@@ -35,9 +35,10 @@ from tensorgen.arrays.operations import (
 from tensorgen.arrays.places import WHOLE, Entries, Limit, Part, Slice
 from tensorgen.arrays.statements import Scatter, reads
 from tensorgen.ir.dims import ONE, Dim
+from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.matrices import distances
 
-ROWWISE = ("max", "min")
+ROWWISE = frozenset(name for name, row in OPERATORS.items() if row.rowwise)
 """Functions of arrays that are made row by row if they reduce other axes."""
 
 Axes = tuple[int | None, ...]

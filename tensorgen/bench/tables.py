@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 Array = Any
@@ -164,6 +165,7 @@ def operators() -> Table:
         "any": lambda x, axes: jnp.any(x != 0, axis=axes) * 1.0,
         "max": axes_of(jnp.max),
         "min": axes_of(jnp.min),
+        "supremum": axes_of(partial(jnp.max, initial=-jnp.inf)),
         "prod": axes_of(jnp.prod),
         "median": axes_of(jnp.median),
         "argsort": lambda x, along, bound: jnp.argsort(x, axis=along[0]),

@@ -177,6 +177,9 @@ class Library(Places):
     def _np_max(self, a: Array, axis: Axes = None) -> Array:
         return self._reduced("first", a, axis)
 
+    def _np__supremum(self, a: Array, axis: Axes = None) -> Array:
+        return self._reduced("first", a, axis)
+
     def _np_min(self, a: Array, axis: Axes = None) -> Array:
         return self._reduced("last", a, axis)
 

@@ -19,7 +19,7 @@ from tensorgen.operators.helpers.running import (
     WINDOWS,
 )
 from tensorgen.operators.helpers.systems import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
-from tensorgen.operators.helpers.table import EXPM, NORM
+from tensorgen.operators.helpers.table import EXPM, NORM, SUPREMUM
 from tensorgen.operators.matrices.distances import CUPY_DISTANCES
 
 
@@ -108,11 +108,12 @@ BACKENDS: dict[str, Backend] = {
             renamed={"numpy": "cupy", "scipy": "cupyx.scipy"},
             # CuPy's takes single matrices of double precision, and loses digits.
             lacking={"scipy.linalg.expm": EXPM},
-            # CuPy accumulates sums and products alone, and reads the sizes of windows
-            # on the device. To look whether squares overflowed, the host would wait
-            # for it.
+            # CuPy accumulates sums and products alone, has no extremum of nothing, and
+            # reads the sizes of windows on the device. To look whether squares
+            # overflowed, the host would wait for it.
             helpers={
                 "_norm": NORM,
+                "_supremum": SUPREMUM,
                 "_running_logsumexp": RUNNING_LOGSUMEXP,
                 "_running_max": RUNNING_EXTREME.format(
                     name="max", word="largest", function="maximum"

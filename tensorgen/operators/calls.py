@@ -47,6 +47,8 @@ Params = Mapping[str, object]
 
 def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -> Node:
     """Return a call of a row of the table; its row gives the dims of the result."""
+    if operator == "supremum":
+        return _supremum(graph, args, _axes(params))
     row = OPERATORS[operator]
     if row.params == ("axes",):
         (x,), axes, reduced = args, _axes(params), partial(_reduced, graph, operator)
@@ -72,6 +74,20 @@ def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -
 
 def _reduced(graph: Graph, operator: str, x: Node, axes: tuple[int, ...]) -> Node:
     return apply(graph, operator, [x], axes=axes)
+
+
+def _supremum(graph: Graph, args: Sequence[Node], axes: tuple[int, ...]) -> Node:
+    """The largest entries, which are -inf where an axis may have none."""
+    found = apply(graph, "max", args, axes=axes)
+    if not isinstance(found, Call) or found.operator != "max" or has_some(found):
+        return found
+    return graph.call("supremum", found.args, found.dims, axes=axes)
+
+
+def has_some(node: Call) -> bool:
+    """Whether a reduction takes in an entry wherever all sizes are at least 1."""
+    (x,) = node.args
+    return all(x.dims[axis].is_positive() for axis in _axes(dict(node.params)))
 
 
 # Matrix functions, batched over leading axes
@@ -257,13 +273,13 @@ def _shifted(graph: Graph, node: Call) -> tuple[Node, Ref, Node, Node]:
     """The largest entry, what is above it, the exponentials of that and their sum.
 
     Nothing is taken off where the largest entry is infinite. Else its exponential is 1:
-    only of entries that are all -inf the sum would be 0, and is 1, whose logarithm
-    changes nothing.
+    only of entries that are all -inf, and of none, the sum would be 0, and is 1, whose
+    logarithm changes nothing.
     """
     (x,) = node.args
     kept = kept_axes(node)
-    largest = over(graph, "max", node)
-    infinite = may_be_infinite(x)
+    largest = over(graph, "supremum", node)
+    infinite = may_be_infinite(x) or not has_some(node)
     level = apply_map(graph, "level", ref(largest)).node if infinite else largest
     shifted = total(graph, [(1, ref(x)), (-1, Ref(level, kept))])
     graph.suggest(shifted.node, "shifted")
@@ -337,15 +353,33 @@ _ROWS = (
         regular=True,
         by_parts=inverses.logdet,
     ),
-    _OfSome(
+    _OverAxes(
         "logsumexp", _reduced_dims, _weighted_by("softmax"), expand=_expand_logsumexp
     ),
-    _OfSome("softmax", same_dims, _softmax_partials, expand=_expand_softmax),
-    _OfSome(
+    _OverAxes("softmax", same_dims, _softmax_partials, expand=_expand_softmax),
+    _OverAxes(
         "log_softmax", same_dims, _log_softmax_partials, expand=_expand_log_softmax
     ),
-    _OfSome("max", _reduced_dims, _extremum_partials, "np.max({0}{axis})"),
-    _OfSome("min", _reduced_dims, _extremum_partials, "np.min({0}{axis})"),
+    *(
+        _OfSome(
+            name,
+            _reduced_dims,
+            _extremum_partials,
+            f"np.{name}({{0}}{{axis}})",
+            rowwise=True,
+        )
+        for name in ("max", "min")
+    ),
+    # What is taken off sums of exponentials: the largest entry, -inf where none is.
+    _OverAxes(
+        "supremum",
+        _reduced_dims,
+        _no_partials,
+        "_supremum({0}{axis})",
+        word="max",
+        internal=True,
+        rowwise=True,
+    ),
     _OfSome("median", _reduced_dims, _median_partials, "np.median({0}{axis})"),
     *(
         _OverAxes(

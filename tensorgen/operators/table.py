@@ -151,7 +151,7 @@ class Operator:
     `keyed` one takes index arrays after its first argument; one of `places` makes an
     index array, of entries below its parameter `bound`. Taylor coefficients follow from
     the derivative, or from a rule for each `coefficient`. What is `of_some` entries
-    has no value of none.
+    has no value of none; a `rowwise` one is made a block of rows at a time.
     """
 
     name: str
@@ -175,3 +175,4 @@ class Operator:
     places: bool = False
     coefficient: Coefficient | None = None
     of_some: bool = False
+    rowwise: bool = False

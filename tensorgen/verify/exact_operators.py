@@ -21,7 +21,8 @@ Table = dict[str, Callable[..., Array]]
 
 OF_ANY_NUMBERS = (
     *("spd", "symmetric", "stop_gradient", "reshape", "packed", "unpacked"),
-    *("max", "min", "lower_median", "upper_median", "median", "prod", "prod_others"),
+    *("max", "min", "supremum", "lower_median", "upper_median", "median"),
+    *("prod", "prod_others"),
     *("max_by_key", "min_by_key", "prod_by_key", "prod_others_by_key"),
     *("argsort", "interval", "running_product", "running_max", "running_min"),
     *("filtered", "ranks", "last_place", "count_within", "count_below"),

@@ -162,7 +162,7 @@ def _is_infinite(node: Node, data: bool, depth: int) -> bool:
                 (data and _is_infinite_at_zero(node))
                 or some(x.node for x in args[node.function == "where" :])
             )
-        case Call(operator="max_by_key" | "min_by_key"):
+        case Call(operator="max_by_key" | "min_by_key" | "supremum"):
             return True
         case Call(args=args):
             return some(args)

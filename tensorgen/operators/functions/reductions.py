@@ -13,7 +13,7 @@ from functools import partial
 from math import inf, isinf
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Ref, is_zero
+from tensorgen.ir.nodes import Call, Map, Ref, is_zero
 from tensorgen.operators.calls import OPERATORS, apply
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
@@ -222,12 +222,17 @@ def _filling(build: Build, fill: float) -> Array:
 
 def _over(build: Build, operator: str, x: Array, axes: Sequence[int]) -> Array:
     """Apply a row of the table of operators along positional axes."""
-    if OPERATORS[operator].of_some and any(
-        x.shape[axis].constant == 0 for axis in axes
-    ):
+    of_some = OPERATORS[operator].of_some
+    if of_some and any(x.shape[axis].constant == 0 for axis in axes):
         raise Misuse(f"{operator} of no entries has no value", [("x", "has none")])
     shifted = tuple(len(x.batch) + axis for axis in axes)
-    return Array(apply(build.graph, operator, [x.node], axes=shifted), x.batch)
+    node = apply(build.graph, operator, [x.node], axes=shifted)
+    if of_some and isinstance(node, Call) and node.operator == operator:
+        for axis in axes:
+            # Of symbols alone the language promises entries, and NumPy says the rest.
+            if not x.shape[axis].is_positive():
+                build.require(1, x.shape[axis], f"{operator} of at least one entry")
+    return Array(node, x.batch)
 
 
 Reduction = Callable[[Build, Array, Sequence[int], Mask], Array]

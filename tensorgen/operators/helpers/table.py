@@ -76,6 +76,11 @@ def _nonzero(x: Array | Scalar) -> Array:
     """Return x, and 1 where it is 0."""
     return x + (x == 0)
 ''',
+    "_supremum": '''
+def _supremum(x: Array, axis: Any = None) -> Any:
+    """Return the largest entries along the axes, -inf where there are none."""
+    return np.max(x, axis=axis, initial=-np.inf)
+''',
     "_inverse": '''
 def _inverse(x: Array | Scalar) -> Array:
     """Return 1 / x, and 0 where x is 0."""
@@ -322,6 +327,12 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
 ''',
 }
 
+
+SUPREMUM = '''
+def _supremum(x: Array, axis: Any = None) -> Array | Scalar:
+    """Return the largest entries along the axes, -inf where there are none."""
+    return np.max(x, axis=axis) if x.size else x.sum(axis=axis) - np.inf
+'''
 
 NORM = '''
 def _norm(x: Array, axis: Any = None) -> Array:

@@ -30,7 +30,7 @@ def logdet(a: Array) -> Array:
 
 def _top(x: Array, axes: Axes) -> Array:
     """The largest real part along the axes, 0 where it is not finite."""
-    top = np.max(x.real, axis=axes, keepdims=True)
+    top = np.max(x.real, axis=axes, keepdims=True, initial=-np.inf)
     return np.where(np.isfinite(top), top, 0.0)
 
 
@@ -81,6 +81,13 @@ def max_(x: Array, axes: Axes) -> Array:
     """Return the mean of the largest entries along the axes."""
     hit = x.real == np.max(x.real, axis=axes, keepdims=True)
     return np.sum(np.where(hit, x, 0.0), axis=axes) / np.sum(hit, axis=axes)
+
+
+def supremum(x: Array, axes: Axes) -> Array:
+    """Return the largest entries along the axes, -inf where there are none."""
+    if all(x.shape[axis] for axis in axes):
+        return max_(x, axes)
+    return np.full(np.sum(x, axis=axes).shape, -np.inf, dtype=x.dtype)
 
 
 def min_(x: Array, axes: Axes) -> Array:
@@ -288,6 +295,7 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "min_by_key": by_key(min_, np.inf),
     "prod_by_key": by_key(prod, 1),
     "prod_others_by_key": prod_others_by_key,
+    "supremum": supremum,
     "min": min_,
     "median": median,
     "lower_median": lower_median,

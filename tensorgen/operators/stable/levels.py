@@ -193,7 +193,7 @@ def _unsure(s: Summand) -> list[Ref]:
 def _largest(graph: Graph, exponent: Ref, sizes: Mapping[int, Dim]) -> Ref:
     """The largest exponent along the labels that it has of some."""
     over = {x: d for x, d in sizes.items() if x in exponent.labels}
-    return reduced(graph, "max", exponent, over) if over else exponent
+    return reduced(graph, "supremum", exponent, over) if over else exponent
 
 
 def _shifted(graph: Graph, s: Summand, top: Ref, exp: str = "finite_exp") -> Ref:

@@ -58,6 +58,15 @@ def of_one_key(graph: Graph, args: Args) -> Ref | None:
     return Ref(node, tuple(labels))
 
 
+def chosen(graph: Graph, args: Args) -> Ref | None:
+    """What is selected by a condition that is a number: one of both, everywhere."""
+    mask, x, rest = args
+    value = constant_value(mask.node)
+    if value is None:
+        return None
+    return x if value else rest
+
+
 def at_one_key(graph: Graph, args: Args) -> Ref | None:
     """What is selected where two keys are equal, if no factor tells pairs apart."""
     mask, x, rest = args

@@ -15,7 +15,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, delta, indicator
 from tensorgen.operators.calls import OPERATORS as CALLS
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.helpers.table import HELPERS, NORM
+from tensorgen.operators.helpers.table import HELPERS, NORM, SUPREMUM
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tests.lower.support import as_text
 
@@ -138,6 +138,23 @@ def test_a_norm_is_that_of_its_entries_whatever_their_size(
     none = x[:, :0]
     expected = np.sqrt((none**2).sum(axis=axis))
     np.testing.assert_array_equal(space["_norm"](none, axis=axis), expected)
+
+
+@pytest.mark.parametrize(
+    "text", [HELPERS["_supremum"], SUPREMUM], ids=["numpy", "cupy"]
+)
+@pytest.mark.parametrize("axis", [None, 1, (0, 2)])
+@pytest.mark.parametrize("shape", [(3, 4, 2), (3, 0, 2), (0, 4, 2), (0, 0, 0)])
+def test_the_largest_of_no_entries_is_impossible(
+    text: str, axis: Any, shape: tuple[int, ...]
+) -> None:
+    space: dict[str, Any] = {"np": np, "Any": Any, "Array": Any, "Scalar": Any}
+    exec(text, space)
+    for dtype in ("float32", "float64"):
+        x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+        found = space["_supremum"](x, axis=axis)
+        np.testing.assert_array_equal(found, np.max(x, axis=axis, initial=-np.inf))
+        assert found.dtype == np.dtype(dtype)
 
 
 @pytest.mark.parametrize("axis", [None, 0, (0, 1)])

@@ -1,0 +1,69 @@
+"""Reductions of what may have no entries: slices and ranges that sizes leave empty."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tensorgen
+from tensorgen.calculus.requests import MODES, Mode
+
+OF_NO_ENTRIES = {
+    "logsumexp(x[i], i, i > 0)": -np.inf,
+    "logsumexp(x[i], i=range(1, m))": -np.inf,
+    "logsumexp(x[1:])": -np.inf,
+    "log(sum(exp(x[1:])))": -np.inf,
+    "logaddexp(0.3, logsumexp(x[1:]))": 0.3,
+    "log(1 + sum((x[1:] - 0.5) * exp(x[1:])))": 0,
+    "sum(softmax(x[1:])**2)": 0,
+    "sum(log_softmax(x[1:]))": 0,
+    "sum(logsumexp(x[:, None] + x[None, 1:], axis=0))": 0,
+    "logaddexp(0.3, logsumexp(logsumexp(x[:, None] + x[None, 1:], axis=1)))": 0.3,
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("text", OF_NO_ENTRIES)
+def test_exponentials_of_no_entries_add_up_to_nothing(text: str, mode: Mode) -> None:
+    m = tensorgen.load(
+        "tensorgen: 1\ninputs: {x: [m]}\nfunctions:\n"
+        f'  f: {{expr: "{text}", wrt: x, emit: [value, gradient, hessian]}}\n',
+        mode=mode,
+    )
+    for dtype in (np.float32, np.float64):
+        x = np.array([-1.3], dtype)
+        value, slope = m.f_value_and_grad(x)
+        assert value.dtype == dtype
+        np.testing.assert_allclose(value, OF_NO_ENTRIES[text], rtol=1e-6)
+        np.testing.assert_array_equal(slope, [0])
+        np.testing.assert_array_equal(m.f_hess(x).dense(), [[0]])
+
+
+@pytest.mark.parametrize(
+    "text", ["max(x[1:])", "min(x[1:])", "median(x[1:])", "max(x[i], i, i > 0)"]
+)
+def test_an_extremum_says_which_sizes_it_needs(text: str) -> None:
+    m = tensorgen.load(
+        "tensorgen: 1\ninputs: {x: [m]}\n"
+        f'functions:\n  f: {{expr: "{text}", wrt: x}}\n'
+    )
+    for f in (m.f, m.f_grad):
+        with pytest.raises(ValueError, match="at least one entry needs 2 <= m"):
+            f(np.ones(1))
+    assert m.f(np.ones(2)) == 1
+
+
+def test_a_reduction_of_a_known_number_of_entries_asks_for_no_size() -> None:
+    source = tensorgen.generate(
+        "tensorgen: 1\ninputs: {x: [m], y: [m + 1]}\n"
+        "functions:\n  f: max(x) + max(y[1:]) + logsumexp(y[1:])\n"
+    )
+    assert "at least one" not in source and "_supremum" not in source
+
+
+def test_a_condition_that_ranges_have_taken_in_selects_nothing() -> None:
+    source = tensorgen.generate(
+        "tensorgen: 1\ninputs: {x: [m]}\n"
+        'functions:\n  f: "logsumexp(x[i], i, i > 0)"\n'
+    )
+    assert "np.where(True" not in source and "x[1:]" in source
