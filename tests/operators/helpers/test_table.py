@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tracemalloc
 from typing import Any
@@ -31,7 +32,7 @@ ROWS = {
 
 def helper(name: str) -> Any:
     """Return a helper as a function of NumPy arrays."""
-    space: dict[str, Any] = {"np": np, "Array": Any, "ArrayLike": Any}
+    space: dict[str, Any] = {"np": np, "math": math, "Array": Any, "ArrayLike": Any}
     exec("\n".join(HELPERS.values()), space)  # some call others
     return space[name]
 
