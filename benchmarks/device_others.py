@@ -139,6 +139,7 @@ def torch_task(
         return None
     run = tasks[task]
     if compiled:
+        torch.compiler.reset()  # else it runs eagerly after eight of these
         fast = torch.compile(f)
         leaves = [a.requires_grad_() for a in arguments[:count]]
 
