@@ -242,6 +242,9 @@ class Indexer:
             start = None if first == 0 else self._limit(first, dim)
             return Slice(start, self._stop(last + 1, dim, c), c)
         start = None if first == dim - 1 else self._limit(first, dim)
+        if last == 0 and start is not None and start.clipped:
+            # Counted from the end, it stays before the first one where there is none.
+            start = Limit(first - dim)
         return Slice(start, None if last == 0 else self._limit(last - 1, dim), c)
 
     def _stop(self, stop: Dim, dim: Dim, step: int) -> Limit | None:
