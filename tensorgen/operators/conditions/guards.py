@@ -46,6 +46,7 @@ from tensorgen.operators.conditions.masks import (
     beyond,
     clauses,
     covers,
+    entries,
     excludes,
     of_operand,
     projected,
@@ -80,6 +81,7 @@ class Wanted(NamedTuple):
     finite: bool = False
 
 
+Axes = tuple[int, ...]
 Visit = Generator[Wanted, Guarded, Guarded]
 
 
@@ -154,6 +156,7 @@ class _Guard:
 
     def _visit(self, wanted: Wanted) -> Visit:
         node, context, _ = wanted
+        context = tuple(c for c in context if (node, c.axes) not in c.shared)
         if not context and node not in self.masked:
             return Guarded(node)
         match node:
@@ -251,9 +254,13 @@ class _Guard:
         holds = tuple(clauses(self.graph, condition))
         fails = tuple(clauses(self.graph, apply(self.graph, "logical_not", condition)))
         branches: list[Guarded] = []
+        both = set(entries(sides[0])).intersection(entries(sides[1]))
         for k, masks in enumerate((holds, fails)):
             spared = self.data[sides[1 - k].node]
-            masks = tuple(mask._replace(spared=spared) for mask in masks)
+            masks = tuple(
+                mask._replace(spared=spared, shared=_seen_by(mask, both))
+                for mask in masks
+            )
             if node not in self.sloped:
                 masks = ()  # it selects, and no derivative multiplies
             whole = tuple(dict.fromkeys((*context, *masks)))
@@ -365,6 +372,15 @@ class _Guard:
     def _unit(self, matrices: Node) -> Ref:
         row, column = matrices.order - 2, matrices.order - 1
         return Ref(self.graph.unit(matrices.dims[-1:]), (row, column))
+
+
+def _seen_by(mask: Clause, refs: Iterable[Ref]) -> frozenset[tuple[Node, Axes]]:
+    """Nodes that are read for each entry, with the axes of a mask there."""
+    return frozenset(
+        (node, tuple(map(labels.index, mask.axes)))
+        for node, labels in refs
+        if set(mask.axes) <= set(labels)
+    )
 
 
 class _Factor(NamedTuple):

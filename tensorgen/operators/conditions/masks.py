@@ -17,6 +17,7 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     Ref,
+    Sum,
     constant_value,
     topological,
 )
@@ -31,12 +32,14 @@ class Clause(NamedTuple):
     """A mask that holds wherever a node is read.
 
     `axes` are the axes of the node that the mask's axes are. Inputs in `spared` are
-    read where the mask fails as well, so it excludes nothing of them.
+    read where the mask fails as well, so it excludes nothing of them; nor does it of
+    the nodes in `shared`, whose same entries are, each with the axes of the mask.
     """
 
     mask: Node
     axes: tuple[int, ...]
     spared: frozenset[Node] = frozenset()
+    shared: frozenset[tuple[Node, tuple[int, ...]]] = frozenset()
 
 
 Context = tuple[Clause, ...]
@@ -46,9 +49,9 @@ Context = tuple[Clause, ...]
 def of_operand(context: Context, labels: Sequence[Label]) -> Context:
     """The masks that an operand with these labels can tell apart, in its axes."""
     return tuple(
-        Clause(mask, tuple(labels.index(a) for a in axes), spared)
-        for mask, axes, spared in context
-        if set(axes) <= set(labels)
+        clause._replace(axes=tuple(labels.index(a) for a in clause.axes))
+        for clause in context
+        if set(clause.axes) <= set(labels)
     )
 
 
@@ -74,7 +77,7 @@ def projected(
     apart = [clause for clause in context if not set(clause.axes) <= known]
     groups = [
         tuple(clause for clause in apart if set(clause.axes) - known <= set(axes))
-        for _, axes, _ in beyond(context, labels)
+        for _, axes, *_ in beyond(context, labels)
     ]
     largest = [g for g in groups if not any(set(g) < set(other) for other in groups)]
     found = [_anywhere(graph, group, labels) for group in dict.fromkeys(largest)]
@@ -97,7 +100,7 @@ def beyond(context: Context, labels: Sequence[Label]) -> Context:
 
 def together(graph: Graph, masks: Context) -> Ref:
     """Masks as one condition."""
-    joint, *others = (Ref(mask, axes) for mask, axes, _ in masks)
+    joint, *others = (Ref(mask, axes) for mask, axes, *_ in masks)
     for mask in others:
         joint = apply(graph, "logical_and", joint, mask)
     return joint
@@ -123,6 +126,25 @@ def axes_of_argument(node: Call) -> tuple[Label, ...]:
         same = node.order == arg.order
         kept = {axis: axis if same else k for k, axis in enumerate(axes)}
     return tuple(kept.get(axis, -1 - axis) for axis in range(arg.order))
+
+
+def entries(side: Ref) -> Iterator[Ref]:
+    """What is read, entry by entry, for each entry of a side; and the side itself."""
+    waiting, seen = [side], {side}
+    while waiting:
+        one = waiting.pop()
+        yield one
+        node = one.node
+        own: Sequence[Ref] = ()
+        if isinstance(node, Map):
+            own = node.args
+        elif isinstance(node, Sum):
+            own = [term.ref for term in node.terms]
+        elif isinstance(node, Product) and not (node.inner or node.constraints):
+            own = node.factors
+        fresh = [x for x in (part.under(one) for part in own) if x not in seen]
+        seen.update(fresh)
+        waiting += fresh
 
 
 def excludes(node: Node) -> bool:

@@ -89,17 +89,20 @@ def replaced(graph: Graph, ref: Ref, known: Mapping[Ref, Ref], x: Ref) -> Ref | 
             return None
         found = [visit(part, depth - 1) for part in parts]
         args = [part for part in found if part is not None]
-        if len(args) < len(parts):
-            return None
-        if isinstance(node, Sum):
-            pairs = zip(node.terms, args, strict=True)
-            return total(graph, [(term.coefficient, part) for term, part in pairs])
-        if isinstance(node, Product):
-            return times(graph, *args, coefficient=node.coefficient)
-        assert isinstance(node, Map)
-        return _mapped(graph, node.function, args)
+        return remade(graph, node, args) if len(args) == len(parts) else None
 
     return visit(ref, DEPTH)
+
+
+def remade(graph: Graph, node: Node, args: Sequence[Ref]) -> Ref:
+    """The elementwise operation that a node is, of other operands."""
+    if isinstance(node, Sum):
+        pairs = zip(node.terms, args, strict=True)
+        return total(graph, [(term.coefficient, part) for term, part in pairs])
+    if isinstance(node, Product):
+        return times(graph, *args, coefficient=node.coefficient)
+    assert isinstance(node, Map)
+    return _mapped(graph, node.function, args)
 
 
 def _mapped(graph: Graph, function: str, args: Sequence[Ref]) -> Ref:

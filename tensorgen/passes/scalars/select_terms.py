@@ -3,7 +3,8 @@
     m * a + ~m * b = where(m, a, b)
 
 which is what the derivative of `where` is a sum of. As factors conditions select: each
-term alone is a `where` with zeros, and their sum one more pass over the array.
+term alone is a `where` with zeros, and their sum one more pass over the array. Nor does
+a branch ask again what its selection has asked, as guards do until derivatives stand.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tensorgen.operators.stable.match import (
     is_map,
 )
 from tensorgen.passes.context import Context
+from tensorgen.passes.scalars.selections import decided
 
 Choice = tuple[Term, list[Ref]]
 """A term under a condition, and all else that it has as factors."""
@@ -30,12 +32,13 @@ Choice = tuple[Term, list[Ref]]
 def select_terms(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with opposite conditions on terms of a sum as one `where`.
 
-    Ends: each selection leaves a term less.
+    Ends: each selection leaves a term less, or a selection within it.
     """
     graph = context.graph
 
     def visit(node: Node) -> Node:
-        return _selected(graph, node)
+        found = Ref(_selected(graph, node), tuple(range(node.order)))
+        return decided(graph, found).node if is_map(found, "where") else found.node
 
     return rebuild(graph, roots, visit)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Map, Node, Product, Ref, topological
+from tensorgen.operators.conditions.bounds import is_unsafe
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.definite import sign
 from tensorgen.operators.scalar import apply, times, total
@@ -16,7 +17,14 @@ from tensorgen.operators.stable.match import (
     is_condition,
     is_map,
 )
-from tensorgen.passes.scalars.polynomials import depends, replaced, vanishes
+from tensorgen.passes.scalars.polynomials import (
+    DEPTH,
+    depends,
+    operands,
+    remade,
+    replaced,
+    vanishes,
+)
 
 
 class Side(NamedTuple):
@@ -54,6 +62,45 @@ class Cut(NamedTuple):
     lower: Ref
     upper: Ref
     other: Ref
+
+
+def decided(graph: Graph, whole: Ref) -> Ref:
+    """A selection whose branches do not ask again what it has asked.
+
+    where(m, f(where(m, a, b)), c) = where(m, f(a), c), if f may be of any number.
+    """
+    condition, *branches = arguments(whole)
+    opposite = apply(graph, "logical_not", condition)
+    pairs = ((condition, opposite), (opposite, condition))
+    parts = [
+        _under(graph, branch, *pair) for branch, pair in zip(branches, pairs, strict=True)
+    ]
+    return whole if parts == branches else apply(graph, "where", condition, *parts)
+
+
+def _under(graph: Graph, branch: Ref, holds: Ref, fails: Ref) -> Ref:
+    """What a branch is where one condition holds, and its opposite does not."""
+    memo: dict[Ref, Ref] = {}
+
+    def visit(ref: Ref, depth: int) -> Ref:
+        if ref not in memo:
+            memo[ref] = made(ref, depth)
+        return memo[ref]
+
+    def made(ref: Ref, depth: int) -> Ref:
+        if is_map(ref, "where"):
+            condition, one, two = arguments(ref)
+            if condition in (holds, fails):
+                return visit(one if condition == holds else two, depth)
+        parts = operands(ref)
+        if parts is None or not depth:
+            return ref
+        if isinstance(ref.node, Map) and is_unsafe(ref.node, None, varies=True):
+            return ref
+        args = [visit(part, depth - 1) for part in parts]
+        return ref if args == parts else remade(graph, ref.node, args)
+
+    return visit(branch, DEPTH)
 
 
 def _choices(graph: Graph, whole: Ref) -> Iterator[tuple[Ref, Ref, Ref]]:
