@@ -86,6 +86,8 @@ _PAIR_RULES: tuple[PairRule, ...] = (
     reshape.merged,
 )
 
+_POWER_RULES: tuple[PairRule, ...] = (powers.powers, powers.cancelled)
+
 
 class StableForms:
     """The rewrites of this package, as the graph wants them."""
@@ -110,7 +112,7 @@ class StableForms:
         """Return a better list of factors, or None."""
         pairs = _pairs(factors)
         graph.effort.spend(len(pairs) // 4)
-        for place, rules in enumerate((_PAIR_RULES, (powers.powers,))):
+        for place, rules in enumerate((_PAIR_RULES, _POWER_RULES)):
             for k, m in pairs:
                 first, second = factors[k], factors[m]
                 # Products meet in the same pairs, of which most are in no rule.
@@ -168,7 +170,7 @@ def _is_of_a_pair(ref: Ref) -> bool:
     if isinstance(node, Map):
         known = ("exp", "log", "log2", "log10", "pow", "sigmoid", "where")
         return node.function in known or is_condition(ref)
-    if infinite(node):
+    if infinite(node) or powers.divides(node):
         return True
     if isinstance(node, Sum):
         return any(is_map(term.ref, "log") for term in node.terms)

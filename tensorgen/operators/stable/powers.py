@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Product, Ref, Size, constant_value
+from tensorgen.ir.nodes import Node, Product, Ref, Size, constant_value, once
 from tensorgen.operators.scalar import (
     apply,
     evaluate,
@@ -18,6 +18,7 @@ from tensorgen.operators.stable.exponential_sums import (
     log_of_positive,
     summands,
 )
+from tensorgen.operators.stable.factors import DEPTH, Factors, collect, raised
 from tensorgen.operators.stable.levels import levelled
 from tensorgen.operators.stable.match import (
     Args,
@@ -83,14 +84,14 @@ def _integer_power(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
     if scale not in (0, 1) and has_exact_power(scale, e):
         rest = power(graph, times(graph, base, coefficient=1 / scale), e)
         return times(graph, rest, coefficient=scale**e.numerator)
-    if e < 0 and (factors := _quotient(base)):
+    if e < 0 and (factors := _quotient(graph, base)):
         return times(graph, *(power(graph, factor, e) for factor in factors))
     return None
 
 
-def _quotient(ref: Ref) -> list[Ref]:
+def _quotient(graph: Graph, ref: Ref) -> list[Ref]:
     """The factors of an elementwise product in which something divides; else none."""
-    factors = elementwise_factors(ref)[1]
+    factors = factors_as_read(graph, ref)[1]
     if factors == [ref]:
         return []
     return factors if any((exponent(f) or 0) < 0 for f in factors) else []
@@ -153,6 +154,44 @@ def powers(graph: Graph, pair: Args) -> list[Ref] | None:
     rest = times(graph, *factors, coefficient=coefficient)
     left = as_power(found[0])[1] * first + second
     return [power(graph, rest, first), power(graph, base, left)]
+
+
+def cancelled(graph: Graph, pair: Args) -> list[Ref] | None:
+    """A quotient beside another product, opened where a power in both cancels.
+
+    Derivatives of the logarithm of a quotient, `(p / q) * (q / p**2)`, are made of these.
+    """
+    quotient, other = pair
+    if not divides(quotient.node):
+        return None
+    first, second = _read(graph, quotient), _read(graph, other)
+    if not any(e * second.powers.get(base, 0) < 0 for base, e in first.powers.items()):
+        return None
+    for base, e in second.powers.items():
+        first.raise_by(base, e)
+    found = [raised(graph, base, e) for base, e in first.powers.items()]
+    number = Ref(graph.constant(first.coefficient * second.coefficient), ())
+    return [number, *found]
+
+
+def _read(graph: Graph, ref: Ref) -> Factors:
+    """A value as a product of powers of what it reads, entry by entry."""
+    coefficient, factors = factors_as_read(graph, ref)
+    found = Factors(coefficient)
+    for factor in factors:
+        collect(found, factor, Fraction(1), DEPTH)
+    return found
+
+
+def divides(node: Node) -> bool:
+    """Whether a node is an elementwise product in which something divides."""
+    if not isinstance(node, Product):
+        return False
+    return once(node, divides, lambda: any(map(_is_below, node.factors)))
+
+
+def _is_below(ref: Ref) -> bool:
+    return (exponent(ref) or 0) < 0
 
 
 # Derivatives of powers: `y * x**(y - 1)` is 0 where y is. There it must not look at x,

@@ -73,7 +73,8 @@ def decided(graph: Graph, whole: Ref) -> Ref:
     opposite = apply(graph, "logical_not", condition)
     pairs = ((condition, opposite), (opposite, condition))
     parts = [
-        _under(graph, branch, *pair) for branch, pair in zip(branches, pairs, strict=True)
+        _under(graph, branch, *pair)
+        for branch, pair in zip(branches, pairs, strict=True)
     ]
     return whole if parts == branches else apply(graph, "where", condition, *parts)
 
