@@ -73,12 +73,11 @@ def test_a_condition_that_ranges_have_taken_in_selects_nothing() -> None:
 def test_a_slice_backwards_to_the_first_entry_may_have_none(h: int) -> None:
     m = tensorgen.load(
         "tensorgen: 1\ninputs: {x: [2*h], far: [h - 1]}\nfunctions:\n"
-        '  f: {expr: "sum((flip(x)[h:][1:] - far)**2)", wrt: x, emit: [value, gradient]}'
+        "  f: {expr: 'sum((flip(x)[h:][1:] - far)**2)', wrt: x, emit: [gradient]}"
     )
     x, far = np.arange(2.0 * h), np.ones(h - 1)
-    value, slope = m.f_value_and_grad(x, far)
+    slope = m.f_grad(x, far)
     part = x[: h - 1][::-1] - far
     expected = np.zeros(2 * h)
     expected[: h - 1] = 2 * part[::-1]
-    assert value == np.sum(part**2)
     np.testing.assert_array_equal(slope, expected)

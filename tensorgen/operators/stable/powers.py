@@ -159,7 +159,7 @@ def powers(graph: Graph, pair: Args) -> list[Ref] | None:
 def cancelled(graph: Graph, pair: Args) -> list[Ref] | None:
     """A quotient beside another product, opened where a power in both cancels.
 
-    Derivatives of the logarithm of a quotient, `(p / q) * (q / p**2)`, are made of these.
+    Derivatives of a quotient's logarithm, `(p / q) * (q / p**2)`, are made of these.
     """
     quotient, other = pair
     if not divides(quotient.node):
