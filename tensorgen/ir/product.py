@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
@@ -24,6 +25,7 @@ from tensorgen.ir.nodes import (
     Constraint,
     Label,
     Lookup,
+    Map,
     Node,
     Product,
     Ref,
@@ -64,6 +66,14 @@ class Maker(Protocol):
         inner: Mapping[int, Dim],
     ) -> Node:
         """Intern a product that is in normal form but for the names of its labels."""
+
+
+def _base_entry(ref: Ref) -> Node | None:
+    """The entry of an array that a factor is a power of."""
+    match ref.node:
+        case Map(function="pow", args=(base, _)) if is_light(base.node):
+            return base.node if not base.node.order and base.node.factors else None
+    return None
 
 
 class ProductBuilder:
@@ -161,7 +171,11 @@ class ProductBuilder:
         if not self.coefficient or ZERO in self.sizes.values():  # or of no entries
             return self.graph.zeros(dims)
         self._count_unused()
-        better = self.graph.better_factors(tuple(self.factors)) or self._summed()
+        better = (
+            self._beside_powers()
+            or self.graph.better_factors(tuple(self.factors))
+            or self._summed()
+        )
         if better is not None:
             self.factors = []
             for node, labels in better:
@@ -183,6 +197,40 @@ class ProductBuilder:
         return self.graph.intern_product(
             dims, self.coefficient, factors, constraints, inner
         )
+
+    def _beside_powers(self) -> list[Ref] | None:
+        """Better factors where an entry stands beside its own power: `v[0] / v[0]`.
+
+        The entry was looked through, and is a number of its own for this.
+        """
+        entries = set(filter(None, map(_base_entry, self.factors)))
+        if not entries:
+            return None
+        factors, left = list(self.factors), list(self.constraints)
+        uses = Counter(x for _, labels in factors for x in labels)
+        for k, (node, labels) in enumerate(factors):
+            own = [c for c in left if not set(c.form.labels).isdisjoint(labels)]
+            alone = all(uses[x] == 1 for x in labels) and len(own) == len(labels)
+            if not labels or not alone or any(len(c.form.terms) > 1 for c in own):
+                continue
+            place = {label: axis for axis, label in enumerate(labels)}
+            pinned = [c.renamed(place.__getitem__) for c in own]
+            inner = dict(enumerate(node.dims))
+            ref = Ref(node, tuple(inner))
+            entry = self.graph.intern_product((), Fraction(1), [ref], pinned, inner)
+            if entry in entries:
+                factors[k] = Ref(entry, ())
+                left = [c for c in left if c not in own]
+        better = len(left) < len(self.constraints) and self.graph.better_factors(
+            tuple(factors)
+        )
+        if not better:
+            return None
+        self.constraints = left
+        gone = {x for _, labels in self.factors for x in labels}
+        gone -= {x for _, labels in factors for x in labels}
+        self.sizes = {x: dim for x, dim in self.sizes.items() if x not in gone}
+        return better
 
     def _summed(self) -> list[Ref] | None:
         """Factors that are summed over other labels, which take the place of some."""
