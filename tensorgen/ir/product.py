@@ -71,8 +71,8 @@ class Maker(Protocol):
 def _base_entry(ref: Ref) -> Node | None:
     """The entry of an array that a factor is a power of."""
     match ref.node:
-        case Map(function="pow", args=(base, _)) if is_light(base.node):
-            return base.node if not base.node.order and base.node.factors else None
+        case Map(function="pow", args=((Product(factors=[_]) as base, ()), _)):
+            return base if is_light(base) else None
     return None
 
 
