@@ -94,7 +94,7 @@ class Needs:
         op = one.op
         self._take_dims(_dims(op))
         match op:
-            case AsFloat() | Eye() | AsArray() | Fill(kind="float"):
+            case AsFloat() | AsArray() | Eye(kind="float") | Fill(kind="float"):
                 self.dtype = True
             case Range(real=real):
                 self.dtype = self.dtype or real

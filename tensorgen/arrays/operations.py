@@ -286,9 +286,10 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Eye:
-    """The identity matrix."""
+    """The identity matrix, of numbers or as a mask."""
 
     size: Dim
+    kind: Kind = "float"
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,7 +229,7 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
     if isinstance(op, Entrywise):
         return _combined(op, args)
     match op:
-        case Variable() | Fill():
+        case Variable() | Fill() | Eye():
             return op.kind
         case Truth() | Triangle():
             return "bool"
@@ -239,7 +239,7 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "float" if real else "int"
         case Trim() | Pad() | Unbox() | Copy() | Reshape() | Ravel() | ZerosLike():
             return args[0].kind
-        case Number() | Constant() | Size() | Eye() | Diag() | AsArray():
+        case Number() | Constant() | Size() | Diag() | AsArray():
             return "float"
         case Attribute() | Answer() | Nothing() | Made() | Pack() | Numbered():
             return "float"

@@ -47,6 +47,13 @@ def comparison(e: Statement, tree: ast.Compare) -> Array | None:
         values = e.values((left, right))
         if values is None:
             return None
+        pair = ast.copy_location(ast.Compare(left, [op], [right]), tree)
+        if affine := affine_conditions(e, pair):
+            one = indicator(e, affine)
+            if result is not None:
+                one = elementwise(e.build, "logical_and", [result, one])
+            result = one
+            continue
         if isinstance(op, ast.Eq):
             _note_compared(e, affine_form(e, left), affine_form(e, right))
         name, sign = _NAMES[type(op)]

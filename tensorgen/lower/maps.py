@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tensorgen.arrays import operations
-from tensorgen.arrays.operations import Compare, Elementwise, FloatPower, Python, Truth
+from tensorgen.arrays.operations import (
+    Compare,
+    Elementwise,
+    FloatPower,
+    Python,
+    Truth,
+)
 from tensorgen.ir.dims import ZERO
 from tensorgen.ir.nodes import (
     Call,

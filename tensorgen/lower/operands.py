@@ -12,6 +12,7 @@ from tensorgen.arrays.number_text import number as number_text
 from tensorgen.arrays.operations import (
     Add,
     AsFloat,
+    Eye,
     Kind,
     MatMul,
     Multiply,
@@ -126,6 +127,8 @@ def as_float(operand: Operand) -> Operand:
     """The array as numbers of the common dtype: masks and indices are not."""
     if operand.kind == "float":
         return operand
+    if isinstance(operand.array.op, Eye):
+        return made(Eye(operand.array.op.size), operand.labels)
     return made(Python("int") if operand.weak else AsFloat(), operand.labels, operand)
 
 

@@ -120,8 +120,10 @@ class Write:
         core = as_float(self.core)
         if core.labels == (first,):
             return made(Diag(), (0, 1), core)
-        unit = made(Eye(self.dims[0]), (0, 1))
-        return unit if literal(core) == 1 else product(Fraction(1), [core, unit])
+        unit = made(Eye(self.dims[0], "bool"), (0, 1))
+        if literal(core) == 1:
+            return unit
+        return product(Fraction(1), [core, as_float(unit)])
 
     def onto(
         self, whole: Array, scale: Fraction = Fraction(1), fresh: bool = False
