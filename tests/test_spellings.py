@@ -40,6 +40,23 @@ def statements(expr: str, wrt: str) -> list[str]:
                 "v @ exp(log_softmax(x))",
             ),
         ),
+        (
+            "x",
+            (
+                "sum(exp(v[i] * x[j]) * delta(i, j), i, j)",
+                "sum(exp(v[i] * x[j]) * (i == j), i, j)",
+                "sum(where(i == j, exp(v[i] * x[j]), 0), i, j)",
+                "sum(exp(v[i] * x[j]), i, j, i == j)",
+            ),
+        ),
+        (
+            "x",
+            (
+                "sum(exp(v[i] * x[j]), i, j, i < j)",
+                "sum((i < j) * exp(v[i] * x[j]), i, j)",
+                "sum(where(i < j, exp(v[i] * x[j]), 0), i, j)",
+            ),
+        ),
         ("x", ("logsumexp(x)", "log(sum(exp(x)))", "-log(1 / sum(exp(x)))")),
         (
             "x",
@@ -79,6 +96,8 @@ def statements(expr: str, wrt: str) -> list[str]:
     ],
     ids=(
         "mean",
+        "diagonal",
+        "triangle",
         "log-sum-exp",
         "norm",
         "variance",
