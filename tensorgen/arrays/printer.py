@@ -334,8 +334,8 @@ class Printer:
                 name = "ones" if value else "zeros"
                 kind = "dtype" if op.kind == "float" else op.kind
                 return self.call(name, shape(sizes), f"dtype={kind}")
-            case Eye(size=side, kind=kind):
-                kind = "dtype" if kind == "float" else kind
+            case Eye(size=side):
+                kind = "dtype" if op.kind == "float" else op.kind
                 return self.call("eye", size(side).text, f"dtype={kind}")
             case Range(low=low, high=high, real=real):
                 ends = [size(end).text for end in (low, high)]
