@@ -124,6 +124,8 @@ def plain(e: Statement, function: Function, tree: ast.Call) -> Array | None:
             return None
         if conditions.is_zero_elsewhere(e, tree.args[0], chosen, y):
             return chosen
+        if (found := conditions.at_places(e, tree.args[0], chosen, y)) is not None:
+            return found
         ready = {"x": chosen, "y": y}
     arguments = bind(e, function, tree, ready)
     if arguments is None:

@@ -11,7 +11,7 @@ from tensorgen.lang.ends import one_end
 from tensorgen.lang.facts import Compared
 from tensorgen.lang.forms import Entry, Form, Index
 from tensorgen.lang.statement import Statement
-from tensorgen.operators.functions.arithmetic import elementwise
+from tensorgen.operators.functions.arithmetic import elementwise, times
 from tensorgen.operators.functions.array import (
     Array,
     Label,
@@ -48,7 +48,8 @@ def comparison(e: Statement, tree: ast.Compare) -> Array | None:
         if values is None:
             return None
         pair = ast.copy_location(ast.Compare(left, [op], [right]), tree)
-        if affine := affine_conditions(e, pair):
+        # In a step, indices are numbers that places are compared with.
+        if e.steps is None and (affine := affine_conditions(e, pair)):
             one = indicator(e, affine)
             if result is not None:
                 one = elementwise(e.build, "logical_and", [result, one])
@@ -137,6 +138,14 @@ def selection(
             # An index on the left begins at 0.
             fails = [form - 1] if all(i.left for i in form.indices) else []
     return e.value_where(x, holds), e.value_where(y, fails)
+
+
+def at_places(e: Statement, condition: ast.expr, x: Array, y: Array) -> Array | None:
+    """What a `where` is that chooses by places alone, and else is 0: a product."""
+    if constant_value(y.node) != 0 or e.steps is not None:
+        return None
+    affine = affine_conditions(e, condition)
+    return times(e.build, [indicator(e, affine), x]) if affine else None
 
 
 def is_zero_elsewhere(e: Statement, condition: ast.expr, x: Array, y: Array) -> bool:

@@ -257,7 +257,7 @@ inputs: {Y: [n, d], P: {shape: [n, n], positive: true}}
 functions:
   f:
     where: q[i, j] = 1/(1 + norm(Y[i, :] - Y[j, :])**2)
-    expr: sum(P[i, j]*log(P[i, j]/(q[i, j]/sum(q))), i, j)
+    expr: sum(P[i, j]*log(1 + q[i, j]/sum(q)), i, j)
     wrt: Y
     emit: [value, gradient]
 """

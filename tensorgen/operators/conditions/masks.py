@@ -25,7 +25,7 @@ from tensorgen.ir.vanish import masks_of
 from tensorgen.operators.calls import OPERATORS, kept_axes
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.scalar import apply, times
+from tensorgen.operators.scalar import apply
 
 
 class Clause(NamedTuple):
@@ -210,28 +210,6 @@ def _is_positive_part(condition: Ref, other: Ref) -> bool:
         return False
     x, least = (arg.under(condition) for arg in node.args)
     return constant_value(least.node) == 0 and x == part.args[0].under(other)
-
-
-def within(graph: Graph, args: tuple[Ref, ...]) -> Ref | None:
-    """where(i <= j, x, 0): what is chosen by places is a product with a range."""
-    condition, x, other = args
-    if constant_value(other.node) != 0:
-        return None
-    waiting, rest, places = [condition], list[Ref](), list[Ref]()
-    while waiting:
-        part = waiting.pop()
-        node = part.node
-        if isinstance(node, Map) and node.function == "logical_and":
-            waiting += [arg.under(part) for arg in node.args]
-        elif isinstance(node, Product) and not (node.factors or node.inner):
-            places.append(part)
-        else:
-            rest.append(part)
-    if not places:
-        return None
-    for part in rest:
-        x = apply(graph, "where", part, x, other)
-    return times(graph, x, *places)
 
 
 def with_views(graph: Graph, node: Product) -> tuple[list[Ref], tuple[Constraint, ...]]:

@@ -65,7 +65,7 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
     "logaddexp": (infinities.beyond(1),),
     "xlogy": (logarithms.xlogy,),
     "equal": (numbers.of_one_key,),
-    "where": (numbers.chosen, numbers.at_one_key, masks.within),
+    "where": (numbers.chosen, numbers.at_one_key),
     "logical_not": (numbers.opposite,),
     "sin": (numbers.at(0, 0),),
     "cos": (numbers.at(0, 1),),
