@@ -14,6 +14,7 @@ from functools import cached_property
 
 from tensorgen.arrays.block_loops import blocked
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.fill_directly import filled_directly
 from tensorgen.arrays.frugal import frugal
 from tensorgen.arrays.gathers import gathered_once
 from tensorgen.arrays.join_axes import joined
@@ -60,6 +61,13 @@ def rewritten(code: Code, scene: Scene) -> Code:
 
 
 REWRITES = (
+    Rewrite(
+        "fill_directly",
+        law="(y := zeros(2); y[0] = a; x[k] = y) = (x[k] = 0; x[k, 0] = a)",
+        needs="names: nothing else reads y, and a and b read x elsewhere",
+        ends="each vector that is copied is made of entries no more",
+        run=lambda code, scene: filled_directly(code),
+    ),
     Rewrite(
         "gather_once",
         law="x[k] * a + x[k] * b = y * a + y * b, where y = x[k]",
