@@ -174,10 +174,11 @@ def _is_new(lines: Sequence[Statement], whole: Array) -> bool:
     """Whether an array was made of zeros, and nothing has been stored in it."""
     assert isinstance(whole.op, Variable)
     name = whole.op.name
-    own = [k for k, line in enumerate(lines) if _is_begun(line, name)]
-    if not own or not _is_zero(lines[own[0]].value):
-        return False
-    return not any(name in changed(line) for line in lines[own[0] + 1 :])
+    for k, line in enumerate(lines):
+        if isinstance(line, Let) and line.name == name:
+            rest = lines[k + 1 :]
+            return _is_zero(line.value) and not any(name in changed(x) for x in rest)
+    return False
 
 
 def _is_full(entries: Sequence[Store], made: Array) -> bool:
