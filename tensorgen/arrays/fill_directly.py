@@ -113,8 +113,10 @@ def _spread(
     if not (isinstance(made.op, Variable) and isinstance(whole.op, Variable)):
         return
     name = made.op.name
-    if last.how != "=" or last.places or name in kept:
+    if last.how != "=" or last.places or name in kept or made.kind != whole.kind:
         return
+    if last.at.dims != made.dims:
+        return  # it is broadcast
     start = next((k for k, one in enumerate(found) if _is_begun(one, name)), None)
     if start is None:
         return
@@ -128,7 +130,7 @@ def _spread(
         not isinstance(begun, Let)
         or uses[name] != len(entries) + 1
         or not all(_leaves(one, {whole.op.name, *needed}) for one in others)
-        or any(one.places for one in entries)
+        or any(one.places or one.how in ("out=", "is") for one in entries)
         or not all(_is_apart(one.value, whole, last.at) for one in entries)
         or None in places
     ):

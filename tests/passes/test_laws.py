@@ -280,6 +280,17 @@ inputs: {x: [n], y: [n], z: [n]}
 functions:
   f: {expr: sum(log(1 + exp(x*y))*tanh(z)*sin(x)), wrt: x, emit: [value]}
 """
+PENDULUM = """
+inputs: {q: [2], s0: [2]}
+functions:
+  f:
+    where: |
+      s[0] = s0
+      s[t=range(1, 50), :] = stack([s[t - 1, 1], -q[0]*sin(s[t - 1, 0])])
+    expr: sum(s**2)
+    wrt: q
+    emit: [value, gradient]
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("shorten_steps", STEPS),
@@ -331,6 +342,7 @@ RULES = (
     ("separate_products", LIKELIHOOD),
 )
 REWRITES = (
+    ("fill_directly", PENDULUM),
     ("gather_once", LINKED),
     ("join_axes", STACK),
     ("straighten", INPUTS),

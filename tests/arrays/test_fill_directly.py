@@ -1,0 +1,73 @@
+"""Entries of steps are stored where they go, and read in one step."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import tensorgen
+from tensorgen.arrays.fill_directly import composed
+from tensorgen.arrays.operations import Index
+from tensorgen.arrays.places import WHOLE, At, Entries, Limit, Slice
+from tensorgen.ir.dims import Dim
+
+SPEC = """tensorgen: 1
+inputs: {q: [2], a: scalar, b: scalar, obs: [T]}
+functions:
+  f:
+    where: |
+      s[0, :] = stack([a, b])
+      s[t=range(1, T + 1), :] = stack([STEP])
+    expr: sum((s[1:, 0] - obs)**2)
+    wrt: [q, a]
+    emit: [value, gradient, hessian]
+"""
+STEPS = {
+    "a pendulum": "s[t - 1, 0] + 0.1*s[t - 1, 1], s[t - 1, 1] - q[0]*sin(s[t - 1, 0])",
+    "an exchange": "q[1]*s[t - 1, 1], q[0]*s[t - 1, 0] + 0.2*s[t - 1, 1]",
+    "one is kept": "s[t - 1, 0] + q[0]*obs[t - 1] + q[1], s[t - 1, 1]",
+}
+
+
+def steps(step: str, q: np.ndarray, a: float, b: float, obs: np.ndarray) -> float:
+    """What the function is, by a loop."""
+    s = np.zeros((len(obs) + 1, 2))
+    s[0] = a, b
+    code = compile(step, "step", "eval")
+    for t in range(1, len(s)):
+        s[t] = eval(code, {"s": s, "q": q, "t": t, "sin": np.sin, "obs": obs})
+    return float(np.sum((s[1:, 0] - obs) ** 2))
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_makes_no_array_and_is_what_its_loop_is(name: str) -> None:
+    source = tensorgen.generate(SPEC.replace("STEP", STEPS[name]))
+    value = source[source.index("def f(") : source.index("def f_grad(")]
+    loop = value[value.index("for t in") : value.index("return")]
+    assert "np.zeros" not in loop and "][" not in loop
+    assert re.search(r"s\[t \+ 1, 0\] = ", loop) and re.search(r"s\[0, 1\] = b", value)
+    m = tensorgen.load(SPEC.replace("STEP", STEPS[name]))
+    rng = np.random.default_rng(0)
+    given = (rng.normal(size=2), 0.3, -0.2, rng.normal(size=7))
+    assert m.f(*given) == pytest.approx(steps(STEPS[name], *given), rel=1e-12)
+    q, *rest = given
+    gradient = m.f_grad(*given)
+    for k in range(2):
+        e = 1e-6 * np.eye(2)[k]
+        ends = [steps(STEPS[name], q + x, *rest) for x in (e, -e)]
+        assert gradient.q[k] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
+
+
+def test_places_within_places_are_one_index() -> None:
+    n, two = Dim.of("n"), Dim.of(2)
+    row = Index((At(Limit(Dim.of("t"))),), (two,))
+    entry = Index((At(Limit(Dim.of(1))),), ())
+    one = composed(entry, row, 2)
+    assert one == Index((*row.parts, *entry.parts), ())
+    whole = Index((WHOLE, At(Limit(Dim.of(0)))), (n,))
+    assert composed(Index((WHOLE,), (n,)), whole, 2) == whole
+    part = Index((Slice(Limit(Dim.of(1))),), (n - 1,))
+    assert composed(entry, part, 1) is None
+    assert composed(entry, Index((Entries(),), (n,)), 1) is None
