@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ STEPS = {
 }
 
 
-def steps(step: str, q: np.ndarray, a: float, b: float, obs: np.ndarray) -> float:
+def steps(step: str, q: Any, a: float, b: float, obs: Any) -> float:
     """What the function is, by a loop."""
     s = np.zeros((len(obs) + 1, 2))
     s[0] = a, b
@@ -50,7 +51,7 @@ def test_a_step_makes_no_array_and_is_what_its_loop_is(name: str) -> None:
     assert re.search(r"s\[t \+ 1, 0\] = ", loop) and re.search(r"s\[0, 1\] = b", value)
     m = tensorgen.load(SPEC.replace("STEP", STEPS[name]))
     rng = np.random.default_rng(0)
-    given = (rng.normal(size=2), 0.3, -0.2, rng.normal(size=7))
+    given: tuple[Any, ...] = (rng.normal(size=2), 0.3, -0.2, rng.normal(size=7))
     assert m.f(*given) == pytest.approx(steps(STEPS[name], *given), rel=1e-12)
     q, *rest = given
     gradient = m.f_grad(*given)

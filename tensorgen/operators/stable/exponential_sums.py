@@ -303,10 +303,36 @@ def are_scales(x: Ref, parts: Sequence[Summand]) -> bool:
     How large such a sum is `x` says as well: its level would cost the digits near 1.
     """
     scales = [s for s in parts if s.exponents]
+    if _is_level(scales, [s for s in parts if not s.exponents]):
+        return True
     return len(scales) < len(parts) and all(
         s.is_plain and s.numbers and x.labels and not any(v.labels for v in _values(s))
         for s in scales
     )
+
+
+def _is_level(scales: Sequence[Summand], others: Sequence[Summand]) -> bool:
+    """Whether no exponential exceeds 1, beside a number that is positive for sure.
+
+    As in `c + (1 - c) * sigmoid(t)`: it neither overflows nor vanishes as it stands.
+    """
+    return any(
+        s.is_plain
+        and not s.conditions
+        and s.coefficient > 0
+        and all(sign(w.node) == Sign.POSITIVE for w in s.numbers)
+        for s in others
+    ) and all(
+        sign(ref.node) if c < 0 else _is_log_of_share(ref)
+        for s in scales
+        for c, ref in s.exponents
+    )
+
+
+def _is_log_of_share(ref: Ref) -> bool:
+    """Whether it is the logarithm of a number between 0 and 1."""
+    logs = ("log_sigmoid", "log_ndtr")
+    return isinstance(ref.node, Map) and ref.node.function in logs
 
 
 def is_too_wide(s: Summand) -> bool:
