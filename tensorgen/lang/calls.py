@@ -126,6 +126,8 @@ def plain(e: Statement, function: Function, tree: ast.Call) -> Array | None:
             return chosen
         if (found := conditions.at_places(e, tree.args[0], chosen, y)) is not None:
             return found
+        if (turned := conditions.without_equals(tree, chosen)) is not tree:
+            tree, chosen, y = turned, y, chosen
         ready = {"x": chosen, "y": y}
     arguments = bind(e, function, tree, ready)
     if arguments is None:

@@ -148,6 +148,18 @@ def at_places(e: Statement, condition: ast.expr, x: Array, y: Array) -> Array | 
     return times(e.build, [indicator(e, affine), x]) if affine else None
 
 
+def without_equals(tree: ast.Call, x: Array) -> ast.Call:
+    """`where(i == j, 0, y)` as `where(i != j, y, 0)`: what is 0 stands last."""
+    condition, first, second = tree.args
+    match condition:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=others):
+            if constant_value(x.node) == 0:
+                other = ast.Compare(left, [ast.NotEq()], others)
+                args = [ast.copy_location(other, condition), second, first]
+                return ast.copy_location(ast.Call(tree.func, args, []), tree)
+    return tree
+
+
 def is_zero_elsewhere(e: Statement, condition: ast.expr, x: Array, y: Array) -> bool:
     """Whether a `where` selects nothing: its value is 0 where the condition fails.
 
