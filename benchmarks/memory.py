@@ -22,7 +22,8 @@ from by_hand.problem import Problem
 from sets.hand import problems
 
 import tensorgen
-from tensorgen.arrays.price import ELIDED, peak
+from tensorgen.arrays.memory import peak
+from tensorgen.prices.thresholds import ELIDED
 from tests.prices import Prices
 
 NEAR, SMALL, MUCH = 0.2, 4096, 2.0

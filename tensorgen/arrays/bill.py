@@ -8,12 +8,11 @@ from math import ceil
 from typing import SupportsIndex
 
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.price import peak
+from tensorgen.arrays.memory import peak
 from tensorgen.arrays.work import arithmetic
 from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.prices.thresholds import UNHINTED
 
-UNHINTED = 1000
-"""The size of a dim without a hint."""
 MOST_TERMS = 3
 """The most terms of a polynomial that are said."""
 LEFT_OUT = 0.05

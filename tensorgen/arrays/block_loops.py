@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing, variable
-from tensorgen.arrays.blocks import ENTRIES_MULTIPLIED, Schedule, scheduled
+from tensorgen.arrays.blocks import Schedule, scheduled
 from tensorgen.arrays.buffers import Buffers
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.objects import Rows
@@ -35,6 +35,7 @@ from tensorgen.arrays.statements import (
     rebuilt,
 )
 from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.prices.thresholds import BLOCK_OF_PRODUCTS
 
 
 def blocked(
@@ -109,7 +110,7 @@ class _Writing:
             self.before.append(Let(length, array(Rows(plan.entries, row))))
             step = Dim.symbol(length)
         body = _summed(_shared(self.body, self.again))
-        if plan.entries == ENTRIES_MULTIPLIED:
+        if plan.entries == BLOCK_OF_PRODUCTS:
             buffers = Buffers(
                 cuts.width, step, partial(self._is_large, speed), self.again
             )

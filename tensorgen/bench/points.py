@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.arrays.bill import UNHINTED
 from tensorgen.calculus.kinds import Kind
 from tensorgen.errors import suggest
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.plans.planner import known_sizes
+from tensorgen.prices.thresholds import UNHINTED
 from tensorgen.spec.model import Spec
 from tensorgen.verify.calls import Arguments, arguments, solved
 from tensorgen.verify.cases import Case, Sizes, case, given_case

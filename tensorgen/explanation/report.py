@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from math import prod
 
-from tensorgen.arrays.bill import MOST_TERMS, UNHINTED, Amount, leading, powers
+from tensorgen.arrays.bill import MOST_TERMS, Amount, leading, powers
 from tensorgen.emit.documentation import summary
 from tensorgen.emit.text import equation, escape, paragraph
 from tensorgen.explanation.matrix import matrix_notation
@@ -15,6 +15,7 @@ from tensorgen.explanation.statements import lines
 from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import entries
+from tensorgen.prices.thresholds import UNHINTED
 
 _INDENT = "    "
 

@@ -15,10 +15,8 @@ from tensorgen.ir import effort
 from tensorgen.ir.nodes import is_zero
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.plans.planned import PlannedFunction
+from tensorgen.prices.thresholds import NOTED_IF_DENSE
 from tensorgen.structure.stored import as_compressed
-
-LARGE = 10**6
-"""Beyond so many numbers in a dense derivative, by the hints, somebody should know."""
 
 INSTEAD: Mapping[Kind, str] = {
     HESSIAN: "'hvp' multiplies by it and holds none of them",
@@ -131,7 +129,7 @@ def _dense(
     if not all(symbol in hints for dim in root.dims for symbol in dim.symbols):
         return None
     sizes = [dim.value(hints) for dim in root.dims]
-    if prod(sizes) <= LARGE:
+    if prod(sizes) <= NOTED_IF_DENSE:
         return None
     name = planned.label
     if len(planned.tensors) > 1:

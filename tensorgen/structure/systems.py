@@ -14,11 +14,10 @@ from tensorgen.operators.matrices.symmetry import Symmetry
 from tensorgen.operators.matrices.systems import Entries, banded, sparse, toeplitz
 from tensorgen.operators.promises import bare
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import GAIN_OF_A_RULE
 from tensorgen.passes.views import Factor, Name
+from tensorgen.prices.thresholds import GAIN_OF_A_RULE, ROWS_OF_A_RECURSION
 from tensorgen.structure.bands import WIDE
 from tensorgen.structure.compress import compress
-from tensorgen.structure.limits import ROWS_OF_A_RECURSION
 from tensorgen.structure.stored import Compressed, StoredTerm, laid_out, values
 from tensorgen.structure.toeplitz import keep_toeplitz
 from tensorgen.structure.ways import ties_sides
