@@ -24,7 +24,7 @@ from sets.hand import problems
 import tensorgen
 from tensorgen.arrays.memory import peak
 from tensorgen.prices.thresholds import ELIDED
-from tests.prices import Prices
+from tests.modelled import Prices
 
 NEAR, SMALL, MUCH = 0.2, 4096, 2.0
 

@@ -16,7 +16,7 @@ from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.passes.context import Context, Plan
 from tensorgen.prices.thresholds import ELIDED
 from tests import made
-from tests.prices import LISTED, Prices, cliffs, oversized
+from tests.modelled import LISTED, Prices, cliffs, oversized
 from tests.programs.structured import structured_program
 from tests.random_programs import program
 

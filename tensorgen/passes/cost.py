@@ -43,7 +43,7 @@ from tensorgen.prices.table import (
     SCATTERED,
     TURNED,
 )
-from tensorgen.prices.thresholds import UNHINTED
+from tensorgen.prices.thresholds import assumed
 
 
 def merge(out: float, every: Span, sums: bool, factors: int) -> float:
@@ -101,8 +101,7 @@ class CostModel:
     def value(self, dim: Dim) -> int:
         """The number that a dim stands for."""
         if dim not in self._values:
-            known = {name: self.hints.get(name, UNHINTED) for name in dim.sources}
-            self._values[dim] = dim.value(known)
+            self._values[dim] = dim.value(assumed(self.hints, dim.sources))
         return self._values[dim]
 
     def never_more(self, first: Dim, second: Dim) -> bool:

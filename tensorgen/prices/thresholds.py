@@ -4,6 +4,10 @@ Sizes are of numbers, 8 bytes each. Gains are margins: two forms that cost about
 same do not take turns, and what reads less well is written for a gain that is felt.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
 # Sizes of dims
 
 UNHINTED = 1000
@@ -78,3 +82,8 @@ ORDINARY, ORDINARY_IF_LARGE = 8, 2
 it reads best. Where caches hold less, new memory takes longer than what is computed."""
 PART_OF_A_PEAK = 16
 """Than by what is taken for large: a smaller part of a peak is not."""
+
+
+def assumed(hints: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
+    """The sizes of dims: hints, and for the rest what they are taken for."""
+    return {name: hints.get(name, UNHINTED) for name in names}

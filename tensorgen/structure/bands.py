@@ -16,7 +16,7 @@ from tensorgen.structure.ways import COLUMNS, LOCAL, SHIFT, Solver, core
 WIDE = 4
 """A band may reach this many times as far as it has diagonals."""
 
-SMALL = 16
+FEW_ROWS = 16
 """Blocks of so few rows may be mostly zeros."""
 
 
@@ -42,7 +42,7 @@ def bands(structure: Structure) -> Solver | None:
         return None  # a band is stored whole, and would mostly hold zeros
     side = prod(dims[1:r], start=ONE)
     whole = any(len(term.ties) == 1 for term in everything)
-    if not whole and (side.constant is None or side.constant > SMALL):
+    if not whole and (side.constant is None or side.constant > FEW_ROWS):
         return None
     body = Body(structure, LOCAL)
     entries = []
