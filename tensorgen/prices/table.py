@@ -46,9 +46,10 @@ TURNED = Price(1, planned=8)
 """Of a transpose that is added to what it is the transpose of."""
 FUNCTION = Price(1, planned=40, numpy=30)
 """Of a function like `exp`."""
-SELECTION = Price(1, planned=40, numpy=6)
-"""Of a comparison, of `where`, `abs` and their like. Plans take it for a function: what
-is made of selections in place of a second `exp` has the higher planned cost."""
+LOGISTIC = Price(1, planned=100, numpy=30)
+"""Of one that computes an `exp` and what keeps its digits."""
+SELECTION = Price(1, planned=6, numpy=6)
+"""Of a comparison, of `where`, `abs` and their like."""
 SQUARE = Price(1, planned=40, numpy=3)
 """By an operator. As a node it is a function."""
 POWER = Price(1, planned=40, numpy=500)
@@ -86,7 +87,9 @@ NEWTON_STEPS = 5.0
 def of_function(name: str) -> Price:
     """The price of an elementwise function."""
     row = ELEMENTWISE[name]
-    return SELECTION if row.boolean or row.has("quick") else FUNCTION
+    if row.boolean or row.has("quick"):
+        return SELECTION
+    return LOGISTIC if row.has("logistic") else FUNCTION
 
 
 def of_power(exponent: Fraction) -> Price:
