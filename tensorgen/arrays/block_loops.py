@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -40,15 +40,14 @@ from tensorgen.prices.thresholds import BLOCK_OF_PRODUCTS
 
 def blocked(
     code: Code,
-    sizes: Mapping[str, int],
+    speed: Speed,
     name: Callable[[int], str],
     again: Callable[[str], str],
 ) -> Code | None:
-    """Return code that goes by blocks, if that pays at some `sizes`.
+    """Return code that goes by blocks, if that pays at the sizes of `speed`.
 
     `name` gives a name to a result, `again` another one for what a name stands for.
     """
-    speed = Speed(sizes)
     plan = scheduled(code, speed, again)
     return None if plan is None else _Writing(plan, again).code(speed, name)
 

@@ -23,7 +23,7 @@ from tensorgen.arrays.work import count, entries, steps
 from tensorgen.ir.dims import Dim
 from tensorgen.prices import table
 from tensorgen.prices.table import ENTRY, GATHERED, MULTIPLY_ADD, NUMPY, STORED, Backend
-from tensorgen.prices.thresholds import CACHED
+from tensorgen.prices.thresholds import CACHED, are_hinted
 
 
 class Speed:
@@ -38,7 +38,7 @@ class Speed:
 
     def knows(self, *dims: Dim) -> bool:
         """Whether there are hints for all that sizes depend on."""
-        return all(symbol in self.sizes for dim in dims for symbol in dim.symbols)
+        return are_hinted(self.sizes, dims)
 
     def entries(self, dims: Sequence[Dim]) -> int:
         """The entries of an array, 0 where a size is not known."""

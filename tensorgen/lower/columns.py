@@ -19,7 +19,7 @@ from tensorgen.lower.layout import ordered, transposed
 from tensorgen.lower.operands import Operand, matmul
 from tensorgen.lower.read import Read
 from tensorgen.lower.taps import Tapped
-from tensorgen.prices.thresholds import GAIN_OF_COLUMNS, LARGEST_COLUMNS
+from tensorgen.prices.thresholds import GAIN_OF_COLUMNS, LARGEST_COLUMNS, are_hinted
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _pays(made: Columns, found: Tapped, hints: Mapping[str, int]) -> bool:
 
     def size(labels: Sequence[Label]) -> int | None:
         sizes = [found.extent(x) for x in labels]
-        if any(not hints.keys() >= {*dim.symbols} for dim in sizes):
+        if not are_hinted(hints, sizes):
             return None
         return prod(max(dim.value(hints), 1) for dim in sizes)
 

@@ -15,7 +15,7 @@ from tensorgen.ir import effort
 from tensorgen.ir.nodes import is_zero
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.plans.planned import PlannedFunction
-from tensorgen.prices.thresholds import NOTED_IF_DENSE
+from tensorgen.prices.thresholds import NOTED_IF_DENSE, are_hinted
 from tensorgen.structure.stored import as_compressed
 
 INSTEAD: Mapping[Kind, str] = {
@@ -126,7 +126,7 @@ def _dense(
     )
     if tensor is not None and not tensor.is_dense:
         return None
-    if not all(symbol in hints for dim in root.dims for symbol in dim.symbols):
+    if not are_hinted(hints, root.dims):
         return None
     sizes = [dim.value(hints) for dim in root.dims]
     if prod(sizes) <= NOTED_IF_DENSE:

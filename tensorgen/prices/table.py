@@ -32,7 +32,8 @@ Backend = Callable[[Price], float]
 NUMPY: Backend = attrgetter("numpy")
 
 CALL = Price(0, planned=1_000, numpy=7_000)
-"""A call from Python, whatever its sizes. Plans count a seventh of it."""
+"""A call from Python, whatever its sizes. Plans count a seventh of it: with all of it a
+quarter of the examples would be planned otherwise."""
 
 # Arithmetic
 
@@ -47,19 +48,21 @@ TURNED = Price(1, planned=8)
 FUNCTION = Price(1, planned=40, numpy=30)
 """Of a function like `exp`."""
 LOGISTIC = Price(1, planned=100, numpy=30)
-"""Of one that computes an `exp` and what keeps its digits."""
+"""Of a function that computes an `exp` and what keeps its digits: `_sigmoid` takes 70,
+`logaddexp` 170. Large ones are made of others (`arrays/quicken.py`) before blocks
+are timed, and what is left of them is timed as a function."""
 SELECTION = Price(1, planned=6, numpy=6)
 """Of a comparison, of `where`, `abs` and their like."""
-SQUARE = Price(1, planned=40, numpy=3)
-"""By an operator. As a node it is a function."""
-POWER = Price(1, planned=40, numpy=500)
+SQUARE = Price(1, numpy=3)
+"""By an operator. Plans take all powers for functions."""
+POWER = Price(1, numpy=500)
 """To a whole number, where numbers may be negative; squares are products."""
 
 # Places
 
 GATHERED = Price(0, planned=4, numpy=20)
 """Read from where an index array says, alone or as the first of a row of them. To plans
-it is an entry like others, of a row or not."""
+it is an entry like others, of a row or not, which two of the examples rest on."""
 SCATTERED = Price(0, planned=40)
 """Added where an index array says, as `np.add.at` does it."""
 MASKED = Price(0, planned=4)

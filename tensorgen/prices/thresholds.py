@@ -6,7 +6,9 @@ same do not take turns, and what reads less well is written for a gain that is f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+
+from tensorgen.ir.dims import Dim
 
 # Sizes of dims
 
@@ -82,6 +84,11 @@ ORDINARY, ORDINARY_IF_LARGE = 8, 2
 it reads best. Where caches hold less, new memory takes longer than what is computed."""
 PART_OF_A_PEAK = 16
 """Than by what is taken for large: a smaller part of a peak is not."""
+
+
+def are_hinted(hints: Container[str], dims: Iterable[Dim]) -> bool:
+    """Whether there are hints for all that sizes depend on."""
+    return all(symbol in hints for dim in dims for symbol in dim.symbols)
 
 
 def assumed(hints: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:

@@ -32,7 +32,12 @@ from tensorgen.operators.recurrences.recurrence import (
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.prices.table import ENTRY, STORED_ROW
-from tensorgen.prices.thresholds import CACHED, GAIN_OF_KEEPING, ROOM_OF_ITEMS
+from tensorgen.prices.thresholds import (
+    CACHED,
+    GAIN_OF_KEEPING,
+    ROOM_OF_ITEMS,
+    are_hinted,
+)
 
 
 def remember_steps(context: Context, roots: Sequence[Node]) -> list[Node]:
@@ -152,8 +157,7 @@ class _Steps:
     def _is_little(self, node: Node) -> bool:
         """Whether rows of a node, one for each step, are few at the sizes hinted at."""
         dims = [self.whole.steps.count, *node.dims]
-        known = all(x in self.cost.hints for dim in dims for x in dim.symbols)
-        return known and self.cost.size(dims) <= CACHED
+        return are_hinted(self.cost.hints, dims) and self.cost.size(dims) <= CACHED
 
     def _standing(self, nodes: Iterable[Node]) -> set[Node]:
         """Those of some nodes that rewrites leave as they are where steps are made."""
