@@ -60,15 +60,6 @@ def merge(out: float, every: Span, sums: bool, factors: int) -> float:
     return spent + MULTIPLY_ADD.planned * every.terms + ENTRY.planned * out
 
 
-def is_mirrored(node: Product) -> bool:
-    """Whether a product is of a matrix and itself, turned."""
-    if node.order != 2 or len(node.factors) != 2 or node.constraints:
-        return False
-    first, second = node.factors
-    turned = tuple({0: 1, 1: 0}.get(x, x) for x in first.labels)
-    return first.node is second.node and turned == second.labels != first.labels
-
-
 def turned_terms(node: Sum) -> int:
     """How many terms are transposes of others: not all lie as the sum does."""
     return len(node.terms) - len({term.node for term in node.terms})
@@ -167,8 +158,6 @@ class CostModel:
                 span = self.span(node)
                 if not (factors or span.scattered):
                     return 0.0
-                if is_mirrored(node):  # one half is computed, the other copied
-                    span = span._replace(terms=span.terms / 2)
                 out, sums = self.size(node.dims), bool(node.inner)
                 return merge(out, span, sums, len(factors))
             case Sum():

@@ -46,7 +46,7 @@ ENTRY = Price(1, planned=4, numpy=3)
 TURNED = Price(1, planned=8)
 """Of a transpose that is added to what it is the transpose of."""
 FUNCTION = Price(1, planned=40, numpy=30)
-"""Of a function like `exp`."""
+"""Of a function like `exp`. Plans made with what NumPy takes differ little, but do."""
 LOGISTIC = Price(1, planned=100, numpy=30)
 """Of a function that computes an `exp` and what keeps its digits: `_sigmoid` takes 70,
 `logaddexp` 170. Large ones are made of others (`arrays/quicken.py`) before blocks
