@@ -28,13 +28,14 @@ from tensorgen.prices.limits import STATEMENTS_ORDERED
 from tensorgen.prices.thresholds import (
     CACHED,
     ELIDED,
+    FEW,
+    MANY,
     ORDINARY,
     ORDINARY_IF_LARGE,
     PART_OF_A_PEAK,
+    SHARE_OF_A_PEAK,
+    USUAL,
 )
-
-USUAL, FEW, MANY = 64, 16, 1024
-"""Sizes at which code is compared: all usual ones, and each in turn few or many."""
 
 
 def frugal(
@@ -121,7 +122,7 @@ def _made(lines: Sequence[Statement], value: Valued) -> Iterator[int]:
 
 def _pays(old: list[int], new: list[int]) -> bool:
     """Whether less is held at every size, and a quarter less at the usual one."""
-    return 4 * new[0] < 3 * old[0] and all(map(le, new, old))
+    return new[0] < SHARE_OF_A_PEAK * old[0] and all(map(le, new, old))
 
 
 def _known(code: Code, sizes: Mapping[str, int]) -> Valued | None:

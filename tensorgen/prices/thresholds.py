@@ -7,6 +7,7 @@ same do not take turns, and what reads less well is written for a gain that is f
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
+from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 
@@ -16,6 +17,15 @@ UNHINTED = 1000
 """Without a hint: large, and the same for all."""
 SHORT, LONG = 10, 1_000_000
 """What else a size without a hint is taken for, to see what would change."""
+USUAL, FEW, MANY = 64, 16, 1024
+"""At which it is compared what code holds: all usual, and each in turn few or many."""
+ENTRIES_OF_A_ROW = 10
+"""The entries that rows of a sparse matrix are taken to have, or columns if they are
+longer, and how many times as long these are at least."""
+ROWS_OF_A_TABLE = 8
+"""So few need no rule: a table of all differences is small."""
+ROWS_OF_A_BLOCK = 16
+"""Blocks of so few may be mostly zeros."""
 ROWS_OF_A_RECURSION = 300
 """Of a Toeplitz matrix: with fewer a Cholesky factor takes less than n steps do."""
 
@@ -72,6 +82,8 @@ GAIN_OF_A_FORM = 4
 """Than by another form of a derivative at some sizes, which is emitted as well then."""
 GAIN_OF_A_RULE = 8
 """By arrays with zeros, than by entries at places by rule."""
+GAIN_OF_A_BAND = 4
+"""By a band, than by its diagonals, if it reaches as many times as far."""
 GAIN_OF_LOW_RANK = 2
 """By rows of a matrix, than its rank: it gains by Woodbury."""
 GAIN_OF_ROOM = 2
@@ -82,6 +94,8 @@ given: it is made for all steps before, if it is not more. What caches hold may 
 ORDINARY, ORDINARY_IF_LARGE = 8, 2
 """Than by the largest array, or by what code is given and returns: less is written as
 it reads best. Where caches hold less, new memory takes longer than what is computed."""
+SHARE_OF_A_PEAK = Fraction(3, 4)
+"""Less must be held at the usual size for code to be written for memory."""
 PART_OF_A_PEAK = 16
 """Than by what is taken for large: a smaller part of a peak is not."""
 
