@@ -22,8 +22,9 @@ from by_hand.problem import Problem
 from sets.hand import problems
 
 import tensorgen
-from tensorgen.arrays.price import ELIDED, peak
-from tests.prices import Prices
+from tensorgen.arrays.memory import peak
+from tensorgen.prices.thresholds import ELIDED
+from tests.modelled import Prices
 
 NEAR, SMALL, MUCH = 0.2, 4096, 2.0
 

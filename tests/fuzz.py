@@ -5,7 +5,7 @@ structure, and one of parts of its variable, which must store no place that stay
 A failing one is printed as a spec that reproduces it; where only empty places are
 stored, it is counted and printed apart: `GAPS` in `tests/programs/sparse.py` has what
 is known of that. Of every eighth seed no function may cost much more than it has to
-(`tests/prices.py`). The seeds that ran, on which commit, how fast, and which features
+(`tests/modelled.py`). The seeds that ran, on which commit, how fast, and which features
 the programs use are kept in a file.
 """
 
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tensorgen.emit import layout
-from tests.prices import LISTED, cliffs
+from tests.modelled import LISTED, cliffs
 from tests.programs import judge
 from tests.programs.check_structured import LOOSE
 from tests.programs.device import disagreements

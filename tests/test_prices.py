@@ -10,12 +10,13 @@ import pytest
 
 from tensorgen.arrays.arrays import array, variable
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.memory import peak
 from tensorgen.arrays.operations import AsFloat, MatMul, Triangle
-from tensorgen.arrays.price import ELIDED, peak
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.passes.context import Context, Plan
+from tensorgen.prices.thresholds import ELIDED
 from tests import made
-from tests.prices import LISTED, Prices, cliffs, oversized
+from tests.modelled import LISTED, Prices, cliffs, oversized
 from tests.programs.structured import structured_program
 from tests.random_programs import program
 

@@ -8,12 +8,11 @@ from math import ceil
 from typing import SupportsIndex
 
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.price import peak
+from tensorgen.arrays.memory import peak
 from tensorgen.arrays.work import arithmetic
 from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.prices.thresholds import assumed
 
-UNHINTED = 1000
-"""The size of a dim without a hint."""
 MOST_TERMS = 3
 """The most terms of a polynomial that are said."""
 LEFT_OUT = 0.05
@@ -28,7 +27,7 @@ class Amount(int):
     @classmethod
     def of(cls, dim: Dim, sizes: Mapping[str, int]) -> Amount:
         """Return what a polynomial comes to, 0 at least."""
-        number = dim.value({x: sizes.get(x, UNHINTED) for x in dim.sources})
+        number = dim.value(assumed(sizes, dim.sources))
         return cls._made(max(number, 0), dim if number > 0 else ZERO)
 
     @classmethod
@@ -38,16 +37,16 @@ class Amount(int):
         return made
 
     def __add__(self, other: SupportsIndex) -> Amount:
-        number = int(other)
-        own = other.dim if isinstance(other, Amount) else Dim.of(number)
-        return self._made(int(self) + number, self.dim + own)
+        return self._made(int(self) + int(other), self.dim + _dim(other))
 
     __radd__ = __add__
 
     def __sub__(self, other: SupportsIndex) -> Amount:
-        number = int(other)
-        own = other.dim if isinstance(other, Amount) else Dim.of(number)
-        return self._made(int(self) - number, self.dim - own)
+        return self._made(int(self) - int(other), self.dim - _dim(other))
+
+
+def _dim(number: SupportsIndex) -> Dim:
+    return number.dim if isinstance(number, Amount) else Dim.of(int(number))
 
 
 def bill(code: Code, most: Dim, sizes: Mapping[str, int]) -> str:
@@ -66,8 +65,7 @@ def held(code: Code, sizes: Mapping[str, int]) -> Dim:
 
     Which statement holds most follows from some `sizes`.
     """
-    most = peak(code, lambda dim: Amount.of(dim, sizes))
-    return most.dim if isinstance(most, Amount) else Dim.of(most)
+    return _dim(peak(code, lambda dim: Amount.of(dim, sizes)))
 
 
 def powers(dim: Dim) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing, variable
-from tensorgen.arrays.blocks import ENTRIES_MULTIPLIED, Schedule, scheduled
+from tensorgen.arrays.blocks import Schedule, scheduled
 from tensorgen.arrays.buffers import Buffers
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.objects import Rows
@@ -35,19 +35,19 @@ from tensorgen.arrays.statements import (
     rebuilt,
 )
 from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.prices.thresholds import BLOCK_OF_PRODUCTS
 
 
 def blocked(
     code: Code,
-    sizes: Mapping[str, int],
+    speed: Speed,
     name: Callable[[int], str],
     again: Callable[[str], str],
 ) -> Code | None:
-    """Return code that goes by blocks, if that pays at some `sizes`.
+    """Return code that goes by blocks, if that pays at the sizes of `speed`.
 
     `name` gives a name to a result, `again` another one for what a name stands for.
     """
-    speed = Speed(sizes)
     plan = scheduled(code, speed, again)
     return None if plan is None else _Writing(plan, again).code(speed, name)
 
@@ -109,7 +109,7 @@ class _Writing:
             self.before.append(Let(length, array(Rows(plan.entries, row))))
             step = Dim.symbol(length)
         body = _summed(_shared(self.body, self.again))
-        if plan.entries == ENTRIES_MULTIPLIED:
+        if plan.entries == BLOCK_OF_PRODUCTS:
             buffers = Buffers(
                 cuts.width, step, partial(self._is_large, speed), self.again
             )

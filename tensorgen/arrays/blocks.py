@@ -34,7 +34,7 @@ from tensorgen.arrays.operations import (
     Variable,
     View,
 )
-from tensorgen.arrays.speed import CALL, Speed
+from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import (
     Let,
     Loop,
@@ -49,13 +49,11 @@ from tensorgen.arrays.statements import (
 )
 from tensorgen.arrays.work import count
 from tensorgen.ir.dims import ONE, Dim
+from tensorgen.prices.table import CALL
+from tensorgen.prices.thresholds import BLOCK, BLOCK_OF_PRODUCTS, GAIN_OF_ORDER
 
-ENTRIES, ENTRIES_MULTIPLIED = 2**14, 2**16
-"""The entries of a block; of one that a matrix product is made of, more."""
 TRIES = 20
 """So often what blocks read as a whole is made before them."""
-GAIN = 1.3
-"""So many times as long the same takes otherwise, at least."""
 
 
 def scheduled(code: Code, speed: Speed, again: Callable[[str], str]) -> Schedule | None:
@@ -67,7 +65,7 @@ def scheduled(code: Code, speed: Speed, again: Callable[[str], str]) -> Schedule
     names = again("start"), again("width")
     dims = dict.fromkeys(dim for one in parts for dim in one.dims if dim.symbols)
     best: Schedule | None = None
-    most = GAIN
+    most = GAIN_OF_ORDER
     for dim in dims:
         found = _schedule(code, dim, names) if speed.knows(dim) else None
         if found is not None and (gain := found.gain(speed)) > most:
@@ -238,7 +236,7 @@ class Schedule:
             isinstance(x.op, MatMul) and min(arg.order for arg in x.args) > 1
             for x in below(self.inside)
         )
-        return ENTRIES_MULTIPLIED if multiplied else ENTRIES
+        return BLOCK_OF_PRODUCTS if multiplied else BLOCK
 
     @property
     def blocks(self) -> list[Array]:
@@ -279,5 +277,6 @@ class Schedule:
         work = sum(map(speed.work, parts))
         blocks = speed.entries([self.cuts.dim, self.row(speed)]) / self.entries + 1
         calls = sum(not isinstance(one.op, Leaf | View) for one in below(self.blocks))
-        once = work + sum(map(speed.memory, stored)) + blocks * calls * CALL
+        once = work + sum(map(speed.memory, stored))
+        once += blocks * calls * speed.price(CALL)
         return (work + sum(map(speed.memory, parts))) / max(once, 1.0)

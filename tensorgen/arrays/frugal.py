@@ -1,44 +1,41 @@
 """Code that holds less: sums in place, what is large late and only while it is asked.
 
-Memory is what `price.peak` says. A change is made where it lowers the peak of the whole
-function by a quarter at the usual size, so that functions without large arrays that
-nobody asks for any more stay as plain as they are. Where all sizes are hinted at, and
-caches hold less than it takes then, it is looked at for these alone.
+Memory is what `memory.peak` says. A change is made where it lowers the peak of the
+whole function by a quarter at the usual size, so that functions without large arrays
+that nobody asks for any more stay as plain as they are. Where all sizes are hinted at,
+and caches hold less than it takes then, it is looked at for these alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
-from operator import le
+from operator import ge, le
 
 from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.in_place import in_place
-from tensorgen.arrays.lifetimes import PART, Valued, ordered, released
+from tensorgen.arrays.lifetimes import Valued, ordered, released
+from tensorgen.arrays.memory import longest, peak, places, where
 from tensorgen.arrays.objects import Rows
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.overwrite import overwritten
-from tensorgen.arrays.price import longest, peak, places, where
 from tensorgen.arrays.rematerialise import made_again, used_up
-from tensorgen.arrays.speed import LARGE
 from tensorgen.arrays.statements import Let, Loop, Statement, everything, operands
 from tensorgen.arrays.work import count, entries
 from tensorgen.ir.dims import Dim
-
-USUAL, FEW, MANY = 64, 16, 1024
-"""Sizes at which code is compared: all usual ones, and each in turn few or many."""
-MOST_LINES = 200
-"""The most statements whose order and lifetimes are looked into."""
-ORDINARY = 8
-"""What holds less than this many times its largest array, or what it is given and
-returns, is written as it reads best."""
-PAGES = 2**15
-"""An array of so many numbers is given back to the system when it goes, and asked for
-anew, page by page; NumPy too adds and multiplies in place from there on."""
-LARGER = 2
-"""The same at known sizes where all of it is more than caches hold: new memory takes
-longer than what is computed in it."""
+from tensorgen.prices.limits import STATEMENTS_ORDERED
+from tensorgen.prices.thresholds import (
+    CACHED,
+    ELIDED,
+    FEW,
+    MANY,
+    ORDINARY,
+    ORDINARY_IF_LARGE,
+    PART_OF_A_PEAK,
+    SHARE_OF_A_PEAK,
+    USUAL,
+)
 
 
 def frugal(
@@ -53,14 +50,14 @@ def frugal(
     `pick` gives a name to a result, `again` another one for what a name stands for.
     Names among `kept` stay. `sizes` are those that are hinted at.
     """
-    if len(code.statements) > MOST_LINES:
+    if len(code.statements) > STATEMENTS_ORDERED:
         return code
     values, least = _samples(code), ORDINARY
     known = _known(code, sizes or {})
     if known is not None:
         code = _overwritten(code, known)
-    if known is not None and peak(code, known) >= LARGE:
-        values, least = [known], LARGER
+    if known is not None and peak(code, known) >= CACHED:
+        values, least = [known], ORDINARY_IF_LARGE
     peaks, largest = list[int](), list[int]()
     for value in values:  # most functions are ordinary at the first sizes
         peaks.append(peak(code, value))
@@ -69,8 +66,8 @@ def frugal(
             return code
 
     def is_large(one: Array) -> bool:
-        pairs = zip(largest, values, strict=True)
-        return all(PART * value(count(one.dims)) >= most for most, value in pairs)
+        sizes = [PART_OF_A_PEAK * value(count(one.dims)) for value in values]
+        return all(map(ge, sizes, largest))
 
     result = cache(pick)
 
@@ -92,7 +89,7 @@ def frugal(
 
 def _overwritten(code: Code, value: Valued) -> Code:
     """Functions of arrays in place, where these have many pages at known sizes."""
-    found = overwritten(code, lambda one: value(count(one.dims)) >= PAGES)
+    found = overwritten(code, lambda one: value(count(one.dims)) >= ELIDED)
     return found if peak(found, value) <= peak(code, value) else code
 
 
@@ -125,7 +122,7 @@ def _made(lines: Sequence[Statement], value: Valued) -> Iterator[int]:
 
 def _pays(old: list[int], new: list[int]) -> bool:
     """Whether less is held at every size, and a quarter less at the usual one."""
-    return 4 * new[0] < 3 * old[0] and all(map(le, new, old))
+    return new[0] < SHARE_OF_A_PEAK * old[0] and all(map(le, new, old))
 
 
 def _known(code: Code, sizes: Mapping[str, int]) -> Valued | None:

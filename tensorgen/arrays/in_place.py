@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array, below, replacing, variable
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.memory import memory
 from tensorgen.arrays.operations import Add, Index, Leaf, Multiply, Permute, Variable
 from tensorgen.arrays.places import WHOLE
-from tensorgen.arrays.price import memory
 from tensorgen.arrays.reading import LINE, is_long
 from tensorgen.arrays.statements import (
     Let,

@@ -38,7 +38,7 @@ from tensorgen.arrays.operations import (
     Variable,
 )
 from tensorgen.arrays.places import Mark
-from tensorgen.arrays.speed import CALL, Speed
+from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import (
     Let,
     Statement,
@@ -51,13 +51,11 @@ from tensorgen.arrays.statements import (
 )
 from tensorgen.arrays.work import count
 from tensorgen.ir.dims import ONE, Dim
+from tensorgen.prices.table import CALL, STACKED, STACKED_ENTRY
+from tensorgen.prices.thresholds import GAIN_OF_ORDER
 
 Dims = tuple[Dim, ...]
 REST = Mark("...")
-GAIN = 1.3
-"""So many times as long stacks take at least, where rows read less well."""
-BEGINNING, READ = 40.0, 0.1
-"""A product of a stack, and each entry of its matrices, in nanoseconds."""
 
 
 class Unfit(Exception):
@@ -98,7 +96,7 @@ def _quicker(
         return None
     rows = Rows(lead, asking, back=True)
     found = rows.code(code)
-    if _time(code, speed) <= GAIN * _time(found, speed):
+    if _time(code, speed) <= GAIN_OF_ORDER * _time(found, speed):
         return None
     made, sources = _made(code), rows.sources(found)
     return found, {one: name for one, name in sources.items() if name not in made}
@@ -107,7 +105,8 @@ def _quicker(
 def _time(code: Code, speed: Speed) -> float:
     """What all operations of some code take."""
     made = [one for one in below(_roots(code)) if one.args]
-    return sum(CALL + speed.work(one) + _beginnings(one, speed) for one in made)
+    each = speed.price(CALL)
+    return sum(each + speed.work(one) + _beginnings(one, speed) for one in made)
 
 
 def _beginnings(one: Array, speed: Speed) -> float:
@@ -116,7 +115,8 @@ def _beginnings(one: Array, speed: Speed) -> float:
         return 0.0
     read = sum(speed.entries(arg.dims[-2:]) for arg in one.args)
     stack = max((arg.dims[:-2] for arg in one.args), key=speed.entries)
-    return speed.entries(stack) * (BEGINNING + READ * read)
+    each = speed.price(STACKED) + speed.price(STACKED_ENTRY) * read
+    return speed.entries(stack) * each
 
 
 def _plainer(code: Code, lead: Dims, asking: Sequence[str]) -> Found | None:

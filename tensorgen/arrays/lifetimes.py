@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from operator import gt, le
 
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.price import Held
+from tensorgen.arrays.memory import Held
 from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.statements import (
     Release,
@@ -21,13 +21,10 @@ from tensorgen.arrays.statements import (
     reads,
 )
 from tensorgen.ir.dims import Dim
+from tensorgen.prices.limits import SETS_ORDERED
+from tensorgen.prices.thresholds import PART_OF_A_PEAK
 
 Valued = Callable[[Dim], int]
-
-PART = 16
-"""What takes less than this part of a function's peak is not large."""
-MOST_SETS = 1000
-"""The most sets of steps that are looked at for the order with the least peak."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +150,7 @@ class _Orders:
 
     def __init__(self, life: Lifetimes) -> None:
         """Find these steps, and which of them has to wait for which."""
-        least = max(life.profile(life.last())) / PART
+        least = max(life.profile(life.last())) / PART_OF_A_PEAK
         self.sizes = {name: n for name, n in life.sizes.items() if n > least}
         steps = life.steps
         self.steps = {
@@ -191,7 +188,7 @@ class _Orders:
         """The first of the orders with the least peak; None if there are too many."""
         waiting: list[tuple[int, tuple[int, ...]]] = [(0, ())]
         seen, begun = set[int](), set[int]()
-        while waiting and len(seen) < MOST_SETS:
+        while waiting and len(seen) < SETS_ORDERED:
             peak, order = heappop(waiting)
             if (first := _bits(order)) in begun:
                 continue
@@ -277,7 +274,7 @@ def released(code: Code, values: Sequence[Valued]) -> Code:
     """
     lives = [Lifetimes(code, value) for value in values]
     life, last = lives[0], lives[0].last()
-    most = [top + top // PART for top in _peaks(lives, last)]
+    most = [top + top // PART_OF_A_PEAK for top in _peaks(lives, last)]
     until: dict[str, int] = {}
     for k in range(1, len(life.steps)):
         if any(map(gt, (own.profile(until)[k] for own in lives), most)):

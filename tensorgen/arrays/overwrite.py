@@ -12,10 +12,10 @@ from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.memory import is_fresh
 from tensorgen.arrays.operations import Add, Elementwise, Index, Multiply, Operation
 from tensorgen.arrays.out_text import last_operation
 from tensorgen.arrays.places import WHOLE
-from tensorgen.arrays.price import is_fresh
 from tensorgen.arrays.statements import Change, Let, Statement, Store
 
 

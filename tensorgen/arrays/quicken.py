@@ -20,9 +20,8 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Add, Elementwise, Multiply, Variable
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import Let, Loop, Statement, When, rebuilt
+from tensorgen.prices.thresholds import QUICKENED
 
-FROM = 2**12
-"""The entries from which that is worth a longer line."""
 SIGNS = {"softplus": 1, "log_sigmoid": -1}
 """The functions `s * log(1 + exp(s * t))`, each with its sign s."""
 
@@ -40,7 +39,7 @@ def quickened(code: Code, speed: Speed, again: Callable[[str], str]) -> Code:
             args = tuple(map(quick, one.args))
             found = one if args == one.args else array(one.op, *args)
             slow = isinstance(one.op, Elementwise) and one.op.function in SIGNS
-            large = slow and speed.entries(one.dims) >= FROM
+            large = slow and speed.entries(one.dims) >= QUICKENED
             known[one] = _by_exponential(found, named) if large else found
         return known[one]
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.memory import memory
 from tensorgen.arrays.operations import (
     Add,
     Index,
@@ -17,7 +18,6 @@ from tensorgen.arrays.operations import (
     View,
 )
 from tensorgen.arrays.places import WHOLE
-from tensorgen.arrays.price import memory
 from tensorgen.arrays.statements import (
     Let,
     Statement,

@@ -23,6 +23,7 @@ from tensorgen.arrays.quicken import quickened
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.straighten import straightened
 from tensorgen.ir.laws import Law
+from tensorgen.prices.table import NUMPY, Backend
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Scene:
 
     `hints` are the sizes that are hinted at, `sizes` those at which large arrays may be
     made in blocks. `pick` gives a name to a result, `again` another one for what a name
-    stands for; names among `kept` stay.
+    stands for; names among `kept` stay. What takes how long is told of one `backend`.
     """
 
     hints: Mapping[str, int]
@@ -39,11 +40,17 @@ class Scene:
     pick: Callable[[int], str]
     again: Callable[[str], str]
     kept: Collection[str] = ()
+    backend: Backend = NUMPY
 
     @cached_property
     def speed(self) -> Speed:
         """What takes how long at the sizes that are hinted at."""
-        return Speed(self.hints)
+        return Speed(self.hints, self.backend)
+
+    @cached_property
+    def speed_in_blocks(self) -> Speed:
+        """The same where arrays may be made in blocks."""
+        return Speed(self.sizes, self.backend)
 
 
 @dataclass(frozen=True)
@@ -94,15 +101,16 @@ REWRITES = (
         law="logaddexp(0, t) = log1p(e) + maximum(t, 0), where e = exp(-abs(t))",
         needs="sizes at which libraries are slow at a function and quick at others",
         ends="what is written instead has no slow function",
-        run=lambda code, scene: quickened(code, Speed(scene.sizes), scene.again),
+        run=lambda code, scene: quickened(code, scene.speed_in_blocks, scene.again),
     ),
     Rewrite(
         "block",
         law="sum_i f(x[i]) = sum_b sum_(i in block b) f(x[i])",
         needs="sizes at which memory takes longer than arithmetic",
         ends="a loop over blocks is made once",
-        run=lambda code, scene: blocked(code, scene.sizes, scene.pick, scene.again)
-        or code,
+        run=lambda code, scene: (
+            blocked(code, scene.speed_in_blocks, scene.pick, scene.again) or code
+        ),
     ),
     Rewrite(
         "save_memory",

@@ -1,8 +1,7 @@
-"""How long operations take on large arrays: in nanoseconds, of one core.
+"""How long operations take on large arrays, with a backend.
 
-Measured with NumPy on vectors of 2**15 and of 10**7 numbers. What is too large for the
-caches is written to memory and read from there again, which takes as long as several
-operations; new pages of memory take longer yet.
+What is too large for the caches is written to memory and read from there again, which
+takes as long as several operations; new pages of memory take longer yet.
 """
 
 from __future__ import annotations
@@ -22,34 +21,24 @@ from tensorgen.arrays.operations import (
 )
 from tensorgen.arrays.work import count, entries, steps
 from tensorgen.ir.dims import Dim
-from tensorgen.operators.elementwise import ELEMENTWISE
-
-LARGE = 2**17
-"""The entries of an array that the caches of a core do not hold."""
-MEMORY = 0.55
-"""To store an entry outside of the caches, and to read it once."""
-SIMPLE, SELECTION, FUNCTION = 0.3, 0.6, 3.0
-"""An entry of a sum, of a selection, and of a function like `exp`."""
-POWER = 50.0
-"""An entry of a whole power, where numbers may be negative; squares are products."""
-GATHER = 2.0
-"""An entry, or a row of them, that is read from where an index array says."""
-STEP = 0.05
-"""An addition or multiplication within a contraction."""
-CALL = 700.0
-"""An operation on a small array."""
+from tensorgen.prices import table
+from tensorgen.prices.table import ENTRY, GATHERED, MULTIPLY_ADD, NUMPY, STORED, Backend
+from tensorgen.prices.thresholds import CACHED, are_hinted
 
 
 class Speed:
-    """The times of operations at sizes that are hinted at."""
+    """The times of operations at sizes that are hinted at: what a backend takes.
 
-    def __init__(self, sizes: Mapping[str, int]) -> None:
-        """Know some sizes."""
-        self.sizes = sizes
+    All libraries are timed like NumPy, until they have a column of their own.
+    """
+
+    def __init__(self, sizes: Mapping[str, int], backend: Backend = NUMPY) -> None:
+        """Know some sizes, and whose prices count."""
+        self.sizes, self.price = sizes, backend
 
     def knows(self, *dims: Dim) -> bool:
         """Whether there are hints for all that sizes depend on."""
-        return all(symbol in self.sizes for dim in dims for symbol in dim.symbols)
+        return are_hinted(self.sizes, dims)
 
     def entries(self, dims: Sequence[Dim]) -> int:
         """The entries of an array, 0 where a size is not known."""
@@ -57,37 +46,35 @@ class Speed:
 
     def is_large(self, dims: Sequence[Dim]) -> bool:
         """Whether no cache holds an array."""
-        return self.entries(dims) >= LARGE
+        return self.entries(dims) >= CACHED
 
     def work(self, one: Array) -> float:
         """The time of an operation whose operands and result are at hand."""
-        op, size = one.op, self.entries(one.dims)
+        op, size, price = one.op, self.entries(one.dims), self.price
         match op:
             case Add() | Multiply() | Compare():
-                return SIMPLE * size * max(len(one.args) - 1, 1)
+                return price(ENTRY) * size * max(len(one.args) - 1, 1)
             case Power(exponent=exponent):
-                whole = SIMPLE if exponent == 2 else POWER
-                return size * (whole if exponent.denominator == 1 else FUNCTION)
+                return price(table.of_power(exponent)) * size
             case Index(taken=0):
                 rows = size / max(self.entries(one.args[0].dims[1:]), 1)
-                return GATHER * rows + SIMPLE * size
+                return price(GATHERED) * rows + price(ENTRY) * size
             case Index(is_basic=False):
-                return GATHER * size
+                return price(GATHERED) * size
             case Elementwise(function=name):
-                row = ELEMENTWISE[name]
-                quick = row.boolean or row.has("quick")
-                return size * (SELECTION if quick else FUNCTION)
+                return price(table.of_function(name)) * size
         if isinstance(op, Entrywise):
-            return SIMPLE * size
+            return price(ENTRY) * size
         total = steps(one)
-        known = isinstance(op, Contraction) and self.knows(total)
-        return STEP * total.value(self.sizes) if known else 0.0
+        if not (isinstance(op, Contraction) and self.knows(total)):
+            return 0.0
+        return price(MULTIPLY_ADD) / MULTIPLY_ADD.flops * total.value(self.sizes)
 
     def memory(self, one: Array) -> float:
         """The time that an array takes to be stored, and to be read again."""
         made = entries(one)
-        if not self.knows(made) or made.value(self.sizes) < LARGE:
+        if not self.knows(made) or made.value(self.sizes) < CACHED:
             return 0.0
         # Sums and products of several make an array each time.
         times = max(len(one.args) - 1, 1) if isinstance(one.op, Add | Multiply) else 1
-        return MEMORY * made.value(self.sizes) * times
+        return self.price(STORED) * made.value(self.sizes) * times

@@ -14,9 +14,7 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Copy, Entrywise, Permute
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import rebuilt
-
-LONGER = 2
-"""So many times as long as what lies together now are rows that are worth a copy."""
+from tensorgen.prices.thresholds import GAIN_OF_A_COPY
 
 
 def straightened(code: Code, speed: Speed) -> Code:
@@ -41,5 +39,5 @@ def _along_rows(one: Array, order: int, speed: Speed) -> Array:
         return one
     together = one.dims[one.op.axes.index(one.order - 1)]
     row = one.dims[-1]
-    longer = speed.entries([row]) >= LONGER * speed.entries([together])
+    longer = speed.entries([row]) >= GAIN_OF_A_COPY * speed.entries([together])
     return array(Copy(), one) if longer and speed.knows(row, together) else one

@@ -36,6 +36,7 @@ from tensorgen.arrays.statements import Loop, Return, Statement, operands
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.matrices import distances
+from tensorgen.prices.table import MOVED, MULTIPLY_ADD
 
 Value = Callable[[Dim], int]
 
@@ -61,13 +62,14 @@ def _contracted(op: Contraction, one: Array) -> Dim:
     first = one.args[0].dims if one.args else ()
     match op:
         case MatMul():
-            return count(one.dims) * first[-1] * 2
+            return count(one.dims) * first[-1] * MULTIPLY_ADD.flops
         case Outer():
             return count(one.dims)
         case InnerProduct():
-            return count(first) * 2
+            return count(first) * MULTIPLY_ADD.flops
         case TensorDot(right=gone):
-            return count(one.dims) * count([one.args[1].dims[k] for k in gone]) * 2
+            terms = count([*one.dims, *(one.args[1].dims[k] for k in gone)])
+            return terms * MULTIPLY_ADD.flops
         case Einsum(labels=labels):
             pairs = zip(labels, one.args, strict=True)
             sizes = {x: d for xs, a in pairs for x, d in zip(xs, a.dims, strict=True)}
@@ -77,14 +79,14 @@ def _contracted(op: Contraction, one: Array) -> Dim:
         case Reduce() | Accumulate():
             return count(first)
         case Correlate():
-            return count(one.dims) * one.args[1].dims[0] * 2
-        case MovingSum():  # windows of twice the length, three times or so
-            return count(first) * 3
+            return count(one.dims) * one.args[1].dims[0] * MULTIPLY_ADD.flops
+        case MovingSum():
+            return count(first) * MOVED.flops
         case Solve(factored=factored):
             work = ZERO if factored else count(first) * first[-1]
-            return work + count(one.dims) * first[-1] * 2
+            return work + count(one.dims) * first[-1] * MULTIPLY_ADD.flops
         case Call(operator=name) if name in distances.NAMES:
-            return count(one.dims) * (first[-1] * 2 + 2)
+            return count(one.dims) * (first[-1] + 1) * MULTIPLY_ADD.flops
         case Call(operator=name):
             cubes = round(OPERATORS[name].work)
             if not cubes:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.arrays.bill import UNHINTED
 from tensorgen.calculus.kinds import Kind
 from tensorgen.errors import suggest
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.plans.planner import known_sizes
+from tensorgen.prices.thresholds import assumed
 from tensorgen.spec.model import Spec
 from tensorgen.verify.calls import Arguments, arguments, solved
 from tensorgen.verify.cases import Case, Sizes, case, given_case
@@ -42,14 +42,14 @@ def hinted(spec: Spec, given: Mapping[str, int]) -> dict[str, int]:
             hint = suggest(name, names) or known
             raise WrongSizesError(f"there is no dim '{name}'; {hint}")
     own = {name: size for name, size in spec.hints if size is not None} | dict(given)
-    told = tuple((name, own.get(name, UNHINTED)) for name in names)
+    told = tuple(assumed(own, names).items())
     return known_sizes(replace(spec, hints=told))
 
 
 def sizes_of(function: ElaboratedFunction, every: Mapping[str, int]) -> dict[str, int]:
     """Return the sizes of one function; raises `WrongSizesError` if they do not fit."""
     sizes = Sizes(function)
-    found = {name: every.get(name, UNHINTED) for name in sizes.symbols}
+    found = assumed(every, sizes.symbols)
     if not sizes.fit(found):
         told = ", ".join(f"{name} = {size}" for name, size in found.items())
         name = function.spec.name

@@ -50,7 +50,7 @@ SEQUENCES = 128
 GAPS = 2
 """An array has room for so many places for each one that is read."""
 
-DEPTH = 60
+DEPTH_OF_ELEMENTS = 60
 """How many nodes above one another are looked through."""
 
 Forms = tuple[Affine, ...]
@@ -145,7 +145,7 @@ class _Element:
         if all depends on the node in a `linear` way.
         """
         if (node, place) not in self._known:
-            if self._depth == DEPTH:
+            if self._depth == DEPTH_OF_ELEMENTS:
                 raise _NotFew
             self._depth += 1
             self._known[node, place] = self._at(node, place, linear)

@@ -24,7 +24,7 @@ PRIME = 2**61 - 11913
 """7 modulo 8, 2 modulo 3, not 1 modulo 5 and 7; 2, 3, 5, ..., 31 are squares."""
 
 INFINITY = zlib.crc32(b"infinity") ** 2 % PRIME
-SMALL = 2**12
+NUMERATORS = 2**12
 """Numerators of exponents are smaller; any other exponent makes a random map."""
 DEGREES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 20, 100)
 """Denominators of exponents: their odd parts have nothing in common with PRIME - 1."""
@@ -142,7 +142,7 @@ class Residues:
         """A power; a random map where the exponent is no simple fraction."""
         for q in DEGREES:
             p = signed(q * y % PRIME)
-            if abs(p) < SMALL:
+            if abs(p) < NUMERATORS:
                 root = self.root(x, q)
                 return pow(root if p >= 0 else self._inverse(root), abs(p), PRIME)
         return random("pow", x, y)

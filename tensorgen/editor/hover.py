@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tensorgen.arrays.bill import UNHINTED
 from tensorgen.editor.faults import read
 from tensorgen.emit.documentation import summary
 from tensorgen.errors import Source, Span, SpecError
@@ -27,6 +26,7 @@ from tensorgen.explanation.report import (
 from tensorgen.explanation.subjects import Subject, explained
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.prices.thresholds import UNHINTED
 from tensorgen.spec.model import InputSpec
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

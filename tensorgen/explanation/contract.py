@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.formula_text import SMALL, number
+from tensorgen.ir.formula_text import LARGEST_DENOMINATOR, number
 from tensorgen.ir.nodes import Label
 
 SUM, TIMES, MATMUL, POWER, ATOM = range(5)
@@ -197,7 +197,7 @@ class Parts:
         size = abs(self.coefficient)
         shown = Part((), number(size), ATOM)
         below: list[Part] = []
-        if 1 < size.denominator <= SMALL:
+        if 1 < size.denominator <= LARGEST_DENOMINATOR:
             shown = Part((), number(Fraction(size.numerator)), ATOM)
             below = [Part((), str(size.denominator), ATOM, under=True)]
         numbers = [*([shown] if shown.text != "1" else []), *self.scalars(), *below]

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from math import prod
 
-from tensorgen.arrays.bill import MOST_TERMS, UNHINTED, Amount, leading, powers
+from tensorgen.arrays.bill import MOST_TERMS, Amount, leading, powers
 from tensorgen.emit.documentation import summary
 from tensorgen.emit.text import equation, escape, paragraph
 from tensorgen.explanation.matrix import matrix_notation
@@ -15,6 +15,7 @@ from tensorgen.explanation.statements import lines
 from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import entries
+from tensorgen.prices.thresholds import assumed
 
 _INDENT = "    "
 
@@ -145,5 +146,6 @@ def sizes_title(subject: Subject) -> str:
         *(d for p in subject.planned.parameters for d in p.dims),
     ]
     symbols = dict.fromkeys(x for dim in dims for x in dim.sources)
-    told = [f"{x} = {subject.hints.get(x, UNHINTED):,}" for x in sorted(symbols)]
+    sizes = assumed(subject.hints, sorted(symbols))
+    told = [f"{name} = {size:,}" for name, size in sizes.items()]
     return f" at {', '.join(told)}" if told else ""

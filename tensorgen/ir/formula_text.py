@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
 
-SMALL = 8  # denominators up to this one are written out
+LARGEST_DENOMINATOR = 8  # denominators up to this one are written out
 WRITABLE = 10**20  # whole numbers beyond are rounded: nobody reads their digits
 
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
@@ -23,7 +23,7 @@ def assembled(
     under: Sequence[Text],
 ) -> Text:
     """Join a coefficient, a sign of summation, factors and divisors."""
-    if under and 1 < coefficient.denominator <= SMALL:
+    if under and 1 < coefficient.denominator <= LARGEST_DENOMINATOR:
         under = [(str(coefficient.denominator), ATOM), *under]
         coefficient = Fraction(coefficient.numerator)
     over, below = _powers(over), _below(under)
@@ -92,7 +92,7 @@ def number(value: Fraction) -> str:
             return repr(float(value))
         except OverflowError:
             return "inf" if value > 0 else "-inf"
-    if value.denominator <= SMALL:
+    if value.denominator <= LARGEST_DENOMINATOR:
         return str(value)
     decimal = repr(float(value))
     return decimal if Fraction(decimal) == value or len(str(value)) > 12 else str(value)

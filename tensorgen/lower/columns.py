@@ -19,11 +19,7 @@ from tensorgen.lower.layout import ordered, transposed
 from tensorgen.lower.operands import Operand, matmul
 from tensorgen.lower.read import Read
 from tensorgen.lower.taps import Tapped
-
-MOST = 2**24
-"""Entries of the largest matrix of windows, where sizes are expected."""
-GATHERED = 2
-"""So many entries are gathered while one of a result is added to another one."""
+from tensorgen.prices.thresholds import GAIN_OF_COLUMNS, LARGEST_COLUMNS, are_hinted
 
 
 @dataclass(frozen=True)
@@ -113,16 +109,16 @@ def _pays(made: Columns, found: Tapped, hints: Mapping[str, int]) -> bool:
 
     def size(labels: Sequence[Label]) -> int | None:
         sizes = [found.extent(x) for x in labels]
-        if any(not hints.keys() >= {*dim.symbols} for dim in sizes):
+        if not are_hinted(hints, sizes):
             return None
         return prod(max(dim.value(hints), 1) for dim in sizes)
 
     taps = size(found.taps)
     whole = size((*made.rows, *made.columns))
-    if taps is None or (whole is not None and whole > MOST):
+    if taps is None or (whole is not None and whole > LARGEST_COLUMNS):
         return False
     channels = size([x for x in made.columns if x not in found.taps])
     right = size(made.right)
     if made.turned or channels is None or right is None:
         return True
-    return channels <= GATHERED * right
+    return channels <= GAIN_OF_COLUMNS * right

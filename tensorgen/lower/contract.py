@@ -27,7 +27,7 @@ from tensorgen.ir.nodes import Label
 from tensorgen.lower.elementwise import Factor, multiply, raised
 from tensorgen.lower.layout import natural_order, ordered, summed, transposed
 from tensorgen.lower.operands import Operand, as_float, count, made, matmul, product
-from tensorgen.lower.prices import (
+from tensorgen.lower.plainness import (
     BROADCAST,
     ENTRYWISE,
     TENSORDOT,

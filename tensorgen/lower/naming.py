@@ -43,7 +43,7 @@ WORTH_A_NAME = 10
 """Characters of the shortest part that is named because a line is long."""
 MOST_OPERANDS = LONGEST // 4
 """Operands that fill a line with the shortest of names: none would help."""
-LINE = 80
+LINE_OF_CHANGES = 80
 """Characters of a change, which stands in a function that is indented."""
 INDICES = "ijklpqrst"
 """What vectors of integers are called."""
@@ -182,7 +182,7 @@ class Naming:
         room = LONGEST
         if isinstance(line, Store):
             place = array(line.at, line.target, *line.places)
-            room = min(room, LINE - length(place, words=True))
+            room = min(room, LINE_OF_CHANGES - length(place, words=True))
         self.lines.append(rebuilt(line, lambda x: self._shortened(None, x, room)))
 
     def _loop(self, step: Loop) -> None:

@@ -24,7 +24,7 @@ from tensorgen.ir.dims import ZERO
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.layout import aligned, summed
 from tensorgen.lower.operands import Operand, made, matmul
-from tensorgen.lower.prices import EXTRA_AXIS, misplaced, turned, written
+from tensorgen.lower.plainness import EXTRA_AXIS, misplaced, turned, written
 
 # Stands for the axis of length 1 that makes a matrix of a vector.
 _SINGLE: Label = -1

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array
-from tensorgen.arrays.blocks import ENTRIES
 from tensorgen.arrays.operations import Fill, Index, Number
 from tensorgen.arrays.places import Slice
 from tensorgen.arrays.speed import Speed
@@ -26,9 +25,7 @@ from tensorgen.lower.layout import aligned
 from tensorgen.lower.operands import Operand
 from tensorgen.lower.read import Read
 from tensorgen.lower.taps import Tapped
-
-LARGE = 2**19
-"""The entries that a tap adds where blocks take 0.45 to 0.85 times as long."""
+from tensorgen.prices.thresholds import BLOCK, TAPPED
 
 
 @dataclass
@@ -144,7 +141,7 @@ class TapLoop:
         found = self.found
         free = [x for x in found.ranges.intervals if x not in found.taps]
         first = [x for form in found.writes[:1] for x in form.labels if x in free]
-        large = self.speed.entries([*map(found.extent, free)]) >= LARGE
+        large = self.speed.entries([*map(found.extent, free)]) >= TAPPED
         multiplied = not {*found.gone} <= {*found.taps}  # as matrices
         if (
             not (self.indexer.draft.in_blocks and large and len(first) == 1)
@@ -155,7 +152,7 @@ class TapLoop:
         if not all(_ascends(forms, label) for forms in (found.writes, *found.reads)):
             return None
         row = count([found.extent(x) for x in free if x != label])
-        start, step, width = self.indexer.draft.blocks(ENTRIES, row)
+        start, step, width = self.indexer.draft.blocks(BLOCK, row)
         return Blocks(label, *found.ranges.intervals[label], start, step, width)
 
     def _step(self, whole: Operand, at: dict[Label, Dim], ranges: Inside) -> Store:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CELLS, CELLS_BY_PRODUCTS = 64, 32
-SMALL = 2**20
+MOST_BY_COORDINATES = 2**20
 """The most entries that a matrix may have whose coordinates are asked for."""
 LARGEST = 2**26
 """The most bytes that an object may hold whose products are asked for."""
@@ -34,7 +34,7 @@ def picture(derivative: Any) -> str:
     if not is_matrix(derivative) or 0 in derivative.shape:
         return ""
     shape = derivative.shape
-    if shape[0] * shape[1] <= SMALL:
+    if shape[0] * shape[1] <= MOST_BY_COORDINATES:
         return drawn(by_coordinates(derivative), shape)
     if derivative.nbytes <= LARGEST:
         return drawn(by_products(derivative), shape)

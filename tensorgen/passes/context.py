@@ -12,8 +12,8 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.laws import Law
 from tensorgen.ir.nodes import Node, topological
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import CALLS_OF_A_PROBLEM
 from tensorgen.passes.rates import Rate, Rates
+from tensorgen.prices.thresholds import CALLS_OF_A_PROBLEM
 
 
 class Kept(Protocol):

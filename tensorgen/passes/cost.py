@@ -1,8 +1,6 @@
-"""The cost model: what a plan costs for given sizes.
+"""The cost model: what a plan costs for given sizes, by the prices that are planned.
 
-Only the passes ask it. Its unit is one multiply-add in a matrix product; the other
-constants say how many of those a different kind of work takes, from timing NumPy on
-arrays of 10^3 to 10^6 doubles.
+Only the passes ask it.
 """
 
 from __future__ import annotations
@@ -32,30 +30,20 @@ from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.unknowns import is_unknown
 from tensorgen.passes.order.networks import Network, Plan
 from tensorgen.passes.order.spans import Span, span
-
-UNHINTED = 1000
-"""The size of a dim without a hint: large, and the same for all."""
-
-SOLVING = 0.7
-"""What elimination takes of the cube of a side."""
-
-STEPS = 5.0
-"""Newton's steps that find an unknown."""
-
-ELEMENT = 4.0
-"""An entry read, combined and written by elementwise arithmetic (memory-bound)."""
-
-TURNED = 8.0
-"""An entry of a transpose that is added to what it is the transpose of."""
-
-FUNCTION = 40.0
-"""An entry of an elementwise function such as `exp`."""
-
-SCATTER = 40.0
-"""An entry added where an index array says, as `np.add.at` does it."""
-
-STATEMENT = 1000.0
-"""A call from Python, about a microsecond."""
+from tensorgen.prices import table
+from tensorgen.prices.table import (
+    CALL,
+    ELIMINATION,
+    ENTRY,
+    FUNCTION,
+    GATHERED,
+    MASKED,
+    MULTIPLY_ADD,
+    NEWTON_STEPS,
+    SCATTERED,
+    TURNED,
+)
+from tensorgen.prices.thresholds import assumed
 
 
 def merge(out: float, every: Span, sums: bool, factors: int) -> float:
@@ -63,13 +51,13 @@ def merge(out: float, every: Span, sums: bool, factors: int) -> float:
 
     The result has `out` entries; `sums` says whether labels are summed.
     """
-    spent = STATEMENT + SCATTER * every.scattered
-    spent += ELEMENT * (every.gathered + every.masked)
+    spent = CALL.planned + SCATTERED.planned * every.scattered
+    spent += GATHERED.planned * every.gathered + MASKED.planned * every.masked
     if factors == 1 and every.gathered >= every.terms:
         return spent  # nothing is multiplied
     if not sums:
-        return spent + ELEMENT * out * max(1, factors - 1)
-    return spent + every.terms + ELEMENT * out
+        return spent + ENTRY.planned * out * max(1, factors - 1)
+    return spent + MULTIPLY_ADD.planned * every.terms + ENTRY.planned * out
 
 
 def turned_terms(node: Sum) -> int:
@@ -113,8 +101,7 @@ class CostModel:
     def value(self, dim: Dim) -> int:
         """The number that a dim stands for."""
         if dim not in self._values:
-            known = {name: self.hints.get(name, UNHINTED) for name in dim.sources}
-            self._values[dim] = dim.value(known)
+            self._values[dim] = dim.value(assumed(self.hints, dim.sources))
         return self._values[dim]
 
     def never_more(self, first: Dim, second: Dim) -> bool:
@@ -125,7 +112,8 @@ class CostModel:
         """The arithmetic of one node, operands given; a fused n-ary product at once."""
         match node:
             case Product(factors=factors) if factors:
-                return self.span(node).terms * (len(factors) if not node.inner else 2)
+                times = MULTIPLY_ADD.flops if node.inner else len(factors)
+                return self.span(node).terms * times
             case Product():
                 return 0.0
             case Sum():
@@ -145,9 +133,9 @@ class CostModel:
                 return sum(self.size(arg.dims) for arg in node.args)
             case Call(operator="solution") if not is_system(node.args[0]):
                 side = self.size(node.dims[:1])
-                return SOLVING * side**3
+                return ELIMINATION * side**3
             case Call() if is_unknown(node):  # some of Newton's steps
-                return STEPS * self.size(node.dims) ** 3
+                return NEWTON_STEPS * self.size(node.dims) ** 3
             case Call() if OPERATORS[node.operator].internal:
                 return self.size(node.dims)
             case Call():
@@ -173,21 +161,23 @@ class CostModel:
                 out, sums = self.size(node.dims), bool(node.inner)
                 return merge(out, span, sums, len(factors))
             case Sum():
-                read = ELEMENT * len(node.terms) + TURNED * turned_terms(node)
-                return STATEMENT + self.size(node.dims) * read
-            case Map():
-                return STATEMENT + FUNCTION * self.size(node.dims)
+                read = ENTRY.planned * len(node.terms)
+                read += TURNED.planned * turned_terms(node)
+                return CALL.planned + self.size(node.dims) * read
+            case Map(function=function):
+                own = table.of_function(function).planned
+                return CALL.planned + own * self.size(node.dims)
             case Call() if is_promise(node):
                 return 0.0
             case Call() if is_recurrence(node):
                 steps = Recurrence.of(node).steps
                 return self.size([steps.count]) * self.total(steps.roots)
             case Call() if OPERATORS[node.operator].internal:
-                return STATEMENT + FUNCTION * self.flops(node)
+                return CALL.planned + FUNCTION.planned * self.flops(node)
             case Call():
-                scaling = 2 * ELEMENT if OPERATORS[node.operator].scales else 0.0
-                entries = self._entries(node)
-                return STATEMENT + (FUNCTION + scaling) * entries + self.flops(node)
+                scaled = 2 * ENTRY.planned if OPERATORS[node.operator].scales else 0.0
+                entries = (FUNCTION.planned + scaled) * self._entries(node)
+                return CALL.planned + entries + self.flops(node)
             case Product() | Input() | Constant() | Size() | Iota():
                 return 0.0
             case _:

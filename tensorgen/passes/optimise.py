@@ -23,7 +23,6 @@ from functools import partial
 
 from tensorgen.ir.nodes import Input, Node, Sum, topological
 from tensorgen.passes.context import Context, Pass, Plan
-from tensorgen.passes.limits import SHARE_OF_SCALED, STEPS_TO_COMPRESS, STEPS_TO_SHARE
 from tensorgen.passes.matrices.apply_inverses import apply_in_numbers, apply_inverses
 from tensorgen.passes.matrices.join_entries import filled_in, join_entries
 from tensorgen.passes.matrices.measure_distances import measure_distances
@@ -55,6 +54,8 @@ from tensorgen.passes.sharing.share_transposes import share_transposes
 from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.passes.views import degree
+from tensorgen.prices.limits import STEPS_TO_COMPRESS, STEPS_TO_SHARE
+from tensorgen.prices.thresholds import SHARE_OF_SCALED
 
 
 def optimise(context: Context, ways: Sequence[Sequence[Node]]) -> Plan:

@@ -24,9 +24,9 @@ from tensorgen.operators.matrices.definite import Sign, matrix_sign
 from tensorgen.operators.matrices.symmetry import flat
 from tensorgen.operators.promises import bare
 from tensorgen.passes.context import Context
-from tensorgen.passes.limits import GAIN_OF_LOW_RANK
 from tensorgen.passes.order.flatten_products import flatten_products
 from tensorgen.passes.views import View
+from tensorgen.prices.thresholds import GAIN_OF_LOW_RANK
 
 
 class LowRank(NamedTuple):

@@ -27,6 +27,7 @@ from tensorgen.plans.keep_few_states import keep_few_states
 from tensorgen.plans.parameters import Parameters
 from tensorgen.plans.planned import OtherPlan, PlannedFunction
 from tensorgen.plans.shares import joined, joined_ways, members_of, shares_of
+from tensorgen.prices.thresholds import ENTRIES_OF_A_ROW
 from tensorgen.spec.model import Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
 from tensorgen.structure.compress import compress
@@ -34,10 +35,6 @@ from tensorgen.structure.stored import as_compressed
 from tensorgen.structure.systems import system
 
 T = TypeVar("T")
-
-ENTRIES = 10
-"""The entries that rows of a sparse matrix are taken to have, or columns if they are
-longer, and how many times as long these are at least."""
 
 
 class Planner:
@@ -315,7 +312,7 @@ def known_sizes(spec: Spec) -> dict[str, int]:
             "column": dims.value(matrix.shape[1]),
         }
         short, long = sorted(sides.values())
-        count = long * min(ENTRIES, max(1, short // ENTRIES))
+        count = long * min(ENTRIES_OF_A_ROW, max(1, short // ENTRIES_OF_A_ROW))
         hints[matrix.part("entries")] = count
         for one, side in sides.items():
             hints[matrix.part(f"{one}_pairs")] = count**2 // max(side, 1)

@@ -15,10 +15,8 @@ from tensorgen.ir import effort
 from tensorgen.ir.nodes import is_zero
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.plans.planned import PlannedFunction
+from tensorgen.prices.thresholds import NOTED_IF_DENSE, are_hinted
 from tensorgen.structure.stored import as_compressed
-
-LARGE = 10**6
-"""Beyond so many numbers in a dense derivative, by the hints, somebody should know."""
 
 INSTEAD: Mapping[Kind, str] = {
     HESSIAN: "'hvp' multiplies by it and holds none of them",
@@ -128,10 +126,10 @@ def _dense(
     )
     if tensor is not None and not tensor.is_dense:
         return None
-    if not all(symbol in hints for dim in root.dims for symbol in dim.symbols):
+    if not are_hinted(hints, root.dims):
         return None
     sizes = [dim.value(hints) for dim in root.dims]
-    if prod(sizes) <= LARGE:
+    if prod(sizes) <= NOTED_IF_DENSE:
         return None
     name = planned.label
     if len(planned.tensors) > 1:

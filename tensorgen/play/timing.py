@@ -21,7 +21,7 @@ from tensorgen.verify.cases import Case, Sizes, case
 
 Array = Any
 
-UNHINTED, LONGEST = 100, 1000
+TIMED_SIZE, LONGEST = 100, 1000
 """A dim of which the spec hints at no size, and the longest one that is taken."""
 ENTRIES, WIDEST = 200_000, 1000
 """The most entries of an argument, and of all that is differentiated by."""
@@ -61,7 +61,7 @@ def timed(known: Verification, subject: Subject) -> Iterator[Timed]:
 def _sizes(function: ElaboratedFunction, hints: Mapping[str, int]) -> dict[str, int]:
     """Sizes that fit, the hinted ones as far as they are not too large."""
     every = Sizes(function)
-    found = {x: min(hints.get(x, UNHINTED), LONGEST) for x in every.symbols}
+    found = {x: min(hints.get(x, TIMED_SIZE), LONGEST) for x in every.symbols}
     while max(found.values(), default=1) > 1:
         largest, wide = every.weight(found)
         if every.fit(found) and largest <= ENTRIES and wide <= WIDEST:

@@ -21,14 +21,14 @@ from operator import and_, truediv
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node, Product, children, entries, topological
 from tensorgen.passes.context import Compress, Context, Kept, Plan
-from tensorgen.passes.cost import UNHINTED, CostModel
-from tensorgen.structure.limits import (
-    FORMS,
+from tensorgen.passes.cost import CostModel
+from tensorgen.prices.limits import FORMS, UNKNOWN_SIZES
+from tensorgen.prices.thresholds import (
     GAIN_OF_A_FORM,
-    LARGE,
-    MOST_ENTRIES,
-    SMALL,
-    UNKNOWN_SIZES,
+    LARGEST_ARGUMENT,
+    LONG,
+    SHORT,
+    UNHINTED,
 )
 from tensorgen.structure.stored import Compressed, as_compressed
 
@@ -74,7 +74,7 @@ def alternatives(
     if len(symbols) < 2 or not 0 < len(unknown) <= UNKNOWN_SIZES:
         return []
     # A size of a result need not be one of an argument.
-    beside = {s: SMALL for x in flat.formulas for dim in x.dims for s in dim.sources}
+    beside = {s: SHORT for x in flat.formulas for dim in x.dims for s in dim.sources}
     possible = [beside | point for point in _possible(unknown, given, arguments)]
     forms, dims = dict[Dim, Form](), dict[Dim, None]()
     for hints in (given, *_ends(unknown, given, possible)):
@@ -96,11 +96,11 @@ def _possible(
 ) -> Iterator[Sizes]:
     """Sizes beside the hints at which the arguments would still fit into memory."""
     symbols = (s for dims in arguments for dim in dims for s in dim.symbols)
-    known = dict.fromkeys(symbols, SMALL) | given
-    for numbers in product((SMALL, UNHINTED, LARGE), repeat=len(unknown)):
+    known = dict.fromkeys(symbols, SHORT) | given
+    for numbers in product((SHORT, UNHINTED, LONG), repeat=len(unknown)):
         sizes = {**known, **dict(zip(unknown, numbers, strict=True))}
         cost = CostModel(sizes)
-        if all(cost.size(dims) <= MOST_ENTRIES for dims in arguments):
+        if all(cost.size(dims) <= LARGEST_ARGUMENT for dims in arguments):
             yield sizes
 
 
@@ -110,8 +110,8 @@ def _ends(
     """Some sizes as small, the others as large as is possible."""
     fits = {tuple(point[symbol] for symbol in unknown) for point in possible}
     for large in product((False, True), repeat=len(unknown)):
-        for most in (LARGE, UNHINTED):
-            numbers = tuple(most if is_large else SMALL for is_large in large)
+        for most in (LONG, UNHINTED):
+            numbers = tuple(most if is_large else SHORT for is_large in large)
             if numbers in fits:
                 yield given | dict(zip(unknown, numbers, strict=True))
                 break

@@ -8,16 +8,11 @@ from math import prod
 from tensorgen.arrays.arrays import array
 from tensorgen.arrays.objects import Made, Numbered, Reshape
 from tensorgen.ir.dims import ONE
+from tensorgen.prices.thresholds import GAIN_OF_A_BAND, ROWS_OF_A_BLOCK
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.mirror_terms import mirrored
 from tensorgen.structure.stored import StoredTerm, Tie
 from tensorgen.structure.ways import COLUMNS, LOCAL, SHIFT, Solver, core
-
-WIDE = 4
-"""A band may reach this many times as far as it has diagonals."""
-
-SMALL = 16
-"""Blocks of so few rows may be mostly zeros."""
 
 
 def bands(structure: Structure) -> Solver | None:
@@ -38,11 +33,11 @@ def bands(structure: Structure) -> Solver | None:
             return None
         if 0 in (tie.first, tie.offset):  # its mirror goes along
             bands.setdefault(tie.offset.constant, []).append(term)
-    if max(bands) > WIDE * (2 * len(bands) - (0 in bands)):
+    if max(bands) > GAIN_OF_A_BAND * (2 * len(bands) - (0 in bands)):
         return None  # a band is stored whole, and would mostly hold zeros
     side = prod(dims[1:r], start=ONE)
     whole = any(len(term.ties) == 1 for term in everything)
-    if not whole and (side.constant is None or side.constant > SMALL):
+    if not whole and (side.constant is None or side.constant > ROWS_OF_A_BLOCK):
         return None
     body = Body(structure, LOCAL)
     entries = []

@@ -31,15 +31,10 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, is_zero
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import GAIN_OF_A_RULE
 from tensorgen.passes.matrices.join_entries import join_entries
 from tensorgen.passes.order.factor_sums import factor_sum
 from tensorgen.passes.views import Factor, ties_axes
-from tensorgen.structure.absorb_terms import absorb_terms
-from tensorgen.structure.gram import take_grams
-from tensorgen.structure.groupings import groupings, held, place
-from tensorgen.structure.limits import (
-    GAIN_OF_ROOM,
+from tensorgen.prices.limits import (
     LINKED_TERMS,
     SPREAD_FACTORS,
     STEPS_BY_TIES,
@@ -48,6 +43,10 @@ from tensorgen.structure.limits import (
     TERMS_SPREAD_IN_ALL,
     TERMS_THAT_SHARE,
 )
+from tensorgen.prices.thresholds import GAIN_OF_A_RULE, GAIN_OF_ROOM
+from tensorgen.structure.absorb_terms import absorb_terms
+from tensorgen.structure.gram import take_grams
+from tensorgen.structure.groupings import groupings, held, place
 from tensorgen.structure.link_elements import (
     has_links,
     linked_terms,

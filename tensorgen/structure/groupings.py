@@ -22,7 +22,7 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.views import Factor, Name
-from tensorgen.structure.limits import GROUPED_FACTORS, GROUPINGS_BUILT
+from tensorgen.prices.limits import GROUPED_FACTORS, GROUPINGS_BUILT
 from tensorgen.structure.stored import Element, StoredTerm, is_axis
 from tensorgen.structure.take_apart import Parts
 

@@ -19,7 +19,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Atom, Call, Lookup, Node, Product, Sum
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.views import Name, is_sparse
-from tensorgen.structure.limits import ADDED_TERMS, AXES_OF_A_LARGE_SUM
+from tensorgen.prices.limits import ADDED_TERMS, AXES_OF_A_LARGE_SUM
 from tensorgen.structure.stored import Link, Tie
 from tensorgen.structure.take_apart import (
     Parts,

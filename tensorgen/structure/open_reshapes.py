@@ -17,7 +17,7 @@ from tensorgen.ir.nodes import Call, Constraint, Node, delta, topological
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.operators.reshape import Segment, segments
 from tensorgen.passes.views import is_sparse
-from tensorgen.structure.limits import ROWS_OF_A_STACK
+from tensorgen.prices.limits import ROWS_OF_A_STACK
 
 Label = Hashable
 

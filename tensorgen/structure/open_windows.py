@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Label, Node, Product, delta, indicator
 from tensorgen.ir.rebuild import rebuild
-from tensorgen.structure.limits import BANDS_OF_A_WINDOW
+from tensorgen.prices.limits import BANDS_OF_A_WINDOW
 
 
 class _Window(NamedTuple):

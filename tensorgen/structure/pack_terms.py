@@ -22,7 +22,7 @@ from tensorgen.operators.matrices.packing import packed, unpacked
 from tensorgen.operators.matrices.symmetry import Symmetry
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.views import Factor, Name
-from tensorgen.structure.limits import (
+from tensorgen.prices.limits import (
     ADDED_TERMS,
     AXES_OF_A_LARGE_SUM,
     STEPS_OF_A_PROOF,

@@ -10,8 +10,8 @@ from itertools import combinations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.passes.cost import CostModel
+from tensorgen.prices.limits import TERMS_THAT_SHARE
 from tensorgen.structure.groupings import held, place
-from tensorgen.structure.limits import TERMS_THAT_SHARE
 from tensorgen.structure.stored import Element, StoredTerm, is_axis, kept
 
 

@@ -14,11 +14,13 @@ from tensorgen.operators.matrices.symmetry import Symmetry
 from tensorgen.operators.matrices.systems import Entries, banded, sparse, toeplitz
 from tensorgen.operators.promises import bare
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import GAIN_OF_A_RULE
 from tensorgen.passes.views import Factor, Name
-from tensorgen.structure.bands import WIDE
+from tensorgen.prices.thresholds import (
+    GAIN_OF_A_BAND,
+    GAIN_OF_A_RULE,
+    ROWS_OF_A_RECURSION,
+)
 from tensorgen.structure.compress import compress
-from tensorgen.structure.limits import ROWS_OF_A_RECURSION
 from tensorgen.structure.stored import Compressed, StoredTerm, laid_out, values
 from tensorgen.structure.toeplitz import keep_toeplitz
 from tensorgen.structure.ways import ties_sides
@@ -91,7 +93,7 @@ def _offsets(terms: Sequence[StoredTerm]) -> dict[int, list[StoredTerm]] | None:
         if offset is None:
             return None
         found.setdefault(offset, []).append(term)
-    return found if max(map(abs, found)) <= WIDE * len(found) else None
+    return found if max(map(abs, found)) <= GAIN_OF_A_BAND * len(found) else None
 
 
 def _factors(graph: Graph, term: StoredTerm) -> list[Factor]:

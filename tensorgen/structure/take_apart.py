@@ -12,11 +12,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Constraint, Lookup, Node, Sum, affine, delta
 from tensorgen.passes.readings.near_keys import nearer
 from tensorgen.passes.views import Factor, Name, View, compares, is_sparse, is_spread
-from tensorgen.structure.limits import (
-    AXES_OF_A_LARGE_SUM,
-    DEPTH_OF_PRODUCTS,
-    SPREAD_TERMS,
-)
+from tensorgen.prices.limits import AXES_OF_A_LARGE_SUM, DEPTH_OF_PRODUCTS, SPREAD_TERMS
 from tensorgen.structure.stored import Element, Link, Tie, is_axis, rooted
 
 

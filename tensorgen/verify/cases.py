@@ -31,7 +31,7 @@ FIRST = 2
 REGIONS = ((0.1, 0.9), (-1.5, 1.5), (1.1, 2.5), (0.02, 0.4), (-2.0, -0.2))
 """Where functions have values: which one, nobody knows of a formula."""
 
-SMALL = 6
+SMALLEST_ATTEMPT = 6
 """The attempt with the smallest numbers: there are two a region."""
 
 LARGEST = 2000
@@ -43,7 +43,7 @@ WIDEST = 60
 HUNDREDS = (131, 103, 113, 107)
 """Sizes of the larger point: no code that is chosen by size looks the same there."""
 
-LARGE, WIDE, STEPS = 20_000, 400, 12
+LARGER_ARGUMENT, WIDE, STEPS = 20_000, 400, 12
 """Of the larger point: entries of its largest argument, of all that is differentiated
 by, and steps of recurrences."""
 
@@ -165,7 +165,11 @@ class Sizes:
             return False
         largest, wide = self.weight(sizes)
         shapes = [_count(shape, sizes) for shape in self._spread]
-        return largest <= LARGE and wide <= WIDE and sum(shapes) <= LARGE * 10
+        return (
+            largest <= LARGER_ARGUMENT
+            and wide <= WIDE
+            and sum(shapes) <= LARGER_ARGUMENT * 10
+        )
 
     def _chosen(
         self,

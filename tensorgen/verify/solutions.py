@@ -15,7 +15,7 @@ from tensorgen.verify.modules import Subject
 from tensorgen.verify.points import Point
 from tensorgen.verify.reference import Known, Reference
 
-SMALL = 1e-6
+MOST_OF_A_RESIDUAL = 1e-6
 """What a residual may be, relative to its slope and the solution."""
 
 
@@ -45,7 +45,9 @@ class Solver:
         # How far the solution is from where the equation holds, to first order.
         step = np.linalg.lstsq(slope, residual, rcond=None)[0]
         got, zero = own.x - step, Known(own.x)
-        yield given, Measure("solution", "its equation", got, zero, SMALL, "result")
+        yield given, Measure(
+            "solution", "its equation", got, zero, MOST_OF_A_RESIDUAL, "result"
+        )
 
     def given(self, point: Point, subject: Subject) -> Arguments:
         """What the function is called with at a point."""

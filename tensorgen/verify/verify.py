@@ -25,7 +25,7 @@ from tensorgen.lang import (
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.model import Spec
 from tensorgen.verify.calls import Arguments, arguments
-from tensorgen.verify.cases import SMALL, Sizes, case, given_case
+from tensorgen.verify.cases import SMALLEST_ATTEMPT, Sizes, case, given_case
 from tensorgen.verify.constrained import Constrained, as_function
 from tensorgen.verify.findings import EMPTY, OPEN, Finding, Measure
 from tensorgen.verify.habits import Habits
@@ -227,7 +227,7 @@ class Verification:
             return None
         for attempt in range(ATTEMPTS // 4):
             # Small numbers first: sums of a hundred products saturate.
-            own = case(self._inputs(function), sizes, seed, SMALL + attempt)
+            own = case(self._inputs(function), sizes, seed, SMALLEST_ATTEMPT + attempt)
             try:
                 return Large(function, self.program, own)
             except Unfit:

@@ -242,7 +242,7 @@ functions:
 def test_what_indices_add_to_is_no_part_of_the_blocks_that_read_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tensorgen.arrays.blocks.GAIN", 0.0)
+    monkeypatch.setattr("tensorgen.arrays.blocks.GAIN_OF_ORDER", 0.0)
     hinted = f"{HEAD}dims: {{e: 3000000}}\n{SHARES}"
     assert re.search(LOOP, generate(hinted))
     rng = np.random.default_rng(0)

@@ -15,6 +15,7 @@ from tensorgen.arrays import frugal as rule
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.frugal import frugal
+from tensorgen.arrays.memory import peak
 from tensorgen.arrays.operations import (
     Add,
     Elementwise,
@@ -24,12 +25,11 @@ from tensorgen.arrays.operations import (
     Permute,
 )
 from tensorgen.arrays.places import WHOLE
-from tensorgen.arrays.price import peak
 from tensorgen.arrays.rematerialise import made_again, used_up
 from tensorgen.arrays.statements import Let, Release, Statement, Store
 from tensorgen.arrays.written import written
 from tensorgen.ir.dims import Dim
-from tests.arrays.test_price import allocated
+from tests.arrays.test_memory import allocated
 from tests.lower.support import RandomGraph, check
 from tests.made import generate
 

@@ -16,6 +16,7 @@ from tensorgen.arrays import frugal as rule
 from tensorgen.arrays.arrays import Array, array, bound, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.lifetimes import Lifetimes
+from tensorgen.arrays.memory import peak
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.objects import Results
 from tensorgen.arrays.operations import (
@@ -35,7 +36,6 @@ from tensorgen.arrays.operations import (
 )
 from tensorgen.arrays.out_text import filling, last_operation
 from tensorgen.arrays.places import WHOLE, At, Entries, Limit, Slice
-from tensorgen.arrays.price import peak
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statement_text import statement_text
 from tensorgen.arrays.statements import (
@@ -58,7 +58,7 @@ from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tests.arrays.loop_printer import Unprintable, function
 from tests.arrays.test_loops import COMPILER, HEADER
-from tests.arrays.test_price import allocated
+from tests.arrays.test_memory import allocated
 
 SIZES = {"n": 1000, "m": 1500, "k": 64}
 n, m, k = map(Dim.of, SIZES)

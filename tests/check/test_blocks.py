@@ -52,7 +52,7 @@ def test_blocks_of_two_entries_compute_what_calculus_states(
 
     monkeypatch.setattr(block_loops, "Speed", Anywhere)
     monkeypatch.setattr(blocks.Schedule, "gain", counted)
-    monkeypatch.setattr(blocks, "ENTRIES", 2)
-    monkeypatch.setattr(blocks, "ENTRIES_MULTIPLIED", 2)
+    monkeypatch.setattr(blocks, "BLOCK", 2)
+    monkeypatch.setattr(blocks, "BLOCK_OF_PRODUCTS", 2)
     text = tensorgen.generate(EXAMPLES / f"{name}.yaml")
     assert loops and "for start in range(0, " in text

@@ -24,10 +24,10 @@ from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import DISTRIBUTED_TERMS_IN_ALL, TRIALS_IN_ALL
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.order.factor_sums import Effort, factor_sum
 from tensorgen.passes.order.flatten_products import flatten_products
+from tensorgen.prices.limits import DISTRIBUTED_TERMS_IN_ALL, TRIALS_IN_ALL
 from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 from tests.passes.programs import chain, network

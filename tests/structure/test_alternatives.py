@@ -12,7 +12,7 @@ import pytest
 from tensorgen import generate, load
 from tensorgen.errors import Source
 from tensorgen.pipeline import compile_spec
-from tensorgen.structure.limits import GAIN_OF_A_FORM
+from tensorgen.prices.thresholds import GAIN_OF_A_FORM
 from tests.structure.planned_forms import chosen, hinted, planned
 
 # Inputs, expression, variable; sizes at which the one form or another is smallest.

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from tensorgen import load
+from tensorgen.prices.limits import FORMS
+from tensorgen.prices.thresholds import GAIN_OF_A_FORM, LARGEST_ARGUMENT
 from tensorgen.structure import alternatives
-from tensorgen.structure.limits import FORMS, GAIN_OF_A_FORM, MOST_ENTRIES
 from tests.structure.planned_forms import chosen, hinted, planned
 
 pytestmark = pytest.mark.thorough
@@ -117,7 +118,8 @@ def possible(seed: int, count: int) -> list[dict[str, int]]:
     found: list[dict[str, int]] = []
     while len(found) < count:
         sizes = {dim: chance.choice(MODELLED) for dim in dims}
-        if all(prod(sizes[d] for d in own.split()) <= MOST_ENTRIES for own in inputs):
+        numbers = [prod(sizes[d] for d in own.split()) for own in inputs]
+        if max(numbers) <= LARGEST_ARGUMENT:
             found.append(sizes)
     return found
 

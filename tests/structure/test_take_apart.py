@@ -8,7 +8,7 @@ import pytest
 from tensorgen import load
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input
-from tensorgen.structure.limits import DEPTH_OF_PRODUCTS
+from tensorgen.prices.limits import DEPTH_OF_PRODUCTS
 from tensorgen.structure.take_apart import take_apart
 
 

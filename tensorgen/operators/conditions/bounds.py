@@ -21,7 +21,7 @@ from tensorgen.ir.nodes import (
     once,
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.matrices.definite import DEPTH, Sign, sign
+from tensorgen.operators.matrices.definite import DEPTH_OF_SIGNS, Sign, sign
 
 FINITE = "finite"
 """The property of an input that cannot be infinite, by what it was computed of."""
@@ -61,7 +61,7 @@ def is_harmless(node: Map, x: Node) -> bool:
     return number == 1 and _is_away_from_zero(x)
 
 
-def _is_away_from_zero(node: Node, depth: int = DEPTH) -> bool:
+def _is_away_from_zero(node: Node, depth: int = DEPTH_OF_SIGNS) -> bool:
     """Whether all entries exceed a positive number, as those of `1 + x**2` do."""
     value = constant_value(node)
     if value is not None:
@@ -89,7 +89,7 @@ def _is_away_from_zero(node: Node, depth: int = DEPTH) -> bool:
     return False
 
 
-def _is_bounded(node: Node, depth: int = DEPTH) -> bool:
+def _is_bounded(node: Node, depth: int = DEPTH_OF_SIGNS) -> bool:
     """Whether all entries stay below a number, as those of `-x**2` do."""
     if constant_value(node) is not None or not depth:
         return constant_value(node) is not None
@@ -131,7 +131,7 @@ def may_be_infinite(node: Node, data: bool = True) -> bool:
     products, as in `X @ w`, it would leave no number that could be told of. Without
     `data`, only what is written infinite counts, and extrema of no entries.
     """
-    return _may_be_infinite(node, data, DEPTH)
+    return _may_be_infinite(node, data, DEPTH_OF_SIGNS)
 
 
 def _may_be_infinite(node: Node, data: bool, depth: int) -> bool:

@@ -32,7 +32,7 @@ from tensorgen.operators.conditions.bounds import is_harmless, value_of
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, partial, ref, total
 
-DEPTH = 6
+DEPTH_OF_ENDS = 6
 """How many operands within operands are looked at."""
 
 
@@ -62,7 +62,7 @@ def slope(graph: Graph, node: Map, place: int, varying: Container[Node]) -> Ref:
     if row.safe is None or row.safe[0] != place or is_harmless(node, x.node):
         return partial(graph, node, place)
     moved = x
-    for end in _ends(graph, x.node, varying, DEPTH):
+    for end in _ends(graph, x.node, varying, DEPTH_OF_ENDS):
         moves, value = end.under(x)
         if not _has_slope(graph, node, place, value):
             harmless = Ref(graph.constant(row.safe[1]), ())

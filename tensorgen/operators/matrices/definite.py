@@ -31,7 +31,7 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices import distances
 from tensorgen.operators.matrices.symmetry import flat, involutions
 
-DEPTH = 20
+DEPTH_OF_SIGNS = 20
 """How many nodes above one another are looked through."""
 
 
@@ -48,7 +48,7 @@ def is_positive_definite(node: Node) -> bool:
     return node.order >= 2 and matrix_sign(node) == Sign.POSITIVE
 
 
-def matrix_sign(node: Node, depth: int = DEPTH) -> Sign:
+def matrix_sign(node: Node, depth: int = DEPTH_OF_SIGNS) -> Sign:
     """What is known of the eigenvalues of the matrices in the last two axes."""
     if not depth:
         return Sign.UNKNOWN
@@ -74,7 +74,7 @@ def matrix_sign(node: Node, depth: int = DEPTH) -> Sign:
     return Sign.UNKNOWN
 
 
-def sign(node: Node, depth: int = DEPTH) -> Sign:
+def sign(node: Node, depth: int = DEPTH_OF_SIGNS) -> Sign:
     """What is known of all entries of a node, which is found out once."""
     return once(node, (sign, depth), lambda: _sign(node, depth))
 
@@ -118,7 +118,9 @@ def _sign(node: Node, depth: int) -> Sign:
     return Sign.UNKNOWN
 
 
-def signs_of_powers(factors: Sequence[Ref], depth: int = DEPTH) -> Iterator[Sign]:
+def signs_of_powers(
+    factors: Sequence[Ref], depth: int = DEPTH_OF_SIGNS
+) -> Iterator[Sign]:
     """The signs of factors; one that stands an even number of times has no sign."""
     for ref, count in Counter(factors).items():
         found = sign(ref.node, depth)

@@ -30,7 +30,7 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.distances import NAMES as DISTANCES
 
-DEPTH = 60
+DEPTH_OF_PARITY = 60
 """How many nodes above one another are looked through."""
 
 FLAT = 8
@@ -79,7 +79,9 @@ class Symmetry:
         self.promised = promised
         self._known: dict[tuple[Node, Swap], int | None] = {}
 
-    def parity(self, node: Node, swap: Swap, depth: int = DEPTH) -> int | None:
+    def parity(
+        self, node: Node, swap: Swap, depth: int = DEPTH_OF_PARITY
+    ) -> int | None:
         """Return 1 or -1 if swapping two axes gives that times the node, else None."""
         a, b = swap = (min(swap), max(swap))
         if depth == 0 or a < 0 or node.dims[a] != node.dims[b]:

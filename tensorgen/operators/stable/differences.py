@@ -24,7 +24,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Product, Ref, Sum, Term, constant_value
 from tensorgen.operators.scalar import apply, power, times, total
 from tensorgen.operators.stable.factors import (
-    DEPTH,
+    DEPTH_OF_FACTORS,
     Base,
     Factors,
     Powers,
@@ -259,7 +259,7 @@ def _summand(ref: Ref) -> Factors:
     labels = (*ref.labels, *range(_INNER, _INNER + len(node.inner)))
     found = Factors(node.coefficient)
     for factor in node.factors:
-        collect(found, factor.under(Ref(node, labels)), Fraction(1), DEPTH)
+        collect(found, factor.under(Ref(node, labels)), Fraction(1), DEPTH_OF_FACTORS)
     return found
 
 

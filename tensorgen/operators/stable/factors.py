@@ -18,7 +18,7 @@ from tensorgen.operators.stable.match import arguments, is_map
 
 ONE = Fraction(1)
 
-DEPTH = 4
+DEPTH_OF_FACTORS = 4
 """How many products within products are looked through."""
 
 
@@ -69,9 +69,9 @@ def factors_of(ref: Ref, coefficient: Fraction = ONE) -> Factors | None:
         at = labels.__getitem__
         found.constraints = tuple(c.renamed(at) for c in node.constraints)
         found.sizes = dict(zip(labels, node.dims, strict=True))
-        _collect_factors(found, ref, Fraction(1), DEPTH)
+        _collect_factors(found, ref, Fraction(1), DEPTH_OF_FACTORS)
     else:
-        collect(found, ref, Fraction(1), DEPTH)
+        collect(found, ref, Fraction(1), DEPTH_OF_FACTORS)
     return found
 
 

@@ -32,9 +32,7 @@ from tensorgen.operators.matrices.distances import PLAIN, SQUARED
 from tensorgen.passes.context import Context
 from tensorgen.passes.matrices.centre_differences import less_mean
 from tensorgen.passes.views import is_sparse
-
-FEW = 8
-"""So many rows need no rule: a table of all differences is small."""
+from tensorgen.prices.thresholds import ROWS_OF_A_TABLE
 
 
 class _Difference(NamedTuple):
@@ -59,7 +57,7 @@ class _Difference(NamedTuple):
     def is_table(self, sizes: Sequence[Dim]) -> bool:
         """Whether it has many rows of both, and is larger than all beside it."""
         few = (sizes[x].constant for x in self.rows)
-        if any(number is not None and number <= FEW for number in few):
+        if any(number is not None and number <= ROWS_OF_A_TABLE for number in few):
             return False
         if any({*self.rows, self.entry} <= {*ref.labels} for ref in self.others):
             return False

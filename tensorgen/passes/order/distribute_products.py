@@ -23,12 +23,6 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 from tensorgen.operators.scans.ranks import order_of
-from tensorgen.passes.limits import (
-    DISTRIBUTED_TERMS,
-    DISTRIBUTED_TERMS_IN_ALL,
-    SHARE_OF_EXPANDED,
-    SHARE_OF_TABLES,
-)
 from tensorgen.passes.matrices.centre_differences import centred
 from tensorgen.passes.order.factor_sums import pays
 from tensorgen.passes.rounds import Round
@@ -40,6 +34,8 @@ from tensorgen.passes.views import (
     is_sparse,
     reshapes_sparse,
 )
+from tensorgen.prices.limits import DISTRIBUTED_TERMS, DISTRIBUTED_TERMS_IN_ALL
+from tensorgen.prices.thresholds import SHARE_OF_EXPANDED, SHARE_OF_TABLES
 
 
 def distribute_products(known: Round, node: Node) -> Node:

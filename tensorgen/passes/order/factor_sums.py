@@ -14,14 +14,10 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Sum, only_below
 from tensorgen.operators.scalar import infinite
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import (
-    CANDIDATES_A_SUM,
-    SHARE_OF_FACTORED,
-    TRIALS_A_SUM,
-    TRIALS_IN_ALL,
-)
 from tensorgen.passes.order.order_contractions import order_contractions
 from tensorgen.passes.views import Name, View
+from tensorgen.prices.limits import CANDIDATES_A_SUM, TRIALS_A_SUM, TRIALS_IN_ALL
+from tensorgen.prices.thresholds import SHARE_OF_FACTORED
 
 
 @dataclass

@@ -12,7 +12,6 @@ from dataclasses import replace
 from tensorgen.ir.nodes import Node, Product, Sum, children, topological, use_counts
 from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.passes.context import Context
-from tensorgen.passes.limits import FLATTENING_ROUNDS
 from tensorgen.passes.order.distribute_products import distribute_products
 from tensorgen.passes.order.factor_sums import Effort, factor_sum
 from tensorgen.passes.order.mask_factors import mask_factors
@@ -22,6 +21,7 @@ from tensorgen.passes.order.reshape_back import reshape_back
 from tensorgen.passes.order.separate_products import separate_products
 from tensorgen.passes.order.spell_scalings import spell_scalings
 from tensorgen.passes.rounds import Round, Rule
+from tensorgen.prices.limits import FLATTENING_ROUNDS
 
 
 def flatten_products(

@@ -25,10 +25,10 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.conditions.bounds import is_unsafe
 from tensorgen.operators.scalar import apply
-from tensorgen.passes.limits import SHARE_OF_EXPANDED
 from tensorgen.passes.order.factor_sums import pays
 from tensorgen.passes.rounds import Round
 from tensorgen.passes.views import View
+from tensorgen.prices.thresholds import SHARE_OF_EXPANDED
 
 
 def mask_factors(known: Round, node: Node) -> Node:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tensorgen.ir.nodes import Node, Product
-from tensorgen.passes.limits import OPENED_FACTORS
 from tensorgen.passes.rounds import Round
 from tensorgen.passes.views import opened
+from tensorgen.prices.limits import OPENED_FACTORS
 
 
 def open_products(known: Round, node: Node) -> Node:

@@ -10,7 +10,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Constraint, Label, Node, Product, Ref, affine
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import GAIN_OF_A_RULE
+from tensorgen.prices.thresholds import GAIN_OF_A_RULE
 
 
 class Reading(NamedTuple):

@@ -24,9 +24,10 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.context import Context
-from tensorgen.passes.limits import ENTRIES_ROUNDS, GAIN_OF_A_RULE
 from tensorgen.passes.readings.readings import Reading, reading
 from tensorgen.passes.views import View
+from tensorgen.prices.limits import ENTRIES_ROUNDS
+from tensorgen.prices.thresholds import GAIN_OF_A_RULE
 
 
 def take_parts(context: Context, roots: Sequence[Node]) -> list[Node]:

@@ -18,7 +18,7 @@ from tensorgen.operators.stable.match import arguments, elementwise_factors, is_
 from tensorgen.passes.context import Context
 from tensorgen.passes.scalars.polynomials import operands, replaced, vanishes
 
-DEPTH = 6
+DEPTH_OF_STEPS = 6
 """How many operands within operands are looked at."""
 
 
@@ -58,7 +58,7 @@ def _above(graph: Graph, value: Ref, heights: Sequence[Ref]) -> Ref:
 def _ends(value: Ref) -> Iterator[Ref]:
     """The minima and maxima near the top of a value."""
     level = [value]
-    for _ in range(DEPTH):
+    for _ in range(DEPTH_OF_STEPS):
         yield from (x for x in level if is_map(x, "minimum") or is_map(x, "maximum"))
         below = (part for x in level for part in operands(x) or ())
         level = [*dict.fromkeys(below)]

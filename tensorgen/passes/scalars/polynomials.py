@@ -15,7 +15,7 @@ from tensorgen.operators.stable.match import (
     is_map,
 )
 
-DEPTH = 24
+DEPTH_OF_POLYNOMIALS = 24
 """How many operands within operands are looked at."""
 
 MOST_TERMS = 64
@@ -60,13 +60,13 @@ def beside(ref: Ref, x: Ref) -> frozenset[Node]:
     """
     found: set[Node] = set()
     level = [ref]
-    for depth in range(DEPTH + 1):
+    for depth in range(DEPTH_OF_POLYNOMIALS + 1):
         below: dict[Ref, None] = {}
         for one in level:
             if one == x or constant_value(one.node) is not None:
                 continue
             is_open = depends(one, x) or isinstance(one.node, Sum | Product)
-            parts = operands(one) if is_open and depth < DEPTH else None
+            parts = operands(one) if is_open and depth < DEPTH_OF_POLYNOMIALS else None
             below.update(dict.fromkeys(parts or ()))
             if parts is None:
                 found.add(one.node)
@@ -91,7 +91,7 @@ def replaced(graph: Graph, ref: Ref, known: Mapping[Ref, Ref], x: Ref) -> Ref | 
         args = [part for part in found if part is not None]
         return remade(graph, node, args) if len(args) == len(parts) else None
 
-    return visit(ref, DEPTH)
+    return visit(ref, DEPTH_OF_POLYNOMIALS)
 
 
 def remade(graph: Graph, node: Node, args: Sequence[Ref]) -> Ref:
@@ -147,7 +147,7 @@ def affine(graph: Graph, ref: Ref, x: Ref) -> tuple[Ref, Ref] | None:
         scale = times(graph, *rest, coefficient=node.coefficient)
         return found and (times(graph, scale, found[0]), times(graph, scale, found[1]))
 
-    return visit(ref, DEPTH)
+    return visit(ref, DEPTH_OF_POLYNOMIALS)
 
 
 def square(graph: Graph, ref: Ref, x: Ref) -> Ref | None:
@@ -195,7 +195,7 @@ def vanishes(ref: Ref) -> bool:
             product = _multiplied(product, expanded(factor, depth - 1))
         return product
 
-    found = expanded(ref, DEPTH)
+    found = expanded(ref, DEPTH_OF_POLYNOMIALS)
     return found is not None and not any(found.values())
 
 

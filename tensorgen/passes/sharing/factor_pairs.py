@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from tensorgen.ir.nodes import Node, Product, Sum, Term, topological, use_counts
 from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.passes.context import Context
-from tensorgen.passes.limits import FACTORED_TERMS
 from tensorgen.passes.order.factor_sums import Effort, factor_sum
 from tensorgen.passes.order.order_contractions import order_contractions
 from tensorgen.passes.views import is_elementwise
+from tensorgen.prices.limits import FACTORED_TERMS
 
 
 def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:

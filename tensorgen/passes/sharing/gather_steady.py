@@ -18,11 +18,12 @@ from tensorgen.ir.nodes import Node, Product, Sum, entries
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.limits import CALLS_OF_A_PROBLEM, STEADY_FACTORS
 from tensorgen.passes.order.order_contractions import Contraction
 from tensorgen.passes.order.search_trees import EXACT
 from tensorgen.passes.rates import Rate, Rates
 from tensorgen.passes.views import is_sparse
+from tensorgen.prices.limits import STEADY_FACTORS
+from tensorgen.prices.thresholds import CALLS_OF_A_PROBLEM
 
 
 def gather_steady(context: Context, roots: Sequence[Node]) -> list[Node]:

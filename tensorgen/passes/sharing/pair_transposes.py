@@ -21,8 +21,8 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, Term
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.context import Context
-from tensorgen.passes.limits import PERMUTATIONS_A_SUM
 from tensorgen.passes.views import View, is_sparse
+from tensorgen.prices.limits import PERMUTATIONS_A_SUM
 
 Permutation = tuple[int, ...]
 

@@ -15,7 +15,8 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Ref, topological
 from tensorgen.ir.rebuild import rebuild, with_factors
 from tensorgen.passes.context import Context
-from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel
+from tensorgen.passes.cost import CostModel
+from tensorgen.prices.table import CALL, ENTRY
 
 Pair = tuple[Node, Node, tuple[int, ...]]
 """Two nodes, and for each axis of the second the axis of the first that it meets."""
@@ -45,10 +46,10 @@ def _savings(roots: Sequence[Node], cost: CostModel) -> dict[Pair, float]:
             for pair, _ in _pairs(node):
                 users.setdefault(pair, set()).add(None if plain else node)
     saved = {
-        pair: (len(using) - 1) * ELEMENT * cost.size(pair[0].dims)
+        pair: (len(using) - 1) * ENTRY.planned * cost.size(pair[0].dims)
         for pair, using in users.items()
     }
-    return {pair: entries for pair, entries in saved.items() if entries > STATEMENT}
+    return {pair: entries for pair, entries in saved.items() if entries > CALL.planned}
 
 
 def _pairs(node: Product) -> Iterator[tuple[Pair, tuple[int, int]]]:

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from tensorgen.ir.nodes import Node, Product, topological, use_counts
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.context import Context
-from tensorgen.passes.limits import SHARED_FACTORS, STEPS_OF_A_MATCH
 from tensorgen.passes.order.order_contractions import order_contractions
 from tensorgen.passes.views import Factor, Name, View
+from tensorgen.prices.limits import SHARED_FACTORS, STEPS_OF_A_MATCH
 
 
 def share_products(context: Context, roots: Sequence[Node]) -> list[Node]:

@@ -28,9 +28,9 @@ from tensorgen.operators.recurrences.recurrence import (
     substituted,
 )
 from tensorgen.passes.context import Context
-from tensorgen.passes.cost import STATEMENT
 from tensorgen.passes.rates import Rate, Rates
 from tensorgen.passes.steps.remember_steps import expanded, room_of
+from tensorgen.prices.table import CALL
 
 
 def join_recurrences(context: Context, roots: Sequence[Node]) -> list[Node]:
@@ -138,7 +138,7 @@ class _Pair:
             and not is_small(x)
         )
         lost = (
-            STATEMENT
+            CALL.planned
             for x in new
             if x not in old and reading.of(x) == Rate.POINT and is_small(x)
         )

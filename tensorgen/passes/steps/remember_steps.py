@@ -30,8 +30,14 @@ from tensorgen.operators.recurrences.recurrence import (
     substituted,
 )
 from tensorgen.passes.context import Context
-from tensorgen.passes.cost import ELEMENT, CostModel
-from tensorgen.passes.limits import GAIN_OF_KEEPING, ROOM_OF_ITEMS, ROWS_AT_HAND, STORE
+from tensorgen.passes.cost import CostModel
+from tensorgen.prices.table import ENTRY, STORED_ROW
+from tensorgen.prices.thresholds import (
+    CACHED,
+    GAIN_OF_KEEPING,
+    ROOM_OF_ITEMS,
+    are_hinted,
+)
 
 
 def remember_steps(context: Context, roots: Sequence[Node]) -> list[Node]:
@@ -140,7 +146,7 @@ class _Steps:
         for node, anew in found.items():
             few = self.cost.size(long_axes(node)) <= self.room
             small = few or (by_steps and self._is_little(node))
-            price = STORE + ELEMENT * self.cost.size(node.dims)
+            price = STORED_ROW.planned + ENTRY.planned * self.cost.size(node.dims)
             if small and node in standing and is_work(self.graph, node):
                 steps = anew.dims[: anew.order - node.order]
                 work = sum(map(self.cost.work, _alone(anew, users)))
@@ -151,8 +157,7 @@ class _Steps:
     def _is_little(self, node: Node) -> bool:
         """Whether rows of a node, one for each step, are few at the sizes hinted at."""
         dims = [self.whole.steps.count, *node.dims]
-        known = all(x in self.cost.hints for dim in dims for x in dim.symbols)
-        return known and self.cost.size(dims) <= ROWS_AT_HAND
+        return are_hinted(self.cost.hints, dims) and self.cost.size(dims) <= CACHED
 
     def _standing(self, nodes: Iterable[Node]) -> set[Node]:
         """Those of some nodes that rewrites leave as they are where steps are made."""

@@ -15,13 +15,14 @@ from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, topological
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
-from tensorgen.passes.cost import ELEMENT, STATEMENT, CostModel
+from tensorgen.passes.cost import CostModel
 from tensorgen.passes.order import merge_greedily
 from tensorgen.passes.order import order_contractions as module
 from tensorgen.passes.order.merge_greedily import Greedy
 from tensorgen.passes.order.networks import Network, Plan, Tree
 from tensorgen.passes.order.order_contractions import Contraction, order_contractions
 from tensorgen.passes.order.search_trees import EXACT, best_tree
+from tensorgen.prices.table import CALL, ENTRY
 from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 from tests.made import generate
@@ -78,8 +79,8 @@ def brute_force(subscripts: str, sizes: dict[str, int]) -> float:
 
     def merge(every: set[str], result: set[str], factors: int) -> float:
         if every == result:
-            return STATEMENT + ELEMENT * size(result) * (factors - 1)
-        return STATEMENT + size(every) + ELEMENT * size(result)
+            return CALL.planned + ENTRY.planned * size(result) * (factors - 1)
+        return CALL.planned + size(every) + ENTRY.planned * size(result)
 
     leaves = [frozenset([k]) for k in range(len(factors))]
     alone = sum(

@@ -23,11 +23,12 @@ from tensorgen.ir.nodes import topological
 from tensorgen.lang import elaborate
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Plan
-from tensorgen.passes.cost import STATEMENT, CostModel
+from tensorgen.passes.cost import CostModel
 from tensorgen.plans.modules import ModuleBuilder
 from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.planner import Planner, known_sizes
 from tensorgen.plans.problems import Lowered
+from tensorgen.prices.table import CALL
 from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec
 
@@ -137,7 +138,7 @@ def cliffs(text: str) -> list[str]:
     found = oversized(ours, text)
     for own, cost in ours.costs.items():
         least = min(prices.costs[own] for prices in by_mode.values())
-        if cost > MOST_WORK * least + STATEMENT:
+        if cost > MOST_WORK * least + CALL.planned:
             found.append(f"{own}: {cost / least:.1f} times the work of the best mode")
     return found
 

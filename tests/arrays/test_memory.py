@@ -12,8 +12,8 @@ import pytest
 
 from tensorgen.arrays.arrays import array, variable
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.memory import peak
 from tensorgen.arrays.operations import Add, Multiply, Permute, Power
-from tensorgen.arrays.price import peak
 from tensorgen.arrays.statements import Let, Release
 from tensorgen.arrays.work import arithmetic
 from tensorgen.arrays.written import written

@@ -45,13 +45,12 @@ from tensorgen.arrays.work import count, entries
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.prices.thresholds import ADDED_AT_A_TIME
 
 Value = Callable[[Dim], int]
 MASK = Fraction(1, 8)
 """The room of a truth value, in numbers."""
 SQUARE = Power(Fraction(2))
-ELIDED = 2**15
-"""The least numbers of a temporary that NumPy overwrites."""
 
 
 def peak(code: Code, value: Value, elided: int = 0) -> int:
@@ -114,10 +113,6 @@ class Held:
                     self._free(name)
 
 
-BLOCK_OF_ROWS = 32768
-"""How many numbers are added up by entry at a time (`_add_at`)."""
-
-
 def _during(line: Statement, value: Value, elided: int) -> int:
     """The most numbers that a statement holds beside what has names."""
     parts = operands(line)
@@ -134,7 +129,7 @@ def _during(line: Statement, value: Value, elided: int) -> int:
     rows = count(broadcast([one.dims for one in at]))
     block = value(rows * count(shape[len(at) :])) if len(shape) > len(at) else 0
     kept = sum(_kept(one, value) for one in parts)
-    found = kept + value(rows) * (len(at) > 1) + min(block, BLOCK_OF_ROWS)
+    found = kept + value(rows) * (len(at) > 1) + min(block, ADDED_AT_A_TIME)
     return max(added, found)
 
 

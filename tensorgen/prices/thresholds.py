@@ -1,0 +1,110 @@
+"""Where costs change: sizes from which something else pays, and by how much it has to.
+
+Sizes are of numbers, 8 bytes each. Gains are margins: two forms that cost about the
+same do not take turns, and what reads less well is written for a gain that is felt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from fractions import Fraction
+
+from tensorgen.ir.dims import Dim
+
+# Sizes of dims
+
+UNHINTED = 1000
+"""Without a hint: large, and the same for all."""
+SHORT, LONG = 10, 1_000_000
+"""What else a size without a hint is taken for, to see what would change."""
+USUAL, FEW, MANY = 64, 16, 1024
+"""At which it is compared what code holds: all usual, and each in turn few or many."""
+ENTRIES_OF_A_ROW = 10
+"""The entries that rows of a sparse matrix are taken to have, or columns if they are
+longer, and how many times as long these are at least."""
+ROWS_OF_A_TABLE = 8
+"""So few need no rule: a table of all differences is small."""
+ROWS_OF_A_BLOCK = 16
+"""Blocks of so few may be mostly zeros."""
+ROWS_OF_A_RECURSION = 300
+"""Of a Toeplitz matrix: with fewer a Cholesky factor takes less than n steps do."""
+
+# Sizes of arrays
+
+QUICKENED = 2**12
+"""From here on a slow function is worth a longer line."""
+BLOCK, BLOCK_OF_PRODUCTS = 2**14, 2**16
+"""Of a block; of one that a matrix product is made of, more."""
+ELIDED = 2**15
+"""From here on NumPy overwrites temporaries, and the system gives memory page by page:
+to work in place saves more than room."""
+ADDED_AT_A_TIME = 2**15
+"""Of what is added by entry (`_add_at`)."""
+CACHED = 2**17
+"""What is larger is not held by the caches of a core."""
+TAPPED = 2**19
+"""That a tap adds, where blocks take 0.45 to 0.85 times as long."""
+NOTED_IF_DENSE = 10**6
+"""Of a dense derivative, by the hints: beyond, somebody should know."""
+LARGEST_COLUMNS = 2**24
+"""Of the largest matrix of windows, where sizes are expected."""
+LARGEST_ARGUMENT = 10**10
+"""Larger ones are in nobody's memory, and no sizes are taken so."""
+
+# Time: how many times as much the other way takes
+
+GAIN_OF_ORDER = 1.3
+"""Of blocks, or of rows for stacks: they read less well."""
+GAIN_OF_A_COPY = 2
+"""How many times as long rows must be as what lies together, to be worth a copy."""
+GAIN_OF_COLUMNS = 2
+"""So many entries are gathered while one of a result is added to another one."""
+GAIN_OF_KEEPING = 4.0
+"""What a step has computed is kept for later if to compute it anew, for all steps at
+once, costs so many times as much as to store it."""
+CALLS_OF_A_PROBLEM = 20
+"""Calls that share what is computed once: an iterative solver makes about as many."""
+
+SHARE_OF_EXPANDED = 0.5
+"""A product moves into a difference, which costs digits, only for half the cost."""
+SHARE_OF_TABLES = 2.0
+"""One of three axes, which only memory gives, is left for twice the operations: matrix
+products, which take its place, are several times as fast."""
+SHARE_OF_FACTORED = 0.99
+"""A factored form must cost less than the sum by a margin, or they would alternate."""
+SHARE_OF_SCALED = 0.999999
+"""A scaling that terms share costs little beside their products of matrices: to have it
+once is less by more than rounding."""
+
+# Memory: how many times as much is held the other way
+
+GAIN_OF_A_FORM = 4
+"""Than by another form of a derivative at some sizes, which is emitted as well then."""
+GAIN_OF_A_RULE = 8
+"""By arrays with zeros, than by entries at places by rule."""
+GAIN_OF_A_BAND = 4
+"""By a band, than by its diagonals, if it reaches as many times as far."""
+GAIN_OF_LOW_RANK = 2
+"""By rows of a matrix, than its rank: it gains by Woodbury."""
+GAIN_OF_ROOM = 2
+"""By arrays that others are made part of."""
+ROOM_OF_ITEMS = 2
+"""By what a step computes without its states, than by the largest state or what it is
+given: it is made for all steps before, if it is not more. What caches hold may be."""
+ORDINARY, ORDINARY_IF_LARGE = 8, 2
+"""Than by the largest array, or by what code is given and returns: less is written as
+it reads best. Where caches hold less, new memory takes longer than what is computed."""
+SHARE_OF_A_PEAK = Fraction(3, 4)
+"""Less must be held at the usual size for code to be written for memory."""
+PART_OF_A_PEAK = 16
+"""Than by what is taken for large: a smaller part of a peak is not."""
+
+
+def are_hinted(hints: Container[str], dims: Iterable[Dim]) -> bool:
+    """Whether there are hints for all that sizes depend on."""
+    return all(symbol in hints for dim in dims for symbol in dim.symbols)
+
+
+def assumed(hints: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
+    """The sizes of dims: hints, and for the rest what they are taken for."""
+    return {name: hints.get(name, UNHINTED) for name in names}
