@@ -19,6 +19,7 @@ STAGES = (
     "files",
     "ir",
     "operators",
+    "fields",
     "calculus",
     "spec",
     "lang",
@@ -33,7 +34,7 @@ STAGES = (
 # Emission receives finished code: nothing is elaborated, optimised or lowered there.
 FORBIDDEN = {"emit": ("lang", "passes", "lower")}
 # All that stands before the first pass.
-UNOPTIMISED = ("ir", "operators", "calculus", "spec", "lang")
+UNOPTIMISED = ("ir", "operators", "fields", "calculus", "spec", "lang")
 # What the modules beside the stages may import; "" is the package's own `__init__`.
 OUTSIDE = {
     "pipeline": ("pipeline", *STAGES),

@@ -19,6 +19,7 @@ Array = Any
 class Reals:
     """Double precision; nothing is ever outside: it is NaN."""
 
+    library: Any = np
     dtype: Any = float
     outside = lost = False
 

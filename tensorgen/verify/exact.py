@@ -7,7 +7,7 @@ is too large for numbers of that kind is compared in doubles, as without mpmath.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from importlib.util import find_spec
@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from tensorgen.errors import InternalError
+from tensorgen.fields.doubles import Doubles
 from tensorgen.ir.nodes import Call, Map, Node, Product, topological
 from tensorgen.operators.recurrences.recurrence import everything
-from tensorgen.verify.interpret import Numbers, evaluate
+from tensorgen.verify.interpret import evaluate
 
 Array = Any
-Table = Mapping[str, Callable[..., Array]]
 
 DIGITS = 50
 
@@ -53,11 +53,10 @@ def exactly(
     from tensorgen.verify.exact_functions import functions
     from tensorgen.verify.exact_operators import operators
 
-    numbers = Numbers(_ratio, lambda name: +getattr(mpmath, name))
     with mpmath.workdps(DIGITS):
         exact = {name: _numbers(np.asarray(x)) for name, x in given.items()}
         try:
-            found = evaluate([node], exact, functions(), operators(), sizes, numbers)
+            found = evaluate([node], exact, functions(), operators(), sizes, Digits)
             return _doubles(np.asarray(found[0]))
         except (*_FAULTS, mpmath.mp.NoConvergence):
             return None
@@ -79,10 +78,20 @@ def _is_possible(node: Node, sizes: Mapping[str, int]) -> bool:
     return True
 
 
-def _ratio(fraction: Fraction) -> Any:
-    import mpmath
+class Digits(Doubles):
+    """Numbers of mpmath, with as many digits as are asked for where they are made."""
 
-    return mpmath.mpf(fraction.numerator) / fraction.denominator
+    def number(self, value: Fraction) -> Array:
+        """A rational."""
+        import mpmath
+
+        return mpmath.mpf(value.numerator) / value.denominator
+
+    def constant(self, name: str) -> Array:
+        """A number with a name."""
+        import mpmath
+
+        return +getattr(mpmath, name)
 
 
 def _numbers(array: Array) -> Array:
