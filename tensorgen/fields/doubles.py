@@ -19,15 +19,17 @@ Table = Mapping[str, Callable[..., Array]]
 class Doubles:
     """Double precision, real or complex, in arrays of NumPy or of what is like it."""
 
-    def __init__(self, functions: Table, operators: Table, library: Any = np) -> None:
+    def __init__(
+        self, functions: Table, operators: Table | None = None, library: Any = np
+    ) -> None:
         """Have the functions of maps and those of calls, by the names of rows."""
         self.functions = functions
-        self.operators = operators
+        self.operators = operators or {}
         self.library = library
 
     def number(self, value: Fraction) -> Array:
         """A rational."""
-        return float(value)
+        return self.library.asarray(float(value))
 
     def constant(self, name: str) -> Array:
         """A number with a name."""

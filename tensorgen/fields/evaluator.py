@@ -229,11 +229,9 @@ class Evaluator(ABC, Generic[F]):
         for at in range(count)[:: -1 if steps.backwards else 1]:
             sizes, part = self.sizes, slice(at, at + 1)
             if steps.runs is not None:
-                low, total = at * self.size(steps.runs.length), steps.runs.total
-                part = slice(
-                    low, min(low + self.size(steps.runs.length), self.size(total))
-                )
-                sizes = {**sizes, str(steps.runs.width): part.stop - low}
+                length, total = self.numbers([steps.runs.length, steps.runs.total])
+                part = slice(at * length, min(at * length + length, total))
+                sizes = {**sizes, str(steps.runs.width): part.stop - part.start}
             items = [given[part if steps.is_part(x) else at] for x, given in pairs]
             known = [*states, *items, *args[second:]]
             places = dict(zip(steps.places, known, strict=True))

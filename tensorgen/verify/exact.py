@@ -11,16 +11,15 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from importlib.util import find_spec
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from tensorgen.errors import InternalError
 from tensorgen.fields.doubles import Doubles
-from tensorgen.ir.nodes import Call, Map, Node, Product, topological
+from tensorgen.ir.nodes import Call, Map, Node, topological
 from tensorgen.operators.recurrences.recurrence import everything
-from tensorgen.verify.interpret import evaluate
+from tensorgen.verify.interpret import entries, evaluate
 
 Array = Any
 
@@ -57,7 +56,7 @@ def exactly(
         exact = {name: _numbers(np.asarray(x)) for name, x in given.items()}
         try:
             found = evaluate([node], exact, functions(), operators(), sizes, Digits)
-            return _doubles(np.asarray(found[0]))
+            return np.asarray(found[0], float)
         except (*_FAULTS, mpmath.mp.NoConvergence):
             return None
 
@@ -71,10 +70,8 @@ def _is_possible(node: Node, sizes: Mapping[str, int]) -> bool:
             return False
         if isinstance(one, Call) and one.operator not in {*operators(), "recurrence"}:
             return False
-        if isinstance(one, Product):
-            known = [dim for dim in one.sizes if sizes.keys() >= {*dim.sources}]
-            if prod(max(dim.value(sizes), 0) for dim in known) > LARGEST:
-                return False
+        if entries(one, sizes) > LARGEST:
+            return False
     return True
 
 
@@ -100,12 +97,4 @@ def _numbers(array: Array) -> Array:
 
     if array.dtype.kind in "iu":
         return array
-    found = np.empty(array.shape, dtype=object)
-    for at in np.ndindex(array.shape):
-        found[at] = mpmath.mpf(float(array[at]))
-    return found
-
-
-def _doubles(array: Array) -> Array:
-    found = np.array([float(x) for x in array.ravel()])
-    return found.reshape(array.shape)
+    return np.asarray(np.frompyfunc(lambda x: mpmath.mpf(float(x)), 1, 1)(array))

@@ -8,6 +8,7 @@ is summed. Complex arguments pass through, so that a complex step differentiates
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def evaluate(
     known = dict(sizes or {})
     known.update(bind(((node.dims, given[node.name].shape) for node in inputs), known))
     numbers = field(functions, operators)
-    own = Interpreter(numbers, known, lambda node: given[node.name])
+    own = SpelledOut(numbers, known, lambda node: given[node.name])
     with np.errstate(all="ignore"):
         return own.all(roots)
 
@@ -91,7 +92,15 @@ def _solve(dim: Dim, symbol: str, sizes: Mapping[str, int], length: int) -> int:
     return (length - rest) // slope if slope else 0
 
 
-class Interpreter(Tabled):
+def entries(node: Node, sizes: Mapping[str, int]) -> int:
+    """How many numbers a product is spelled out to, as far as sizes are known."""
+    if not isinstance(node, Product):
+        return 0
+    known = (dim for dim in node.sizes if sizes.keys() >= {*dim.sources})
+    return prod(max(dim.value(sizes), 0) for dim in known)
+
+
+class SpelledOut(Tabled):
     """Products spelled out, and equations solved."""
 
     def product(self, node: Product) -> Array:
@@ -99,9 +108,9 @@ class Interpreter(Tabled):
         lengths = self.lengths(node.sizes)
         total: Array = self.field.number(node.coefficient)
         for factor, labels in node.factors:
-            entries = self.aligned(self.values[factor], labels, len(lengths))
+            found = self.aligned(self.values[factor], labels, len(lengths))
             # Laid out alike, and so summed alike, however the axes of factors stand.
-            total = np.multiply(total, entries, order="C")
+            total = np.multiply(total, found, order="C")
         for kind, form in node.constraints:
             at = self.places(form, range(len(lengths)), lengths)
             # Selected, not multiplied: what is excluded may be infinite.
