@@ -20,6 +20,7 @@ STAGES = (
     "ir",
     "operators",
     "prices",
+    "fields",
     "calculus",
     "spec",
     "lang",
@@ -34,7 +35,7 @@ STAGES = (
 # Emission receives finished code: nothing is elaborated, optimised or lowered there.
 FORBIDDEN = {"emit": ("lang", "passes", "lower")}
 # All that stands before the first pass.
-UNOPTIMISED = ("ir", "operators", "prices", "calculus", "spec", "lang")
+UNOPTIMISED = ("ir", "operators", "prices", "fields", "calculus", "spec", "lang")
 # What the modules beside the stages may import; "" is the package's own `__init__`.
 OUTSIDE = {
     "pipeline": ("pipeline", *STAGES),

@@ -7,12 +7,15 @@ not hold everywhere are factors, 0 or 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tensorgen.fields.doubles import Tabled
 from tensorgen.ir import nodes
+from tensorgen.ir.constraints import looked_up, solved, within
+from tensorgen.ir.dims import ZERO
 from tensorgen.ir.nodes import Affine, Call, Lookup, Node
 
 Array = Any
@@ -20,20 +23,12 @@ Operand = tuple[Array, list[int]]
 
 
 class Product:
-    """One product, and the values of what it multiplies."""
+    """One product, and who has the values of what it multiplies."""
 
-    def __init__(
-        self,
-        node: nodes.Product,
-        sizes: Mapping[str, int],
-        values: Mapping[Node, Array],
-    ) -> None:
+    def __init__(self, node: nodes.Product, walk: Tabled) -> None:
         """Solve the deltas."""
-        import jax.numpy as jnp
-
-        self._jnp, self._node, self._values = jnp, node, values
-        self._known = sizes
-        self._sizes = [dim.value(sizes) for dim in node.sizes]
+        self._jnp, self._node, self._walk = walk.field.library, node, walk
+        self._sizes = walk.lengths(node.sizes)
         self._read: dict[int, Affine] = {}
         self._placed: dict[int, Affine] = {}
         self._masks: list[nodes.Constraint] = []
@@ -48,7 +43,7 @@ class Product:
             others += [*self._read.values(), *self._placed.values()]
             label = self._chosen(form, others, summed=True)
             if label is not None:
-                rest = _solved(form, label)
+                rest = solved(form, label)
                 deltas = [x.substituted(label, rest) for x in deltas]
                 self._masks = [
                     c._replace(form=c.form.substituted(label, rest))
@@ -61,20 +56,20 @@ class Product:
                     x: own.substituted(label, rest) for x, own in self._placed.items()
                 }
                 self._read[label] = rest
-                self._masks += self._inside(label, rest)
+                self._masks += within(rest, (ZERO, self._node.sizes[label]))
                 continue
             label = self._chosen(form, others, summed=False)
             if label is None:
                 self._masks.append(nodes.Constraint("eq", form))
             else:
-                self._placed[label] = _solved(form, label)
+                self._placed[label] = solved(form, label)
 
     def _chosen(
         self, form: Affine, others: Sequence[Affine], summed: bool
     ) -> int | None:
         """A label that a delta gives, one of those that are summed or not."""
         # What stands within a lookup cannot be replaced by a form.
-        fixed = {x for own in [form, *others] for x in _looked_up(own)}
+        fixed = looked_up([form, *others])
         for atom, coefficient in reversed(form.terms):
             if isinstance(atom, Lookup) or abs(coefficient) != 1 or atom in fixed:
                 continue
@@ -90,12 +85,6 @@ class Product:
         return label in self._placed or any(
             label in labels for _, labels in self._node.factors
         )
-
-    def _inside(self, label: int, form: Affine) -> list[nodes.Constraint]:
-        """That a form is a place on the axis of a label, where that is not certain."""
-        size = self._node.sizes[label]
-        both = [form, -form + (size - 1)]
-        return [nodes.Constraint("ge", own) for own in both]
 
     def value(self) -> Array:
         """Return the product."""
@@ -122,7 +111,7 @@ class Product:
         return self._put(found, inner) if self._placed else found
 
     def _factor(self, ref: Node, labels: Sequence[int]) -> Operand:
-        value, order = self._values[ref], [*labels]
+        value, order = self._walk.values[ref], [*labels]
         forms = [self._read.get(x, Affine.atom(x)) for x in labels]
         if all(x not in self._read for x in labels):
             return value, order
@@ -134,7 +123,7 @@ class Product:
             return value, atoms
         grid = [*dict.fromkeys(x for own in forms for x in own.labels)]
         if not forms or not grid:
-            place = tuple(int(own.const.value(self._known)) for own in forms)
+            place = tuple(int(self._walk.size(own.const)) for own in forms)
             return value[place], []
         places = tuple(self._places(own, grid) for own in forms)
         clipped = tuple(
@@ -147,7 +136,7 @@ class Product:
     def _sliced(self, value: Array, axis: int, form: Affine) -> Array:
         """What an axis has at the places `c * label + const`, zeros outside."""
         ((label, step),) = form.terms
-        count, start = self._sizes[label], form.const.value(self._known)
+        count, start = self._sizes[label], self._walk.size(form.const)
         if (start, step, count) == (0, 1, value.shape[axis]):
             return value
         if not count:
@@ -164,18 +153,7 @@ class Product:
 
     def _places(self, form: Affine, grid: Sequence[int]) -> Array:
         """The values of a form over a grid; of NumPy's where it looks nothing up."""
-        total: Array = np.asarray(form.const.value(self._known))
-        for atom, coefficient in form.terms:
-            total = total + coefficient * self._atom(atom, grid)
-        return total
-
-    def _atom(self, atom: Any, grid: Sequence[int]) -> Array:
-        if isinstance(atom, Lookup):
-            places = tuple(self._atom(x, grid) for x in atom.labels)
-            return self._values[atom.node][places].astype(int)
-        axis = grid.index(atom)
-        shape = [-1 if a == axis else 1 for a in range(len(grid))]
-        return np.arange(self._sizes[atom]).reshape(shape)
+        return self._walk.places(form, grid, self._sizes)
 
     def _mask(self, constraint: nodes.Constraint) -> list[Operand]:
         """A condition as a factor, unless it holds everywhere."""
@@ -210,7 +188,7 @@ class Product:
                     j for j, (_, x) in enumerate(operands) if j != k and label in x
                 ]
                 if len(others) == 1 and self._is_free(label, labels, operands):
-                    matrix = self._values[ref.args[0]]
+                    matrix = self._walk.values[ref.args[0]]
                     new = self._solution(
                         matrix if axis else matrix.T,
                         labels[1 - axis],
@@ -236,17 +214,3 @@ class Product:
         flat = columns.reshape(len(columns), -1)
         found = jnp.linalg.solve(matrix, flat).reshape(columns.shape)
         return found, [new, *labels[:axis], *labels[axis + 1 :]]
-
-
-def _solved(form: Affine, label: int) -> Affine:
-    """The form that a label is equal to where a delta is not zero."""
-    sign = form.coefficient(label)
-    rest = form.without(label)
-    return -rest if sign == 1 else rest
-
-
-def _looked_up(form: Affine) -> list[int]:
-    """The labels within lookups."""
-    return [
-        x for atom, _ in form.terms if isinstance(atom, Lookup) for x in atom.labels
-    ]

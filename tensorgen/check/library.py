@@ -136,30 +136,19 @@ class Library(Places):
         return self._by_key(x, keys, shape, self._np_prod, 1)
 
     def _np__prod_others_by_key(self, x: Array, keys: Array, whole: Array) -> Array:
-        x = self.field.of(x)
-        found = self._filled(x.shape, 1, None)
-        for key in np.unique(keys):
-            found[keys == key] = self._np__prod_others(x[keys == key], 0)
-        return found
+        return self._of_reference("prod_others_by_key", self.field.of(x), keys, whole)
 
     def _np__sums_between(self, x: Array, low: Array, high: Array) -> Array:
-        x = self.field.of(x)
-        sums = self._filled((len(low), *x.shape[1:]), 0, None)
-        for k, (a, b) in enumerate(zip(low, high, strict=True)):
-            if a < b:
-                store(sums, k, self._np_sum(x[a:b], 0))
-        return sums
+        return self._of_reference("sums_between", self.field.of(x), low, high)
 
     def _np__spread_between(
         self, w: Array, low: Array, high: Array, *shape: int
     ) -> Array:
-        w = self.field.of(w)
-        found = self._filled(shape, 0, None)
-        for k in range(shape[0]):
-            inside = (low <= k) & (k < high)
-            if inside.any():
-                store(found, k, self._np_sum(w[inside], 0))
-        return found
+        return self._of_reference("spread_between", self.field.of(w), low, high, shape)
+
+    def _of_reference(self, name: str, *args: Any) -> Array:
+        """What only adds and multiplies, which NumPy does with numbers of any kind."""
+        return self.field.reduced(OPERATORS[name](*args))
 
     # Reductions
 
@@ -201,7 +190,7 @@ class Library(Places):
         a = self.field.of(a)
         whole = tuple(range(a.ndim)) if axis is None else axis
         axes = whole if isinstance(whole, tuple) else (whole,)
-        return self.field.reduced(OPERATORS["prod_others"](a, axes))
+        return self._of_reference("prod_others", a, axes)
 
     def _np__packed(self, a: Array, axis: Axes = None) -> Array:
         a = self.field.of(a)
@@ -216,8 +205,7 @@ class Library(Places):
 
     def _np__norm(self, a: Array, axis: Axes = None) -> Array:
         a = self.field.of(a)
-        squares = self._np_sum(self.field.reduced(a * a), axis)
-        return self.others["sqrt"](squares) if "sqrt" in self.others else squares**0.5
+        return self.others["sqrt"](self._np_sum(self.field.reduced(a * a), axis))
 
     def _some(self, a: Array, axis: Axes) -> Array:
         """The entries that are reduced; raises `NoValue` if there is none."""
@@ -238,14 +226,10 @@ class Library(Places):
     # Distances
 
     def _np__squared_distances(self, x: Array, y: Array, scale: Any = 1) -> Array:
-        x, y, scale = self._numbers(x, y, scale)
-        found = self.field.reduced(scale * (x[:, None] - y))
-        return self.field.reduced((found * found).sum(axis=2))
+        return self._of_reference("squared_distances", *self._numbers(x, y, scale))
 
     def _np__distances(self, x: Array, y: Array, scale: Any = 1) -> Array:
-        x, y, scale = self._numbers(x, y, scale)
-        found = self.field.reduced(scale * (x[:, None] - y))
-        return self._np__norm(found, axis=2)
+        return self.others["sqrt"](self._np__squared_distances(x, y, scale))
 
     # Masks
 

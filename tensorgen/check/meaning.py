@@ -10,43 +10,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, assert_never, cast
+from typing import Any, cast
 
 import numpy as np
 
 from tensorgen.check import promises
 from tensorgen.check.opaque import solvers
 from tensorgen.check.program import Program
-from tensorgen.check.residues import store
+from tensorgen.check.reals import Reals
+from tensorgen.check.residues import Residues
+from tensorgen.fields.evaluator import Evaluator, Labels
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Affine,
-    Call,
-    Constant,
-    Input,
-    Iota,
-    Lookup,
-    Map,
-    Node,
-    Product,
-    Size,
-    Sum,
-    topological,
-)
+from tensorgen.ir.nodes import Call, Input, Node, Product
 from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.externals import external_of, is_external
 from tensorgen.operators.promises import is_promise
-from tensorgen.operators.recurrences.recurrence import (
-    Recurrence,
-    is_recurrence,
-    result_of,
-)
 from tensorgen.operators.unknowns import equation_of, is_unknown
 
 Array = Any
-Labels = tuple[int, ...]
 MOST_ENTRIES = 40_000
 """What is larger at the small sizes of a check is not computed."""
 
@@ -55,8 +38,8 @@ class TooLarge(Exception):
     """An array of more entries than a check shall take."""
 
 
-class Meaning:
-    """Values of nodes at one point: sizes, and the values of inputs."""
+class Meaning(Evaluator[Residues | Reals]):
+    """Values of nodes over the numbers of a program, where there are few of them."""
 
     def __init__(
         self,
@@ -65,67 +48,36 @@ class Meaning:
         given: Callable[[Input], Array],
     ) -> None:
         """Remember all values; `given` makes those of inputs."""
+        super().__init__(program.field, sizes, given)
         self.program = program
-        self.field = program.field
-        self.sizes = sizes
-        self.given = given
-        self.values: dict[Node, Array] = {}
         # What calls expand to is nobody else's.
         self.graph = Graph()
         self.expansions: dict[Node, Node] = {}
-        self.reading = Program(self.field, self._elementwise)
-
-    def of(self, root: Node) -> Array:
-        """The value of a node."""
-        waiting = topological([root], self.values)
-        for node in waiting:
-            self.lengths(node.dims)  # nothing is begun that cannot end
-        for node in waiting:
-            found = np.asarray(self._value(node))
-            self.values[node] = np.broadcast_to(found, self.lengths(node.dims))
-        return self.values[root]
+        self.reading = Program(self.field, self.function)
 
     def lengths(self, dims: Sequence[Dim]) -> tuple[int, ...]:
         """Dims as numbers; raises `TooLarge` where an array would have many entries."""
-        found = tuple(dim.value(self.sizes) for dim in dims)
+        found = super().lengths(dims)
         if math.prod(found) > MOST_ENTRIES or min(found, default=0) < 0:
             raise TooLarge
         return found
 
-    def _value(self, node: Node) -> Array:
-        match node:
-            case Input():
-                return self.given(node)
-            case Constant():
-                return self.field.constant(node.name)
-            case Size():
-                return self.field.of(node.value.value(self.sizes))
-            case Iota():
-                return self.field.of(np.arange(*self.lengths(node.dims)))
-            case Product():
-                return self._product(node)
-            case Sum():
-                return self._sum(node)
-            case Map():
-                aligned = [
-                    self._aligned(self.values[arg], labels, node.order)
-                    for arg, labels in node.args
-                ]
-                return self._elementwise(node.function)(*aligned)
-            case Call():
-                return self._call(node)
-            case _:
-                assert_never(node)
+    def shaped(self, node: Node, value: Array, shape: tuple[int, ...]) -> Array:
+        """A value over all entries of a node, also that of a call."""
+        return np.broadcast_to(value, shape)
 
-    # Products and sums
+    # Products
 
-    def _product(self, node: Product) -> Array:
-        lengths = tuple(dim.value(self.sizes) for dim in node.sizes)
+    def product(self, node: Product) -> Array:
+        """Summed a label at a time."""
+        lengths = self.numbers(node.sizes)
         factors = [
             (self.field.of(self.values[x]), labels) for x, labels in node.factors
         ]
         for kind, form in node.constraints:
-            at, labels = self._affine(form, lengths)
+            labels = form.labels
+            at = self.places(form, labels, lengths)
+            at = np.broadcast_to(at, [lengths[label] for label in labels])
             factors.append(
                 (self.field.of(at == 0 if kind == "eq" else at >= 0), labels)
             )
@@ -139,7 +91,7 @@ class Meaning:
             factors.append(self._contracted(own, {label}, lengths))
         out = tuple(range(node.order))
         value, labels = self._contracted([*factors, (total, ())], set(), lengths)
-        return self._aligned(value, labels, len(out))
+        return self.aligned(value, labels, len(out))
 
     def _order(
         self,
@@ -180,43 +132,10 @@ class Meaning:
             value = self.field.reduced(np.einsum(value, list(labels), list(kept)))
         return value, kept
 
-    def _affine(self, form: Affine, lengths: Sequence[int]) -> tuple[Array, Labels]:
-        """The values of a form for all values of its labels."""
-        labels = form.labels
-        grid = dict(
-            zip(labels, np.indices([lengths[x] for x in labels], int), strict=True)
-        )
-        # Of any size: what wraps would be 0 in a wrong place.
-        total = np.full([lengths[x] for x in labels], 0, dtype=object)
-        total += form.const.value(self.sizes)
-        for atom, coefficient in form.terms:
-            if isinstance(atom, Lookup):
-                entries = self.values[atom.node]
-                found = entries[tuple(grid[x] for x in atom.labels)]
-                total = total + coefficient * np.asarray(found).astype(object)
-            else:
-                total = total + coefficient * grid[atom].astype(object)
-        return total, labels
-
-    def _sum(self, node: Sum) -> Array:
-        total = self.field.of(np.zeros(self.lengths(node.dims), int))
-        for coefficient, term, labels in node.terms:
-            value = self._aligned(self.field.of(self.values[term]), labels, node.order)
-            total = total + self.field.reduced(self.field.number(coefficient) * value)
-        return self.field.reduced(total)
-
-    def _aligned(self, value: Array, labels: Labels, order: int) -> Array:
-        """An array whose axes have labels, such that axis k has the label k."""
-        if len(set(labels)) < len(labels):
-            kept = sorted(set(labels))
-            value, labels = np.einsum(value, list(labels), kept), tuple(kept)
-        places = sorted(range(len(labels)), key=labels.__getitem__)
-        value = np.asarray(value).transpose(places)
-        return value[tuple(slice(None) if k in labels else None for k in range(order))]
-
     # Functions
 
-    def _elementwise(self, name: str) -> Callable[..., Array]:
+    def function(self, name: str) -> Callable[..., Array]:
+        """What the template of a row says, or its expansion."""
         return partial(self._applied, name)
 
     def _applied(self, name: str, *args: Array) -> Array:
@@ -234,11 +153,9 @@ class Meaning:
             text = text.replace(f"{{{k}}}", name)
         return self.program.expression(text, values)
 
-    def _call(self, node: Call) -> Array:
-        args = [self.values[arg] for arg in node.args]
+    def called(self, node: Call, args: Sequence[Array]) -> Array:
+        """What the template of a row says, or its expansion; a made-up solution."""
         row = OPERATORS[node.operator]
-        if is_recurrence(node):
-            return self._recurrence(node, args)
         if is_unknown(node):
             solver = solvers([node], self.field, self.lengths)
             return self._template(equation_of(node).solver, args, **solver)
@@ -264,41 +181,6 @@ class Meaning:
         if "shape" in params:
             text = text.replace("{shape}", "*_shape")
         return self._template(text, args, _shape=self.lengths(node.dims))
-
-    def _recurrence(self, node: Call, args: Sequence[Array]) -> Array:
-        """A result of steps, each of which is computed by itself."""
-        whole, (result, every) = Recurrence.of(node), result_of(node)
-        steps = whole.steps
-        first, second = len(steps.states), len(steps.states) + len(steps.items)
-        made = result - first
-        states = [self.field.of(start) for start in args[:first]]
-        (count,) = self.lengths([steps.count])
-        found = self.field.of(np.zeros(self.lengths(node.dims), int))
-        order = [*range(count)][:: -1 if steps.backwards else 1]
-        if every and made < 0:
-            store(found, count if steps.backwards else 0, states[result])
-        pairs = [*zip(steps.items, args[first:second], strict=True)]
-        for at in order:
-            sizes, part = dict(self.sizes), slice(0)
-            if steps.runs is not None:
-                low = steps.runs.first(Dim.of(at)).value(sizes)
-                total, length = self.lengths([steps.runs.total, steps.runs.length])
-                part = slice(low, min(low + length, total))
-                sizes[str(steps.runs.width)] = part.stop - low
-            rows = [rows[part if steps.is_part(x) else at] for x, rows in pairs]
-            given = dict(
-                zip(steps.places, [*states, *rows, *args[second:]], strict=True)
-            )
-            inner = Meaning(self.program, sizes, given.__getitem__)
-            roots = [*steps.new, *steps.made[made : made + 1][: made >= 0]]
-            values = [self.field.of(inner.of(root)) for root in roots]
-            states = values[:first]
-            if made >= 0:
-                is_part = steps.is_part(steps.made[made])
-                store(found, part if is_part else at, values[-1])
-            elif every:
-                store(found, at + (not steps.backwards), states[result])
-        return found if every else states[result]
 
 
 __all__ = ["MOST_ENTRIES", "Meaning", "TooLarge"]

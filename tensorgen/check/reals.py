@@ -1,22 +1,22 @@
-"""Floating-point numbers, with the interface of the residues."""
+"""Floating-point numbers, with what the residues have."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tensorgen.check.residues import holds
+from tensorgen.fields.doubles import Doubles
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.references.rows import FUNCTIONS
 
 Array = Any
 
 
-class Reals:
+class Reals(Doubles):
     """Double precision; nothing is ever outside: it is NaN."""
 
     dtype: Any = float
@@ -24,9 +24,9 @@ class Reals:
 
     def __init__(self) -> None:
         """Take functions from the reference, and the others from NumPy."""
-        own = {name: getattr(np, name) for name in dir(np)}
-        self.functions: dict[str, Callable[..., Array]] = {
-            **{name: f for name, f in own.items() if isinstance(f, np.ufunc)},
+        own = vars(np).items()
+        every: dict[str, Callable[..., Array]] = {
+            **{name: f for name, f in own if isinstance(f, np.ufunc)},
             **{f"_{name}": function for name, function in FUNCTIONS.items()},
             "first": np.maximum,
             "last": np.minimum,
@@ -37,17 +37,7 @@ class Reals:
                 if row.requires
             },
         }
-        self.functions = {
-            name: partial(self.each, f) for name, f in self.functions.items()
-        }
-
-    def number(self, value: Fraction) -> Array:
-        """A rational."""
-        return np.asarray(float(value))
-
-    def constant(self, name: str) -> Array:
-        """A number with a name."""
-        return np.asarray(getattr(np, name))
+        super().__init__({name: partial(self.each, f) for name, f in every.items()})
 
     def of(self, value: Array) -> Array:
         """Masks, indices and rationals as numbers."""

@@ -76,6 +76,7 @@ class Residues:
     What is made up there is as good as any value, unless it is 0: then much is `lost`.
     """
 
+    library: Any = np
     dtype: Any = object
 
     def __init__(self) -> None:

@@ -7,22 +7,21 @@ is too large for numbers of that kind is compared in doubles, as without mpmath.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from importlib.util import find_spec
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from tensorgen.errors import InternalError
-from tensorgen.ir.nodes import Call, Map, Node, Product, topological
+from tensorgen.fields.doubles import Doubles
+from tensorgen.ir.nodes import Call, Map, Node, topological
 from tensorgen.operators.recurrences.recurrence import everything
-from tensorgen.verify.interpret import Numbers, evaluate
+from tensorgen.verify.interpret import entries, evaluate
 
 Array = Any
-Table = Mapping[str, Callable[..., Array]]
 
 DIGITS = 50
 
@@ -53,12 +52,11 @@ def exactly(
     from tensorgen.verify.exact_functions import functions
     from tensorgen.verify.exact_operators import operators
 
-    numbers = Numbers(_ratio, lambda name: +getattr(mpmath, name))
     with mpmath.workdps(DIGITS):
         exact = {name: _numbers(np.asarray(x)) for name, x in given.items()}
         try:
-            found = evaluate([node], exact, functions(), operators(), sizes, numbers)
-            return _doubles(np.asarray(found[0]))
+            found = evaluate([node], exact, functions(), operators(), sizes, Digits)
+            return np.asarray(found[0], float)
         except (*_FAULTS, mpmath.mp.NoConvergence):
             return None
 
@@ -72,17 +70,25 @@ def _is_possible(node: Node, sizes: Mapping[str, int]) -> bool:
             return False
         if isinstance(one, Call) and one.operator not in {*operators(), "recurrence"}:
             return False
-        if isinstance(one, Product):
-            known = [dim for dim in one.sizes if sizes.keys() >= {*dim.sources}]
-            if prod(max(dim.value(sizes), 0) for dim in known) > LARGEST:
-                return False
+        if entries(one, sizes) > LARGEST:
+            return False
     return True
 
 
-def _ratio(fraction: Fraction) -> Any:
-    import mpmath
+class Digits(Doubles):
+    """Numbers of mpmath, with as many digits as are asked for where they are made."""
 
-    return mpmath.mpf(fraction.numerator) / fraction.denominator
+    def number(self, value: Fraction) -> Array:
+        """A rational."""
+        import mpmath
+
+        return mpmath.mpf(value.numerator) / value.denominator
+
+    def constant(self, name: str) -> Array:
+        """A number with a name."""
+        import mpmath
+
+        return +getattr(mpmath, name)
 
 
 def _numbers(array: Array) -> Array:
@@ -91,12 +97,4 @@ def _numbers(array: Array) -> Array:
 
     if array.dtype.kind in "iu":
         return array
-    found = np.empty(array.shape, dtype=object)
-    for at in np.ndindex(array.shape):
-        found[at] = mpmath.mpf(float(array[at]))
-    return found
-
-
-def _doubles(array: Array) -> Array:
-    found = np.array([float(x) for x in array.ravel()])
-    return found.reshape(array.shape)
+    return np.asarray(np.frompyfunc(lambda x: mpmath.mpf(float(x)), 1, 1)(array))

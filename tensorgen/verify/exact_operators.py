@@ -123,20 +123,14 @@ def _each(
     def entries(found: Any) -> Array:
         if not isinstance(found, mp.matrix):
             return np.array(found, dtype=object)
-        rows = np.empty((found.rows, found.cols), dtype=object)
-        for i, j in np.ndindex(rows.shape):
-            rows[i, j] = found[i, j]
+        rows = np.array(found.tolist(), dtype=object).reshape(found.rows, found.cols)
         return rows.ravel() if vectors else rows
 
     def applied(a: Array) -> Array:
         a = np.asarray(a)
-        lead = a.shape[:-2]
         flat = a.reshape(-1, *a.shape[-2:])
         made = [entries(function(mp.matrix(one.tolist()))) for one in flat]
-        shape = made[0].shape if made else ()
-        whole = np.empty((len(made), *shape), dtype=object)
-        for k, one in enumerate(made):
-            whole[k] = one
-        return whole.reshape((*lead, *shape))
+        whole = np.stack(made) if made else np.empty(0, dtype=object)
+        return whole.reshape((*a.shape[:-2], *whole.shape[1:]))
 
     return applied

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from tensorgen.calculus.metrics import axes_of
 from tensorgen.errors import InternalError
-from tensorgen.ir.nodes import Call, Node, Product, topological
+from tensorgen.ir.nodes import Call, Node, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.operators.promises import PROMISES, STOPPED
 from tensorgen.operators.recurrences.recurrence import everything
@@ -25,7 +24,7 @@ from tensorgen.operators.references.rounding import furthest, largest, moved
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.operators.unknowns import equation_of, is_unknown
 from tensorgen.verify.exact import exactly
-from tensorgen.verify.interpret import evaluate
+from tensorgen.verify.interpret import entries, evaluate
 
 Array = Any
 
@@ -74,14 +73,6 @@ def _reached(nodes: Iterable[Node]) -> Iterator[Node]:
             yield from _reached([equation_of(node).residual])
 
 
-def _entries(node: Node, sizes: Mapping[str, int]) -> int:
-    """How many numbers a product is spelled out to, as far as sizes are known."""
-    if not isinstance(node, Product):
-        return 0
-    known = (dim for dim in node.sizes if sizes.keys() >= {*dim.sources})
-    return prod(max(dim.value(sizes), 0) for dim in known)
-
-
 class Interpreter:
     """The values of nodes for given inputs, with what is held fixed between them.
 
@@ -95,7 +86,7 @@ class Interpreter:
             raise Unfit("it calls functions from outside, which the reference lacks")
         if {STOPPED, "unknown"} <= called:
             raise Unfit("the reference knows no constants within equations")
-        if any(_entries(x, sizes) > LARGEST for x in _reached(nodes)):
+        if any(entries(x, sizes) > LARGEST for x in _reached(nodes)):
             raise TooLarge("its products have too many entries for the reference")
         self.nodes, self.sizes = nodes, sizes
         self._stopped: list[Array] | None = None

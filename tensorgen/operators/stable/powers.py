@@ -18,7 +18,12 @@ from tensorgen.operators.stable.exponential_sums import (
     log_of_positive,
     summands,
 )
-from tensorgen.operators.stable.factors import DEPTH, Factors, collect, raised
+from tensorgen.operators.stable.factors import (
+    DEPTH_OF_FACTORS,
+    Factors,
+    collect,
+    raised,
+)
 from tensorgen.operators.stable.levels import levelled
 from tensorgen.operators.stable.match import (
     Args,
@@ -179,7 +184,7 @@ def _read(graph: Graph, ref: Ref) -> Factors:
     coefficient, factors = factors_as_read(graph, ref)
     found = Factors(coefficient)
     for factor in factors:
-        collect(found, factor, Fraction(1), DEPTH)
+        collect(found, factor, Fraction(1), DEPTH_OF_FACTORS)
     return found
 
 

@@ -18,7 +18,7 @@ from tensorgen.operators.stable.match import (
     is_map,
 )
 from tensorgen.passes.scalars.polynomials import (
-    DEPTH,
+    DEPTH_OF_POLYNOMIALS,
     depends,
     operands,
     remade,
@@ -101,7 +101,7 @@ def _under(graph: Graph, branch: Ref, holds: Ref, fails: Ref) -> Ref:
         args = [visit(part, depth - 1) for part in parts]
         return ref if args == parts else remade(graph, ref.node, args)
 
-    return visit(branch, DEPTH)
+    return visit(branch, DEPTH_OF_POLYNOMIALS)
 
 
 def _choices(graph: Graph, whole: Ref) -> Iterator[tuple[Ref, Ref, Ref]]:
