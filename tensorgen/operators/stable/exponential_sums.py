@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import repeat
 
+from tensorgen.ir.constraints import is_light
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -198,6 +199,8 @@ class _Reader:
         return [Summand(weights=(ref,))]
 
     def _product(self, ref: Ref, node: Product) -> list[Summand]:
+        if (entry := self._entry(node)) is not None:
+            return self.read(entry)
         names = dict(enumerate(ref.labels))
         sizes: dict[int, Dim] = {}
         for k, dim in enumerate(node.inner):
@@ -215,7 +218,29 @@ class _Reader:
             if apart or nested or not any(s.exponents for s in parts):
                 parts = [Summand(weights=(factor,))]
             found = [s.times(part) for s in found for part in parts]
+        if (node.inner or node.constraints) and not any(s.exponents for s in found):
+            # Sums and entries of others than exponentials are weights as they are.
+            weight = Ref(self.graph.scale(node, 1 / node.coefficient), ref.labels)
+            return [Summand(node.coefficient, (weight,))]
         return [_settled(self.graph, s) for s in found]
+
+    def _entry(self, node: Product) -> Ref | None:
+        """One entry of a function, as `exp(x)[0]`, as a function of entries."""
+        if node.order or node.coefficient != 1 or not is_light(node):
+            return None
+        for inner, labels in node.factors:
+            if isinstance(inner, Map):
+                args = [
+                    self.graph.product(
+                        (),
+                        [(arg.node, [labels[axis] for axis in arg.labels])],
+                        constraints=node.constraints,
+                        sizes=dict(enumerate(node.sizes)),
+                    )
+                    for arg in inner.args
+                ]
+                return apply(self.graph, inner.function, *(Ref(x, ()) for x in args))
+        return None
 
 
 def _settled(graph: Graph, s: Summand) -> Summand:
@@ -298,15 +323,18 @@ def _has_log(node: Node) -> bool:
 
 
 def are_scales(x: Ref, parts: Sequence[Summand]) -> bool:
-    """Whether exponentials are numbers that scale an array, as in `1 + x[i] * exp(s)`.
+    """Whether exponentials are numbers beside an array, as in `1 + x[i] * exp(s)`.
 
     How large such a sum is `x` says as well: its level would cost the digits near 1.
     """
     scales = [s for s in parts if s.exponents]
     if _is_level(scales, [s for s in parts if not s.exponents]):
         return True
+    beside = any(s.numbers for s in parts if not s.exponents)
     return len(scales) < len(parts) and all(
-        s.is_plain and s.numbers and x.labels and not any(v.labels for v in _values(s))
+        s.is_plain
+        and (beside or (s.numbers and x.labels))
+        and not any(v.labels for v in _values(s))
         for s in scales
     )
 
