@@ -3,13 +3,13 @@
     total = zeros(2); total[0] = a; total[1] = b; x[t + 1] = total
 
 is `x[t + 1, 0] = a; x[t + 1, 1] = b`, which makes no array a step; and an entry of a
-row, `x[t][1]`, is `x[t, 1]`.
+row, `x[t][1]`, is `x[t, 1]`, and one of `full(n, a)` is a.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -25,6 +25,7 @@ from tensorgen.arrays.statements import (
     Store,
     When,
     changed,
+    everything,
     operands,
     reads,
     rebuilt,
@@ -33,11 +34,39 @@ from tensorgen.arrays.statements import (
 
 def filled_directly(code: Code) -> Code:
     """Return code that stores entries where they go, and reads them in one step."""
-    known: dict[Array, Array] = {}
-    change = _reader(known)
+    alike = _alike(code.statements)
+    change = _reader(alike)
     rows = tuple(rebuilt(line, change) for line in code.statements)
     returns = tuple(map(change, code.returns))
-    return replace(code, statements=_filled(rows, set(reads(returns))), returns=returns)
+    read = {*reads([x for line in rows for x in operands(line)]), *reads(returns)}
+    kept = [
+        line
+        for line in rows
+        if not (isinstance(line, Let) and line.name in alike.keys() - read)
+    ]
+    return replace(code, statements=_filled(kept, set(reads(returns))), returns=returns)
+
+
+def _alike(lines: Sequence[Statement]) -> dict[str, Array]:
+    """The arrays of one number, which nothing changes, with that number."""
+    moving = {name for line in everything(lines) for name in changed(line)}
+    found = {}
+    for line in lines:
+        if isinstance(line, Let) and line.name not in moving:
+            op = line.value.op
+            if isinstance(op, Fill) and op.value is None and op.kind == "float":
+                (number,) = line.value.args
+                names = set(reads([number]))
+                if _is_at_hand(number) and names.isdisjoint(moving):
+                    found[line.name] = number
+    return found
+
+
+def _is_at_hand(number: Array) -> bool:
+    """Whether it is a name, or an entry of one."""
+    while isinstance(number.op, Index) and len(number.args) == 1:
+        (number,) = number.args
+    return isinstance(number.op, Variable)
 
 
 def composed(outer: Index, inner: Index, order: int) -> Index | None:
@@ -70,8 +99,9 @@ def _spelt(index: Index, order: int) -> tuple[Part, ...] | None:
     return (*index.parts, *[WHOLE] * (order - len(index.parts)))
 
 
-def _reader(known: dict[Array, Array]) -> Callable[[Array], Array]:
-    """The change that reads entries of rows at once."""
+def _reader(alike: Mapping[str, Array]) -> Callable[[Array], Array]:
+    """The change that reads entries of rows at once, and numbers that are `alike`."""
+    known: dict[Array, Array] = {}
 
     def change(one: Array) -> Array:
         if one not in known:
@@ -83,6 +113,8 @@ def _reader(known: dict[Array, Array]) -> Callable[[Array], Array]:
                     (whole,) = row.args
                     index = composed(one.op, row.op, whole.order)
                     new = array(index, whole) if index else new
+                elif isinstance(row.op, Variable) and not one.order:
+                    new = alike.get(row.op.name, new)
             known[one] = new
         return known[one]
 

@@ -72,3 +72,43 @@ def test_places_within_places_are_one_index() -> None:
     part = Index((Slice(Limit(Dim.of(1))),), (n - 1,))
     assert composed(entry, part, 1) is None
     assert composed(entry, Index((Entries(),), (n,)), 1) is None
+
+
+def test_a_filter_reads_numbers_and_its_likelihood_is_linear_in_time() -> None:
+    spec = """tensorgen: 1
+inputs: {th: [2], y: [T]}
+functions:
+  nll:
+    where: |
+      a[0] = 0
+      P[0] = 1e4
+      F[t] = P[t] + exp(th[0])
+      v[t] = y[t] - a[t]
+      a[t + 1] = a[t] + P[t]*v[t]/F[t]
+      P[t + 1] = P[t]*exp(th[0])/F[t] + exp(th[1])
+    expr: 0.5*sum(log(F[:T]) + v[:T]**2/F[:T])
+    wrt: th
+    emit: [value, gradient]
+"""
+    source = tensorgen.generate(spec)
+    text = source[source.index("def nll(") : source.index("def nll_grad(")]
+    assert "F = P[t] + exp_th[0]" in text and "np.full" not in text
+    assert "T**2" not in source and "_finite" not in source
+    m = tensorgen.load(spec)
+    rng = np.random.default_rng(1)
+    th, y = np.array([-0.3, -1.2]), np.cumsum(rng.normal(size=9))
+
+    def likelihood(th: Any) -> float:
+        a, P, found = 0.0, 1e4, 0.0
+        for one in y:
+            F, v = P + np.exp(th[0]), one - a
+            found += 0.5 * (np.log(F) + v**2 / F)
+            a, P = a + P * v / F, P * np.exp(th[0]) / F + np.exp(th[1])
+        return found
+
+    value, slope = m.nll_value_and_grad(th, y)
+    assert value == pytest.approx(likelihood(th), rel=1e-12)
+    for k in range(2):
+        e = 1e-5 * np.eye(2)[k]
+        numeric = (likelihood(th + e) - likelihood(th - e)) / 2e-5
+        assert slope[k] == pytest.approx(numeric, rel=1e-6)
