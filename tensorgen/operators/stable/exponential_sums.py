@@ -343,7 +343,10 @@ def _is_level(scales: Sequence[Summand], others: Sequence[Summand]) -> bool:
     """Whether no exponential exceeds 1, beside a number that is positive for sure.
 
     As in `c + (1 - c) * sigmoid(t)`: it neither overflows nor vanishes as it stands.
+    What is taken away may cancel.
     """
+    if any(s.coefficient < 0 for s in (*scales, *others)):
+        return False
     return any(
         s.is_plain
         and not s.conditions
