@@ -9,7 +9,7 @@ from functools import cache
 
 from tensorgen.errors import NoDerivative
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constant, Map, Node, Product, Ref
+from tensorgen.ir.nodes import Constant, Map, Node, Product, Ref, Sum
 from tensorgen.operators.elementwise import ELEMENTWISE
 
 ARGUMENTS = ("x", "y", "z")
@@ -78,6 +78,18 @@ def _build(graph: Graph, tree: ast.expr, args: Mapping[str, Ref]) -> Ref:
 
 def _union(refs: Sequence[Ref]) -> tuple[int, ...]:
     return tuple(sorted({label for ref in refs for label in ref.labels}))
+
+
+def operands(ref: Ref) -> list[Ref] | None:
+    """The operands of what is made entry by entry, in the labels of its use."""
+    node = ref.node
+    if isinstance(node, Sum):
+        return [term.ref.under(ref) for term in node.terms]
+    if isinstance(node, Product) and not (node.inner or node.constraints):
+        return [factor.under(ref) for factor in node.factors]
+    if isinstance(node, Map):
+        return [arg.under(ref) for arg in node.args]
+    return None
 
 
 def apply(graph: Graph, function: str, *args: Ref) -> Ref:

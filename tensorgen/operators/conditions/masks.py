@@ -17,7 +17,6 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     Ref,
-    Sum,
     constant_value,
     topological,
 )
@@ -25,7 +24,7 @@ from tensorgen.ir.vanish import masks_of
 from tensorgen.operators.calls import OPERATORS, kept_axes
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.scalar import apply
+from tensorgen.operators.scalar import apply, operands
 
 
 class Clause(NamedTuple):
@@ -134,15 +133,7 @@ def entries(side: Ref) -> Iterator[Ref]:
     while waiting:
         one = waiting.pop()
         yield one
-        node = one.node
-        own: Sequence[Ref] = ()
-        if isinstance(node, Map):
-            own = node.args
-        elif isinstance(node, Sum):
-            own = [term.ref for term in node.terms]
-        elif isinstance(node, Product) and not (node.inner or node.constraints):
-            own = node.factors
-        fresh = [x for x in (part.under(one) for part in own) if x not in seen]
+        fresh = [x for x in operands(one) or () if x not in seen]
         seen.update(fresh)
         waiting += fresh
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Ref, Sum
 from tensorgen.ir.rebuild import rebuild
-from tensorgen.operators.scalar import total
+from tensorgen.operators.scalar import operands, total
 from tensorgen.operators.stable.match import arguments, elementwise_factors, is_map
 from tensorgen.passes.context import Context
-from tensorgen.passes.scalars.polynomials import operands, replaced, vanishes
+from tensorgen.passes.scalars.polynomials import replaced, vanishes
 
 DEPTH_OF_STEPS = 6
 """How many operands within operands are looked at."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Map, Node, Product, Ref, Sum, children, constant_value
-from tensorgen.operators.scalar import apply, times, total
+from tensorgen.operators.scalar import apply, operands, times, total
 from tensorgen.operators.stable.match import (
     arguments,
     as_power,
@@ -25,18 +25,6 @@ Monomial = frozenset[tuple[Ref, Fraction]]
 """A product of powers."""
 
 Polynomial = Mapping[Monomial, Fraction]
-
-
-def operands(ref: Ref) -> list[Ref] | None:
-    """The operands of what is made entry by entry, in the labels of its use."""
-    node = ref.node
-    if isinstance(node, Sum):
-        return [term.ref.under(ref) for term in node.terms]
-    if isinstance(node, Product) and not (node.inner or node.constraints):
-        return [factor.under(ref) for factor in node.factors]
-    if isinstance(node, Map):
-        return [arg.under(ref) for arg in node.args]
-    return None
 
 
 def depends(ref: Ref, x: Ref) -> bool:

@@ -10,7 +10,7 @@ from tensorgen.ir.nodes import Map, Node, Product, Ref, topological
 from tensorgen.operators.conditions.bounds import is_unsafe
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.definite import sign
-from tensorgen.operators.scalar import apply, times, total
+from tensorgen.operators.scalar import apply, operands, times, total
 from tensorgen.operators.stable.match import (
     arguments,
     elementwise_factors,
@@ -20,7 +20,6 @@ from tensorgen.operators.stable.match import (
 from tensorgen.passes.scalars.polynomials import (
     DEPTH_OF_POLYNOMIALS,
     depends,
-    operands,
     remade,
     replaced,
     vanishes,
