@@ -19,14 +19,12 @@ from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import apply, times, total
 from tensorgen.operators.scans.keys import Keys, equated, keyed, levels, levels_of_pairs
 from tensorgen.operators.stable.exponential_sums import (
-    Summand,
-    is_too_wide,
     log_of_positive,
-    looks_up,
     reduced,
     selected,
 )
 from tensorgen.operators.stable.match import joined
+from tensorgen.operators.stable.summands import Summand, is_too_wide, looks_up
 
 
 class Levelled(NamedTuple):

@@ -13,8 +13,6 @@ from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import apply, power, times, total
 from tensorgen.operators.stable.exponential_sums import (
-    Summand,
-    are_scales,
     log_of_positive,
     log_of_weights,
     summands,
@@ -36,6 +34,7 @@ from tensorgen.operators.stable.match import (
     terms,
 )
 from tensorgen.operators.stable.numbers import ratio_log
+from tensorgen.operators.stable.summands import Summand, are_scales
 
 
 def log(graph: Graph, args: Args) -> Ref | None:

@@ -13,11 +13,7 @@ from tensorgen.operators.scalar import (
     power,
     times,
 )
-from tensorgen.operators.stable.exponential_sums import (
-    are_scales,
-    log_of_positive,
-    summands,
-)
+from tensorgen.operators.stable.exponential_sums import log_of_positive, summands
 from tensorgen.operators.stable.factors import (
     DEPTH_OF_FACTORS,
     Factors,
@@ -36,6 +32,7 @@ from tensorgen.operators.stable.match import (
     is_condition,
     is_map,
 )
+from tensorgen.operators.stable.summands import are_scales
 
 _INVERSES = (
     ("expm1", "rexpm1"),
