@@ -87,13 +87,15 @@ class Names:
     """Local names before those of the file.
 
     What `again` has of a local name defines it where those above it are others; `all`
-    are the local names, those that are defined further below too.
+    are the local names, those that are defined further below too, and `texts` all that
+    may read them.
     """
 
     file: Mapping[str, Thing]
     local: dict[str, Thing] = field(default_factory=dict)
     again: dict[str, Callable[[Names], Thing]] = field(default_factory=dict)
     all: dict[str, None] = field(default_factory=dict)
+    texts: tuple[Expression, ...] = ()
 
     def get(self, name: str) -> Thing | None:
         """What a name stands for, if anything."""

@@ -284,7 +284,7 @@ def _function(
 ) -> tuple[Thing, ElaboratedFunction | None]:
     """Elaborate a function with its `where`, whose names see those above them."""
     assert item.function is not None
-    names, record = Names(things), Record()
+    names, record = Names(things, texts=tuple(item.expressions)), Record()
     local, complete = _locals(session, item, names, record)
     function = item.function
     if function.results:

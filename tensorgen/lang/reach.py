@@ -56,6 +56,7 @@ class Reach:
         given = self._given(index)
         low = max(len(m.starts) - m.shift for m in self.members.values())
         found = [given] if given is not None else self._found(index)
+        found = found or self._read(low)
         if not found:
             t = index.name
             name = next((m.name for m in self.members.values() if m.starts), "x")
@@ -150,6 +151,25 @@ class Reach:
                     return low.const, high.const
         return None
 
+    def _read(self, low: int) -> list[tuple[Dim, Dim]]:
+        """The range up to the last entry that is read by its place: `x[:T]`, `x[T]`."""
+        tops: list[Dim] = []
+        for text in self.names.texts:
+            e = Statement(self.session, text, self.names)
+            for tree, items in positions(text.tree):
+                name = tree.value.id if isinstance(tree.value, ast.Name) else ""
+                member = self.members.get(name)
+                if member is None or member.axis >= len(items):
+                    continue
+                item = items[member.axis]
+                end = item.upper if isinstance(item, ast.Slice) else item
+                more = int(end is item)
+                form = None if end is None else _size(e, end)
+                if form is not None and form.constant is None:
+                    tops.append(form + more - member.shift)
+        best = [x for x in tops if all((x - y).is_nonnegative() for y in tops)]
+        return [(Dim.of(low), best[0])] if best else []
+
     def _found(self, index: Index) -> list[tuple[Dim, Dim]]:
         """The ranges in which positions stay inside of arrays."""
         found: dict[tuple[Dim, Dim], None] = {}
@@ -176,6 +196,12 @@ def intervals(e: Statement, index: Index) -> list[tuple[Dim, Dim]]:
                 if interval:
                     found[interval] = None
     return list(found)
+
+
+def _size(e: Statement, item: ast.expr) -> Dim | None:
+    """What a place is that mentions no index."""
+    form = affine_form(e, item)
+    return form.const if form is not None and not form.terms else None
 
 
 def positions(tree: ast.expr) -> Iterator[tuple[ast.Subscript, list[ast.expr]]]:

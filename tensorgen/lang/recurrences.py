@@ -47,7 +47,7 @@ def elaborate_steps(
         found: Found = {}
         for part in parts(sides):
             known = {x: Thing("a local definition", *own) for x, own in found.items()}
-            seen = Names(names.file, {**names.local, **known})
+            seen = Names(names.file, {**names.local, **known}, texts=names.texts)
             found |= _elaborated(session, part, seen, checkpoint)
     except SpecError as error:
         session.faults.extend(error.diagnostics)

@@ -35,6 +35,7 @@ from tensorgen.operators.stable.match import (
     arguments,
     as_exponent,
     as_power,
+    factors_as_read,
     is_log_of_number,
     joined,
     renamed_call,
@@ -136,9 +137,13 @@ class _Reader:
             self.free += 1
         constraints = tuple(c.renamed(names.__getitem__) for c in node.constraints)
         dims = {names[k]: dim for k, dim in enumerate(node.sizes)}
+        factors = [Ref(x, tuple(names[a] for a in axes)) for x, axes in node.factors]
+        _, views = factors_as_read(self.graph, ref)
+        if views != [ref]:  # entries are read, and nothing is summed
+            constraints, sizes, factors = (), {}, views
+            dims = dict(zip(ref.labels, node.dims, strict=True))
         found = [Summand(node.coefficient, (), (), constraints, sizes, dims)]
-        for inner, axes in node.factors:
-            factor = Ref(inner, tuple(names[a] for a in axes))
+        for factor in factors:
             parts = self.read(factor)
             apart = len(found) > 1 and len(parts) > 1
             nested = any(map(_is_separable, found, repeat(parts)))
