@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tensorgen
-from tensorgen.arrays import block_loops, blocks, speed
+from tensorgen.arrays import blocks, rewrites, speed
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 class Anywhere(speed.Speed):
     """Takes all sizes for known ones, and the same."""
 
-    def __init__(self, sizes: object) -> None:
+    def __init__(self, *given: object) -> None:
         """Forget all hints."""
         super().__init__({})
 
@@ -50,7 +50,7 @@ def test_blocks_of_two_entries_compute_what_calculus_states(
         loops += 1
         return 2.0
 
-    monkeypatch.setattr(block_loops, "Speed", Anywhere)
+    monkeypatch.setattr(rewrites.Scene, "speed_in_blocks", Anywhere())
     monkeypatch.setattr(blocks.Schedule, "gain", counted)
     monkeypatch.setattr(blocks, "BLOCK", 2)
     monkeypatch.setattr(blocks, "BLOCK_OF_PRODUCTS", 2)

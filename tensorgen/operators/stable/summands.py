@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Lookup, Map, Ref
+from tensorgen.ir.nodes import Constraint, Input, Lookup, Map, Ref
 from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import power
 from tensorgen.operators.stable.match import Args, Weighted, flat, is_condition, joined
@@ -103,12 +103,22 @@ def are_scales(x: Ref, parts: Sequence[Summand]) -> bool:
     scales = [s for s in parts if s.exponents]
     if _is_level(scales, [s for s in parts if not s.exponents]):
         return True
-    beside = any(s.numbers for s in parts if not s.exponents)
+    others = [w for s in parts if not s.exponents for w in s.numbers]
+    # What is taken away may cancel.
+    beside = all(s.coefficient > 0 for s in parts) and any(map(_is_of_array, others))
     return len(scales) < len(parts) and all(
         s.is_plain
         and (beside or (s.numbers and x.labels))
         and not any(v.labels for v in s.values)
         for s in scales
+    )
+
+
+def _is_of_array(weight: Ref) -> bool:
+    """Whether it is an array or, as in a step, an entry: no number of the caller's."""
+    node = weight.node
+    return bool(weight.labels) or not (
+        isinstance(node, Input) and node.name.isidentifier()
     )
 
 
