@@ -264,7 +264,7 @@ class Library(Places):
         return np.broadcast_to(self.field.of(value), shape).copy()
 
     def _np_eye(self, side: int, dtype: Any = None) -> Array:
-        return np.eye(side, dtype=self.field.dtype)
+        return np.eye(side, dtype=bool if dtype is bool else self.field.dtype)
 
     def _np_arange(self, *ends: int, dtype: Any = None) -> Array:
         found = np.arange(*ends)

@@ -271,7 +271,9 @@ class Program:
         if name == "copy":
             return np.array(owner)
         if name == "astype":
-            return owner.astype(int) if args == [int] else self.field.of(owner)
+            # Always a new array, which may be changed.
+            found = owner.astype(int) if args == [int] else self.field.of(owner)
+            return found.copy() if found is owner else found
         if name in VIEWS:
             return getattr(np.asarray(owner), name)(*args, **named)
         raise Unread(ast.unparse(node))
