@@ -5,11 +5,12 @@ from __future__ import annotations
 from tests.check.reports import reported
 
 SPEC = """tensorgen: 1
-inputs: {x: [2*h], g: [2*h], u: [h]}
+dims: {h: 100000}
+inputs: {x: [2*h], d: [2*h], g: [2*h], u: [h]}
 functions:
   f:
-    expr: "sum(sin(x[::2]*sum(reshape(x, (h, 2)), axis=1) - u*x[::2]*x[:h]))
-      + sum(sin(x - g*flip(x) - g*g*x))"
+    expr: "sum(sin(x[::2]*sum(reshape(x, (h, 2)), axis=1) - u*(x[::2]*x[:h])))
+      + sum(d*sin(x - g*flip(x) - g*(g*x)))"
     wrt: x
     emit: [dense_hessian]
 """
