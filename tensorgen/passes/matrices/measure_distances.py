@@ -187,8 +187,14 @@ def _instead(
     factors: Sequence[tuple[Node, Sequence[Label]]],
     by: int,
 ) -> Node:
-    """The product of other factors, times a number."""
-    asked = {x for _, labels in factors for x in labels} | {*range(node.order)}
+    """The product of other factors, times a number.
+
+    A sum over rows that no factor has any more counts them; one over the entries that
+    distances have taken in does not.
+    """
+    asked = {x for _, labels in factors for x in labels} | {*range(len(node.sizes))}
+    if not any(one.entry in labels for _, labels in factors):
+        asked -= {one.entry} - {*range(node.order)}
     return graph.product(
         range(node.order),
         factors,

@@ -239,3 +239,23 @@ functions:
     source = inspect.getsource(tensorgen.load(text).f_grad)
     assert source.count("@") == 1 and ".T" not in source
     assert source.count("sum(axis=1)") == 1
+
+
+@pytest.mark.parametrize("weight", ["A[j]", "A[j]*B[k]", "A[j]**2"])
+def test_rows_that_nothing_weighs_are_counted(weight: str) -> None:
+    text = f"""tensorgen: 1
+inputs: {{A: [n], T: [p, m], S: [n, m], B: [m]}}
+functions:
+  f:
+    expr: "sum((T[i, k] - S[j, k])*{weight}*B[k], i, j, k)"
+    wrt: B
+    emit: [gradient]
+"""
+    module = tensorgen.load(text)
+    rng = np.random.default_rng(0)
+    A, T, S = rng.normal(size=5), rng.normal(size=(3, 4)), rng.normal(size=(5, 4))
+    B = rng.normal(size=4)
+    w = A**2 if "**" in weight else A
+    slope = np.einsum("j,ijk->k", w, T[:, None] - S)
+    expected = 2 * B * slope if "B" in weight else slope
+    np.testing.assert_allclose(module.f_grad(A, T, S, B), expected, rtol=1e-12)
