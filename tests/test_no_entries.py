@@ -81,3 +81,30 @@ def test_a_slice_backwards_to_the_first_entry_may_have_none(h: int) -> None:
     expected = np.zeros(2 * h)
     expected[: h - 1] = 2 * part[::-1]
     np.testing.assert_array_equal(slope, expected)
+
+
+def test_what_a_loop_without_steps_binds_is_not_given_up_behind_it() -> None:
+    text = """tensorgen: 1
+dims: {h: 100000}
+inputs: {x: [2*h], g: [2*h], w: [h], u: [h], far: [h - 1]}
+functions:
+  f:
+    where: |
+      a = sum(w[i]*sin(x[i]*x[2*i + 1]) + u[i]*sigmoid(x[i] - x[2*i + 1]), i=range(h))
+      b = sum(x[i]*x[2*i + 1]**2, i=range(h))
+      c = sum(exp(-(x[2*h - 1 - i] - g[i]*x[i])**2), i)
+      r = reshape(x, (2, h))[0][:-1] - far*sum(reshape(x, (h, 2)), axis=1)[1:]
+    expr: a + b + c + sum(far*exp(-sin(r)**2))
+    wrt: x
+    emit: [gradient, dense_hessian]
+"""
+    assert "        del " in tensorgen.generate(text)
+    m = tensorgen.load(text)
+    rng = np.random.default_rng(0)
+    for h in (1, 2):
+        x, g = rng.normal(size=(2, 2 * h))
+        w, u = rng.normal(size=(2, h))
+        rest = g, w, u, rng.normal(size=h - 1)
+        steps = 1e-6 * np.eye(2 * h)
+        rows = [(m.f_grad(x + e, *rest) - m.f_grad(x - e, *rest)) / 2e-6 for e in steps]
+        np.testing.assert_allclose(m.f_hess_dense(x, *rest), rows, atol=1e-7)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from operator import gt, le
 
@@ -11,12 +11,14 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import Held
 from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.statements import (
+    Loop,
     Release,
     Return,
     Statement,
     Store,
     bindings,
     changed,
+    everything,
     operands,
     reads,
 )
@@ -285,11 +287,28 @@ def released(code: Code, values: Sequence[Valued]) -> Code:
         if all(map(le, _peaks(lives, without), most)):
             until = without
     lines: list[Statement] = []
+    given = {x for x, own in life.owner.items() if own in until}
+    inner = {x for line in code.statements for x in _bound_inside(line)}
     for place, line in enumerate(code.statements):
-        lines.append(line)
+        lines.append(_ended(line, given))
         names = [x for x, own in life.owner.items() if until.get(own) == place]
-        lines += map(Release, _rows(names))
+        lines += map(Release, _rows([x for x in names if x not in inner]))
     return Code(tuple(lines), code.returns, code.refusals)
+
+
+def _bound_inside(line: Statement) -> set[str]:
+    """What a loop binds, if it turns at all."""
+    inside = everything(line.body) if isinstance(line, Loop) else ()
+    return {name for one in inside for name, _ in bindings(one)}
+
+
+def _ended(line: Statement, given: Collection[str]) -> Statement:
+    """A loop whose steps give up what they bind: behind it, there may be none of it."""
+    if not isinstance(line, Loop):
+        return line
+    names = [x for one in line.body for x, _ in bindings(one) if x in given]
+    body = [_ended(one, given) for one in line.body]
+    return replace(line, body=(*body, *map(Release, _rows(names))))
 
 
 def _peaks(lives: Sequence[Lifetimes], until: Mapping[str, int]) -> list[int]:
