@@ -56,8 +56,7 @@ def _alike(lines: Sequence[Statement]) -> dict[str, Array]:
             op = line.value.op
             if isinstance(op, Fill) and op.value is None and op.kind == "float":
                 (number,) = line.value.args
-                names = set(reads([number]))
-                if _is_at_hand(number) and names.isdisjoint(moving):
+                if _is_at_hand(number) and _memory([number]).isdisjoint(moving):
                     found[line.name] = number
     return found
 
@@ -154,14 +153,15 @@ def _spread(
         return
     begun, between = found[start], found[start + 1 : -1]
     entries = [one for one in between if isinstance(one, Store) and one.target is made]
-    first = between.index(entries[0]) if entries else len(between)
-    others = [one for one in between[first:] if one not in entries]
-    needed = reads([one.value for one in entries])
+    others = [one for one in between if one not in entries]
     places = [composed(one.at, last.at, whole.order) for one in entries]
+    if not isinstance(begun, Let):
+        return
+    # All of it is computed later: nothing that it reads may have changed by then.
+    needed = _memory([whole, begun.value, *(one.value for one in entries)])
     if (
-        not isinstance(begun, Let)
-        or uses[name] != len(entries) + 1
-        or not all(_leaves(one, {whole.op.name, *needed}) for one in others)
+        uses[name] != len(entries) + 1
+        or not all(_leaves(one, needed) for one in others)
         or any(one.places or one.how in ("out=", "is") for one in entries)
         or not all(_is_apart(one.value, whole, last.at) for one in entries)
         or None in places
@@ -195,9 +195,16 @@ def _is_begun(line: Statement, name: str) -> bool:
 
 
 def _leaves(line: Statement, names: Collection[str]) -> bool:
-    """Whether a statement changes nothing of some names, at its end or within."""
-    plain = isinstance(line, Let | Store | Scatter)
-    return plain and changed(line).isdisjoint(names)
+    """Whether a statement binds a name, or changes nothing of the memory of some."""
+    if isinstance(line, Store | Scatter):
+        return _memory([line.target]).isdisjoint(names)
+    return isinstance(line, Let)
+
+
+def _memory(arrays: Sequence[Array]) -> set[str]:
+    """The variables that arrays read, and those whose memory these share."""
+    found = [one.op for one in below(arrays) if isinstance(one.op, Variable)]
+    return {name for op in found for name in (op.name, op.base) if name}
 
 
 def _is_zero(value: Array) -> bool:
@@ -231,8 +238,10 @@ def _is_apart(value: Array, whole: Array, at: Index) -> bool:
     """Whether a value reads nothing of an array there, but at other places perhaps."""
     assert isinstance(whole.op, Variable)
     read = [one for one in below([value]) if whole in one.args]
-    names = [one.op for one in below([value]) if isinstance(one.op, Variable)]
-    if any(op is not whole.op and op.base == whole.op.name for op in names):
+    others = [
+        x for x in below([value]) if isinstance(x.op, Variable) and x is not whole
+    ]
+    if not all(_memory([x]).isdisjoint(_memory([whole])) for x in others):
         return False  # a view of it
     return value is not whole and all(_differs(one.op, at) for one in read)
 

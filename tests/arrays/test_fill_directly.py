@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tensorgen
-from tensorgen.arrays.fill_directly import composed
-from tensorgen.arrays.operations import Index
+from tensorgen.arrays.arrays import array, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.fill_directly import composed, filled_directly
+from tensorgen.arrays.operations import Copy, Index, Number
 from tensorgen.arrays.places import WHOLE, At, Entries, Limit, Slice
+from tensorgen.arrays.statements import Let, Statement, Store
 from tensorgen.ir.dims import Dim
 
 SPEC = """tensorgen: 1
@@ -112,3 +116,36 @@ functions:
         e = 1e-5 * np.eye(2)[k]
         numeric = (likelihood(th + e) - likelihood(th - e)) / 2e-5
         assert slope[k] == pytest.approx(numeric, rel=1e-6)
+
+
+def copied_and_changed(*others: Statement) -> Code:
+    """A copy of x with another entry, which a row of z becomes, and what is between."""
+    x, y = (variable(name, VECTOR, base=name) for name in "xy")
+    z = variable("z", (Dim.of("n"), *VECTOR), base="z")
+    first = Index((At(Limit(Dim.of(0))),), ())
+    row = Index((At(Limit(Dim.of("t"))),), VECTOR)
+    lines = (
+        Let("y", array(Copy(), x)),
+        *others,
+        Store(y, first, (), "=", array(Number(Fraction(1)))),
+        Store(z, row, (), "=", y),
+    )
+    return Code(lines, (z,))
+
+
+VECTOR = (Dim.of("m"),)
+
+
+@pytest.mark.parametrize("name", ["x", "v"])
+def test_what_is_copied_before_it_changes_is_copied_there(name: str) -> None:
+    whole = Index((WHOLE,), VECTOR)
+    own = variable(name, VECTOR, base="x")  # x, or a view of it
+    other = variable("w", VECTOR, base="w")
+    changes = [
+        Store(one, whole, (), "*=", array(Number(Fraction(2)))) for one in (other, own)
+    ]
+    plain = copied_and_changed()
+    assert filled_directly(plain) != plain
+    assert filled_directly(copied_and_changed(changes[0])).statements[0] == changes[0]
+    kept = copied_and_changed(*changes)
+    assert filled_directly(kept) == kept
