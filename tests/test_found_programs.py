@@ -185,6 +185,38 @@ FOUND = {
         {"m": 3, "n": 4},
         _over("i", "n - 1"),
     ),
+    "an operand of a condition that is read along a diagonal, too": program(
+        "sum(leaky_relu(outer(x, x), 0.3) * diagonal(x[:, None] * x))",
+        "x",
+        {"x": ("p",)},
+        {"p": 3},
+    ),
+    "a matrix that has one entry, to which a diagonal is added": program(
+        "Q @ Q.T + diag(T)",
+        "x",
+        {"x": ("p",), "T": ("m",)},
+        {"p": 2, "m": 3},
+        _over("", "m", "m"),
+        where=(
+            Statement("S", Expr("3 * x[0] * ones(m)"), ("m",)),
+            Statement("Q", Expr("tanh(softmax(S[:, None]*S, axis=0))"), ("m", "m")),
+        ),
+    ),
+    "a transpose that is changed beside the gathered rows": program(
+        'logsumexp(mean(einsum("ik,kj->ij", v.T, A[col]), axis=0))',
+        "A",
+        {"A": ("m", "n"), "col": ("n",)},
+        {"m": 3, "n": 2},
+        indexed={"col": "m"},
+        where=(
+            Statement(
+                "v",
+                Expr("sum(delta(i, k) + A[0, k], k=range(1, n)) + A[i, 0] + A[0, j]"),
+                ("n", "m"),
+                ("j", "i"),
+            ),
+        ),
+    ),
     "one matrix for a stack of right-hand sides": program(
         "jac(sum(S[0, i] * y[i], i=range(n)), y)",
         "c",

@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array, below
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.memory import changing
 from tensorgen.arrays.operations import Copy, Fill, Index, Number, Variable
 from tensorgen.arrays.places import WHOLE, At, Limit, Part, Slice
 from tensorgen.arrays.statements import (
@@ -25,7 +26,6 @@ from tensorgen.arrays.statements import (
     Store,
     When,
     changed,
-    everything,
     operands,
     reads,
     rebuilt,
@@ -49,7 +49,7 @@ def filled_directly(code: Code) -> Code:
 
 def _alike(lines: Sequence[Statement]) -> dict[str, Array]:
     """The arrays of one number, which nothing changes, with that number."""
-    moving = {name for line in everything(lines) for name in changed(line)}
+    moving = changing(lines)
     found = {}
     for line in lines:
         if isinstance(line, Let) and line.name not in moving:

@@ -15,12 +15,11 @@ from dataclasses import replace
 
 from tensorgen.arrays.arrays import Array, below, bound, replacing
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.memory import changing, memory
 from tensorgen.arrays.operations import Index, Variable
 from tensorgen.arrays.statements import (
     Let,
     Statement,
-    changed,
-    everything,
     operands,
     rebuilt,
 )
@@ -33,7 +32,7 @@ def gathered_once(code: Code, again: Callable[[str], str]) -> Code:
     what is read, and so is what a loop binds, which no other statement reads.
     """
     lines: list[Statement] = []
-    moving = {name for line in everything(code.statements) for name in changed(line)}
+    moving = changing(code.statements)
     uses = Counter[Array]()
     for line in code.statements:
         if not _starts(line, moving):
@@ -64,7 +63,7 @@ def _starts(line: Statement, moving: set[str]) -> bool:
     return (
         isinstance(line, Let)
         and line.name in moving
-        and line.value in _read((line.value,), moving)
+        and memory(line.value) in _read((line.value,), moving)
     )
 
 

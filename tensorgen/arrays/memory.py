@@ -38,6 +38,8 @@ from tensorgen.arrays.statements import (
     Store,
     When,
     bindings,
+    changed,
+    everything,
     operands,
 )
 from tensorgen.arrays.types import broadcast
@@ -275,6 +277,19 @@ def memory(one: Array) -> Array:
     while _shows(one):
         one = one.args[0]
     return one
+
+
+def changing(lines: Sequence[Statement]) -> set[str]:
+    """The names whose entries some statement changes, through a view of them or not."""
+    owner: dict[str, str] = {}
+    for line in everything(lines):
+        for name, bound in bindings(line):
+            op = memory(bound).op
+            shown = op.name if isinstance(op, Variable) else name
+            owner[name] = owner.get(shown, shown)
+    direct = {name for line in everything(lines) for name in changed(line)}
+    moved = {owner.get(name, name) for name in direct}
+    return moved | {name for name, own in owner.items() if own in moved}
 
 
 def _shows(one: Array) -> bool:

@@ -81,7 +81,8 @@ class ProductLowering:
         factors = [self._factor(ref) for ref in self.node.factors]
         if self.node.order == 2 and self.node.inner and is_even(self.node):
             # Either order of the axes is right: take the one that reads better.
-            return self._contracted(factors, None).bearing((0, 1))
+            either = self._contracted(factors, None)
+            return either.bearing((0, 1)) if len(either.labels) == 2 else either
         return self._contracted(factors, want)
 
     def _contracted(

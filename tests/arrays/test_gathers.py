@@ -5,9 +5,9 @@ from __future__ import annotations
 from tensorgen.arrays.arrays import array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.gathers import gathered_once
-from tensorgen.arrays.operations import Elementwise, Index
-from tensorgen.arrays.places import Entries
-from tensorgen.arrays.statements import Let, Scatter
+from tensorgen.arrays.operations import Elementwise, Index, Permute
+from tensorgen.arrays.places import WHOLE, Entries
+from tensorgen.arrays.statements import Let, Scatter, Store
 from tensorgen.ir.dims import Dim
 
 n, m = Dim.of("n"), Dim.of("m")
@@ -32,6 +32,22 @@ def test_what_is_changed_afterwards_is_no_name_for_what_was_read() -> None:
     found = [line for line in code.statements if isinstance(line, Let)]
     assert [line.name for line in found] == ["y", "u"]
     assert [line.value for line in found] == [one, array(Elementwise("sin"), one)]
+
+
+def test_what_is_changed_through_a_view_is_no_name_either() -> None:
+    one = array(Index((Entries(),), (m, n)), variable("x", (n, n)), k)
+    turned = array(Permute((1, 0)), one)
+    change = Store(
+        variable("y", (n, m)), Index((WHOLE,), (n, m)), (), "+=", variable("z", (n, m))
+    )
+    lines = (
+        Let("y", turned),
+        change,
+        Let("u", array(Elementwise("sin"), one)),
+        Let("v", array(Elementwise("cos"), one)),
+    )
+    code = gathered_once(Code(lines, ()), lambda name: name)
+    assert code.statements[:2] == lines[:2]
 
 
 def test_what_is_there_before_has_a_name() -> None:

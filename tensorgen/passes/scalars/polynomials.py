@@ -73,8 +73,8 @@ def replaced(graph: Graph, ref: Ref, known: Mapping[Ref, Ref], x: Ref) -> Ref | 
 
     def rebuilt(ref: Ref, depth: int) -> Ref | None:
         node, parts = ref.node, operands(ref)
-        if parts is None or not depth:
-            return None
+        if parts is None or not depth or node is x.node:
+            return None  # at other entries, it may be
         found = [visit(part, depth - 1) for part in parts]
         args = [part for part in found if part is not None]
         return remade(graph, node, args) if len(args) == len(parts) else None
@@ -117,8 +117,8 @@ def affine(graph: Graph, ref: Ref, x: Ref) -> tuple[Ref, Ref] | None:
 
     def line(ref: Ref, depth: int) -> tuple[Ref, Ref] | None:
         node, parts = ref.node, operands(ref)
-        if parts is None or not depth:
-            return None
+        if parts is None or not depth or node is x.node:
+            return None  # at other entries, it may be
         if isinstance(node, Sum):
             known = [visit(part, depth - 1) for part in parts]
             lines = [each for each in known if each is not None]
