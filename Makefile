@@ -134,6 +134,10 @@ endif
 fuzz-specs: $(DEV)  ## hostile specs, SPECS=START:STOP; keeps the outcome
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz_specs --seeds $(SPECS)
 
+.PHONY: ablation
+ablation: $(DEV)  ## what each law changes, by leaving it out; keeps the outcome
+	PYTHONPATH=. $(ONE_THREAD) $(BIN)/python benchmarks/ablation.py
+
 .PHONY: corpus
 corpus: $(DEV)  ## specs as people of many fields write them; keeps the outcome
 	$(ONE_THREAD) $(BIN)/python -m tests.corpus.run

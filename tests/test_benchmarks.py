@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import ablation
 import measure
 import numpy as np
 import nursery
@@ -248,3 +249,20 @@ def test_code_by_hand_is_given_what_it_takes_or_all_of_it() -> None:
         (lambda x, **others: [x, *others.values()], [1, 2]),
     ):
         assert peers.hand(function).make(data)() == want
+
+
+def test_a_law_that_is_left_out_is_missed_where_it_fires() -> None:
+    text = (
+        "tensorgen: 1\nmodule: one\ninputs: {X: [m, n], w: [n], y: [m]}\n"
+        "functions:\n  f: {expr: sum(log(1 + exp(-y * (X @ w)))), wrt: w}\n"
+    )
+    laws = ["share_exponentials", "widen_late"]
+    found = ablation.ablated("one", text, laws, 0)
+    assert [*found] == laws[:1]  # the other changes nothing
+    effect = found[laws[0]]
+    assert effect.changed and not effect.fails
+    assert max(effect.prices) > 1
+    assert laws[0] in ablation.row(laws[0], [effect])
+    with ablation.without(laws[0]):
+        assert laws[0] not in ablation.laws()
+    assert laws[0] in ablation.laws()

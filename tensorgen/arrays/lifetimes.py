@@ -9,6 +9,7 @@ from operator import gt, le
 
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import Held
+from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.statements import (
     Loop,
@@ -78,7 +79,8 @@ class Lifetimes:
             self.owner[name] = self.owner.get(shown, shown)
         if bindings(line):
             self.sizes.update(held.sizes)
-        names = frozenset(reads(operands(line)))
+        # Sizes are numbers that have names, too: those of blocks are computed.
+        names = frozenset(reads(operands(line))) | Needs([line]).symbols.keys()
         return Step(
             line,
             held.most,

@@ -293,3 +293,19 @@ def test_where_much_is_known_to_be_held_it_is_released(size: int | None) -> None
     dims = "" if size is None else f"dims: {{n: {size}}}"
     code = generate(DEEP.format(dims=dims)).split("def f_grad(")[1].split("\ndef ")[0]
     assert ("    del " in code) == (size == 1000)
+
+
+def test_the_number_of_rows_of_a_block_is_known_until_its_loop_ends() -> None:
+    module = generate(
+        "tensorgen: 1\nmodule: rows\ndims: {k: 5, h: 100000}\n"
+        "inputs: {x: [2*h, k], C: [h, k]}\nfunctions:\n  f:\n"
+        "    expr: >\n"
+        "      sum((x[1::2] - C * x[::2]) * tanh(C * x[1::2]))\n"
+        "      + sum(C * sin(reshape(x, (2, h, k))[1] * (x[::2] - C * x[h:])))\n"
+        "    wrt: x\n    emit: [hessian]\n"
+    )
+    lines = [line.split() for line in module.splitlines()]
+    (made,) = [k for k, line in enumerate(lines) if line[:2] == ["step", "="]]
+    (read,) = [k for k, line in enumerate(lines) if line[-1:] == ["step):"]]
+    released = [line for line in lines[made:read] if line[:1] == ["del"]]
+    assert released and not any("step" in line for line in released)
