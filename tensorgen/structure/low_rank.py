@@ -246,11 +246,12 @@ def _whole(structure: Structure, term: StoredTerm, turned: bool = False) -> Node
 
 
 def _core(left: Sequence[Factor], right: Sequence[Factor]) -> tuple[Name, ...]:
-    """The label of a factor, and what the same factor of the columns has for it."""
+    """The summed label of a factor, and what the same one of the columns has for it."""
     if len(left) == len(right) == 1:
         (first, own), (second, others) = left[0], right[0]
         pairs = [(x, y) for x, y in zip(own, others, strict=False) if x != y]
-        if first is second and len(pairs) == 1:
+        summed = not any(isinstance(x, int) for pair in pairs for x in pair)
+        if first is second and len(pairs) == 1 and summed:
             return pairs[0]
     return ()
 

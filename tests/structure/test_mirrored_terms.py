@@ -140,3 +140,17 @@ def test_what_other_terms_may_hide_is_not_mirrored(n: int) -> None:
     arguments["row"] = np.arange(n) % 3
     H, dense = module.f_hess(**arguments), module.f_hess_dense(**arguments)
     np.testing.assert_allclose(H.dense(), dense, atol=1e-12)
+
+
+def test_two_axes_of_a_matrix_are_no_two_sides_of_an_outer_product() -> None:
+    # u[i] * u[l] + u[j] * u[k], in which the vectors are one and their axes differ.
+    module = made.load(
+        "tensorgen: 1\nmodule: axes\n"
+        "inputs: {B: {shape: [n, n], spd: true}, c: scalar}\nfunctions:\n  f:\n"
+        "    expr: sqrt(c**2 + mean(B[0])**2)\n"
+        "    wrt: {B: symmetric}\n    emit: [hessian]\n"
+    )
+    hessian = module.f_hess(np.eye(3) + 0.1, 0.7)
+    b = RNG.standard_normal(9)
+    dense = hessian.dense().reshape(9, 9)
+    assert np.allclose((dense + 2 * np.eye(9)) @ hessian.solve(b, shift=2.0), b)
