@@ -152,7 +152,7 @@ def test_two_axes_of_a_matrix_are_no_two_sides_of_an_outer_product() -> None:
     )
     # Its own check holds what is handed to the solver against the Hessian: solutions
     # are checked when they are found, so that they are right whatever it is handed.
-    assert "_LowRankFactorization(\n" in made.generate(text)
+    assert "return _LowRankFactorization(" in made.generate(text)
     hessian = made.load(text).f_hess(np.eye(3) + 0.1, 0.7)
     b = RNG.standard_normal(9)
     dense = hessian.dense().reshape(9, 9)
