@@ -122,6 +122,14 @@ class Constraint(NamedTuple):
         """Return the constraint with every label replaced."""
         return Constraint(self.kind, self.form.renamed(name))
 
+    def over(self, look_up: Callable[[Lookup], Lookup]) -> Constraint:
+        """Return the constraint with every entry of an index array replaced."""
+        terms = [
+            (look_up(atom) if isinstance(atom, Lookup) else atom, c)
+            for atom, c in self.form.terms
+        ]
+        return Constraint(self.kind, affine(terms, self.form.const))
+
 
 def delta(terms: Mapping[Any, int], const: Dim | int = 0) -> Constraint:
     """Return what is 1 where `sum(coefficient * atom) + const` is 0."""

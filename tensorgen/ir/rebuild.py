@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import assert_never
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, assert_never
 
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -12,14 +13,12 @@ from tensorgen.ir.nodes import (
     Constraint,
     Input,
     Iota,
-    Lookup,
     Map,
     Node,
     Product,
     Ref,
     Size,
     Sum,
-    affine,
     children,
     topological,
 )
@@ -68,20 +67,6 @@ def with_factors(graph: Graph, node: Product, factors: Sequence[Ref]) -> Node:
     )
 
 
-def _over(constraint: Constraint, new: Mapping[Node, Node]) -> Constraint:
-    """A constraint with other index arrays."""
-    terms = (
-        (_looked_up(atom, new) if isinstance(atom, Lookup) else atom, c)
-        for atom, c in constraint.form.terms
-    )
-    return Constraint(constraint.kind, affine(terms, constraint.form.const))
-
-
-def _looked_up(atom: Lookup, new: Mapping[Node, Node]) -> Lookup:
-    # Passes that rewrite no index array do not say what becomes of it.
-    return atom._replace(node=new.get(atom.node, atom.node))
-
-
 def with_operands(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
     """Return a node with its operands replaced; itself if none changed."""
     # Of a node that stands, nothing is made anew to see that: most nodes do.
@@ -91,35 +76,77 @@ def with_operands(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
     else:
         return node
     match node:
-        case Product():
-            refs = [Ref(new[operand], labels) for operand, labels in node.factors]
-            looked_up = children(node)[len(refs) :] if node.constraints else ()
-            if all(new.get(one, one) is one for one in looked_up):
-                return with_factors(graph, node, refs)
-            return graph.product(
-                range(node.order),
-                refs,
-                coefficient=node.coefficient,
-                constraints=[_over(constraint, new) for constraint in node.constraints],
-                sizes=dict(enumerate(node.sizes)),
-            )
-        case Sum():
-            if all(new[term.node] is term.node for term in node.terms):
-                return node
-            terms = [(t.coefficient, new[t.node], t.labels) for t in node.terms]
-            return graph.sum(range(node.order), terms)
-        case Map():
-            if all(new[ref.node] is ref.node for ref in node.args):
-                return node
-            args = [(new[ref.node], ref.labels) for ref in node.args]
-            return graph.map(node.function, range(node.order), args)
         case Call():
-            if all(new[arg] is arg for arg in node.args):
-                return node
-            params = dict(node.params)
-            args_new = [new[arg] for arg in node.args]
-            return graph.call(node.operator, args_new, node.dims, **params)
+            args = [new[arg] for arg in node.args]
+            return graph.call(node.operator, args, node.dims, **dict(node.params))
+        case Product() | Sum() | Map():
+            refs = [Ref(new[operand], labels) for operand, labels in refs_of(node)]
+            constraints: Sequence[Constraint] = ()
+            if isinstance(node, Product):
+                looked_up = children(node)[len(refs) :] if node.constraints else ()
+                if all(new.get(one, one) is one for one in looked_up):
+                    return with_factors(graph, node, refs)
+                # Passes that rewrite no index array do not say what becomes of it.
+                constraints = [
+                    one.over(lambda at: at._replace(node=new.get(at.node, at.node)))
+                    for one in node.constraints
+                ]
+            out = range(node.order)
+            return of_others(graph, node, out, refs, sizes_of(node), constraints)
         case Input() | Constant() | Size() | Iota():
             return node
         case _:
             assert_never(node)
+
+
+# The same of other operands, over other labels
+
+
+Use = tuple[Node, Sequence[Hashable]]
+
+
+def refs_of(node: Product | Sum | Map) -> Sequence[Ref]:
+    """The operands of a node that have labels of it."""
+    match node:
+        case Product():
+            return node.factors
+        case Sum():
+            return [term.ref for term in node.terms]
+        case Map():
+            return node.args
+
+
+def sizes_of(node: Product | Sum | Map) -> dict[Any, Dim]:
+    """The dims of the labels of a node."""
+    return dict(enumerate(node.sizes if isinstance(node, Product) else node.dims))
+
+
+def of_others(
+    graph: Graph,
+    node: Product | Sum | Map,
+    out: Sequence[Hashable],
+    uses: Iterable[Use],
+    sizes: Mapping[Any, Dim],
+    constraints: Iterable[Constraint] = (),
+) -> Node:
+    """Return what a node is of other operands, over labels of any names.
+
+    Operands are in the order of `refs_of`. A product is given its `constraints`, and
+    may be given factors more.
+    """
+    match node:
+        case Product():
+            return graph.product(
+                out,
+                uses,
+                coefficient=node.coefficient,
+                constraints=constraints,
+                sizes=sizes,
+            )
+        case Sum(terms=terms):
+            pairs = zip(terms, uses, strict=True)
+            own = {x: sizes[x] for x in out if x in sizes}
+            return graph.sum(out, [(t.coefficient, *use) for t, use in pairs], own)
+        case Map():
+            own = {x: sizes[x] for x in out if x in sizes}
+            return graph.map(node.function, out, uses, own)
