@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from itertools import combinations_with_replacement
 from math import comb, gcd
@@ -36,14 +35,13 @@ from tensorgen.ir.nodes import (
     Product,
     Ref,
     Sum,
-    Term,
     affine,
     children,
     delta,
     is_zero,
     topological,
 )
-from tensorgen.ir.rebuild import Use, rebuild
+from tensorgen.ir.rebuild import Use, merged, rebuild, terms_of
 from tensorgen.operators.matrices.packing import unpacked
 
 SEQUENCES = 128
@@ -70,7 +68,7 @@ def by_elements(
     if len({*order}) > 1:
         return [], output
     found, rest = list[Node](), list[Node]()
-    for term in _terms(graph, output):
+    for term in terms_of(graph, output):
         run = partial(_of_term, graph, term, order[0], len(order))
         derivative = graph.effort.attempt(run, None)
         if derivative is None:
@@ -80,19 +78,6 @@ def by_elements(
     if not found:
         return [], output
     return found, graph.add(*rest) if rest else graph.zeros(output.dims)
-
-
-def _terms(graph: Graph, node: Node) -> list[Node]:
-    """The terms of a sum, each with all axes."""
-    if not isinstance(node, Sum):
-        return [node]
-    axes, sizes = range(node.order), dict(enumerate(node.dims))
-    return [
-        graph.product(
-            axes, [(t.node, t.labels)], coefficient=t.coefficient, sizes=sizes
-        )
-        for t in node.terms
-    ]
 
 
 def _of_term(graph: Graph, term: Node, x: Node, count: int) -> Node | None:
@@ -307,23 +292,7 @@ def _packed(
 
 def _merged(graph: Graph, node: Node) -> Node:
     """A sum of sums as one, in which terms that are alike are one."""
-    if not isinstance(node, Sum):
-        return node
-    parts = [
-        (
-            outer.coefficient * inner.coefficient,
-            inner.node,
-            [at[x] for x in inner.labels],
-        )
-        for outer in node.terms
-        for at in [outer.labels]
-        for inner in (
-            outer.node.terms
-            if isinstance(outer.node, Sum)
-            else (Term(Fraction(1), outer.node, tuple(range(outer.node.order))),)
-        )
-    ]
-    return graph.sum(range(node.order), parts, dict(enumerate(node.dims)))
+    return merged(graph, node, lambda _: True) if isinstance(node, Sum) else node
 
 
 def _placed(

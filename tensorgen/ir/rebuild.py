@@ -19,9 +19,13 @@ from tensorgen.ir.nodes import (
     Ref,
     Size,
     Sum,
+    Term,
     children,
     topological,
 )
+
+Use = tuple[Node, Sequence[Hashable]]
+"""An operand, and the labels of its axes, which may have any names."""
 
 
 def rebuild(
@@ -46,6 +50,17 @@ def rebuild(
     return [new[root] for root in roots]
 
 
+def substituted(
+    graph: Graph, roots: Iterable[Node], known: Mapping[Node, Node]
+) -> list[Node]:
+    """Return nodes with others in place of those that are `known`."""
+    roots, new = list(roots), dict(known)
+    for node in topological(roots, known):
+        new[node] = with_operands(graph, node, new)
+        carry_names(graph, node, new[node])
+    return [new[root] for root in roots]
+
+
 def carry_names(graph: Graph, old: Node, new: Node) -> None:
     """Call a node what the one was called that it replaces."""
     if old in graph.names:
@@ -58,13 +73,8 @@ def with_factors(graph: Graph, node: Product, factors: Sequence[Ref]) -> Node:
     """Return a product with other factors over its labels; itself if none changed."""
     if tuple(factors) == node.factors:
         return node
-    return graph.product(
-        range(node.order),
-        factors,
-        coefficient=node.coefficient,
-        constraints=node.constraints,
-        sizes=dict(enumerate(node.sizes)),
-    )
+    out, sizes = range(node.order), sizes_of(node)
+    return of_others(graph, node, out, factors, sizes, node.constraints)
 
 
 def with_operands(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
@@ -99,10 +109,24 @@ def with_operands(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
             assert_never(node)
 
 
+def with_parts(
+    graph: Graph,
+    node: Product,
+    factors: Iterable[Use],
+    constraints: Iterable[Constraint],
+) -> Node:
+    """Return a product of other factors and constraints over its labels.
+
+    Summed labels that none of them mentions are gone with what gave them a value.
+    """
+    uses, ties = [*factors], [*constraints]
+    used: set[Hashable] = {*range(node.order)}
+    used.update(*(labels for _, labels in uses), *(one.form.labels for one in ties))
+    sizes = {x: dim for x, dim in enumerate(node.sizes) if x in used}
+    return of_others(graph, node, range(node.order), uses, sizes, ties)
+
+
 # The same of other operands, over other labels
-
-
-Use = tuple[Node, Sequence[Hashable]]
 
 
 def refs_of(node: Product | Sum | Map) -> Sequence[Ref]:
@@ -150,3 +174,32 @@ def of_others(
         case Map():
             own = {x: sizes[x] for x in out if x in sizes}
             return graph.map(node.function, out, uses, own)
+
+
+# Sums
+
+
+def terms_of(graph: Graph, node: Node) -> list[Node]:
+    """The terms of a sum, each with all axes; else the node."""
+    if not isinstance(node, Sum):
+        return [node]
+    axes, sizes = range(node.order), sizes_of(node)
+    return [
+        graph.product(axes, [t.ref], coefficient=t.coefficient, sizes=sizes)
+        for t in node.terms
+    ]
+
+
+def merged(graph: Graph, node: Sum, opens: Callable[[Sum], bool]) -> Node:
+    """A sum with the terms of those of its terms that are sums, and `opens` says so."""
+    terms: list[Term] = []
+    for term in node.terms:
+        inner = term.node
+        if isinstance(inner, Sum) and opens(inner):
+            terms += [
+                Term(term.coefficient * t.coefficient, *t.ref.under(term.ref))
+                for t in inner.terms
+            ]
+        else:
+            terms.append(term)
+    return graph.sum(range(node.order), terms, sizes_of(node))

@@ -17,32 +17,40 @@ from tensorgen.ir.nodes import Constraint, Node, Product, Sum, affine, topologic
 Pairs = frozenset[tuple[int, int]]
 
 
-def ties(root: Node) -> Pairs:
-    """Return the pairs of axes of a node that are tied, the first one first."""
+def ties(root: Node, every: bool = True) -> Pairs:
+    """Return the pairs of axes of a node that are tied, the first one first.
+
+    With `every` false those that some delta joins, in any term of sums.
+    """
     known: dict[Node, Pairs] = {}
     for node in topological([root]):
         match node:
             case Product():
-                known[node] = _of_product(node, known)
+                known[node] = _of_product(node, known, every)
             case Sum():
                 terms = (
                     {(t.labels[a], t.labels[b]) for a, b in known[t.node]}
                     for t in node.terms
                 )
                 ordered = ({(min(p), max(p)) for p in pairs} for pairs in terms)
-                known[node] = frozenset(set.intersection(*ordered))
+                both = set.intersection if every else set.union
+                known[node] = frozenset(both(*ordered))
             case _:
                 known[node] = frozenset()
     return known[root]
 
 
-def _of_product(node: Product, known: Mapping[Node, Pairs]) -> Pairs:
+def _of_product(node: Product, known: Mapping[Node, Pairs], every: bool) -> Pairs:
     links = [
         {ref.labels[a], ref.labels[b]}
         for ref in node.factors
         for a, b in known[ref.node]
     ]
-    links += [{*at.form.labels} for at in node.constraints if _says_equal(at)]
+    links += [
+        {*at.form.labels}
+        for at in node.constraints
+        if _says_equal(at) or (at.kind == "eq" and not every)
+    ]
     groups = [labels for labels, _ in connected(links)]
     return frozenset(
         (a, b)

@@ -23,10 +23,11 @@ from tensorgen.ir.nodes import (
     affine,
     delta,
 )
+from tensorgen.ir.rebuild import terms_of
 from tensorgen.passes.matrices.join_entries import compared
 from tensorgen.passes.views import Name
 from tensorgen.structure.stored import LaidOut, StoredTerm
-from tensorgen.structure.take_apart import deep, terms_of
+from tensorgen.structure.take_apart import deep
 
 WEIGHT = "weight"
 

@@ -30,10 +30,11 @@ from tensorgen.ir.nodes import (
     delta,
     indicator,
 )
+from tensorgen.ir.rebuild import terms_of
 from tensorgen.passes.views import Name
 from tensorgen.structure.methods import OPERAND, Body, Structure
 from tensorgen.structure.stored import LaidOut, StoredTerm
-from tensorgen.structure.take_apart import deep, terms_of
+from tensorgen.structure.take_apart import deep
 from tensorgen.structure.ways import LOCAL, SELF, SHIFT, Solver
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.at import At
-from tensorgen.ir.constraints import Ranges
+from tensorgen.ir.constraints import Ranges, looked_up
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Label, Lookup, Map, Node, Product, Sum, affine
+from tensorgen.ir.nodes import Label, Map, Node, Product, Sum, affine
 from tensorgen.ir.rebuild import rebuild
 
 
@@ -62,11 +62,9 @@ def _is_of_functions(node: Product, label: Label) -> bool:
 
     It stands once in each factor.
     """
-    atoms = [atom for c in node.constraints for atom, _ in c.form.terms]
-    looked_up = (x.labels for x in atoms if isinstance(x, Lookup))
     inside = [ref for ref in node.factors if label in ref.labels]
     return (
-        all(label not in x for x in looked_up)
+        label not in looked_up(c.form for c in node.constraints)
         and all(ref.labels.count(label) < 2 for ref in inside)
         and any(isinstance(ref.node, Map | Sum | Product) for ref in inside)
     )

@@ -108,7 +108,10 @@ def with_rows(
 
 
 class AllSteps:
-    """Nodes over places, with rows for these."""
+    """Nodes over places, with rows for these: the dual of `At`, which takes axes away.
+
+    Nothing is pushed inside: a node is met once, after its operands, however deep.
+    """
 
     def __init__(self, graph: Graph, count: Dim, rows: Mapping[Any, Node]) -> None:
         """Say which rows places stand for, one a step."""

@@ -26,7 +26,7 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
-from tensorgen.ir.rebuild import Use
+from tensorgen.ir.rebuild import Use, substituted
 from tensorgen.operators.recurrences.all_steps import AXES, STEP, with_rows
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
@@ -36,7 +36,6 @@ from tensorgen.operators.recurrences.recurrence import (
     opened,
     recurrence,
     result_of,
-    substituted,
 )
 
 

@@ -28,7 +28,7 @@ from tensorgen.ir.nodes import (
     delta,
     topological,
 )
-from tensorgen.ir.rebuild import rebuild
+from tensorgen.ir.rebuild import rebuild, with_parts
 from tensorgen.passes.context import Context
 from tensorgen.passes.views import Name, View
 
@@ -80,13 +80,8 @@ def _one_entry(pairs: Sequence[tuple[Lookup, Lookup]]) -> tuple[Label, Label] | 
 
 def _identified(graph: Graph, node: Product, first: Label, second: Label) -> Node:
     """The product where two entries are the same one: a place has one at most."""
-    return graph.product(
-        range(node.order),
-        node.factors,
-        coefficient=node.coefficient,
-        constraints=[*node.constraints, delta({first: 1, second: -1})],
-        sizes=dict(enumerate(node.sizes)),
-    )
+    equal = delta({first: 1, second: -1})
+    return with_parts(graph, node, node.factors, [*node.constraints, equal])
 
 
 def filled_in(context: Context, roots: Sequence[Node]) -> Iterator[tuple[str, bool]]:

@@ -25,6 +25,7 @@ from tensorgen.ir.nodes import (
     affine,
     delta,
 )
+from tensorgen.ir.rebuild import with_parts
 from tensorgen.operators.scans.ranks import order_of
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.views import Name
@@ -198,16 +199,9 @@ def _split(
         constraints=within,
         sizes={x: d for x, d in everything.items() if x in used},
     )
-    left = {x: d for x, d in everything.items() if x in needed or x == key}
 
     def reading(sums: Node) -> Node:
-        return graph.product(
-            range(node.order),
-            [*outside, (sums, kept)],
-            coefficient=node.coefficient,
-            constraints=beside,
-            sizes=left,
-        )
+        return with_parts(graph, node, [*outside, (sums, kept)], beside)
 
     return sums, reading
 

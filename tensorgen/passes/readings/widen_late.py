@@ -1,7 +1,8 @@
 """Widen late: functions of what is read in windows are windows of functions.
 
 An entry that stands in seven windows is needed seven times, and computed once:
-`exp(x[i + k])` is what is read of `exp(x)` at `i + k`.
+`exp(x[i + k])` is what is read of `exp(x)` at `i + k`. So reading moves the other way
+than in `ir/at.py`, where it gives more entries than there are.
 """
 
 from __future__ import annotations

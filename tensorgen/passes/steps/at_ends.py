@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Product, children, delta, topological
-from tensorgen.ir.rebuild import carry_names, of_others, sizes_of, with_operands
+from tensorgen.ir.rebuild import carry_names, with_operands, with_parts
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     as_call,
@@ -82,5 +82,4 @@ def _at_end(
         (known[x], at[1:]) if x in known else (new[x], at) for x, at in node.factors
     ]
     kept = [x for x in node.constraints if rows.isdisjoint(x.form.labels)]
-    sizes = {x: dim for x, dim in sizes_of(node).items() if x not in rows}
-    return of_others(graph, node, range(node.order), uses, sizes, kept)
+    return with_parts(graph, node, uses, kept)
