@@ -61,11 +61,7 @@ def _of_product(node: Product, known: Mapping[Node, Pairs], every: bool) -> Pair
 
 def _says_equal(at: Constraint) -> bool:
     """Whether a constraint says that two labels are equal, and nothing else."""
-    terms, const = dict(at.form.terms), at.form.const
-    plain = all(isinstance(label, int) for label in terms)
-    return (
-        plain and at.kind == "eq" and sorted(terms.values()) == [-1, 1] and const == 0
-    )
+    return [type(x) for x in at.equal_atoms] == [int, int]
 
 
 def along(graph: Graph, node: Node, pairs: Mapping[int, int]) -> Node:

@@ -163,11 +163,10 @@ def _end(
     constraint: Constraint, ends: Sequence[tuple[Label, ...]]
 ) -> tuple[Label, Lookup] | None:
     """The axis that one of two entries gives, if that is what a delta says."""
-    kind, (terms, const) = constraint
-    axes = [x for x, _ in terms if not isinstance(x, Lookup) and x in (0, 1)]
-    entries = [x for x, _ in terms if isinstance(x, Lookup) and x.labels in ends]
-    plain = kind == "eq" and const == 0 and sorted(c for _, c in terms) == [-1, 1]
-    return (axes[0], entries[0]) if plain and axes and entries else None
+    equal = constraint.equal_atoms
+    axes = [x for x in equal if not isinstance(x, Lookup) and x in (0, 1)]
+    entries = [x for x in equal if isinstance(x, Lookup) and x.labels in ends]
+    return (axes[0], entries[0]) if axes and entries else None
 
 
 def _matrix(

@@ -68,12 +68,8 @@ def _of_call(use: Ref) -> Iterator[tuple[int, tuple[Dim, ...]]]:
 
 def _tied(constraint: Constraint) -> tuple[int, int] | None:
     """The two labels that a delta says to be equal."""
-    terms = constraint.form.terms
-    if constraint.kind != "eq" or constraint.form.const != 0 or len(terms) != 2:
-        return None
-    (a, c), (b, d) = terms
-    plain = isinstance(a, int) and isinstance(b, int) and {c, d} == {1, -1}
-    return (a, b) if plain else None
+    labels = [x for x in constraint.equal_atoms if isinstance(x, int)]
+    return (labels[0], labels[1]) if len(labels) == 2 else None
 
 
 def parted(graph: Graph, node: Node, axes: Sequence[Sequence[Dim]]) -> Node | None:

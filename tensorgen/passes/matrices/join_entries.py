@@ -114,13 +114,9 @@ def _compares_all(node: Node, sizes: Collection[str]) -> bool:
 
 def compared(graph: Graph, node: Product) -> Iterator[tuple[Lookup, Lookup]]:
     """Two entries of one index array that deltas say are equal."""
-    forms = [form for kind, form in node.constraints if kind == "eq"]
-    forms = [
-        f for f in forms if f.const == 0 and sorted(c for _, c in f.terms) == [-1, 1]
-    ]
-    equal = [{atom for atom, _ in form.terms} for form in forms]
-    for _, places in connected(equal):
-        atoms = dict.fromkeys(x for k in places for x, _ in forms[k].terms)
+    equal = [x for x in (c.equal_atoms for c in node.constraints) if x]
+    for _, places in connected([{*atoms} for atoms in equal]):
+        atoms = dict.fromkeys(x for k in places for x in equal[k])
         entries = [x for x in atoms if isinstance(x, Lookup) and x.node in graph.pairs]
         for first, second in combinations(entries, 2):
             if first.node is second.node:
