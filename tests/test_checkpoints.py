@@ -116,6 +116,40 @@ def test_sums_over_steps_are_added_up_in_steps() -> None:
     assert "np.zeros((T," not in code and "np.zeros((T + 1" not in code
 
 
+READ = """
+tensorgen: 1
+inputs: {A: [n, n], u: [T], V: [n, T], y: [m], at: {shape: [T], index: m}, x0: [n]}
+functions:
+  f:
+    where: |
+      x[0] = x0
+      x[t + 1] = tanh(A @ x[t] + u[t])
+    expr: EXPR
+    wrt: [A, u, x0]
+    emit: [value, gradient]
+"""
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "sum(y[at[t]]*x[t, 0], t)",
+        "sum(y[at[t]]*x[t + 1, k], t, k)",
+        "sum(exp(x[t, k])*V[k, T - 1 - t], t, k)",
+        "sum(sin(x[t, k]*x[t + 1, 0]), t, k)",
+    ],
+)
+def test_a_step_adds_what_other_arrays_have_for_it(expr: str) -> None:
+    text, rng = READ.replace("EXPR", expr), np.random.default_rng(0)
+    few, T = module(cut(text, "sqrt")), 7
+    shapes = {"A": (3, 3), "u": (T,), "V": (3, T), "y": (9,), "x0": (3,)}
+    values: dict[str, Array] = {x: rng.normal(size=s) for x, s in shapes.items()}
+    values["at"] = rng.integers(0, 9, T)
+    agree(execute(tensorgen.generate(text)), execute(few), values)
+    assert "np.zeros((T_" in few
+    assert "np.zeros((T," not in few and "np.zeros((T + 1" not in few
+
+
 def module(text: str) -> str:
     return tensorgen.generate(text)
 

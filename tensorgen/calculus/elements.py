@@ -13,35 +13,35 @@ where E has one number for each set of readings that may repeat.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations_with_replacement
 from math import comb, gcd
 from typing import Any
 
 from tensorgen.calculus.forward import pushforward
-from tensorgen.ir.constraints import Ranges, atom_key, solvable, solved
-from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.at import At, Place, Places
+from tensorgen.ir.constraints import atom_key
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Affine,
+    Call,
     Constraint,
     Label,
     Lookup,
-    Map,
     Node,
     Product,
+    Ref,
     Sum,
-    Term,
     affine,
     children,
     delta,
     is_zero,
     topological,
 )
-from tensorgen.ir.rebuild import rebuild
+from tensorgen.ir.rebuild import Use, merged, rebuild, terms_of
 from tensorgen.operators.matrices.packing import unpacked
 
 SEQUENCES = 128
@@ -68,7 +68,7 @@ def by_elements(
     if len({*order}) > 1:
         return [], output
     found, rest = list[Node](), list[Node]()
-    for term in _terms(graph, output):
+    for term in terms_of(graph, output):
         run = partial(_of_term, graph, term, order[0], len(order))
         derivative = graph.effort.attempt(run, None)
         if derivative is None:
@@ -80,25 +80,12 @@ def by_elements(
     return found, graph.add(*rest) if rest else graph.zeros(output.dims)
 
 
-def _terms(graph: Graph, node: Node) -> list[Node]:
-    """The terms of a sum, each with all axes."""
-    if not isinstance(node, Sum):
-        return [node]
-    axes, sizes = range(node.order), dict(enumerate(node.dims))
-    return [
-        graph.product(
-            axes, [(t.node, t.labels)], coefficient=t.coefficient, sizes=sizes
-        )
-        for t in node.terms
-    ]
-
-
 def _of_term(graph: Graph, term: Node, x: Node, count: int) -> Node | None:
     """The derivative of a term, of order `count`; None where it is not for here."""
     element = _Element(graph, x, term)
     forms = tuple(affine([(axis, 1)]) for axis in range(term.order))
     try:
-        value = element.at(term, forms, linear=True)
+        value = element.of(term, forms)
     except _NotFew:
         return None
     row = _row(element.readings)
@@ -115,142 +102,104 @@ class _NotFew(Exception):
     """An element depends on the input by more than a few of its entries."""
 
 
-@dataclass
-class _Element:
+class _Element(At):
     """What nodes are for each element, where readings of x are inputs of their own.
 
-    Labels below the order of the `whole` are its axes; others it sums over.
+    Labels below the order of the `whole` are its axes; others it sums over, in products
+    that depend on one factor each, the `linear` ones.
     """
 
-    graph: Graph
-    x: Node
-    whole: Node
-    sizes: dict[Label, Dim] = field(init=False)
-    readings: dict[Forms, Node] = field(default_factory=dict)
-    _depth: int = 0
-    _varying: set[Node] = field(init=False)
-    _known: dict[tuple[Node, Forms], Node] = field(default_factory=dict)
+    def __init__(self, graph: Graph, x: Node, whole: Node) -> None:
+        """Find what depends on x."""
+        super().__init__(graph, dict(enumerate(whole.dims)))
+        self.x, self.whole = x, whole
+        self.readings: dict[Forms, Node] = {}
+        self.depth = 0
+        self.varying = {x}
+        for node in topological([whole]):
+            if not self.varying.isdisjoint(children(node)):
+                self.varying.add(node)
+        self.linear: set[Node] = set()
+        while isinstance(whole, Product):
+            self.linear.add(whole)
+            inner = self._alone(whole)
+            whole = x if inner is None else inner.node
 
-    def __post_init__(self) -> None:
-        self.sizes = dict(enumerate(self.whole.dims))
-        self._varying = {self.x}
-        for node in topological([self.whole]):
-            if not self._varying.isdisjoint(children(node)):
-                self._varying.add(node)
+    def _alone(self, node: Product) -> Ref | None:
+        """The only factor that depends on x."""
+        varying = [ref for ref in node.factors if ref.node in self.varying]
+        return varying[0] if len(varying) == 1 else None
 
-    def at(self, node: Node, place: Forms, linear: bool = False) -> Node:
-        """The entry of a node at a place, for each element.
+    def labels(self, place: Sequence[Affine | None]) -> list[Label]:
+        """All labels of elements."""
+        return [*self.sizes]
 
-        A sum over what the element itself does not know makes elements of its terms,
-        if all depends on the node in a `linear` way.
-        """
-        if (node, place) not in self._known:
-            if self._depth == DEPTH_OF_ELEMENTS:
-                raise _NotFew
-            self._depth += 1
-            self._known[node, place] = self._at(node, place, linear)
-            self._depth -= 1
-        return self._known[node, place]
+    def ends(self, node: Node, place: Place) -> bool:
+        """Whether a node is the same whatever x is."""
+        return node not in self.varying
 
-    def _at(self, node: Node, place: Forms, linear: bool) -> Node:
+    def found(self, node: Node, place: Place) -> Node:
+        """A reading of x, or what is made of readings."""
         if node is self.x:
             return self._reading(place)
-        if node not in self._varying:
-            return self.entry(node, place)
-        match node:
-            case Product():
-                return self._product(node, place, linear)
-            case Map(args=refs):
-                uses = [self._use(r.node, [place[a] for a in r.labels]) for r in refs]
-                return self.graph.map(node.function, [*self.sizes], uses, self.sizes)
-            case Sum(terms=terms):
-                parts = [
-                    (t.coefficient, *self._use(t.node, [place[a] for a in t.labels]))
-                    for t in terms
-                ]
-                return self.graph.sum([*self.sizes], parts, self.sizes)
-        raise _NotFew
+        opaque = isinstance(node, Call) and node in self.varying
+        if opaque or self.depth == DEPTH_OF_ELEMENTS:
+            raise _NotFew
+        self.depth += 1
+        found = super().found(node, place)
+        self.depth -= 1
+        return found
 
-    def _use(self, node: Node, place: Sequence[Affine]) -> tuple[Node, list[Label]]:
-        return self.at(node, tuple(place)), [*self.sizes]
+    def sizes_at(self, sizes: Mapping[Label, Dim], places: Places) -> dict[Any, Dim]:
+        """The dims of all labels of elements."""
+        return self.sizes
 
-    def _reading(self, place: Forms) -> Node:
-        place = tuple(affine(sorted(f.terms, key=atom_key), f.const) for f in place)
-        if place not in self.readings:
+    def contains(self, form: Affine, size: Dim) -> bool:
+        """That an axis has all places of a form: there are no other elements."""
+        if not super().contains(form, size):
+            raise _NotFew
+        return True
+
+    def use(self, ref: Ref, places: Places) -> Use:
+        """An operand for each element."""
+        return self.of(ref.node, tuple(places[x] for x in ref.labels)), [*self.sizes]
+
+    def _reading(self, place: Place) -> Node:
+        given = [form for form in place if form is not None]
+        forms = tuple(affine(sorted(f.terms, key=atom_key), f.const) for f in given)
+        if forms not in self.readings:
             name = f"reading {len(self.readings)}"
-            self.readings[place] = self.graph.input(name, [*self.sizes.values()])
-        return self.readings[place]
+            self.readings[forms] = self.graph.input(name, [*self.sizes.values()])
+        return self.readings[forms]
 
-    def entry(self, node: Node, place: Forms) -> Node:
-        """The entry at a place of an array that is what it is."""
-        axes = [("axis", k) for k in range(node.order)]
-        forms = zip(axes, place, strict=True)
-        return self.graph.product(
-            [*self.sizes],
-            [(node, axes)],
-            constraints=[Constraint("eq", affine([(a, 1)]) - f) for a, f in forms],
-            sizes={**self.sizes, **dict(zip(axes, node.dims, strict=True))},
-        )
-
-    def _product(self, node: Product, place: Forms, linear: bool) -> Node:
-        places = dict(enumerate(place))
-        left = self._solve(node, places, linear)
-        uses = [(r.node, tuple(places[a] for a in r.labels)) for r in node.factors]
-        varying = [use for use in uses if use[0] in self._varying]
-        if linear and len(varying) == 1:
-            self.at(*varying[0], linear=isinstance(varying[0][0], Product))
-        return self.graph.product(
-            [*self.sizes],
-            [self._use(*use) for use in uses],
-            coefficient=node.coefficient,
-            constraints=[Constraint(kind, self._over(f, places)) for kind, f in left],
-            sizes=self.sizes,
-        )
-
-    def _solve(
-        self, node: Product, places: dict[Label, Affine], linear: bool
+    def solve(
+        self, node: Product, left: list[Constraint], places: Places
     ) -> list[Constraint]:
-        """Find the places of the summed labels, and return what is left to hold."""
-        left = list(node.constraints)
-        waiting = [*range(node.order, len(node.sizes))]
-        while waiting:
-            step = next(
-                (
-                    (x, c)
-                    for c in left
-                    for x in solvable(c)
-                    if [y for y in c.form.labels if y in waiting] == [x]
-                ),
-                None,
-            )
-            if step is not None:
-                x, given = step
-                left.remove(given)
-                places[x] = self._over(solved(given.form, x), places)
-                if not Ranges.of(self.sizes).contain(places[x], (ZERO, node.sizes[x])):
-                    raise _NotFew
-            elif linear:
-                x, number = waiting[0], len(self.sizes)
-                self.sizes[number] = node.sizes[x]
-                places[x] = affine([(number, 1)])
-            else:
+        """Find all places; a sum over what no delta gives makes elements of its terms.
+
+        That is so if all depends on the node in a `linear` way.
+        """
+        while True:
+            left = super().solve(node, left, places)
+            waiting = [x for x in range(len(node.sizes)) if x not in places]
+            if not waiting:
+                break
+            if node not in self.linear:
                 raise _NotFew
-            waiting.remove(x)
+            number = len(self.sizes)
+            self.sizes[number] = node.sizes[waiting[0]]
+            places[waiting[0]] = affine([(number, 1)])
+        inner = self._alone(node) if node in self.linear else None
+        if inner is not None:
+            self.use(inner, places)  # it may have more labels, for all to have
         return left
 
-    def _over(self, form: Affine, places: dict[Label, Affine]) -> Affine:
-        """A form of labels that are at places, over those of elements."""
-        found = affine([], form.const)
-        for atom, c in form.terms:
-            if isinstance(atom, Lookup):
-                inside = [places[x] for x in atom.labels]
-                labels = tuple(x for f in inside for x in f.labels)
-                if inside != [affine([(x, 1)]) for x in labels]:
-                    raise _NotFew
-                found += affine([(Lookup(atom.node, labels), c)])
-            else:
-                found += places[atom].scaled(c)
-        return found
+    def looked_up(self, atom: Lookup, places: Places) -> Lookup:
+        """An entry of an index array at labels."""
+        labels = [x for y in atom.labels for x in places[y].labels]
+        if [places[x] for x in atom.labels] != [affine([(x, 1)]) for x in labels]:
+            raise _NotFew
+        return Lookup(atom.node, tuple(labels))
 
 
 @dataclass(frozen=True)
@@ -317,7 +266,10 @@ def _packed(
                 [none] if x is None else pushforward(graph, [before], {x: one}, ())
             )
             (known[chosen],) = rebuild(graph, [found], partial(_merged, graph))
-    read = {x: element.entry(element.x, at) for at, x in element.readings.items()}
+    read = {
+        x: element.entries(element.x, at, [*element.sizes])
+        for at, x in element.readings.items()
+    }
     # In the order of `packed`: by the largest, then by the next.
     last = sorted((c for c in known if len(c) == count), key=lambda c: c[::-1])
     entries = rebuild(
@@ -340,23 +292,7 @@ def _packed(
 
 def _merged(graph: Graph, node: Node) -> Node:
     """A sum of sums as one, in which terms that are alike are one."""
-    if not isinstance(node, Sum):
-        return node
-    parts = [
-        (
-            outer.coefficient * inner.coefficient,
-            inner.node,
-            [at[x] for x in inner.labels],
-        )
-        for outer in node.terms
-        for at in [outer.labels]
-        for inner in (
-            outer.node.terms
-            if isinstance(outer.node, Sum)
-            else (Term(Fraction(1), outer.node, tuple(range(outer.node.order))),)
-        )
-    ]
-    return graph.sum(range(node.order), parts, dict(enumerate(node.dims)))
+    return merged(graph, node, lambda _: True) if isinstance(node, Sum) else node
 
 
 def _placed(

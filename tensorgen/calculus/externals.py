@@ -9,8 +9,8 @@ from tensorgen.errors import NoDerivative
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, Ref, is_zero
+from tensorgen.ir.rebuild import substituted
 from tensorgen.operators.externals import External, external_of, lifted
-from tensorgen.operators.recurrences.recurrence import substituted
 from tensorgen.operators.table import Partial
 
 

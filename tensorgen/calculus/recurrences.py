@@ -15,6 +15,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, is_zero, topological
+from tensorgen.ir.rebuild import substituted
 from tensorgen.operators.conditions.guards import guard
 from tensorgen.operators.recurrences.all_steps import (
     AllSteps,
@@ -29,7 +30,6 @@ from tensorgen.operators.recurrences.recurrence import (
     opened,
     recurrence,
     result_of,
-    substituted,
 )
 
 Forward = Callable[

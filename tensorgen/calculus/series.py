@@ -48,7 +48,7 @@ from tensorgen.ir.nodes import (
     is_zero,
     topological,
 )
-from tensorgen.ir.rebuild import with_operands
+from tensorgen.ir.rebuild import substituted, with_operands
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.conditions.masks import with_views
 from tensorgen.operators.elementwise import ELEMENTWISE
@@ -56,7 +56,6 @@ from tensorgen.operators.promises import STOPPED
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     is_recurrence,
-    substituted,
 )
 from tensorgen.operators.scalar import apply, times
 from tensorgen.operators.unknowns import is_unknown

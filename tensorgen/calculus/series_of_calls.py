@@ -12,6 +12,7 @@ from tensorgen.calculus.unknowns import Slope, guarded_equation
 from tensorgen.ir.dims import ONE
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, is_zero
+from tensorgen.ir.rebuild import substituted
 from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.recurrences.recurrence import (
@@ -20,7 +21,6 @@ from tensorgen.operators.recurrences.recurrence import (
     opened,
     recurrence,
     result_of,
-    substituted,
 )
 from tensorgen.operators.reshape import reshape
 

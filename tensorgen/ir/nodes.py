@@ -122,6 +122,23 @@ class Constraint(NamedTuple):
         """Return the constraint with every label replaced."""
         return Constraint(self.kind, self.form.renamed(name))
 
+    def over(self, look_up: Callable[[Lookup], Lookup]) -> Constraint:
+        """Return the constraint with every entry of an index array replaced."""
+        terms = [
+            (look_up(atom) if isinstance(atom, Lookup) else atom, c)
+            for atom, c in self.form.terms
+        ]
+        return Constraint(self.kind, affine(terms, self.form.const))
+
+    @property
+    def equal_atoms(self) -> tuple[Any, ...]:
+        """The two atoms that a delta says are equal; of anything else none."""
+        terms, const = self.form
+        plain = self.kind == "eq" and const == 0 and len(terms) == 2
+        if not plain or {c for _, c in terms} != {1, -1}:
+            return ()
+        return tuple([atom for atom, _ in terms])
+
 
 def delta(terms: Mapping[Any, int], const: Dim | int = 0) -> Constraint:
     """Return what is 1 where `sum(coefficient * atom) + const` is 0."""

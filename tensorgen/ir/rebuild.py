@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import assert_never
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, assert_never
 
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -12,17 +13,19 @@ from tensorgen.ir.nodes import (
     Constraint,
     Input,
     Iota,
-    Lookup,
     Map,
     Node,
     Product,
     Ref,
     Size,
     Sum,
-    affine,
+    Term,
     children,
     topological,
 )
+
+Use = tuple[Node, Sequence[Hashable]]
+"""An operand, and the labels of its axes, which may have any names."""
 
 
 def rebuild(
@@ -47,6 +50,17 @@ def rebuild(
     return [new[root] for root in roots]
 
 
+def substituted(
+    graph: Graph, roots: Iterable[Node], known: Mapping[Node, Node]
+) -> list[Node]:
+    """Return nodes with others in place of those that are `known`."""
+    roots, new = list(roots), dict(known)
+    for node in topological(roots, known):
+        new[node] = with_operands(graph, node, new)
+        carry_names(graph, node, new[node])
+    return [new[root] for root in roots]
+
+
 def carry_names(graph: Graph, old: Node, new: Node) -> None:
     """Call a node what the one was called that it replaces."""
     if old in graph.names:
@@ -59,27 +73,8 @@ def with_factors(graph: Graph, node: Product, factors: Sequence[Ref]) -> Node:
     """Return a product with other factors over its labels; itself if none changed."""
     if tuple(factors) == node.factors:
         return node
-    return graph.product(
-        range(node.order),
-        factors,
-        coefficient=node.coefficient,
-        constraints=node.constraints,
-        sizes=dict(enumerate(node.sizes)),
-    )
-
-
-def _over(constraint: Constraint, new: Mapping[Node, Node]) -> Constraint:
-    """A constraint with other index arrays."""
-    terms = (
-        (_looked_up(atom, new) if isinstance(atom, Lookup) else atom, c)
-        for atom, c in constraint.form.terms
-    )
-    return Constraint(constraint.kind, affine(terms, constraint.form.const))
-
-
-def _looked_up(atom: Lookup, new: Mapping[Node, Node]) -> Lookup:
-    # Passes that rewrite no index array do not say what becomes of it.
-    return atom._replace(node=new.get(atom.node, atom.node))
+    out, sizes = range(node.order), sizes_of(node)
+    return of_others(graph, node, out, factors, sizes, node.constraints)
 
 
 def with_operands(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
@@ -91,35 +86,120 @@ def with_operands(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
     else:
         return node
     match node:
-        case Product():
-            refs = [Ref(new[operand], labels) for operand, labels in node.factors]
-            looked_up = children(node)[len(refs) :] if node.constraints else ()
-            if all(new.get(one, one) is one for one in looked_up):
-                return with_factors(graph, node, refs)
-            return graph.product(
-                range(node.order),
-                refs,
-                coefficient=node.coefficient,
-                constraints=[_over(constraint, new) for constraint in node.constraints],
-                sizes=dict(enumerate(node.sizes)),
-            )
-        case Sum():
-            if all(new[term.node] is term.node for term in node.terms):
-                return node
-            terms = [(t.coefficient, new[t.node], t.labels) for t in node.terms]
-            return graph.sum(range(node.order), terms)
-        case Map():
-            if all(new[ref.node] is ref.node for ref in node.args):
-                return node
-            args = [(new[ref.node], ref.labels) for ref in node.args]
-            return graph.map(node.function, range(node.order), args)
         case Call():
-            if all(new[arg] is arg for arg in node.args):
-                return node
-            params = dict(node.params)
-            args_new = [new[arg] for arg in node.args]
-            return graph.call(node.operator, args_new, node.dims, **params)
+            args = [new[arg] for arg in node.args]
+            return graph.call(node.operator, args, node.dims, **dict(node.params))
+        case Product() | Sum() | Map():
+            refs = [Ref(new[operand], labels) for operand, labels in refs_of(node)]
+            constraints: Sequence[Constraint] = ()
+            if isinstance(node, Product):
+                looked_up = children(node)[len(refs) :] if node.constraints else ()
+                if all(new.get(one, one) is one for one in looked_up):
+                    return with_factors(graph, node, refs)
+                # Passes that rewrite no index array do not say what becomes of it.
+                constraints = [
+                    one.over(lambda at: at._replace(node=new.get(at.node, at.node)))
+                    for one in node.constraints
+                ]
+            out = range(node.order)
+            return of_others(graph, node, out, refs, sizes_of(node), constraints)
         case Input() | Constant() | Size() | Iota():
             return node
         case _:
             assert_never(node)
+
+
+def with_parts(
+    graph: Graph,
+    node: Product,
+    factors: Iterable[Use],
+    constraints: Iterable[Constraint],
+) -> Node:
+    """Return a product of other factors and constraints over its labels.
+
+    Summed labels that none of them mentions are gone with what gave them a value.
+    """
+    uses, ties = [*factors], [*constraints]
+    used: set[Hashable] = {*range(node.order)}
+    used.update(*(labels for _, labels in uses), *(one.form.labels for one in ties))
+    sizes = {x: dim for x, dim in enumerate(node.sizes) if x in used}
+    return of_others(graph, node, range(node.order), uses, sizes, ties)
+
+
+# The same of other operands, over other labels
+
+
+def refs_of(node: Product | Sum | Map) -> Sequence[Ref]:
+    """The operands of a node that have labels of it."""
+    match node:
+        case Product():
+            return node.factors
+        case Sum():
+            return [term.ref for term in node.terms]
+        case Map():
+            return node.args
+
+
+def sizes_of(node: Product | Sum | Map) -> dict[Any, Dim]:
+    """The dims of the labels of a node."""
+    return dict(enumerate(node.sizes if isinstance(node, Product) else node.dims))
+
+
+def of_others(
+    graph: Graph,
+    node: Product | Sum | Map,
+    out: Sequence[Hashable],
+    uses: Iterable[Use],
+    sizes: Mapping[Any, Dim],
+    constraints: Iterable[Constraint] = (),
+) -> Node:
+    """Return what a node is of other operands, over labels of any names.
+
+    Operands are in the order of `refs_of`. A product is given its `constraints`, and
+    may be given factors more.
+    """
+    match node:
+        case Product():
+            return graph.product(
+                out,
+                uses,
+                coefficient=node.coefficient,
+                constraints=constraints,
+                sizes=sizes,
+            )
+        case Sum(terms=terms):
+            pairs = zip(terms, uses, strict=True)
+            own = {x: sizes[x] for x in out if x in sizes}
+            return graph.sum(out, [(t.coefficient, *use) for t, use in pairs], own)
+        case Map():
+            own = {x: sizes[x] for x in out if x in sizes}
+            return graph.map(node.function, out, uses, own)
+
+
+# Sums
+
+
+def terms_of(graph: Graph, node: Node) -> list[Node]:
+    """The terms of a sum, each with all axes; else the node."""
+    if not isinstance(node, Sum):
+        return [node]
+    axes, sizes = range(node.order), sizes_of(node)
+    return [
+        graph.product(axes, [t.ref], coefficient=t.coefficient, sizes=sizes)
+        for t in node.terms
+    ]
+
+
+def merged(graph: Graph, node: Sum, opens: Callable[[Sum], bool]) -> Node:
+    """A sum with the terms of those of its terms that are sums, and `opens` says so."""
+    terms: list[Term] = []
+    for term in node.terms:
+        inner = term.node
+        if isinstance(inner, Sum) and opens(inner):
+            terms += [
+                Term(term.coefficient * t.coefficient, *t.ref.under(term.ref))
+                for t in inner.terms
+            ]
+        else:
+            terms.append(term)
+    return graph.sum(range(node.order), terms, sizes_of(node))

@@ -17,12 +17,11 @@ from functools import partial
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, HVP, JACOBIAN, JVP, VJP, Kind
 from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import Input, Node
-from tensorgen.ir.rebuild import rebuild
+from tensorgen.ir.rebuild import rebuild, substituted
 from tensorgen.ir.ties import along
 from tensorgen.lang.statement import Statement
 from tensorgen.lang.subscripts import select
 from tensorgen.operators.functions.array import Array, Label, product
-from tensorgen.operators.recurrences.recurrence import substituted
 from tensorgen.operators.unknowns import is_given
 
 SPOKEN = {

@@ -11,6 +11,7 @@ from tensorgen.errors import Text
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Input, Node
+from tensorgen.ir.rebuild import substituted
 from tensorgen.lang.facts import Bounds
 from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.functions import ElaboratedFunction
@@ -21,7 +22,6 @@ from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
 from tensorgen.operators.functions.array import Array
 from tensorgen.operators.recurrences.all_steps import AllSteps, has_rows
-from tensorgen.operators.recurrences.recurrence import substituted
 from tensorgen.operators.unknowns import leaves, unknown
 from tensorgen.spec.model import Emit, FunctionSpec, InputSpec, Spec, UnknownSpec, Wrt
 from tensorgen.spec.names import in_code, in_spec

@@ -51,11 +51,10 @@ def matrix_product(node: Node, matrices: Mapping[str, str]) -> MatrixProduct | N
 def _sides(node: Product, prefix: str, entry: tuple[Label, ...]) -> dict[str, Label]:
     """The labels that deltas say the rows and the columns of entries are."""
     found: dict[str, Label] = {}
-    for kind, (terms, const) in node.constraints:
-        plain = [atom for atom, _ in terms if not isinstance(atom, Lookup)]
-        lists = [atom for atom, _ in terms if isinstance(atom, Lookup)]
-        if kind != "eq" or const != 0 or sorted(c for _, c in terms) != [-1, 1]:
-            return {}
+    for constraint in node.constraints:
+        equal = constraint.equal_atoms
+        plain = [atom for atom in equal if not isinstance(atom, Lookup)]
+        lists = [atom for atom in equal if isinstance(atom, Lookup)]
         if len(plain) != 1 or len(lists) != 1 or lists[0].labels != entry:
             return {}
         side = getattr(lists[0].node, "name", "").removeprefix(prefix)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from tensorgen.arrays.arrays import array, variable
 from tensorgen.arrays.objects import Times
 from tensorgen.arrays.operations import Diagonal, Fill, Kind, Trace, Triangle, Trim
-from tensorgen.ir.constraints import index_bound
+from tensorgen.ir.constraints import Ranges, index_bound
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import (
     Affine,
@@ -243,15 +243,17 @@ class ProductLowering:
     ) -> Operand:
         """The entries over the labels `keep`, in the order that `want` has of them."""
         solution = self.known.plan.solution(self.node)
-        factors = []
+        factors, is_index = [], index_bound(self.node) is not None
         for ref, forms in zip(self.node.factors, solution.reads, strict=True):
+            if is_index:  # nothing adds up what is one entry
+                forms = [_fixed(form, solution.ranges, keep) for form in forms]
             factors.append(self._selected(indexer, ref, forms))
         masks = list(solution.masks)
         gone = take_box_sums(indexer, factors, masks, keep)
         gone |= take_running_sums(indexer, factors, masks, keep)
         masks = [m for m in masks if not self._trimmed(m, indexer, factors)]
         factors += [Factor(self._mask(mask, indexer)) for mask in masks]
-        if index_bound(self.node) is not None:
+        if is_index:
             # A part of an index array keeps its integers.
             entries, *others = (factor.operand for factor in factors)
             return select(conjunction(others), entries) if others else entries
@@ -324,6 +326,15 @@ def spreads(plan: Plan, node: Product) -> bool:
     if any(isinstance(atom, Lookup) for atom in atoms):
         return False  # the place in an index array is that in the array itself
     return whole and len({*labels}) == len(labels) and not (solution.masks or summed)
+
+
+def _fixed(form: Affine, ranges: Ranges, keep: Sequence[Label]) -> Affine:
+    """A form in which labels that have one value, and are not kept, are that value."""
+    for label in form.labels:
+        low, stop = ranges.intervals[label]
+        if label not in keep and stop - low == 1:
+            form = form.substituted(label, Affine.constant(low))
+    return form
 
 
 def _band(mask: Constraint, indexer: Indexer) -> tuple[Label, Label, Dim] | None:

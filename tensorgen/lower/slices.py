@@ -2,6 +2,8 @@
 
 Where all of `f(x)` is computed anyhow, entries of it are read, which is next to free;
 else f is applied to the slice. So a function costs the same however it was spelled.
+What of entries is left to say here is said of arrays, not of nodes (`ir/at.py`): only a
+draft knows which of them are computed whole anyhow, and which slices share memory.
 """
 
 from __future__ import annotations
@@ -11,20 +13,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing
+from tensorgen.arrays.cuts import operands_along
 from tensorgen.arrays.operations import (
     Copy,
     Elementwise,
     Entrywise,
     Expand,
     Index,
-    Leaf,
     MatMul,
     Permute,
     Variable,
 )
 from tensorgen.arrays.places import WHOLE, Part, Slice
 from tensorgen.arrays.statements import Loop, Scatter, Store, operands, rebuilt
-from tensorgen.ir.dims import ONE
 from tensorgen.lower.draft import Draft, Repeat, Result, Value
 from tensorgen.lower.plan import Plan
 from tensorgen.passes.cost import CostModel
@@ -283,72 +284,39 @@ def _part(read: Array, one: Array) -> Array | None:
 
     None where slices would stand behind slices.
     """
-    assert isinstance(read.op, Index)
-    if isinstance(one.op, MatMul):
-        return _of_rows(read, one)
-    if not isinstance(one.op, Entrywise):
+    if not isinstance(one.op, Entrywise | MatMul):
         return None
-    args = [_sliced(read, arg, one) for arg in one.args]
-    own = [arg for arg in args if arg is not None]
-    return array(one.op, *own) if len(own) == len(args) else None
+    cut: list[dict[int, int]] = [{} for _ in one.args]
+    for axis, _ in _cut(read):
+        axes = operands_along(one, axis)
+        if axes is None:
+            return None
+        for own, k in zip(cut, axes, strict=True):
+            own.update({} if k is None else {k: axis})
+    pairs = zip(one.args, cut, strict=True)
+    args = [_inside(read, arg, own) if own else arg for arg, own in pairs]
+    known = [arg for arg in args if arg is not None]
+    return array(one.op, *known) if len(known) == len(args) else None
 
 
-def _sliced(read: Array, arg: Array, one: Array) -> Array | None:
-    """The slices of an operand that make those of an array."""
-    assert isinstance(read.op, Index)
-    first = one.order - arg.order
-    spread = [a == ONE != b for a, b in zip(arg.dims, one.dims[first:], strict=True)]
-    parts = tuple(
-        WHOLE if wide else part
-        for wide, part in zip(spread, read.op.parts[first:], strict=True)
-    )
-    if all(part == WHOLE for part in parts):
-        return arg
-    dims = tuple(
-        ONE if wide else dim
-        for wide, dim in zip(spread, read.dims[first:], strict=True)
-    )
-    return _inside(array(Index(parts, dims), arg), arg)
-
-
-def _of_rows(read: Array, one: Array) -> Array | None:
-    """Rows and columns of a product, as one of rows and columns."""
-    assert isinstance(read.op, Index)
-    left, right = one.args
-    if left.order != 2 or right.order > 2:
-        return None
-    (rows, *columns), (height, *width) = read.op.parts, read.dims
-    first = Index((rows, WHOLE), (height, left.dims[1]))
-    second = Index((WHOLE, *columns), (right.dims[0], *width))
-    args = [
-        arg if all(part == WHOLE for part in op.parts) else _inside(array(op, arg), arg)
-        for op, arg in ((first, left), (second, right))
-    ]
-    own = [arg for arg in args if arg is not None]
-    return array(one.op, *own) if len(own) == len(args) else None
-
-
-def _inside(index: Array, arg: Array) -> Array | None:
-    """Slices of an array, of what that is made of."""
-    if isinstance(arg.op, Leaf):
-        return index
+def _inside(read: Array, arg: Array, cut: Mapping[int, int]) -> Array | None:
+    """The slices of an operand, of what it is made of, or as a view of slices."""
+    index = _sliced(read, arg, cut)
     if isinstance(arg.op, Entrywise):
         return _part(index, arg)
     if isinstance(arg.op, Permute | Expand):
-        return _seen(index, arg)
+        (inner,) = arg.args
+        axes = [(operands_along(arg, axis), axis) for axis in cut]
+        seen = {own[0]: axis for own, axis in axes if own and own[0] is not None}
+        return array(arg.op, _sliced(index, inner, seen))
     return None if isinstance(arg.op, Index) else index
 
 
-def _seen(read: Array, arg: Array) -> Array | None:
-    """Slices of a view, as a view of slices."""
+def _sliced(read: Array, arg: Array, cut: Mapping[int, int]) -> Array:
+    """The slices of an operand, whose axes are `cut` as those of what is read."""
     assert isinstance(read.op, Index)
-    (inner,) = arg.args
-    if isinstance(arg.op, Permute):
-        axes = [arg.op.axes.index(k) for k in range(inner.order)]
-    else:
-        assert isinstance(arg.op, Expand)
-        axes = [k for k, old in enumerate(arg.op.old) if old]
-    index = Index(
-        tuple(read.op.parts[k] for k in axes), tuple(read.dims[k] for k in axes)
-    )
-    return array(arg.op, array(index, inner))
+    parts: list[Part] = [WHOLE] * arg.order
+    dims = list(arg.dims)
+    for own, axis in cut.items():
+        parts[own], dims[own] = read.op.parts[axis], read.dims[axis]
+    return array(Index(tuple(parts), tuple(dims)), arg)

@@ -16,8 +16,10 @@ from typing import TypeGuard, cast
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, children
-from tensorgen.ir.rebuild import rebuild
-from tensorgen.operators.recurrences.recurrence import place, substituted
+from tensorgen.ir.rebuild import rebuild, substituted
+from tensorgen.operators.recurrences.recurrence import (
+    place,
+)
 from tensorgen.operators.table import Operator
 
 NAME = "unknown"

@@ -14,7 +14,6 @@ from fractions import Fraction
 from tensorgen.ir.constraints import is_scattered
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Call, Constraint, Label, Node, Product, Sum
 from tensorgen.passes.cost import CostModel
 
@@ -156,40 +155,6 @@ def reshapes_sparse(node: Node) -> bool:
         and node.operator == "reshape"
         and is_sparse(node.args[0])
     )
-
-
-def ties_axes(node: Node) -> bool:
-    """Whether a term of a node has a delta between two of its axes, however deep.
-
-    `sum_k (a[k] * delta(k + 1, j) - b[k] * delta(k, j)) * delta(i, k)` has.
-    """
-    return bool(_tied(node, {}))
-
-
-Groups = frozenset[frozenset[int]]
-
-
-def _tied(node: Node, known: dict[Node, Groups]) -> Groups:
-    """The axes that deltas join, in any of the terms that a node is the sum of."""
-    if node in known:
-        return known[node]
-    groups: set[frozenset[int]] = set()
-    match node:
-        case Product():
-            joined = [set(c.form.labels) for c in node.constraints if c.kind == "eq"]
-            for ref in node.factors:
-                inner = _tied(ref.node, known)
-                joined += [{ref.labels[a] for a in group} for group in inner]
-            groups = {
-                frozenset(x for x in group if x < node.order)
-                for group, _ in connected(joined)
-            }
-        case Sum():
-            for term in node.terms:
-                inner = _tied(term.node, known)
-                groups |= {frozenset(term.labels[a] for a in g) for g in inner}
-    known[node] = frozenset(group for group in groups if len(group) > 1)
-    return known[node]
 
 
 def compares(node: Sum) -> bool:

@@ -9,13 +9,12 @@ the inputs that it follows from, so that replacing one touches no others.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import assert_never
 
-from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
     Constant,
@@ -31,7 +30,6 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
-from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.promises import is_promise
 from tensorgen.passes.rates import Rate, Rates, sizes_in
@@ -71,31 +69,6 @@ def cut_stages(
     that is `named` is held. Inputs and sizes with `owners` follow from these.
     """
     return Cutting(roots, rates, named, repeated, owners).run()
-
-
-def substituted(
-    graph: Graph, roots: Sequence[Node], values: Mapping[Node, Node]
-) -> list[Node]:
-    """Return `roots` with some nodes replaced by others, the first on each way down."""
-    new: dict[Node, Node] = dict(values)
-    # What stable forms would recognise has been recognised.
-    with graph.without_rewrites():
-        for node in _above(roots, values):
-            new[node] = with_operands(graph, node, new)
-            carry_names(graph, node, new[node])
-    return [new[root] for root in roots]
-
-
-def _above(roots: Sequence[Node], values: Mapping[Node, Node]) -> Iterator[Node]:
-    """The nodes that are reached without passing one that is replaced, bottom-up."""
-    reached: dict[Node, None] = {}
-    waiting = [root for root in roots if root not in values]
-    while waiting:
-        node = waiting.pop()
-        if node not in reached:
-            reached[node] = None
-            waiting += [c for c in children(node) if c not in values]
-    return (node for node in topological(roots) if node in reached)
 
 
 class Cutting:

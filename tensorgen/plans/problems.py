@@ -36,6 +36,7 @@ from tensorgen.emit.model import (
 )
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
+from tensorgen.ir.rebuild import substituted
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.lower.names import Names
@@ -47,7 +48,7 @@ from tensorgen.operators.matrices.systems import FACTORED, is_system
 from tensorgen.operators.unknowns import is_unknown
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rate, Rates
-from tensorgen.plans.cut_stages import Sources, Stages, cut_stages, substituted
+from tensorgen.plans.cut_stages import Sources, Stages, cut_stages
 from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.planner import Planner, held
 
@@ -340,7 +341,9 @@ class ProblemBuilder:
         fresh: Sequence[bool],
     ) -> Written:
         """Lower what is left of some roots when what is held has been taken out."""
-        left = substituted(self.graph, roots, self.values)
+        # What stable forms would recognise has been recognised.
+        with self.graph.without_rewrites():
+            left = substituted(self.graph, roots, self.values)
         directions = self.problem.directions
         self.reads = tuple(
             node.name

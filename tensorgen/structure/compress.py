@@ -30,10 +30,12 @@ from functools import partial
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, is_zero
+from tensorgen.ir.rebuild import terms_of
+from tensorgen.ir.ties import ties
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.matrices.join_entries import join_entries
 from tensorgen.passes.order.factor_sums import factor_sum
-from tensorgen.passes.views import Factor, ties_axes
+from tensorgen.passes.views import Factor
 from tensorgen.prices.limits import (
     LINKED_TERMS,
     SPREAD_FACTORS,
@@ -62,7 +64,7 @@ from tensorgen.structure.pair_terms import paired
 from tensorgen.structure.part_axes import parted, parts
 from tensorgen.structure.stored import Compressed, Link, StoredTerm, Tie, is_axis, kept
 from tensorgen.structure.table import STRUCTURES
-from tensorgen.structure.take_apart import Parts, spread, take_apart, terms_of
+from tensorgen.structure.take_apart import Parts, spread, take_apart
 
 
 def compress(
@@ -168,7 +170,7 @@ def _by_terms(
     # Of equals one with common factors outside, but for a dense one.
     ranked = [best, *found] if best.is_dense else [*found, best]
     best = min(ranked, key=lambda form: held(form.arrays, cost))
-    if any(map(ties_axes, best.arrays)):
+    if any(ties(array, every=False) for array in best.arrays):
         tied = partial(_by_ties, graph, best, derived or node, cost, symmetries, True)
         best = graph.effort.attempt(tied, best, STEPS_BY_TIES)
     ruled = partial(_by_rule, graph, best, derived or node, few, cost, symmetries)

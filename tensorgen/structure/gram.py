@@ -23,10 +23,11 @@ from tensorgen.ir.nodes import (
     affine,
     delta,
 )
+from tensorgen.ir.rebuild import terms_of
 from tensorgen.passes.matrices.join_entries import compared
 from tensorgen.passes.views import Name
 from tensorgen.structure.stored import LaidOut, StoredTerm
-from tensorgen.structure.take_apart import deep, terms_of
+from tensorgen.structure.take_apart import deep
 
 WEIGHT = "weight"
 
@@ -162,11 +163,10 @@ def _end(
     constraint: Constraint, ends: Sequence[tuple[Label, ...]]
 ) -> tuple[Label, Lookup] | None:
     """The axis that one of two entries gives, if that is what a delta says."""
-    kind, (terms, const) = constraint
-    axes = [x for x, _ in terms if not isinstance(x, Lookup) and x in (0, 1)]
-    entries = [x for x, _ in terms if isinstance(x, Lookup) and x.labels in ends]
-    plain = kind == "eq" and const == 0 and sorted(c for _, c in terms) == [-1, 1]
-    return (axes[0], entries[0]) if plain and axes and entries else None
+    equal = constraint.equal_atoms
+    axes = [x for x in equal if not isinstance(x, Lookup) and x in (0, 1)]
+    entries = [x for x in equal if isinstance(x, Lookup) and x.labels in ends]
+    return (axes[0], entries[0]) if axes and entries else None
 
 
 def _matrix(

@@ -18,6 +18,7 @@ from functools import partial
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Sum
+from tensorgen.ir.rebuild import terms_of
 from tensorgen.operators.matrices.packing import packed, unpacked
 from tensorgen.operators.matrices.symmetry import Symmetry
 from tensorgen.passes.cost import CostModel
@@ -30,7 +31,7 @@ from tensorgen.prices.limits import (
 )
 from tensorgen.structure.mirror_terms import Permutation
 from tensorgen.structure.stored import LaidOut, StoredTerm, is_axis
-from tensorgen.structure.take_apart import deep, distributed, terms_of
+from tensorgen.structure.take_apart import deep, distributed
 
 
 @dataclass(frozen=True)

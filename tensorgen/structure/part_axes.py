@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Constraint, Map, Node, Product, Ref, Sum, delta
+from tensorgen.ir.rebuild import Use, of_others, refs_of
 from tensorgen.operators.reshape import reshape, segments
 
 
@@ -67,12 +68,8 @@ def _of_call(use: Ref) -> Iterator[tuple[int, tuple[Dim, ...]]]:
 
 def _tied(constraint: Constraint) -> tuple[int, int] | None:
     """The two labels that a delta says to be equal."""
-    terms = constraint.form.terms
-    if constraint.kind != "eq" or constraint.form.const != 0 or len(terms) != 2:
-        return None
-    (a, c), (b, d) = terms
-    plain = isinstance(a, int) and isinstance(b, int) and {c, d} == {1, -1}
-    return (a, b) if plain else None
+    labels = [x for x in constraint.equal_atoms if isinstance(x, int)]
+    return (labels[0], labels[1]) if len(labels) == 2 else None
 
 
 def parted(graph: Graph, node: Node, axes: Sequence[Sequence[Dim]]) -> Node | None:
@@ -91,41 +88,18 @@ def parted(graph: Graph, node: Node, axes: Sequence[Sequence[Dim]]) -> Node | No
         for x, dim in zip(own, dims, strict=True)
     }
     uses: list[Use] = []
-    for ref in _operands(node):
+    for ref in refs_of(node):
         operand = parted(graph, ref.node, [every[x] for x in ref.labels])
         if operand is None:
             return None
         uses.append((operand, [x for label in ref.labels for x in names[label]]))
-    match node:
-        case Map():
-            return graph.map(node.function, out, uses, sizes)
-        case Sum(terms=terms):
-            pairs = zip(terms, uses, strict=True)
-            return graph.sum(out, [(t.coefficient, *use) for t, use in pairs], sizes)
-        case Product():
-            constraints = [_parted(c, names, every) for c in node.constraints]
-            if any(found is None for found in constraints):
-                return None
-            return graph.product(
-                out,
-                uses,
-                coefficient=node.coefficient,
-                constraints=[c for found in constraints for c in found or ()],
-                sizes=sizes,
-            )
-
-
-Use = tuple[Node, list[tuple[int, int]]]
-
-
-def _operands(node: Product | Sum | Map) -> Sequence[Ref]:
-    match node:
-        case Product():
-            return node.factors
-        case Sum():
-            return [term.ref for term in node.terms]
-        case Map():
-            return node.args
+    constraints = list[Constraint]()
+    for constraint in node.constraints if isinstance(node, Product) else ():
+        found = _parted(constraint, names, every)
+        if found is None:
+            return None
+        constraints += found
+    return of_others(graph, node, out, uses, sizes, constraints)
 
 
 def _parted(

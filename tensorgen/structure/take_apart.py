@@ -10,24 +10,11 @@ from tensorgen.ir.constraints import eliminated, solvable, solved
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Constraint, Lookup, Node, Sum, affine, delta
+from tensorgen.ir.rebuild import terms_of
 from tensorgen.passes.readings.near_keys import nearer
 from tensorgen.passes.views import Factor, Name, View, compares, is_sparse, is_spread
 from tensorgen.prices.limits import AXES_OF_A_LARGE_SUM, DEPTH_OF_PRODUCTS, SPREAD_TERMS
 from tensorgen.structure.stored import Element, Link, Tie, is_axis, rooted
-
-
-def terms_of(graph: Graph, node: Node) -> list[Node]:
-    """The terms of the last sum, aligned with the result's axes."""
-    if not isinstance(node, Sum):
-        return [node]
-    axes = range(node.order)
-    sizes = dict(enumerate(node.dims))
-    return [
-        graph.product(
-            axes, [(t.node, t.labels)], coefficient=t.coefficient, sizes=sizes
-        )
-        for t in node.terms
-    ]
 
 
 def spread(graph: Graph, node: Node, large: bool = False) -> list[Node]:

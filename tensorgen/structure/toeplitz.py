@@ -12,13 +12,13 @@ from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.objects import Made
+from tensorgen.ir.at import At
 from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Affine,
     Atom,
-    Constraint,
     Iota,
     Lookup,
     Map,
@@ -30,10 +30,11 @@ from tensorgen.ir.nodes import (
     delta,
     indicator,
 )
+from tensorgen.ir.rebuild import terms_of
 from tensorgen.passes.views import Name
 from tensorgen.structure.methods import OPERAND, Body, Structure
 from tensorgen.structure.stored import LaidOut, StoredTerm
-from tensorgen.structure.take_apart import deep, terms_of
+from tensorgen.structure.take_apart import deep
 from tensorgen.structure.ways import LOCAL, SELF, SHIFT, Solver
 
 
@@ -220,42 +221,5 @@ def _is_given(node: Node, axis: int) -> bool:
 
 def first(graph: Graph, node: Node, axis: int) -> Node:
     """The entries at the beginning of an axis."""
-    out = [a for a in range(node.order) if a != axis]
-
-    def rest(inner: Node, labels: Sequence[int]) -> tuple[Node, Sequence[int]]:
-        while axis in labels:
-            k = labels.index(axis)
-            inner, labels = first(graph, inner, k), [*labels[:k], *labels[k + 1 :]]
-        return inner, labels
-
-    match node:
-        case Iota():
-            return graph.constant(0)
-        case Sum(terms=terms):
-            parts = [(t.coefficient, *rest(t.node, t.labels)) for t in terms]
-            return graph.sum(out, parts, {a: node.dims[a] for a in out})
-        case Map(function=function, args=args):
-            found = [rest(*ref) for ref in args]
-            return graph.map(function, out, found, {a: node.dims[a] for a in out})
-        case Product():
-            looked = (
-                x
-                for c in node.constraints
-                for atom, _ in c.form.terms
-                if isinstance(atom, Lookup)
-                for x in atom.labels
-            )
-            if axis not in looked:
-                return graph.product(
-                    out,
-                    [rest(*ref) for ref in node.factors],
-                    coefficient=node.coefficient,
-                    constraints=[
-                        Constraint(kind, form.without(axis))
-                        for kind, form in node.constraints
-                    ],
-                    sizes={x: d for x, d in enumerate(node.sizes) if x != axis},
-                )
-    sizes = dict(enumerate(node.dims))
-    everything = [(node, tuple(range(node.order)))]
-    return graph.product(out, everything, constraints=[delta({axis: 1})], sizes=sizes)
+    place = [affine([]) if a == axis else None for a in range(node.order)]
+    return At(graph, {}).of(node, tuple(place))

@@ -51,6 +51,16 @@ def test_a_part_of_an_index_array_keeps_its_integers(part: object, text: str) ->
     assert check(graph, [node], SIZES).returns == (text,)
 
 
+@pytest.mark.parametrize("place", [Dim(), M - 1])
+def test_an_entry_of_an_index_array_has_no_axis(place: Dim) -> None:
+    graph = Graph()
+    row = graph.input("row", [M], index=N)
+    at = graph.product((), [(row, ("p",))], constraints=[delta({"p": 1}, -place)])
+    read = [delta({"q": 1, Lookup(at, ()): -1})]
+    entry = graph.product((), [(graph.input("x", [N]), ("q",))], constraints=read)
+    check(graph, [entry], SIZES)
+
+
 def test_the_adjoint_adds_at_a_part_of_an_index_array() -> None:
     graph = Graph()
     found = graph.product(

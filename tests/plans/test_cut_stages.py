@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
+from tensorgen.ir.rebuild import substituted
 from tensorgen.passes.rates import Rates
-from tensorgen.plans.cut_stages import Stages, cut_stages, substituted
+from tensorgen.plans.cut_stages import Stages, cut_stages
 
 
 class Case:

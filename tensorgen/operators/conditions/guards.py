@@ -36,6 +36,7 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
+from tensorgen.ir.rebuild import with_parts
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.conditions.bounds import is_polynomial, is_unsafe, value_of
 from tensorgen.operators.conditions.masks import (
@@ -193,15 +194,7 @@ class _Guard:
         for inner, labels in node.factors:
             found = yield Wanted(inner)
             factors.append((found.node, labels))
-        sizes = dict(enumerate(node.sizes))
-        constraints = node.constraints
-        new = self.graph.product(
-            range(node.order),
-            factors,
-            coefficient=node.coefficient,
-            constraints=constraints,
-            sizes=sizes,
-        )
+        new = with_parts(self.graph, node, factors, node.constraints)
         return Guarded(new, self._is_read(node, context))
 
     def _selected(
@@ -337,15 +330,8 @@ class _Guard:
         zero = [factor.context for factor in factors if factor.inner.value == 0]
         gone = [c for c, mask in masks.items() if any(mask in own for own in zero)]
         kept = [c for c in constraints if c not in gone]
-        used = {x for view in views for x in view.labels}.union(range(node.order))
-        used = used.union(*(c.form.labels for c in kept))
-        new = self.graph.product(
-            range(node.order),
-            [(factor.inner.node, factor.ref.labels) for factor in factors],
-            coefficient=node.coefficient,
-            constraints=kept,
-            sizes={x: node.sizes[x] for x in sorted(used)},
-        )
+        parts = [(factor.inner.node, factor.ref.labels) for factor in factors]
+        new = with_parts(self.graph, node, parts, kept)
         vanishes = finite and any(
             factor.inner.value == 0 and covers(whole, factor.ref.labels)
             for factor in factors

@@ -12,7 +12,6 @@ from typing import Any, assert_never, cast
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
-    Affine,
     Call,
     Constant,
     Constraint,
@@ -27,12 +26,16 @@ from tensorgen.ir.nodes import (
     children,
     topological,
 )
+from tensorgen.ir.rebuild import of_others, refs_of, sizes_of
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.externals import is_external
 from tensorgen.operators.recurrences.recurrence import is_recurrence
 from tensorgen.operators.reshape import reshape
 
 STEP = "step"
+AXES = "axes", "along"
+"""Parameters of calls that are axes."""
+
 FEW = 8
 """An axis of so many entries, four gates or three coordinates, is none that counts."""
 
@@ -90,8 +93,25 @@ def is_alone(call: Call) -> bool:
     return is_recurrence(call) or is_external(call) or internal
 
 
+def with_rows(
+    graph: Graph, call: Call, args: Sequence[Node], dims: Sequence[Dim]
+) -> Node:
+    """Return a call of arguments that have axes in front, more than it has or fewer."""
+    if call.operator == "reshape":
+        return reshape(graph, args[0], dims)
+    params, more = dict(call.params), len(dims) - call.order
+    for name in AXES:
+        if name in params:
+            own = cast(tuple[int, ...], params[name])
+            params[name] = tuple(axis + more for axis in own)
+    return graph.call(call.operator, args, dims, **params)
+
+
 class AllSteps:
-    """Nodes over places, with rows for these."""
+    """Nodes over places, with rows for these: the dual of `At`, which takes axes away.
+
+    Nothing is pushed inside: a node is met once, after its operands, however deep.
+    """
 
     def __init__(self, graph: Graph, count: Dim, rows: Mapping[Any, Node]) -> None:
         """Say which rows places stand for, one a step."""
@@ -140,23 +160,17 @@ class AllSteps:
         return node, tuple(labels)
 
     def _found(self, node: Node) -> Node:
-        out = (STEP, *range(node.order))
-        sizes: dict[object, Dim] = {STEP: self.count}
         match node:
-            case Product():
-                return self.graph.product(
-                    out,
-                    [self._use(x, labels) for x, labels in node.factors],
-                    coefficient=node.coefficient,
-                    constraints=map(self._constraint, node.constraints),
-                    sizes={**dict(enumerate(node.sizes)), **sizes},
+            case Product() | Sum() | Map():
+                constraints = node.constraints if isinstance(node, Product) else ()
+                return of_others(
+                    self.graph,
+                    node,
+                    (STEP, *range(node.order)),
+                    [self._use(x, labels) for x, labels in refs_of(node)],
+                    {**sizes_of(node), STEP: self.count},
+                    map(self._constraint, constraints),
                 )
-            case Sum():
-                terms = [(t.coefficient, *self._use(*t.ref)) for t in node.terms]
-                return self.graph.sum(out, terms, sizes)
-            case Map():
-                args = [self._use(x, labels) for x, labels in node.args]
-                return self.graph.map(node.function, out, args, sizes)
             case Call():
                 return self._call(node)
             case Input() | Constant() | Size() | Iota():
@@ -165,27 +179,8 @@ class AllSteps:
                 assert_never(node)
 
     def _constraint(self, one: Constraint) -> Constraint:
-        terms = (
-            (
-                (
-                    Lookup(*self._use(atom.node, atom.labels))
-                    if isinstance(atom, Lookup)
-                    else atom
-                ),
-                c,
-            )
-            for atom, c in one.form.terms
-        )
-        return Constraint(one.kind, Affine.of(terms, one.form.const))
+        return one.over(lambda at: Lookup(*self._use(*at)))
 
     def _call(self, node: Call) -> Node:
         args = [self._spread(arg) for arg in node.args]
-        dims = (self.count, *node.dims)
-        if node.operator == "reshape":
-            return reshape(self.graph, args[0], dims)
-        params = dict(node.params)
-        for name in ("axes", "along"):
-            if name in params:
-                own = cast(tuple[int, ...], params[name])
-                params[name] = tuple(axis + 1 for axis in own)
-        return self.graph.call(node.operator, args, dims, **params)
+        return with_rows(self.graph, node, args, (self.count, *node.dims))

@@ -6,10 +6,11 @@ each step adds a term. Rows before the first step are added apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, cast
 
-from tensorgen.ir.constraints import index_bound
+from tensorgen.ir.at import At, Place, Places
+from tensorgen.ir.constraints import index_bound, solvable
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -17,16 +18,16 @@ from tensorgen.ir.nodes import (
     Call,
     Constraint,
     Input,
-    Lookup,
-    Map,
     Node,
     Product,
     Ref,
-    Sum,
+    affine,
     children,
-    delta,
+    constant_value,
     topological,
 )
+from tensorgen.ir.rebuild import Use, substituted
+from tensorgen.operators.recurrences.all_steps import AXES, STEP, with_rows
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     State,
@@ -35,12 +36,7 @@ from tensorgen.operators.recurrences.recurrence import (
     opened,
     recurrence,
     result_of,
-    substituted,
 )
-from tensorgen.operators.reshape import reshape
-
-STEP = "step"
-Labels = Sequence[object]
 
 
 def folded(graph: Graph, roots: Sequence[Node]) -> list[Node]:
@@ -61,27 +57,18 @@ class _NoFold(Exception):
     """What a sum adds up is no step's."""
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A row of an axis: so far behind the step, or that one at all steps."""
-
-    moves: bool
-    at: Dim
-
-    def behind(self, more: Dim) -> _Row:
-        """The row so much further on."""
-        return _Row(self.moves, self.at + more)
-
-
-class _Fold:
+class _Fold(At):
     """What becomes of a recurrence and of the sums over its steps.
+
+    Nodes are read at rows: those of all steps, or one alone. At a step they are nodes
+    over places, and so the step is no label of theirs: what has rows is an item.
 
     `known` has nodes in their place, over the recurrence that is `whole` then.
     """
 
     def __init__(self, graph: Graph, whole: Recurrence, roots: Sequence[Node]) -> None:
         """Look for the outermost sums below the roots."""
-        self.graph = graph
+        super().__init__(graph, {STEP: whole.steps.count})
         self.old = whole
         self.own = opened(graph, whole)
         self.order = topological(roots)
@@ -94,7 +81,6 @@ class _Fold:
         pairs = zip(self.own.items, whole.rows, strict=True)
         self.items: dict[Input, Node] = dict(pairs)
         self.places: dict[Node, Input] = {}
-        self.terms: dict[tuple[Node, int, _Row], Node] = {}
         sums = self._sums(roots)
         self.whole = self._with([term for _, term in sums.values()])
         self.known: dict[Node, Node] = {}
@@ -163,228 +149,126 @@ class _Fold:
             more = (node.sizes[label] - self.old.steps.count).constant
             if more is None or more < 0:
                 continue
-            ends = range(more)
-            first = Dim() if self.old.steps.backwards else Dim.of(more)
-            low = self.old.steps.count if self.old.steps.backwards else Dim()
-            tied = {label: _Row(True, first)}
-            self._tied(node.constraints, tied)
-            if min(tied) < node.order:
-                continue  # entries are taken, and not added up
-            known = dict(self.items), dict(self.places), dict(self.terms)
+            backwards, count = self.old.steps.backwards, self.old.steps.count
+            every = affine([(STEP, 1)], 0 if backwards else more)
+            if self._is_taken(node, {label: every}):
+                continue
+            low = count if backwards else Dim()
+            rows = [*(affine([], low + k) for k in range(more)), every]
+            known = dict(self.items), dict(self.places), dict(self._known)
             try:
-                apart = [
-                    self._product(node, {label: _Row(False, low + k)}) for k in ends
-                ]
-                return apart, self._product(node, {label: _Row(True, first)})
+                *apart, term = [self.product(node, {label: at}) for at in rows]
+                return apart, term
             except _NoFold:
-                self.items, self.places, self.terms = known
+                self.items, self.places, self._known = known
         return None
+
+    def _is_taken(self, node: Product, places: Places) -> bool:
+        """Whether entries are taken at an axis of the result, and not added up."""
+        left = self.solve(node, list(node.constraints), places)
+        tied = [c for c in left if not places.keys().isdisjoint(c.form.labels)]
+        return any(
+            x < node.order and {*c.form.labels} - {*places} == {x}
+            for c in tied
+            for x in solvable(c)
+        )
 
     # A row of a node
 
-    def _at(self, node: Node, axis: int, row: _Row) -> Node:
-        """A row of a node, which has one axis less."""
-        key = (node, axis, row)
-        if key not in self.terms:
-            self.terms[key] = self._found(node, axis, row)
-        return self.terms[key]
+    def labels(self, place: Sequence[Affine | None]) -> list[Any]:
+        """The labels of what is at rows: the step is none."""
+        return [x for x in super().labels(place) if x != STEP]
 
-    def _found(self, node: Node, axis: int, row: _Row) -> Node:
-        graph = self.graph
-        if node not in self.depending:
-            return self._rows(node, [axis], [row])
-        rest = [k for k in range(node.order) if k != axis]
-        sizes: dict[object, Dim] = {k: node.dims[k] for k in rest}
-        match node:
-            case Call() if node in self.asked:
-                return self._state(node, axis, row)
-            case Product():
-                return self._product(node, {axis: row})
-            case Sum():
-                terms = [
-                    (t.coefficient, *self._use(t.ref, axis, row)) for t in node.terms
-                ]
-                return graph.sum(rest, terms, sizes)
-            case Map():
-                args = [self._use(x, axis, row) for x in node.args]
-                return graph.map(node.function, rest, args, sizes)
-            case Call():
-                return self._call(node, axis, row)
-        raise _NoFold
+    def ends(self, node: Node, place: Place) -> bool:
+        """Whether the rows of a node are known before."""
+        return node not in self.depending
 
-    def _use(self, ref: Ref, axis: int, row: _Row) -> tuple[Node, Labels]:
-        """An operand at a row of the label `axis`."""
-        if ref.labels.count(axis) == 1:
-            at = ref.labels.index(axis)
-            rest = [x for x in ref.labels if x != axis]
-            return self._at(ref.node, at, row), rest
-        if ref.node in self.depending or axis in ref.labels:
-            raise _NoFold
-        return ref
+    def contains(self, form: Affine, size: Dim) -> bool:
+        """Also of rows that some step may lack: an item is 0 there, a state none."""
+        return STEP in form.labels or super().contains(form, size)
 
-    def _state(self, call: Call, axis: int, row: _Row) -> Node:
-        """A state at a step, or what is made there."""
-        (result, _), steps = result_of(call), self.old.steps
-        made = result - len(self.own.states)
-        if axis:
+    def found(self, node: Node, place: Place) -> Node:
+        """A node at rows, or at those of all steps."""
+        if not isinstance(node, Call) or node not in self.depending:
+            return super().found(node, place)
+        first, *rest = place
+        if first is None or _moves(rest):
             raise _NoFold
-        if not row.moves:
-            first = steps.count if steps.backwards else Dim()
-            if made < 0 and row.at == first:
-                return self.old.starts[result]
-            raise _NoFold
-        if made >= 0 and row.at == 0:
-            return self.own.made[made]
-        if made < 0 and row.at in (0, 1):
-            before = (row.at == 1) == steps.backwards
-            return (self.own.states if before else self.own.new)[result]
-        raise _NoFold
+        if any(form is not None for form in rest):
+            row = self.of(node, (first, *[None] * len(rest)))
+            return self.entries(row, tuple(rest), self.labels(rest))
+        read = self._state if node in self.asked else self._call
+        return read(node, first)
 
-    def _call(self, node: Call, axis: int, row: _Row) -> Node:
-        """A call whose first axis is none that it works along."""
-        if axis or any(arg.dims[:1] != node.dims[:1] for arg in node.args):
+    def entries(self, node: Node, place: Place, out: Sequence[Hashable]) -> Node:
+        """An item: the rows of what is known before; or what is the same at all."""
+        if node in self.depending:
             raise _NoFold
-        params, dims = dict(node.params), node.dims[1:]
-        if node.operator == "reshape":
-            return reshape(self.graph, self._at(node.args[0], 0, row), dims)
-        names = [name for name in ("axes", "along") if name in params]
-        if is_recurrence(node) or not names:
-            raise _NoFold
-        for name in names:
-            own = params[name]
-            if not isinstance(own, tuple) or 0 in own:
-                raise _NoFold
-            params[name] = tuple(along - 1 for along in own)
-        args = [self._at(arg, 0, row) for arg in node.args]
-        return self.graph.call(node.operator, args, dims, **params)
+        if _moves(place):
+            return self._item(super().entries(node, place, [STEP, *out]))
+        return super().entries(node, place, out)
 
-    def _rows(self, node: Node, axes: Sequence[int], rows: Sequence[_Row]) -> Node:
-        """An item: the rows of what is known before, or that one row."""
-        graph = self.graph
-        labels: list[object] = [*range(node.order)]
-        rest = [k for k in range(node.order) if k not in axes]
-        moves = any(row.moves for row in rows)
-        ties = []
-        for axis, row in zip(axes, rows, strict=True):
-            labels[axis] = ("row", axis)
-            terms: dict[object, int] = {("row", axis): 1}
-            terms |= {STEP: -1} if row.moves else {}
-            ties.append(delta(terms, -row.at))
-        out = [STEP, *rest] if moves else rest
-        sizes: dict[object, Dim] = {STEP: self.old.steps.count} if moves else {}
-        made = graph.product(out, [(node, labels)], constraints=ties, sizes=sizes)
-        return self._item(made) if moves else made
+    def use(self, ref: Ref, places: Places) -> Use:
+        """An operand at rows."""
+        if ref.node in self.depending and places.keys().isdisjoint(ref.labels):
+            raise _NoFold
+        return super().use(ref, places)
 
     def _item(self, rows: Node) -> Node:
+        value = constant_value(rows)
+        if value is not None:
+            return self.graph.constant(value, rows.dims[1:])
         if rows not in self.places:
             at = self.graph.fresh(rows.dims[1:], (), index_bound(rows))
             self.places[rows], self.items[at] = at, rows
         return self.places[rows]
 
-    def _product(self, node: Product, rows: dict[int, _Row]) -> Node:
-        """A product at rows of some labels, and of those that are tied to them."""
-        graph, rows = self.graph, dict(rows)
-        kept = self._tied(node.constraints, rows)
-        out = [k for k in range(node.order) if k not in rows]
-        sizes: dict[object, Dim] = {
-            k: dim for k, dim in enumerate(node.sizes) if k not in rows
-        }
-        if kept is None or any(
-            self._is_outside(row, node.sizes[k]) for k, row in rows.items()
+    def _state(self, call: Call, row: Affine) -> Node:
+        """A state at a step, or what is made there."""
+        (result, _), steps = result_of(call), self.old.steps
+        made = result - len(self.own.states)
+        if not row.terms:
+            first = steps.count if steps.backwards else Dim()
+            if made < 0 and row.const == first:
+                return self.old.starts[result]
+            raise _NoFold
+        if made >= 0 and row == affine([(STEP, 1)]):
+            return self.own.made[made]
+        if made < 0 and row.terms == ((STEP, 1),) and row.const in (0, 1):
+            before = (row.const == 1) == steps.backwards
+            return (self.own.states if before else self.own.new)[result]
+        raise _NoFold
+
+    def _call(self, node: Call, row: Affine) -> Node:
+        """A call whose first axis is none that it works along."""
+        if is_recurrence(node) or any(x.dims[:1] != node.dims[:1] for x in node.args):
+            raise _NoFold
+        along = [node.param(name) for name in AXES if name in dict(node.params)]
+        if node.operator != "reshape" and (
+            not along or any(0 in cast(tuple[int, ...], axes) for axes in along)
         ):
-            return graph.zeros([node.dims[k] for k in out])
-        factors: list[tuple[Node, Labels]] = []
-        for ref in node.factors:
-            at = [k for k, label in enumerate(ref.labels) if label in rows]
-            rest = [label for label in ref.labels if label not in rows]
-            if ref.node not in self.depending:
-                own = [rows[ref.labels[k]] for k in at]
-                whole = self._rows(ref.node, at, own) if at else ref.node
-                factors.append((whole, rest))
-            elif len(at) == 1:
-                row = rows[ref.labels[at[0]]]
-                factors.append((self._at(ref.node, at[0], row), rest))
-            else:
-                raise _NoFold
-        constraints = []
-        for one in kept:
-            if rows.keys().isdisjoint(one.form.labels):
-                constraints.append(one)
-            else:
-                factors.append(self._mask(one, rows, node))
-        return graph.product(
-            out,
-            factors,
-            coefficient=node.coefficient,
-            constraints=constraints,
-            sizes=sizes,
-        )
+            raise _NoFold
+        args = [self.of(x, (row, *[None] * (x.order - 1))) for x in node.args]
+        return with_rows(self.graph, node, args, node.dims[1:])
 
-    def _is_outside(self, row: _Row, size: Dim) -> bool:
-        """Whether a row is surely none of an axis."""
-        low, high = row.at, row.at
-        if row.moves:
-            high = high + self.old.steps.count - 1
-        return (-1 - high).is_nonnegative() or (low - size).is_nonnegative()
+    def kept(
+        self, constraints: Sequence[Constraint], sizes: Mapping[Any, Dim]
+    ) -> tuple[list[Use], list[Constraint]]:
+        """Where constraints hold at a step is an item; others stay."""
+        known, masks, left = {**sizes, **self.sizes}, list[Use](), list[Constraint]()
+        for one in constraints:
+            rest = [x for x in one.form.labels if x != STEP]
+            if rest == [*one.form.labels] != []:
+                left.append(one)
+                continue
+            out = [STEP, *rest]
+            made = self.graph.product(
+                out, [], constraints=[one], sizes={x: known[x] for x in out}
+            )
+            masks.append((self._item(made), rest))
+        return masks, left
 
-    def _tied(
-        self, constraints: Sequence[Constraint], rows: dict[int, _Row]
-    ) -> list[Constraint] | None:
-        """Find the rows of labels that are tied to others; None if nothing is left.
 
-        Returns the constraints that say more.
-        """
-        kept = list(constraints)
-        while True:
-            for one in kept:
-                terms = dict(one.form.terms)
-                free = [x for x in terms if x not in rows]
-                known = [x for x in terms if x in rows]
-                if one.kind != "eq" or len(known) != 1 or abs(terms[known[0]]) != 1:
-                    continue
-                row, sign = rows[known[0]], terms[known[0]]
-                if not free:  # the row is one alone
-                    other = -sign * one.form.const
-                    if not row.moves and row.at == other:
-                        kept.remove(one)
-                        break
-                    gap = row.at - other
-                    steps = self.old.steps.count if row.moves else Dim.of(1)
-                    over = (gap - 1).is_nonnegative()
-                    if over or (-gap - steps).is_nonnegative():
-                        return None
-                    continue
-                label, *more = free
-                if not (more or isinstance(label, Lookup) or terms[label] != -sign):
-                    rows[label] = row.behind(sign * one.form.const)
-                    kept.remove(one)
-                    break
-            else:
-                return kept
-
-    def _mask(
-        self, one: Constraint, rows: dict[int, _Row], node: Product
-    ) -> tuple[Node, Labels]:
-        """Where a constraint holds at a step, as an item."""
-        terms: list[tuple[object, int]] = []
-        const, moves = one.form.const, False
-        for atom, c in one.form.terms:
-            if isinstance(atom, Lookup):
-                if not rows.keys().isdisjoint(atom.labels):
-                    raise _NoFold
-                terms.append((atom, c))
-            elif atom in rows:
-                const = const + c * rows[atom].at
-                terms += [(STEP, c)] * rows[atom].moves
-                moves = moves or rows[atom].moves
-            else:
-                terms.append((atom, c))
-        form = Affine.of(terms, const)
-        rest = [x for x in form.labels if x != STEP]
-        sizes: dict[object, Dim] = {x: node.sizes[x] for x in rest}
-        if moves:
-            sizes[STEP] = self.old.steps.count
-        given = Constraint(one.kind, form)
-        out = [STEP, *rest] if moves else rest
-        made = self.graph.product(out, [], constraints=[given], sizes=sizes)
-        return (self._item(made) if moves else made), rest
+def _moves(place: Sequence[Affine | None]) -> bool:
+    """Whether other steps read other entries."""
+    return any(form is not None and STEP in form.labels for form in place)

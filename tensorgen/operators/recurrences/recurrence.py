@@ -18,7 +18,7 @@ from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim, computed
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, children, delta, topological
-from tensorgen.ir.rebuild import carry_names, with_operands
+from tensorgen.ir.rebuild import substituted
 from tensorgen.operators.matrices.definite import is_positive_definite
 from tensorgen.operators.matrices.symmetry import is_symmetric
 from tensorgen.operators.matrices.systems import FACTORED, is_system
@@ -316,17 +316,6 @@ def _promises(node: Node) -> tuple[str, ...]:
     if is_positive_definite(node):
         return (*known, "spd")
     return (*known, "symmetric") if is_symmetric(node) else known
-
-
-def substituted(
-    graph: Graph, roots: Iterable[Node], known: Mapping[Node, Node]
-) -> list[Node]:
-    """Return nodes with others in place of those that are `known`."""
-    roots, new = list(roots), dict(known)
-    for node in topological(roots, known):
-        new[node] = with_operands(graph, node, new)
-        carry_names(graph, node, new[node])
-    return [new[root] for root in roots]
 
 
 @dataclass(frozen=True)

@@ -91,12 +91,10 @@ def _atom(ref: Ref) -> Atom | None:
 
 def equated(constraint: Constraint) -> Keys | None:
     """The two entries, below one bound, that a delta says are equal."""
-    kind, (terms, const) = constraint
-    if kind != "eq" or const != 0 or sorted(c for _, c in terms) != [-1, 1]:
+    entries = [x for x in constraint.equal_atoms if isinstance(x, Lookup)]
+    if len(entries) < 2:
         return None
-    (first, _), (second, _) = terms
-    if not (isinstance(first, Lookup) and isinstance(second, Lookup)):
-        return None
+    first, second = entries
     alike = index_bound(first.node) == index_bound(second.node)
     return (first, second) if alike else None
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Call, Label, Node, Product, Ref, topological
-from tensorgen.ir.rebuild import carry_names, with_operands
+from tensorgen.ir.rebuild import carry_names, with_operands, with_parts
 from tensorgen.operators.matrices.definite import is_positive_definite
 from tensorgen.operators.matrices.systems import solution
 from tensorgen.passes.context import Context
@@ -161,10 +161,6 @@ def _to(
     turned = inverse.labels[0] == contracted
     found = solution(graph, system.args[0], right, turned)
     others = [ref for ref, own in zip(rest, mine, strict=False) if not own]
-    return found, graph.product(
-        range(node.order),
-        [Ref(found, (result, *free)), *others],
-        coefficient=node.coefficient,  # so that others share the solution
-        constraints=[at for at, own in ties if not own],
-        sizes={x: dims[x] for x in dims if x not in reached},
-    )
+    # The number stays outside, so that others share the solution.
+    left = [at for at, own in ties if not own]
+    return found, with_parts(graph, node, [Ref(found, (result, *free)), *others], left)

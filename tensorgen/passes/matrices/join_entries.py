@@ -28,7 +28,7 @@ from tensorgen.ir.nodes import (
     delta,
     topological,
 )
-from tensorgen.ir.rebuild import rebuild
+from tensorgen.ir.rebuild import rebuild, with_parts
 from tensorgen.passes.context import Context
 from tensorgen.passes.views import Name, View
 
@@ -80,13 +80,8 @@ def _one_entry(pairs: Sequence[tuple[Lookup, Lookup]]) -> tuple[Label, Label] | 
 
 def _identified(graph: Graph, node: Product, first: Label, second: Label) -> Node:
     """The product where two entries are the same one: a place has one at most."""
-    return graph.product(
-        range(node.order),
-        node.factors,
-        coefficient=node.coefficient,
-        constraints=[*node.constraints, delta({first: 1, second: -1})],
-        sizes=dict(enumerate(node.sizes)),
-    )
+    equal = delta({first: 1, second: -1})
+    return with_parts(graph, node, node.factors, [*node.constraints, equal])
 
 
 def filled_in(context: Context, roots: Sequence[Node]) -> Iterator[tuple[str, bool]]:
@@ -119,13 +114,9 @@ def _compares_all(node: Node, sizes: Collection[str]) -> bool:
 
 def compared(graph: Graph, node: Product) -> Iterator[tuple[Lookup, Lookup]]:
     """Two entries of one index array that deltas say are equal."""
-    forms = [form for kind, form in node.constraints if kind == "eq"]
-    forms = [
-        f for f in forms if f.const == 0 and sorted(c for _, c in f.terms) == [-1, 1]
-    ]
-    equal = [{atom for atom, _ in form.terms} for form in forms]
-    for _, places in connected(equal):
-        atoms = dict.fromkeys(x for k in places for x, _ in forms[k].terms)
+    equal = [x for x in (c.equal_atoms for c in node.constraints) if x]
+    for _, places in connected([{*atoms} for atoms in equal]):
+        atoms = dict.fromkeys(x for k in places for x in equal[k])
         entries = [x for x in atoms if isinstance(x, Lookup) and x.node in graph.pairs]
         for first, second in combinations(entries, 2):
             if first.node is second.node:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Label, Map, Node, Product, Ref, Sum
-from tensorgen.ir.rebuild import rebuild, with_factors
+from tensorgen.ir.rebuild import of_others, rebuild, refs_of, sizes_of, with_factors
 from tensorgen.operators.matrices.symmetry import Symmetry
 from tensorgen.passes.context import Context
 
@@ -46,19 +46,14 @@ def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
         return best
 
     def visit(node: Node) -> Node:
-        axes = range(node.order)
-        match node:
-            case Product():
-                factors = [Ref(x, turned(x, labels)) for x, labels in node.factors]
-                found = with_factors(graph, node, factors)
-                return one_of_two(found) if isinstance(found, Product) else found
-            case Sum(terms=terms):
-                parts = [(c, x, turned(x, labels)) for c, x, labels in terms]
-                return node if parts == [*terms] else graph.sum(axes, parts)
-            case Map():
-                args = [(x, turned(x, labels)) for x, labels in node.args]
-                same = args == [*node.args]
-                return node if same else graph.map(node.function, axes, args)
-        return node
+        if not isinstance(node, Product | Sum | Map):
+            return node
+        refs = [Ref(x, turned(x, labels)) for x, labels in refs_of(node)]
+        if isinstance(node, Product):
+            found = with_factors(graph, node, refs)
+            return one_of_two(found) if isinstance(found, Product) else found
+        if refs == [*refs_of(node)]:
+            return node
+        return of_others(graph, node, range(node.order), refs, sizes_of(node))
 
     return rebuild(graph, roots, visit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tensorgen.ir.nodes import Node, Sum
+from tensorgen.ir.rebuild import merged
 from tensorgen.passes.rounds import Round
 
 
@@ -10,14 +11,4 @@ def merge_sums(known: Round, node: Node) -> Node:
     """Return a sum with the terms of sums that are used here alone."""
     if not isinstance(node, Sum):
         return node
-    terms = []
-    for c, inner, labels in node.terms:
-        if isinstance(inner, Sum) and inner in known.private:
-            terms += [
-                (c * t.coefficient, t.node, tuple(labels[a] for a in t.labels))
-                for t in inner.terms
-            ]
-        else:
-            terms.append((c, inner, labels))
-    dims = dict(enumerate(node.dims))
-    return known.context.graph.sum(range(node.order), terms, dims)
+    return merged(known.context.graph, node, known.private.__contains__)

@@ -23,6 +23,7 @@ from tensorgen.ir.nodes import (
     Product,
     delta,
 )
+from tensorgen.ir.rebuild import with_parts
 from tensorgen.operators.scans.intervals import (
     count_joint,
     count_keys,
@@ -192,14 +193,7 @@ def _gathered(
             found = spread_between(graph, sums, low, high, node.sizes[own])
             rank = Lookup(ranks(graph, order, order), (own,))
             axis, links = KEY, [delta({KEY: 1, rank: -1})]
-        left = {x: d for x, d in sizes.items() if x in needed or x in (own, other)}
-        left.pop(summed)
-        return graph.product(
-            range(node.order),
-            [*outside, (found, [axis, *kept])],
-            coefficient=node.coefficient,
-            constraints=[*rest, *links],
-            sizes={**left, **({KEY: node.sizes[own]} if links else {})},
-        )
+        parts = [*outside, (found, [axis, *kept])]
+        return with_parts(graph, node, parts, [*rest, *links])
 
     return sums, reading

@@ -25,6 +25,7 @@ from tensorgen.ir.nodes import (
     affine,
     delta,
 )
+from tensorgen.ir.rebuild import with_parts
 from tensorgen.operators.scans.ranks import order_of
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.views import Name
@@ -71,11 +72,11 @@ def gather_by_key(graph: Graph, node: Product, cost: CostModel) -> Gathered | No
 
 def _keys(node: Product, cost: CostModel) -> Iterator[_Keys]:
     """What a product says of several entries that are equal."""
-    plain = [c for c in node.constraints if _is_equation(c)]
-    atoms: list[set[Atom]] = [{atom for atom, _ in c.form.terms} for c in plain]
+    plain = [c for c in node.constraints if c.equal_atoms]
+    atoms: list[set[Atom]] = [{*c.equal_atoms} for c in plain]
     for _, places in connected(atoms):
         own = [plain[k] for k in places]
-        equal = dict.fromkeys(atom for c in own for atom, _ in c.form.terms)
+        equal = dict.fromkeys(atom for c in own for atom in c.equal_atoms)
         entries = tuple(atom for atom in equal if isinstance(atom, Lookup))
         labels = tuple(atom for atom in equal if not isinstance(atom, Lookup))
         sizes = {index_bound(entry.node) for entry in entries}
@@ -85,12 +86,6 @@ def _keys(node: Product, cost: CostModel) -> Iterator[_Keys]:
         if all(node.sizes[x] == size for x in labels):
             apart = tuple(c for c in node.constraints if c not in own)
             yield _Keys(entries, tuple(sorted(labels)), size, apart)
-
-
-def _is_equation(constraint: Constraint) -> bool:
-    """Whether a delta says that one atom is another."""
-    kind, (terms, const) = constraint
-    return kind == "eq" and const == 0 and sorted(c for _, c in terms) == [-1, 1]
 
 
 def _apart(
@@ -198,16 +193,9 @@ def _split(
         constraints=within,
         sizes={x: d for x, d in everything.items() if x in used},
     )
-    left = {x: d for x, d in everything.items() if x in needed or x == key}
 
     def reading(sums: Node) -> Node:
-        return graph.product(
-            range(node.order),
-            [*outside, (sums, kept)],
-            coefficient=node.coefficient,
-            constraints=beside,
-            sizes=left,
-        )
+        return with_parts(graph, node, [*outside, (sums, kept)], beside)
 
     return sums, reading
 

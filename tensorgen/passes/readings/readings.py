@@ -9,6 +9,7 @@ from tensorgen.ir.constraints import looked_up, solvable, solved
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Constraint, Label, Node, Product, Ref, affine
+from tensorgen.ir.rebuild import with_parts
 from tensorgen.passes.cost import CostModel
 from tensorgen.prices.thresholds import GAIN_OF_A_RULE
 
@@ -51,16 +52,7 @@ class Reading(NamedTuple):
         refs = [new if k == self.place else ref for k, ref in enumerate(node.factors)]
         constraints = [c for c in node.constraints if c not in self.ties]
         constraints += [t for t in self.ties if {*t.form.labels} & fixed & used]
-        constraints += extra
-        left = used.union(*(c.form.labels for c in constraints))
-        own = dict(zip(new.labels, new.node.dims, strict=True))
-        return graph.product(
-            range(node.order),
-            refs,
-            coefficient=node.coefficient,
-            constraints=constraints,
-            sizes=own | {x: d for x, d in enumerate(node.sizes) if x in left},
-        )
+        return with_parts(graph, node, refs, [*constraints, *extra])
 
 
 def reading(node: Product, place: int, by_deltas: bool = True) -> Reading | None:

@@ -22,7 +22,7 @@ from tensorgen.ir.nodes import (
     children,
     topological,
 )
-from tensorgen.ir.rebuild import rebuild
+from tensorgen.ir.rebuild import of_others, rebuild, refs_of
 from tensorgen.passes.context import Context
 from tensorgen.passes.readings.readings import Reading, reading
 from tensorgen.passes.views import View
@@ -125,7 +125,10 @@ def _has_place(node: Node) -> bool:
 
 
 def _entries(graph: Graph, found: Reading) -> Ref | None:
-    """The entries by those of what an array is made of; None where it is made whole."""
+    """The entries by those of what an array is made of; None where it is made whole.
+
+    By ties rather than at places: these say too that beyond the array there is nothing.
+    """
     (whole, labels), kept = found.factor, tuple(found.sizes)
     dims = {**dict(zip(labels, whole.dims, strict=True)), **found.sizes}
 
@@ -139,17 +142,14 @@ def _entries(graph: Graph, found: Reading) -> Ref | None:
         return node, own
 
     match whole:
-        case Sum(terms=terms):
-            parts = [(t.coefficient, *part(t.node, t.labels)) for t in terms]
-            return Ref(graph.sum(kept, parts, found.sizes), kept)
-        case Map(args=args):
-            refs = [part(arg, axes) for arg, axes in args]
-            made = graph.map(whole.function, kept, refs, found.sizes)
-            if not found.ties:
-                return Ref(made, kept)
+        case Sum() | Map():
+            parts = [part(*ref) for ref in refs_of(whole)]
+            made = Ref(of_others(graph, whole, kept, parts, found.sizes), kept)
+            if isinstance(whole, Sum) or not found.ties:
+                return made
             # Beyond the array there is nothing, whatever the function is at 0.
             ties = found.ties
-            node = graph.product(kept, [(made, kept)], constraints=ties, sizes=dims)
+            node = graph.product(kept, [made], constraints=ties, sizes=dims)
             return Ref(node, kept)
         case Product() if whole.factors:
             view = View(constraints=list(found.ties))

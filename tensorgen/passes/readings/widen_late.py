@@ -1,7 +1,8 @@
 """Widen late: functions of what is read in windows are windows of functions.
 
 An entry that stands in seven windows is needed seven times, and computed once:
-`exp(x[i + k])` is what is read of `exp(x)` at `i + k`.
+`exp(x[i + k])` is what is read of `exp(x)` at `i + k`. So reading moves the other way
+than in `ir/at.py`, where it gives more entries than there are.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ZERO
 from tensorgen.ir.nodes import Lookup, Map, Node, Product, Ref, Sum
-from tensorgen.ir.rebuild import rebuild
+from tensorgen.ir.rebuild import of_others, rebuild, refs_of
 from tensorgen.passes.context import Context
 from tensorgen.passes.readings.readings import Reading, reading
 
@@ -27,10 +28,7 @@ def widen_late(context: Context, roots: Sequence[Node]) -> list[Node]:
     def visit(node: Node) -> Node:
         if not isinstance(node, Map | Sum):
             return node
-        operands: list[Ref] = [
-            Ref(x.node, x.labels)
-            for x in (node.args if isinstance(node, Map) else node.terms)
-        ]
+        operands = refs_of(node)
         wide = [k for k, one in enumerate(operands) if one.node.order]
         if len(wide) != 1 or operands[wide[0]].labels != tuple(range(node.order)):
             return node
@@ -40,18 +38,8 @@ def widen_late(context: Context, roots: Sequence[Node]) -> list[Node]:
         whole, _ = found.factor
         axes = tuple(range(whole.order))
         inner = graph.product(axes, [(whole, axes)], coefficient=found.node.coefficient)
-        if isinstance(node, Map):
-            args = [
-                (inner, axes) if k == wide[0] else (one.node, ())
-                for k, one in enumerate(operands)
-            ]
-            made = graph.map(node.function, axes, args)
-        else:
-            terms = [
-                (t.coefficient, inner, axes) if t.node.order else (*t[:2], ())
-                for t in node.terms
-            ]
-            made = graph.sum(axes, terms, dict(enumerate(whole.dims)))
+        uses = [(inner, axes) if x.node.order else (x.node, ()) for x in operands]
+        made = of_others(graph, node, axes, uses, dict(enumerate(whole.dims)))
         return _read(context, found, made)
 
     return rebuild(graph, roots, visit)

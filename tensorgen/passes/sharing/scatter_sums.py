@@ -69,13 +69,11 @@ def _groups(node: Sum) -> dict[Place, list[Row]]:
 
 def _scatters(node: Product, one: Constraint) -> tuple[int, Lookup] | None:
     """The axis that is compared with an entry of a vector of indices, added over."""
-    if one.kind != "eq" or one.form.const != 0 or len(one.form.terms) != 2:
+    axes = [x for x in one.equal_atoms if not isinstance(x, Lookup)]
+    entries = [x for x in one.equal_atoms if isinstance(x, Lookup)]
+    if len(axes) != 1 or len(entries) != 1:
         return None
-    (axis, c), (entry, d) = one.form.terms
-    if isinstance(axis, Lookup):
-        axis, entry = entry, axis
-    if c + d != 0 or isinstance(axis, Lookup) or not isinstance(entry, Lookup):
-        return None
+    (axis,), (entry,) = axes, entries
     added = len(entry.labels) == 1 and entry.labels[0] >= node.order
     alone = sum(axis in other.form.labels for other in node.constraints) == 1
     return (axis, entry) if axis < node.order and added and alone else None

@@ -21,7 +21,7 @@ from tensorgen.ir.nodes import (
     Sum,
     topological,
 )
-from tensorgen.ir.rebuild import rebuild
+from tensorgen.ir.rebuild import rebuild, with_factors, with_parts
 from tensorgen.operators.scans.triangles import axis_along, own_axes, transposed
 from tensorgen.passes.context import Context
 
@@ -73,19 +73,10 @@ def _without(graph: Graph, node: Product, place: int, walk: Ref) -> Node | None:
     mean = _known(call, factors[other], walk.labels)
     if mean is None:
         return None
-    axes, sizes = range(node.order), dict(enumerate(node.sizes))
     turned = list(factors)
     turned[other] = Ref(mean, factors[other].labels)
     turned[place] = Ref(call.args[2], walk.labels)
-    used = {x for ref in turned for x in ref.labels}.union(axes)
-    used.update(x for c in constraints for x in c.form.labels)
-    product = graph.product(
-        axes,
-        turned,
-        coefficient=node.coefficient,
-        constraints=constraints,
-        sizes={x: sizes[x] for x in used},
-    )
+    product = with_parts(graph, node, turned, constraints)
     whole = node.factors[place]
     if not isinstance(whole.node, Sum):
         return product
@@ -94,13 +85,7 @@ def _without(graph: Graph, node: Product, place: int, walk: Ref) -> Node | None:
     dims = dict(enumerate(whole.node.dims))
     left = list(node.factors)
     left[place] = Ref(graph.sum(range(whole.node.order), rest, dims), whole.labels)
-    kept = graph.product(
-        axes,
-        left,
-        coefficient=node.coefficient,
-        constraints=node.constraints,
-        sizes=sizes,
-    )
+    kept, axes = with_factors(graph, node, left), range(node.order)
     parts = [(term.coefficient, product, axes), (Fraction(1), kept, axes)]
     return graph.sum(axes, parts, dict(enumerate(node.dims)))
 

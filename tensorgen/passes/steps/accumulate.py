@@ -25,12 +25,12 @@ from tensorgen.ir.nodes import (
     indicator,
     topological,
 )
+from tensorgen.ir.rebuild import substituted
 from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.recurrences.recurrence import (
     Opened,
     Recurrence,
     opened,
-    substituted,
 )
 from tensorgen.operators.scans.running import flipped, running
 

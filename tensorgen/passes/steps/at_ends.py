@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Product, children, delta, topological
-from tensorgen.ir.rebuild import carry_names, with_operands
+from tensorgen.ir.rebuild import carry_names, with_operands, with_parts
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     as_call,
@@ -78,19 +78,8 @@ def _at_end(
 ) -> Node:
     """A product with last values in place of the last rows of histories."""
     rows = {ref.labels[0] for ref in node.factors if ref.node in known}
-    factors = [
-        (
-            (known[ref.node], ref.labels[1:])
-            if ref.node in known
-            else (new[ref.node], ref.labels)
-        )
-        for ref in node.factors
+    uses = [
+        (known[x], at[1:]) if x in known else (new[x], at) for x, at in node.factors
     ]
     kept = [x for x in node.constraints if rows.isdisjoint(x.form.labels)]
-    return graph.product(
-        range(node.order),
-        factors,
-        coefficient=node.coefficient,
-        constraints=kept,
-        sizes={x: dim for x, dim in enumerate(node.sizes) if x not in rows},
-    )
+    return with_parts(graph, node, uses, kept)

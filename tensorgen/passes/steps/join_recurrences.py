@@ -14,7 +14,7 @@ from itertools import combinations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Map, Node, topological
-from tensorgen.ir.rebuild import carry_names, with_operands
+from tensorgen.ir.rebuild import carry_names, substituted, with_operands
 from tensorgen.operators.recurrences.all_steps import can_be_at_once, long_axes
 from tensorgen.operators.recurrences.recurrence import (
     Opened,
@@ -25,7 +25,6 @@ from tensorgen.operators.recurrences.recurrence import (
     opened,
     recurrence,
     result_of,
-    substituted,
 )
 from tensorgen.passes.context import Context
 from tensorgen.passes.rates import Rate, Rates

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
-from tensorgen.ir.rebuild import carry_names
+from tensorgen.ir.rebuild import carry_names, substituted
 from tensorgen.operators.recurrences.recurrence import (
     Opened,
     Recurrence,
@@ -21,7 +21,6 @@ from tensorgen.operators.recurrences.recurrence import (
     opened,
     recurrence,
     result_of,
-    substituted,
 )
 
 Result = tuple[int, bool]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Map, Node, Product, children, topological
-from tensorgen.ir.rebuild import carry_names, rebuild, with_operands
+from tensorgen.ir.rebuild import carry_names, rebuild, substituted, with_operands
 from tensorgen.operators.calls import expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.recurrences.all_steps import (
@@ -27,7 +27,6 @@ from tensorgen.operators.recurrences.recurrence import (
     opened,
     place,
     recurrence,
-    substituted,
 )
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel

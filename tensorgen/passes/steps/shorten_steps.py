@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Map, Node, Product, children, topological
-from tensorgen.ir.rebuild import carry_names, with_operands
+from tensorgen.ir.rebuild import carry_names, substituted, with_operands
 from tensorgen.operators.recurrences.all_steps import (
     AllSteps,
     can_be_at_once,
@@ -29,7 +29,6 @@ from tensorgen.operators.recurrences.recurrence import (
     opened,
     recurrence,
     result_of,
-    substituted,
 )
 from tensorgen.passes.context import Context
 from tensorgen.passes.rates import Rate, Rates
