@@ -26,9 +26,9 @@ class Pattern(NamedTuple):
     key: Hashable
     names: tuple[Name, ...]
 
-    def axes_of(self, other: Pattern, order: int) -> list[Name]:
+    def axes_of(self, other: Pattern, order: int) -> tuple[Any, ...]:
         """Return the labels at which another array of the pattern is read as this."""
-        return [self.names[other.names.index(axis)] for axis in range(order)]
+        return tuple(self.names[other.names.index(axis)] for axis in range(order))
 
 
 def pattern_of(node: Product | Sum | Map) -> Pattern:

@@ -83,7 +83,7 @@ class Sharing:
         self.roots = roots
         self.uses = use_counts(roots)
         self.certain = dict.fromkeys(context.certain(roots))
-        self.private = {node for node, uses in self.uses.items() if uses == 1}
+        self.private = {x for x, n in self.uses.items() if n == 1} - {*roots}
         self.new: dict[Node, Node] = {}
         self.made: dict[Node, dict[Node, Made]] = {}
         self.seen: dict[Hashable, Node] = {}
@@ -215,7 +215,8 @@ class Sharing:
         if all(_is_of_matrices(one.nodes[0]) for one in (own, made)):
             return True
         before = [*children(own.nodes[0]), *own.nodes[1:], *own.others]
-        after = [*children(fresh[-1]), *fresh[:-1], made.nodes[0]]
+        read = [child for node in fresh[-1:] for child in children(node)]
+        after = [*read, *fresh[:-1], made.nodes[0]]
         return cost.never_more(entries(after), entries(before))
 
     def _reuse(self, own: Made, fresh: Sequence[Node], made: Made) -> None:
@@ -228,7 +229,9 @@ class Sharing:
                 self.gone.add(node)
                 if _is_array(node):
                     self.seen.pop(pattern_of(node).key, None)
-        self.private.update(node for node in fresh if node not in self.uses)
+        others = {node for node in fresh if node in self.uses} - {*own.nodes}
+        self.private.update(fresh)
+        self.private -= others
 
 
 def _is_work(node: Node) -> TypeGuard[Product]:
@@ -288,5 +291,5 @@ def _without(view: View, made: Made, axes: range) -> Iterator[View]:
             continue
         scale = view.coefficient / made.view.coefficient
         sizes = {x: dim for x, dim in view.sizes.items() if x in needed}
-        at = tuple(found.axes_of(own, order))
+        at = found.axes_of(own, order)
         yield View(scale, [(made.nodes[0], at), *rest], sizes=sizes)
