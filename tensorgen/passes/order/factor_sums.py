@@ -201,6 +201,7 @@ def _renamed_rest(view: View, place: int, names: dict[Name, Name]) -> View:
     def name(label: Name) -> Name:
         return names.get(label, label)
 
+    needed = _rest_labels(view, place)  # of which some stand in constraints alone
     return View(
         view.coefficient,
         [
@@ -209,8 +210,7 @@ def _renamed_rest(view: View, place: int, names: dict[Name, Name]) -> View:
             if k != place
         ],
         [c.renamed(name) for c in view.constraints],
-        # Some labels stand in constraints alone.
-        {name(label): view.sizes[label] for label in _rest_labels(view, place)},
+        {name(label): dim for label, dim in view.sizes.items() if label in needed},
     )
 
 
