@@ -322,7 +322,7 @@ PASSES = (
     ("scatter_sums", GRID),
     ("order_contractions", LIKELIHOOD),
     ("apply_inverses", CHAIN),
-    ("share_products", SCALED_TWICE),
+    ("share_products", LAYERS),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("mask_late", PAIRS),
     ("fuse_elementwise", LOGISTIC),
@@ -391,8 +391,8 @@ def test_without_a_law_its_witness_is_another_text(
     assert text(spec) != before
 
 
-@pytest.mark.parametrize("spec", [TURNED, LAYERS])
-def test_what_is_made_is_shared_turned_and_spread_over_products(
+@pytest.mark.parametrize("spec", [TURNED, SCALED_TWICE])
+def test_what_is_made_is_shared_turned_and_scaled(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = text(spec)
