@@ -6,16 +6,12 @@ is stored with its axes turned is `g` too. Texts say so: a reader knows `t` and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
-from itertools import permutations
 from typing import NamedTuple
 
-from tensorgen.ir.constraints import normal
 from tensorgen.ir.nodes import Label, Node, Product
-
-AXES = 5
-"""The most labels of a product of which all orders are tried."""
+from tensorgen.ir.patterns import pattern_of
 
 
 class Alias(NamedTuple):
@@ -33,7 +29,7 @@ class Aliases:
         """Look at the names of nodes `among` which a text is about."""
         self.names = names
         self.bases: dict[Node, Alias] = {}
-        self.products: dict[tuple[int, ...], list[Product]] = {}
+        self.products: dict[Hashable, Product] = {}
         self.known: dict[Node, Alias | None] = {}
         for node in among:
             if node not in names or not isinstance(node, Product):
@@ -43,7 +39,7 @@ class Aliases:
                 axes = tuple(map(labels.index, range(node.order)))
                 self.bases.setdefault(base, Alias(names[node], Fraction(1), axes))
             elif node.factors and node.coefficient:
-                self.products.setdefault(_factors(node), []).append(node)
+                self.products.setdefault(pattern_of(node).key, node)
 
     def find(self, node: Node) -> Alias | None:
         """Return what a node is by another's name."""
@@ -54,12 +50,13 @@ class Aliases:
         return self.known[node]
 
     def _found(self, node: Product) -> Alias | None:
-        for named in self.products.get(_factors(node), ()):
-            axes = _matched(named, node)
-            if axes is not None:
-                ratio = node.coefficient / named.coefficient
-                return Alias(self.names[named], ratio, axes)
-        return None
+        pattern = pattern_of(node)
+        named = self.products.get(pattern.key)
+        if named is None:
+            return None
+        ratio = node.coefficient / named.coefficient
+        axes = pattern.axes_of(pattern_of(named), node.order)
+        return Alias(self.names[named], ratio, axes)
 
 
 def turned(node: Node) -> tuple[Node, tuple[Label, ...]] | None:
@@ -70,31 +67,3 @@ def turned(node: Node) -> tuple[Node, tuple[Label, ...]] | None:
         return None
     base, labels = node.factors[0]
     return (base, labels) if sorted(labels) == list(range(node.order)) else None
-
-
-def _factors(node: Product) -> tuple[int, ...]:
-    return tuple(sorted(factor.serial for factor, _ in node.factors))
-
-
-def _matched(named: Product, node: Product) -> tuple[int, ...] | None:
-    """Return which axes of `node` those of `named` are, up to the coefficient."""
-    labels = range(len(node.sizes))
-    if len(named.sizes) != len(labels) or len(labels) > AXES:
-        return None
-    if named.order != node.order:
-        return None
-    wanted = _body(node, labels)
-    for outer in permutations(range(node.order)):
-        for inner in permutations(range(node.order, len(labels))):
-            place = (*outer, *inner)
-            sizes = all(named.sizes[k] == node.sizes[p] for k, p in enumerate(place))
-            if sizes and _body(named, place) == wanted:
-                return outer
-    return None
-
-
-def _body(node: Product, place: Iterable[Label]) -> tuple[object, ...]:
-    """The factors and constraints of a product in labels of other names."""
-    name = dict(enumerate(place)).__getitem__
-    factors = sorted((f.serial, *map(name, labels)) for f, labels in node.factors)
-    return factors, frozenset(normal(c.renamed(name)) for c in node.constraints)

@@ -9,7 +9,7 @@ cannot tell them apart, would only miss a share, never be wrong.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tensorgen.ir.constraints import atom_key
 from tensorgen.ir.nodes import Constraint, Label, Lookup, Ref
@@ -20,13 +20,15 @@ def canonical_labels(
     summed: Sequence[Label],
     factors: Sequence[Ref],
     constraints: Sequence[Constraint],
+    kept: Collection[Label] = (),
 ) -> dict[Label, Label]:
     """Map summed labels to `fixed, fixed + 1, ...`; labels below `fixed` stay.
 
-    The order of `summed` breaks no ties that incidence can break.
+    The order of `summed` breaks no ties that incidence can break. Those of them that
+    are `kept`, in any order, are told from the others.
     """
     colour: dict[Label, int] = {label: label for label in range(fixed)}
-    colour.update(dict.fromkeys(summed, fixed))
+    colour.update((label, fixed + (label in kept)) for label in summed)
     free = list(summed)
     if len(free) > 1:
         _refine(colour, fixed, free, factors, constraints)

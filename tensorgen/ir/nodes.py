@@ -201,11 +201,6 @@ class Product(BaseNode):
         """The dim of every label."""
         return self.dims + self.inner
 
-    @property
-    def pattern(self) -> tuple[object, ...]:
-        """What all multiples of a product have in common."""
-        return self.dims, self.factors, self.constraints, self.inner
-
 
 class Term(NamedTuple):
     """A term of a sum: `coefficient * node`, aligned by labels."""

@@ -27,6 +27,7 @@ from tensorgen.ir.nodes import (
     children,
     constant_value,
 )
+from tensorgen.ir.patterns import pattern_of
 from tensorgen.lower.constraints import Solution, solve_constraints
 from tensorgen.lower.matrices import matrix_product
 from tensorgen.lower.solve_systems import solvable
@@ -269,7 +270,7 @@ class Plan:
             if not isinstance(node, Product) or node.constraints:
                 continue
             if node.inner or len(node.factors) > 1:
-                alike.setdefault(node.pattern, []).append(node)
+                alike.setdefault(pattern_of(node), []).append(node)
         found: dict[Node, tuple[Fraction, Product]] = {}
         for group in alike.values():
             best = min(group, key=self._rank)

@@ -46,11 +46,9 @@ from tensorgen.passes.sharing.factor_pairs import factor_pairs
 from tensorgen.passes.sharing.gather_steady import gather_steady
 from tensorgen.passes.sharing.mask_late import mask_late
 from tensorgen.passes.sharing.pair_transposes import pair_transposes
-from tensorgen.passes.sharing.reuse_pairs import reuse_pairs
 from tensorgen.passes.sharing.scatter_sums import scatter_sums
 from tensorgen.passes.sharing.share_factors import share_factors
 from tensorgen.passes.sharing.share_products import share_products
-from tensorgen.passes.sharing.share_transposes import share_transposes
 from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.passes.views import degree
@@ -280,26 +278,11 @@ PASSES = (
     ),
     GATHERING,
     Pass(
-        "share_transposes",
-        law="C[i, j] = B[j, i], where both add up the same",
-        needs="operands that are one node where they are equal",
-        ends="each node is looked at once",
-        run=_each(share_transposes),
-    ),
-    Pass(
         "share_factors",
         law="a * b * c = (a * b) * c, where several products multiply a and b",
         needs="n-ary products",
         ends="each round leaves fewer factors over all products",
         run=_each(share_factors),
-    ),
-    Pass(
-        "share_products",
-        law="a * b * c * d = (a * b * c) * d, where a * b * c is there already",
-        needs="n-ary products, and all that is used once to be seen through",
-        ends="each step leaves fewer factors in a product",
-        run=_each(share_products),
-        when=lambda context, plan: context.cross_country,
     ),
     Pass(
         "pair_transposes",
@@ -334,12 +317,11 @@ PASSES = (
         run=_each(apply_inverses),
     ),
     Pass(
-        "reuse_pairs",
-        law="a * (b * c) = (a * b) * c, where a * b or a transpose is there already",
-        needs="pairs; a lower modelled cost",
-        ends="each step leaves a product less",
-        run=_each(reuse_pairs),
-        when=lambda context, plan: context.cross_country,
+        "share_products",
+        law="a * b * c * d = (a * b * c) * d, where a * b * c or a transpose is there",
+        needs="pairs, seen n-ary where they are used once; a lower modelled cost",
+        ends="each step lowers the cost",
+        run=_each(share_products),
     ),
     Pass(
         "factor_pairs",

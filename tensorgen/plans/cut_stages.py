@@ -30,6 +30,7 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
+from tensorgen.ir.patterns import pattern_of
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.promises import is_promise
 from tensorgen.passes.rates import Rate, Rates, sizes_in
@@ -242,7 +243,7 @@ def _core(node: Node) -> tuple[Fraction, object]:
             coefficient, core = _core(ref.node)
             return node.coefficient * coefficient, core
         case Product(coefficient=coefficient) if coefficient:
-            return coefficient, node.pattern
+            return coefficient, pattern_of(node)
     return Fraction(1), node
 
 

@@ -55,8 +55,6 @@ ROWS_OF_A_STACK = 4
 
 # Steps
 
-STEPS_OF_A_MATCH = 500
-"""To find one product in another: where no node occurs twice, a step a factor."""
 STEPS_OF_A_PROOF = 2_000
 """To spread an array, so that an exchange of axes is seen to permute its terms."""
 STEPS_TO_SHARE = 20_000
@@ -74,6 +72,8 @@ CANDIDATES_A_SUM = 8
 TRIALS_A_SUM, TRIALS_IN_ALL = 200, 600
 """Priced candidates after which each rest of a sum prices only its first; over a graph,
 after which only what never costs moves outside."""
+TRIALS_OF_A_MATCH = 100
+"""Choices of factors that may be another product: one, where no node occurs twice."""
 GROUPINGS_BUILT = 12
 """Groupings of a term that are built to see which arrays are the same."""
 FORMS = 8

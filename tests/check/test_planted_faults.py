@@ -107,7 +107,7 @@ def test_a_fault_in_a_pass_is_seen(place: int, monkeypatch: pytest.MonkeyPatch) 
 GATED = [
     k
     for k, (name, _) in enumerate(PASSES)
-    if name in ("take_entries", "gather_steady", "order_contractions", "reuse_pairs")
+    if name in ("take_entries", "gather_steady", "order_contractions", "share_products")
 ]
 
 

@@ -39,10 +39,13 @@ def order_contractions(
     Elementwise products (nothing summed, all factors as large as the result) stay
     n-ary. Ends: each product is replaced by smaller ones, which are not revisited.
     """
-    return rebuild(graph, roots, lambda node: _ordered(graph, node, cost), cost.ordered)
+    return rebuild(
+        graph, roots, lambda node: order_product(graph, node, cost), cost.ordered
+    )
 
 
-def _ordered(graph: Graph, node: Node, cost: CostModel) -> Node:
+def order_product(graph: Graph, node: Node, cost: CostModel) -> Node:
+    """Return a product, whose operands are in order, as a tree of pairs."""
     if not isinstance(node, Product):
         return node
     keyed = (
@@ -52,10 +55,10 @@ def _ordered(graph: Graph, node: Node, cost: CostModel) -> Node:
     )
     if keyed is not None:
         sums, reading = keyed
-        found = reading(_ordered(graph, sums, cost))
+        found = reading(order_product(graph, sums, cost))
         # Rows of a list are part of what reads them: that may be the same again.
         if found is not node:
-            return _ordered(graph, found, cost)
+            return order_product(graph, found, cost)
     if len(node.factors) < 2:
         return node
     if len(node.factors) == 2 and not _needs_presum(node):
@@ -66,7 +69,7 @@ def _ordered(graph: Graph, node: Node, cost: CostModel) -> Node:
     ways = [Contraction(graph, node, cost), *_by_rows(graph, node, cost)]
     best = min(ways, key=lambda way: way.plan().cost)
     first = _filtered_first(graph, node, cost, best.plan().cost)
-    return best.build() if first is None else _ordered(graph, first, cost)
+    return best.build() if first is None else order_product(graph, first, cost)
 
 
 def _filtered_first(
@@ -122,7 +125,7 @@ def _convolutions(
             part = graph.product(kept, own, constraints=[tie], sizes=held)
             yield part, graph.product(
                 range(node.order),
-                [(_ordered(graph, part, cost), kept), *rest],
+                [(order_product(graph, part, cost), kept), *rest],
                 coefficient=node.coefficient,
                 constraints=others,
                 sizes=left,
@@ -296,7 +299,7 @@ class Contraction:
         if better is not None:
             # What is shared is a product that nobody has ordered yet.
             better.factors = [
-                Ref(_ordered(self.graph, ref.node, self.cost), ref.labels)
+                Ref(order_product(self.graph, ref.node, self.cost), ref.labels)
                 for ref in better.factors
             ]
             return better.build()

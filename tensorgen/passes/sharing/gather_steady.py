@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, entries
+from tensorgen.ir.patterns import pattern_of
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.context import Context
-from tensorgen.passes.cost import CostModel
 from tensorgen.passes.order.order_contractions import Contraction
 from tensorgen.passes.order.search_trees import EXACT
 from tensorgen.passes.rates import Rate, Rates
@@ -30,67 +29,43 @@ def gather_steady(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with steady factors and terms as operands of their own.
 
     Fires where the modelled cost of a call falls, with a share of what is computed
-    once, and where that holds no more numbers than it is made of, at all sizes
-    that have no hint. Of what is steady
-    only while a point stays, elementwise products alone are gathered: what is computed
-    at a point may serve one direction only. Ends: a product or sum that is gathered
-    has fewer operands.
+    once, and where that holds no more numbers than it is made of, at all sizes that
+    have no hint. Of what is steady only while a point stays, elementwise products alone
+    are gathered: what is computed at a point may serve one direction only. Ends: a
+    product or sum that is gathered has fewer operands.
     """
     if context.rates is None:
         return list(roots)
-    certain = context.certain(roots)
-    return Gathering(context.graph, roots, context.rates, context.cost, certain).run()
+    return rebuild(context.graph, roots, Gathering(context, context.rates, roots).visit)
 
 
 class Gathering:
-    """One pass over the graph, operands first."""
+    """What is known while nodes are gathered."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        roots: Sequence[Node],
-        rates: Rates,
-        cost: CostModel,
-        certain: Sequence[Node],
-    ) -> None:
-        """Note the products among `certain` nodes that are computed once."""
-        self.graph = graph
-        self.roots = roots
+    def __init__(self, context: Context, rates: Rates, roots: Sequence[Node]) -> None:
+        """Note the products that are computed once, whatever is asked for."""
+        self.graph = context.graph
+        self.cost = context.cost
         self.rates = rates
-        self.cost = cost
         self.known = {
-            node.pattern: None
-            for node in certain
+            pattern_of(node).key
+            for node in context.certain(roots)
             if isinstance(node, Product) and rates.of(node) == Rate.DATA
         }
 
-    def run(self) -> list[Node]:
-        """Return the new roots."""
-        return rebuild(self.graph, self.roots, self.visit)
-
     def visit(self, node: Node) -> Node:
         """Return a node over new operands with its steady ones gathered."""
-        match node:
-            case Product():
-                for rate in (Rate.DATA, Rate.POINT):
-                    node = self.product(node, rate)
-                return node
-            case Sum():
-                for rate in (Rate.DATA, Rate.POINT):
-                    node = self.sum(node, rate)
-                return node
-            case _:
-                return node
+        for rate in (Rate.DATA, Rate.POINT):
+            while isinstance(node, Product) and (better := self._better(node, rate)):
+                node = better
+            if isinstance(node, Sum):
+                node = self._sum(node, rate)
+        return node
 
     # Products
 
-    def product(self, node: Node, rate: Rate) -> Node:
-        """Gather factors up to a rate, the best group first."""
-        while isinstance(node, Product) and (better := self._better(node, rate)):
-            node = better
-        return node
-
     def _better(self, node: Product, rate: Rate) -> Node | None:
+        """A product with its best group of factors up to a rate as one, if any pays."""
         steady = [
             k for k, (f, _) in enumerate(node.factors) if self.rates.of(f) <= rate
         ]
@@ -105,7 +80,7 @@ class Gathering:
             if not isinstance(group, Product):
                 continue
             rest = [f for k, f in enumerate(node.factors) if k not in chosen]
-            if group.pattern not in self.known and not self._fits(group):
+            if pattern_of(group).key not in self.known and not self._fits(group):
                 continue
             reduced = self.graph.product(
                 range(node.order),
@@ -142,7 +117,7 @@ class Gathering:
 
     def _once(self, group: Product) -> float:
         """The share of a call in what is computed once."""
-        if group.pattern in self.known:
+        if pattern_of(group).key in self.known:
             return 0.0
         return _price(Contraction(self.graph, group, self.cost)) / CALLS_OF_A_PROBLEM
 
@@ -153,9 +128,9 @@ class Gathering:
 
     # Sums
 
-    def sum(self, node: Node, rate: Rate) -> Node:
+    def _sum(self, node: Sum, rate: Rate) -> Node:
         """Add up the terms up to a rate first, where they do not broadcast."""
-        if not isinstance(node, Sum) or self.rates.of(node) <= rate:
+        if self.rates.of(node) <= rate:
             return node
         axes = tuple(range(node.order))
         steady = [

@@ -11,7 +11,7 @@ and no term of T is a transpose of another by the same permutation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 from itertools import chain, permutations
 from math import factorial
@@ -19,6 +19,7 @@ from math import factorial
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, Term
+from tensorgen.ir.patterns import pattern_of
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.context import Context
 from tensorgen.passes.views import View, is_sparse
@@ -86,11 +87,11 @@ def _paired(graph: Graph, node: Sum, turned: Turns) -> Node:
 
 
 def _candidates(node: Sum) -> list[Term]:
-    """Terms that may be permutations of others: of the same factors."""
+    """Terms that may be permutations of others: of one pattern."""
     if node.order < 2 or len(node.terms) < 2:
         return []
     kinds = {
-        term: (term.coefficient, _ingredients(term.node))
+        term: (term.coefficient, _pattern(term.node))
         for term in node.terms
         if len(term.labels) == node.order and not is_sparse(term.node)
     }
@@ -107,11 +108,9 @@ def _turns(term: Term) -> int:
     return sum(own != sorted(own) for own in places)
 
 
-def _ingredients(node: Node) -> tuple[int, ...]:
+def _pattern(node: Node) -> Hashable:
     """What all permutations of a node have in common."""
-    if isinstance(node, Product):
-        return tuple(sorted(ref.node.serial for ref in node.factors))
-    return (node.serial,)
+    return pattern_of(node).key if isinstance(node, Product) else node
 
 
 def _orbits(

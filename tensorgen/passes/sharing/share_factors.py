@@ -8,18 +8,16 @@ beside them costs more, and formulas read better whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Ref, topological
+from tensorgen.ir.patterns import product_pattern
 from tensorgen.ir.rebuild import rebuild, with_factors
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.prices.table import CALL, ENTRY
-
-Pair = tuple[Node, Node, tuple[int, ...]]
-"""Two nodes, and for each axis of the second the axis of the first that it meets."""
 
 
 def share_factors(context: Context, roots: Sequence[Node]) -> list[Node]:
@@ -36,47 +34,46 @@ def share_factors(context: Context, roots: Sequence[Node]) -> list[Node]:
     return current
 
 
-def _savings(roots: Sequence[Node], cost: CostModel) -> dict[Pair, float]:
+def _savings(roots: Sequence[Node], cost: CostModel) -> dict[Hashable, float]:
     """What each pair saves, for those that are worth a statement."""
-    users: dict[Pair, set[Node | None]] = {}
+    users: dict[Hashable, set[Node | None]] = {}
+    sizes: dict[Hashable, float] = {}
     for node in topological(roots):
         if isinstance(node, Product):
             # Multiples of a pair alone are one array already, scaled.
             plain = len(node.factors) == 2 and not (node.inner or node.constraints)
-            for pair, _ in _pairs(node):
+            for pair, (place, _) in _pairs(node):
                 users.setdefault(pair, set()).add(None if plain else node)
+                sizes[pair] = cost.size(node.factors[place].node.dims)
     saved = {
-        pair: (len(using) - 1) * ENTRY.planned * cost.size(pair[0].dims)
+        pair: (len(using) - 1) * ENTRY.planned * sizes[pair]
         for pair, using in users.items()
     }
     return {pair: entries for pair, entries in saved.items() if entries > CALL.planned}
 
 
-def _pairs(node: Product) -> Iterator[tuple[Pair, tuple[int, int]]]:
-    """The pairs of factors with the same labels, and their places."""
-    for k, m in combinations(range(len(node.factors)), 2):
-        (a, first), (b, second) = node.factors[k], node.factors[m]
-        if len(first) < 2 or len(first) != len(second):
+def _pairs(node: Product) -> Iterator[tuple[Hashable, tuple[int, int]]]:
+    """What transposes of two factors with the same labels share, and their places."""
+    for places in combinations(range(len(node.factors)), 2):
+        first, second = (node.factors[k] for k in places)
+        labels = {*first.labels}
+        if labels != {*second.labels} or len(first.labels) != len(second.labels):
             continue
-        if {*first} != {*second} or len({*first}) < len(first):
-            continue
-        if a.serial > b.serial:
-            (a, first), (b, second) = (b, second), (a, first)
-            k, m = m, k
-        yield (a, b, tuple(first.index(x) for x in second)), (k, m)
+        if len(labels) == len(first.labels) > 1:
+            yield product_pattern((first, second), labels).key, places
 
 
-def _with(graph: Graph, node: Node, savings: Mapping[Pair, float]) -> Node:
+def _with(graph: Graph, node: Node, savings: Mapping[Hashable, float]) -> Node:
     """A product with products of pairs in their places, the largest saving first."""
     if not isinstance(node, Product):
         return node
-    found = [(pair, at) for pair, at in _pairs(node) if pair in savings]
+    found = [(pair, places) for pair, places in _pairs(node) if pair in savings]
     if not found:
         return node
-    pair, places = max(found, key=lambda at: savings[at[0]])
-    a, b, meets = pair
-    both = graph.product(range(a.order), [(a, range(a.order)), (b, meets)])
+    _, places = max(found, key=lambda at: savings[at[0]])
+    refs = sorted((node.factors[k] for k in places), key=lambda ref: ref.node.serial)
+    labels = refs[0].labels
+    shared = Ref(graph.product(labels, refs), labels)
     rest = [ref for k, ref in enumerate(node.factors) if k not in places]
-    shared = Ref(both, node.factors[places[0]].labels)
     whole = with_factors(graph, node, [*rest, shared])
     return node if whole is node else _with(graph, whole, savings)

@@ -29,9 +29,10 @@ def test_an_elementwise_product_of_several_contractions_is_made_once() -> None:
         graph.einsum("ij,ij,j->i", K, D, x),
         graph.scale(graph.einsum("ij,ij->ji", K, D), 3),
         graph.einsum("ji,ij->i", K, D),  # another pair: a transpose
+        graph.einsum("ij,ij,ij,j->i", K, D, D, x),  # with one of them once more
     ]
     shared = share_factors(Context(graph), roots)
-    assert (products_of(roots, K, D), products_of(shared, K, D)) == (4, 2)
+    assert (products_of(roots, K, D), products_of(shared, K, D)) == (5, 2)
     rng = np.random.default_rng(0)
     arguments = {"K": rng.random((3, 3)), "D": rng.random((3, 3)), "x": rng.random(3)}
     before = evaluate(roots, arguments, FUNCTIONS, OPERATORS)
