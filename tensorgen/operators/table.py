@@ -61,7 +61,6 @@ class Elementwise:
     boolean: bool = False
     # (argument, a number where all is finite)
     safe: tuple[int, int | Fraction] | None = None
-    rest: tuple[int, str] | None = None  # a number it may be near, and the difference
     expand: str = ""
     traits: str = ""
     spelled: str = ""

@@ -24,13 +24,11 @@ from tensorgen.operators.scalar import apply, infinity, power, times, total
 from tensorgen.operators.stable.factors import same
 from tensorgen.operators.stable.match import (
     Args,
-    Weighted,
     arguments,
     as_exponent,
     elementwise_factors,
     flat,
     is_call,
-    is_log_of_number,
     is_map,
     joined,
     negative,
@@ -42,16 +40,10 @@ from tensorgen.operators.stable.match import (
 
 
 def exp_of_sum(graph: Graph, args: Args) -> Ref | None:
-    """exp(z - L) as a share of what L is the logarithm of; logarithms come out."""
+    """exp(z - L) as a share of what L is the logarithm of."""
     parts = terms(args[0])
     for k, (c, log) in enumerate(parts):
         rest = parts[:k] + parts[k + 1 :]
-        if c.denominator == 1 and is_log_of_number(log):
-            scale = power(graph, arguments(log)[0], c)
-            return times(graph, scale, _exp(graph, rest))
-        for function in ("sigmoid", "ndtr"):
-            if c > 0 and is_map(log, f"log_{function}") and not rest:
-                return power(graph, apply(graph, function, *arguments(log)), c)
         if c > 0 and is_call(log, "log_softmax") and not rest:
             return power(graph, renamed_call(graph, "softmax", log), c)
         if c >= 0 or c.denominator != 1 or not is_log_of_sum(log):
@@ -63,12 +55,6 @@ def exp_of_sum(graph: Graph, args: Args) -> Ref | None:
             if found is not None:
                 return found
     return None
-
-
-def _exp(graph: Graph, parts: Sequence[Weighted]) -> Ref:
-    if not parts:
-        return Ref(graph.constant(1), ())
-    return apply(graph, "exp", joined(graph, parts))
 
 
 def is_log_of_sum(ref: Ref) -> bool:

@@ -11,10 +11,8 @@ from math import inf
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Ref, Term, constant_value
-from tensorgen.operators.conditions.bounds import may_be_infinite
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.matrices.definite import Sign, sign
-from tensorgen.operators.scalar import apply, infinite, infinity, times, total
+from tensorgen.operators.scalar import infinite, infinity
 from tensorgen.operators.stable.match import Args, Rule
 
 
@@ -44,29 +42,6 @@ def pow(graph: Graph, args: Args) -> Ref | None:
     )
 
 
-def beyond(side: int) -> Rule:
-    """Of what is added, or of which the larger or the smaller is taken, infinity.
-
-    `side` says which of both infinities counts; the other one counts for nothing.
-    """
-
-    def rule(graph: Graph, args: Args) -> Ref | None:
-        for one, other in (args, args[::-1]):
-            if found := infinite(one.node):
-                return infinity(graph, found) if found == side else other
-        return None
-
-    return rule
-
-
-def beside_positive(graph: Graph, pair: Args) -> list[Ref] | None:
-    """A positive number times infinity."""
-    one, other = pair
-    if infinite(one.node) == 1 and sign(other.node) == Sign.POSITIVE:
-        return [one]
-    return None
-
-
 def added(graph: Graph, terms: list[Term]) -> list[Term] | None:
     """Infinity, to which numbers are added."""
     for term in terms:
@@ -74,34 +49,3 @@ def added(graph: Graph, terms: list[Term]) -> list[Term] | None:
         if side and (len(terms) > 1 or abs(term.coefficient) != 1):
             return [Term(term.coefficient / abs(term.coefficient), *term.ref)]
     return None
-
-
-def gap(data: bool) -> Rule:
-    """The rule of x - y, if not both can be infinite; that of `data` may be or not."""
-
-    def rule(graph: Graph, args: Args) -> Ref | None:
-        x, y = args
-        if all(may_be_infinite(one.node) for one in args) and (
-            data or any(may_be_infinite(one.node, data=False) for one in args)
-        ):
-            return None
-        return total(graph, [(1, x), (-1, y)])
-
-    return rule
-
-
-def finite(graph: Graph, args: Args) -> Ref | None:
-    """x, if it cannot be infinite."""
-    return None if may_be_infinite(args[0].node) else args[0]
-
-
-def moment(function: str) -> Rule:
-    """The rule of x * f(x), for a function f that vanishes where x is infinite."""
-
-    def rule(graph: Graph, args: Args) -> Ref | None:
-        (x,) = args
-        if not may_be_infinite(x.node):
-            return None
-        return times(graph, apply(graph, "finite", x), apply(graph, function, x))
-
-    return rule

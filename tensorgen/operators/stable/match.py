@@ -128,6 +128,15 @@ def flat(ref: Ref, depth: int = 4) -> list[Weighted]:
     return [(c * k, x) for c, part in terms(ref) for k, x in flat(part, depth - 1)]
 
 
+def coefficients(parts: Sequence[Weighted]) -> dict[Ref, Fraction]:
+    """The coefficients of terms, those of sums among them too."""
+    found: dict[Ref, Fraction] = {}
+    for c, ref in parts:
+        for k, x in terms(ref):
+            found[x] = found.get(x, Fraction(0)) + c * k
+    return {x: c for x, c in found.items() if c}
+
+
 def joined(graph: Graph, parts: Sequence[Weighted]) -> Ref:
     """The sum of terms; one that stands alone stays the node that it is."""
     if len(parts) == 1:

@@ -8,39 +8,14 @@ from tensorgen.ir.nodes import Lookup, Ref, Sum, constant_value, delta
 from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import apply, power, times, total
 from tensorgen.operators.scans.keys import compared
-from tensorgen.operators.stable.factors import same
 from tensorgen.operators.stable.match import (
     Args,
-    Rule,
     arguments,
-    as_power,
     elementwise_factors,
     is_map,
-    negative,
     terms,
 )
-
-
-def at(point: int, value: int) -> Rule:
-    """The rule f(point) = value."""
-
-    def rule(graph: Graph, args: Args) -> Ref | None:
-        if constant_value(args[0].node) == point:
-            return Ref(graph.constant(value), ())
-        return None
-
-    return rule
-
-
-def opposite(graph: Graph, args: Args) -> Ref | None:
-    """The opposite of an equation; that of an order would differ where NaN stands."""
-    (x,) = args
-    if is_map(x, "logical_not"):
-        return arguments(x)[0]
-    for function, other in (("equal", "not_equal"), ("not_equal", "equal")):
-        if is_map(x, function):
-            return apply(graph, other, *arguments(x))
-    return None
+from tensorgen.operators.stable.rules import rewritten
 
 
 def of_one_key(graph: Graph, args: Args) -> Ref | None:
@@ -56,15 +31,6 @@ def of_one_key(graph: Graph, args: Args) -> Ref | None:
     same = [delta({first: 1, second: -1})]
     node = graph.product(labels, [], constraints=same, sizes=sizes)
     return Ref(node, tuple(labels))
-
-
-def chosen(graph: Graph, args: Args) -> Ref | None:
-    """What is selected by a condition that is a number: one of both, everywhere."""
-    mask, x, rest = args
-    value = constant_value(mask.node)
-    if value is None:
-        return None
-    return x if value else rest
 
 
 def at_one_key(graph: Graph, args: Args) -> Ref | None:
@@ -85,7 +51,10 @@ def xlogx(graph: Graph, pair: Args) -> list[Ref] | None:
     x, log = pair
     for function, base in _LOGARITHMS:
         if is_map(log, function) and sign(x.node) is not Sign.POSITIVE:
-            found = ratio_log(graph, x, arguments(log)[0])
+            (y,) = arguments(log)
+            if constant_value(y.node) is not None:
+                return None
+            found = rewritten(graph, "values", "xlogy", (x, y))
             return None if found is None else [found, *_unit(graph, base)]
     if not isinstance(log.node, Sum):
         return None
@@ -110,19 +79,3 @@ def _unit(graph: Graph, base: int | None) -> list[Ref]:
     if base is None:
         return []
     return [power(graph, apply(graph, "log", Ref(graph.constant(base), ())), -1)]
-
-
-def ratio_log(graph: Graph, x: Ref, y: Ref) -> Ref | None:
-    """x * log(y), where x or 1 / x is a factor of y."""
-    if same(graph, x, y):
-        return apply(graph, "xlogx", x)
-    coefficient, factors = elementwise_factors(y)
-    for k, factor in enumerate(factors):
-        base, e = as_power(factor)
-        if abs(e) == 1 and same(graph, x, base):
-            others = (*factors[:k], *factors[k + 1 :])
-            rest = times(graph, *others, coefficient=coefficient)
-            if e == 1:
-                return apply(graph, "xlog_ratio", x, power(graph, rest, -1))
-            return negative(graph, apply(graph, "xlog_ratio", x, rest))
-    return None

@@ -1,16 +1,13 @@
-"""Sums whose terms nearly cancel: `z - logsumexp(z)` and the `1 + t` of acosh."""
+"""Sums whose terms nearly cancel: `z - logsumexp(z)`."""
 
 from __future__ import annotations
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Ref, Sum, Term, constant_value
-from tensorgen.operators.scalar import apply, times
+from tensorgen.ir.nodes import Term
+from tensorgen.operators.scalar import times
 from tensorgen.operators.stable.exponentials import normalised
 from tensorgen.operators.stable.match import (
-    Args,
     is_call,
-    joined,
-    terms,
 )
 
 
@@ -35,16 +32,3 @@ def _log_softmax(graph: Graph, log: Term, term: Term) -> Term | None:
     z = times(graph, term.ref, coefficient=ratio)
     found = normalised(graph, "log_softmax", z, log.ref)
     return None if found is None else Term(-log.coefficient, *found)
-
-
-def acosh_of_one_plus(graph: Graph, args: Args) -> Ref | None:
-    """acosh(1 + t), which is about sqrt(2 * t) for a small t."""
-    (x,) = args
-    if not isinstance(x.node, Sum):
-        return None
-    parts = terms(x)
-    ones = [c for c, part in parts if constant_value(part.node) == 1]
-    if ones != [1]:
-        return None
-    rest = joined(graph, [p for p in parts if constant_value(p[1].node) is None])
-    return apply(graph, "acosh1p", rest)
