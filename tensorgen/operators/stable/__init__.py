@@ -1,9 +1,11 @@
 """Numerically stable forms, recognised while the graph is built.
 
 Every rule is an identity on the function's domain whose right side neither overflows
-nor cancels where the left side does. A rule yields nodes that no rule of its kind
-takes back, so recognition ends: each one removes an `exp`, a `log` or a power, or
-puts a level under a sum of exponentials, which is then none for these rules.
+nor cancels where the left side does. What a pattern says is a line of `rules.tg`; what
+is a function here has to know more: all factors of a product, how many terms are left,
+what is summed. A rule yields nodes that no rule of its kind takes back, so recognition
+ends: each one removes an `exp`, a `log` or a power, or puts a level under a sum of
+exponentials, which is then none for these rules.
 """
 
 from __future__ import annotations
@@ -18,17 +20,16 @@ from tensorgen.operators.scalar import infinite
 from tensorgen.operators.stable import (
     complements,
     differences,
+    equal_keys,
     exponentials,
     infinities,
     lists,
     logarithms,
     logistic,
     norms,
-    numbers,
     powers,
     rules,
     scales,
-    sums,
 )
 from tensorgen.operators.stable.match import (
     Args,
@@ -47,12 +48,12 @@ _MAP_RULES: dict[str, tuple[Rule, ...]] = {
     "log1mexp": (logarithms.log1mexp,),
     "exp": (exponentials.exp_of_sum,),
     "sqrt": (norms.root, powers.root),
-    "pow": (infinities.pow, powers.pow, norms.pow),
+    "pow": (powers.pow, norms.pow),
     "hypot": (norms.ordered("hypot"),),
     "rhypot": (norms.ordered("rhypot"),),
     "xlogy": (logarithms.xlogy,),
-    "equal": (numbers.of_one_key,),
-    "where": (numbers.at_one_key,),
+    "equal": (equal_keys.of_one_key,),
+    "where": (equal_keys.at_one_key,),
 }
 
 _PAIR_RULES: tuple[PairRule, ...] = (
@@ -60,7 +61,7 @@ _PAIR_RULES: tuple[PairRule, ...] = (
     exponentials.beside_quotient,
     exponentials.beside_weight,
     rules.pair_of_factors,
-    numbers.xlogx,
+    logarithms.xlogx,
     scales.cancelled,
     masks.absorbed,
     reshape.merged,
@@ -75,8 +76,7 @@ class StableForms:
     def map(self, graph: Graph, function: str, args: Args) -> Node | None:
         """Return a better node for `function(*args)`, aligned with its axes."""
         found = rules.rewritten(graph, "values", function, args)
-        ends = infinities.at_ends(function)
-        more = (*ends, reshape.mapped(function), lists.mapped(function))
+        more = (f(function) for f in (infinities.at_ends, reshape.mapped, lists.mapped))
         for rule in (*_MAP_RULES.get(function, ()), *more):
             found = found or rule(graph, args)
             if found is not None:
@@ -119,7 +119,7 @@ class StableForms:
         return (
             infinities.added(graph, terms)
             or complements.rewritten(graph, terms)
-            or sums.rewritten(graph, terms)
+            or exponentials.log_softmax(graph, terms)
             or differences.rewritten(graph, terms)
             or reshape.added(graph, terms)
         )

@@ -4,9 +4,7 @@ Two terms of a sum are compared factor by factor. What both have stays; the rest
 known to differ by less than either of them:
 
     b**p - u * b**(p - 1)      is (b - u) * b**(p - 1), for a sum b with the term u
-    sigmoid(t) - sigmoid(-t)   is tanh(t / 2)
-    1 + erf(t), 1 - erf(t)     are erfc(-t), erfc(t)
-    lgamma(a + n) - lgamma(a)         is lrising(a, n), and so on for its derivatives
+    sigmoid(t) - sigmoid(-t)   is tanh(t / 2), and so on: rules of pairs of terms
     mean(a * b) - mean(a) * mean(b)   is mean((a - mean(a)) * (b - mean(b)))
 
 The first makes `1 / (1 + x)**2` of the derivative of `x / (1 + x)`, and `1 / s**3` of

@@ -1,4 +1,8 @@
-"""Logarithms: of exponentials, their products and sums, and of what is near one."""
+"""Logarithms: of exponentials, their products and sums, and of what is near one.
+
+What the logarithm of one factor or of one difference is, rules say. Which factors have
+one, and what sum of exponentials a value is, is known of all of it alone.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,10 @@ from fractions import Fraction
 
 from tensorgen.ir.constraints import is_light
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Product, Ref
+from tensorgen.ir.nodes import Call, Map, Product, Ref, Sum, constant_value
 from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.matrices.definite import Sign, sign
-from tensorgen.operators.scalar import apply, times, total
+from tensorgen.operators.scalar import apply, power, times, total
 from tensorgen.operators.stable.exponential_sums import (
     log_of_positive,
     log_of_weights,
@@ -22,9 +26,11 @@ from tensorgen.operators.stable.match import (
     Args,
     Rule,
     Weighted,
+    arguments,
     as_power,
     elementwise_factors,
     is_call,
+    is_map,
     joined,
     negative,
     renamed_call,
@@ -66,13 +72,38 @@ def to_base(base: int) -> Rule:
 
     def rule(graph: Graph, args: Args) -> Ref | None:
         found = log(graph, args)
-        if found is None:
-            return None
-        unit = apply(graph, "log", Ref(graph.constant(base), ()))
-        inverse = apply(graph, "pow", unit, Ref(graph.constant(-1), ()))
-        return times(graph, found, inverse)
+        return found and times(graph, found, _unit(graph, base))
 
     return rule
+
+
+def _unit(graph: Graph, base: int) -> Ref:
+    """What a natural logarithm is multiplied with to be one to a base."""
+    return power(graph, apply(graph, "log", Ref(graph.constant(base), ())), -1)
+
+
+_BASES: dict[str, tuple[int, ...]] = {"log": (), "log2": (2,), "log10": (10,)}
+
+
+def xlogx(graph: Graph, pair: Args) -> list[Ref] | None:
+    """x * log(x), x * log(x / y) and x * log(y / x), 0 where x may be; in sums also."""
+    x, log = pair
+    node = log.node
+    if isinstance(node, Sum):
+        if not any(is_map(ref, "log") for _, ref in terms(log)):
+            return None
+        parts = [(c, ref, xlogx(graph, (x, ref))) for c, ref in terms(log)]
+        if not any(is_map(ref, "log") and found for _, ref, found in parts):
+            return None
+        new = [(c, times(graph, *(found or (x, ref)))) for c, ref, found in parts]
+        return [total(graph, new)]
+    if not isinstance(node, Map) or node.function not in _BASES:
+        return None
+    (y,) = arguments(log)
+    if constant_value(y.node) is not None or sign(x.node) is Sign.POSITIVE:
+        return None
+    found = rewritten(graph, "values", "xlogy", (x, y))
+    return found and [found, *(_unit(graph, b) for b in _BASES[node.function])]
 
 
 def xlogy(graph: Graph, args: Args) -> Ref | None:

@@ -1,4 +1,4 @@
-"""Exponentials beside the logistic function, and beside 1 over `exp(t) - 1`."""
+"""Exponentials beside the logistic function, however deep in sums and products."""
 
 from __future__ import annotations
 

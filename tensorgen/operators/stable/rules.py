@@ -22,7 +22,7 @@ from itertools import permutations
 from typing import Any, NamedTuple
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Product, Ref, Size, constant_value
+from tensorgen.ir.nodes import Map, Node, Product, Ref, Size, constant_value
 from tensorgen.operators.conditions.bounds import may_be_infinite
 from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import (
@@ -73,11 +73,15 @@ class Pattern(NamedTuple):
         return not self.parts and self.function not in ("1", "inf")
 
     def may_be(self, kind: str) -> bool:
-        """Whether it may match a function, but for its scale; "1" is a number."""
+        """Whether it may match a function of this name, a number "1", or "other"."""
         if self.function == "1":
             return kind == "1"
-        is_function = self.parts and self.function.isidentifier()
-        return not is_function or self.function == kind
+        if self.function == "inf":
+            return kind == "other"
+        if not self.parts or not self.function.isidentifier():
+            return True
+        is_plain = self.scale is _ONE and not self.number
+        return kind == self.function or (kind == "other" and not is_plain)
 
 
 class Rule(NamedTuple):
@@ -125,7 +129,7 @@ def _of(group: str, function: str, kind: str = "") -> tuple[Rule, ...]:
         rule
         for rule in groups()[group]
         if rule.pattern.function == function
-        if commutes or kind == "other" or rule.pattern.parts[0].may_be(kind)
+        if commutes or rule.pattern.parts[0].may_be(kind)
     )
 
 
@@ -234,12 +238,8 @@ def ends_a_pair(ref: Ref) -> bool:
 
 
 def _fit(graph: Graph, group: str, function: str, args: Args) -> Fit | None:
-    node = args[0].node
-    if isinstance(node, Map):
-        kind = node.function
-    else:
-        kind = "other" if constant_value(node) is None else "1"
-    rules = _of(group, "**" if function == "pow" else function, kind)
+    head = "**" if function == "pow" else function
+    rules = _of(group, head, _kind(args[0].node))
     return _first(graph, rules, lambda p: _every(graph, p, args, {}))
 
 
@@ -337,25 +337,25 @@ def _in_sum(graph: Graph, p: Pattern, ref: Ref, known: Known) -> Iterator[Known]
         merged = coefficients(flat(ref))
         for q in bound:
             for x, c in coefficients(flat(known[q.function])).items():
-                if merged.pop(x, None) != c:
+                if merged.pop(x, None) != q.scale * c:
                     return
         left = [(c, x) for x, c in merged.items()]
     least = len(others) + len(names)
     if len(left) < least or (len(left) > least and not names):
         return
     for chosen in permutations(left, len(others)):
+        pairs = list(zip(others, chosen, strict=True))
+        if not all(q.may_be(_kind(x.node)) for q, (_, x) in pairs):
+            continue
+        scale = chosen[0][0] / others[0].scale if p.number else p.scale
         rest = [part for part in left if part not in chosen]
-        scale = chosen[0][0] / others[0].scale if p.number else _ONE
-        if all(map(_may_be, others, chosen)):
-            own = {q.function: joined(graph, rest) for q in names}
-            refs = [times(graph, x, coefficient=c / scale) for c, x in chosen]
-            for more in _numbered(p, scale, {**known, **own}):
-                yield from _each(graph, others, refs, more)
-
-
-def _may_be(p: Pattern, part: Weighted) -> bool:
-    node = part[1].node
-    return p.may_be(node.function if isinstance(node, Map) else "1")
+        own = {
+            q.function: joined(graph, [(c / scale / q.scale, x) for c, x in rest])
+            for q in names
+        }
+        refs = [times(graph, x, coefficient=c / scale) for c, x in chosen]
+        for more in _numbered(p, scale, {**known, **own}):
+            yield from _each(graph, others, refs, more)
 
 
 def _in_product(graph: Graph, p: Pattern, ref: Ref, known: Known) -> Iterator[Known]:
@@ -363,12 +363,18 @@ def _in_product(graph: Graph, p: Pattern, ref: Ref, known: Known) -> Iterator[Kn
     names = [q for q in p.parts if q.is_name and q.function not in known]
     others = [q for q in p.parts if q not in names]
     scale, factors = elementwise_factors(ref)
-    for chosen in permutations(factors, len(others)):
-        left = [x for x in factors if x not in chosen]
-        if not names and (left or scale != 1):
-            return
-        own = {q.function: times(graph, *left, coefficient=scale) for q in names}
-        yield from _each(graph, others, chosen, {**known, **own})
+    for chosen in permutations(range(len(factors)), len(others)):
+        left = [x for k, x in enumerate(factors) if k not in chosen]
+        if names or (scale == 1 and not left):
+            own = {q.function: times(graph, *left, coefficient=scale) for q in names}
+            refs = [factors[k] for k in chosen]
+            yield from _each(graph, others, refs, {**known, **own})
+
+
+def _kind(node: Node) -> str:
+    if isinstance(node, Map):
+        return node.function
+    return "other" if constant_value(node) is None else "1"
 
 
 # Conditions
