@@ -350,7 +350,7 @@ _ROWS = (
         ("sigmoid(gap(x, y))", "sigmoid(-gap(x, y))"),
         "np.logaddexp({0}, {1})",
         extreme=WIDE,
-        traits="log",
+        traits="commutes log",
     ),
     Row(
         "gap",

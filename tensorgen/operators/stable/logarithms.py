@@ -82,7 +82,7 @@ def _unit(graph: Graph, base: int) -> Ref:
     return power(graph, apply(graph, "log", Ref(graph.constant(base), ())), -1)
 
 
-_BASES: dict[str, tuple[int, ...]] = {"log": (), "log2": (2,), "log10": (10,)}
+_BASES = {"log2": 2, "log10": 10}
 
 
 def xlogx(graph: Graph, pair: Args) -> list[Ref] | None:
@@ -97,13 +97,14 @@ def xlogx(graph: Graph, pair: Args) -> list[Ref] | None:
             return None
         new = [(c, times(graph, *(found or (x, ref)))) for c, ref, found in parts]
         return [total(graph, new)]
-    if not isinstance(node, Map) or node.function not in _BASES:
+    if not isinstance(node, Map) or node.function not in ("log", *_BASES):
         return None
     (y,) = arguments(log)
     if constant_value(y.node) is not None or sign(x.node) is Sign.POSITIVE:
         return None
     found = rewritten(graph, "values", "xlogy", (x, y))
-    return found and [found, *(_unit(graph, b) for b in _BASES[node.function])]
+    base = _BASES.get(node.function)
+    return found and ([found, _unit(graph, base)] if base else [found])
 
 
 def xlogy(graph: Graph, args: Args) -> Ref | None:

@@ -24,12 +24,14 @@ from typing import Any, NamedTuple
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Map, Node, Product, Ref, Size, constant_value
 from tensorgen.operators.conditions.bounds import may_be_infinite
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import (
     added,
     build,
     infinite,
     multiplied,
+    power,
     times,
     total,
 )
@@ -50,8 +52,6 @@ from tensorgen.operators.stable.match import (
 
 NUMBERS = ("k", "m")
 """Names of rational numbers; all others are those of values."""
-
-COMMUTATIVE = ("hypot", "rhypot", "logaddexp", "maximum", "minimum")
 
 _ONE = Fraction(1)
 
@@ -124,13 +124,16 @@ def groups() -> dict[str, list[Rule]]:
 @cache
 def _of(group: str, function: str, kind: str = "") -> tuple[Rule, ...]:
     """The rules of a function whose first argument is of a kind, if it is known."""
-    commutes = not kind or function in COMMUTATIVE
     return tuple(
         rule
         for rule in groups()[group]
         if rule.pattern.function == function
-        if commutes or rule.pattern.parts[0].may_be(kind)
+        if not kind or _commutes(function) or rule.pattern.parts[0].may_be(kind)
     )
+
+
+def _commutes(function: str) -> bool:
+    return function in ELEMENTWISE and ELEMENTWISE[function].has("commutes")
 
 
 def _tree(text: str) -> ast.expr:
@@ -280,7 +283,7 @@ def _each(
 def _every(graph: Graph, pattern: Pattern, args: Args, known: Known) -> Iterator[Known]:
     """The ways to match the arguments of a function, in either order if it commutes."""
     yield from _each(graph, pattern.parts, args, known)
-    if pattern.function in COMMUTATIVE:
+    if _commutes(pattern.function):
         yield from _each(graph, pattern.parts, args[::-1], known)
 
 
@@ -306,9 +309,16 @@ def _matches(graph: Graph, p: Pattern, ref: Ref, known: Known) -> Iterator[Known
     elif p.function == "*":
         yield from _in_product(graph, p, ref, known)
     elif p.function == "**":
-        base, exponent = as_power(ref)
-        for more in _numbered(p.parts[1], exponent, known):
-            yield from _matches(graph, p.parts[0], base, more)
+        base, exponent = p.parts
+        if base.function in known and not exponent.number:
+            # What holds nothing unknown is made, and compared: (-x)**2 is x**2.
+            whole = power(graph, known[base.function], exponent.scale)
+            if same(graph, whole, ref):
+                yield known
+            return
+        inner, e = as_power(ref)
+        for more in _numbered(exponent, e, known):
+            yield from _matches(graph, base, inner, more)
     elif p.parts:
         if is_map(ref, p.function):
             yield from _every(graph, p, arguments(ref), known)
