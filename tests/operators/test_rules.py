@@ -17,9 +17,10 @@ from tensorgen.calculus.derive import jacobian
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Ref
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.references.rows import FUNCTIONS
 from tensorgen.operators.references.rows import OPERATORS as REFERENCE
-from tensorgen.operators.scalar import added, build, times
+from tensorgen.operators.scalar import added, apply, build, times
 from tensorgen.operators.stable import StableForms, rules
 from tensorgen.operators.stable.rules import NUMBERS, Rule, groups
 from tensorgen.verify.interpret import evaluate
@@ -272,3 +273,41 @@ def test_a_rule_is_the_first_that_fits_its_pattern(group: str, rule: Rule) -> No
             fit = rules.fit(graph, group, build(graph, tree, refs))
             assert fit is not None
             assert fit.rule is rule
+
+
+@EACH
+def test_results_and_conditions_speak_of_what_the_pattern_has(
+    group: str, rule: Rule
+) -> None:
+    given = {
+        x.id
+        for x in ast.walk(ast.parse(rule.left, mode="eval"))
+        if isinstance(x, ast.Name)
+    }
+    asked = [rule.result, rule.condition]
+    used = {x.id for y in asked for x in ast.walk(y) if isinstance(x, ast.Name)}
+    assert used - given <= {"pi", "inf", *ELEMENTWISE, *rules.WORDS}
+
+
+def test_arguments_of_what_commutes_are_found_in_either_order() -> None:
+    graph = Graph(StableForms())
+    x, two = Ref(graph.input("x", []), ()), Ref(graph.constant(2), ())
+    found = [apply(graph, "rhypot", *pair) for pair in ((x, two), (two, x))]
+    assert found[0] == found[1] == build(graph, tree("hypot(x, 2)**(-1)"), {"x": x})
+
+
+def test_a_name_stands_for_all_that_is_left_of_a_sum() -> None:
+    graph = Graph(StableForms())
+    refs = {name: Ref(graph.input(name, []), ()) for name in "xyz"}
+    found = build(graph, tree("acosh(x - y + 1 + 2 * z)"), refs)
+    assert found == build(graph, tree("acosh1p(x - y + 2 * z)"), refs)
+
+
+def test_what_is_no_pattern_is_refused() -> None:
+    with pytest.raises(ValueError, match="not a pattern: x\\[0\\]"):
+        rules.parsed("[values]\nlog(x[0]) -> x\n")
+
+
+def tree(text: str) -> ast.expr:
+    """An expression."""
+    return ast.parse(text, mode="eval").body

@@ -104,7 +104,7 @@ def parsed(text: str) -> dict[str, list[Rule]]:
     found: list[Rule] = []
     for line in text.replace("\n        ", " ").splitlines():
         if line.startswith("["):
-            found = groups.setdefault(line[1:-1], [])
+            found = groups.setdefault(line[1 : line.index("]")], [])
         elif line.startswith("    at "):
             found[-1] = found[-1]._replace(points=line[7:])
         elif line and not line.startswith("#"):
@@ -389,7 +389,7 @@ def _kind(node: Node) -> str:
 
 # Conditions
 
-_WORDS: dict[str, Callable[[Any], bool]] = {
+WORDS: dict[str, Callable[[Any], bool]] = {
     "finite": lambda x: not may_be_infinite(x.node),
     "stated": lambda x: not may_be_infinite(x.node, data=False),
     "array": lambda x: bool(x.labels),
@@ -417,7 +417,7 @@ def _holds(tree: ast.expr, known: Known) -> bool:
             both = all if isinstance(op, ast.And) else any
             return both(_holds(part, known) for part in parts)
         case ast.Compare(ast.Name(name), [op], [ast.Name(word)]):
-            return _WORDS[word](known[name]) == isinstance(op, ast.Is)
+            return WORDS[word](known[name]) == isinstance(op, ast.Is)
         case ast.Compare(ast.Name(name), [op], [ast.Constant(value=int(number))]):
             x = known[name]
             # Signs are ordered by what is known.
