@@ -51,7 +51,10 @@ def _parsed(text: str) -> ast.expr:
 def build(
     graph: Graph, tree: ast.expr, args: Mapping[str, Ref], add: Add | None = None
 ) -> Ref:
-    """Evaluate a scalar expression in names of aligned arguments; say how to add."""
+    """Evaluate a scalar expression in names of aligned arguments.
+
+    Who says how to `add` gets all terms of a sum at once, and not two by two.
+    """
     match tree:
         case ast.Constant(value=int(number)):
             return Ref(graph.constant(number), ())
@@ -61,9 +64,11 @@ def build(
             return args[name]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return total(graph, [(-1, build(graph, operand, args, add))])
-        case ast.BinOp(op=ast.Add() | ast.Sub()):
-            parts = [(c, build(graph, x, args, add)) for c, x in added(tree)]
-            return (add or total)(graph, parts)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+            c = 1 if isinstance(op, ast.Add) else -1
+            parts = added(tree) if add else [(1, left), (c, right)]
+            terms = [(c, build(graph, x, args, add)) for c, x in parts]
+            return (add or total)(graph, terms)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             return times(
                 graph, build(graph, left, args, add), build(graph, right, args, add)

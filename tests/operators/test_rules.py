@@ -20,7 +20,7 @@ from tensorgen.ir.nodes import Ref
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.references.rows import FUNCTIONS
 from tensorgen.operators.references.rows import OPERATORS as REFERENCE
-from tensorgen.operators.scalar import added, apply, build, times
+from tensorgen.operators.scalar import added, apply, build, times, total
 from tensorgen.operators.stable import StableForms, rules
 from tensorgen.operators.stable.rules import NUMBERS, Rule, groups
 from tensorgen.verify.interpret import evaluate
@@ -55,6 +55,8 @@ MEANINGS: dict[str, Any] = {
     "abs": abs,
     "maximum": max,
     "minimum": min,
+    "log2": lambda x: mpmath.log(x, 2),
+    "log10": mpmath.log10,
     "log1p": lambda x: mpmath.log(1 + x),
     "expm1": lambda x: mpmath.exp(x) - 1,
     "rexpm1": lambda x: 1 / (mpmath.exp(x) - 1),
@@ -298,9 +300,17 @@ def test_arguments_of_what_commutes_are_found_in_either_order() -> None:
 
 def test_a_name_stands_for_all_that_is_left_of_a_sum() -> None:
     graph = Graph(StableForms())
-    refs = {name: Ref(graph.input(name, []), ()) for name in "xyz"}
-    found = build(graph, tree("acosh(x - y + 1 + 2 * z)"), refs)
-    assert found == build(graph, tree("acosh1p(x - y + 2 * z)"), refs)
+    x, y, z = (Ref(graph.input(name, []), ()) for name in "xyz")
+    rest = [(1, x), (-1, y), (2, z)]
+    whole = total(graph, [*rest, (1, Ref(graph.constant(1), ()))])
+    assert apply(graph, "acosh", whole) == apply(graph, "acosh1p", total(graph, rest))
+
+
+def test_what_a_name_stands_for_is_made_and_compared() -> None:
+    graph = Graph(StableForms())
+    refs = {"x": Ref(graph.input("x", []), ())}
+    found = build(graph, tree("log(2 * x + sqrt(1 + 4 * x**2))"), refs)
+    assert found == build(graph, tree("asinh(2 * x)"), refs)
 
 
 def test_what_is_no_pattern_is_refused() -> None:

@@ -170,8 +170,8 @@ def _pattern(tree: ast.expr) -> Pattern:
 def _times(one: Pattern, two: Pattern) -> Pattern:
     if one.function != "1":
         return Pattern("*", (one, two))
-    number = one.number or two.number
-    return two._replace(scale=one.scale * two.scale, number=number)
+    scale, number = one.scale * two.scale, one.number or two.number
+    return two._replace(scale=_ONE if scale == 1 else scale, number=number)
 
 
 # Rewriting
