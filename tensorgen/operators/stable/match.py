@@ -71,11 +71,6 @@ def as_exponent(graph: Graph, ref: Ref) -> Ref | None:
     return None
 
 
-def is_log_of_number(ref: Ref) -> bool:
-    """Whether a value is the logarithm of a rational number."""
-    return is_map(ref, "log") and constant_value(arguments(ref)[0].node) is not None
-
-
 def renamed_call(graph: Graph, operator: str, ref: Ref) -> Ref:
     """The use of a call with another operator in its place."""
     node = ref.node
