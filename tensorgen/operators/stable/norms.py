@@ -1,6 +1,7 @@
 """Norms: roots and powers of sums of squares, which would leave the range.
 
-Of the sides of a hypotenuse it does not matter which comes first.
+Of the sides of a hypotenuse it does not matter which comes first. No rules of scalars:
+it is asked what is summed over which axes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Powers: of numbers, of powers, of products and of sums of exponentials."""
+"""Powers of numbers, of products and of sums of exponentials, and those that cancel.
+
+No patterns: a rational is raised as long as it has few digits, and which factors take
+part is known of all of them.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ if f(b) = s * b + k, and likewise below a bound, or beyond two: `abs(x) <= c` ha
 the other one. On the near side of the bound x - t is exactly 0, and f never sees what
 lies beyond. A clip is one pass over memory, where a selection by a mask that nobody can
 predict waits for a branch at each entry. Derivatives are stated by then: a minimum
-would share them among equals, a selection does not.
+would share them among equals, a selection does not. No pattern: that branches meet at a
+bound is computed.
 """
 
 from __future__ import annotations
