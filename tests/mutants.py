@@ -48,8 +48,8 @@ NEAR = {
     ],
     "operators/matrices/definite": ["operators/matrices/test_definite.py"],
     "operators/stable": [
-        *("operators/test_stable_rules.py", "operators/test_functions.py"),
-        "operators/scans/test_running.py",
+        *("operators/test_rules.py", "operators/test_stable_rules.py"),
+        *("operators/test_functions.py", "operators/scans/test_running.py"),
         *("test_naive_texts.py", "test_excluded.py", "test_spellings.py"),
     ],
     "operators/calls": ["operators/test_partials.py", "operators/test_functions.py"],

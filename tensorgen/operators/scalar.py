@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 
@@ -11,6 +11,8 @@ from tensorgen.errors import NoDerivative
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constant, Map, Node, Product, Ref, Sum
 from tensorgen.operators.elementwise import ELEMENTWISE
+
+Add = Callable[[Graph, Sequence[tuple[int, Ref]]], Ref]
 
 ARGUMENTS = ("x", "y", "z")
 
@@ -38,7 +40,7 @@ def partial(graph: Graph, node: Map, argument: int, at: Ref | None = None) -> Re
 
 def evaluate(graph: Graph, text: str, args: Sequence[Ref]) -> Ref:
     """Evaluate a scalar expression in the names x, y, z of aligned arguments."""
-    return _build(graph, _parsed(text), dict(zip(ARGUMENTS, args, strict=False)))
+    return build(graph, _parsed(text), dict(zip(ARGUMENTS, args, strict=False)))
 
 
 @cache
@@ -46,34 +48,60 @@ def _parsed(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
-def _build(graph: Graph, tree: ast.expr, args: Mapping[str, Ref]) -> Ref:
+def build(
+    graph: Graph, tree: ast.expr, args: Mapping[str, Ref], add: Add | None = None
+) -> Ref:
+    """Evaluate a scalar expression in names of aligned arguments.
+
+    Who says how to `add` gets all terms of a sum at once, and not two by two.
+    """
     match tree:
         case ast.Constant(value=int(number)):
             return Ref(graph.constant(number), ())
-        case ast.Name(id="pi"):
-            return Ref(graph.named_constant("pi"), ())
+        case ast.Name(id="pi" | "inf" as name):
+            return Ref(graph.named_constant(name), ())
         case ast.Name(id=name):
             return args[name]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return total(graph, [(-1, _build(graph, operand, args))])
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            terms = [(1, _build(graph, side, args)) for side in (left, right)]
-            return total(graph, terms)
-        case ast.BinOp(left=left, op=ast.Sub(), right=right):
-            plus, minus = _build(graph, left, args), _build(graph, right, args)
-            return total(graph, [(1, plus), (-1, minus)])
+            return total(graph, [(-1, build(graph, operand, args, add))])
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+            c = 1 if isinstance(op, ast.Add) else -1
+            parts = added(tree) if add else [(1, left), (c, right)]
+            terms = [(c, build(graph, x, args, add)) for c, x in parts]
+            return (add or total)(graph, terms)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            return times(graph, _build(graph, left, args), _build(graph, right, args))
+            return times(
+                graph, build(graph, left, args, add), build(graph, right, args, add)
+            )
         case ast.BinOp(left=left, op=ast.Div(), right=right):
-            inverse = power(graph, _build(graph, right, args), -1)
-            return times(graph, _build(graph, left, args), inverse)
+            inverse = power(graph, build(graph, right, args, add), -1)
+            return times(graph, build(graph, left, args, add), inverse)
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return apply(
-                graph, "pow", _build(graph, left, args), _build(graph, right, args)
+                graph,
+                "pow",
+                build(graph, left, args, add),
+                build(graph, right, args, add),
             )
         case ast.Call(func=ast.Name(id=name), args=operands):
-            return apply(graph, name, *(_build(graph, a, args) for a in operands))
+            return apply(graph, name, *(build(graph, a, args, add) for a in operands))
     raise ValueError(f"not a scalar expression: {ast.unparse(tree)}")
+
+
+def added(tree: ast.expr) -> list[tuple[int, ast.expr]]:
+    """The terms of a sum, with their signs."""
+    match tree:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+            return [*added(left), (1 if isinstance(op, ast.Add) else -1, right)]
+    return [(1, tree)]
+
+
+def multiplied(tree: ast.expr) -> list[ast.expr]:
+    """The factors of a product."""
+    match tree:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return [*multiplied(left), right]
+    return [tree]
 
 
 def _union(refs: Sequence[Ref]) -> tuple[int, ...]:

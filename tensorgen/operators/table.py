@@ -27,6 +27,7 @@ Trait = Literal[
     "bounded",  # by a number, from above
     "overflows",  # is infinite at large arguments
     "vanishes",  # so fast that far out nothing is left to take a logarithm of
+    "commutes",  # f(x, y) = f(y, x)
     "log",  # of a sum of exponentials, or a level of one
     "logistic",  # of one exponential, of minus the size of the argument
     "quick",  # takes about as long as a comparison, though it is no operator
@@ -61,7 +62,6 @@ class Elementwise:
     boolean: bool = False
     # (argument, a number where all is finite)
     safe: tuple[int, int | Fraction] | None = None
-    rest: tuple[int, str] | None = None  # a number it may be near, and the difference
     expand: str = ""
     traits: str = ""
     spelled: str = ""

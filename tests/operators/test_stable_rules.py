@@ -66,6 +66,10 @@ class Case(NamedTuple):
 
 
 VALUES = [
+    # A power of what is taken out of two terms stays but for one factor.
+    Case("lgamma(x[0] + s)**2 - lgamma(x[0]) * lgamma(x[0] + s)", [3], {"s": 2.5}),
+    # A root of what is small is not.
+    Case("exp(log(sigmoid(x[0])) / 2)", [-800]),
     # Sums of exponentials: what is taken along, and what is left out.
     Case(
         "log(sum(v[i] * (1 + sum(exp(x[j]), j=range(i + 1))), i))",

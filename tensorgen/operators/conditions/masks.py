@@ -181,26 +181,7 @@ def absorbed(graph: Graph, pair: tuple[Ref, ...]) -> list[Ref] | None:
     node = condition.node
     if not (isinstance(node, Map) and ELEMENTWISE[node.function].boolean):
         return None
-    if condition == other or _is_positive_part(condition, other):
-        return [other]
-    return [other] if condition in masks_of(other) else None
-
-
-def _is_positive_part(condition: Ref, other: Ref) -> bool:
-    """Whether a condition is `x > 0` and what is beside it `relu(x)`, or a power."""
-    node, part = condition.node, other.node
-    if isinstance(part, Map) and part.function == "pow":
-        exponent = constant_value(part.args[1].node)
-        if exponent is None or exponent <= 0:
-            return False
-        other = part.args[0].under(other)
-        part = other.node
-    if not (isinstance(part, Map) and part.function == "relu"):
-        return False
-    if not (isinstance(node, Map) and node.function == "greater"):
-        return False
-    x, least = (arg.under(condition) for arg in node.args)
-    return constant_value(least.node) == 0 and x == part.args[0].under(other)
+    return [other] if condition == other or condition in masks_of(other) else None
 
 
 def with_views(graph: Graph, node: Product) -> tuple[list[Ref], tuple[Constraint, ...]]:

@@ -1,9 +1,11 @@
 """Numerically stable forms, recognised while the graph is built.
 
 Every rule is an identity on the function's domain whose right side neither overflows
-nor cancels where the left side does. A rule yields nodes that no rule of its kind
-takes back, so recognition ends: each one removes an `exp`, a `log` or a power, or
-puts a level under a sum of exponentials, which is then none for these rules.
+nor cancels where the left side does. What a pattern says is a line of `rules.tg`; what
+is a function here has to know more: all factors of a product, how many terms are left,
+what is summed. A rule yields nodes that no rule of its kind takes back, so recognition
+ends: each one removes an `exp`, a `log` or a power, or puts a level under a sum of
+exponentials, which is then none for these rules.
 """
 
 from __future__ import annotations
@@ -18,16 +20,16 @@ from tensorgen.operators.scalar import infinite
 from tensorgen.operators.stable import (
     complements,
     differences,
+    equal_keys,
     exponentials,
     infinities,
     lists,
     logarithms,
     logistic,
     norms,
-    numbers,
     powers,
+    rules,
     scales,
-    sums,
 )
 from tensorgen.operators.stable.match import (
     Args,
@@ -39,50 +41,29 @@ from tensorgen.operators.stable.match import (
 )
 
 _MAP_RULES: dict[str, tuple[Rule, ...]] = {
-    "log": (numbers.at(1, 0), logarithms.log),
-    "log1p": (numbers.at(0, 0), logarithms.log1p),
+    "log": (logarithms.log,),
+    "log1p": (logarithms.log1p,),
     "log2": (logarithms.to_base(2),),
     "log10": (logarithms.to_base(10),),
-    "exp": (numbers.at(0, 1), exponentials.exp_of_sum),
-    "finite_exp": (numbers.at(0, 1),),
-    "low_exp": (numbers.at(0, 1),),
-    "large_exp": (numbers.at(0, 1),),
-    "expm1": (numbers.at(0, 0),),
-    "sqrt": (numbers.at(0, 0), numbers.at(1, 1), norms.root, powers.root),
-    "pow": (infinities.pow, powers.pow, norms.pow),
-    "hypot": (norms.hypot,),
-    "rhypot": (norms.rhypot,),
-    "inverse": (norms.inverse,),
-    "power_slope": (powers.slope,),
-    "power_curve": (powers.curve,),
-    "gap": (infinities.gap(data=True),),
-    "stated_gap": (infinities.gap(data=False),),
-    "finite": (infinities.finite,),
-    "bell_moment": (infinities.moment("bell"),),
-    "gauss_moment": (infinities.moment("gauss"),),
-    "maximum": (infinities.beyond(1),),
-    "minimum": (infinities.beyond(-1),),
-    "logaddexp": (infinities.beyond(1),),
+    "log1mexp": (logarithms.log1mexp,),
+    "exp": (exponentials.exp_of_sum,),
+    "sqrt": (norms.root, powers.root),
+    "pow": (powers.pow, norms.pow),
+    "hypot": (norms.ordered("hypot"),),
+    "rhypot": (norms.ordered("rhypot"),),
     "xlogy": (logarithms.xlogy,),
-    "equal": (numbers.of_one_key,),
-    "where": (numbers.chosen, numbers.at_one_key),
-    "logical_not": (numbers.opposite,),
-    "sin": (numbers.at(0, 0),),
-    "cos": (numbers.at(0, 1),),
-    "acosh": (sums.acosh_of_one_plus,),
+    "equal": (equal_keys.of_one_key,),
+    "where": (equal_keys.at_one_key,),
 }
 
 _PAIR_RULES: tuple[PairRule, ...] = (
     logistic.beside_sigmoid,
     exponentials.beside_quotient,
     exponentials.beside_weight,
-    logistic.beside_expm1,
-    numbers.xlogx,
-    powers.squared_log,
-    powers.signed,
+    rules.pair_of_factors,
+    logarithms.xlogx,
     scales.cancelled,
     masks.absorbed,
-    infinities.beside_positive,
     reshape.merged,
 )
 
@@ -94,10 +75,10 @@ class StableForms:
 
     def map(self, graph: Graph, function: str, args: Args) -> Node | None:
         """Return a better node for `function(*args)`, aligned with its axes."""
-        ends = infinities.at_ends(function)
-        more = (*ends, reshape.mapped(function), lists.mapped(function))
+        found = rules.rewritten(graph, "values", function, args)
+        more = (f(function) for f in (infinities.at_ends, reshape.mapped, lists.mapped))
         for rule in (*_MAP_RULES.get(function, ()), *more):
-            found = rule(graph, args)
+            found = found or rule(graph, args)
             if found is not None:
                 labels = sorted({label for ref in args for label in ref.labels})
                 sizes = {
@@ -112,14 +93,14 @@ class StableForms:
         """Return a better list of factors, or None."""
         pairs = _pairs(factors)
         graph.effort.spend(len(pairs) // 4)
-        for place, rules in enumerate((_PAIR_RULES, _POWER_RULES)):
+        for place, group in enumerate((_PAIR_RULES, _POWER_RULES)):
             for k, m in pairs:
                 first, second = factors[k], factors[m]
                 # Products meet in the same pairs, of which most are in no rule.
                 key = place, second, first.labels
                 if key in first.node.known:
                     continue
-                for rule in rules:
+                for rule in group:
                     found = rule(graph, (first, second))
                     if found is not None:
                         rest = [f for n, f in enumerate(factors) if n not in (k, m)]
@@ -138,7 +119,7 @@ class StableForms:
         return (
             infinities.added(graph, terms)
             or complements.rewritten(graph, terms)
-            or sums.rewritten(graph, terms)
+            or exponentials.log_softmax(graph, terms)
             or differences.rewritten(graph, terms)
             or reshape.added(graph, terms)
         )

@@ -12,18 +12,16 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Ref, Sum, Term, constant_value, once
-from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.scalar import apply, evaluate, times
+from tensorgen.ir.nodes import Ref, Sum, Term, constant_value, once
+from tensorgen.operators.scalar import times
 from tensorgen.operators.stable.match import (
     Weighted,
-    arguments,
+    coefficients,
     elementwise_factors,
-    exponent,
     is_map,
-    negative,
     terms,
 )
+from tensorgen.operators.stable.rules import fit
 
 ONE = Fraction(1)
 
@@ -36,7 +34,7 @@ def rewritten(graph: Graph, parts: Sequence[Term]) -> list[Term] | None:
     if not 2 <= len(parts) <= MOST:
         return None
     for k, term in enumerate(parts):
-        if not any(_shares_any(x) for _, x in terms(term.ref)):
+        if not any(_shares_any(graph, x) for _, x in terms(term.ref)):
             continue
         others = [(t.coefficient, t.ref) for n, t in enumerate(parts) if n != k]
         inner = terms(term.ref) if isinstance(term.node, Sum) else [(ONE, term.ref)]
@@ -57,8 +55,10 @@ def _left(
     """The terms of `c * ref + others`, where a share in ref lets some cancel."""
     before: dict[Ref, Fraction] | None = None
     for number, weights, rest, is_open in _shares(graph, ref):
-        before = _merged(others) if before is None else before
-        after = _merged([*others, *((c * number * k, x) for k, x in terms(weights))])
+        before = coefficients(others) if before is None else before
+        after = coefficients(
+            [*others, *((c * number * k, x) for k, x in terms(weights))]
+        )
         if len(after) < len(before) + (asked and len(after) > 1) and (
             not after or not is_open
         ):
@@ -66,57 +66,33 @@ def _left(
     return None
 
 
-def _merged(parts: Sequence[Weighted]) -> dict[Ref, Fraction]:
-    """The coefficients of terms, those of sums among them too."""
-    found: dict[Ref, Fraction] = {}
-    for c, ref in parts:
-        for k, x in terms(ref):
-            found[x] = found.get(x, Fraction(0)) + c * k
-    return {x: c for x, c in found.items() if c}
-
-
-def _shares_any(ref: Ref) -> bool:
+def _shares_any(graph: Graph, ref: Ref) -> bool:
     """Whether there are ways to see a product so, found out once."""
     return once(
         ref.node,
         _shares_any,
-        lambda: any(map(_is_near_number, elementwise_factors(ref)[1])),
+        lambda: any(
+            fit(graph, "near a number", factor)
+            for factor in elementwise_factors(ref)[1]
+        ),
     )
 
 
-def _is_near_number(ref: Ref) -> bool:
-    if exponent(ref) == 2 and is_map(arguments(ref)[0], "tanh"):
-        return True
-    return isinstance(ref.node, Map) and ELEMENTWISE[ref.node.function].rest is not None
-
-
-def _shares(graph: Graph, ref: Ref) -> Iterator[tuple[int, Ref, Ref, bool]]:
+def _shares(graph: Graph, ref: Ref) -> Iterator[tuple[Fraction, Ref, Ref, bool]]:
     """Ways to see a product as a number times weights, and what is left.
 
     An exponential may be far above the number: it needs a rest that has no more terms.
     """
     coefficient, factors = elementwise_factors(ref)
     for k, factor in enumerate(factors):
-        found = _rest(graph, factor)
+        found = fit(graph, "near a number", factor)
         if found is not None:
-            number, rest = found
+            (_, number), (c, rest) = found.terms(graph)
             is_open = is_map(factor, "exp")
             others = factors[:k] + factors[k + 1 :]
             yield (
-                number,
+                constant_value(number.node) or ONE,
                 times(graph, *others, coefficient=coefficient),
-                times(graph, *others, rest, coefficient=coefficient),
+                times(graph, *others, rest, coefficient=c * coefficient),
                 is_open,
             )
-
-
-def _rest(graph: Graph, ref: Ref) -> tuple[int, Ref] | None:
-    """The number that a value is near, and the rest, with its sign."""
-    if exponent(ref) == 2 and is_map(arguments(ref)[0], "tanh"):
-        inner = arguments(arguments(ref)[0])
-        return 1, negative(graph, apply(graph, "sech2", *inner))
-    row = ELEMENTWISE[ref.node.function] if isinstance(ref.node, Map) else None
-    if row is None or row.rest is None:
-        return None
-    number, text = row.rest
-    return number, evaluate(graph, text, arguments(ref))

@@ -4,9 +4,7 @@ Two terms of a sum are compared factor by factor. What both have stays; the rest
 known to differ by less than either of them:
 
     b**p - u * b**(p - 1)      is (b - u) * b**(p - 1), for a sum b with the term u
-    sigmoid(t) - sigmoid(-t)   is tanh(t / 2)
-    1 + erf(t), 1 - erf(t)     are erfc(-t), erfc(t)
-    lgamma(a + n) - lgamma(a)         is lrising(a, n), and so on for its derivatives
+    sigmoid(t) - sigmoid(-t)   is tanh(t / 2), and so on: rules of pairs of terms
     mean(a * b) - mean(a) * mean(b)   is mean((a - mean(a)) * (b - mean(b)))
 
 The first makes `1 / (1 + x)**2` of the derivative of `x / (1 + x)`, and `1 / s**3` of
@@ -22,7 +20,7 @@ from typing import TypeGuard
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Product, Ref, Sum, Term, constant_value
-from tensorgen.operators.scalar import apply, power, times, total
+from tensorgen.operators.scalar import power, times, total
 from tensorgen.operators.stable.factors import (
     DEPTH_OF_FACTORS,
     Base,
@@ -32,11 +30,10 @@ from tensorgen.operators.stable.factors import (
     built,
     collect,
     factors_of,
-    is_base,
     over,
     raised,
 )
-from tensorgen.operators.stable.match import arguments, flat
+from tensorgen.operators.stable.rules import ends_a_pair, pair_of_terms
 
 MOST = 12
 """Longer sums are left alone: they are not what the derivative of a quotient is."""
@@ -58,7 +55,7 @@ def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
             continue
         difference = over(first, second)
         others = [t for n, t in enumerate(terms) if n not in (k, m)]
-        for rule in (_rest, _opposite, _rising, _covariance):
+        for rule in (_by_rule, _covariance):
             better = rule(graph, first, second, difference)
             if better is not None:
                 return [*others, better]
@@ -101,107 +98,30 @@ def _starts(graph: Graph, factors: Factors) -> bool:
     if sum(e for ref, e in factors.powers.items() if _sums(ref)) == 2:
         return True
     return any(
-        is_base(ref, "erf")
-        or is_base(ref, "ndtr")
-        or is_base(ref, "sigmoid")
-        or _gamma(graph, ref)[0]
-        or (isinstance(ref, Ref) and isinstance(ref.node, Sum))
-        for ref, e in factors.powers.items()
+        isinstance(ref, Ref) and (isinstance(ref.node, Sum) or ends_a_pair(ref))
+        for ref in factors.powers
     )
 
 
 # Rules of two terms
 
 
-def _rest(
+def _by_rule(
     graph: Graph, first: Factors, second: Factors, difference: Powers
 ) -> Term | None:
-    """c * A + c * A * erf(t) = c * A * erfc(-t), and the same with minus.
-
-    Likewise c * A - c * A * ndtr(t) = c * A * ndtr(-t).
-    """
-    if len(difference) != 1 or abs(second.coefficient) != abs(first.coefficient):
+    """c * A * p + d * A * q, where a rule says what p + d / c * q is."""
+    one = Ref(graph.constant(1), ())
+    plus = [ref for ref, e in difference.items() if e == 1]
+    minus = [ref for ref, e in difference.items() if e == -1]
+    if len(minus) != 1 or len(plus) + len(minus) != len(difference) or len(plus) > 1:
         return None
-    ((ref, e),) = difference.items()
-    if e != -1 or not (is_base(ref, "erf") or is_base(ref, "ndtr")):
+    p, q = (*plus, one)[0], minus[0]
+    if isinstance(p, Sign) or isinstance(q, Sign):
         return None
-    (t,) = arguments(ref)
-    adds, negative = second.coefficient == first.coefficient, times(
-        graph, t, coefficient=-1
-    )
-    if is_base(ref, "erf"):
-        rest = apply(graph, "erfc", negative if adds else t)
-    elif not adds:
-        rest = apply(graph, "ndtr", negative)
-    else:
-        return None
-    return built(graph, first, first.coefficient, first.powers, rest)
-
-
-def _opposite(
-    graph: Graph, first: Factors, second: Factors, difference: Powers
-) -> Term | None:
-    """c * A * sigmoid(t) - c * A * sigmoid(-t) = c * A * tanh(t / 2)."""
-    if len(difference) != 2 or first.coefficient != -second.coefficient:
-        return None
-    if sorted(difference.values()) != [-1, 1]:
-        return None
-    plus, minus = sorted(difference, key=lambda ref: -difference[ref])
-    if not is_base(plus, "sigmoid") or not is_base(minus, "sigmoid"):
-        return None
-    (t,), (u,) = arguments(plus), arguments(minus)
-    if times(graph, t, coefficient=-1) != times(graph, u):
-        return None
+    found = pair_of_terms(graph, (p, q), second.coefficient / first.coefficient)
     common = Factors(first.coefficient, dict(second.powers))
-    common.raise_by(minus, Fraction(-1))
-    if isinstance(t.node, Product) and t.node.coefficient < 0:
-        t, common.coefficient = u, -common.coefficient
-    rest = apply(graph, "tanh", times(graph, t, coefficient=Fraction(1, 2)))
-    return built(graph, first, common.coefficient, common.powers, rest)
-
-
-def _rising(
-    graph: Graph, first: Factors, second: Factors, difference: Powers
-) -> Term | None:
-    """c * A * lgamma(a + n) - c * A * lgamma(a) = c * A * lrising(a, n)."""
-    if sorted(difference.values()) != [-1, 1]:
-        return None
-    if first.coefficient != -second.coefficient:
-        return None
-    (of, order, u), (other, same_order, v) = (
-        _gamma(graph, ref) for ref in sorted(difference, key=lambda x: -difference[x])
-    )
-    if not of or (of, order) != (other, same_order):
-        return None
-    left = dict(_added(u))
-    for ref, c in _added(v).items():
-        if left.pop(ref, None) != c:
-            return None
-    n = total(graph, [(c, ref) for ref, c in left.items()])
-    args = (v, n) if of == "lgamma" else (order, v, n)
-    rest = apply(graph, "lrising" if of == "lgamma" else "polygamma_gap", *args)
-    powers = {ref: e for ref, e in first.powers.items() if difference.get(ref) != 1}
-    return built(graph, first, first.coefficient, powers, rest)
-
-
-def _gamma(graph: Graph, ref: Base) -> tuple[str, Ref, Ref]:
-    """What derivative of the gamma function's logarithm is taken of which value."""
-    zero = Ref(graph.constant(0), ())
-    if is_base(ref, "polygamma"):
-        order, x = arguments(ref)
-        return "polygamma", order, x
-    for name, of in (("lgamma", "lgamma"), ("digamma", "polygamma")):
-        if is_base(ref, name):
-            return of, zero, arguments(ref)[0]
-    return "", zero, zero
-
-
-def _added(ref: Ref) -> dict[Ref, Fraction]:
-    """The coefficients of what is added up."""
-    found: dict[Ref, Fraction] = {}
-    for c, part in flat(ref):
-        found[part] = found.get(part, Fraction(0)) + c
-    return found
+    common.raise_by(q, Fraction(-1))
+    return found and built(graph, first, common.coefficient, common.powers, found)
 
 
 def _covariance(

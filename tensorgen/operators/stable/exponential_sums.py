@@ -28,18 +28,17 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.definite import Sign, sign
-from tensorgen.operators.scalar import apply, infinity, times, total
-from tensorgen.operators.stable.factors import same
+from tensorgen.operators.scalar import apply, infinity, times
 from tensorgen.operators.stable.match import (
     Weighted,
     arguments,
     as_exponent,
     as_power,
     factors_as_read,
-    is_log_of_number,
     joined,
     renamed_call,
 )
+from tensorgen.operators.stable.rules import rewritten
 from tensorgen.operators.stable.summands import Summand, is_too_wide, looks_up
 
 
@@ -221,7 +220,9 @@ def log_of_positive(graph: Graph, parts: Sequence[Summand]) -> Ref | None:
     logs = [_log_of_term(graph, s) for s in parts]
     found = logs[0]
     for other in logs[1:]:
-        found = _log_add(graph, found, other)
+        found = rewritten(
+            graph, "sums of two exponentials", "logaddexp", (found, other)
+        ) or apply(graph, "logaddexp", found, other)
     return found
 
 
@@ -241,19 +242,6 @@ def _has_log(node: Node) -> bool:
     What may be zero, like `x**2`, has slopes there that its logarithm lacks.
     """
     return sign(node) == Sign.POSITIVE
-
-
-def _log_add(graph: Graph, a: Ref, b: Ref) -> Ref:
-    """log(exp(a) + exp(b)); numbers are taken out of both."""
-    if constant_value(a.node) == 0:
-        return apply(graph, "softplus", b)
-    if not a.labels and is_log_of_number(a):
-        rest = apply(graph, "softplus", total(graph, [(1, b), (-1, a)]))
-        return total(graph, [(1, a), (1, rest)])
-    if same(graph, total(graph, [(-1, a)]), b):
-        doubled = apply(graph, "log", Ref(graph.constant(2), ()))
-        return total(graph, [(1, doubled), (1, apply(graph, "log_cosh", a))])
-    return apply(graph, "logaddexp", a, b)
 
 
 def log_of_weights(graph: Graph, s: Summand) -> list[Weighted]:

@@ -16,7 +16,16 @@ from itertools import permutations
 from tensorgen.ir.constraints import is_light
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Constraint, Map, Product, Ref, Sum, constant_value
+from tensorgen.ir.nodes import (
+    Call,
+    Constraint,
+    Map,
+    Product,
+    Ref,
+    Sum,
+    Term,
+    constant_value,
+)
 from tensorgen.operators.calls import kept_axes, over
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.definite import Sign, sign
@@ -24,51 +33,40 @@ from tensorgen.operators.scalar import apply, infinity, power, times, total
 from tensorgen.operators.stable.factors import same
 from tensorgen.operators.stable.match import (
     Args,
-    Weighted,
     arguments,
     as_exponent,
     elementwise_factors,
     flat,
     is_call,
-    is_log_of_number,
     is_map,
     joined,
     negative,
     renamed_call,
     terms,
 )
+from tensorgen.operators.stable.rules import fit
 
 # exp(t)
 
 
 def exp_of_sum(graph: Graph, args: Args) -> Ref | None:
-    """exp(z - L) as a share of what L is the logarithm of; logarithms come out."""
+    """exp(z - L) as a share of what L is the logarithm of."""
     parts = terms(args[0])
     for k, (c, log) in enumerate(parts):
         rest = parts[:k] + parts[k + 1 :]
-        if c.denominator == 1 and is_log_of_number(log):
-            scale = power(graph, arguments(log)[0], c)
-            return times(graph, scale, _exp(graph, rest))
-        for function in ("sigmoid", "ndtr"):
-            if c > 0 and is_map(log, f"log_{function}") and not rest:
-                return power(graph, apply(graph, function, *arguments(log)), c)
         if c > 0 and is_call(log, "log_softmax") and not rest:
             return power(graph, renamed_call(graph, "softmax", log), c)
         if c >= 0 or c.denominator != 1 or not is_log_of_sum(log):
             continue
-        if not rest and (whole := share(graph, None, log)) is not None:
-            return power(graph, whole, -c)
-        if rest and c == -1:
-            found = share(graph, joined(graph, rest), log)
+        if not rest or c == -1:
+            found = share(graph, joined(graph, rest) if rest else _zero(graph), log)
             if found is not None:
-                return found
+                return power(graph, found, -c)
     return None
 
 
-def _exp(graph: Graph, parts: Sequence[Weighted]) -> Ref:
-    if not parts:
-        return Ref(graph.constant(1), ())
-    return apply(graph, "exp", joined(graph, parts))
+def _zero(graph: Graph) -> Ref:
+    return Ref(graph.constant(0), ())
 
 
 def is_log_of_sum(ref: Ref) -> bool:
@@ -81,41 +79,30 @@ def is_log_of_sum(ref: Ref) -> bool:
     return isinstance(node, Map) and ELEMENTWISE[node.function].has("log")
 
 
-def share(graph: Graph, z: Ref | None, log: Ref) -> Ref | None:
-    """exp(z - log) where exp(z) is a term of exp(log); without z for exp(0)."""
-    node = log.node
-    if z is not None and same(graph, z, log):
+def share(graph: Graph, z: Ref, log: Ref) -> Ref | None:
+    """exp(z - log) where exp(z) is a term of exp(log), of two terms or of an array.
+
+    Of two, it is the share of z in one of them, times sigmoid of that one's log-odds.
+    """
+    if same(graph, z, log):
         return Ref(graph.constant(1), ())
-    if isinstance(node, Call) and node.operator == "logsumexp":
-        return None if z is None else normalised(graph, "softmax", z, log)
-    if not isinstance(node, Map):
+    if is_call(log, "logsumexp"):
+        return normalised(graph, "softmax", z, log)
+    if is_map(log, "softplus"):
+        scale, first, second = 1, _zero(graph), arguments(log)[0]
+    elif is_map(log, "logaddexp"):
+        scale, (first, second) = 1, arguments(log)
+    elif is_map(log, "log_cosh"):
+        scale, first, second = 2, *arguments(log), negative(graph, *arguments(log))
+    else:
         return None
-    if node.function == "softplus":
-        (a,) = arguments(log)
-        if z is None:
-            return apply(graph, "sigmoid", negative(graph, a))
-        return _part(graph, z, a, a)
-    if node.function == "log_cosh" and z is not None:
-        (a,) = arguments(log)
-        for sign in (1, -1):
-            if same(graph, z, times(graph, a, coefficient=sign)):
-                odds = times(graph, a, coefficient=2 * sign)
-                found = apply(graph, "sigmoid", odds)
-                return times(graph, found, coefficient=2)
-    if node.function == "logaddexp":
-        a, b = arguments(log)
-        odds = total(graph, [(1, a), (-1, b)])
-        other = negative(graph, odds)
-        return _part(graph, z, a, odds) or _part(graph, z, b, other)
+    odds = total(graph, [(1, first), (-1, second)])
+    for k, term in ((1, first), (-1, second)):
+        found = share(graph, z, term)
+        if found is not None:
+            own = apply(graph, "sigmoid", times(graph, odds, coefficient=k))
+            return times(graph, found, own, coefficient=scale)
     return None
-
-
-def _part(graph: Graph, z: Ref | None, log: Ref, odds: Ref) -> Ref | None:
-    """The share of exp(z) in exp(log), times the share of that by its log-odds."""
-    found = share(graph, z, log)
-    if found is None:
-        return None
-    return times(graph, found, apply(graph, "sigmoid", odds))
 
 
 def normalised(graph: Graph, operator: str, z: Ref, log: Ref) -> Ref | None:
@@ -134,6 +121,32 @@ def normalised(graph: Graph, operator: str, z: Ref, log: Ref) -> Ref | None:
         if graph.product(labels, [z]) is whole:
             return Ref(over(graph, operator, node), labels)
     return None
+
+
+# Sums with logsumexp
+
+
+def log_softmax(graph: Graph, parts: list[Term]) -> list[Term] | None:
+    """z - logsumexp(z), which nearly cancels, among the terms of a sum."""
+    # Sums may be long, and few of their terms take part in any rule.
+    starts = [k for k, term in enumerate(parts) if is_call(term.ref, "logsumexp")]
+    for k in starts:
+        for m, other in enumerate(parts):
+            if m == k or other.coefficient * parts[k].coefficient >= 0:
+                continue
+            better = _of_log_softmax(graph, parts[k], other)
+            if better is not None:
+                rest = [t for n, t in enumerate(parts) if n not in (k, m)]
+                return [*rest, better]
+    return None
+
+
+def _of_log_softmax(graph: Graph, log: Term, term: Term) -> Term | None:
+    """Two terms as one, where the largest entry of z is taken from both first."""
+    ratio = -term.coefficient / log.coefficient
+    z = times(graph, term.ref, coefficient=ratio)
+    found = normalised(graph, "log_softmax", z, log.ref)
+    return None if found is None else Term(-log.coefficient, *found)
 
 
 # Products with exp(-L)
@@ -197,8 +210,8 @@ def absorbed(graph: Graph, ref: Ref, t: Ref, mask: Ref | None = None) -> Ref | N
         if mask is not None:
             condition = apply(graph, "logical_and", condition, mask)
         return absorbed(graph, chosen, t, condition)
-    if isinstance(node, Map) and node.function in ("cosh", "sinh"):
-        return _in_sum(graph, written_out(graph, ref), t, mask)
+    if (opened := fit(graph, "as exponentials", ref)) is not None:
+        return _in_sum(graph, opened.whole(graph), t, mask)
     if isinstance(node, Sum):
         return _in_sum(graph, ref, t, mask)
     if isinstance(node, Product):
@@ -210,14 +223,6 @@ def _exponential(t: Ref) -> str:
     """The function that takes an exponent which may lie far above its level."""
     levelled = any(is_map(part, "level") for _, part in flat(t))
     return "large_exp" if levelled else "exp"
-
-
-def written_out(graph: Graph, ref: Ref) -> Ref:
-    """cosh and sinh as sums of exponentials."""
-    (x,) = arguments(ref)
-    half = Fraction(1, 2)
-    up, down = apply(graph, "exp", x), apply(graph, "exp", negative(graph, x))
-    return total(graph, [(half, up), (half if is_map(ref, "cosh") else -half, down)])
 
 
 def _in_sum(graph: Graph, ref: Ref, t: Ref, mask: Ref | None) -> Ref | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Map, Product, Ref, Term, constant_value
 from tensorgen.operators.scalar import apply, has_exact_power, power
-from tensorgen.operators.stable.match import arguments, is_map
+from tensorgen.operators.stable.match import arguments
 
 ONE = Fraction(1)
 
@@ -116,11 +116,6 @@ def _collect_factors(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
     found.coefficient *= ref.node.coefficient**e.numerator
     for factor in ref.node.factors:
         collect(found, factor.under(ref), e, depth - 1)
-
-
-def is_base(ref: Base, function: str) -> TypeGuard[Ref]:
-    """Whether the base of a power is an elementwise function of others."""
-    return isinstance(ref, Ref) and is_map(ref, function)
 
 
 def built(

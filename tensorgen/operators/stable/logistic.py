@@ -1,4 +1,4 @@
-"""Exponentials beside the logistic function, and beside 1 over `exp(t) - 1`."""
+"""Exponentials beside the logistic function, however deep in sums and products."""
 
 from __future__ import annotations
 
@@ -86,16 +86,3 @@ def _ratio(z: Ref, t: Ref) -> Fraction:
     """The k of a z that is k * t, or 0."""
     (mine, parts), (other, others) = elementwise_factors(z), elementwise_factors(t)
     return mine / other if other and parts == others else Fraction(0)
-
-
-def beside_expm1(graph: Graph, pair: Args) -> list[Ref] | None:
-    """exp(t) * rexpm1(t)**k = -rexpm1(-t) * rexpm1(t)**(k - 1)."""
-    exp, other = pair
-    base, k = as_power(other)
-    if not is_map(exp, "exp") or not is_map(base, "rexpm1") or k < 1:
-        return None
-    (t,), (u,) = arguments(exp), arguments(base)
-    if not same(graph, t, u):
-        return None
-    mirrored = apply(graph, "rexpm1", negative(graph, t))
-    return [negative(graph, mirrored), power(graph, base, k - 1)]

@@ -71,11 +71,6 @@ def as_exponent(graph: Graph, ref: Ref) -> Ref | None:
     return None
 
 
-def is_log_of_number(ref: Ref) -> bool:
-    """Whether a value is the logarithm of a rational number."""
-    return is_map(ref, "log") and constant_value(arguments(ref)[0].node) is not None
-
-
 def renamed_call(graph: Graph, operator: str, ref: Ref) -> Ref:
     """The use of a call with another operator in its place."""
     node = ref.node
@@ -126,6 +121,15 @@ def flat(ref: Ref, depth: int = 4) -> list[Weighted]:
     if not depth or not isinstance(ref.node, Sum):
         return terms(ref)
     return [(c * k, x) for c, part in terms(ref) for k, x in flat(part, depth - 1)]
+
+
+def coefficients(parts: Sequence[Weighted]) -> dict[Ref, Fraction]:
+    """The coefficients of terms, those of sums among them too."""
+    found: dict[Ref, Fraction] = {}
+    for c, ref in parts:
+        for k, x in terms(ref):
+            found[x] = found.get(x, Fraction(0)) + c * k
+    return {x: c for x, c in found.items() if c}
 
 
 def joined(graph: Graph, parts: Sequence[Weighted]) -> Ref:

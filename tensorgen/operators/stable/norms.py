@@ -1,6 +1,7 @@
 """Norms: roots and powers of sums of squares, which would leave the range.
 
-Of the sides of a hypotenuse it does not matter which comes first.
+Of the sides of a hypotenuse it does not matter which comes first. No rules of scalars:
+it is asked what is summed over which axes.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import apply, power, times
 from tensorgen.operators.stable.match import (
     Args,
+    Rule,
     arguments,
     elementwise_factors,
     exponent,
     is_call,
-    is_map,
 )
 
 
@@ -97,31 +98,13 @@ def _base_of_square(factors: list[Ref]) -> Ref | None:
     return None
 
 
-# The hypotenuse
+def ordered(function: str) -> Rule:
+    """The rule f(y, x) = f(x, y), so that one statement computes both."""
 
+    def rule(graph: Graph, args: Args) -> Ref | None:
+        first, second = args
+        if (first.node.serial, first.labels) <= (second.node.serial, second.labels):
+            return None
+        return apply(graph, function, second, first)
 
-def hypot(graph: Graph, args: Args) -> Ref | None:
-    """hypot(y, x) = hypot(x, y), so that one statement computes both."""
-    return _ordered(graph, "hypot", args)
-
-
-def rhypot(graph: Graph, args: Args) -> Ref | None:
-    """rhypot(y, x) = rhypot(x, y), and 1 / hypot(x, 1) is never divided by 0."""
-    if any(constant_value(side.node) for side in args):
-        return power(graph, apply(graph, "hypot", *args), -1)
-    return _ordered(graph, "rhypot", args)
-
-
-def inverse(graph: Graph, args: Args) -> Ref | None:
-    """inverse(hypot(x, 1)) = 1 / hypot(x, 1)."""
-    if not is_map(args[0], "hypot"):
-        return None
-    positive = any(constant_value(side.node) for side in arguments(args[0]))
-    return power(graph, args[0], -1) if positive else None
-
-
-def _ordered(graph: Graph, function: str, args: Args) -> Ref | None:
-    first, second = args
-    if (first.node.serial, first.labels) <= (second.node.serial, second.labels):
-        return None
-    return apply(graph, function, second, first)
+    return rule

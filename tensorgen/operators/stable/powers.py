@@ -1,14 +1,17 @@
-"""Powers: of numbers, of powers, of products and of sums of exponentials."""
+"""Powers of numbers, of products and of sums of exponentials, and those that cancel.
+
+No patterns: a rational is raised as long as it has few digits, and which factors take
+part is known of all of them.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Product, Ref, Size, constant_value, once
+from tensorgen.ir.nodes import Node, Product, Ref, constant_value, once
 from tensorgen.operators.scalar import (
     apply,
-    evaluate,
     has_exact_power,
     power,
     times,
@@ -29,24 +32,13 @@ from tensorgen.operators.stable.match import (
     elementwise_factors,
     exponent,
     factors_as_read,
-    is_condition,
     is_map,
 )
 from tensorgen.operators.stable.summands import are_scales
 
-_INVERSES = (
-    ("expm1", "rexpm1"),
-    ("rexpm1", "expm1"),
-    ("sinh", "csch"),
-    ("csch", "sinh"),
-)
-"""Functions and 1 over them."""
-
 
 def root(graph: Graph, args: Args) -> Ref | None:
-    """The square root of a square, or of a sum of exponentials."""
-    if exponent(args[0]) == 2:
-        return apply(graph, "abs", arguments(args[0])[0])
+    """The square root of a sum of exponentials."""
     return of_exponentials(graph, args[0], Fraction(1, 2))
 
 
@@ -55,15 +47,9 @@ def pow(graph: Graph, args: Args) -> Ref | None:
     base, e = args[0], constant_value(args[1].node)
     if e is None:
         return None
-    if e == 1:
-        return base
     value = constant_value(base.node)
-    if e == 0 or value == 1:
-        return Ref(graph.constant(1), ())
     if value and has_exact_power(value, e):
         return Ref(graph.constant(value**e.numerator), ())
-    if e == Fraction(1, 2):
-        return apply(graph, "sqrt", base)
     if e.denominator == 1:
         found = _integer_power(graph, base, e)
         if found is not None:
@@ -72,16 +58,6 @@ def pow(graph: Graph, args: Args) -> Ref | None:
 
 
 def _integer_power(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
-    if is_condition(base) and e > 0:
-        return base
-    if is_map(base, "abs") and e % 2 == 0:
-        return power(graph, arguments(base)[0], e)
-    for function, inverse in _INVERSES:
-        if is_map(base, function) and e < 0:
-            return power(graph, apply(graph, inverse, *arguments(base)), -e)
-    inner = exponent(base)
-    if inner is not None and inner.denominator == 1:
-        return power(graph, arguments(base)[0], inner * e)
     scale = base.node.coefficient if isinstance(base.node, Product) else Fraction(1)
     if scale not in (0, 1) and has_exact_power(scale, e):
         rest = power(graph, times(graph, base, coefficient=1 / scale), e)
@@ -101,8 +77,6 @@ def _quotient(graph: Graph, ref: Ref) -> list[Ref]:
 
 def of_exponentials(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
     """A power of a product of exponentials and sums of such: exp(e * L)."""
-    if is_map(base, "exp"):
-        return apply(graph, "exp", times(graph, arguments(base)[0], coefficient=e))
     if e > 0 and e.denominator == 1:
         return None
     coefficient, factors = factors_as_read(graph, base)
@@ -194,52 +168,3 @@ def divides(node: Node) -> bool:
 
 def _is_below(ref: Ref) -> bool:
     return (exponent(ref) or 0) < 0
-
-
-# Derivatives of powers: `y * x**(y - 1)` is 0 where y is. There it must not look at x,
-# for 0 times an infinite `0**-1` is no number; a known exponent needs no such care.
-
-
-def slope(graph: Graph, args: Args) -> Ref | None:
-    """power_slope(x, y) = y * x**(y - 1), for a y that is known and not 0."""
-    exponent = args[1].node
-    value = constant_value(exponent)
-    if value == 0:
-        return Ref(graph.constant(0), ())
-    sure = isinstance(exponent, Size) and exponent.value.is_positive()
-    return evaluate(graph, "y * x**(y - 1)", args) if value or sure else None
-
-
-def curve(graph: Graph, args: Args) -> Ref | None:
-    """power_curve(x, y) = y * (y - 1) * x**(y - 2), for a y that is known."""
-    value = constant_value(args[1].node)
-    if value is None:
-        return None
-    if value in (0, 1):
-        return Ref(graph.constant(0), ())
-    return evaluate(graph, "y * (y - 1) * x**(y - 2)", args)
-
-
-def squared_log(graph: Graph, pair: Args) -> list[Ref] | None:
-    """xlogy(a, x) * log(x) = xlogy(xlogy(a, x), x), which is 0 where a is."""
-    product, log = pair
-    if not is_map(product, "xlogy") or not is_map(log, "log"):
-        return None
-    (base,) = arguments(log)
-    if arguments(product)[1] != base:
-        return None
-    return [apply(graph, "xlogy", product, base)]
-
-
-def signed(graph: Graph, pair: Args) -> list[Ref] | None:
-    """An odd power of an absolute value, times the sign."""
-    first, second = pair
-    if not is_map(second, "sign"):
-        return None
-    base, e = as_power(first)
-    if e.denominator != 1 or e % 2 == 0 or not is_map(base, "abs"):
-        return None
-    (inside,) = arguments(base)
-    if arguments(second) != (inside,):
-        return None
-    return [power(graph, inside, e)]

@@ -6,7 +6,8 @@ if f(b) = s * b + k, and likewise below a bound, or beyond two: `abs(x) <= c` ha
 the other one. On the near side of the bound x - t is exactly 0, and f never sees what
 lies beyond. A clip is one pass over memory, where a selection by a mask that nobody can
 predict waits for a branch at each entry. Derivatives are stated by then: a minimum
-would share them among equals, a selection does not.
+would share them among equals, a selection does not. No pattern: that branches meet at a
+bound is computed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from tensorgen.ir.nodes import Node, Product, Ref, children, constant_value, top
 from tensorgen.ir.rebuild import rebuild, with_factors
 from tensorgen.operators.matrices.definite import sign
 from tensorgen.operators.scalar import apply, times, total
-from tensorgen.operators.stable.match import arguments, is_map, negative
+from tensorgen.operators.stable.match import negative
+from tensorgen.operators.stable.rules import fit
 from tensorgen.passes.context import Context
 from tensorgen.passes.scalars.polynomials import (
     affine,
@@ -58,7 +60,8 @@ def clip_selections(context: Context, roots: Sequence[Node]) -> list[Node]:
     def visit(node: Node) -> Node:
         if isinstance(node, Product) and node.inner:
             return _opened(graph, node, made)
-        found = _bounded(graph, node) or _clipped(graph, node, before)
+        bounded = fit(graph, "clips", Ref(node, tuple(range(node.order))))
+        found = bounded.whole(graph) if bounded else _clipped(graph, node, before)
         if found is None:
             return node
         sizes = dict(enumerate(node.dims))
@@ -82,19 +85,6 @@ def _opened(graph: Graph, node: Product, made: Collection[Node]) -> Node:
         else:
             factors.append(ref)
     return with_factors(graph, node, factors)
-
-
-def _bounded(graph: Graph, node: Node) -> Ref | None:
-    """`minimum(maximum(x, a), b)` as one call."""
-    if not is_map(Ref(node, ()), "minimum"):
-        return None
-    args = arguments(Ref(node, tuple(range(node.order))))
-    for inner, high in (args, args[::-1]):
-        if is_map(inner, "maximum") and not high.labels:
-            x, low = arguments(inner)
-            if x.labels and not low.labels:
-                return apply(graph, "clamp", x, low, high)
-    return None
 
 
 def _clipped(graph: Graph, node: Node, before: Mapping[Node, Node]) -> Ref | None:

@@ -3,7 +3,8 @@
     step(b - a) * (a - minimum(a, b)) = 0
 
 for where a is below b, the minimum is a. The derivative of a function of a clipped
-argument leaves such terms: they meet where the clip ends.
+argument leaves such terms: they meet where the clip ends. No pattern: the minimum may
+stand anywhere in what vanishes, as a polynomial.
 """
 
 from __future__ import annotations

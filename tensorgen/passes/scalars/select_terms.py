@@ -5,6 +5,7 @@
 which is what the derivative of `where` is a sum of. As factors conditions select: each
 term alone is a `where` with zeros, and their sum one more pass over the array. Nor does
 a branch ask again what its selection has asked, as guards do until derivatives stand.
+No pattern: of all conditions, the one that says most of the terms apart stands outside.
 """
 
 from __future__ import annotations

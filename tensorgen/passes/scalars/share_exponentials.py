@@ -1,12 +1,8 @@
 """One exponential for all logistic functions of one array.
 
-    e = exp(-abs(t))
-    sigmoid(t) = where(t >= 0, 1, e) / (1 + e)
-    sigmoid(-t) = where(t >= 0, e, 1) / (1 + e)
-    sigmoid(t) * sigmoid(-t) = e / (1 + e)**2
-    log(1 + exp(t)) = max(t, 0) + log1p(e)
-    log(sigmoid(t)) = min(t, 0) - log1p(e)
+    sigmoid(t) * sigmoid(-t) = e / (1 + e)**2    with e = exp(-abs(t))
 
+and so on: `operators/stable/rules.tg` has what each is by itself.
 Each keeps all of its digits, and e never overflows. Alone a function stays the call
 that it is, which reads better.
 """
@@ -21,6 +17,7 @@ from tensorgen.ir.nodes import Map, Node, Product, Ref, topological
 from tensorgen.ir.rebuild import carry_names, with_factors, with_operands
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, power, ref, times, total
+from tensorgen.operators.stable.rules import fit
 from tensorgen.passes.context import Context
 
 
@@ -77,20 +74,13 @@ def _of_exponential(graph: Graph, node: Node) -> Node:
     """A logistic function by the exponential of minus the size of its argument."""
     if not _is_logistic(node):
         return node
-    t, is_plus = _upward(graph, node)
-    x, zero, one = ref(t), *(Ref(graph.constant(k), ()) for k in (0, 1))
-    e = _exponential(graph, x)
+    e = _exponential(graph, ref(_upward(graph, node)[0]))
+    found = fit(graph, "logistic functions", ref(node))
+    assert found is not None
+    whole = found.whole(graph)
     if node.function == "sigmoid":
-        mask = apply(graph, "greater_equal", x, zero)
-        top = apply(graph, "where", mask, *((one, e) if is_plus else (e, one)))
-        return times(graph, top, _below(graph, e, -1)).node
-    signed = times(graph, x, coefficient=1 if is_plus else -1)
-    rest = apply(graph, "log1p", e)
-    if node.function == "softplus":
-        return total(
-            graph, [(1, apply(graph, "maximum", signed, zero)), (1, rest)]
-        ).node
-    return total(graph, [(1, apply(graph, "minimum", signed, zero)), (-1, rest)]).node
+        _below(graph, e, -1)  # which gets its name
+    return whole.node
 
 
 def _below(graph: Graph, e: Ref, exponent: int) -> Ref:
