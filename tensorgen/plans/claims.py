@@ -72,7 +72,8 @@ def claims(
     def forms(
         name: str, planned: PlannedFunction, function: Function
     ) -> Iterator[Claim]:
-        yield claim(name, planned, planned.plan, function.body, function.holders)
+        found = claim(name, planned, planned.plan, function.body, function.holders)
+        yield replace(found, private=function.calls)
         for form, choice in zip(planned.others, function.choices, strict=True):
             other, told = choice.function, f"{name}, where {choice.condition},"
             yield claim(told, planned, form.plan, other.body, other.holders)
