@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorgen.arrays.arrays import Array, below, bound, replacing, variable
+from tensorgen.arrays.bill import Amount, held
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import memory
 from tensorgen.arrays.needs import Needs
@@ -21,6 +22,7 @@ from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import (
     Let,
+    Loop,
     Release,
     Statement,
     bindings,
@@ -30,12 +32,14 @@ from tensorgen.arrays.statements import (
     reads,
     rebuilt,
 )
+from tensorgen.arrays.work import arithmetic
 from tensorgen.prices.thresholds import (
     LINES_OF_A_FUNCTION,
     LINES_SAVED,
     MOST_OUTPUTS,
     SHARE_OF_A_WHOLE,
     SHARE_OF_LINES,
+    SHARE_OF_MEMORY,
     assumed,
 )
 
@@ -90,13 +94,13 @@ def outlined(
     others: Mapping[str, tuple[Code, Sequence[str]]],
     sizes: Mapping[str, int],
     inputs: Sequence[str],
-) -> tuple[Outline, list[str]] | None:
+) -> tuple[Outline, dict[str, Code]] | None:
     """Take code apart, and say which of `others` are better made of its pieces.
 
     `results` has the places of arrays among what is returned, `others` the code of
     functions as they are and the results that they return. Those that would take longer
-    stay as they are. None where no lines are saved. What pieces take of the `inputs`
-    comes first, in their order.
+    stay as they are; of the others, what they do then is returned. None where no lines
+    are saved. What pieces take of the `inputs` comes first, in their order.
     """
     cut = _Cut.of(whole)
     if cut is None:
@@ -106,36 +110,71 @@ def outlined(
         for name, places in results.items()
     }
     levels = cut.levels([*needs.values()])
-    speed = Speed(assumed(sizes, Needs(whole.statements, whole.returns).symbols))
 
-    def taken(names: Sequence[str]) -> set[int]:
-        """The units of a function of some results, whole levels at a time."""
+    def part(names: Sequence[str]) -> Code:
+        """The code for some results, whole levels at a time."""
         own = set[int]().union(*(needs[x] for x in names))
-        return own.union(*(level for level in levels if not level.isdisjoint(own)))
+        own |= set[int]().union(*(x for x in levels if not x.isdisjoint(own)))
+        returns = (whole.returns[k] for x in names for k in results[x])
+        return Code(cut.statements(own), tuple(returns), whole.refusals)
 
-    fitting = [
-        name
-        for name, (code, names) in others.items()
-        if cut.price(taken(names), whole, results, names, speed)
-        <= SHARE_OF_A_WHOLE * _price(code, speed)
-    ]
+    parts = {name: part(names) for name, (_, names) in others.items()}
+    fitting = {
+        name: code
+        for name, code in parts.items()
+        if _is_as_good(code, others[name][0], sizes)
+    }
     if not fitting:
         return None
     used = [[*results], *(others[name][1] for name in fitting)]
-    if len(levels) > 1 and all(taken(names) >= levels[1] for names in used):
-        levels = [levels[0] | levels[1], *levels[2:]]
+    # What everybody needs of two levels is one.
+    wanted = [set[int]().union(*(needs[x] for x in names)) for names in used]
+    if all(level & own for own in wanted for level in levels[:2]):
+        levels = [set[int]().union(*levels[:2]), *levels[2:]]
     levels = [level for level in levels if level]
     outline = cut.outline(whole, results, needs, levels, used, inputs)
-    before = len(whole.statements) + sum(
-        len(others[name][0].statements) for name in fitting
+    before = len(whole.statements)
+    before += sum(len(others[name][0].statements) for name in fitting)
+    after = sum(
+        len(piece.code.statements) + LINES_OF_A_FUNCTION for piece in outline.pieces
     )
-    after = sum(_lines(piece.code) + LINES_OF_A_FUNCTION for piece in outline.pieces)
     for names in used:
         after += len(outline.called(names))
-        after += sum(_lines(outline.own[x]) for x in names if x in outline.own)
+        left = (outline.own[x] for x in names if x in outline.own)
+        after += sum(len(code.statements) for code in left)
     if before - after < LINES_SAVED or after > SHARE_OF_LINES * before:
         return None
     return outline, fitting
+
+
+def _is_as_good(code: Code, own: Code, sizes: Mapping[str, int]) -> bool:
+    """Whether code takes no longer than a function does by itself, and holds no more.
+
+    What loops take is told by their arithmetic alone.
+    """
+    known = assumed(sizes, {x for one in (code, own) for x in _symbols(one)})
+    speed = Speed(known)
+    flops, before = (int(Amount.of(arithmetic(x), sizes)) for x in (code, own))
+    most, kept = (int(Amount.of(held(x, sizes), sizes)) for x in (code, own))
+    return (
+        flops <= SHARE_OF_A_WHOLE * before
+        and most <= SHARE_OF_MEMORY * kept
+        and _time(code, speed) <= SHARE_OF_A_WHOLE * _time(own, speed)
+    )
+
+
+def _symbols(code: Code) -> set[str]:
+    """The sizes of all that code makes or reads."""
+    roots = [one for line in code.statements for one in operands(line)]
+    dims = (dim for one in below([*roots, *code.returns]) for dim in one.dims)
+    return {symbol for dim in dims for symbol in dim.sources}
+
+
+def _time(code: Code, speed: Speed) -> float:
+    """The time of all arrays that code makes outside of loops, each once."""
+    lines = [line for line in code.statements if not isinstance(line, Loop)]
+    roots = [one for line in lines for one in operands(line)]
+    return sum(map(speed.work, below([*roots, *code.returns])))
 
 
 @dataclass(frozen=True)
@@ -219,18 +258,6 @@ class _Cut:
         """The statements of some units, in order."""
         places = sorted(k for unit in units for k in self.units[unit])
         return tuple(self.lines[k] for k in places)
-
-    def price(
-        self,
-        units: set[int],
-        whole: Code,
-        results: Mapping[str, Sequence[int]],
-        names: Sequence[str],
-        speed: Speed,
-    ) -> float:
-        """The time of some units, and of what is returned of them."""
-        returns = tuple(whole.returns[k] for x in names for k in results[x])
-        return _price(Code(self.statements(units), returns), speed)
 
     def outline(
         self,
@@ -344,13 +371,3 @@ def takes(code: Code) -> list[str]:
     named = {**dict.fromkeys(found)}
     sizes = {x for line in code.statements for x in Needs([line]).symbols}
     return [x for x in named if x not in inner and x not in sizes]
-
-
-def _lines(code: Code) -> int:
-    return len(code.statements)
-
-
-def _price(code: Code, speed: Speed) -> float:
-    """The time of code: of each array that it makes, once."""
-    roots = [one for line in code.statements for one in operands(line)]
-    return sum(map(speed.work, below([*roots, *code.returns])))

@@ -305,7 +305,8 @@ def _called(own: Private, point: Point, *arguments: Any) -> Any:
     """What a private function returns; an object by the names of its fields."""
     values = dict(zip(own.takes, arguments, strict=True))
     if own.makes:
-        values[own.makes] = lambda *made: dict(zip(own.outputs, made, strict=True))
+        names = [name for name, _ in own.outputs]
+        values[own.makes] = lambda *made: dict(zip(names, made, strict=True))
     return point.program.run(own.body.lines, values)
 
 

@@ -186,15 +186,15 @@ class Holder:
 class Private:
     """A function that public ones call, of one formula: what they share of its code.
 
-    It takes arrays and objects of some types, then sizes, and `dtype` last if its body
-    needs that. It returns `outputs`, which are the fields of a class if it `makes` one.
+    It takes arrays and objects, each with its type, then sizes, and `dtype` last if its
+    body needs that. It returns `outputs`, the fields of a class if it `makes` one.
     """
 
     name: str
     arrays: tuple[tuple[str, str], ...]
     sizes: tuple[str, ...]
     doc: str
-    outputs: tuple[str, ...]
+    outputs: tuple[tuple[str, str], ...]
     body: Body
     makes: str = ""
 

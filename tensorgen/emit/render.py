@@ -110,12 +110,14 @@ def _views(module: Module, backend: Backend) -> list[FunctionView]:
 
 
 def _private(own: Private, backend: Backend) -> FunctionView:
-    body, count = own.body, len(own.outputs)
+    body, types = own.body, [type_ for _, type_ in own.outputs]
     typed = [f"{name}: {type_}" for name, type_ in own.arrays]
     typed += [f"{name}: int" for name in own.sizes]
     typed += ["dtype: Any"] * body.needs_dtype
-    several = f"tuple[{', '.join(['Array'] * count)}]" if count > 1 else "Array"
-    made = [(name, "Array") for name in own.outputs]
+    several = f"tuple[{', '.join(types)}]" if len(types) > 1 else types[0]
+    made = results.Fields(
+        own.makes, own.name, f"What `{own.name}` returns.", own.outputs
+    )
     return FunctionView(
         own.name,
         ", ".join(typed),
@@ -124,13 +126,9 @@ def _private(own: Private, backend: Backend) -> FunctionView:
         [
             *map(backend.import_line, body.modules),
             *[""] * bool(body.modules),
-            *body.lines,
+            *(row for line in body.lines for row in line.split("\n")),
         ],
-        (
-            results.Fields(own.makes, own.name, own.doc, tuple(made))
-            if own.makes
-            else None
-        ),
+        made if own.makes else None,
     )
 
 

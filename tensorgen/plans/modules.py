@@ -82,7 +82,7 @@ class ModuleBuilder:
         taken = RESERVED | _names(spec)
         self.objects = Objects(graph, taken, backend.slow_at)
         # The code of functions, by their names.
-        self.codes: dict[str, Written] = {}
+        self.written: dict[str, Written] = {}
 
     def build(
         self,
@@ -144,7 +144,7 @@ class ModuleBuilder:
         own: dict[str, dict[str, tuple[PlannedFunction, Function, Written]]] = {}
         for planned in plans:
             if not (planned.others or planned.members):
-                row = planned, found[planned.name], self.codes[planned.name]
+                row = planned, found[planned.name], self.written[planned.name]
                 own.setdefault(planned.source.spec.name, {})[planned.name] = row
         for made in own.values():
             found |= share_code(made, self.hints, self.backend)
@@ -235,7 +235,7 @@ class ModuleBuilder:
         # An object may hold arguments, which it never writes to, unless they are
         # variables: those change from step to step, often in place.
         fresh = [k not in planned.tensors for k, part in each for _ in part]
-        code = self.codes[planned.name] = lowered(plan.roots, buffers, fresh)
+        code = self.written[planned.name] = lowered(plan.roots, buffers, fresh)
         inside = (s for holder in holders for s in holder.sizes)
         sizes = {**self.hints, **hints}
         most = held(code.code, sizes)

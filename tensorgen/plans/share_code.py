@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tensorgen.arrays.arrays import below
+from tensorgen.arrays.bill import bill, held
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.outline import Outline, Piece, outlined
+from tensorgen.arrays.statements import operands
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import (
     GRADIENT,
@@ -22,6 +25,7 @@ from tensorgen.calculus.kinds import (
 )
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.model import Body, Function, Private, every
+from tensorgen.plans.formulas import cost_of
 from tensorgen.plans.planned import PlannedFunction
 
 SHARED = {
@@ -57,12 +61,17 @@ def share_code(
     found = outlined(whole.code, places, others, sizes, inputs)
     if found is None:
         return {}
-    outline, names = found
+    outline, codes = found
     writer = _Writer(planned.source.spec.name, outline, backend)
-    return {
-        name: writer.composed(plain[name][1], _words(plain[name][0].kind))
-        for name in (most, *names)
-    }
+    changed: dict[str, Function] = {}
+    for name, code in {most: whole.code, **codes}.items():
+        own, function, _ = plain[name]
+        most_held = held(code, sizes)
+        price = cost_of(bill(code, most_held, sizes), own.plan)
+        other = writer.composed(function, _words(own.kind))
+        body = replace(other.body, holds=most_held)
+        changed[name] = replace(other, cost=price, body=body)
+    return changed
 
 
 def _words(kind: Kind) -> list[str]:
@@ -107,13 +116,13 @@ class _Writer:
         return f"_{self.function}{between}_parts"
 
     def doc(self, piece: Piece) -> str:
-        """What a piece is for."""
+        """What a piece does."""
         told = dict(SHARED.values())
         results = [x for x in told if x in self._results]
         if not piece.shared:
-            return f"The {told[piece.of]} of `{self.function}`."
+            return f"Compute the {told[piece.of]} of `{self.function}`."
         users = [told[x] for x in results[results.index(piece.of) :]]
-        return f"What {_listed(users)} of `{self.function}` have in common."
+        return f"Compute what {_listed(users)} of `{self.function}` share."
 
     @property
     def _results(self) -> set[str]:
@@ -128,15 +137,19 @@ class _Writer:
         """A piece as a function."""
         held = {p.held: self.made(p) for p in self.outline.pieces if p.held}
         text = written(piece.code, self.backend.alias)
+        roots = [one for line in piece.code.statements for one in operands(line)]
+        ops = [one.op for one in below([*roots, *piece.code.returns])]
+        kinds_of = {op.name: op.kind for op in ops if isinstance(op, Variable)}
         made, returns = self.made(piece), ", ".join(text.returns)
         last = f"return {made}({returns})" if made else f"return {returns}"
-        count = len(text.returns)
+        names = piece.outputs or map(str, range(len(text.returns)))
+        kinds = [x.kind for x in piece.code.returns]
         return Private(
             self.name(piece),
-            tuple((x, held.get(x, "Array")) for x in piece.takes),
+            tuple((x, held.get(x) or _type(kinds_of[x])) for x in piece.takes),
             text.dims,
             self.doc(piece),
-            piece.outputs or tuple(map(str, range(count))),
+            tuple((x, _type(kind)) for x, kind in zip(names, kinds, strict=True)),
             Body(
                 (*text.lines, last),
                 (),
@@ -206,6 +219,11 @@ class _Writer:
             or any(own.body.needs_dtype for own in calls.values()),
         )
         return replace(function, body=body, calls=tuple(calls.values()))
+
+
+def _type(kind: str) -> str:
+    """The type of an array by what its entries are."""
+    return "Array" if kind == "float" else "Any"
 
 
 def _once(names: Iterable[str]) -> tuple[str, ...]:
