@@ -11,7 +11,7 @@ that returns fewer results calls what it needs. So value and derivatives are one
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, below, bound, replacing, variable
 from tensorgen.arrays.bill import Amount, held
@@ -73,11 +73,15 @@ class Outline:
     pieces: tuple[Piece, ...]
     own: Mapping[str, Code]
     """What is left of results that are no piece, by their names."""
+    returns: Mapping[str, tuple[Array | None, ...]]
+    """What callers of a result's piece have at hand, and nothing for what it makes."""
 
     def called(self, results: Iterable[str]) -> list[Piece]:
         """The pieces that a function of some results calls."""
         wanted = {*results}
         codes = [self.own[x] for x in wanted if x in self.own]
+        at_hand = (one for x in wanted for one in self.returns[x] if one)
+        codes.append(Code((), tuple(at_hand)))
         found = [p for p in self.pieces if not p.shared and p.of in wanted]
         needed = {x for code in codes for x in takes(code)}
         needed |= {x for piece in found for x in piece.takes}
@@ -194,12 +198,13 @@ class _Cut:
             return None
         of: dict[str, int] = {}
         units: list[list[int]] = []
+        last = {x: k for k, line in enumerate(lines) for x in changed(line)}
         for k, line in enumerate(lines):
             bound = [name for name, _ in bindings(line)]
             shown = [memory(value).op for _, value in bindings(line)]
             moved = {op.name for op in shown if isinstance(op, Variable)}
-            later = {x for one in lines[k:] for x in changed(one)}
-            touched = {*changed(line)} | (moved if later & {*bound, *moved} else set())
+            later = any(last.get(x, -1) >= k for x in (*bound, *moved))
+            touched = {*changed(line)} | (moved if later else set())
             joined = sorted({of[x] for x in touched if x in of})
             if not joined:
                 joined = [len(units)]
@@ -273,6 +278,7 @@ class _Cut:
         taken = {*inputs, *self.owner}
         pieces: list[Piece] = []
         own: dict[str, Code] = {}
+        returns: dict[str, tuple[Array | None, ...]] = {}
         known: dict[Array, Array] = {}
 
         def piece(
@@ -285,9 +291,9 @@ class _Cut:
         for level in levels:
             of = next(x for x, units in needs.items() if not units.isdisjoint(level))
             lines, outputs = self.statements(level), self.outputs(level, whole)
-            made = {x: value for line in lines for x, value in bindings(line)}
-            returns = tuple(bound(x, made[x]) for x in outputs)
-            code = _changed(Code(lines, returns), known)
+            values = {x: value for line in lines for x, value in bindings(line)}
+            outer = tuple(bound(x, values[x]) for x in outputs)
+            code = _changed(Code(lines, outer), known)
             held = ""
             if len(outputs) > MOST_OUTPUTS and not _are_sizes(outputs, whole):
                 held = "parts" if not pieces else f"{of}_parts"
@@ -300,13 +306,17 @@ class _Cut:
         for name, places in results.items():
             lines = self.statements(needs[name] - shared)
             code = Code(lines, tuple(whole.returns[k] for k in places))
-            code = _returning(_changed(code, known))
+            code = _changed(code, known)
             times = sum(name in names for names in used)
             if len(lines) > 1 and times > 1:
-                pieces.append(piece(name, code))
+                made = _made_by(code)
+                returns[name] = tuple(None if x in made else x for x in code.returns)
+                code = replace(code, returns=made)
+                pieces.append(piece(name, _returning(code)))
             else:
-                own[name] = code
-        return Outline(tuple(pieces), own)
+                returns[name] = ()
+                own[name] = _returning(code)
+        return Outline(tuple(pieces), own, returns)
 
     def outputs(self, level: set[int], whole: Code) -> tuple[str, ...]:
         """The names of some units that others read, in order."""
@@ -342,6 +352,16 @@ def _are_sizes(names: Iterable[str], code: Code) -> bool:
     mentioned = Needs(code.statements, code.returns).symbols
     counted = {x for line in everything(code.statements) for x in Needs([line]).symbols}
     return not {*mentioned, *counted}.isdisjoint(names)
+
+
+def _made_by(code: Code) -> tuple[Array, ...]:
+    """What code returns that is not at hand for who calls it."""
+    own = {x for line in code.statements for x, _ in bindings(line)}
+    return tuple(
+        one
+        for one in code.returns
+        if not isinstance(one.op, Variable) or one.op.name in own
+    )
 
 
 def _returning(code: Code) -> Code:

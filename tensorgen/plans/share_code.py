@@ -13,6 +13,7 @@ from tensorgen.arrays.arrays import below
 from tensorgen.arrays.bill import bill, held
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.outline import Outline, Piece, outlined
+from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statements import operands
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import (
@@ -180,15 +181,18 @@ class _Writer:
                 returns += text.returns
                 continue
             (piece,) = (p for p in called if not p.shared and p.of == result)
-            if len(piece.code.returns) == 1:
-                returns.append(calls[piece].call)
-                continue
+            made, call = piece.code.returns, calls[piece].call
             names = [
                 x.op.name if isinstance(x.op, Variable) else f"{result}_{k}"
-                for k, x in enumerate(piece.code.returns)
+                for k, x in enumerate(made)
             ]
-            lines.append(f"{', '.join(names)} = {calls[piece].call}")
-            returns += names
+            if len(made) > 1:
+                lines.append(f"{', '.join(names)} = {call}")
+            else:
+                names = [call]
+            left, printer = iter(names), Printer(self.backend.alias)
+            at_hand = self.outline.returns[result]
+            returns += [printer.text(x) if x else next(left) for x in at_hand]
         return self._over(function, lines, returns, texts, calls)
 
     def _over(
